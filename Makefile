@@ -1,0 +1,52 @@
+# Everything a developer types. Bare `make` lists the targets.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format bench lock clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(READY)  ## install all that is needed into .venv (quick the second time)
+
+$(READY): requirements.txt pyproject.toml
+	@if command -v uv >/dev/null 2>&1; then \
+	  echo "installing Python packages with uv"; \
+	  uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && \
+	  uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.txt && \
+	  uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e . ; \
+	else \
+	  echo "installing Python packages with pip"; \
+	  $(PYTHON) -m venv $(VENV) && \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt && \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
+	fi
+	@touch $@
+
+demo: $(READY)  ## count page views per region on a real Kafka, live
+	@$(BIN)/millstream demo
+
+test: check  ## lint, types, and every test (real broker, real Spark)
+	@$(BIN)/python -m pytest
+
+check: $(READY)  ## lint and types
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check .
+	@$(BIN)/mypy --no-error-summary
+
+format: $(READY)  ## format the code
+	@$(BIN)/ruff check --quiet --fix-only .
+	@$(BIN)/ruff format --quiet .
+
+bench: $(READY)  ## run the benchmarks, print ratios
+	@$(BIN)/python -m benchmarks
+
+lock:  ## re-lock the Python packages (needs uv)
+	@uv pip compile --quiet --universal --python-version 3.11 --extra dev --generate-hashes \
+	  --custom-compile-command "make lock" --upgrade --output-file requirements.txt pyproject.toml
+
+clean:  ## remove what make and the jobs made here (the download cache stays)
+	@rm -rf $(VENV) .millstream .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist spark-warehouse

@@ -1,0 +1,107 @@
+"""A table: its columns, key, watermark and options, each with its place in the script."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.sql.types import TIMESTAMPS, DataType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from millstream.source import Span
+    from millstream.sql.statements import CreateTable, OptionEntry, WatermarkDeclaration
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A physical column: part of what is read from and written to the messages."""
+
+    name: str
+    type: DataType
+    span: Span
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogTable:
+    name: str
+    columns: tuple[Column, ...]
+    primary_key: tuple[str, ...]
+    """In the order of the PRIMARY KEY clause, which is the order of the message key."""
+    watermark: WatermarkDeclaration | None
+    options: tuple[OptionEntry, ...]
+    span: Span
+
+    def column(self, name: str) -> Column | None:
+        return next((column for column in self.columns if column.name == name), None)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+
+def table_of(statement: CreateTable) -> CatalogTable:
+    """The table a CREATE TABLE declares; all contradictions inside it are reported at once."""
+    problems = [*_repeated_columns(statement), *_key_problems(statement), *_watermark_problems(statement)]
+    if problems:
+        raise ScriptError(problems)
+    key = statement.primary_key.columns if statement.primary_key else ()
+    columns = tuple(Column(c.name, c.type, c.span, c.comment) for c in statement.columns)
+    return CatalogTable(
+        name=statement.name,
+        columns=tuple(replace(c, type=c.type.not_null()) if c.name in key else c for c in columns),
+        primary_key=key,
+        watermark=statement.watermark,
+        options=statement.options,
+        span=statement.span,
+    )
+
+
+def _repeated_columns(statement: CreateTable) -> Iterator[Diagnostic]:
+    seen: set[str] = set()
+    for column in statement.columns:
+        if column.name in seen:
+            yield Diagnostic(
+                Code.DUPLICATE_COLUMN, f'column "{column.name}" is declared twice', column.span
+            )
+        seen.add(column.name)
+
+
+def _key_problems(statement: CreateTable) -> Iterator[Diagnostic]:
+    if statement.primary_key is None:
+        return
+    names = {column.name for column in statement.columns}
+    for name in statement.primary_key.columns:
+        if name not in names:
+            yield Diagnostic(
+                Code.INVALID_PRIMARY_KEY,
+                f'primary key column "{name}" is not a column of table "{statement.name}"',
+                statement.primary_key.span,
+            )
+    if len(set(statement.primary_key.columns)) < len(statement.primary_key.columns):
+        yield Diagnostic(
+            Code.INVALID_PRIMARY_KEY, "a column stands twice in the primary key", statement.primary_key.span
+        )
+
+
+def _watermark_problems(statement: CreateTable) -> Iterator[Diagnostic]:
+    if statement.watermark is None:
+        return
+    watermark = statement.watermark
+    column = next((c for c in statement.columns if c.name == watermark.column), None)
+    if column is None:
+        yield Diagnostic(
+            Code.INVALID_WATERMARK,
+            f'watermark column "{watermark.column}" is not a column of table "{statement.name}"',
+            watermark.span,
+        )
+    elif column.type.root not in TIMESTAMPS:
+        yield Diagnostic(
+            Code.INVALID_WATERMARK,
+            f'watermark column "{watermark.column}" is of type {column.type}',
+            watermark.span,
+            hint="A watermark stands on a TIMESTAMP or TIMESTAMP_LTZ column.",
+        )

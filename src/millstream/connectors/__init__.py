@@ -1,0 +1,1 @@
+"""Connectors: what a table's options mean, and which changes it gives and takes."""

@@ -1,0 +1,139 @@
+"""Every error a user can see.
+
+    MillstreamError
+    ├── ScriptError      the script, an option or an argument is wrong; nothing was started (exit 2)
+    ├── SetupError       this machine lacks something: Java, the JVM parts, jars in a given session
+    ├── BrokerError      Kafka cannot be reached, or a topic is missing
+    └── JobError         a running job failed
+
+An error carries one or more diagnostics. Each has a stable code, a primary line, and where they help a
+position in the script, a detail and a hint. Tests compare codes, never prose.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from millstream.source import Span
+
+
+class Code(StrEnum):
+    """Stable codes: M1xxx text, M2xxx tables and options, M3xxx changelog, M4xxx Kafka, M5xxx jobs, M6xxx machine."""
+
+    SYNTAX = "M1001"
+    UNSUPPORTED_STATEMENT = "M1002"
+    UNSUPPORTED_EXPRESSION = "M1003"
+    MISSING_PARAMETER = "M1004"
+    UNREADABLE_SCRIPT = "M1005"
+    BAD_ARGUMENT = "M1006"
+
+    UNDEFINED_TABLE = "M2001"
+    DUPLICATE_TABLE = "M2002"
+    UNDEFINED_COLUMN = "M2003"
+    DUPLICATE_COLUMN = "M2004"
+    UNSUPPORTED_TYPE = "M2005"
+    INVALID_PRIMARY_KEY = "M2006"
+    INVALID_WATERMARK = "M2007"
+    SINK_SCHEMA_MISMATCH = "M2008"
+    MISSING_CONNECTOR = "M2010"
+    UNDEFINED_CONNECTOR = "M2011"
+    UNDEFINED_FORMAT = "M2012"
+    MISSING_OPTION = "M2013"
+    UNDEFINED_OPTION = "M2014"
+    INVALID_OPTION_VALUE = "M2015"
+    CONFLICTING_OPTIONS = "M2016"
+    MISSING_PRIMARY_KEY = "M2017"
+    NOT_A_SOURCE = "M2018"
+    NOT_A_SINK = "M2019"
+
+    SINK_REFUSES_CHANGES = "M3001"
+    SINK_KEY_DIFFERS = "M3002"
+
+    BROKER_UNREACHABLE = "M4001"
+    TOPIC_MISSING = "M4002"
+    TOPIC_NOT_CREATED = "M4003"
+    OFFSETS_UNAVAILABLE = "M4004"
+
+    JOB_FAILED = "M5001"
+    UNDECODABLE_MESSAGE = "M5002"
+    CHECKPOINT_MISMATCH = "M5003"
+    NULL_IN_KEY = "M5004"
+    CHECKPOINT_IN_USE = "M5005"
+
+    JAVA_MISSING = "M6001"
+    JAVA_VERSION = "M6002"
+    JVM_PARTS_UNAVAILABLE = "M6003"
+    JVM_PARTS_DAMAGED = "M6004"
+    BROKER_NOT_STARTED = "M6005"
+    SPARK_SESSION_INCOMPLETE = "M6006"
+    SPARK_NOT_STARTED = "M6007"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One thing that is wrong, said in three parts: what, why, and what to do."""
+
+    code: Code
+    primary: str
+    span: Span | None = None
+    detail: str | None = None
+    hint: str | None = None
+
+    def render(self) -> str:
+        parts = [f"error[{self.code}] {self.primary}"]
+        if self.span is not None:
+            parts.append(self.span.excerpt())
+        if self.detail:
+            parts.append(f"detail: {self.detail}")
+        if self.hint:
+            parts.append(f"hint: {self.hint}")
+        return "\n".join(parts)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "code": str(self.code),
+            "primary": self.primary,
+            "file": self.span.source.name if self.span else None,
+            "line": self.span.line if self.span else None,
+            "column": self.span.column if self.span else None,
+            "detail": self.detail,
+            "hint": self.hint,
+        }
+
+
+class MillstreamError(Exception):
+    """Base of all errors meant for the user. `exit_code` is what the command line returns."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, diagnostics: Diagnostic | Iterable[Diagnostic]) -> None:
+        self.diagnostics = (diagnostics,) if isinstance(diagnostics, Diagnostic) else tuple(diagnostics)
+        super().__init__(self.diagnostics)
+
+    @property
+    def code(self) -> Code:
+        return self.diagnostics[0].code
+
+    def __str__(self) -> str:
+        return "\n\n".join(diagnostic.render() for diagnostic in self.diagnostics)
+
+
+class ScriptError(MillstreamError):
+    exit_code: ClassVar[int] = 2
+
+
+class SetupError(MillstreamError):
+    pass
+
+
+class BrokerError(MillstreamError):
+    pass
+
+
+class JobError(MillstreamError):
+    pass

@@ -1,0 +1,1 @@
+"""Formats: bytes to Arrow and back, as pure functions."""

@@ -1,0 +1,219 @@
+"""One JSON message at a time, by exactly the rules of Flink's json format.
+
+This is the path for whatever the batch reader cannot settle. Values become what `pa.array` takes for their
+column: dates, times and timestamps are integers. Where Flink loses its place after a wrong nested value
+(ignore-parse-errors), only the value is NULL here.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import TYPE_CHECKING, Final, cast
+
+from millstream.formats import java_text
+from millstream.formats.json_options import JsonOptions, TimestampStandard
+from millstream.formats.json_tokens import (
+    NO_CONTENT,
+    FractionToken,
+    IntegerToken,
+    JsonObject,
+    parse,
+    token_text,
+    tree_text,
+)
+from millstream.sql.types import CHARACTER, DataType, TypeRoot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import TypeAlias
+
+    Reader: TypeAlias = Callable[[object], object]
+
+_BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
+_BLANK_CONTROLS: Final = re.compile(r"[\x00-\x20]+")
+_BITS: Final = {TypeRoot.TINYINT: 8, TypeRoot.SMALLINT: 16, TypeRoot.INT: 32, TypeRoot.BIGINT: 64}
+
+
+class ExactJsonReader:
+    """Reads messages into rows, each a list with one value per column."""
+
+    def __init__(self, columns: tuple[tuple[str, DataType], ...], options: JsonOptions) -> None:
+        self._options = options
+        self._exact_fractions = any(_holds_decimal(type_) for _, type_ in columns)
+        self._read_row = self._row(columns)
+
+    def rows(self, message: bytes) -> tuple[list[list[object]], bool]:
+        """The rows of a message, and whether all of it was read. Raises ValueError with the cause."""
+        root = parse(message)
+        if isinstance(root, JsonObject):
+            return [self._read_row(root)], True
+        if not isinstance(root, list):
+            raise ValueError(NO_CONTENT)  # noqa: TRY004
+        rows = [self._read_row(element) for element in root if isinstance(element, JsonObject)]
+        complete = len(rows) == len(root)
+        if not complete and not self._options.ignore_parse_errors:
+            raise ValueError("Illegal JSON object data...")
+        return rows, complete
+
+    def _row(self, fields: Iterable[tuple[str, DataType]]) -> Callable[[JsonObject], list[object]]:
+        readers = [(name, self._nullable(type_)) for name, type_ in fields]
+        positions = {name: (i, read) for i, (name, read) in enumerate(readers)}
+        arity = len(positions)
+        must_be_complete = self._options.fail_on_missing_field
+
+        def read_row(members: JsonObject) -> list[object]:
+            row: list[object] = [None] * arity
+            # Flink stops looking once it has seen as many fields as the row has, repeated ones counted.
+            unseen = arity
+            for name, value in members:
+                if unseen == 0:
+                    break
+                if (found := positions.get(name)) is not None:
+                    position, read = found
+                    try:
+                        row[position] = read(value)
+                    except ValueError:
+                        raise ValueError(f"Fail to deserialize at field: {name}.") from None
+                    unseen -= 1
+            if unseen and must_be_complete:
+                raise ValueError("Some field is missing in the JSON data.")
+            return row
+
+        return read_row
+
+    def _nullable(self, type_: DataType) -> Reader:
+        read = self._reader(type_)
+        if not self._options.ignore_parse_errors:
+            return lambda value: None if value is None else read(value)
+
+        def read_or_null(value: object) -> object:
+            try:
+                return None if value is None else read(value)
+            except ValueError:
+                return None
+
+        return read_or_null
+
+    def _reader(self, type_: DataType) -> Reader:
+        match type_.root:
+            case root if root in CHARACTER:
+                return self._text
+            case TypeRoot.DECIMAL:
+                return _decimal_reader(type_)
+            case TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ:
+                return self._timestamp_reader(type_.root)
+            case TypeRoot.ARRAY:
+                assert type_.element is not None
+                return _array_reader(self._nullable(type_.element))
+            case TypeRoot.MAP:
+                assert type_.element is not None
+                return _map_reader(self._nullable(type_.element))
+            case TypeRoot.ROW:
+                return self._nested_row_reader(type_)
+            case root if root in _BITS:
+                return _integer_reader(root)
+            case root:
+                return _SCALARS[root]
+
+    def _text(self, value: object) -> str:
+        text = tree_text(value, exact_fractions=self._exact_fractions) if _nested(value) else token_text(value)
+        # Java writes a lone surrogate as a question mark.
+        return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+    def _timestamp_reader(self, root: TypeRoot) -> Reader:
+        zoned = root is TypeRoot.TIMESTAMP_LTZ
+        if self._options.timestamp_standard is TimestampStandard.SQL:
+            pattern = java_text.SQL_TIMESTAMP_LTZ if zoned else java_text.SQL_TIMESTAMP
+        else:
+            pattern = java_text.ISO_TIMESTAMP_LTZ if zoned else java_text.ISO_TIMESTAMP
+        return lambda value: java_text.parse_timestamp(token_text(value), pattern)
+
+    def _nested_row_reader(self, type_: DataType) -> Reader:
+        names = [field.name for field in type_.fields]
+        read_row = self._row((field.name, field.type) for field in type_.fields)
+
+        def read(value: object) -> Mapping[str, object]:
+            if not isinstance(value, JsonObject):
+                raise ValueError("Illegal JSON object data...")  # noqa: TRY004
+            return dict(zip(names, read_row(value), strict=True))
+
+        return read
+
+
+def _nested(value: object) -> bool:
+    return isinstance(value, (JsonObject, list))
+
+
+def _holds_decimal(type_: DataType) -> bool:
+    inner = [field.type for field in type_.fields] + [t for t in (type_.element, type_.key) if t is not None]
+    return type_.root is TypeRoot.DECIMAL or any(map(_holds_decimal, inner))
+
+
+def _boolean(value: object) -> bool:
+    return value if isinstance(value, bool) else java_text.trim(token_text(value)).lower() == "true"
+
+
+def _integer_reader(root: TypeRoot) -> Reader:
+    limit = 1 << (_BITS[root] - 1)
+    truncates = root in (TypeRoot.INT, TypeRoot.BIGINT)
+
+    def read(value: object) -> int:
+        if truncates and isinstance(value, FractionToken):
+            number = float(value)
+            # Java compares as doubles and saturates, so 2^63 itself still passes as the largest BIGINT.
+            if not -limit <= number <= float(limit - 1):
+                raise ValueError(value)
+            return min(int(number), limit - 1)
+        integer = java_text.parse_integer(java_text.trim(token_text(value)))
+        if not -limit <= integer < limit:
+            raise ValueError(integer)
+        return integer
+
+    return read
+
+
+def _decimal_reader(type_: DataType) -> Reader:
+    precision, scale = cast("int", type_.precision), cast("int", type_.scale)
+    return lambda value: java_text.parse_decimal(java_text.trim(token_text(value)), precision, scale)
+
+
+def _bytes(value: object) -> bytes:
+    if not isinstance(value, str) or isinstance(value, (IntegerToken, FractionToken)):
+        raise ValueError("not a text")  # noqa: TRY004
+    text = _BLANK_CONTROLS.sub("", value)
+    if _BASE64.fullmatch(text) is None:
+        raise ValueError("not base64")
+    return base64.b64decode(text)
+
+
+def _array_reader(read: Reader) -> Reader:
+    def read_array(value: object) -> list[object]:
+        if not isinstance(value, list):
+            raise ValueError("Illegal JSON array data...")  # noqa: TRY004
+        return [read(element) for element in value]
+
+    return read_array
+
+
+def _map_reader(read: Reader) -> Reader:
+    def read_map(value: object) -> list[tuple[str, object]]:
+        if not isinstance(value, JsonObject):
+            raise ValueError("Illegal JSON map data...")  # noqa: TRY004
+        return list({_valid(name): read(member) for name, member in value}.items())
+
+    return read_map
+
+
+def _valid(name: str) -> str:
+    return name if name.isascii() else name.encode("utf-8", "replace").decode()
+
+
+_SCALARS: Final[dict[TypeRoot, Reader]] = {
+    TypeRoot.BOOLEAN: _boolean,
+    TypeRoot.FLOAT: lambda value: java_text.parse_float(java_text.trim(token_text(value))),
+    TypeRoot.DOUBLE: lambda value: java_text.parse_double(java_text.trim(token_text(value))),
+    TypeRoot.BYTES: _bytes,
+    TypeRoot.DATE: lambda value: java_text.parse_date(token_text(value)),
+    TypeRoot.TIME: lambda value: java_text.parse_time(token_text(value)),
+}

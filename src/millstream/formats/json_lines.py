@@ -1,0 +1,198 @@
+"""A whole batch of JSON messages at once, as one newline-delimited text.
+
+The reader gives up rather than guess: where Flink's rules are more lenient or merely different, `read` returns
+None and the messages go to the exact reader.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json as pj
+
+from millstream.formats.arrow_types import arrow_schema, arrow_type
+from millstream.formats.json_options import JsonOptions, TimestampStandard
+from millstream.sql.types import DataType, TypeRoot
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_READ_AS_TEXT: Final = frozenset(
+    {TypeRoot.DATE, TypeRoot.TIME, TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ, TypeRoot.BYTES}
+)
+# A column nobody has, so that the parser counts rows when no column is asked for.
+_NO_COLUMN: Final = "\x00"
+_BARE_WORDS: Final = ("NaN", "Inf")
+_BARE_WORD_IN_MESSAGE: Final = r"[:,\[\s-](?:NaN|Inf|Infinity)\s*[,}\]]"
+_TIMESTAMP_LENGTH: Final = len("2024-01-02 03:04:05")
+_TIME_LENGTH: Final = len("03:04:05")
+_SEPARATOR_AT: Final = len("2024-01-02")
+
+
+class UnsettledError(Exception):
+    """This batch holds something that only the exact reader can judge."""
+
+
+class JsonLinesReader:
+    def __init__(self, columns: tuple[tuple[str, DataType], ...], options: JsonOptions) -> None:
+        self._columns = columns
+        self._options = options
+        self._schema = arrow_schema(columns)
+        self.able = not any(_holds_map(type_) for _, type_ in columns)
+        fields = [pa.field(name, _parsed_type(type_)) for name, type_ in columns]
+        self._parsing = pj.ParseOptions(
+            explicit_schema=pa.schema(fields or [pa.field(_NO_COLUMN, pa.string())]),
+            unexpected_field_behavior="ignore",
+        )
+
+    def read(self, messages: pa.Array) -> pa.Table | None:
+        """One row per message, or None. Every message must start with { and end with }."""
+        try:
+            messages.cast(pa.string())  # refuses what is not UTF-8
+            parsed = self._parse(_joined(messages))
+            # A line break within a string is refused, and after a } no { may follow inside an object:
+            # no row spans two messages, so equal counts mean one row for each.
+            if parsed.num_rows != len(messages):
+                return None
+            arrays = [self._settled(parsed[name].combine_chunks(), type_) for name, type_ in self._columns]
+        except (UnsettledError, pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return None
+        if not arrays:
+            return parsed.select([])
+        return pa.Table.from_arrays(arrays, schema=self._schema)
+
+    def _parse(self, text: pa.Buffer) -> pa.Table:
+        # One block: the parser splits blocks at line breaks, which a message may hold between its fields.
+        reading = pj.ReadOptions(use_threads=False, block_size=text.size + 1)
+        return pj.read_json(pa.BufferReader(text), read_options=reading, parse_options=self._parsing)
+
+    def _settled(self, array: pa.Array, type_: DataType) -> pa.Array:
+        if self._options.fail_on_missing_field and array.null_count:
+            raise UnsettledError
+        match type_.root:
+            case TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ:
+                return self._timestamps(array, type_)
+            case TypeRoot.DATE:
+                return array.cast(pa.date32())
+            case TypeRoot.TIME:
+                return _times(array)
+            case TypeRoot.BYTES:
+                return _bytes(array)
+            case TypeRoot.DECIMAL:
+                array.validate(full=True)  # the parser lets 12345 into DECIMAL(5, 3)
+                return array
+            case TypeRoot.ARRAY:
+                return self._lists(array, type_)
+            case TypeRoot.ROW:
+                return self._structs(array, type_)
+            case _:
+                return array
+
+    def _timestamps(self, array: pa.Array, type_: DataType) -> pa.Array:
+        separator = ord(" " if self._options.timestamp_standard is TimestampStandard.SQL else "T")
+        zoned = type_.root is TypeRoot.TIMESTAMP_LTZ
+        texts = array.drop_null()
+        starts, ends, data = _bounds(texts)
+        if not _at_least(ends - starts, _TIMESTAMP_LENGTH + zoned):
+            raise UnsettledError
+        if not (data[starts + _SEPARATOR_AT] == separator).all():
+            raise UnsettledError
+        if zoned and not (data[ends - 1] == ord("Z")).all():
+            raise UnsettledError
+        return array.cast(arrow_type(type_))
+
+    def _lists(self, array: pa.Array, type_: DataType) -> pa.Array:
+        assert type_.element is not None
+        elements = self._settled(array.flatten(), type_.element)
+        lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy()
+        offsets = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int32())
+        return pa.ListArray.from_arrays(offsets, elements, mask=array.is_null())
+
+    def _structs(self, array: pa.Array, type_: DataType) -> pa.Array:
+        fields = [
+            self._settled(pc.struct_field(array, i), field.type) for i, field in enumerate(type_.fields)
+        ]
+        return pa.StructArray.from_arrays(fields, fields=list(arrow_type(type_)), mask=array.is_null())
+
+
+def plausible(messages: pa.Array) -> NDArray[np.bool_]:
+    """Which messages (none NULL) `read` may be given: {…}, and no bare NaN, which the parser would let pass."""
+    starts, ends, data = _bounds(messages)
+    if not len(data):
+        return np.zeros(len(messages), np.bool_)
+    braced = (data[starts.clip(max=len(data) - 1)] == ord("{")) & (data[ends - 1] == ord("}")) & (ends > starts)
+    if _holds_bare_word(data[starts[0] : ends[-1]]):
+        words = pc.match_substring_regex(messages, _BARE_WORD_IN_MESSAGE)
+        braced &= ~words.to_numpy(zero_copy_only=False)
+    return braced
+
+
+def _holds_bare_word(data: NDArray[np.uint8]) -> bool:
+    for word in _BARE_WORDS:
+        first, second, third = word.encode()
+        at = np.flatnonzero(data[:-2] == first)
+        if len(at) and ((data[at + 1] == second) & (data[at + 2] == third)).any():
+            return True
+    return False
+
+
+def _parsed_type(type_: DataType) -> pa.DataType:
+    match type_.root:
+        case root if root in _READ_AS_TEXT:
+            return pa.string()
+        case TypeRoot.ARRAY:
+            assert type_.element is not None
+            return pa.list_(_parsed_type(type_.element))
+        case TypeRoot.ROW:
+            return pa.struct([pa.field(field.name, _parsed_type(field.type)) for field in type_.fields])
+        case TypeRoot.MAP:
+            return pa.string()  # never read: `able` is false
+        case _:
+            return arrow_type(type_)
+
+
+def _holds_map(type_: DataType) -> bool:
+    inner = [field.type for field in type_.fields]
+    if type_.element is not None:
+        inner.append(type_.element)
+    return type_.root is TypeRoot.MAP or any(map(_holds_map, inner))
+
+
+def _joined(messages: pa.Array) -> pa.Buffer:
+    everything = pa.ListArray.from_arrays(pa.array([0, len(messages)], pa.int32()), messages)
+    return pc.binary_join(everything, b"\n")[0].as_buffer()
+
+
+def _bounds(texts: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]:
+    """Where each value starts and ends in the bytes of the array."""
+    _, offset_buffer, data_buffer = texts.buffers()
+    if offset_buffer is None or not len(texts):
+        return np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.uint8)
+    offsets = np.frombuffer(offset_buffer, np.int32, len(texts) + 1, texts.offset * 4)
+    data = np.empty(0, np.uint8) if data_buffer is None else np.frombuffer(data_buffer, np.uint8)
+    return offsets[:-1], offsets[1:], data
+
+
+def _at_least(lengths: NDArray[np.int32], least: int) -> bool:
+    return not len(lengths) or int(lengths.min()) >= least
+
+
+def _times(array: pa.Array) -> pa.Array:
+    starts, ends, _ = _bounds(array.drop_null())
+    if not _at_least(ends - starts, _TIME_LENGTH):
+        raise UnsettledError
+    moments = pc.binary_join_element_wise("1970-01-01 ", array, "").cast(pa.timestamp("us"))
+    millis = moments.cast(pa.timestamp("ms"), safe=False)
+    return millis.cast(pa.timestamp("us")).cast(pa.int64()).cast(pa.time64("us"))
+
+
+def _bytes(array: pa.Array) -> pa.Array:
+    texts = pl.Series(array, dtype=pl.String)
+    try:
+        return texts.str.decode("base64", strict=True).to_arrow().cast(pa.binary())
+    except pl.exceptions.ComputeError:
+        raise UnsettledError from None

@@ -1,0 +1,1 @@
+"""From an INSERT to a changelog plan: what each step computes, and which changes it gives."""

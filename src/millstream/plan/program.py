@@ -1,0 +1,95 @@
+"""A whole script, understood: its settings and the plan of each INSERT. No Spark, no broker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from millstream.catalog.catalog import Catalog
+from millstream.catalog.settings import check_setting
+from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.plan.build import build_insert
+from millstream.plan.explain import explain
+from millstream.plan.rules import RULES
+from millstream.sql.parser import parse_script
+from millstream.sql.script import expand
+from millstream.sql.statements import CreateTable, InsertInto, SetOption
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from millstream.plan.nodes import Write
+    from millstream.source import SourceText
+    from millstream.sql.statements import Statement
+
+
+@dataclass(frozen=True, slots=True)
+class InsertPlan:
+    """One INSERT, ready to become a job."""
+
+    name: str
+    plan: Write
+    settings: tuple[tuple[str, str], ...]
+
+    def explain(self) -> str:
+        return explain(self.plan)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    inserts: tuple[InsertPlan, ...]
+    settings: tuple[tuple[str, str], ...]
+
+
+def compile_script(
+    source: SourceText,
+    parameters: Mapping[str, str],
+    settings: Mapping[str, str],
+    catalog: Catalog | None = None,
+) -> Program:
+    """Understands every statement; problems of all of them are raised together."""
+    return _Compiler(catalog or Catalog(), dict(settings)).compile(parse_script(expand(source, parameters)))
+
+
+class _Compiler:
+    def __init__(self, catalog: Catalog, settings: dict[str, str]) -> None:
+        self._catalog = catalog
+        self._settings = settings
+        self._inserts: list[InsertPlan] = []
+        self._broken_tables: set[str] = set()
+
+    def compile(self, statements: tuple[Statement, ...]) -> Program:
+        problems: list[Diagnostic] = []
+        for statement in statements:
+            try:
+                self._take(statement)
+            except ScriptError as error:
+                if isinstance(statement, CreateTable):
+                    self._broken_tables.add(statement.name)
+                problems += (d for d in error.diagnostics if not self._follows_from_another(d))
+        if problems:
+            raise ScriptError(dict.fromkeys(problems))
+        return Program(tuple(self._inserts), tuple(self._settings.items()))
+
+    def _take(self, statement: Statement) -> None:
+        match statement:
+            case CreateTable():
+                self._catalog.create(statement)
+            case SetOption():
+                check_setting(statement.key, statement.value, statement.span)
+                self._settings[statement.key] = statement.value
+            case InsertInto():
+                plan = build_insert(statement, self._catalog)
+                for rule in RULES:
+                    plan = rule(plan)
+                self._inserts.append(InsertPlan(self._job_name(statement), plan, tuple(self._settings.items())))
+
+    def _job_name(self, statement: InsertInto) -> str:
+        """Named after the sink, which stays the same when statements are added around it."""
+        earlier = sum(insert.plan.sink.table.name == statement.target for insert in self._inserts)
+        return statement.target if earlier == 0 else f"{statement.target}-{earlier + 1}"
+
+    def _follows_from_another(self, diagnostic: Diagnostic) -> bool:
+        return diagnostic.code is Code.UNDEFINED_TABLE and any(
+            f'"{name}"' in diagnostic.primary for name in self._broken_tables
+        )

@@ -1,0 +1,48 @@
+"""Refuse a plan whose changes the sink cannot take, naming the step that makes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.plan.changelog import INSERT_ONLY, RowKind, provided, upsert_key
+from millstream.plan.nodes import Aggregate, Node, Scan
+
+if TYPE_CHECKING:
+    from millstream.plan.nodes import Write
+
+
+def check_sink(plan: Write) -> Write:
+    kinds = provided(plan.input)
+    if kinds == INSERT_ONLY:
+        return plan
+    sink, key = plan.sink, upsert_key(plan.input)
+    key_ddl = f"PRIMARY KEY ({', '.join(key)}) NOT ENFORCED" if key else "PRIMARY KEY (…) NOT ENFORCED"
+    if not sink.accepts_updates:
+        raise ScriptError(
+            Diagnostic(
+                Code.SINK_REFUSES_CHANGES,
+                f'table sink "{sink.table.name}" accepts inserts only',
+                plan.span,
+                detail=_who_updates(plan.input, kinds),
+                hint=f"Declare \"{sink.table.name}\" with 'connector' = 'upsert-kafka' and {key_ddl}.",
+            )
+        )
+    if key is None or set(key) != set(sink.table.primary_key):
+        raise ScriptError(
+            Diagnostic(
+                Code.SINK_KEY_DIFFERS,
+                f'the query updates its rows by another key than the primary key of sink "{sink.table.name}"',
+                plan.span,
+                detail=f"Query: [{', '.join(key or ())}]. Sink: [{', '.join(sink.table.primary_key)}].",
+                hint=f'Declare "{sink.table.name}" with {key_ddl}.' if key else "Select all columns of GROUP BY.",
+            )
+        )
+    return plan
+
+
+def _who_updates(node: Node, kinds: frozenset[RowKind]) -> str:
+    symbols = ", ".join(kind.symbol for kind in sorted(kinds))
+    while not isinstance(node, Aggregate | Scan):
+        node = node.input
+    return f"GROUP BY at line {node.span.line} produces updates ({symbols})."

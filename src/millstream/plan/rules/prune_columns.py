@@ -1,0 +1,38 @@
+"""Decode only the columns that somebody above needs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from millstream.plan.nodes import Aggregate, Filter, Node, Project, Scan, Write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def prune_columns(plan: Write) -> Write:
+    return replace(plan, input=_prune(plan.input, {column.name for column in plan.columns}))
+
+
+def _prune(node: Node, needed: set[str]) -> Node:
+    match node:
+        case Scan():
+            return replace(node, columns=tuple(column for column in node.columns if column.name in needed))
+        case Filter():
+            return replace(node, input=_prune(node.input, needed | _named([node.condition])))
+        case Project():
+            kept = tuple(item for item in node.items if item.name in needed)
+            below = _named(item.expression for item in kept)
+            return replace(node, items=kept, input=_prune(node.input, below))
+        case Aggregate():
+            arguments = {call.argument for call in node.calls if call.argument is not None}
+            return replace(node, input=_prune(node.input, {*node.keys, *arguments}))
+        case Write():
+            return prune_columns(node)
+
+
+def _named(expressions: Iterable[exp.Expression]) -> set[str]:
+    return {column.name for expression in expressions for column in expression.find_all(exp.Column)}

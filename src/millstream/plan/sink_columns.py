@@ -1,0 +1,82 @@
+"""The last step of a plan: the query's columns become the sink's, by position, with safe casts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.plan.expressions import column_reference
+from millstream.plan.nodes import Project, ProjectItem
+from millstream.plan.typing import fits
+
+if TYPE_CHECKING:
+    from millstream.catalog.table import Column
+    from millstream.connectors.tables import KafkaSink
+    from millstream.plan.nodes import Node, OutputColumn
+    from millstream.sql.statements import InsertInto
+
+
+def project_to_sink(query: Node, sink: KafkaSink, statement: InsertInto) -> Node:
+    targets = _targets(sink, statement)
+    if len(targets) != len(query.columns):
+        raise ScriptError(_mismatch(query, sink, statement, "They differ in the number of columns."))
+    for found, wanted in zip(query.columns, targets, strict=True):
+        if found.type is not None and not fits(found.type, wanted.type):
+            raise ScriptError(
+                _mismatch(
+                    query, sink, statement, f'Column "{wanted.name}" is {wanted.type} and is given {found.type}.'
+                )
+            )
+    given: dict[str, OutputColumn] = dict(zip((t.name for t in targets), query.columns, strict=True))
+    items = tuple(
+        ProjectItem(
+            column.name,
+            column_reference(given[column.name].name) if column.name in given else exp.Null(),
+            column.type,
+        )
+        for column in sink.table.columns
+    )
+    return Project(query, items, statement.span)
+
+
+def _targets(sink: KafkaSink, statement: InsertInto) -> tuple[Column, ...]:
+    if not statement.columns:
+        return sink.table.columns
+    targets, problems = [], []
+    for name in statement.columns:
+        column = sink.table.column(name)
+        if column is None:
+            problems.append(
+                Diagnostic(
+                    Code.UNDEFINED_COLUMN,
+                    f'column "{name}" is not a column of "{sink.table.name}"',
+                    statement.span,
+                    detail=f"It has: {', '.join(sink.table.column_names)}.",
+                )
+            )
+        else:
+            targets.append(column)
+    for name in sink.table.primary_key:
+        if name not in statement.columns:
+            problems.append(
+                Diagnostic(
+                    Code.SINK_SCHEMA_MISMATCH, f'primary key column "{name}" is not given a value', statement.span
+                )
+            )
+    if problems:
+        raise ScriptError(problems)
+    return tuple(targets)
+
+
+def _mismatch(query: Node, sink: KafkaSink, statement: InsertInto, why: str) -> Diagnostic:
+    given = ", ".join(f"{column.name} {column.type or '?'}" for column in query.columns)
+    wanted = ", ".join(f"{column.name} {column.type}" for column in _targets(sink, statement))
+    return Diagnostic(
+        Code.SINK_SCHEMA_MISMATCH,
+        f'columns of the query and of sink "{sink.table.name}" do not match',
+        statement.span,
+        detail=f"{why} Query: [{given}]. Sink: [{wanted}].",
+        hint="Columns are matched by position; use CAST where a type differs.",
+    )

@@ -1,0 +1,1 @@
+"""From script text to frozen statements that know where they stand."""

@@ -1,0 +1,116 @@
+"""From a script to its statements; every statement that cannot be read is reported, not only the first."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from sqlglot.errors import TokenError
+from sqlglot.tokens import Token, TokenType
+
+from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.sql.create_table import parse_create_table
+from millstream.sql.cursor import TokenCursor
+from millstream.sql.dialect import Flink
+from millstream.sql.queries import QueryReader
+from millstream.sql.statements import InsertInto, SetOption, Statement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from millstream.sql.script import Script
+
+_MISSING_END: Final = re.compile(r"Missing (.+) from (\d+):(\d+)")
+_RECOGNISED: Final = (
+    "ALTER", "BEGIN", "CREATE", "DESC", "DESCRIBE", "DROP", "EXECUTE", "EXPLAIN", "INSERT", "RESET", "SELECT",
+    "SHOW", "USE", "VALUES", "WITH",
+)  # fmt: skip
+
+
+def parse_script(script: Script) -> tuple[Statement, ...]:
+    statements: list[Statement] = []
+    problems: list[Diagnostic] = []
+    for tokens in _statements(_tokenize(script)):
+        try:
+            statements.append(_parse_statement(script, tokens))
+        except ScriptError as error:
+            problems += error.diagnostics
+    if problems:
+        raise ScriptError(problems)
+    return tuple(statements)
+
+
+def _tokenize(script: Script) -> list[Token]:
+    try:
+        return list(Flink().tokenize(script.text))
+    except TokenError as error:
+        text, start = script.text, 0
+        what = "the text cannot be read"
+        if found := _MISSING_END.search(f"{error} {error.__cause__}"):
+            what = f"{found.group(1)} is opened here and never closed"
+            lines = text.split("\n")
+            start = sum(len(line) + 1 for line in lines[: int(found.group(2)) - 1]) + int(found.group(3))
+        raise ScriptError(Diagnostic(Code.SYNTAX, what, script.span(start, start + 1))) from None
+
+
+def _statements(tokens: list[Token]) -> Iterator[list[Token]]:
+    statement: list[Token] = []
+    for token in tokens:
+        if token.token_type is TokenType.SEMICOLON:
+            if statement:
+                yield statement
+            statement = []
+        else:
+            statement.append(token)
+    if statement:
+        yield statement
+
+
+def _parse_statement(script: Script, tokens: list[Token]) -> Statement:
+    cursor = TokenCursor(script, tokens)
+    queries = QueryReader(script)
+    if cursor.at("CREATE", "TABLE") or cursor.at("CREATE", "TEMPORARY", "TABLE"):
+        return parse_create_table(cursor, queries)
+    if cursor.at("INSERT", "INTO"):
+        return _parse_insert(script, cursor, queries)
+    if cursor.at("SET"):
+        return _parse_set(cursor)
+    word = tokens[0].text.upper().split()[0] if tokens[0].text else ""
+    if word in _RECOGNISED:
+        raise cursor.error(
+            f"{word} statements of this kind are not supported yet",
+            hint="A script can have CREATE TABLE, INSERT INTO … SELECT and SET.",
+            code=Code.UNSUPPORTED_STATEMENT,
+        )
+    raise cursor.error("expected CREATE TABLE, INSERT INTO or SET")
+
+
+def _parse_insert(script: Script, cursor: TokenCursor, queries: QueryReader) -> InsertInto:
+    start = cursor.current
+    assert start is not None
+    cursor.expect("INSERT", "INTO")
+    target = cursor.name("a table name")
+    span = cursor.since(start)
+    columns: list[str] = []
+    if cursor.accept("("):
+        columns.append(cursor.name("a column name").text)
+        while cursor.accept(","):
+            columns.append(cursor.name("a column name").text)
+        cursor.expect(")")
+    if cursor.at("VALUES"):
+        raise cursor.error("INSERT INTO … VALUES is not supported yet", code=Code.UNSUPPORTED_STATEMENT)
+    if not cursor.at("SELECT"):
+        raise cursor.error("expected SELECT")
+    query = queries.query(cursor.rest(), cursor)
+    return InsertInto(target.text, target.span, query, script, span, tuple(columns))
+
+
+def _parse_set(cursor: TokenCursor) -> SetOption:
+    start = cursor.current
+    assert start is not None
+    cursor.expect("SET")
+    key = cursor.string("the setting's name")
+    cursor.expect("=")
+    value = cursor.string("its value")
+    cursor.end()
+    return SetOption(key.text, value.text, cursor.since(start))

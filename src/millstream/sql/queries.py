@@ -1,0 +1,84 @@
+"""Queries and expressions, read by sqlglot from a statement's tokens."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+from sqlglot import exp
+from sqlglot.errors import ErrorLevel, ParseError
+from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.sql.dialect import Flink
+
+if TYPE_CHECKING:
+    from sqlglot.tokens import Token
+
+    from millstream.source import Span
+    from millstream.sql.cursor import TokenCursor
+    from millstream.sql.script import Script
+
+
+class _Parse(Protocol):
+    def __call__(self, raw_tokens: list[Token], sql: str, /) -> list[exp.Expression | None]: ...
+
+
+class QueryReader:
+    """Hands token ranges of one script to sqlglot and turns its errors into ours."""
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self._parser = Flink().parser(error_level=ErrorLevel.IMMEDIATE)
+
+    def query(self, tokens: list[Token], cursor: TokenCursor) -> exp.Select:
+        if not tokens:
+            raise cursor.error("expected SELECT")
+        tree = self._read(self._parser.parse, tokens)
+        if not isinstance(tree, exp.Select):
+            name = tree.key.upper()
+            raise ScriptError(
+                Diagnostic(
+                    Code.UNSUPPORTED_STATEMENT, f"{name} queries are not supported yet", self._place(tokens[0])
+                )
+            )
+        return tree
+
+    def expression(self, tokens: list[Token], cursor: TokenCursor) -> exp.Expression:
+        if not tokens:
+            raise cursor.error("expected an expression")
+        return self._read(partial(self._parser.parse_into, exp.Condition), tokens)
+
+    def _read(self, parse: _Parse, tokens: list[Token]) -> exp.Expression:
+        try:
+            trees = parse(tokens, self._script.text)
+        except ParseError as error:
+            raise ScriptError(self._diagnostic(error, tokens)) from None
+        tree = trees[0]
+        if tree is None:
+            raise ScriptError(Diagnostic(Code.SYNTAX, "expected an expression", self._place(tokens[0])))
+        return tree
+
+    def _diagnostic(self, error: ParseError, tokens: list[Token]) -> Diagnostic:
+        first = error.errors[0] if error.errors else {}
+        line, column = first.get("line"), first.get("col")
+        description = str(first.get("description") or "the text cannot be read")
+        span = self._place(tokens[-1])
+        if line and column:
+            lines = self._script.text.split("\n")
+            end = sum(len(text) + 1 for text in lines[: line - 1]) + column
+            span = self._script.span(end - len(first.get("highlight") or " "), end)
+        return Diagnostic(Code.SYNTAX, _in_our_words(description), span)
+
+    def _place(self, token: Token) -> Span:
+        return self._script.span(token.start, token.end + 1)
+
+
+def _in_our_words(description: str) -> str:
+    """sqlglot speaks of tokens and expressions; the user wrote words."""
+    if description.startswith("Expecting "):
+        return f"expected {description.removeprefix('Expecting ')}"
+    if description.startswith("Required keyword"):
+        return "an operand is missing here"
+    if "Unexpected token" in description:
+        return "unexpected text here"
+    return description[:1].lower() + description[1:]
+

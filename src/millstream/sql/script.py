@@ -1,0 +1,95 @@
+"""A script with its `${NAME}` parameters filled in, still able to point into what the user wrote."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.source import SourceText, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_PARAMETER: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_.-]*)\}")
+_COMMENT: Final = re.compile(r"--[^\n]*|/\*(?!\+).*?\*/", re.DOTALL)
+_QUOTED: Final = re.compile(r"'(?:[^']|'')*'|`[^`]*`")
+
+
+@dataclass(frozen=True, slots=True)
+class _Replacement:
+    start: int
+    """Where the value stands in the expanded text."""
+    end: int
+    written: tuple[int, int]
+    """Where the parameter stands in the user's text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """`text` is what is parsed; `span` maps a place in it back to `source`, what the user wrote."""
+
+    source: SourceText
+    text: str
+    replacements: tuple[_Replacement, ...] = ()
+
+    def span(self, start: int, end: int) -> Span:
+        return self.source.span(self._original(start, at_end=False), self._original(end, at_end=True))
+
+    def _original(self, position: int, *, at_end: bool) -> int:
+        shift = 0
+        for replacement in self.replacements:
+            if position < replacement.start or (at_end and position == replacement.start):
+                break
+            if position < replacement.end or (at_end and position == replacement.end):
+                return replacement.written[1] if at_end else replacement.written[0]
+            shift = replacement.written[1] - replacement.end
+        return position + shift
+
+
+def expand(source: SourceText, parameters: Mapping[str, str]) -> Script:
+    """Replaces each `${NAME}` outside comments; all that have no value are reported at once."""
+    pieces: list[str] = []
+    replacements: list[_Replacement] = []
+    problems: list[Diagnostic] = []
+    length = taken = 0
+    for match in _parameters(source.text):
+        name = match.group(1)
+        value = parameters.get(name)
+        if value is None:
+            problems.append(_missing(name, source.span(match.start(), match.end()), parameters))
+            continue
+        pieces += (source.text[taken : match.start()], value)
+        length += match.start() - taken + len(value)
+        replacements.append(_Replacement(length - len(value), length, (match.start(), match.end())))
+        taken = match.end()
+    if problems:
+        raise ScriptError(problems)
+    return Script(source, "".join([*pieces, source.text[taken:]]), tuple(replacements))
+
+
+def _parameters(text: str) -> Iterator[re.Match[str]]:
+    position = 0
+    while position < len(text):
+        if text[position] in "'`" and (quoted := _QUOTED.match(text, position)):
+            yield from _PARAMETER.finditer(text, quoted.start(), quoted.end())
+            position = quoted.end()
+        elif text[position] in "-/" and (comment := _COMMENT.match(text, position)):
+            position = comment.end()
+        elif text[position] == "$" and (parameter := _PARAMETER.match(text, position)):
+            yield parameter
+            position = parameter.end()
+        else:
+            position += 1
+
+
+def _missing(name: str, span: Span, parameters: Mapping[str, str]) -> Diagnostic:
+    given = ", ".join(sorted(parameters)) or "none"
+    return Diagnostic(
+        Code.MISSING_PARAMETER,
+        f'parameter "{name}" has no value',
+        span,
+        detail=f"Parameters given: {given}.",
+        hint=f"Add --param {name}=VALUE.",
+    )
