@@ -1,0 +1,1 @@
+"""Incremental operators on Arrow data: pure, no Spark, no Kafka."""

@@ -1,0 +1,34 @@
+"""What the host needs to know of an operator, and all an operator's author needs to write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from millstream.kernels.state_table import StateTable
+
+    OpenTable = Callable[[str, tuple[pa.Field, ...], tuple[pa.Field, ...]], StateTable]
+    """Gives the state table of a name, with its key and value columns."""
+
+
+class Kernel(Protocol):
+    """One bucket's share of the operator, opened for one batch."""
+
+    def step(self, parts: Mapping[str, pa.Table]) -> pa.Table: ...
+
+
+class Operator(Protocol):
+    """A stateful operator. `combine` runs before the shuffle, the kernel after it."""
+
+    @property
+    def table_names(self) -> tuple[str, ...]: ...
+
+    @property
+    def output_schema(self) -> pa.Schema: ...
+
+    def combine(self, batch: pa.Table) -> dict[str, pa.Table]: ...
+
+    def open(self, open_table: OpenTable) -> Kernel: ...

@@ -1,0 +1,24 @@
+"""How row kinds travel through a DataFrame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F  # noqa: N812
+
+from millstream.kernels.aggregate import KIND
+from millstream.plan.changelog import RowKind
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+__all__ = ["KIND", "is_retraction"]
+
+_RETRACTIONS: Final = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
+
+
+def is_retraction(rows: DataFrame) -> Column:
+    """Whether a row takes something back; a stream without kinds is insert-only."""
+    if KIND not in rows.columns:
+        return F.lit(False)
+    return F.col(KIND).isin([int(kind) for kind in _RETRACTIONS])

@@ -1,0 +1,74 @@
+"""A topic as rows: Spark reads the bytes, the format decodes them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import functions as F  # noqa: N812
+
+from millstream.formats.declarations import AvroFormat, JsonFormat
+from millstream.formats.decoded import DecodeError
+from millstream.formats.json_decode import JsonDecoder
+from millstream.spark.avro_schema import avro_schema
+from millstream.spark.failures import UndecodableMessageError
+from millstream.spark.kafka_properties import reader_options
+from millstream.spark.types import quoted, spark_schema, spark_type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from millstream.plan.nodes import Scan
+    from millstream.sql.types import DataType
+
+
+def read_rows(spark: SparkSession, scan: Scan, start_offsets: str, max_batch_rows: int) -> DataFrame:
+    source = scan.source
+    messages = (
+        spark.readStream.format("kafka")
+        .options(**reader_options(source.properties))
+        .option("subscribe", ",".join(source.topics))
+        .option("startingOffsets", start_offsets)
+        .option("maxOffsetsPerTrigger", max_batch_rows)
+        .load()
+    )
+    columns = tuple((column.name, column.type) for column in scan.columns if column.type is not None)
+    match source.value_format:
+        case JsonFormat():
+            decoder = JsonDecoder(columns, source.value_format.options)
+            return messages.select("value", "topic", "partition", "offset").mapInArrow(
+                decode_with(decoder), spark_schema(columns)
+            )
+        case AvroFormat():
+            # Avro has no field names in its bytes: all columns are read, the needed ones kept.
+            return _from_avro(messages, [(c.name, c.type) for c in source.table.columns], [name for name, _ in columns])
+
+
+def decode_with(decoder: JsonDecoder) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            try:
+                yield from decoder.decode(batch.column(0)).table.to_batches()
+            except DecodeError as error:
+                topic, partition, offset = (batch.column(i)[error.index].as_py() for i in (1, 2, 3))
+                raise UndecodableMessageError(topic, partition, offset, error.text) from None
+
+    return decode
+
+
+def _from_avro(messages: DataFrame, columns: list[tuple[str, DataType]], needed: list[str]) -> DataFrame:
+    from pyspark.sql.avro.functions import from_avro
+
+    schema = json.dumps(avro_schema(columns))
+    decoded = messages.where("value IS NOT NULL").select(
+        from_avro(F.col("value"), schema, {"mode": "FAILFAST"}).alias("row")
+    )
+    types = dict(columns)
+    return decoded.select(
+        *(F.col(f"row.{quoted(name)}").cast(spark_type(types[name])).alias(name) for name in needed)
+    )
+
+

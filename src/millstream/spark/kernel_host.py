@@ -1,0 +1,97 @@
+"""The host of all kernels: combine, shuffle packets by bucket, step the kernel on Spark's state, unpack."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, Row
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+
+from millstream.kernels.segment_log import Segment, SegmentCache
+from millstream.kernels.state_table import StateTable
+from millstream.spark.packets import PACKET_SCHEMA, pack, to_payload, unpack, unpack_by_part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from millstream.kernels.operator import Operator
+
+
+def host(rows: DataFrame, operator: Operator, buckets: int, cache: Path) -> DataFrame:
+    """`rows` has the operator's input columns and hashes; gives its changelog with `__kind`."""
+
+    def combine_and_pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield pack(operator.combine(pa.Table.from_batches([batch])), buckets)
+
+    output = operator.output_schema
+
+    def unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for payload in batch.column(0).to_pylist():
+                yield from unpack(payload).cast(output).to_batches()
+
+    packets = rows.mapInArrow(combine_and_pack, PACKET_SCHEMA)
+    changes = packets.groupBy("bucket").transformWithState(
+        KernelProcessor(operator, cache), "payload BINARY", outputMode="Update", timeMode="None"
+    )
+    return changes.mapInArrow(unpacked, from_arrow_schema(output, prefer_timestamp_ntz=True))
+
+
+class KernelProcessor(StatefulProcessor):
+    """Runs one bucket's kernel on state kept as a manifest and a map of segments."""
+
+    def __init__(self, operator: Operator, cache: Path) -> None:
+        self._operator = operator
+        self._cache = cache
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._logs = {
+            name: SparkSegmentLog(
+                handle.getValueState(f"manifest-{name}", "segments STRING"),
+                handle.getMapState(f"segments-{name}", "id STRING", "data BINARY"),
+            )
+            for name in self._operator.table_names
+        }
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
+        cache = SegmentCache(self._cache)
+
+        def open_table(name: str, keys: tuple[pa.Field, ...], values: tuple[pa.Field, ...]) -> StateTable:
+            return StateTable(keys, values, self._logs[name], cache)
+
+        kernel = self._operator.open(open_table)
+        changes = kernel.step(unpack_by_part((row["part"], bytes(row["payload"])) for row in rows))
+        if changes.num_rows:
+            yield Row(payload=to_payload(changes))
+
+    def close(self) -> None:
+        pass
+
+
+class SparkSegmentLog:
+    """Segments in Spark's state store, which commits and rolls back with the batch."""
+
+    def __init__(self, manifest: Any, segments: Any) -> None:
+        self._manifest = manifest
+        self._segments = segments
+
+    def manifest(self) -> tuple[Segment, ...]:
+        stored = self._manifest.get()
+        return tuple(Segment(*entry) for entry in json.loads(stored[0])) if stored else ()
+
+    def save_manifest(self, segments: tuple[Segment, ...]) -> None:
+        self._manifest.update((json.dumps([[segment.id, segment.rows] for segment in segments]),))
+
+    def read(self, segment_id: str) -> bytes:
+        return bytes(self._segments.getValue((segment_id,))[0])
+
+    def write(self, segment_id: str, data: bytes) -> None:
+        self._segments.updateValue((segment_id,), (data,))
+
+    def remove(self, segment_id: str) -> None:
+        self._segments.removeKey((segment_id,))

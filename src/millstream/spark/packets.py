@@ -1,0 +1,65 @@
+"""Packets: the rows of one bucket as Arrow bytes, so that a shuffle moves a few large rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.kernels.state_table import HASH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+PACKET_SCHEMA: Final = "bucket INT, part STRING, payload BINARY"
+_ARROW_SCHEMA: Final = pa.schema([("bucket", pa.int32()), ("part", pa.string()), ("payload", pa.binary())])
+
+
+def pack(parts: dict[str, pa.Table], buckets: int) -> pa.RecordBatch:
+    """Each part cut by `__hash mod buckets`."""
+    rows = [
+        (bucket, name, _to_bytes(piece))
+        for name, table in parts.items()
+        for bucket, piece in _by_bucket(table, buckets)
+    ]
+    columns = list(zip(*rows, strict=True)) if rows else [(), (), ()]
+    return pa.RecordBatch.from_arrays(
+        [pa.array(column, field.type) for column, field in zip(columns, _ARROW_SCHEMA, strict=True)],
+        schema=_ARROW_SCHEMA,
+    )
+
+
+def unpack(payload: bytes) -> pa.Table:
+    with pa.ipc.open_stream(payload) as reader:
+        return reader.read_all()
+
+
+def unpack_by_part(packets: Iterable[tuple[str, bytes]]) -> dict[str, pa.Table]:
+    """Packets of one bucket, those of the same part put together."""
+    parts: dict[str, list[pa.Table]] = {}
+    for part, payload in packets:
+        parts.setdefault(part, []).append(unpack(payload))
+    return {part: pa.concat_tables(tables) for part, tables in parts.items()}
+
+
+def to_payload(table: pa.Table) -> bytes:
+    return _to_bytes(table)
+
+
+def _by_bucket(table: pa.Table, buckets: int) -> Iterator[tuple[int, pa.Table]]:
+    owner = table.column(HASH).to_numpy() % buckets
+    order = np.argsort(owner, kind="stable")
+    ordered = table.take(pa.array(order))
+    present, starts = np.unique(owner[order], return_index=True)
+    ends = [*starts[1:], table.num_rows]
+    for bucket, start, end in zip(present, starts, ends, strict=True):
+        yield int(bucket), ordered.slice(start, end - start)
+
+
+def _to_bytes(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
