@@ -22,21 +22,31 @@ def _positive(value: str) -> int:
 
 
 PARALLELISM: Final = ConfigOption(
-    "parallelism.default", _positive, "Tasks per shuffle and parts of the state; fixed when a job first starts."
+    "parallelism.default",
+    _positive,
+    "Tasks per shuffle and parts of the state; fixed when a job first starts.",
 )
 PIPELINE_NAME: Final = ConfigOption("pipeline.name", text, "The name shown for the job.")
 STATE_BUCKETS: Final = ConfigOption(
-    "millstream.state.buckets", _positive, "Buckets the keys of a job are spread over; fixed when it first starts.", 8
+    "millstream.state.buckets",
+    _positive,
+    "Buckets the keys of a job are spread over; fixed when it first starts.",
+    8,
 )
 MAX_BATCH_ROWS: Final = ConfigOption(
-    "millstream.batch.max-rows", _positive, "The most messages one batch reads over all partitions.", 1_000_000
+    "millstream.batch.max-rows",
+    _positive,
+    "The most messages one batch reads over all partitions.",
+    1_000_000,
 )
 TRIGGER_INTERVAL: Final = ConfigOption(
-    "millstream.batch.interval-ms", integer, "The least time between two batch starts; 0 = as soon as possible.", 0
+    "millstream.batch.interval-ms",
+    integer,
+    "The least time between two batch starts; 0 = as soon as possible.",
+    0,
 )
 SETTINGS: Final = {
-    option.key: option
-    for option in (PARALLELISM, PIPELINE_NAME, STATE_BUCKETS, MAX_BATCH_ROWS, TRIGGER_INTERVAL)
+    option.key: option for option in (PARALLELISM, PIPELINE_NAME, STATE_BUCKETS, MAX_BATCH_ROWS, TRIGGER_INTERVAL)
 }
 SPARK: Final = "spark."
 

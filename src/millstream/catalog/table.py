@@ -64,9 +64,7 @@ def _repeated_columns(statement: CreateTable) -> Iterator[Diagnostic]:
     seen: set[str] = set()
     for column in statement.columns:
         if column.name in seen:
-            yield Diagnostic(
-                Code.DUPLICATE_COLUMN, f'column "{column.name}" is declared twice', column.span
-            )
+            yield Diagnostic(Code.DUPLICATE_COLUMN, f'column "{column.name}" is declared twice', column.span)
         seen.add(column.name)
 
 

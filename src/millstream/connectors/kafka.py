@@ -38,8 +38,9 @@ def resolve_source(reader: OptionReader) -> KafkaSource:
 
 def resolve_sink(reader: OptionReader) -> KafkaSink:
     topics, properties, value_format = _shared(reader)
-    for option in (STARTUP_MODE, STARTUP_TIMESTAMP, STARTUP_OFFSETS):
-        reader.get(option)
+    reader.get(STARTUP_MODE)
+    reader.get(STARTUP_TIMESTAMP)
+    reader.get(STARTUP_OFFSETS)
     single_topic(reader, topics)
     supported_guarantee(reader)
     _finish(reader)
@@ -100,9 +101,7 @@ def _shared(reader: OptionReader) -> tuple[tuple[str, ...], dict[str, str], Form
     return topics, properties, value_format
 
 
-def _start_position(
-    reader: OptionReader, topics: tuple[str, ...], properties: dict[str, str]
-) -> StartPosition:
+def _start_position(reader: OptionReader, topics: tuple[str, ...], properties: dict[str, str]) -> StartPosition:
     mode = reader.get(STARTUP_MODE)
     timestamp = reader.get(STARTUP_TIMESTAMP)
     offsets = reader.get(STARTUP_OFFSETS)
@@ -114,7 +113,9 @@ def _start_position(
             reader.require(STARTUP_OFFSETS)
         if len(topics) > 1:
             reader.report(
-                Code.CONFLICTING_OPTIONS, "specific offsets can be given for a single topic only", STARTUP_MODE.key
+                Code.CONFLICTING_OPTIONS,
+                "specific offsets can be given for a single topic only",
+                STARTUP_MODE.key,
             )
     if mode is StartupMode.GROUP and "group.id" not in properties:
         reader.report(

@@ -47,7 +47,10 @@ FAIL_ON_MISSING_FIELD: Final = ConfigOption(
     "fail-on-missing-field", boolean, "Whether a field that is missing in a message fails the job.", False
 )
 IGNORE_PARSE_ERRORS: Final = ConfigOption(
-    "ignore-parse-errors", boolean, "Whether fields and messages that cannot be read become NULL or are skipped.", False
+    "ignore-parse-errors",
+    boolean,
+    "Whether fields and messages that cannot be read become NULL or are skipped.",
+    False,
 )
 TIMESTAMP_STANDARD: Final = ConfigOption(
     "timestamp-format.standard",
@@ -142,7 +145,10 @@ def read_format(reader: OptionReader, key: str, prefix: str, columns: Iterable[C
         )
         reader.problems.append(
             Diagnostic(
-                Code.UNDEFINED_FORMAT, primary, reader.value_place(key), hint=f"Formats: {', '.join(FORMATS)}."
+                Code.UNDEFINED_FORMAT,
+                primary,
+                reader.value_place(key),
+                hint=f"Formats: {', '.join(FORMATS)}.",
             )
         )
         return None

@@ -22,6 +22,7 @@ from millstream.formats.json_tokens import (
     token_text,
     tree_text,
 )
+from millstream.formats.json_types import holds
 from millstream.sql.types import CHARACTER, DataType, TypeRoot
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class ExactJsonReader:
 
     def __init__(self, columns: tuple[tuple[str, DataType], ...], options: JsonOptions) -> None:
         self._options = options
-        self._exact_fractions = any(_holds_decimal(type_) for _, type_ in columns)
+        self._exact_fractions = any(holds(type_, TypeRoot.DECIMAL) for _, type_ in columns)
         self._read_row = self._row(columns)
 
     def rows(self, message: bytes) -> tuple[list[list[object]], bool]:
@@ -95,7 +96,7 @@ class ExactJsonReader:
 
         return read_or_null
 
-    def _reader(self, type_: DataType) -> Reader:
+    def _reader(self, type_: DataType) -> Reader:  # noqa: PLR0911
         match type_.root:
             case root if root in CHARACTER:
                 return self._text
@@ -145,11 +146,6 @@ def _nested(value: object) -> bool:
     return isinstance(value, (JsonObject, list))
 
 
-def _holds_decimal(type_: DataType) -> bool:
-    inner = [field.type for field in type_.fields] + [t for t in (type_.element, type_.key) if t is not None]
-    return type_.root is TypeRoot.DECIMAL or any(map(_holds_decimal, inner))
-
-
 def _boolean(value: object) -> bool:
     return value if isinstance(value, bool) else java_text.trim(token_text(value)).lower() == "true"
 
@@ -165,7 +161,10 @@ def _integer_reader(root: TypeRoot) -> Reader:
             if not -limit <= number <= float(limit - 1):
                 raise ValueError(value)
             return min(int(number), limit - 1)
-        integer = java_text.parse_integer(java_text.trim(token_text(value)))
+        if isinstance(value, IntegerToken):
+            integer = int(value)
+        else:
+            integer = java_text.parse_integer(java_text.trim(token_text(value)))
         if not -limit <= integer < limit:
             raise ValueError(integer)
         return integer

@@ -1,7 +1,7 @@
 """A whole batch of JSON messages at once, as one newline-delimited text.
 
-The reader gives up rather than guess: where Flink's rules are more lenient or merely different, `read` returns
-None and the messages go to the exact reader.
+The reader gives up rather than guess: where Flink's rules are more lenient or merely different, `read`
+returns None and the messages go to the exact reader.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import pyarrow.json as pj
 
 from millstream.formats.arrow_types import arrow_schema, arrow_type
 from millstream.formats.json_options import JsonOptions, TimestampStandard
+from millstream.formats.json_types import holds
 from millstream.sql.types import DataType, TypeRoot
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class JsonLinesReader:
         self._columns = columns
         self._options = options
         self._schema = arrow_schema(columns)
-        self.able = not any(_holds_map(type_) for _, type_ in columns)
+        self.able = not any(holds(type_, TypeRoot.MAP) for _, type_ in columns)
         fields = [pa.field(name, _parsed_type(type_)) for name, type_ in columns]
         self._parsing = pj.ParseOptions(
             explicit_schema=pa.schema(fields or [pa.field(_NO_COLUMN, pa.string())]),
@@ -70,7 +71,7 @@ class JsonLinesReader:
         reading = pj.ReadOptions(use_threads=False, block_size=text.size + 1)
         return pj.read_json(pa.BufferReader(text), read_options=reading, parse_options=self._parsing)
 
-    def _settled(self, array: pa.Array, type_: DataType) -> pa.Array:
+    def _settled(self, array: pa.Array, type_: DataType) -> pa.Array:  # noqa: PLR0911
         if self._options.fail_on_missing_field and array.null_count:
             raise UnsettledError
         match type_.root:
@@ -113,18 +114,18 @@ class JsonLinesReader:
         return pa.ListArray.from_arrays(offsets, elements, mask=array.is_null())
 
     def _structs(self, array: pa.Array, type_: DataType) -> pa.Array:
-        fields = [
-            self._settled(pc.struct_field(array, i), field.type) for i, field in enumerate(type_.fields)
-        ]
+        fields = [self._settled(pc.struct_field(array, i), field.type) for i, field in enumerate(type_.fields)]
         return pa.StructArray.from_arrays(fields, fields=list(arrow_type(type_)), mask=array.is_null())
 
 
 def plausible(messages: pa.Array) -> NDArray[np.bool_]:
-    """Which messages (none NULL) `read` may be given: {…}, and no bare NaN, which the parser would let pass."""
+    """Which messages (none NULL) `read` may be given: {…} without a bare NaN, which the parser lets pass."""
     starts, ends, data = _bounds(messages)
     if not len(data):
         return np.zeros(len(messages), np.bool_)
-    braced = (data[starts.clip(max=len(data) - 1)] == ord("{")) & (data[ends - 1] == ord("}")) & (ends > starts)
+    braced: NDArray[np.bool_] = (
+        (data[starts.clip(max=len(data) - 1)] == ord("{")) & (data[ends - 1] == ord("}")) & (ends > starts)
+    )
     if _holds_bare_word(data[starts[0] : ends[-1]]):
         words = pc.match_substring_regex(messages, _BARE_WORD_IN_MESSAGE)
         braced &= ~words.to_numpy(zero_copy_only=False)
@@ -153,13 +154,6 @@ def _parsed_type(type_: DataType) -> pa.DataType:
             return pa.string()  # never read: `able` is false
         case _:
             return arrow_type(type_)
-
-
-def _holds_map(type_: DataType) -> bool:
-    inner = [field.type for field in type_.fields]
-    if type_.element is not None:
-        inner.append(type_.element)
-    return type_.root is TypeRoot.MAP or any(map(_holds_map, inner))
 
 
 def _joined(messages: pa.Array) -> pa.Buffer:
@@ -194,5 +188,5 @@ def _bytes(array: pa.Array) -> pa.Array:
     texts = pl.Series(array, dtype=pl.String)
     try:
         return texts.str.decode("base64", strict=True).to_arrow().cast(pa.binary())
-    except pl.exceptions.ComputeError:
+    except pl.exceptions.PolarsError:
         raise UnsettledError from None

@@ -19,6 +19,8 @@ class MapNullKeyMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JsonOptions:
+    """`map_null_key_*` can have no effect: neither Spark nor Arrow knows a NULL key."""
+
     fail_on_missing_field: bool = False
     ignore_parse_errors: bool = False
     timestamp_standard: TimestampStandard = TimestampStandard.SQL

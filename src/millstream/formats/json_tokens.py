@@ -48,7 +48,8 @@ _SYNTAX: Final = json.JSONDecoder(
 
 def parse(message: bytes) -> object:
     """The first JSON value of the message. What follows it is never looked at."""
-    text = message.decode(json.detect_encoding(message)).removeprefix("\ufeff")
+    usual = message.startswith((b'{"', b"[{"))
+    text = message.decode("utf-8" if usual else json.detect_encoding(message)).removeprefix("\ufeff")
     blanks = _BLANKS.match(text)
     assert blanks is not None
     if blanks.end() == len(text):
@@ -66,7 +67,7 @@ def token_text(value: object) -> str:
     return "{" if isinstance(value, JsonObject) else "["
 
 
-def tree_text(value: object, *, exact_fractions: bool) -> str:
+def tree_text(value: object, *, exact_fractions: bool) -> str:  # noqa: PLR0911
     """A value as compact JSON, numbers as Jackson's tree keeps them."""
     match value:
         case None:

@@ -122,11 +122,11 @@ def _combine(spec: AggregateOperator, batch: pa.Table) -> dict[str, pa.Table]:
     for call in spec.calls:
         if call.function is Function.COUNT_STAR or call.distinct:
             continue
-        argument = pl.col(call.argument)
-        present = argument.count() if sign is None else sign.filter(argument.is_not_null()).sum()
+        value = pl.col(str(call.argument))
+        present = value.count() if sign is None else sign.filter(value.is_not_null()).sum()
         sums.append(present.cast(pl.Int64).alias(call.count))
         if call.function is Function.SUM:
-            signed = argument if sign is None else pl.when(sign > 0).then(argument).otherwise(-argument)
+            signed = value if sign is None else pl.when(sign > 0).then(value).otherwise(-value)
             sums.append(signed.sum().alias(call.sum))
     parts[GROUPS] = rows.group_by(HASH, *spec.keys).agg(sums).to_arrow()
     return parts
@@ -187,10 +187,7 @@ class AggregateKernel:
         found = self._groups.lookup(asked)
         old = pl.DataFrame(found.values).rename({name: _OLD + name for name in names})
         state = pl.concat([delta, old], how="horizontal").with_columns(
-            [
-                (pl.col(name).fill_null(0) + pl.col(_OLD + name).fill_null(0)).alias(name)
-                for name in names
-            ]
+            [(pl.col(name).fill_null(0) + pl.col(_OLD + name).fill_null(0)).alias(name) for name in names]
         )
         # A retraction for a group that is not there is ignored: it never was counted.
         known = pl.Series(found.mask) | (state[_ROWS] > 0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -146,8 +146,8 @@ class StateTable:
         return Found(alive, values)
 
 
-def _numpy(column: pa.ChunkedArray) -> NDArray[np.int64]:
-    array: NDArray[np.int64] = column.to_numpy()
+def _numpy(column: pa.ChunkedArray) -> NDArray[Any]:
+    array: NDArray[Any] = column.to_numpy()
     return array
 
 

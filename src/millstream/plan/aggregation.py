@@ -18,13 +18,11 @@ if TYPE_CHECKING:
     from millstream.sql.types import DataType
 
 
-def has_aggregate(expression: exp.Expression) -> bool:
+def has_aggregate(expression: exp.Expr) -> bool:
     return expression.find(*AGGREGATES) is not None
 
 
-def build_aggregate(
-    node: Node, items: Sequence[exp.Expression], group: exp.Group | None, scope: Scope
-) -> Node:
+def build_aggregate(node: Node, items: Sequence[exp.Expr], group: exp.Group | None, scope: Scope) -> Node:
     return _Aggregation(node, scope).build(items, group)
 
 
@@ -38,9 +36,9 @@ class _Aggregation:
         self._before: dict[str, ProjectItem] = {}
         self._calls: dict[str, AggregateCall] = {}
 
-    def build(self, items: Sequence[exp.Expression], group: exp.Group | None) -> Node:
+    def build(self, items: Sequence[exp.Expr], group: exp.Group | None) -> Node:
         keys = self._keys(group)
-        results: list[tuple[str, exp.Expression]] = []
+        results: list[tuple[str, exp.Expr]] = []
         problems: list[Diagnostic] = []
         for position, item in enumerate(items):
             try:
@@ -81,7 +79,7 @@ class _Aggregation:
             keys[bound.sql()] = self._input(bound, "key")
         return keys
 
-    def _input(self, expression: exp.Expression, purpose: str) -> str:
+    def _input(self, expression: exp.Expr, purpose: str) -> str:
         """The name of a column below the aggregate that holds this expression."""
         text = expression.sql()
         if text not in self._before:
@@ -90,7 +88,7 @@ class _Aggregation:
             self._before[text] = ProjectItem(name, expression, infer(expression, self._type_of))
         return self._before[text].name
 
-    def _result(self, expression: exp.Expression, keys: dict[str, str]) -> exp.Expression:
+    def _result(self, expression: exp.Expr, keys: dict[str, str]) -> exp.Expr:
         """The expression over the aggregate's columns instead of the input's."""
         text = expression.sql()
         if text in keys:
@@ -113,7 +111,7 @@ class _Aggregation:
             child.replace(self._result(child, keys))
         return rewritten
 
-    def _call(self, aggregate: exp.Expression, condition: exp.Expression | None) -> str:
+    def _call(self, aggregate: exp.Expr, condition: exp.Expr | None) -> str:
         argument, distinct = aggregate.this, False
         if isinstance(argument, exp.Distinct):
             if len(argument.expressions) != 1:
@@ -144,5 +142,5 @@ class _Aggregation:
             self._calls[identity] = AggregateCall(name, function, argument, distinct, type_)
         return self._calls[identity].name
 
-    def _refuse(self, node: exp.Expression, why: str) -> ScriptError:
+    def _refuse(self, node: exp.Expr, why: str) -> ScriptError:
         return ScriptError(Diagnostic(Code.UNSUPPORTED_EXPRESSION, why, self._scope.place(node)))

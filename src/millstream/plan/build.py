@@ -91,7 +91,9 @@ def _scan(statement: InsertInto, catalog: Catalog) -> tuple[Scan, Scope]:
     query, script = statement.query, statement.script
     source_clause = query.args.get("from_")
     if source_clause is None:
-        raise ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, "SELECT without FROM is not supported yet", statement.span))
+        raise ScriptError(
+            Diagnostic(Code.UNSUPPORTED_STATEMENT, "SELECT without FROM is not supported yet", statement.span)
+        )
     table_ref = source_clause.this
     if not isinstance(table_ref, exp.Table) or not isinstance(table_ref.this, exp.Identifier):
         raise ScriptError(
@@ -106,7 +108,7 @@ def _scan(statement: InsertInto, catalog: Catalog) -> tuple[Scan, Scope]:
     return Scan(source, columns, span), scope
 
 
-def _expand_star(item: exp.Expression, scan: Scan) -> list[exp.Expression]:
+def _expand_star(item: exp.Expr, scan: Scan) -> list[exp.Expr]:
     if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
         return [exp.column(exp.to_identifier(column.name, quoted=True)) for column in scan.columns]
     return [item]

@@ -26,7 +26,9 @@ def _step(node: Node) -> str:
     match node:
         case Scan():
             columns = ", ".join(column.name for column in node.columns)
-            return f"Scan(table=[{node.source.table.name}], columns=[{columns}], format=[{node.source.value_format.name}])"
+            return (
+                f"Scan(table=[{node.source.table.name}], columns=[{columns}], format=[{node.source.value_format.name}])"
+            )
         case Filter():
             return f"Filter({node.condition.sql(dialect='flink')})"
         case Project():

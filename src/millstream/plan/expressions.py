@@ -34,7 +34,7 @@ class Scope:
     script: Script
     statement: Span
 
-    def bind(self, expression: exp.Expression, *, aggregates: bool = False) -> exp.Expression:
+    def bind(self, expression: exp.Expr, *, aggregates: bool = False) -> exp.Expr:
         """The expression with its columns resolved to bare, quoted names."""
         allowed = _SUPPORTED + (_AGGREGATE_PARTS if aggregates else ())
         problems = []
@@ -48,13 +48,14 @@ class Scope:
             raise ScriptError(problems)
         return bound.transform(_bare)
 
-    def place(self, node: exp.Expression) -> Span:
+    def place(self, node: exp.Expr) -> Span:
         """The first and last place inside the expression that sqlglot remembers."""
         positions = [part.meta for part in node.walk() if "start" in part.meta]
         if not positions:
             return self.statement
         return self.script.span(
-            min(position["start"] for position in positions), max(position["end"] for position in positions) + 1
+            min(position["start"] for position in positions),
+            max(position["end"] for position in positions) + 1,
         )
 
     def _column_problem(self, column: exp.Column) -> list[Diagnostic]:
@@ -80,12 +81,12 @@ class Scope:
             )
         ]
 
-    def _unsupported(self, node: exp.Expression) -> Diagnostic:
+    def _unsupported(self, node: exp.Expr) -> Diagnostic:
         what = node.sql(dialect="flink") if isinstance(node, exp.Func | exp.Cast) else f"{node.key.upper()} expression"
         return Diagnostic(Code.UNSUPPORTED_EXPRESSION, f"{what} is not supported yet", self.place(node))
 
 
-def _bare(node: exp.Expression) -> exp.Expression:
+def _bare(node: exp.Expr) -> exp.Expr:
     if isinstance(node, exp.Column) and node.table:
         bare = exp.column(node.this.copy())
         bare.meta.update(node.meta)

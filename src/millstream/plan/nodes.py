@@ -35,7 +35,7 @@ class Scan:
 @dataclass(frozen=True, slots=True)
 class Filter:
     input: Node
-    condition: exp.Expression
+    condition: exp.Expr
     span: Span
 
     @property
@@ -46,7 +46,7 @@ class Filter:
 @dataclass(frozen=True, slots=True)
 class ProjectItem:
     name: str
-    expression: exp.Expression
+    expression: exp.Expr
     type: DataType | None
 
 

@@ -26,7 +26,10 @@ def project_to_sink(query: Node, sink: KafkaSink, statement: InsertInto) -> Node
         if found.type is not None and not fits(found.type, wanted.type):
             raise ScriptError(
                 _mismatch(
-                    query, sink, statement, f'Column "{wanted.name}" is {wanted.type} and is given {found.type}.'
+                    query,
+                    sink,
+                    statement,
+                    f'Column "{wanted.name}" is {wanted.type} and is given {found.type}.',
                 )
             )
     given: dict[str, OutputColumn] = dict(zip((t.name for t in targets), query.columns, strict=True))
@@ -62,7 +65,9 @@ def _targets(sink: KafkaSink, statement: InsertInto) -> tuple[Column, ...]:
         if name not in statement.columns:
             problems.append(
                 Diagnostic(
-                    Code.SINK_SCHEMA_MISMATCH, f'primary key column "{name}" is not given a value', statement.span
+                    Code.SINK_SCHEMA_MISMATCH,
+                    f'primary key column "{name}" is not given a value',
+                    statement.span,
                 )
             )
     if problems:

@@ -43,7 +43,7 @@ _CAST: Final = {
 }
 
 
-def infer(expression: exp.Expression, column_type: Callable[[str], DataType | None]) -> DataType | None:
+def infer(expression: exp.Expr, column_type: Callable[[str], DataType | None]) -> DataType | None:
     """None where the type is not known here; Spark will tell when the job is built."""
     match expression:
         case exp.Column():

@@ -30,7 +30,7 @@ _FUNCTIONS: Final = {
 
 def aggregate(rows: DataFrame, node: Aggregate, buckets: int, cache: Path) -> DataFrame:
     summed = {
-        _argument_column(call): F.col(quoted(call.argument)).cast(
+        _summed_column(call.argument): F.col(quoted(call.argument)).cast(
             _accumulator(rows.schema[call.argument].dataType)
         )
         for call in node.calls
@@ -39,10 +39,7 @@ def aggregate(rows: DataFrame, node: Aggregate, buckets: int, cache: Path) -> Da
     rows = rows.withColumns(summed)
     operator = AggregateOperator(
         node.keys,
-        tuple(
-            Call(call.name, _FUNCTIONS[call.function], _argument_column(call), call.distinct)
-            for call in node.calls
-        ),
+        tuple(Call(call.name, _FUNCTIONS[call.function], _argument_column(call), call.distinct) for call in node.calls),
         to_arrow_schema(rows.schema, timezone="UTC"),
     )
     keys = [F.col(quoted(key)) for key in node.keys]
@@ -53,8 +50,12 @@ def aggregate(rows: DataFrame, node: Aggregate, buckets: int, cache: Path) -> Da
 
 
 def _argument_column(call: AggregateCall) -> str | None:
+    return _summed_column(call.argument) if call.function is AggregateFunction.SUM else call.argument
+
+
+def _summed_column(argument: str | None) -> str:
     """SUM adds up in a wider type than its argument's, in a column of its own."""
-    return f"$sum-{call.argument}" if call.function is AggregateFunction.SUM else call.argument
+    return f"$sum-{argument}"
 
 
 def _accumulator(type_: DataType) -> DataType:

@@ -19,9 +19,7 @@ class UndecodableMessageError(Exception):
     """Raised in a Python worker; its text travels through Spark's exceptions to the driver."""
 
     def __init__(self, topic: str, partition: int, offset: int, text: str) -> None:
-        super().__init__(
-            _marked(Code.UNDECODABLE_MESSAGE, topic=topic, partition=partition, offset=offset, text=text)
-        )
+        super().__init__(_marked(Code.UNDECODABLE_MESSAGE, topic=topic, partition=partition, offset=offset, text=text))
 
 
 def null_in_key(column: str, table: str) -> str:
@@ -67,5 +65,5 @@ def _of_mark(job: str, found: dict[str, str]) -> Diagnostic:
     return Diagnostic(
         Code.NULL_IN_KEY,
         f'column "{found["column"]}" of sink "{found["table"]}" is NOT NULL, and job "{job}" would write NULL into it',
-        hint=f'Filter such rows: WHERE {found["column"]} IS NOT NULL.',
+        hint=f"Filter such rows: WHERE {found['column']} IS NOT NULL.",
     )

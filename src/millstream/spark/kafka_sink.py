@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812
 
+from millstream.formats.avro_schema import avro_schema
 from millstream.formats.declarations import AvroFormat, JsonFormat
 from millstream.formats.json_encode import JsonEncoder
-from millstream.spark.avro_schema import avro_schema
 from millstream.spark.changelog import is_retraction
 from millstream.spark.failures import null_in_key
 from millstream.spark.types import quoted
@@ -36,7 +36,8 @@ def encode_messages(rows: DataFrame, sink: KafkaSink) -> DataFrame:
     if sink.key_format is not None:
         key = _row_of(sink.key_columns, sink.key_format, sink)
         parts["key"] = (key, sink.key_format, sink.key_columns)
-    columns, encoders = [], {}
+    columns: list[Column] = []
+    encoders: dict[str, JsonEncoder] = {}
     for name in ("key", "value"):
         if name not in parts:
             columns.append(F.lit(None).cast("binary").alias(name))
@@ -73,9 +74,7 @@ def _encode_rows(encoder: JsonEncoder, rows: pa.StructArray) -> pa.Array:
     return encoded.take(pc.if_else(present, places, None))
 
 
-def _encoded(
-    row: Column, format_: Format, columns: tuple[TableColumn, ...]
-) -> tuple[Column, JsonEncoder | None]:
+def _encoded(row: Column, format_: Format, columns: tuple[TableColumn, ...]) -> tuple[Column, JsonEncoder | None]:
     """The column to hand on, and what is left for Python to encode."""
     named = tuple((column.name, column.type) for column in columns)
     match format_:

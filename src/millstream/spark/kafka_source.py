@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812
 
+from millstream.formats.avro_schema import avro_schema
 from millstream.formats.declarations import AvroFormat, JsonFormat
 from millstream.formats.decoded import DecodeError
 from millstream.formats.json_decode import JsonDecoder
-from millstream.spark.avro_schema import avro_schema
 from millstream.spark.failures import UndecodableMessageError
 from millstream.spark.kafka_properties import reader_options
 from millstream.spark.types import quoted, spark_schema, spark_type
@@ -67,8 +67,4 @@ def _from_avro(messages: DataFrame, columns: list[tuple[str, DataType]], needed:
         from_avro(F.col("value"), schema, {"mode": "FAILFAST"}).alias("row")
     )
     types = dict(columns)
-    return decoded.select(
-        *(F.col(f"row.{quoted(name)}").cast(spark_type(types[name])).alias(name) for name in needed)
-    )
-
-
+    return decoded.select(*(F.col(f"row.{quoted(name)}").cast(spark_type(types[name])).alias(name) for name in needed))

@@ -72,8 +72,7 @@ def start_session(
     }
     if log is not None:
         configuration["spark.driver.extraJavaOptions"] = (
-            f"-Dlog4j2.configurationFile={_logging_to(log)} "
-            + configuration.get("spark.driver.extraJavaOptions", "")
+            f"-Dlog4j2.configurationFile={_logging_to(log)} " + configuration.get("spark.driver.extraJavaOptions", "")
         ).strip()
     builder = SparkSession.builder
     for key, value in configuration.items():

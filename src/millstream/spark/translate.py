@@ -63,5 +63,5 @@ def _item(item: ProjectItem) -> Column:
     return (column if item.type is None else column.cast(spark_type(item.type))).alias(item.name)
 
 
-def _column(expression: exp.Expression) -> Column:
+def _column(expression: exp.Expr) -> Column:
     return F.expr(expression.sql(dialect="spark", identify=True))

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from sqlglot import exp, parser, tokens
 from sqlglot.dialects.dialect import Dialect, NormalizationStrategy
-from sqlglot.tokens import TokenType
+from sqlglot.tokenizer_core import TokenType
 
 
 class Flink(Dialect):
@@ -29,11 +29,7 @@ class Flink(Dialect):
         # Flink has no statement that is handed on as raw text.
         COMMANDS: ClassVar = set()
         KEYWORDS: ClassVar = {
-            **{
-                word: token
-                for word, token in tokens.Tokenizer.KEYWORDS.items()
-                if token is not TokenType.COMMAND
-            },
+            **{word: token for word, token in tokens.Tokenizer.KEYWORDS.items() if token is not TokenType.COMMAND},
             "BYTES": TokenType.VARBINARY,
             "STRING": TokenType.TEXT,
         }

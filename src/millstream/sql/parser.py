@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from sqlglot.errors import TokenError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.sql.create_table import parse_create_table

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, ParseError
+
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.sql.dialect import Flink
 
 if TYPE_CHECKING:
-    from sqlglot.tokens import Token
+    from sqlglot.tokenizer_core import Token
 
     from millstream.source import Span
     from millstream.sql.cursor import TokenCursor
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class _Parse(Protocol):
-    def __call__(self, raw_tokens: list[Token], sql: str, /) -> list[exp.Expression | None]: ...
+    def __call__(self, raw_tokens: list[Token], sql: str, /) -> list[exp.Expr | None]: ...
 
 
 class QueryReader:
@@ -37,17 +38,19 @@ class QueryReader:
             name = tree.key.upper()
             raise ScriptError(
                 Diagnostic(
-                    Code.UNSUPPORTED_STATEMENT, f"{name} queries are not supported yet", self._place(tokens[0])
+                    Code.UNSUPPORTED_STATEMENT,
+                    f"{name} queries are not supported yet",
+                    self._place(tokens[0]),
                 )
             )
         return tree
 
-    def expression(self, tokens: list[Token], cursor: TokenCursor) -> exp.Expression:
+    def expression(self, tokens: list[Token], cursor: TokenCursor) -> exp.Expr:
         if not tokens:
             raise cursor.error("expected an expression")
         return self._read(partial(self._parser.parse_into, exp.Condition), tokens)
 
-    def _read(self, parse: _Parse, tokens: list[Token]) -> exp.Expression:
+    def _read(self, parse: _Parse, tokens: list[Token]) -> exp.Expr:
         try:
             trees = parse(tokens, self._script.text)
         except ParseError as error:
@@ -81,4 +84,3 @@ def _in_our_words(description: str) -> str:
     if "Unexpected token" in description:
         return "unexpected text here"
     return description[:1].lower() + description[1:]
-

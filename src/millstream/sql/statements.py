@@ -28,7 +28,7 @@ class WatermarkDeclaration:
     """`WATERMARK FOR column AS expression`."""
 
     column: str
-    expression: exp.Expression
+    expression: exp.Expr
     span: Span
 
 

@@ -99,9 +99,7 @@ def _timestamp(cursor: TokenCursor, word: str) -> DataType:
     if cursor.accept("WITH", "LOCAL", "TIME", "ZONE"):
         root = TypeRoot.TIMESTAMP_LTZ
     elif cursor.at("WITH", "TIME", "ZONE"):
-        raise cursor.error(
-            "TIMESTAMP WITH TIME ZONE is not supported", "Use TIMESTAMP_LTZ.", Code.UNSUPPORTED_TYPE
-        )
+        raise cursor.error("TIMESTAMP WITH TIME ZONE is not supported", "Use TIMESTAMP_LTZ.", Code.UNSUPPORTED_TYPE)
     else:
         cursor.accept("WITHOUT", "TIME", "ZONE")
     return DataType(root, precision=precision)

@@ -63,9 +63,7 @@ class DataType:
     fields: tuple[Field, ...] = ()
 
     def not_null(self) -> DataType:
-        return DataType(
-            self.root, False, self.precision, self.scale, self.element, self.key, self.fields
-        )
+        return DataType(self.root, False, self.precision, self.scale, self.element, self.key, self.fields)
 
     def __str__(self) -> str:
         return f"{self._shape()}{'' if self.nullable else ' NOT NULL'}"

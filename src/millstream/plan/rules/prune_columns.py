@@ -34,5 +34,5 @@ def _prune(node: Node, needed: set[str]) -> Node:
             return prune_columns(node)
 
 
-def _named(expressions: Iterable[exp.Expression]) -> set[str]:
+def _named(expressions: Iterable[exp.Expr]) -> set[str]:
     return {column.name for expression in expressions for column in expression.find_all(exp.Column)}

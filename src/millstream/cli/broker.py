@@ -1,0 +1,38 @@
+"""millstream broker: a broker in the foreground, with its data kept."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from millstream.testing.broker import EmbeddedBroker
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_SECONDS_BETWEEN_LOOKS = 0.5
+
+
+def run_broker(port: int, data: Path, partitions: int) -> int:
+    """Run until Ctrl-C or SIGTERM; the same folder brings the same topics and messages again."""
+    broker = EmbeddedBroker(port, data, partitions, notice=_say_on_stderr)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        broker.start()
+        print(f"broker ready at localhost:{broker.address[1]}, data in {data}; Ctrl-C stops it", flush=True)
+        while broker.is_running:
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+        raise broker.failure("the broker ended by itself")
+    except KeyboardInterrupt:
+        pass
+    finally:
+        broker.stop()
+        signal.signal(signal.SIGTERM, before)
+    print("broker stopped", flush=True)
+    return 0
+
+
+def _say_on_stderr(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,159 @@
+"""The commands and what they take. Each one's work is in a module of its own, loaded when it runs."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from millstream import __version__
+
+app = typer.Typer(
+    name="millstream",
+    help="Runs Flink-SQL-style scripts over Kafka tables as Spark Structured Streaming jobs.",
+    epilog="Try it: millstream demo",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class Output(StrEnum):
+    auto = "auto"
+    plain = "plain"
+    json = "json"
+
+
+def _show_version(asked: bool) -> None:  # noqa: FBT001
+    if asked:
+        typer.echo(f"millstream {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _millstream(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command(
+    epilog="""Examples:
+
+\b
+  millstream run pageviews.sql
+  millstream run pageviews.sql --param brokers=localhost:9092 --drain
+  millstream run pageviews.sql --set parallelism.default=4 --output json | jq .rows_in
+  millstream run pageviews.sql --fresh        forget what an earlier run had counted"""
+)
+def run(
+    *,
+    script: Annotated[Path, typer.Argument(help="The SQL script.", metavar="SCRIPT.sql")],
+    drain: Annotated[bool, typer.Option("--drain", help="Process all that is in the topics now, then end.")] = False,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(help="Where the jobs keep their state.", show_default=".millstream/SCRIPT", metavar="DIR"),
+    ] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Forget an earlier run and start over.")] = False,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(help="A value for ${NAME} in the script; repeatable.", metavar="NAME=VALUE"),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A setting, as SET in the script; repeatable.", metavar="KEY=VALUE"),
+    ] = None,
+    master: Annotated[
+        str | None, typer.Option(help="Spark's master.", show_default="local, all cores", metavar="URL")
+    ] = None,
+    output: Annotated[
+        Output,
+        typer.Option(help="auto: live in a terminal, plain lines in a pipe. json: one object per batch."),
+    ] = Output.auto,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show Spark's own words behind an error.")] = False,
+) -> None:
+    """Run a script's INSERT statements as streaming jobs.
+
+    Without --drain it runs until Ctrl-C or SIGTERM, which finishes the batch under way. Started again, it goes on
+    where it stopped. Exit code 0: ended as asked; 1: a job failed; 2: the script or an argument is wrong.
+    """
+    from millstream.cli.guard import guarded
+    from millstream.cli.run import RunRequest, run_script
+
+    request = RunRequest(
+        script=script,
+        drain=drain,
+        checkpoint=checkpoint,
+        fresh=fresh,
+        parameters=tuple(param or ()),
+        settings=tuple(set_ or ()),
+        master=master,
+        output=output.value,
+    )
+    raise typer.Exit(guarded(lambda: run_script(request), verbose=verbose))
+
+
+@app.command(
+    epilog="""Examples:
+
+\b
+  millstream demo
+  millstream demo --rows 1000000 --seconds 30"""
+)
+def demo(
+    *,
+    rows: Annotated[int, typer.Option(help="How many page views to produce.", min=1)] = 200_000,
+    seconds: Annotated[int, typer.Option(help="Over how many seconds.", min=0)] = 15,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show Spark's own words behind an error.")] = False,
+) -> None:
+    """Count page views per region on a real Kafka, live, and check the result.
+
+    Starts a broker in a temporary folder, produces page views, runs the example script on them, shows the growing
+    table, then compares it with what was produced. Exit code 0: equal; 1: not. Nothing stays behind.
+    """
+    from millstream.cli.demo import run_demo
+    from millstream.cli.guard import guarded
+
+    raise typer.Exit(guarded(lambda: run_demo(rows, seconds), verbose=verbose))
+
+
+@app.command(
+    epilog="""Examples:
+
+\b
+  millstream broker
+  millstream broker --port 19092 --data /var/tmp/kafka --partitions 4"""
+)
+def broker(
+    *,
+    port: Annotated[int, typer.Option(help="Where clients connect; 0 lets the system choose.", min=0)] = 9092,
+    data: Annotated[Path, typer.Option(help="Where topics are kept; reused when it is there.", metavar="DIR")] = Path(
+        ".millstream/broker"
+    ),
+    partitions: Annotated[int, typer.Option(help="Partitions of a topic that is created by use.", min=1)] = 1,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show what lies behind an error.")] = False,
+) -> None:
+    """Run a Kafka broker on this machine, for trying things out.
+
+    Apache Kafka itself, one node. Ready when it says so; Ctrl-C or SIGTERM stops it, its data stays.
+    """
+    from millstream.cli.broker import run_broker
+    from millstream.cli.guard import guarded
+
+    raise typer.Exit(guarded(lambda: run_broker(port, data, partitions), verbose=verbose))
+
+
+def main() -> None:
+    app(prog_name="millstream")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,161 @@
+"""Three ways to show the same progress: live in a terminal, as lines, as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import TYPE_CHECKING, Final, Protocol, Self
+
+from millstream.cli.numbers import count, duration, size
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from millstream.runtime.progress import JobProgress
+
+_SECONDS_BETWEEN_LINES: Final = 3.0
+
+
+class View(Protocol):
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def notice(self, text: str) -> None:
+        """Something the user should know once."""
+
+    def progress(self, progress: JobProgress) -> None:
+        """A batch has been committed."""
+
+
+def view_for(output: str) -> View:
+    if output == "json":
+        return JsonView()
+    if output == "plain" or not sys.stdout.isatty():
+        return PlainView()
+    return TerminalView()
+
+
+class JsonView:
+    """One object per batch on stdout, whatever else there is to say on stderr."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def notice(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    def progress(self, progress: JobProgress) -> None:
+        print(json.dumps(progress.as_json()), flush=True)
+
+
+class PlainView:
+    """A line every few seconds per job, and the last batch of each when all is over."""
+
+    def __init__(self) -> None:
+        self._shown: dict[str, float] = {}
+        self._unshown: dict[str, JobProgress] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for progress in self._unshown.values():
+            print(_line(progress), flush=True)
+
+    def notice(self, text: str) -> None:
+        print(text, flush=True)
+
+    def progress(self, progress: JobProgress) -> None:
+        now = time.monotonic()
+        if now - self._shown.get(progress.job, -_SECONDS_BETWEEN_LINES) < _SECONDS_BETWEEN_LINES:
+            self._unshown[progress.job] = progress
+            return
+        self._shown[progress.job] = now
+        self._unshown.pop(progress.job, None)
+        print(_line(progress), flush=True)
+
+
+class TerminalView:
+    """One live panel per job, redrawn in place."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self._latest: dict[str, JobProgress] = {}
+        self._console = console or Console()
+        self._live = Live(
+            console=self._console, get_renderable=self._table, refresh_per_second=4, redirect_stderr=False
+        )
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
+
+    def notice(self, text: str) -> None:
+        self._console.print(text, style="dim", highlight=False)
+
+    def progress(self, progress: JobProgress) -> None:
+        self._latest[progress.job] = progress
+
+    def _table(self) -> Table:
+        return progress_table(list(self._latest.values()))
+
+
+def progress_table(jobs: list[JobProgress]) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("job")
+    for heading in (
+        "batch",
+        "rows in",
+        "in/s",
+        "rows out",
+        "out/s",
+        "batch time",
+        "lag",
+        "state",
+        "last commit",
+    ):
+        table.add_column(heading, justify="right")
+    if not jobs:
+        table.add_row("[dim]waiting for the first batch …[/dim]")
+    for job in jobs:
+        lag = ", ".join(f"{lag.source} {count(lag.messages)}" for lag in job.lag)
+        table.add_row(
+            job.job,
+            str(job.batch),
+            count(job.total_rows_in),
+            count(job.rows_in_per_second),
+            count(job.total_rows_out),
+            count(job.rows_out_per_second),
+            duration(job.batch_seconds),
+            lag,
+            size(job.state_bytes),
+            f"{duration(max(time.time() - job.committed_at, 0))} ago",
+        )
+    return table
+
+
+def _line(progress: JobProgress) -> str:
+    lag = ", ".join(f"{lag.source} {count(lag.messages)}" for lag in progress.lag)
+    return (
+        f"{time.strftime('%H:%M:%S', time.localtime(progress.committed_at))} {progress.job} batch {progress.batch}: "
+        f"{count(progress.rows_in)} rows in ({count(progress.rows_in_per_second)}/s), "
+        f"{count(progress.rows_out)} out ({count(progress.rows_out_per_second)}/s), "
+        f"{duration(progress.batch_seconds)}, lag {lag}, state {size(progress.state_bytes)}"
+    )

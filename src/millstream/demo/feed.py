@@ -1,0 +1,77 @@
+"""Produces page views at a steady pace and counts them: the truth to compare with."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import random
+import threading
+import time
+from typing import Final
+
+from confluent_kafka import Producer
+
+from millstream.demo.regions import Counts
+from millstream.runtime.kafka_admin import client_settings
+
+REGIONS: Final = ("africa", "americas", "antarctica", "asia", "europe", "oceania")
+_WEIGHTS: Final = (17, 13, 1, 59, 9, 1)
+_USERS: Final = 40_000
+_CHUNK: Final = 500
+
+
+class PageViewFeed(threading.Thread):
+    """Writes `rows` page views over `seconds`; afterwards `truth` holds what was written."""
+
+    def __init__(self, brokers: str, topic: str, rows: int, seconds: float, seed: int = 1) -> None:
+        super().__init__(name="page views", daemon=True)
+        self._producer = Producer({**client_settings({"bootstrap.servers": brokers}), "linger.ms": 20, "acks": "all"})
+        self._topic = topic
+        self._rows = rows
+        self._seconds = seconds
+        self._random = random.Random(seed)  # noqa: S311 - the same page views each time
+        self._views = dict.fromkeys(REGIONS, 0)
+        self._users: dict[str, set[int]] = {region: set() for region in REGIONS}
+        self.produced = 0
+        self.undelivered = 0
+
+    def run(self) -> None:
+        start = time.monotonic()
+        while self.produced < self._rows:
+            for _ in range(min(_CHUNK, self._rows - self.produced)):
+                self._produce_one()
+            self._producer.poll(0)
+            ahead = start + self._seconds * self.produced / self._rows - time.monotonic()
+            if ahead > 0:
+                time.sleep(ahead)
+        self.undelivered = self._producer.flush(60)
+
+    @property
+    def truth(self) -> dict[str, Counts]:
+        return {
+            region: Counts(self._views[region], len(self._users[region])) for region in REGIONS if self._views[region]
+        }
+
+    def _produce_one(self) -> None:
+        [region] = self._random.choices(REGIONS, _WEIGHTS)
+        user = int(self._random.triangular(1, _USERS, 1))
+        now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
+        view = {
+            "user_id": user,
+            "page_id": self._random.randint(1, 1000),
+            "viewtime": now.isoformat(" ", "milliseconds"),
+            "user_region": region,
+        }
+        self._send(json.dumps(view, separators=(",", ":")).encode())
+        self._views[region] += 1
+        self._users[region].add(user)
+        self.produced += 1
+
+    def _send(self, value: bytes) -> None:
+        while True:
+            try:
+                self._producer.produce(self._topic, value)
+            except BufferError:
+                self._producer.poll(0.1)
+            else:
+                return

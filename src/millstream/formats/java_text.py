@@ -1,0 +1,200 @@
+"""Numbers, dates and times as Java reads and writes them, one value at a time."""
+
+from __future__ import annotations
+
+import re
+from calendar import isleap
+from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from math import isfinite, isnan
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+MICROS_PER_DAY: Final = 86_400_000_000
+
+_ASCII_TRIM: Final = "".join(map(chr, range(33)))
+_INTEGER: Final = re.compile(r"[+-]?\d+")
+_DECIMAL: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_FLOATING: Final = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[fFdD]?|([+-]?)(NaN|Infinity)")
+# Wider than the longest number Jackson accepts.
+_EXACT: Final = Context(prec=2000, Emax=10**18 - 1, Emin=-(10**18) + 1)
+_PLAIN_EXPONENTS: Final = range(-3, 7)
+
+_MONTH_LENGTHS: Final = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+_DATE_TEXT: Final = r"(-[0-9]{4,10}|\+[0-9]{5,10}|[0-9]{4})-([0-9]{2})-([0-9]{2})"
+_TIME_TEXT: Final = r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{0,9}))?"
+_SHORT_TIME_TEXT: Final = r"([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{0,9}))?)?"
+_DATE: Final = re.compile(_DATE_TEXT)
+_TIME: Final = re.compile(_TIME_TEXT)
+SQL_TIMESTAMP: Final = re.compile(f"{_DATE_TEXT} {_TIME_TEXT}")
+SQL_TIMESTAMP_LTZ: Final = re.compile(f"{_DATE_TEXT} {_TIME_TEXT}Z")
+ISO_TIMESTAMP: Final = re.compile(f"{_DATE_TEXT}[Tt]{_SHORT_TIME_TEXT}")
+ISO_TIMESTAMP_LTZ: Final = re.compile(f"{_DATE_TEXT}T{_SHORT_TIME_TEXT}Z")
+
+
+def trim(text: str) -> str:
+    """`String.trim`: everything up to the blank goes, other Unicode white space stays."""
+    return text.strip(_ASCII_TRIM)
+
+
+def parse_integer(text: str) -> int:
+    if _INTEGER.fullmatch(text) is None:
+        raise ValueError(text)
+    return int(text)
+
+
+def parse_double(text: str) -> float:
+    number, special = _floating(text)
+    return special if number is None else float(number)
+
+
+def parse_float(text: str) -> float:
+    """The nearest 32-bit number; going through 64 bits would round twice."""
+    number, special = _floating(text)
+    if number is None:
+        return special
+    nearest: float = pa.scalar(number.removeprefix("+")).cast(pa.float32()).as_py()
+    return nearest
+
+
+def _floating(text: str) -> tuple[str | None, float]:
+    match = _FLOATING.fullmatch(text)
+    if match is None:
+        raise ValueError(text)
+    number, sign, word = match.groups()
+    return number, 0.0 if word is None else float(f"{sign}{word}")
+
+
+def parse_decimal(text: str, precision: int, scale: int) -> Decimal | None:
+    """Rounded half up to the scale; None when it then has too many digits."""
+    if _DECIMAL.fullmatch(text) is None:
+        raise ValueError(text)
+    unit = Decimal(1).scaleb(-scale)
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        raise ValueError(text) from None
+    if number.is_zero():
+        return Decimal(0).quantize(unit)
+    if number.adjusted() > precision - scale:
+        return None
+    rounded = number.quantize(unit, ROUND_HALF_UP, _EXACT)
+    if rounded.is_zero():
+        return abs(rounded)
+    return None if rounded.adjusted() >= precision - scale else rounded
+
+
+def double_text(value: float) -> str:
+    return _floating_text(value, repr(value))
+
+
+def float_text(value: float) -> str:
+    return _floating_text(value, str(np.format_float_scientific(np.float32(value))))
+
+
+def _floating_text(value: float, shortest: str) -> str:
+    if not isfinite(value):
+        return "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if value == 0:
+        return "-0.0" if str(value).startswith("-") else "0.0"
+    number = Decimal(shortest).normalize(_EXACT)
+    if len(number.as_tuple().digits) == 1:
+        # Java shows two digits at least, the nearest two: the smallest double is 4.9E-324, not 5E-324.
+        number = Decimal(f"{value:.1e}").normalize(_EXACT)
+    if (exponent := number.adjusted()) in _PLAIN_EXPONENTS:
+        plain = format(number, "f")
+        return plain if "." in plain else f"{plain}.0"
+    sign, (first, *others), _ = number.as_tuple()
+    return f"{'-' if sign else ''}{first}.{''.join(map(str, others)) or '0'}E{exponent}"
+
+
+def stripped_decimal_text(value: Decimal) -> str:
+    """`stripTrailingZeros().toString()`: 50.00 is 5E+1."""
+    return str(value.normalize(_EXACT)) if value else "0"
+
+
+def days_since_epoch(year: int, month: int, day: int) -> int:
+    """Proleptic Gregorian, for any year."""
+    shifted = year - (month <= 2)  # noqa: PLR2004
+    era, year_of_era = divmod(shifted, 400)
+    day_of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
+    return era * 146_097 + year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year - 719_468
+
+
+def date_text(days: int) -> str:
+    """An ISO local date; a year of more than four digits has a sign."""
+    era, day_of_era = divmod(days + 719_468, 146_097)
+    year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36_524 - day_of_era // 146_096) // 365
+    day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
+    shifted_month = (5 * day_of_year + 2) // 153
+    month = (shifted_month + 2) % 12 + 1
+    year = era * 400 + year_of_era + (month <= 2)  # noqa: PLR2004
+    sign = "-" if year < 0 else "+" if year > 9999 else ""  # noqa: PLR2004
+    return f"{sign}{abs(year):04}-{month:02}-{day_of_year - (153 * shifted_month + 2) // 5 + 1:02}"
+
+
+def timestamp_text(micros: int, separator: str) -> str:
+    days, time = divmod(micros, MICROS_PER_DAY)
+    seconds, fraction = divmod(time, 1_000_000)
+    clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return f"{date_text(days)}{separator}{clock}.{fraction:06}".rstrip("0").rstrip(".")
+
+
+def parse_date(text: str) -> int:
+    """Days since the epoch of an ISO local date."""
+    match = _DATE.fullmatch(text)
+    if match is None:
+        raise ValueError(text)
+    days = _resolve_date(*match.groups(), lenient=False)
+    if not -(2**31) <= days < 2**31:
+        raise ValueError(text)
+    return days
+
+
+def parse_time(text: str) -> int:
+    """Microseconds of the day, cut to milliseconds as Flink keeps them."""
+    match = _TIME.fullmatch(text)
+    if match is None:
+        raise ValueError(text)
+    micros = _resolve_time(*match.groups(), lenient=True) % MICROS_PER_DAY
+    return micros - micros % 1000
+
+
+def parse_timestamp(text: str, pattern: re.Pattern[str]) -> int:
+    """Microseconds since the epoch. Only ISO_LOCAL_DATE_TIME is strict; Java resolves the others smartly."""
+    match = pattern.fullmatch(text)
+    if match is None:
+        raise ValueError(text)
+    lenient = pattern is not ISO_TIMESTAMP
+    year, month, day, *time = match.groups()
+    micros = _resolve_date(year, month, day, lenient=lenient) * MICROS_PER_DAY
+    micros += _resolve_time(*time, lenient=lenient)
+    if not -(2**63) <= micros < 2**63:
+        raise ValueError(text)
+    return micros
+
+
+def _resolve_date(year_text: str, month_text: str, day_text: str, *, lenient: bool) -> int:
+    year, month, day = int(year_text), int(month_text), int(day_text)
+    if year == 0 and year_text.startswith("-"):
+        raise ValueError(year_text)
+    if not (1 <= month <= 12 and 1 <= day <= 31):  # noqa: PLR2004
+        raise ValueError(f"{month}-{day}")
+    last = _MONTH_LENGTHS[month - 1] + (month == 2 and isleap(year))  # noqa: PLR2004
+    if day > last and not lenient:
+        raise ValueError(f"{month}-{day}")
+    return days_since_epoch(year, month, min(day, last))
+
+
+def _resolve_time(
+    hour_text: str, minute_text: str, second_text: str | None, fraction: str | None, *, lenient: bool
+) -> int:
+    hour, minute, second = int(hour_text), int(minute_text), int(second_text or 0)
+    micros = int((fraction or "").ljust(6, "0")[:6])
+    if lenient and hour == 24 and not (minute or second or int(fraction or 0)):  # noqa: PLR2004
+        return MICROS_PER_DAY
+    if hour > 23 or minute > 59 or second > 59:  # noqa: PLR2004
+        raise ValueError(f"{hour}:{minute}:{second}")
+    return ((hour * 60 + minute) * 60 + second) * 1_000_000 + micros

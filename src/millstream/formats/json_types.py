@@ -1,0 +1,34 @@
+"""Which columns the json formats can carry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.sql.types import CHARACTER, DataType, TypeRoot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def check_types(columns: Iterable[tuple[str, DataType]]) -> None:
+    for _, type_ in columns:
+        _check(type_)
+
+
+def holds(type_: DataType, root: TypeRoot) -> bool:
+    """Whether a type is of this kind or has a part that is."""
+    return type_.root is root or any(holds(part, root) for part in _parts(type_))
+
+
+def _check(type_: DataType) -> None:
+    if type_.key is not None and type_.key.root not in CHARACTER:
+        text = f"JSON format doesn't support non-string as key type of map. The type is: {type_}"
+        raise ScriptError(Diagnostic(Code.UNSUPPORTED_TYPE, text))
+    for part in _parts(type_):
+        _check(part)
+
+
+def _parts(type_: DataType) -> list[DataType]:
+    parts = [field.type for field in type_.fields]
+    return parts + [part for part in (type_.key, type_.element) if part is not None]

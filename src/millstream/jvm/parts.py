@@ -1,0 +1,149 @@
+"""The jars of each part, downloaded once into a cache folder and checked against the lock file."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from millstream.errors import Code, Diagnostic, SetupError
+from millstream.jvm.declaration import LockedJar, Part, declaration_digest, locked_jars
+from millstream.jvm.ivy import REPOSITORY_VARIABLE, repository_name, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["Part", "cache_folder", "jars"]
+
+CACHE_VARIABLE = "MILLSTREAM_CACHE"
+
+_OFFLINE_HINT = (
+    "connect this machine to the network once; behind a proxy set "
+    "JAVA_TOOL_OPTIONS='-Dhttps.proxyHost=HOST -Dhttps.proxyPort=PORT'; "
+    f"or name another Maven repository in {REPOSITORY_VARIABLE}; "
+    "or copy the cache folder {folder} from a machine that has it"
+)
+_DAMAGED_HINT = (
+    "nothing was kept; try again, and if it stays so, look at what stands between this machine "
+    f"and the repository, or name another Maven repository in {REPOSITORY_VARIABLE}"
+)
+
+
+def jars(part: Part, notice: Callable[[str], None] | None = None) -> tuple[Path, ...]:
+    """The jars of a part; the first call on a machine downloads them and needs Java and the network.
+
+    `notice` is called with a short line for each step of a download.
+    """
+    folder = cache_folder() / f"{part}-{declaration_digest()}"
+    if not _is_intact(folder, part):
+        _fill(folder, part, notice or _unheard)
+    return tuple(folder / jar.name for jar in locked_jars(part))
+
+
+def cache_folder() -> Path:
+    if chosen := os.environ.get(CACHE_VARIABLE):
+        return Path(chosen).expanduser().absolute()
+    if shared := os.environ.get("XDG_CACHE_HOME"):
+        return Path(shared).absolute() / "millstream"
+    return Path.home() / ".cache" / "millstream"
+
+
+def _unheard(_: str) -> None:
+    pass
+
+
+def _is_intact(folder: Path, part: Part) -> bool:
+    """Quick on purpose: digests were compared when the folder was filled, only losses are looked for now."""
+    try:
+        return all((folder / jar.name).stat().st_size == jar.size for jar in locked_jars(part))
+    except OSError:
+        return False
+
+
+def _fill(folder: Path, part: Part, notice: Callable[[str], None]) -> None:
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with _alone(folder.parent / f"{part}.lock", notice):
+            if _is_intact(folder, part):
+                return
+            _remove_remains(folder, part)
+            _download(folder, part, notice)
+    except OSError as error:
+        raise SetupError(
+            Diagnostic(
+                Code.JVM_PARTS_UNAVAILABLE,
+                f"the jars of {part} could not be stored in the cache folder",
+                detail=str(error),
+                hint=f"name a folder that can be written, with some 100 MB free, in {CACHE_VARIABLE}",
+            )
+        ) from error
+
+
+@contextmanager
+def _alone(lock: Path, notice: Callable[[str], None]) -> Iterator[None]:
+    with lock.open("w") as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            notice("waiting for another process that downloads the same jars")
+            fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+
+
+def _remove_remains(folder: Path, part: Part) -> None:
+    """Under the lock, so a half-filled folder belongs to a process that was killed."""
+    for unfinished in folder.parent.glob(f".{part}-*"):
+        shutil.rmtree(unfinished, ignore_errors=True)
+    if folder.exists():
+        shutil.rmtree(folder)
+
+
+def _download(folder: Path, part: Part, notice: Callable[[str], None]) -> None:
+    wanted = locked_jars(part)
+    megabytes = sum(jar.size for jar in wanted) / 1e6
+    notice(f"{len(wanted)} jars ({megabytes:.0f} MB) from {repository_name()}, once, into {folder}")
+    work = Path(tempfile.mkdtemp(prefix=f".{part}-", dir=folder.parent))
+    try:
+        resolved = _resolve(folder, part, work, notice)
+        _verify(resolved, part)
+        resolved.rename(folder)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    notice(f"{len(wanted)} jars ready")
+
+
+def _resolve(folder: Path, part: Part, work: Path, notice: Callable[[str], None]) -> Path:
+    try:
+        return resolve(part, work, notice, expected=len(locked_jars(part)))
+    except SetupError as error:
+        (found,) = error.diagnostics
+        if found.hint is not None:
+            raise
+        hint = _DAMAGED_HINT if found.code is Code.JVM_PARTS_DAMAGED else _OFFLINE_HINT.format(folder=folder)
+        raise SetupError(replace(found, hint=hint)) from None
+
+
+def _verify(resolved: Path, part: Part) -> None:
+    wanted = set(locked_jars(part))
+    received = {LockedJar.of_file(part, jar) for jar in resolved.iterdir()}
+    if wanted == received:
+        return
+    missing = {jar.name for jar in wanted - received}
+    unexpected = {jar.name for jar in received - wanted}
+    raise SetupError(
+        Diagnostic(
+            Code.JVM_PARTS_DAMAGED,
+            f"the jars of {part} from {repository_name()} are not those that were locked",
+            detail=f"different or missing: {_listed(missing)}; not expected: {_listed(unexpected - missing)}",
+            hint=_DAMAGED_HINT,
+        )
+    )
+
+
+def _listed(names: set[str]) -> str:
+    return ", ".join(sorted(names)) or "none"

@@ -1,0 +1,1 @@
+"""A job's life: checks before it starts, its checkpoint, its progress, its end."""

@@ -1,0 +1,142 @@
+"""One INSERT while it runs."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from millstream.errors import Code, Diagnostic, JobError
+from millstream.plan.nodes import sources
+from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.progress import progress_of
+from millstream.spark.failures import job_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from millstream.plan.program import InsertPlan
+    from millstream.runtime.checkpoint import JobFolder
+    from millstream.runtime.progress import JobProgress
+
+_POLL_SECONDS: Final = 0.02
+_FINISH_BATCH_SECONDS: Final = 120.0
+
+
+class Job:
+    """A handle on a running INSERT: watch it, wait for it, stop it."""
+
+    def __init__(self, insert: InsertPlan, folder: JobFolder, on_progress: Callable[[JobProgress], None]) -> None:
+        self.name = insert.name
+        self.resumes = folder.resumes
+        """Whether the job went on from an earlier run's checkpoint."""
+        self._plan = insert.plan
+        self._folder = folder
+        self._on_progress = on_progress
+        self._query: StreamingQuery | None = None
+        self._progress: JobProgress | None = None
+        self._ended = threading.Event()
+
+    @property
+    def progress(self) -> JobProgress | None:
+        """The last finished batch; None before the first."""
+        return self._progress
+
+    @property
+    def is_running(self) -> bool:
+        return self._query is not None and bool(self._query.isActive)
+
+    def attach(self, query: StreamingQuery) -> None:
+        self._query = query
+
+    def await_caught_up(self, timeout: float | None = None) -> None:
+        """Returns when everything that is in the topics now has been processed and written."""
+        targets = self._ends_now()
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while not _reached(self._committed_offsets(), targets):
+            self.raise_failure()
+            if not self.is_running:
+                raise self._error(f'job "{self.name}" ended before it caught up')
+            if deadline is not None and time.monotonic() > deadline:
+                raise self._error(f'job "{self.name}" did not catch up within {timeout} s')
+            time.sleep(_POLL_SECONDS)
+
+    def await_end(self, timeout: float | None = None) -> bool:
+        """Waits until the job ends by itself; raises its failure. False when the time is over first."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while self.is_running and (deadline is None or time.monotonic() < deadline):
+            time.sleep(_POLL_SECONDS)
+        self.raise_failure()
+        return not self.is_running
+
+    def stop(self) -> None:
+        """Lets the batch under way finish, then stops. Raises the failure of a job that had failed."""
+        query = self._running_query()
+        batch, deadline = _batch_under_way(query), time.monotonic() + _FINISH_BATCH_SECONDS
+        while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
+            if _batch_under_way(query) != batch:
+                break
+            time.sleep(_POLL_SECONDS)
+        self.raise_failure()
+        query.stop()
+
+    def raise_failure(self) -> None:
+        failure = self._running_query().exception()
+        if failure is not None:
+            raise job_error(self.name, failure)
+
+    def report(self, report: Mapping[str, Any]) -> None:
+        """Takes Spark's report of a batch, on the listener's thread."""
+        if not report["durationMs"].get("addBatch"):
+            return  # a trigger that found nothing to do
+        self._progress = progress_of(self.name, report, self._progress, self._state_bytes(report))
+        self._on_progress(self._progress)
+
+    def report_end(self) -> None:
+        self._ended.set()
+
+    def await_last_report(self, timeout: float) -> None:
+        """Reports reach us after the fact; this waits for the last of an ended job."""
+        self._ended.wait(timeout)
+
+    def _state_bytes(self, report: Mapping[str, Any]) -> int:
+        held = sum(file.stat().st_size for file in self._folder.segment_cache.glob("*"))
+        stored = (operator["customMetrics"].get("rocksdbSstFileSize", 0) for operator in report["stateOperators"])
+        return int(held or sum(stored))
+
+    def _running_query(self) -> StreamingQuery:
+        assert self._query is not None, "the job has not been started"
+        return self._query
+
+    def _ends_now(self) -> dict[tuple[str, int], int]:
+        ends: dict[tuple[str, int], int] = {}
+        for source in sources(self._plan):
+            committed_only = source.properties.get("isolation.level") == "read_committed"
+            latest = KafkaAdmin(source.properties).latest(source.topics, committed_only=committed_only)
+            ends |= {(partition.topic, partition.partition): offset for partition, offset in latest.items()}
+        return ends
+
+    def _committed_offsets(self) -> dict[tuple[str, int], int]:
+        """What the finished batches have read, from Spark's own book, also right after a restart."""
+        offsets = self._running_query()._jsq.streamingQuery().committedOffsets().values().toList()  # noqa: SLF001
+        return {
+            (topic, int(partition)): offset
+            for index in range(offsets.size())
+            for topic, partitions in json.loads(offsets.apply(index).json()).items()
+            for partition, offset in partitions.items()
+        }
+
+    def _error(self, primary: str) -> JobError:
+        return JobError(Diagnostic(Code.JOB_FAILED, primary))
+
+
+def _reached(committed: Mapping[tuple[str, int], int], targets: Mapping[tuple[str, int], int]) -> bool:
+    return all(committed.get(partition, 0) >= offset for partition, offset in targets.items())
+
+
+def _batch_under_way(query: StreamingQuery) -> int:
+    last = query._jsq.lastProgress()  # noqa: SLF001
+    return -1 if last is None else int(last.batchId())

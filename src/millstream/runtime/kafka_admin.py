@@ -1,0 +1,159 @@
+"""Questions to the brokers that are settled before Spark starts."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._config import ConfigResource
+from confluent_kafka.admin._listoffsets import OffsetSpec
+from confluent_kafka.admin._resource import ResourceType
+from confluent_kafka.cimpl import NewTopic
+
+from millstream.errors import BrokerError, Code, Diagnostic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from millstream.source import Span
+
+_TIMEOUT_SECONDS: Final = 10.0
+_RETRY_SECONDS: Final = 0.1
+_FOR_ADMIN: Final = ("bootstrap.servers", "security.protocol", "client.id")
+_SILENT: Final = logging.getLogger("millstream.librdkafka")
+_SILENT.addHandler(logging.NullHandler())
+_SILENT.propagate = False
+
+
+def client_settings(properties: Mapping[str, str]) -> dict[str, Any]:
+    """The part of a table's properties that librdkafka understands, and no chatter on stderr."""
+    chosen: dict[str, Any] = {key: properties[key] for key in _FOR_ADMIN if key in properties}
+    return {**chosen, "log_level": 0, "logger": _SILENT}
+
+
+class KafkaAdmin:
+    """One cluster, as the tables of a script name it."""
+
+    def __init__(self, properties: Mapping[str, str], asked_at: Span | None = None) -> None:
+        self._servers = properties["bootstrap.servers"]
+        self._asked_at = asked_at
+        self._allows_creation = properties.get("allow.auto.create.topics", "true").lower() != "false"
+        self._client = AdminClient(client_settings(properties))
+
+    def partitions(self, topic: str) -> list[int] | None:
+        """The partitions of a topic; None when there is no such topic."""
+        found = self._metadata().topics.get(topic)
+        return sorted(found.partitions) if found is not None and found.error is None else None
+
+    def ensure_topic(self, topic: str, table: str) -> bool:
+        """Whether the topic had to be created. Where that is not allowed, a missing one is an error."""
+        if self.partitions(topic) is not None:
+            return False
+        if not self._allows_creation:
+            raise self._missing(topic, table, "'properties.allow.auto.create.topics' is false.")
+        if not self._broker_creates_topics():
+            raise self._missing(topic, table, "The broker does not create topics by itself.")
+        try:
+            self._client.create_topics([NewTopic(topic, num_partitions=-1, replication_factor=-1)])[topic].result(
+                _TIMEOUT_SECONDS
+            )
+        except KafkaException as error:
+            raise BrokerError(
+                Diagnostic(
+                    Code.TOPIC_NOT_CREATED,
+                    f'topic "{topic}" of table "{table}" does not exist and was not created',
+                    self._asked_at,
+                    detail=f"{error.args[0].str()}.",
+                )
+            ) from error
+        return True
+
+    def earliest(self, topics: Iterable[str]) -> dict[TopicPartition, int]:
+        return self._offsets(topics, OffsetSpec.earliest())
+
+    def latest(self, topics: Iterable[str], *, committed_only: bool = False) -> dict[TopicPartition, int]:
+        return self._offsets(topics, OffsetSpec.latest(), committed_only=committed_only)
+
+    def at_timestamp(self, topics: Iterable[str], timestamp: int) -> dict[TopicPartition, int]:
+        """The first offset at or after the time; a partition without one starts at its end."""
+        topics = tuple(topics)
+        found = self._offsets(topics, OffsetSpec.for_timestamp(timestamp))
+        ends = self.latest(topics)
+        return {partition: offset if offset >= 0 else ends[partition] for partition, offset in found.items()}
+
+    def committed(self, topics: Iterable[str], group: str) -> dict[TopicPartition, int]:
+        """What the group has committed; partitions it never read are left out."""
+        asked = [ConsumerGroupTopicPartitions(group, self._all_partitions(topics))]
+        answer = self._client.list_consumer_group_offsets(asked)[group].result(_TIMEOUT_SECONDS)
+        return {
+            TopicPartition(entry.topic, entry.partition): entry.offset
+            for entry in answer.topic_partitions
+            if entry.offset >= 0
+        }
+
+    def _offsets(
+        self, topics: Iterable[str], spec: OffsetSpec, *, committed_only: bool = False
+    ) -> dict[TopicPartition, int]:
+        topics = tuple(topics)
+        isolation = IsolationLevel.READ_COMMITTED if committed_only else IsolationLevel.READ_UNCOMMITTED
+        asked = dict.fromkeys(self._all_partitions(topics), spec)
+        deadline = time.monotonic() + _TIMEOUT_SECONDS
+        while True:
+            futures = self._client.list_offsets(asked, isolation_level=isolation, request_timeout=_TIMEOUT_SECONDS)
+            try:
+                return {partition: future.result(_TIMEOUT_SECONDS).offset for partition, future in futures.items()}
+            except KafkaException as error:
+                # A topic that was just made has no leader for a moment.
+                if not error.args[0].retriable() or time.monotonic() > deadline:
+                    raise BrokerError(
+                        Diagnostic(
+                            Code.OFFSETS_UNAVAILABLE,
+                            f"the offsets of {', '.join(topics)} cannot be read",
+                            self._asked_at,
+                            detail=f"{error.args[0].str()}.",
+                        )
+                    ) from error
+                time.sleep(_RETRY_SECONDS)
+
+    def _all_partitions(self, topics: Iterable[str]) -> list[TopicPartition]:
+        metadata = self._metadata()
+        return [
+            TopicPartition(topic, number) for topic in topics for number in sorted(metadata.topics[topic].partitions)
+        ]
+
+    def _metadata(self) -> Any:
+        try:
+            return self._client.list_topics(timeout=_TIMEOUT_SECONDS)
+        except KafkaException as error:
+            raise BrokerError(
+                Diagnostic(
+                    Code.BROKER_UNREACHABLE,
+                    f"no Kafka broker answers at {self._servers}",
+                    self._asked_at,
+                    detail=f"Waited {_TIMEOUT_SECONDS:.0f} s; the client says: {error.args[0].str()}.",
+                    hint="Check 'properties.bootstrap.servers' and that the broker runs; `millstream broker` starts one here.",
+                )
+            ) from error
+
+    def _broker_creates_topics(self) -> bool:
+        broker = ConfigResource(ResourceType.BROKER, str(next(iter(self._metadata().brokers))))
+        try:
+            settings = self._client.describe_configs([broker])[broker].result(_TIMEOUT_SECONDS)
+        except KafkaException:
+            return False
+        found = settings.get("auto.create.topics.enable")
+        return found is not None and found.value == "true"
+
+    def _missing(self, topic: str, table: str, why: str) -> BrokerError:
+        return BrokerError(
+            Diagnostic(
+                Code.TOPIC_MISSING,
+                f'topic "{topic}" of table "{table}" does not exist',
+                self._asked_at,
+                detail=why,
+                hint="Create the topic, or correct 'topic' in the table's WITH clause.",
+            )
+        )

@@ -1,0 +1,106 @@
+"""What a job asks Kafka before Spark starts: are the topics there, and where does reading begin."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from confluent_kafka import TopicPartition
+
+from millstream.connectors.kafka_options import StartupMode
+from millstream.errors import BrokerError, Code, Diagnostic
+from millstream.plan.nodes import sources
+from millstream.runtime.kafka_admin import KafkaAdmin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from millstream.catalog.table import CatalogTable
+    from millstream.connectors.tables import KafkaSource
+    from millstream.plan.nodes import Write
+    from millstream.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Preflight:
+    start_offsets: dict[str, str]
+    """Per source table, Spark's JSON of offsets to start at."""
+
+
+def check_kafka(plan: Write, notice: Callable[[str], None]) -> Preflight:
+    """Raises what would stop the job; tells `notice` what was decided on the user's behalf."""
+    start_offsets = {}
+    for source in sources(plan):
+        admin = KafkaAdmin(source.properties, _place(source.table))
+        for topic in source.topics:
+            if admin.ensure_topic(topic, source.table.name):
+                notice(f'topic "{topic}" of table "{source.table.name}" did not exist and was created; it is empty')
+        start_offsets[source.table.name] = _as_json(_start_offsets(source, admin, notice))
+    sink = plan.sink
+    if KafkaAdmin(sink.properties, _place(sink.table)).ensure_topic(sink.topic, sink.table.name):
+        notice(f'topic "{sink.topic}" of table "{sink.table.name}" did not exist and was created')
+    return Preflight(start_offsets)
+
+
+def _start_offsets(source: KafkaSource, admin: KafkaAdmin, notice: Callable[[str], None]) -> dict[TopicPartition, int]:
+    start, topics = source.start, source.topics
+    match start.mode:
+        case StartupMode.EARLIEST:
+            if not start.chosen:
+                notice(
+                    f'table "{source.table.name}" names neither scan.startup.mode nor properties.group.id: '
+                    "a new job starts at the earliest offset"
+                )
+            return admin.earliest(topics)
+        case StartupMode.LATEST:
+            return admin.latest(topics)
+        case StartupMode.TIMESTAMP:
+            assert start.timestamp is not None
+            return admin.at_timestamp(topics, start.timestamp)
+        case StartupMode.SPECIFIC:
+            given = {TopicPartition(topics[0], partition): offset for partition, offset in start.offsets}
+            committed = admin.committed(topics, source.group) if source.group else {}
+            return {**admin.earliest(topics), **committed, **given}
+        case StartupMode.GROUP:
+            return _group_offsets(source, admin, notice)
+
+
+def _group_offsets(source: KafkaSource, admin: KafkaAdmin, notice: Callable[[str], None]) -> dict[TopicPartition, int]:
+    assert source.group is not None
+    committed = admin.committed(source.topics, source.group)
+    earliest = admin.earliest(source.topics)
+    if committed.keys() >= earliest.keys():
+        return committed
+    reset = source.properties.get("auto.offset.reset")
+    if not source.start.chosen or reset == "earliest":
+        if not source.start.chosen:
+            where = "the offsets committed by" if committed else "the earliest offset, as nothing is committed by"
+            notice(f'table "{source.table.name}": a new job starts at {where} group "{source.group}"')
+        return {**earliest, **committed}
+    if reset == "latest":
+        return {**admin.latest(source.topics), **committed}
+    missing = sorted(f"{p.topic}-{p.partition}" for p in earliest.keys() - committed.keys())
+    raise BrokerError(
+        Diagnostic(
+            Code.OFFSETS_UNAVAILABLE,
+            f'group "{source.group}" has committed no offsets for table "{source.table.name}"',
+            _place(source.table),
+            detail=f"Partitions without: {', '.join(missing)}.",
+            hint="Set 'properties.auto.offset.reset' to earliest or latest, or another 'scan.startup.mode'.",
+        )
+    )
+
+
+def _as_json(offsets: dict[TopicPartition, int]) -> str:
+    by_topic: dict[str, dict[str, int]] = {}
+    for partition, offset in offsets.items():
+        by_topic.setdefault(partition.topic, {})[str(partition.partition)] = offset
+    return json.dumps(by_topic)
+
+
+def _place(table: CatalogTable) -> Span:
+    """Where the table names its brokers."""
+    wanted = ("properties.bootstrap.servers", "topic")
+    found = {entry.key: entry for entry in table.options}
+    return next((found[key].value_span for key in wanted if key in found), table.span)

@@ -1,0 +1,86 @@
+"""What a running job tells after each batch."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLag:
+    """How many messages of a source are waiting."""
+
+    source: str
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobProgress:
+    job: str
+    batch: int
+    rows_in: int
+    rows_out: int
+    batch_seconds: float
+    lag: tuple[SourceLag, ...]
+    state_bytes: int
+    committed_at: float
+    """When the batch was committed, in seconds since the epoch."""
+    total_rows_in: int
+    total_rows_out: int
+
+    @property
+    def rows_in_per_second(self) -> float:
+        return self.rows_in / self.batch_seconds if self.batch_seconds else 0.0
+
+    @property
+    def rows_out_per_second(self) -> float:
+        return self.rows_out / self.batch_seconds if self.batch_seconds else 0.0
+
+    @property
+    def total_lag(self) -> int:
+        return sum(lag.messages for lag in self.lag)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            **asdict(self),
+            "lag": {lag.source: lag.messages for lag in self.lag},
+            "rows_in_per_second": round(self.rows_in_per_second, 1),
+            "rows_out_per_second": round(self.rows_out_per_second, 1),
+        }
+
+
+def progress_of(job: str, report: Mapping[str, Any], before: JobProgress | None, state_bytes: int) -> JobProgress:
+    """One batch, from the report that Spark makes of it."""
+    rows_in = int(report["numInputRows"])
+    rows_out = max(int(report["sink"].get("numOutputRows", 0)), 0)
+    return JobProgress(
+        job=job,
+        batch=int(report["batchId"]),
+        rows_in=rows_in,
+        rows_out=rows_out,
+        batch_seconds=report["durationMs"].get("triggerExecution", 0) / 1000,
+        lag=tuple(_lag(source) for source in report["sources"]),
+        state_bytes=state_bytes,
+        committed_at=time.time(),
+        total_rows_in=rows_in + (before.total_rows_in if before else 0),
+        total_rows_out=rows_out + (before.total_rows_out if before else 0),
+    )
+
+
+def _lag(source: Mapping[str, Any]) -> SourceLag:
+    latest = _flat(source.get("latestOffset"))
+    reached = _flat(source.get("endOffset"))
+    behind = sum(max(offset - reached.get(partition, 0), 0) for partition, offset in latest.items())
+    return SourceLag(", ".join(sorted({topic for topic, _ in reached})), behind)
+
+
+def _flat(offsets: Mapping[str, Mapping[str, int]] | None) -> dict[tuple[str, int], int]:
+    return {
+        (topic, int(partition)): offset
+        for topic, partitions in (offsets or {}).items()
+        for partition, offset in partitions.items()
+    }

@@ -1,0 +1,186 @@
+"""The way in from Python: a session understands SQL and runs jobs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from millstream.catalog.catalog import Catalog
+from millstream.catalog.settings import (
+    MAX_BATCH_ROWS,
+    PARALLELISM,
+    SETTINGS,
+    STATE_BUCKETS,
+    TRIGGER_INTERVAL,
+    check_setting,
+    integer_setting,
+)
+from millstream.plan.program import compile_script
+from millstream.runtime.checkpoint import Checkpoint
+from millstream.runtime.job import Job
+from millstream.runtime.preflight import check_kafka
+from millstream.source import SourceText
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import TracebackType
+
+    from pyspark.sql import SparkSession
+
+    from millstream.plan.program import Program
+    from millstream.runtime.progress import JobProgress
+
+
+def _unheard(_: Any) -> None:
+    pass
+
+
+class Session:
+    """Runs scripts as streaming jobs.
+
+    >>> session = Session()                                       # doctest: +SKIP
+    >>> [job] = session.execute_sql("CREATE TABLE …; INSERT INTO …")  # doctest: +SKIP
+    >>> job.await_caught_up(); job.progress; job.stop()           # doctest: +SKIP
+
+    `spark` is a SparkSession to run in; without it one is started when the first job is. Settings are those of
+    SET: `Session(settings={"parallelism.default": "2"})`, or with `_` for `.` and `-`, `Session(parallelism_default=2)`.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession | None = None,
+        *,
+        checkpoint: str | Path | None = None,
+        fresh: bool = False,
+        master: str | None = None,
+        on_notice: Callable[[str], None] = _unheard,
+        on_progress: Callable[[JobProgress], None] = _unheard,
+        settings: Mapping[str, str] | None = None,
+        **named_settings: Any,
+    ) -> None:
+        self._given_spark = spark
+        self._spark: SparkSession | None = None
+        self._master = master
+        self._notice = on_notice
+        self._on_progress = on_progress
+        self._settings = _named_settings({**(settings or {}), **named_settings})
+        self._catalog = Catalog()
+        self._root = Path(checkpoint) if checkpoint is not None else _default_checkpoint()
+        self._fresh = fresh
+        self._checkpoint: Checkpoint | None = None
+        self._jobs: list[Job] = []
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        return tuple(self._jobs)
+
+    def compile(self, text: str, name: str = "<sql>", parameters: Mapping[str, str] | None = None) -> Program:
+        """Understands a script without running it; its tables stay known to the session."""
+        program = compile_script(SourceText(name, text), parameters or {}, self._settings, self._catalog)
+        self._settings = dict(program.settings)
+        return program
+
+    def execute_sql(
+        self,
+        text: str,
+        *,
+        name: str = "<sql>",
+        parameters: Mapping[str, str] | None = None,
+        drain: bool = False,
+    ) -> tuple[Job, ...]:
+        """Runs a script; gives a handle for each INSERT, in order.
+
+        With `drain` the jobs end by themselves when they have processed what is in the topics now.
+        """
+        return self.start(self.compile(text, name, parameters), drain=drain)
+
+    def start(self, program: Program, *, drain: bool = False) -> tuple[Job, ...]:
+        """Starts the jobs of a compiled script."""
+        if not program.inserts:
+            return ()
+        checkpoint = self._open_checkpoint()
+        buckets = integer_setting(dict(program.settings), STATE_BUCKETS)
+        prepared = []
+        for insert in program.inserts:
+            folder = checkpoint.open_job(insert, buckets)
+            prepared.append((insert, folder, check_kafka(insert.plan, _unheard if folder.resumes else self._notice)))
+        from millstream.spark.query import start_query
+
+        spark = self._open_spark(checkpoint)
+        started = []
+        for insert, folder, preflight in prepared:
+            job = Job(insert, folder, self._on_progress)
+            if job.resumes:
+                self._notice(f'job "{job.name}" goes on where it stopped (checkpoint {folder.path})')
+            settings = dict(insert.settings)
+            query = start_query(
+                spark,
+                insert,
+                folder.path,
+                segment_cache=folder.segment_cache,
+                start_offsets=preflight.start_offsets,
+                buckets=folder.buckets,
+                max_batch_rows=integer_setting(settings, MAX_BATCH_ROWS),
+                interval_ms=integer_setting(settings, TRIGGER_INTERVAL),
+                drain=drain,
+                job=job,
+            )
+            job.attach(query)
+            self._jobs.append(job)
+            started.append(job)
+        return tuple(started)
+
+    def stop(self) -> None:
+        """Stops all jobs, each after its batch, and the Spark session if this session started it."""
+        try:
+            for job in self._jobs:
+                if job.is_running:
+                    job.stop()
+        finally:
+            if self._spark is not None and self._given_spark is None:
+                self._spark.stop()
+            self._spark = None
+            if self._checkpoint is not None:
+                self._checkpoint.release()
+                self._checkpoint = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _open_checkpoint(self) -> Checkpoint:
+        if self._checkpoint is None:
+            self._checkpoint = Checkpoint(self._root, fresh=self._fresh)
+        return self._checkpoint
+
+    def _open_spark(self, checkpoint: Checkpoint) -> SparkSession:
+        from millstream.spark.session import adopt_session, start_session
+
+        if self._spark is None:
+            written = self._settings.get(PARALLELISM.key)
+            if self._given_spark is not None:
+                self._spark = adopt_session(self._given_spark, int(written) if written else None)
+            else:
+                parallelism = int(written) if written else os.cpu_count() or 1
+                self._spark = start_session(self._settings, parallelism, self._master, checkpoint.log, self._notice)
+        return self._spark
+
+
+def _named_settings(settings: Mapping[str, Any]) -> dict[str, str]:
+    """`parallelism_default=2` is `'parallelism.default' = '2'`; keys with dots are taken as they are."""
+    by_python_name = {key.replace(".", "_").replace("-", "_"): key for key in SETTINGS}
+    named = {by_python_name.get(key, key): str(value) for key, value in settings.items()}
+    for key, value in named.items():
+        check_setting(key, value)
+    return named
+
+
+def _default_checkpoint() -> Path:
+    program = Path(sys.argv[0]).stem if sys.argv and sys.argv[0] else ""
+    return Path(".millstream") / (program or "session")
