@@ -14,7 +14,6 @@ from millstream.errors import Code, Diagnostic, ScriptError
 
 if TYPE_CHECKING:
     from millstream.runtime.job import Job
-    from millstream.runtime.session import Session
 
 _LAST_REPORT_SECONDS: Final = 5.0
 _LOOK_SECONDS: Final = 0.1
@@ -58,7 +57,7 @@ def run_script(request: RunRequest) -> int:
             jobs = session.start(program, drain=request.drain)
             stop.listen()  # Spark's start takes the handlers away
             _announce(view, jobs, drain=request.drain)
-            _follow(session, jobs, stop, view)
+            _follow(jobs, stop, view)
         finally:
             session.stop()
     return 0
@@ -89,7 +88,7 @@ def _announce(view: View, jobs: tuple[Job, ...], *, drain: bool) -> None:
     view.notice(f"running {names} {until}")
 
 
-def _follow(session: Session, jobs: tuple[Job, ...], stop: StopSignal, view: View) -> None:
+def _follow(jobs: tuple[Job, ...], stop: StopSignal, view: View) -> None:
     """Until all jobs have ended or the user wants them to; a failure of one ends all."""
     while not stop.wait(_LOOK_SECONDS):
         for job in jobs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import json
 import random
 import threading
@@ -55,7 +55,7 @@ class PageViewFeed(threading.Thread):
     def _produce_one(self) -> None:
         [region] = self._random.choices(REGIONS, _WEIGHTS)
         user = int(self._random.triangular(1, _USERS, 1))
-        now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
+        now = dt.datetime.now(dt.UTC).replace(tzinfo=None)
         view = {
             "user_id": user,
             "page_id": self._random.randint(1, 1000),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,7 +11,7 @@ from millstream.formats.json_options import JsonOptions, MapNullKeyMode, Timesta
 from millstream.sql.types import DataType, TypeRoot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from millstream.catalog.option_reader import OptionReader
     from millstream.catalog.table import Column

@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
 from millstream.errors import Code, Diagnostic, SetupError
@@ -38,11 +38,14 @@ _INVALID_CHECKSUM = re.compile(r"invalid (?:sha1|md5)")
 _REASONS_SHOWN = 4
 
 
-def resolve(part: Part, work: Path, notice: Callable[[str], None], expected: int) -> Path:
-    """Download the jars of a part into a folder below `work`, and return that folder."""
+def resolve(part: Part, work: Path, notice: Callable[[str], None], expected: int, lock: IO[str] | None = None) -> Path:
+    """Download the jars of a part into a folder below `work`, and return that folder.
+
+    Ivy holds `lock` too: were this process killed, Ivy would go on writing into `work` for a while.
+    """
     (work / "ivysettings.xml").write_text(_SETTINGS.format(root=_repository_attribute()), encoding="utf-8")
     command = [
-        *(find_java().executable, "-Xshare:auto", "-XX:TieredStopAtLevel=1"),
+        *(find_java().executable, "-XX:TieredStopAtLevel=1"),
         *(f"-Divy.home={work}", "-cp", _ivy_jar(), "org.apache.ivy.Main"),
         *("-settings", "ivysettings.xml", "-ivy", IVY_FILE, "-cache", "cache", "-confs", part.value),
         *("-types", "jar", "bundle", "-retrieve", "jars/[artifact]-[revision](-[classifier]).[ext]"),
@@ -55,6 +58,7 @@ def resolve(part: Part, work: Path, notice: Callable[[str], None], expected: int
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
+        pass_fds=(lock.fileno(),) if lock else (),
     ) as ivy:
         try:
             assert ivy.stdout is not None

@@ -9,7 +9,7 @@ import tempfile
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from millstream.errors import Code, Diagnostic, SetupError
 from millstream.jvm.declaration import LockedJar, Part, declaration_digest, locked_jars
@@ -68,11 +68,11 @@ def _is_intact(folder: Path, part: Part) -> bool:
 def _fill(folder: Path, part: Part, notice: Callable[[str], None]) -> None:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(folder.parent / f"{part}.lock", notice):
+        with _alone(folder.parent / f"{part}.lock", notice) as lock:
             if _is_intact(folder, part):
                 return
             _remove_remains(folder, part)
-            _download(folder, part, notice)
+            _download(folder, part, notice, lock)
     except OSError as error:
         raise SetupError(
             Diagnostic(
@@ -85,14 +85,14 @@ def _fill(folder: Path, part: Part, notice: Callable[[str], None]) -> None:
 
 
 @contextmanager
-def _alone(lock: Path, notice: Callable[[str], None]) -> Iterator[None]:
+def _alone(lock: Path, notice: Callable[[str], None]) -> Iterator[IO[str]]:
     with lock.open("w") as held:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             notice("waiting for another process that downloads the same jars")
             fcntl.flock(held, fcntl.LOCK_EX)
-        yield
+        yield held
 
 
 def _remove_remains(folder: Path, part: Part) -> None:
@@ -103,13 +103,13 @@ def _remove_remains(folder: Path, part: Part) -> None:
         shutil.rmtree(folder)
 
 
-def _download(folder: Path, part: Part, notice: Callable[[str], None]) -> None:
+def _download(folder: Path, part: Part, notice: Callable[[str], None], lock: IO[str]) -> None:
     wanted = locked_jars(part)
     megabytes = sum(jar.size for jar in wanted) / 1e6
     notice(f"{len(wanted)} jars ({megabytes:.0f} MB) from {repository_name()}, once, into {folder}")
     work = Path(tempfile.mkdtemp(prefix=f".{part}-", dir=folder.parent))
     try:
-        resolved = _resolve(folder, part, work, notice)
+        resolved = _resolve(folder, part, work, notice, lock)
         _verify(resolved, part)
         resolved.rename(folder)
     finally:
@@ -117,9 +117,9 @@ def _download(folder: Path, part: Part, notice: Callable[[str], None]) -> None:
     notice(f"{len(wanted)} jars ready")
 
 
-def _resolve(folder: Path, part: Part, work: Path, notice: Callable[[str], None]) -> Path:
+def _resolve(folder: Path, part: Part, work: Path, notice: Callable[[str], None], lock: IO[str]) -> Path:
     try:
-        return resolve(part, work, notice, expected=len(locked_jars(part)))
+        return resolve(part, work, notice, len(locked_jars(part)), lock)
     except SetupError as error:
         (found,) = error.diagnostics
         if found.hint is not None:

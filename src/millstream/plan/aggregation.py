@@ -9,7 +9,7 @@ from sqlglot import exp
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.expressions import AGGREGATES, Scope, column_reference
 from millstream.plan.nodes import Aggregate, AggregateCall, AggregateFunction, Node, Project, ProjectItem
-from millstream.plan.typing import column_types, infer, sum_type
+from millstream.plan.typing import infer, sum_type
 from millstream.sql.types import BIGINT, NUMERIC
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class _Aggregation:
     def __init__(self, node: Node, scope: Scope) -> None:
         self._node = node
         self._scope = scope
-        self._type_of = column_types({column.name: column.type for column in node.columns})
+        self._type_of = {column.name: column.type for column in node.columns}.get
         self._before: dict[str, ProjectItem] = {}
         self._calls: dict[str, AggregateCall] = {}
 
@@ -56,7 +56,7 @@ class _Aggregation:
             tuple(self._calls.values()),
             self._scope.place(group) if group is not None else self._scope.statement,
         )
-        type_of = column_types({column.name: column.type for column in aggregate.columns})
+        type_of = {column.name: column.type for column in aggregate.columns}.get
         projected = tuple(ProjectItem(name, result, infer(result, type_of)) for name, result in results)
         return Project(aggregate, projected, self._scope.statement)
 

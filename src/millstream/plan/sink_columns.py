@@ -61,15 +61,11 @@ def _targets(sink: KafkaSink, statement: InsertInto) -> tuple[Column, ...]:
             )
         else:
             targets.append(column)
-    for name in sink.table.primary_key:
-        if name not in statement.columns:
-            problems.append(
-                Diagnostic(
-                    Code.SINK_SCHEMA_MISMATCH,
-                    f'primary key column "{name}" is not given a value',
-                    statement.span,
-                )
-            )
+    problems += [
+        Diagnostic(Code.SINK_SCHEMA_MISMATCH, f'primary key column "{name}" is not given a value', statement.span)
+        for name in sink.table.primary_key
+        if name not in statement.columns
+    ]
     if problems:
         raise ScriptError(problems)
     return tuple(targets)

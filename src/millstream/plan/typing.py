@@ -23,12 +23,27 @@ from millstream.sql.types import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-_PREDICATES: Final = (exp.Predicate, exp.Not, exp.And, exp.Or, exp.Boolean)
-_ARITHMETIC: Final = (exp.Add, exp.Sub, exp.Mul, exp.Mod)
-_TEXT: Final = (exp.Upper, exp.Lower, exp.Concat, exp.DPipe, exp.Substring, exp.Trim)
+_ALWAYS: Final = (
+    ((exp.Predicate, exp.Not, exp.And, exp.Or, exp.Boolean), BOOLEAN),
+    ((exp.Upper, exp.Lower, exp.Concat, exp.DPipe, exp.Substring, exp.Trim), STRING),
+    (exp.Length, INT),
+)
+"""Expressions whose type does not depend on what they are made of."""
 _WIDTH: Final = {TypeRoot.TINYINT: 0, TypeRoot.SMALLINT: 1, TypeRoot.INT: 2, TypeRoot.BIGINT: 3}
+_WITHOUT_CAST: Final = {
+    TypeRoot.SMALLINT: {TypeRoot.TINYINT},
+    TypeRoot.INT: {TypeRoot.TINYINT, TypeRoot.SMALLINT},
+    TypeRoot.BIGINT: INTEGERS,
+    TypeRoot.FLOAT: INTEGERS | {TypeRoot.DECIMAL},
+    TypeRoot.DOUBLE: NUMERIC,
+    TypeRoot.DECIMAL: NUMERIC,
+    TypeRoot.TIMESTAMP: TIMESTAMPS,
+    TypeRoot.TIMESTAMP_LTZ: TIMESTAMPS,
+    TypeRoot.DATE: {TypeRoot.TIMESTAMP},
+    **dict.fromkeys(CHARACTER, CHARACTER),
+}
 _CAST: Final = {
     exp.DType.BOOLEAN: TypeRoot.BOOLEAN,
     exp.DType.TINYINT: TypeRoot.TINYINT,
@@ -45,27 +60,20 @@ _CAST: Final = {
 
 def infer(expression: exp.Expr, column_type: Callable[[str], DataType | None]) -> DataType | None:
     """None where the type is not known here; Spark will tell when the job is built."""
+    found: DataType | None = next((type_ for kind, type_ in _ALWAYS if isinstance(expression, kind)), None)
     match expression:
         case exp.Column():
-            return column_type(expression.name)
+            found = column_type(expression.name)
         case exp.Paren() | exp.Neg() | exp.Abs():
-            return infer(expression.this, column_type)
+            found = infer(expression.this, column_type)
         case exp.Literal():
-            return _literal(expression)
+            found = _literal(expression)
         case exp.Cast():
-            return cast_target(expression)
-        case exp.Length():
-            return INT
-        case _ if isinstance(expression, _PREDICATES):
-            return BOOLEAN
-        case _ if isinstance(expression, _TEXT):
-            return STRING
-        case _ if isinstance(expression, _ARITHMETIC):
-            left = infer(expression.this, column_type)
-            right = infer(expression.expression, column_type)
-            return _widest_number(left, right)
-        case _:
-            return None
+            found = cast_target(expression)
+        case exp.Add() | exp.Sub() | exp.Mul() | exp.Mod():
+            left, right = infer(expression.this, column_type), infer(expression.expression, column_type)
+            found = _widest_number(left, right)
+    return found
 
 
 def cast_target(cast: exp.Cast) -> DataType | None:
@@ -105,14 +113,5 @@ def sum_type(argument: DataType | None) -> DataType | None:
 
 
 def fits(found: DataType, wanted: DataType) -> bool:
-    """Whether a query's column can be written to a sink's column without a CAST."""
-    if found.root is wanted.root:
-        return True
-    for family in (NUMERIC, CHARACTER, TIMESTAMPS):
-        if found.root in family:
-            return wanted.root in family
-    return False
-
-
-def column_types(types: Mapping[str, DataType | None]) -> Callable[[str], DataType | None]:
-    return lambda name: types.get(name)
+    """Whether a query's column can be written to a sink's column without a CAST: where nothing can be lost."""
+    return found.root is wanted.root or found.root in _WITHOUT_CAST.get(wanted.root, frozenset())

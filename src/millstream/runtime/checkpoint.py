@@ -94,8 +94,8 @@ class Checkpoint:
         return lock
 
     def _clear(self) -> None:
-        known = {_MARKER, "lock", "jobs", "spark.log", "spark.log4j2.properties"}
-        strangers = [entry.name for entry in self.root.iterdir() if not entry.name.startswith(tuple(known))]
+        known = (_MARKER, "lock", "jobs", "spark.")
+        strangers = [entry.name for entry in self.root.iterdir() if not entry.name.startswith(known)]
         if strangers:
             self._lock.close()
             raise JobError(

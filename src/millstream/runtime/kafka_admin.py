@@ -134,7 +134,7 @@ class KafkaAdmin:
                     f"no Kafka broker answers at {self._servers}",
                     self._asked_at,
                     detail=f"Waited {_TIMEOUT_SECONDS:.0f} s; the client says: {error.args[0].str()}.",
-                    hint="Check 'properties.bootstrap.servers' and that the broker runs; `millstream broker` starts one here.",
+                    hint="Check the address and that the broker runs; `millstream broker` starts one on this machine.",
                 )
             ) from error
 

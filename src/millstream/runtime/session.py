@@ -45,7 +45,7 @@ class Session:
     >>> job.await_caught_up(); job.progress; job.stop()           # doctest: +SKIP
 
     `spark` is a SparkSession to run in; without it one is started when the first job is. Settings are those of
-    SET: `Session(settings={"parallelism.default": "2"})`, or with `_` for `.` and `-`, `Session(parallelism_default=2)`.
+    SET, by their own names in `settings={"parallelism.default": "2"}`, or as keywords with `_` for `.` and `-`.
     """
 
     def __init__(

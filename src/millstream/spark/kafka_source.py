@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.formats.avro_schema import avro_schema
@@ -19,6 +18,7 @@ from millstream.spark.types import quoted, spark_schema, spark_type
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from millstream.plan.nodes import Scan

@@ -6,6 +6,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from millstream.errors import Code, Diagnostic, SetupError
@@ -46,6 +48,7 @@ _LAUNCH: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
     "spark.python.unix.domain.socket.enabled": "true",
+    "spark.python.daemon.module": "millstream.spark.worker_daemon",
 }
 
 
@@ -74,11 +77,10 @@ def start_session(
         configuration["spark.driver.extraJavaOptions"] = (
             f"-Dlog4j2.configurationFile={_logging_to(log)} " + configuration.get("spark.driver.extraJavaOptions", "")
         ).strip()
-    builder = SparkSession.builder
-    for key, value in configuration.items():
-        builder = builder.config(key, value)
+    spark_conf = SparkConf().setAll(list(configuration.items()))
     try:
-        return builder.getOrCreate()
+        _launch_jvm(spark_conf, log)
+        return SparkSession.builder.config(conf=spark_conf).getOrCreate()
     except Exception as error:
         raise SetupError(
             Diagnostic(
@@ -88,6 +90,15 @@ def start_session(
                 hint=f"Its log is {log}." if log else "Its log is on stderr.",
             )
         ) from error
+
+
+def _launch_jvm(spark_conf: SparkConf, log: Path | None) -> None:
+    """Starts Spark's JVM with its output, and its workers', in a file instead of the user's terminal."""
+    if SparkContext._gateway is not None or log is None:  # noqa: SLF001
+        return
+    with log.with_suffix(".out").open("ab") as output:
+        gateway = launch_gateway(spark_conf, {"stdout": output, "stderr": output})
+    SparkContext._ensure_initialized(gateway=gateway)  # noqa: SLF001
 
 
 def adopt_session(spark: SparkSession, parallelism: int | None) -> SparkSession:
@@ -101,8 +112,8 @@ def adopt_session(spark: SparkSession, parallelism: int | None) -> SparkSession:
                 f"the given SparkSession lacks {', '.join(missing)}",
                 detail=f"It runs Spark {version}; the classes of these artifacts are not on its class path.",
                 hint=(
-                    f"Start it with .config('spark.jars.packages', 'org.apache.spark:spark-sql-kafka-0-10_2.13:{version},"
-                    f"org.apache.spark:spark-avro_2.13:{version}'), or let Session() start its own."
+                    f"Start it with 'spark.jars.packages' = 'org.apache.spark:spark-sql-kafka-0-10_2.13:{version},"
+                    f"org.apache.spark:spark-avro_2.13:{version}', or let Session() start its own."
                 ),
             )
         )

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.source import SourceText, Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from millstream.source import SourceText, Span
 
 _PARAMETER: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_.-]*)\}")
 _COMMENT: Final = re.compile(r"--[^\n]*|/\*(?!\+).*?\*/", re.DOTALL)

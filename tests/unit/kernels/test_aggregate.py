@@ -23,8 +23,15 @@ from millstream.kernels.state_table import HASH, StateTable
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pytest
+
 SCHEMA = pa.schema(
-    [("region", pa.string()), ("user", pa.int64()), ("amount", pa.decimal128(38, 2)), ("weight", pa.float64())]
+    [
+        ("region", pa.string()),
+        ("user", pa.int64()),
+        ("amount", pa.decimal128(38, 2)),
+        ("weight", pa.float64()),
+    ]
 )
 SPEC = AggregateOperator(
     ("region",),
@@ -63,15 +70,11 @@ class Bench:
         self._colliding = colliding
 
     def step(self, batch: list[tuple[int, tuple[Any, ...]]]) -> list[dict[str, Any]]:
-        table = pa.Table.from_pylist(
-            [dict(zip(SCHEMA.names, row, strict=True)) for _, row in batch], schema=SCHEMA
-        )
+        table = pa.Table.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for _, row in batch], schema=SCHEMA)
         kinds = pa.array([kind for kind, _ in batch], pa.int8())
         table = table.append_column(KIND, kinds).append_column(HASH, self._hash(table, ["region"]))
         for argument in self._spec.distinct_arguments:
-            table = table.append_column(
-                self._spec.value_hash(argument), self._hash(table, ["region", argument])
-            )
+            table = table.append_column(self._spec.value_hash(argument), self._hash(table, ["region", argument]))
         changes: list[dict[str, Any]] = self._spec.open(self._open).step(self._spec.combine(table)).to_pylist()
         return changes
 
@@ -114,7 +117,10 @@ def truth(live: list[tuple[Any, ...]]) -> dict[str | None, tuple[Any, ...]]:
 @settings(max_examples=300, deadline=None)
 @given(changelog=changelogs, colliding=st.booleans())
 def test_any_changelog_in_any_batches_folds_to_the_truth(
-    tmp_path_factory: Any, changelog: list[tuple[Any, bool, int, bool]], colliding: bool
+    tmp_path_factory: pytest.TempPathFactory,
+    changelog: list[tuple[Any, bool, int, bool]],
+    *,
+    colliding: bool,
 ) -> None:
     bench = Bench(tmp_path_factory.mktemp("segments"), SPEC, colliding=colliding)
     live: list[tuple[Any, ...]] = []

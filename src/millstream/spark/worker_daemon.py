@@ -1,0 +1,40 @@
+"""The process that Spark's Python workers are forked from, with what they need already loaded.
+
+Without it each worker imports pyspark, pandas and pyarrow for itself, which costs a new job seconds before its
+first batch. Polars stays out: it starts a thread, which a fork would lose. See docs/adr/0003-preloaded-workers.md.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Final
+
+_PRELOADED: Final = (
+    "pyspark.worker",
+    "pyspark.sql.streaming.stateful_processor_util",
+    "pyspark.sql.streaming.stateful_processor_api_client",
+    "pyarrow.compute",
+    "pandas",
+    "millstream.kernels.state_table",
+    "millstream.spark.kernel_host",
+)
+
+
+def preload() -> None:
+    # Spark puts its zipped copy of pyspark first, which is compiled anew in every process.
+    sys.path[:] = [entry for entry in sys.path if not _is_zipped_spark(entry)]
+    for name in _PRELOADED:
+        importlib.import_module(name)
+
+
+def _is_zipped_spark(entry: str) -> bool:
+    return entry.endswith(".zip") and Path(entry).name.startswith(("pyspark", "py4j"))
+
+
+if __name__ == "__main__":
+    preload()
+    from pyspark.daemon import manager
+
+    manager()
