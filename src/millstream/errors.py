@@ -14,12 +14,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from millstream.source import Span
+
+
+T = TypeVar("T")
 
 
 class Code(StrEnum):
@@ -125,6 +128,29 @@ class MillstreamError(Exception):
 
 class ScriptError(MillstreamError):
     exit_code: ClassVar[int] = 2
+
+
+class Problems:
+    """Collects the errors of several independent checks, to raise them as one.
+
+    >>> problems = Problems()
+    >>> value = problems.of(lambda: 1 + 1)  # None where it raised a ScriptError
+    >>> problems.raise_all()
+    """
+
+    def __init__(self) -> None:
+        self._found: list[Diagnostic] = []
+
+    def of(self, check: Callable[[], T]) -> T | None:
+        try:
+            return check()
+        except ScriptError as error:
+            self._found += error.diagnostics
+            return None
+
+    def raise_all(self) -> None:
+        if self._found:
+            raise ScriptError(self._found)
 
 
 class SetupError(MillstreamError):

@@ -17,7 +17,7 @@ _INSTALL_HINT = (
     "install a Java 17 or 21 runtime (for example the package openjdk-17-jre-headless), "
     "and put its bin folder on PATH or name its folder in JAVA_HOME"
 )
-_VERSION = re.compile(r'version "(\d+)(?:\.(\d+))?')
+_VERSION = re.compile(r'version "((\d+)(?:\.(\d+))?[^"]*)"')
 _VERSION_SECONDS = 30
 
 
@@ -25,12 +25,14 @@ _VERSION_SECONDS = 30
 class Java:
     executable: Path
     major: int
+    version: str = ""
+    """In full, e.g. `17.0.15`."""
 
 
 def find_java() -> Java:
     """The Java that Spark will use too: JAVA_HOME decides, and PATH only where JAVA_HOME is not set."""
     executable = _executable()
-    major = _major_version(executable)
+    version, major = _version(executable)
     if major not in ACCEPTED_MAJORS:
         raise SetupError(
             Diagnostic(
@@ -40,7 +42,7 @@ def find_java() -> Java:
                 hint=_INSTALL_HINT,
             )
         )
-    return Java(executable, major)
+    return Java(executable, major, version)
 
 
 def _how_found() -> str:
@@ -59,7 +61,7 @@ def _executable() -> Path:
     return Path(found).absolute()
 
 
-def _major_version(executable: Path) -> int:
+def _version(executable: Path) -> tuple[str, int]:
     try:
         shown = subprocess.run(
             [executable, "-version"],
@@ -77,9 +79,9 @@ def _major_version(executable: Path) -> int:
     if shown.returncode != 0 or version is None:
         said = shown.stdout.strip() or f"exit code {shown.returncode}"
         raise _missing(f"{executable} does not tell its version", detail=said)
-    first, second = version.groups()
+    whole, first, second = version.groups()
     is_before_java_9 = first == "1" and second is not None
-    return int(second if is_before_java_9 else first)
+    return whole, int(second if is_before_java_9 else first)
 
 
 def _missing(primary: str, detail: str) -> SetupError:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.errors import Code, Diagnostic, Problems, ScriptError
 from millstream.plan.expressions import AGGREGATES, Scope, column_reference
 from millstream.plan.nodes import Aggregate, AggregateCall, AggregateFunction, Node, Project, ProjectItem
 from millstream.plan.typing import infer, sum_type
@@ -38,17 +39,14 @@ class _Aggregation:
 
     def build(self, items: Sequence[exp.Expr], group: exp.Group | None) -> Node:
         keys = self._keys(group)
+        problems = Problems()
         results: list[tuple[str, exp.Expr]] = []
-        problems: list[Diagnostic] = []
         for position, item in enumerate(items):
-            try:
-                bound = self._scope.bind(item.unalias(), aggregates=True)
+            result = problems.of(partial(self._selected, item, keys))
+            if result is not None:
                 name = item.alias or (item.name if isinstance(item, exp.Column) else f"EXPR${position}")
-                results.append((name, self._result(bound, keys)))
-            except ScriptError as error:
-                problems += error.diagnostics
-        if problems:
-            raise ScriptError(problems)
+                results.append((name, result))
+        problems.raise_all()
         inputs = tuple(self._before.values())
         aggregate = Aggregate(
             Project(self._node, inputs, self._scope.statement),
@@ -59,6 +57,9 @@ class _Aggregation:
         type_of = {column.name: column.type for column in aggregate.columns}.get
         projected = tuple(ProjectItem(name, result, infer(result, type_of)) for name, result in results)
         return Project(aggregate, projected, self._scope.statement)
+
+    def _selected(self, item: exp.Expr, keys: dict[str, str]) -> exp.Expr:
+        return self._result(self._scope.bind(item.unalias(), aggregates=True), keys)
 
     def _keys(self, group: exp.Group | None) -> dict[str, str]:
         """Each grouping expression's text, and the column that holds it."""

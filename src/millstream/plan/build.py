@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final, cast
 
 from sqlglot import exp
 
 from millstream.connectors.registry import resolve_sink, resolve_source
-from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.errors import Code, Diagnostic, Problems, ScriptError
 from millstream.plan.aggregation import build_aggregate, has_aggregate
 from millstream.plan.expressions import Scope
 from millstream.plan.nodes import Filter, Node, OutputColumn, Project, ProjectItem, Scan, Write
@@ -16,6 +17,9 @@ from millstream.plan.typing import infer
 
 if TYPE_CHECKING:
     from millstream.catalog.catalog import Catalog
+    from millstream.catalog.table import CatalogTable
+    from millstream.connectors.tables import KafkaSource
+    from millstream.source import Span
     from millstream.sql.statements import InsertInto
 
 _UNSUPPORTED_CLAUSES: Final = {
@@ -35,45 +39,46 @@ _UNSUPPORTED_CLAUSES: Final = {
 
 def build_insert(statement: InsertInto, catalog: Catalog) -> Write:
     """The plan of one INSERT, before any rule has touched it; problems of all its parts at once."""
-    problems: list[Diagnostic] = []
-    query: Node | None = None
-    try:
-        query = _build_query(statement, catalog)
-    except ScriptError as error:
-        problems += error.diagnostics
-    try:
-        sink = resolve_sink(catalog.table(statement.target, statement.target_span))
-    except ScriptError as error:
-        problems += error.diagnostics
-    if problems or query is None:
-        raise ScriptError(problems)
+    found = Problems()
+    sink = found.of(lambda: resolve_sink(catalog.table(statement.target, statement.target_span)))
+    table = found.of(lambda: _source_table(statement, catalog))
+    found.of(lambda: _refuse_clauses(statement))
+    if table is not None:
+        source = found.of(lambda: resolve_source(table))
+        query = found.of(lambda: _build_query(statement, table, source))
+    found.raise_all()
+    assert sink is not None
+    assert query is not None
     return Write(project_to_sink(query, sink, statement), sink, statement.span)
 
 
-def _build_query(statement: InsertInto, catalog: Catalog) -> Node:
+def _build_query(statement: InsertInto, table: CatalogTable, source: KafkaSource | None) -> Node:
     query = statement.query
-    _refuse_clauses(statement)
-    scan, scope = _scan(statement, catalog)
+    table_ref = query.args["from_"].this
+    scope = Scope(table_ref.alias_or_name, table.column_names, statement.script, statement.span)
+    columns = tuple(OutputColumn(column.name, column.type) for column in table.columns)
+    # Where the source's options are wrong, the query is still checked; the plan is then thrown away.
+    scan = Scan(cast("KafkaSource", source), columns, _table_span(statement, table_ref))
     node: Node = scan
-    types = {column.name: column.type for column in scan.columns}
-    where = query.args.get("where")
-    if where is not None:
-        condition = scope.bind(where.this)
-        node = Filter(node, condition, scope.place(where))
+    if (where := query.args.get("where")) is not None:
+        node = Filter(node, scope.bind(where.this), scope.place(where))
     items = [item for item in query.expressions for item in _expand_star(item, scan)]
-    if query.args.get("group") is not None or any(has_aggregate(item) for item in items):
-        return build_aggregate(node, items, query.args.get("group"), scope)
-    problems: list[Diagnostic] = []
-    projected = []
+    group = query.args.get("group")
+    if group is not None or any(has_aggregate(item) for item in items):
+        return build_aggregate(node, items, group, scope)
+    return _project(node, items, scope)
+
+
+def _project(node: Node, items: list[exp.Expr], scope: Scope) -> Project:
+    types = {column.name: column.type for column in node.columns}
+    problems, projected = Problems(), []
     for position, item in enumerate(items):
-        try:
-            bound = scope.bind(item.unalias())
-            projected.append(ProjectItem(item.alias_or_name or f"EXPR${position}", bound, infer(bound, types.get)))
-        except ScriptError as error:
-            problems += error.diagnostics
-    if problems:
-        raise ScriptError(problems)
-    return Project(node, tuple(projected), statement.span)
+        bound = problems.of(partial(scope.bind, item.unalias()))
+        if bound is not None:
+            name = item.alias_or_name or f"EXPR${position}"
+            projected.append(ProjectItem(name, bound, infer(bound, types.get)))
+    problems.raise_all()
+    return Project(node, tuple(projected), scope.statement)
 
 
 def _refuse_clauses(statement: InsertInto) -> None:
@@ -87,25 +92,22 @@ def _refuse_clauses(statement: InsertInto) -> None:
         raise ScriptError(problems)
 
 
-def _scan(statement: InsertInto, catalog: Catalog) -> tuple[Scan, Scope]:
-    query, script = statement.query, statement.script
-    source_clause = query.args.get("from_")
-    if source_clause is None:
-        raise ScriptError(
-            Diagnostic(Code.UNSUPPORTED_STATEMENT, "SELECT without FROM is not supported yet", statement.span)
-        )
-    table_ref = source_clause.this
-    if not isinstance(table_ref, exp.Table) or not isinstance(table_ref.this, exp.Identifier):
-        raise ScriptError(
-            Diagnostic(Code.UNSUPPORTED_STATEMENT, "only a table can stand after FROM, so far", statement.span)
-        )
-    positions = table_ref.this.meta
-    span = script.span(positions["start"], positions["end"] + 1) if "start" in positions else statement.span
-    table = catalog.table(table_ref.name, span)
-    source = resolve_source(table)
-    columns = tuple(OutputColumn(column.name, column.type) for column in table.columns)
-    scope = Scope(table_ref.alias_or_name, table.column_names, script, statement.span)
-    return Scan(source, columns, span), scope
+def _source_table(statement: InsertInto, catalog: Catalog) -> CatalogTable:
+    clause = statement.query.args.get("from_")
+    if clause is None:
+        raise _unsupported("SELECT without FROM", statement)
+    if not isinstance(clause.this, exp.Table) or not isinstance(clause.this.this, exp.Identifier):
+        raise _unsupported("anything but a table after FROM", statement)
+    return catalog.table(clause.this.name, _table_span(statement, clause.this))
+
+
+def _table_span(statement: InsertInto, table_ref: exp.Table) -> Span:
+    place = table_ref.this.meta
+    return statement.script.span(place["start"], place["end"] + 1) if "start" in place else statement.span
+
+
+def _unsupported(what: str, statement: InsertInto) -> ScriptError:
+    return ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, f"{what} is not supported yet", statement.span))
 
 
 def _expand_star(item: exp.Expr, scan: Scan) -> list[exp.Expr]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from millstream.plan.nodes import Write
     from millstream.source import SourceText
+    from millstream.sql.parser import ParsedScript
     from millstream.sql.statements import Statement
 
 
@@ -58,9 +59,10 @@ class _Compiler:
         self._inserts: list[InsertPlan] = []
         self._broken_tables: set[str] = set()
 
-    def compile(self, statements: tuple[Statement, ...]) -> Program:
-        problems: list[Diagnostic] = []
-        for statement in statements:
+    def compile(self, script: ParsedScript) -> Program:
+        problems = list(script.problems)
+        self._broken_tables.update(script.unreadable_tables)
+        for statement in script.statements:
             try:
                 self._take(statement)
             except ScriptError as error:
@@ -68,7 +70,7 @@ class _Compiler:
                     self._broken_tables.add(statement.name)
                 problems += (d for d in error.diagnostics if not self._follows_from_another(d))
         if problems:
-            raise ScriptError(dict.fromkeys(problems))
+            raise ScriptError(sorted(dict.fromkeys(problems), key=_position))
         return Program(tuple(self._inserts), tuple(self._settings.items()))
 
     def _take(self, statement: Statement) -> None:
@@ -93,3 +95,7 @@ class _Compiler:
         return diagnostic.code is Code.UNDEFINED_TABLE and any(
             f'"{name}"' in diagnostic.primary for name in self._broken_tables
         )
+
+
+def _position(diagnostic: Diagnostic) -> int:
+    return diagnostic.span.start if diagnostic.span is not None else -1

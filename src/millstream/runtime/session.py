@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from millstream.plan.program import Program
     from millstream.runtime.progress import JobProgress
+    from millstream.spark.session import OwnedSession
 
 
 def _unheard(_: Any) -> None:
@@ -62,6 +63,7 @@ class Session:
     ) -> None:
         self._given_spark = spark
         self._spark: SparkSession | None = None
+        self._owned_spark: OwnedSession | None = None
         self._master = master
         self._notice = on_notice
         self._on_progress = on_progress
@@ -139,9 +141,9 @@ class Session:
                 if job.is_running:
                     job.stop()
         finally:
-            if self._spark is not None and self._given_spark is None:
-                self._spark.stop()
-            self._spark = None
+            if self._owned_spark is not None:
+                self._owned_spark.close()
+            self._spark = self._owned_spark = None
             if self._checkpoint is not None:
                 self._checkpoint.release()
                 self._checkpoint = None
@@ -160,7 +162,7 @@ class Session:
         return self._checkpoint
 
     def _open_spark(self, checkpoint: Checkpoint) -> SparkSession:
-        from millstream.spark.session import adopt_session, start_session
+        from millstream.spark.session import OwnedSession, adopt_session
 
         if self._spark is None:
             written = self._settings.get(PARALLELISM.key)
@@ -168,7 +170,10 @@ class Session:
                 self._spark = adopt_session(self._given_spark, int(written) if written else None)
             else:
                 parallelism = int(written) if written else os.cpu_count() or 1
-                self._spark = start_session(self._settings, parallelism, self._master, checkpoint.log, self._notice)
+                self._owned_spark = OwnedSession(
+                    self._settings, parallelism, self._master, checkpoint.log, self._notice
+                )
+                self._spark = self._owned_spark.spark
         return self._spark
 
 

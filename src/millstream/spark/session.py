@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import pyspark
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
@@ -13,11 +16,10 @@ from pyspark.sql import SparkSession
 from millstream.errors import Code, Diagnostic, SetupError
 from millstream.jvm.java import find_java
 from millstream.jvm.parts import Part, jars
+from millstream.jvm.shared_classes import shared_classes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
-
 _NEEDED_CLASSES: Final = {
     "org.apache.spark.sql.kafka010.KafkaSourceProvider": "spark-sql-kafka-0-10_2.13",
     "org.apache.kafka.clients.consumer.KafkaConsumer": "kafka-clients",
@@ -41,6 +43,8 @@ STREAMING: Final = {
 }
 """What every job needs, settable on a running session."""
 
+_JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
+_JVM_END_SECONDS: Final = 60
 _LAUNCH: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -52,53 +56,80 @@ _LAUNCH: Final = {
 }
 
 
-def start_session(
-    settings: Mapping[str, str],
-    parallelism: int,
-    master: str | None,
-    log: Path | None,
-    notice: Callable[[str], None] | None = None,
-) -> SparkSession:
-    """A session with everything on board. `log` takes what Spark has to say; None leaves it on stderr."""
-    java = find_java()
-    os.environ["JAVA_HOME"] = str(java.executable.parent.parent)
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ.setdefault("POLARS_MAX_THREADS", "1")  # Spark runs one worker per core already
-    configuration = {
-        **STREAMING,
-        **_LAUNCH,
-        "spark.master": master or f"local[{parallelism}]",
-        "spark.app.name": "millstream",
-        "spark.jars": ",".join(str(jar) for jar in jars(Part.SPARK, notice)),
-        "spark.sql.shuffle.partitions": str(parallelism),
-        **{key: value for key, value in settings.items() if key.startswith("spark.")},
-    }
-    if log is not None:
-        configuration["spark.driver.extraJavaOptions"] = (
-            f"-Dlog4j2.configurationFile={_logging_to(log)} " + configuration.get("spark.driver.extraJavaOptions", "")
-        ).strip()
-    spark_conf = SparkConf().setAll(list(configuration.items()))
-    try:
-        _launch_jvm(spark_conf, log)
-        return SparkSession.builder.config(conf=spark_conf).getOrCreate()
-    except Exception as error:
-        raise SetupError(
-            Diagnostic(
-                Code.SPARK_NOT_STARTED,
-                "Spark did not start",
-                detail=str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__,
-                hint=f"Its log is {log}." if log else "Its log is on stderr.",
-            )
-        ) from error
+class OwnedSession:
+    """A Spark session started here, with everything on board; `close` leaves nothing of it behind.
 
+    `log` takes what Spark has to say.
+    """
 
-def _launch_jvm(spark_conf: SparkConf, log: Path | None) -> None:
-    """Starts Spark's JVM with its output, and its workers', in a file instead of the user's terminal."""
-    if SparkContext._gateway is not None or log is None:  # noqa: SLF001
-        return
-    with log.with_suffix(".out").open("ab") as output:
-        gateway = launch_gateway(spark_conf, {"stdout": output, "stderr": output})
-    SparkContext._ensure_initialized(gateway=gateway)  # noqa: SLF001
+    def __init__(
+        self,
+        settings: Mapping[str, str],
+        parallelism: int,
+        master: str | None,
+        log: Path,
+        notice: Callable[[str], None],
+    ) -> None:
+        java = find_java()
+        os.environ["JAVA_HOME"] = str(java.executable.parent.parent)
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+        os.environ.setdefault("POLARS_MAX_THREADS", "1")  # Spark runs one worker per core already
+        self._notice = notice
+        self._classes = shared_classes(java, Path(pyspark.__file__).parent)
+        self.spark = self._start(
+            {
+                **STREAMING,
+                **_LAUNCH,
+                "spark.master": master or f"local[{parallelism}]",
+                "spark.app.name": "millstream",
+                "spark.jars": ",".join(str(jar) for jar in jars(Part.SPARK, notice)),
+                "spark.sql.shuffle.partitions": str(parallelism),
+                **{key: value for key, value in settings.items() if key.startswith("spark.")},
+            },
+            log,
+        )
+
+    def close(self) -> None:
+        """Stops Spark and its JVM, and waits for both."""
+        self.spark.stop()
+        gateway = SparkContext._gateway  # noqa: SLF001
+        if gateway is None:
+            return
+        gateway.shutdown()
+        SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
+        jvm: subprocess.Popen[bytes] = gateway.proc
+        assert jvm.stdin is not None
+        if self._classes.is_being_made:
+            self._notice("keeping Spark's classes for quicker starts (once)")
+        jvm.stdin.close()
+        try:
+            jvm.wait(_JVM_END_SECONDS)
+            self._classes.keep()
+        except subprocess.TimeoutExpired:
+            jvm.kill()
+            jvm.wait()
+
+    def _start(self, configuration: dict[str, str], log: Path) -> SparkSession:
+        options = [f"-Dlog4j2.configurationFile={_logging_to(log)}", self._classes.java_option]
+        options.append(configuration.get(_JAVA_OPTIONS))
+        configuration[_JAVA_OPTIONS] = " ".join(option for option in options if option)
+        spark_conf = SparkConf().setAll(list(configuration.items()))
+        try:
+            if SparkContext._gateway is None:  # noqa: SLF001
+                with log.with_suffix(".out").open("ab") as output:
+                    gateway = launch_gateway(spark_conf, {"stdout": output, "stderr": output})
+                SparkContext._ensure_initialized(gateway=gateway)  # noqa: SLF001
+            return SparkSession.builder.config(conf=spark_conf).getOrCreate()
+        except Exception as error:
+            reason = str(error).strip().splitlines() or [type(error).__name__]
+            raise SetupError(
+                Diagnostic(
+                    Code.SPARK_NOT_STARTED,
+                    "Spark did not start",
+                    detail=reason[0],
+                    hint=f"Its log is {log}, its output {log.with_suffix('.out')}.",
+                )
+            ) from error
 
 
 def adopt_session(spark: SparkSession, parallelism: int | None) -> SparkSession:

@@ -121,9 +121,11 @@ class TokenCursor:
         return self._script.span(start.start, last.end + 1)
 
     def error(self, primary: str, hint: str | None = None, code: Code = Code.SYNTAX) -> ScriptError:
-        token = self.current
-        found = f'found "{_excerpt(token.text)}"' if token is not None else "the statement ends here"
-        return ScriptError(Diagnostic(code, f"{primary}, {found}", self.here(), hint=hint))
+        if code is Code.SYNTAX:
+            token = self.current
+            found = f'found "{_excerpt(token.text)}"' if token is not None else "the statement ends here"
+            primary = f"{primary}, {found}"
+        return ScriptError(Diagnostic(code, primary, self.here(), hint=hint))
 
     def _place(self, token: Token) -> Span:
         return self._script.span(token.start, token.end + 1)

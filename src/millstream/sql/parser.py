@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from sqlglot.errors import TokenError
@@ -27,17 +29,27 @@ _RECOGNISED: Final = (
 )  # fmt: skip
 
 
-def parse_script(script: Script) -> tuple[Statement, ...]:
+@dataclass(frozen=True, slots=True)
+class ParsedScript:
+    """The statements that could be read, and what is wrong with the others."""
+
+    statements: tuple[Statement, ...]
+    problems: tuple[Diagnostic, ...]
+    unreadable_tables: frozenset[str]
+    """Tables whose CREATE TABLE could not be read: they are missing for no other reason."""
+
+
+def parse_script(script: Script) -> ParsedScript:
     statements: list[Statement] = []
     problems: list[Diagnostic] = []
+    unreadable: set[str] = set()
     for tokens in _statements(_tokenize(script)):
         try:
             statements.append(_parse_statement(script, tokens))
         except ScriptError as error:
             problems += error.diagnostics
-    if problems:
-        raise ScriptError(problems)
-    return tuple(statements)
+            unreadable.update(_created_table(TokenCursor(script, tokens)))
+    return ParsedScript(tuple(statements), tuple(problems), frozenset(unreadable))
 
 
 def _tokenize(script: Script) -> list[Token]:
@@ -83,6 +95,17 @@ def _parse_statement(script: Script, tokens: list[Token]) -> Statement:
             code=Code.UNSUPPORTED_STATEMENT,
         )
     raise cursor.error("expected CREATE TABLE, INSERT INTO or SET")
+
+
+def _created_table(cursor: TokenCursor) -> Iterator[str]:
+    """The name after CREATE TABLE, if that much can be read."""
+    if not cursor.accept("CREATE"):
+        return
+    cursor.accept("TEMPORARY")
+    if cursor.accept("TABLE"):
+        cursor.accept("IF", "NOT", "EXISTS")
+        with suppress(ScriptError):
+            yield cursor.name("a table name").text
 
 
 def _parse_insert(script: Script, cursor: TokenCursor, queries: QueryReader) -> InsertInto:

@@ -253,9 +253,7 @@ def test_no_column_still_counts_rows(exact_only: bool) -> None:  # noqa: FBT001
     assert decoded.origin.to_pylist() == [0, 1, 2, 2]
 
 
-@pytest.mark.parametrize(
-    "message", [b'{"v":1,"w":NaN}', b'{"w":[Infinity ],"v":1}', b'{"w":{"x":-Inf},"v":1}']
-)
+@pytest.mark.parametrize("message", [b'{"v":1,"w":NaN}', b'{"w":[Infinity ],"v":1}', b'{"w":{"x":-Inf},"v":1}'])
 def test_bare_words_are_refused_even_in_fields_not_asked_for(message: bytes) -> None:
     with pytest.raises(DecodeError):
         decode([message], {"v": INT})

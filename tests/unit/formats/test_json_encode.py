@@ -157,8 +157,7 @@ def test_no_rows_and_no_columns() -> None:
 
 def test_slices_and_chunks() -> None:
     rows: list[dict[str, Any]] = [
-        {"st": f"{i}\n", "ar": [str(i), None], "ma": [(str(i), i)], "ro": {"x": i, "y": None}}
-        for i in range(9)
+        {"st": f"{i}\n", "ar": [str(i), None], "ma": [(str(i), i)], "ro": {"x": i, "y": None}} for i in range(9)
     ]
     columns = {name: ALL[name] for name in ("st", "ar", "ma", "ro")}
     rows[4] = dict.fromkeys(columns)
@@ -166,10 +165,7 @@ def test_slices_and_chunks() -> None:
     encoder = JsonEncoder(tuple(columns.items()))
     whole = encoder.encode(table).to_pylist()
     assert encoder.encode(table.slice(3, 4)).to_pylist() == whole[3:7]
-    assert (
-        encoder.encode(pa.concat_tables([table.slice(5), table.slice(0, 5)])).to_pylist()
-        == whole[5:] + whole[:5]
-    )
+    assert encoder.encode(pa.concat_tables([table.slice(5), table.slice(0, 5)])).to_pylist() == whole[5:] + whole[:5]
 
 
 def test_other_arrow_types_of_the_same_values() -> None:
@@ -205,8 +201,7 @@ VALUES: Final[dict[TypeRoot, st.SearchStrategy[Any]]] = {
     TypeRoot.BYTES: st.binary(max_size=8),
     TypeRoot.DATE: st.dates(),
     TypeRoot.TIME: st.times().map(lambda moment: moment.replace(microsecond=0)),
-    TypeRoot.TIMESTAMP: st.datetimes()
-    | st.datetimes().map(lambda moment: moment.replace(microsecond=120000)),
+    TypeRoot.TIMESTAMP: st.datetimes() | st.datetimes().map(lambda moment: moment.replace(microsecond=120000)),
     TypeRoot.TIMESTAMP_LTZ: st.datetimes(timezones=st.just(UTC)),
 }
 
@@ -216,18 +211,14 @@ def values(type_: DataType) -> st.SearchStrategy[Any]:
     match type_.root:
         case TypeRoot.DECIMAL:
             precision, scale = type_.precision or 0, type_.scale or 0
-            digits = st.integers(1 - 10**precision, 10**precision - 1) | st.integers(-100, 100).map(
-                lambda n: n * 10
-            )
+            digits = st.integers(1 - 10**precision, 10**precision - 1) | st.integers(-100, 100).map(lambda n: n * 10)
             some = digits.map(lambda n: Decimal((int(n < 0), tuple(map(int, str(abs(n)))), -scale)))
         case TypeRoot.ARRAY:
             assert type_.element is not None
             some = st.lists(values(type_.element), max_size=3)
         case TypeRoot.MAP:
             assert type_.element is not None
-            some = st.dictionaries(TEXT, values(type_.element), max_size=3).map(
-                lambda pairs: list(pairs.items())
-            )
+            some = st.dictionaries(TEXT, values(type_.element), max_size=3).map(lambda pairs: list(pairs.items()))
         case TypeRoot.ROW:
             some = st.fixed_dictionaries({field.name: values(field.type) for field in type_.fields})
         case root:
@@ -235,9 +226,7 @@ def values(type_: DataType) -> st.SearchStrategy[Any]:
     return st.none() | some
 
 
-ROWS: Final = st.lists(
-    st.fixed_dictionaries({name: values(type_) for name, type_ in ALL.items()}), max_size=4
-)
+ROWS: Final = st.lists(st.fixed_dictionaries({name: values(type_) for name, type_ in ALL.items()}), max_size=4)
 OPTIONS: Final = st.sampled_from([JsonOptions(), ISO, PLAIN, WITHOUT_NULLS])
 
 
@@ -276,11 +265,7 @@ def plain_text(value: Any, type_: DataType, options: JsonOptions) -> str:  # noq
             text = java_text.float_text(value) if type_ is FLOAT else java_text.double_text(value)
             return f'"{text}"' if not np.isfinite(value) else text
         case Decimal():
-            return (
-                format(value, "f")
-                if options.decimal_as_plain_number
-                else java_text.stripped_decimal_text(value)
-            )
+            return format(value, "f") if options.decimal_as_plain_number else java_text.stripped_decimal_text(value)
         case str():
             return plain_quoted(value)
         case bytes():

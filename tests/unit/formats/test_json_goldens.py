@@ -115,8 +115,7 @@ def shown(value: object) -> object:
 def test_encodes_the_bytes_of_flink(golden: dict[str, Any]) -> None:
     columns = columns_of(golden["columns"])
     rows = [
-        [literal(text, type_) for text, (_, type_) in zip(parts(row), columns, strict=True)]
-        for row in golden["rows"]
+        [literal(text, type_) for text, (_, type_) in zip(parts(row), columns, strict=True)] for row in golden["rows"]
     ]
     arrays = [
         pa.array(values, field.type)

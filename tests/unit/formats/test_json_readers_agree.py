@@ -53,9 +53,7 @@ FIELDS: Final = st.tuples(
     st.sampled_from([*ALL, "unknown", "b\\u006f"]),
     st.sampled_from(TEXTS) | st.text().map(json.dumps) | st.integers().map(str) | st.floats().map(repr),
 )
-OBJECTS: Final = st.lists(FIELDS, max_size=4).map(
-    lambda fs: "{" + ",".join(f'"{n}":{t}' for n, t in fs) + "}"
-)
+OBJECTS: Final = st.lists(FIELDS, max_size=4).map(lambda fs: "{" + ",".join(f'"{n}":{t}' for n, t in fs) + "}")
 MESSAGES: Final = st.one_of(
     OBJECTS, OBJECTS, OBJECTS,
     OBJECTS.map(lambda text: f"[{text}]"), OBJECTS.map(lambda text: f"\t{text} \n"),
@@ -93,9 +91,7 @@ def _plain(table: pa.Table) -> pa.Table:
     st.sampled_from([JsonOptions(), ISO, LENIENT, COMPLETE]),
     st.sampled_from([1, 256]),
 )
-def test_both_readers_agree(
-    texts: list[str | None], names: list[str], options: JsonOptions, small: int
-) -> None:
+def test_both_readers_agree(texts: list[str | None], names: list[str], options: JsonOptions, small: int) -> None:
     columns = {name: ALL[name] for name in names}
     messages = [None if text is None else text.encode("utf-8", "replace") for text in texts]
     with patch.object(json_decode, "_SMALL_BATCH", small):

@@ -1,0 +1,51 @@
+"""Java's class archive for Spark: loading its thousands of classes from it halves the start of a job.
+
+The first JVM that ends in order leaves the archive behind; see docs/adr/0004-class-data-archive.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from importlib import metadata
+from typing import TYPE_CHECKING, Final
+
+from millstream.jvm.parts import cache_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from millstream.jvm.java import Java
+
+SWITCH: Final = "MILLSTREAM_CLASS_ARCHIVE"
+
+
+@dataclass(frozen=True, slots=True)
+class SharedClasses:
+    """What to tell the JVM, and the file it will leave behind, if it is to leave one."""
+
+    java_option: str | None
+    unfinished: Path | None = None
+    archive: Path | None = None
+
+    @property
+    def is_being_made(self) -> bool:
+        return self.unfinished is not None
+
+    def keep(self) -> None:
+        """Call when the JVM has ended: only a whole archive gets its name."""
+        if self.unfinished is not None and self.archive is not None and self.unfinished.exists():
+            self.unfinished.replace(self.archive)
+
+
+def shared_classes(java: Java, class_path: Path) -> SharedClasses:
+    """The archive for this Java and this Spark; none when the environment says `off`."""
+    if os.environ.get(SWITCH, "").lower() == "off":
+        return SharedClasses(None)
+    identity = f"{java.executable.resolve()} {java.version} {class_path} {metadata.version('pyspark')}"
+    archive = cache_folder() / f"spark-classes-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.jsa"
+    if archive.exists():
+        return SharedClasses(f"-XX:SharedArchiveFile={archive}")
+    unfinished = archive.with_suffix(f".{os.getpid()}")
+    return SharedClasses(f"-XX:ArchiveClassesAtExit={unfinished}", unfinished, archive)

@@ -1,0 +1,2 @@
+SET 'parallelism.default' = 'many';
+SET 'paralelism.default' = '2';

@@ -1,0 +1,11 @@
+CREATE TABLE orders (
+  id BIGINT,
+  customer STRING,
+  amount DECIMAL(10, 2),
+  placed TIMESTAMP(3)
+) WITH (
+  'connector' = 'kafka',
+  'topic' = 'orders',
+  'properties.bootstrap.servers' = '${brokers}',
+  'format' = 'json'
+);

@@ -1,0 +1,11 @@
+CREATE TABLE totals (
+  customer STRING,
+  total DECIMAL(38, 2),
+  PRIMARY KEY (client) NOT ENFORCED
+) WITH (
+  'connector' = 'upsert-kafka',
+  'topic' = 'totals',
+  'properties.bootstrap.servers' = 'localhost:9092',
+  'key.format' = 'json',
+  'value.format' = 'json'
+);

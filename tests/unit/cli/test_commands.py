@@ -1,0 +1,115 @@
+"""What the command line says and returns before anything is started."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from typer.testing import CliRunner
+
+from millstream import __version__
+from millstream.cli.main import app
+from millstream.runtime import kafka_admin
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCRIPT = """
+CREATE TABLE numbers (n BIGINT) WITH (
+  'connector' = 'kafka', 'topic' = 'numbers', 'properties.bootstrap.servers' = '${brokers}', 'format' = 'json');
+CREATE TABLE copies (n BIGINT) WITH (
+  'connector' = 'kafka', 'topic' = 'copies', 'properties.bootstrap.servers' = '${brokers}', 'format' = 'json');
+INSERT INTO copies SELECT n FROM numbers;
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "numbers.sql"
+    path.write_text(SCRIPT)
+    return path
+
+
+def run(*arguments: object) -> tuple[int, str]:
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return result.exit_code, result.output
+
+
+def test_version() -> None:
+    assert run("--version") == (0, f"millstream {__version__}\n")
+
+
+@pytest.mark.parametrize("command", ["run", "demo", "broker"])
+def test_help_of_each_command_has_examples(command: str) -> None:
+    code, output = run(command, "--help")
+    assert code == 0
+    assert f"millstream {command}" in output.split("Examples:")[1]
+
+
+def test_missing_file() -> None:
+    code, output = run("run", "nowhere.sql")
+    assert code == 2
+    assert "M1005" in output
+    assert "nowhere.sql" in output
+
+
+def test_syntax_error_has_line_and_caret(script: Path) -> None:
+    script.write_text("CREATE TABLE t (\n  a INTT\n);")
+    code, output = run("run", script)
+    assert code == 2
+    assert "numbers.sql:2:5" in output
+    assert " 2 |   a INTT\n   |     ^^^^" in output
+
+
+def test_missing_parameter(script: Path) -> None:
+    code, output = run("run", script)
+    assert (code, output.count("M1004")) == (2, 2)
+
+
+@pytest.mark.parametrize("argument", ["brokers", "=x"])
+def test_malformed_parameter(script: Path, argument: str) -> None:
+    code, output = run("run", script, "--param", argument)
+    assert code == 2
+    assert "M1006" in output
+
+
+def test_undefined_setting(script: Path) -> None:
+    code, output = run("run", script, "--param", "brokers=b", "--set", "paralelism.default=2")
+    assert code == 2
+    assert "Did you mean 'parallelism.default'" in output
+
+
+def test_script_without_insert(script: Path) -> None:
+    script.write_text("SET 'parallelism.default' = '1';")
+    code, output = run("run", script)
+    assert code == 0
+    assert "nothing to run" in output
+
+
+def test_unreachable_broker_is_named(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kafka_admin, "_TIMEOUT_SECONDS", 0.5)
+    code, output = run("run", script, "--param", "brokers=localhost:1")
+    assert code == 1
+    assert "M4001" in output
+    assert "localhost:1" in output
+
+
+def test_checkpoint_in_use(script: Path, tmp_path: Path) -> None:
+    from millstream.runtime.checkpoint import Checkpoint
+
+    held = Checkpoint(tmp_path / "checkpoint")
+    code, output = run("run", script, "--param", "brokers=localhost:1", "--checkpoint", tmp_path / "checkpoint")
+    held.release()
+    assert code == 1
+    assert "M5005" in output
+
+
+def test_fresh_clears_no_strangers(script: Path, tmp_path: Path) -> None:
+    precious = tmp_path / "folder"
+    precious.mkdir()
+    (precious / "thesis.txt").write_text("years of work")
+    code, output = run("run", script, "--param", "brokers=localhost:1", "--fresh", "--checkpoint", precious)
+    assert code == 1
+    assert "thesis.txt" in output
+    assert (precious / "thesis.txt").exists()

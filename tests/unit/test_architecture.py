@@ -1,0 +1,59 @@
+"""Rules of the house that no reader should have to check by eye."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCES = sorted((ROOT / "src").rglob("*.py")) + sorted((ROOT / "tests").rglob("*.py"))
+LONGEST = 500
+ROOMS = ("errors", "sql", "catalog", "formats", "connectors", "plan", "kernels", "spark", "runtime", "cli")
+MAY_IMPORT = {
+    "sql": {"errors", "source"},
+    "catalog": {"errors", "source", "sql"},
+    "formats": {"errors", "source", "sql", "catalog"},
+    "connectors": {"errors", "source", "sql", "catalog", "formats"},
+    "plan": {"errors", "source", "sql", "catalog", "formats", "connectors"},
+    "kernels": {"errors"},
+    "jvm": {"errors"},
+    "spark": {"errors", "sql", "catalog", "formats", "connectors", "plan", "kernels", "jvm"},
+    "runtime": {"errors", "source", "catalog", "connectors", "plan", "spark"},
+}
+
+
+@pytest.mark.parametrize(
+    "module", ["millstream", "millstream.plan.program", "millstream.cli.main", "millstream.cli.run"]
+)
+def test_understanding_a_script_loads_no_spark(module: str) -> None:
+    code = f"import sys, {module}; print([m for m in ('pyspark', 'polars', 'pandas') if m in sys.modules])"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert loaded.stdout.strip() == "[]"
+
+
+def test_preloaded_workers_have_no_polars() -> None:
+    code = (
+        "import sys; from millstream.spark.worker_daemon import preload; preload(); "
+        "print('pyspark.worker' in sys.modules, 'polars' in sys.modules)"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert loaded.stdout.split() == ["True", "False"]
+
+
+@pytest.mark.parametrize("room", MAY_IMPORT)
+def test_rooms_import_only_what_lies_below(room: str) -> None:
+    imported = {
+        (path.name, line.split()[1].split(".")[1])
+        for path in (ROOT / "src/millstream" / room).rglob("*.py")
+        for line in map(str.strip, path.read_text().splitlines())
+        if line.startswith("from millstream.")
+    }
+    assert {(file, other) for file, other in imported if other not in MAY_IMPORT[room] | {room}} == set()
+
+
+def test_no_file_is_too_long() -> None:
+    lengths = {path.name: len(path.read_text().splitlines()) for path in SOURCES}
+    assert {name: length for name, length in lengths.items() if length > LONGEST} == {}
