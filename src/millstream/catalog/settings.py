@@ -26,7 +26,7 @@ PARALLELISM: Final = ConfigOption(
     _positive,
     "Tasks per shuffle and parts of the state; fixed when a job first starts.",
 )
-PIPELINE_NAME: Final = ConfigOption("pipeline.name", text, "The name shown for the job.")
+PIPELINE_NAME: Final = ConfigOption("pipeline.name", text, "The name of the Spark application.")
 STATE_BUCKETS: Final = ConfigOption(
     "millstream.state.buckets",
     _positive,

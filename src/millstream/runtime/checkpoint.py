@@ -44,6 +44,8 @@ class JobFolder:
 class Checkpoint:
     def __init__(self, root: Path, *, fresh: bool = False) -> None:
         self.root = root.absolute()
+        identity = hashlib.sha256(str(self.root).encode()).hexdigest()[:16]
+        self._segment_caches = Path(tempfile.gettempdir()) / f"millstream-segments-{identity}"
         self._lock = self._claim()
         if fresh:
             self._clear()
@@ -66,16 +68,11 @@ class Checkpoint:
         folder = self.root / "jobs" / insert.name
         offsets = folder / "offsets"
         resumes = offsets.is_dir() and any(entry.name.isdigit() for entry in offsets.iterdir())
-        return JobFolder(folder, resumes, known["buckets"], self._segment_cache(insert.name))
+        return JobFolder(folder, resumes, known["buckets"], self._segment_caches / insert.name)
 
     def release(self) -> None:
-        for name in self._jobs:
-            shutil.rmtree(self._segment_cache(name), ignore_errors=True)
+        shutil.rmtree(self._segment_caches, ignore_errors=True)
         self._lock.close()
-
-    def _segment_cache(self, job: str) -> Path:
-        identity = hashlib.sha256(str(self.root).encode()).hexdigest()[:16]
-        return Path(tempfile.gettempdir()) / f"millstream-segments-{identity}" / job
 
     def _claim(self) -> IO[str]:
         self.root.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, KafkaException, TopicPartition
+from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.admin._listoffsets import OffsetSpec
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 _TIMEOUT_SECONDS: Final = 10.0
 _RETRY_SECONDS: Final = 0.1
+_SOON_OVER: Final = (
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+)
 _FOR_ADMIN: Final = ("bootstrap.servers", "security.protocol", "client.id")
 _SILENT: Final = logging.getLogger("millstream.librdkafka")
 _SILENT.addHandler(logging.NullHandler())
@@ -107,7 +112,7 @@ class KafkaAdmin:
                 return {partition: future.result(_TIMEOUT_SECONDS).offset for partition, future in futures.items()}
             except KafkaException as error:
                 # A topic that was just made has no leader for a moment.
-                if not error.args[0].retriable() or time.monotonic() > deadline:
+                if error.args[0].code() not in _SOON_OVER or time.monotonic() > deadline:
                     raise BrokerError(
                         Diagnostic(
                             Code.OFFSETS_UNAVAILABLE,

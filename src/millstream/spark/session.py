@@ -13,6 +13,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from millstream.catalog.settings import PIPELINE_NAME
 from millstream.errors import Code, Diagnostic, SetupError
 from millstream.jvm.java import find_java
 from millstream.jvm.parts import Part, jars
@@ -81,7 +82,7 @@ class OwnedSession:
                 **STREAMING,
                 **_LAUNCH,
                 "spark.master": master or f"local[{parallelism}]",
-                "spark.app.name": "millstream",
+                "spark.app.name": settings.get(PIPELINE_NAME.key, "millstream"),
                 "spark.jars": ",".join(str(jar) for jar in jars(Part.SPARK, notice)),
                 "spark.sql.shuffle.partitions": str(parallelism),
                 **{key: value for key, value in settings.items() if key.startswith("spark.")},

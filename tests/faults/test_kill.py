@@ -1,0 +1,98 @@
+"""`millstream run` as a process: killed, started again, ended by a signal."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any
+
+from millstream.runtime.kafka_admin import KafkaAdmin
+from tests.runtime.counting import SCRIPT, numbers, truth
+from tests.runtime.topics import folded, fresh_name, produce
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+COMMAND = [sys.executable, "-m", "millstream.cli.main"]
+
+
+@contextmanager
+def running(script: Path, parameters: dict[str, str], notices: IO[str]) -> Iterator[subprocess.Popen[str]]:
+    given = [part for name, value in parameters.items() for part in ("--param", f"{name}={value}")]
+    process = subprocess.Popen(
+        [*COMMAND, "run", str(script), *given, "--output", "json"],
+        cwd=script.parent,
+        stdout=subprocess.PIPE,
+        stderr=notices,
+        text=True,
+    )
+    try:
+        with process:
+            yield process
+            process.kill()
+    finally:
+        process.kill()
+
+
+def batches(process: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
+    assert process.stdout is not None
+    for line in process.stdout:
+        yield json.loads(line)
+
+
+def until_read(process: subprocess.Popen[str], rows: int) -> None:
+    seen = 0
+    for batch in batches(process):
+        seen += batch["rows_in"]
+        if seen >= rows:
+            return
+    raise AssertionError(f"the job ended after {seen} of {rows} rows")
+
+
+def test_killed_job_goes_on_and_the_folded_result_is_the_truth(broker: str, tmp_path: Path) -> None:
+    parameters = {"brokers": broker, "numbers": fresh_name("numbers"), "digits": fresh_name("digits")}
+    KafkaAdmin({"bootstrap.servers": broker}).ensure_topic(parameters["numbers"], "numbers")
+    script = tmp_path / "digits.sql"
+    script.write_text(f"SET 'millstream.batch.max-rows' = '500';\n{SCRIPT}")
+    first, second = numbers(range(3000)), numbers(range(2000, 4000))
+    produce(broker, parameters["numbers"], first)
+    with (tmp_path / "notices").open("w+") as notices:
+        with running(script, parameters, notices) as process:
+            until_read(process, 1000)
+            process.send_signal(signal.SIGKILL)
+            assert process.wait(30) == -signal.SIGKILL
+        produce(broker, parameters["numbers"], second)
+        with running(script, parameters, notices) as process:
+            until_read(process, 2000)
+            while folded(broker, parameters["digits"]) != truth(first + second):
+                next(batches(process))
+            process.send_signal(signal.SIGTERM)
+            for _ in batches(process):
+                pass
+            assert process.wait(60) == 0
+        notices.seek(0)
+        said = notices.read()
+    assert "goes on where it stopped" in said
+    assert "stopping after the batch under way" in said
+    assert folded(broker, parameters["digits"]) == truth(first + second)
+
+
+def test_demo_is_equal_to_the_truth_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    demo = subprocess.run(
+        [*COMMAND, "demo", "--rows", "5000", "--seconds", "1"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    assert demo.returncode == 0, demo.stdout + demo.stderr
+    assert "equal: 5,000 page views" in demo.stdout
+    assert list(tmp_path.iterdir()) == []
+    assert not subprocess.run(["pgrep", "-f", str(tmp_path)], capture_output=True, text=True, check=False).stdout
