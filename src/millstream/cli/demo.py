@@ -20,10 +20,13 @@ from millstream.runtime.kafka_admin import KafkaAdmin
 from millstream.testing.broker import EmbeddedBroker
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from millstream.demo.regions import Counts
     from millstream.runtime.job import Job
 
 _PARTITIONS: Final = 4
+_INTERRUPTED: Final = 130
 _SOURCE, _SINK = "pageviews", "pageviews_per_region"
 
 
@@ -54,26 +57,33 @@ def run_demo(rows: int, seconds: int) -> int:
         started.callback(table.close)
         feed = PageViewFeed(broker.bootstrap, _SOURCE, rows, seconds)
         screen.watch(feed, table)
+        feed.start()
+        screen.say("the first page views are produced; waiting for the first batch")
+        if not _wait_until(lambda: job.progress is not None, job, stop):
+            return _INTERRUPTED
         screen.say(f"producing {count(rows)} page views over {duration(seconds)}")
         begun = time.monotonic()
-        feed.start()
-        if not _wait_for_feed(feed, job, stop):
-            screen.say("interrupted")
-            return 130
+        feed.go.set()
+        if not _wait_until(lambda: not feed.is_alive(), job, stop):
+            return _INTERRUPTED
+        if feed.undelivered:
+            lost = f"{feed.undelivered} page views were not delivered to the broker"
+            raise JobError(Diagnostic(Code.JOB_FAILED, lost))
         job.await_caught_up(120)
         table.read_to_end()
+        _wait_until(lambda: job.progress is not None and job.progress.total_rows_in >= rows, job, stop, 3)
         screen.finish()
         return _verdict(screen, feed.truth, table, time.monotonic() - begun)
 
 
-def _wait_for_feed(feed: PageViewFeed, job: Job, stop: StopSignal) -> bool:
-    while feed.is_alive():
-        if stop.wait(0.1):
+def _wait_until(done: Callable[[], bool], job: Job, stop: StopSignal, seconds: float = 600) -> bool:
+    """False when the user does not want to wait, or the time is over; raises the job's failure."""
+    deadline = time.monotonic() + seconds
+    while not done():
+        if stop.wait(0.1) or time.monotonic() > deadline:
             return False
         job.raise_failure()
-    if feed.undelivered:
-        raise JobError(Diagnostic(Code.JOB_FAILED, f"{feed.undelivered} page views were not delivered to the broker"))
-    return not stop.is_set
+    return True
 
 
 def _verdict(screen: DemoScreen, truth: dict[str, Counts], table: RegionTable, seconds: float) -> int:

@@ -43,7 +43,7 @@ class DemoScreen:
 
     def say(self, text: str) -> None:
         seconds = time.monotonic() - self._begun
-        self._console.print(f"[dim]{seconds:5.1f} s[/dim]  {text}", soft_wrap=True)
+        self._console.print(f"[dim]{seconds:5.1f} s[/dim]  {text}", soft_wrap=self._plain is not None)
 
     def progress(self, progress: JobProgress) -> None:
         self._latest = progress
@@ -64,7 +64,8 @@ class DemoScreen:
             self._console.print(self._region_table())
 
     def conclude(self, text: str, *, good: bool) -> None:
-        self._console.print(text, style="bold green" if good else "bold red", soft_wrap=True)
+        style = "bold green" if good else "bold red"
+        self._console.print(text, style=style, soft_wrap=self._plain is not None)
         sys.stdout.flush()
 
     def _draw(self) -> RenderableType:

@@ -21,7 +21,10 @@ _CHUNK: Final = 500
 
 
 class PageViewFeed(threading.Thread):
-    """Writes `rows` page views over `seconds`; afterwards `truth` holds what was written."""
+    """Writes `rows` page views over `seconds`; afterwards `truth` holds what was written.
+
+    The first few are written at once; the others wait for `go`, so that nobody misses the job at work.
+    """
 
     def __init__(self, brokers: str, topic: str, rows: int, seconds: float, seed: int = 1) -> None:
         super().__init__(name="page views", daemon=True)
@@ -32,10 +35,15 @@ class PageViewFeed(threading.Thread):
         self._random = random.Random(seed)  # noqa: S311 - the same page views each time
         self._views = dict.fromkeys(REGIONS, 0)
         self._users: dict[str, set[int]] = {region: set() for region in REGIONS}
+        self.go = threading.Event()
         self.produced = 0
         self.undelivered = 0
 
     def run(self) -> None:
+        for _ in range(min(_CHUNK, self._rows)):
+            self._produce_one()
+        self._producer.flush(60)
+        self.go.wait()
         start = time.monotonic()
         while self.produced < self._rows:
             for _ in range(min(_CHUNK, self._rows - self.produced)):

@@ -49,8 +49,8 @@ def _start_offsets(source: KafkaSource, admin: KafkaAdmin, notice: Callable[[str
         case StartupMode.EARLIEST:
             if not start.chosen:
                 notice(
-                    f'table "{source.table.name}" names neither scan.startup.mode nor properties.group.id: '
-                    "a new job starts at the earliest offset"
+                    f'table "{source.table.name}": a new job starts at the earliest offset '
+                    "(scan.startup.mode or properties.group.id would say otherwise)"
                 )
             return admin.earliest(topics)
         case StartupMode.LATEST:

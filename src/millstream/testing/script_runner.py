@@ -1,0 +1,211 @@
+"""Runs a script test against a real broker and a real Spark session.
+
+Messages that one `$ produce` sends to one partition reach a job together, in one batch. So the messages a job
+writes are the same in every run if each group's rows come from one partition; how groups mix is not.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from millstream.errors import MillstreamError
+from millstream.runtime.session import Session
+from millstream.testing.script_action import BROKERS
+from millstream.testing.script_kafka import ScriptKafka, shown
+from millstream.testing.script_messages import Message, Received, fold, in_key_order
+from millstream.testing.script_record import Rewrite, rewritten
+from millstream.testing.script_steps import (
+    AwaitCaughtUp,
+    AwaitFailure,
+    Consume,
+    CreateTopic,
+    Execute,
+    Order,
+    Produce,
+    Refuse,
+    Restart,
+    View,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from millstream.runtime.job import Job
+    from millstream.testing.script_steps import ScriptFile, Step
+
+_DIFF_CONTEXT: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a script test runs in."""
+
+    bootstrap: str
+    spark: SparkSession | None
+    """None only where no statement starts a job."""
+    folder: Path
+    """Holds the checkpoints; empty at the start."""
+    seed: str
+    """Becomes a part of each real topic's name, so that no two runs share one."""
+
+
+def run_script_file(script: ScriptFile, around: Surroundings) -> None:
+    """AssertionError, with file and line, at the first step that does not go as written."""
+    _Run(script, around, records=False).run()
+
+
+def record_script_file(script: ScriptFile, around: Surroundings) -> str:
+    """The file's text as it would have to be for the test to pass: expected messages and codes renewed."""
+    run = _Run(script, around, records=True)
+    run.run()
+    return rewritten(script.source.text, run.rewrites)
+
+
+class _Run:
+    def __init__(self, script: ScriptFile, around: Surroundings, *, records: bool) -> None:
+        self.rewrites: list[Rewrite] = []
+        self._script = script
+        self._around = around
+        self._records = records
+        self._kafka = ScriptKafka(around.bootstrap)
+        self._parameters = {BROKERS: around.bootstrap}
+        self._executed: list[str] = []
+        self._seen: set[tuple[str, int, int]] = set()
+        self._failed: set[Job] = set()
+        self._session = self._new_session()
+
+    def run(self) -> None:
+        step = self._script.steps[0]
+        try:
+            for step in self._script.steps:
+                self._take(step)
+            for job in self._running_jobs():
+                job.raise_failure()
+        except AssertionError:
+            raise
+        except Exception as error:
+            kind = "" if isinstance(error, MillstreamError) else f" with {type(error).__name__}"
+            raise AssertionError(f"{self._place(step)} failed{kind}\n{error}") from error
+        finally:
+            self._session.stop()
+
+    def _take(self, step: Step) -> None:
+        match step:
+            case CreateTopic():
+                real = f"{step.name}-{self._around.seed}"
+                self._kafka.create_topic(real, step.partitions)
+                self._parameters[step.name] = real
+            case Produce():
+                self._kafka.produce(self._parameters[step.topic], step.messages, step.partition)
+            case Execute():
+                self._execute(step.sql)
+                self._executed.append(step.sql)
+            case Refuse():
+                self._refuse(step)
+            case AwaitCaughtUp():
+                self._await_caught_up(step)
+            case AwaitFailure():
+                self._await_failure(step)
+            case Consume():
+                self._consume(step)
+            case Restart():
+                self._restart()
+
+    def _execute(self, sql: str) -> None:
+        self._session.execute_sql(sql, name=self._script.source.name, parameters=self._parameters)
+
+    def _refuse(self, step: Refuse) -> None:
+        self._compare_error(step, _error_of(lambda: self._execute(step.sql)))
+
+    def _await_caught_up(self, step: AwaitCaughtUp) -> None:
+        jobs = self._running_jobs()
+        if not jobs:
+            raise AssertionError(f"{self._place(step)} no job runs")
+        for _ in jobs:  # a job may read what another, even one started later, writes
+            for job in jobs:
+                job.await_caught_up(step.timeout)
+
+    def _await_failure(self, step: AwaitFailure) -> None:
+        wanted = [job for job in self._running_jobs() if step.job in (None, job.name)]
+        if len(wanted) != 1:
+            names = ", ".join(job.name for job in self._running_jobs()) or "none"
+            raise AssertionError(f"{self._place(step)} name one job of these: {names}")
+        (job,) = wanted
+        self._failed.add(job)
+        self._compare_error(step, _error_of(lambda: job.await_end(step.timeout)))
+
+    def _restart(self) -> None:
+        self._session.stop()
+        self._session = self._new_session()
+        for sql in self._executed:
+            self._execute(sql)
+
+    def _consume(self, step: Consume) -> None:
+        try:
+            received = [
+                shown(found, step.key_columns, step.value_columns)
+                for found in self._kafka.read(self._parameters[step.topic])
+            ]
+            found = fold(received) if step.view is View.FOLDED else self._unseen(step.topic, received)
+        except ValueError as error:
+            raise AssertionError(f"{self._place(step)} topic {step.topic} has {error}") from None
+        order = Order.KEY if step.view is View.FOLDED else step.order
+        self._compare(step, _ordered(step.expected, order), _ordered(found, order))
+
+    def _unseen(self, topic: str, received: list[Received]) -> list[Message]:
+        places = {(topic, found.partition, found.offset): found.message for found in received}
+        messages = [message for place, message in places.items() if place not in self._seen]
+        self._seen |= places.keys()
+        return messages
+
+    def _compare_error(self, step: Refuse | AwaitFailure, error: MillstreamError | None) -> None:
+        if error is None:
+            raise AssertionError(f"{self._place(step)} this must fail, and did not")
+        for text in step.contains:
+            if text not in str(error):
+                raise AssertionError(f'{self._place(step)} the error does not contain "{text}"\n{error}')
+        expected = [f"code: {code}" for code in step.codes]
+        self._compare(step, expected, [f"code: {found.code}" for found in error.diagnostics], str(error))
+
+    def _compare(
+        self, step: Consume | Refuse | AwaitFailure, expected: list[str], found: list[str], why: str = ""
+    ) -> None:
+        if expected == found:
+            return
+        if self._records:
+            self.rewrites.append(Rewrite(step.block, tuple(found)))
+            return
+        difference = difflib.unified_diff(expected, found, "expected", "found", "", "", _DIFF_CONTEXT, "")
+        raise AssertionError("\n".join((f"{self._place(step)} found something else", *difference, why)))
+
+    def _running_jobs(self) -> list[Job]:
+        return [job for job in self._session.jobs if job not in self._failed]
+
+    def _new_session(self) -> Session:
+        return Session(self._around.spark, checkpoint=self._around.folder / "checkpoint")
+
+    def _place(self, step: Step) -> str:
+        return f"{self._script.source.name}:{step.line}:"
+
+
+def _error_of(action: Callable[[], object]) -> MillstreamError | None:
+    try:
+        action()
+    except MillstreamError as error:
+        return error
+    return None
+
+
+def _ordered(messages: Iterable[Message], order: Order) -> list[str]:
+    match order:
+        case Order.KEY:
+            return [message.line for message in in_key_order(messages)]
+        case Order.OFFSET:
+            return [message.line for message in messages]
+        case Order.ANY:
+            return sorted(message.line for message in messages)

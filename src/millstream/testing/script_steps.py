@@ -1,0 +1,123 @@
+"""The steps of a script test, each with the line it begins on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from millstream.source import SourceText
+    from millstream.sql.types import DataType
+    from millstream.testing.script_messages import Message
+
+Columns = tuple[tuple[str, "DataType"], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Lines `first` up to, not including, `end`: what recording may replace."""
+
+    first: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTopic:
+    line: int
+    name: str
+    partitions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Produce:
+    """Messages go to `partition`; else where their key's hash says, without a key to partition 0."""
+
+    line: int
+    topic: str
+    partition: int | None
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Execute:
+    """`> SQL`: must succeed. `sql` stands on the same lines and columns as in the file."""
+
+    line: int
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """`! SQL`: must fail with these codes, in their order."""
+
+    line: int
+    sql: str
+    codes: tuple[str, ...]
+    contains: tuple[str, ...]
+    block: Block
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitCaughtUp:
+    line: int
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitFailure:
+    """`job` may be left out where there is only one."""
+
+    line: int
+    job: str | None
+    codes: tuple[str, ...]
+    contains: tuple[str, ...]
+    timeout: float
+    block: Block
+
+
+class View(StrEnum):
+    MESSAGES = "messages"
+    """The messages that this test has not seen yet, tombstones among them."""
+    FOLDED = "folded"
+    """The table the whole topic describes: the last value of each key."""
+
+
+class Order(StrEnum):
+    KEY = "key"
+    """The messages of one key in their order; how keys mix is left open."""
+    OFFSET = "offset"
+    """By partition and offset."""
+    ANY = "any"
+    """Left open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Consume:
+    line: int
+    topic: str
+    view: View
+    order: Order
+    key_columns: Columns | None
+    """The columns of an Avro key; None where its bytes are shown as they are."""
+    value_columns: Columns | None
+    expected: tuple[Message, ...]
+    block: Block
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """Stops all jobs and starts them again from their checkpoints."""
+
+    line: int
+
+
+Step = CreateTopic | Produce | Execute | Refuse | AwaitCaughtUp | AwaitFailure | Consume | Restart
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptFile:
+    source: SourceText
+    purpose: str
+    known_bug: str | None
+    steps: tuple[Step, ...]

@@ -1,0 +1,82 @@
+"""One broker and one Spark session for the whole run, and the marks of the tests that use them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NoReturn
+
+import pytest
+
+from millstream.errors import Code, SetupError
+from millstream.testing.broker import EmbeddedBroker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+EXPENSIVE = ("broker", "spark")
+NOT_ON_THIS_MACHINE = (Code.JAVA_MISSING, Code.JAVA_VERSION, Code.JVM_PARTS_UNAVAILABLE)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--record",
+        action="store_true",
+        help="rewrite what script tests expect with what is found; look at the difference before keeping it",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--record") and os.environ.get("CI"):
+        raise pytest.UsageError("--record is for a developer's machine, and CI is set")
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m selects by mark
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for name in EXPENSIVE:
+            if name in getattr(item, "fixturenames", ()):
+                item.add_marker(name)
+
+
+@pytest.fixture(scope="session")
+def broker() -> Iterator[str]:
+    """The bootstrap servers: those of TEST_KAFKA_BOOTSTRAP, else of a broker started here."""
+    given = os.environ.get("TEST_KAFKA_BOOTSTRAP")
+    if given:
+        yield given
+        return
+    embedded = EmbeddedBroker(partitions=2)
+    try:
+        embedded.start()
+    except SetupError as error:
+        skip_without_java(error)
+    with embedded:
+        yield embedded.bootstrap
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    from millstream.spark.session import OwnedSession
+
+    log = tmp_path_factory.mktemp("spark") / "spark.log"
+    try:
+        owned = OwnedSession(settings={}, parallelism=2, master=None, log=log, notice=print)
+    except SetupError as error:
+        skip_without_java(error)
+    yield owned.spark
+    owned.close()
+
+
+def skip_without_java(error: SetupError) -> NoReturn:
+    """Skips on a machine that lacks Java or its parts; in CI that is a failure, as is any other reason."""
+    if os.environ.get("CI") or error.code not in NOT_ON_THIS_MACHINE:
+        raise error
+    pytest.skip(str(error))
+
+
+@pytest.fixture
+def record(request: pytest.FixtureRequest) -> bool:
+    """Whether expected files are to be written anew."""
+    return bool(request.config.getoption("--record"))

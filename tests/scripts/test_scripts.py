@@ -1,0 +1,42 @@
+"""Each .test file beside this one is a test; millstream.testing.script_file says how to write one."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from millstream.source import SourceText
+from millstream.testing.script_file import known_bug, parse_script_file
+from millstream.testing.script_runner import Surroundings, record_script_file, run_script_file
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FOLDER = Path(__file__).parent
+
+
+def cases() -> list[object]:
+    paths = sorted(FOLDER.glob("*.test"))
+    bugs = {path: known_bug(path.read_text(encoding="utf-8")) for path in paths}
+    return [
+        pytest.param(
+            path,
+            id=path.stem,
+            marks=[pytest.mark.xfail(reason=bug, raises=AssertionError, strict=True)] if bug else [],
+        )
+        for path, bug in bugs.items()
+    ]
+
+
+@pytest.mark.parametrize("path", cases())
+def test_script(path: Path, broker: str, spark: SparkSession, tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    text = path.read_text(encoding="utf-8")
+    script = parse_script_file(SourceText(str(path.relative_to(pytestconfig.rootpath)), text))
+    around = Surroundings(broker, spark, tmp_path, seed=uuid.uuid4().hex[:8])
+    if script.known_bug or not pytestconfig.getoption("--record"):
+        run_script_file(script, around)
+    elif (found := record_script_file(script, around)) != text:
+        path.write_text(found, encoding="utf-8")
