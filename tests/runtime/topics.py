@@ -36,7 +36,7 @@ def read_messages(brokers: str, topic: str) -> list[tuple[bytes | None, bytes | 
     messages: list[tuple[bytes | None, bytes | None]] = []
     missing = sum(ends.values())
     while len(messages) < missing:
-        [message] = consumer.consume(1, timeout=30) or [None]
+        message = consumer.poll(30)
         assert message is not None, f"only {len(messages)} of {missing} messages came"
         assert message.error() is None
         messages.append((message.key(), message.value()))

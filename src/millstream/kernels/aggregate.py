@@ -73,6 +73,10 @@ class AggregateOperator:
         """The column with the hash of keys and argument together."""
         return f"__hash_{argument}"
 
+    def value_columns(self, argument: str) -> tuple[str, ...]:
+        """What tells one distinct value from another: the group's keys and the argument, which may be one of them."""
+        return tuple(dict.fromkeys((*self.keys, argument)))
+
     def key_fields(self) -> tuple[pa.Field, ...]:
         return tuple(self.schema.field(key) for key in self.keys)
 
@@ -114,7 +118,7 @@ def _combine(spec: AggregateOperator, batch: pa.Table) -> dict[str, pa.Table]:
     parts: dict[str, pa.Table] = {}
     for argument in spec.distinct_arguments:
         weighed = rows.filter(pl.col(argument).is_not_null()).group_by(
-            HASH, spec.value_hash(argument), *spec.keys, argument
+            HASH, spec.value_hash(argument), *spec.value_columns(argument)
         )
         weight = pl.len().cast(pl.Int64) if sign is None else sign.sum().cast(pl.Int64)
         parts[argument] = weighed.agg(weight.alias(_ROWS)).to_arrow()
@@ -141,7 +145,7 @@ class AggregateKernel:
         self._distinct = {
             argument: open_table(
                 f"distinct-{number}",
-                (*spec.key_fields(), spec.schema.field(argument)),
+                tuple(spec.schema.field(name) for name in spec.value_columns(argument)),
                 (pa.field(_ROWS, pa.int64()),),
             )
             for number, argument in enumerate(spec.distinct_arguments)
@@ -165,7 +169,7 @@ class AggregateKernel:
 
     def _distinct_delta(self, argument: str, table: StateTable, part: pa.Table) -> pl.DataFrame:
         value_hash = self._spec.value_hash(argument)
-        weights = _totals(part, [HASH, value_hash, *self._spec.keys, argument])
+        weights = _totals(part, [HASH, value_hash, *self._spec.value_columns(argument)])
         asked = weights.rename({HASH: "__group", value_hash: HASH}).to_arrow()
         found = table.lookup(asked)
         before = np.where(found.mask, _int64(found.values.column(_ROWS)), 0)

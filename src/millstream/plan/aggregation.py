@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from millstream.errors import Code, Diagnostic, Problems, ScriptError
-from millstream.plan.expressions import AGGREGATES, Scope, column_reference
+from millstream.plan.expressions import AGGREGATES, Scope, column_reference, output_names
 from millstream.plan.nodes import Aggregate, AggregateCall, AggregateFunction, Node, Project, ProjectItem
 from millstream.plan.typing import infer, sum_type
 from millstream.sql.types import BIGINT, NUMERIC
@@ -40,13 +40,9 @@ class _Aggregation:
     def build(self, items: Sequence[exp.Expr], group: exp.Group | None) -> Node:
         keys = self._keys(group)
         problems = Problems()
-        results: list[tuple[str, exp.Expr]] = []
-        for position, item in enumerate(items):
-            result = problems.of(partial(self._selected, item, keys))
-            if result is not None:
-                name = item.alias or (item.name if isinstance(item, exp.Column) else f"EXPR${position}")
-                results.append((name, result))
+        selected = [problems.of(partial(self._selected, item, keys)) for item in items]
         problems.raise_all()
+        results = zip(output_names(items), (result for result in selected if result is not None), strict=True)
         inputs = tuple(self._before.values())
         aggregate = Aggregate(
             Project(self._node, inputs, self._scope.statement),
@@ -129,7 +125,7 @@ class _Aggregation:
             raise self._refuse(aggregate, "an aggregate cannot stand inside another")
         type_ = infer(argument.args["ifs"][0].args["true"] if condition is not None else argument, self._type_of)
         if function is AggregateFunction.SUM and type_ is not None and type_.root not in NUMERIC:
-            raise self._refuse(aggregate, f"SUM takes a number, and this is {type_}")
+            raise self._refuse(aggregate, f"SUM takes a number, and this is {type_}", Code.TYPE_MISMATCH)
         name = self._input(argument, "argument")
         result = sum_type(type_) if function is AggregateFunction.SUM else BIGINT.not_null()
         return self._add_call(function, name, result, distinct=distinct)
@@ -143,5 +139,5 @@ class _Aggregation:
             self._calls[identity] = AggregateCall(name, function, argument, distinct, type_)
         return self._calls[identity].name
 
-    def _refuse(self, node: exp.Expr, why: str) -> ScriptError:
-        return ScriptError(Diagnostic(Code.UNSUPPORTED_EXPRESSION, why, self._scope.place(node)))
+    def _refuse(self, node: exp.Expr, why: str, code: Code = Code.UNSUPPORTED_EXPRESSION) -> ScriptError:
+        return ScriptError(Diagnostic(code, why, self._scope.place(node)))

@@ -10,7 +10,7 @@ from sqlglot import exp
 from millstream.connectors.registry import resolve_sink, resolve_source
 from millstream.errors import Code, Diagnostic, Problems, ScriptError
 from millstream.plan.aggregation import build_aggregate, has_aggregate
-from millstream.plan.expressions import Scope
+from millstream.plan.expressions import Scope, output_names
 from millstream.plan.nodes import Filter, Node, OutputColumn, Project, ProjectItem, Scan, Write
 from millstream.plan.sink_columns import project_to_sink
 from millstream.plan.typing import infer
@@ -61,7 +61,10 @@ def _build_query(statement: InsertInto, table: CatalogTable, source: KafkaSource
     scan = Scan(cast("KafkaSource", source), columns, _table_span(statement, table_ref))
     node: Node = scan
     if (where := query.args.get("where")) is not None:
-        node = Filter(node, scope.bind(where.this), scope.place(where))
+        types = {column.name: column.type for column in columns}
+        condition = scope.bind(where.this)
+        scope.require_boolean(condition, infer(condition, types.get), "WHERE")
+        node = Filter(node, condition, scope.place(where))
     items = [item for item in query.expressions for item in _expand_star(item, scan)]
     group = query.args.get("group")
     if group is not None or any(has_aggregate(item) for item in items):
@@ -71,14 +74,15 @@ def _build_query(statement: InsertInto, table: CatalogTable, source: KafkaSource
 
 def _project(node: Node, items: list[exp.Expr], scope: Scope) -> Project:
     types = {column.name: column.type for column in node.columns}
-    problems, projected = Problems(), []
-    for position, item in enumerate(items):
-        bound = problems.of(partial(scope.bind, item.unalias()))
-        if bound is not None:
-            name = item.alias_or_name or f"EXPR${position}"
-            projected.append(ProjectItem(name, bound, infer(bound, types.get)))
+    problems = Problems()
+    bound = [problems.of(partial(scope.bind, item.unalias())) for item in items]
     problems.raise_all()
-    return Project(node, tuple(projected), scope.statement)
+    named = zip(output_names(items), (expression for expression in bound if expression is not None), strict=True)
+    return Project(
+        node,
+        tuple(ProjectItem(name, expression, infer(expression, types.get)) for name, expression in named),
+        scope.statement,
+    )
 
 
 def _refuse_clauses(statement: InsertInto) -> None:

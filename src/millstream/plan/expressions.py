@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
+from itertools import chain, count
 from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.typing import cast_target
+from millstream.sql.types import TypeRoot
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from millstream.source import Span
     from millstream.sql.script import Script
+    from millstream.sql.types import DataType
 
 AGGREGATES: Final = (exp.Count, exp.Sum)
 _SUPPORTED: Final = (
@@ -58,6 +63,17 @@ class Scope:
             max(position["end"] for position in positions) + 1,
         )
 
+    def require_boolean(self, condition: exp.Expr, type_: DataType | None, clause: str) -> None:
+        if type_ is not None and type_.root is not TypeRoot.BOOLEAN:
+            raise ScriptError(
+                Diagnostic(
+                    Code.TYPE_MISMATCH,
+                    f"{clause} takes a condition, and this is {type_}",
+                    self.place(condition),
+                    hint="Compare it with something, e.g. `<> 0` or `IS NOT NULL`.",
+                )
+            )
+
     def _column_problem(self, column: exp.Column) -> list[Diagnostic]:
         if column.table and column.table != self.table:
             return [
@@ -92,6 +108,16 @@ def _bare(node: exp.Expr) -> exp.Expr:
         bare.meta.update(node.meta)
         return bare
     return node
+
+
+def output_names(items: Sequence[exp.Expr]) -> list[str]:
+    """The columns of a SELECT list: aliases and column names, `EXPR$n` for the rest, no name twice (`a`, `a0`)."""
+    names: list[str] = []
+    for position, item in enumerate(items):
+        name = item.alias or (item.name if isinstance(item, exp.Column) else f"EXPR${position}")
+        candidates = chain([name], (f"{name}{number}" for number in count()))
+        names.append(next(candidate for candidate in candidates if candidate not in names))
+    return names
 
 
 def column_reference(name: str) -> exp.Column:

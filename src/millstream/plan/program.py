@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain, count
 from typing import TYPE_CHECKING
 
 from millstream.catalog.catalog import Catalog
@@ -16,7 +17,7 @@ from millstream.sql.script import expand
 from millstream.sql.statements import CreateTable, InsertInto, SetOption
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from millstream.plan.nodes import Write
     from millstream.source import SourceText
@@ -47,14 +48,17 @@ def compile_script(
     parameters: Mapping[str, str],
     settings: Mapping[str, str],
     catalog: Catalog | None = None,
+    earlier_jobs: Collection[str] = (),
 ) -> Program:
     """Understands every statement; problems of all of them are raised together."""
-    return _Compiler(catalog or Catalog(), dict(settings)).compile(parse_script(expand(source, parameters)))
+    compiler = _Compiler(catalog or Catalog(), dict(settings), earlier_jobs)
+    return compiler.compile(parse_script(expand(source, parameters)))
 
 
 class _Compiler:
-    def __init__(self, catalog: Catalog, settings: dict[str, str]) -> None:
+    def __init__(self, catalog: Catalog, settings: dict[str, str], earlier_jobs: Collection[str]) -> None:
         self._catalog = catalog
+        self._job_names = set(earlier_jobs)
         self._settings = settings
         self._inserts: list[InsertPlan] = []
         self._broken_tables: set[str] = set()
@@ -88,8 +92,10 @@ class _Compiler:
 
     def _job_name(self, statement: InsertInto) -> str:
         """Named after the sink, which stays the same when statements are added around it."""
-        earlier = sum(insert.plan.sink.table.name == statement.target for insert in self._inserts)
-        return statement.target if earlier == 0 else f"{statement.target}-{earlier + 1}"
+        numbered = (f"{statement.target}-{number}" for number in count(2))
+        name = next(name for name in chain([statement.target], numbered) if name not in self._job_names)
+        self._job_names.add(name)
+        return name
 
     def _follows_from_another(self, diagnostic: Diagnostic) -> bool:
         return diagnostic.code is Code.UNDEFINED_TABLE and any(

@@ -16,6 +16,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from millstream.errors import Code, Diagnostic, JobError
 from millstream.plan.nodes import Aggregate, Scan
@@ -47,9 +48,13 @@ class Checkpoint:
         identity = hashlib.sha256(str(self.root).encode()).hexdigest()[:16]
         self._segment_caches = Path(tempfile.gettempdir()) / f"millstream-segments-{identity}"
         self._lock = self._claim()
-        if fresh:
-            self._clear()
-        self._jobs = self._read_marker()
+        try:
+            if fresh:
+                self._clear()
+            self._jobs = self._read_marker()
+        except BaseException:
+            self._lock.close()
+            raise
 
     @property
     def log(self) -> Path:
@@ -65,10 +70,11 @@ class Checkpoint:
             known = {"state": shape, "buckets": buckets}
             self._jobs[insert.name] = known
             self._write_marker()
-        folder = self.root / "jobs" / insert.name
+        folder_name = quote(insert.name, safe="").replace(".", "%2E")  # a table may be called `../x`
+        folder = self.root / "jobs" / folder_name
         offsets = folder / "offsets"
         resumes = offsets.is_dir() and any(entry.name.isdigit() for entry in offsets.iterdir())
-        return JobFolder(folder, resumes, known["buckets"], self._segment_caches / insert.name)
+        return JobFolder(folder, resumes, known["buckets"], self._segment_caches / folder_name)
 
     def release(self) -> None:
         shutil.rmtree(self._segment_caches, ignore_errors=True)
@@ -94,7 +100,6 @@ class Checkpoint:
         known = (_MARKER, "lock", "jobs", "spark.")
         strangers = [entry.name for entry in self.root.iterdir() if not entry.name.startswith(known)]
         if strangers:
-            self._lock.close()
             raise JobError(
                 Diagnostic(
                     Code.CHECKPOINT_MISMATCH,
@@ -112,7 +117,17 @@ class Checkpoint:
         marker = self.root / _MARKER
         if not marker.exists():
             return {}
-        content = json.loads(marker.read_text())
+        try:
+            content = json.loads(marker.read_text())
+        except ValueError as error:
+            raise JobError(
+                Diagnostic(
+                    Code.CHECKPOINT_MISMATCH,
+                    f"{marker} cannot be read",
+                    detail=f"{error}.",
+                    hint="Start over with --fresh, or put back the file if you have a copy.",
+                )
+            ) from error
         if content["layout"] != LAYOUT:
             raise JobError(
                 Diagnostic(

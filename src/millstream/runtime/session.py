@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -80,7 +81,8 @@ class Session:
 
     def compile(self, text: str, name: str = "<sql>", parameters: Mapping[str, str] | None = None) -> Program:
         """Understands a script without running it; its tables stay known to the session."""
-        program = compile_script(SourceText(name, text), parameters or {}, self._settings, self._catalog)
+        earlier = [job.name for job in self._jobs]
+        program = compile_script(SourceText(name, text), parameters or {}, self._settings, self._catalog, earlier)
         self._settings = dict(program.settings)
         return program
 
@@ -136,13 +138,17 @@ class Session:
 
     def stop(self) -> None:
         """Stops all jobs, each after its batch, and the Spark session if this session started it."""
-        try:
+        with ExitStack() as at_the_end:
+            at_the_end.callback(self._release)
             for job in self._jobs:
                 if job.is_running:
-                    job.stop()
-        finally:
+                    at_the_end.callback(job.stop)
+
+    def _release(self) -> None:
+        try:
             if self._owned_spark is not None:
                 self._owned_spark.close()
+        finally:
             self._spark = self._owned_spark = None
             if self._checkpoint is not None:
                 self._checkpoint.release()

@@ -6,12 +6,17 @@ import json
 import re
 from typing import TYPE_CHECKING, Final
 
+from pyspark.sql import functions as F  # noqa: N812
+
 from millstream.errors import Code, Diagnostic, JobError
 
 if TYPE_CHECKING:
+    from pyspark.sql import Column
+
     from millstream.errors import MillstreamError
 
-_MARK: Final = re.compile(r"<<millstream (.*?)>>", re.DOTALL)
+# Spark's exceptions end with the query's plan, which holds our marks too: only a raised one counts.
+_MARK: Final = re.compile(r"(?:\[USER_RAISED_EXCEPTION\]|UndecodableMessageError:) <<millstream (.*?)>>", re.DOTALL)
 _CLASS_NAME: Final = re.compile(r"^(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ")
 
 
@@ -20,6 +25,14 @@ class UndecodableMessageError(Exception):
 
     def __init__(self, topic: str, partition: int, offset: int, text: str) -> None:
         super().__init__(_marked(Code.UNDECODABLE_MESSAGE, topic=topic, partition=partition, offset=offset, text=text))
+
+
+def undecodable_message(text: str) -> Column:
+    """The same, raised by a native expression over the columns of Spark's Kafka source."""
+    parameters = F.struct(
+        F.lit(str(Code.UNDECODABLE_MESSAGE)).alias("code"), "topic", "partition", "offset", F.lit(text).alias("text")
+    )
+    return F.raise_error(F.concat(F.lit("<<millstream "), F.to_json(parameters), F.lit(">>")))
 
 
 def null_in_key(column: str, table: str) -> str:
@@ -40,8 +53,7 @@ def job_error(job: str, error: BaseException) -> MillstreamError:
 
 def _diagnostic(job: str, text: str) -> Diagnostic:
     if mark := _MARK.search(text):
-        found = json.loads(mark.group(1).replace('\\"', '"') if '\\"' in mark.group(1)[:12] else mark.group(1))
-        return _of_mark(job, found)
+        return _of_mark(job, json.loads(mark.group(1)))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
     said = causes[-1] if causes else (lines[0] if lines else "Spark gave no reason")
@@ -60,7 +72,7 @@ def _of_mark(job: str, found: dict[str, str]) -> Diagnostic:
             Code.UNDECODABLE_MESSAGE,
             f'job "{job}" met a message that it cannot decode',
             detail=f"{place}: {found['text']}",
-            hint="Correct what is produced, or set 'json.ignore-parse-errors' = 'true' to skip such messages.",
+            hint="Correct what is produced; the json format can skip such messages with 'json.ignore-parse-errors'.",
         )
     return Diagnostic(
         Code.NULL_IN_KEY,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -11,7 +11,7 @@ from millstream.formats.avro_schema import avro_schema
 from millstream.formats.declarations import AvroFormat, JsonFormat
 from millstream.formats.decoded import DecodeError
 from millstream.formats.json_decode import JsonDecoder
-from millstream.spark.failures import UndecodableMessageError
+from millstream.spark.failures import UndecodableMessageError, undecodable_message
 from millstream.spark.kafka_properties import reader_options
 from millstream.spark.types import quoted, spark_schema, spark_type
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
     from millstream.plan.nodes import Scan
     from millstream.sql.types import DataType
+
+
+_IS_READ: Final = "__is_read"
 
 
 def read_rows(spark: SparkSession, scan: Scan, start_offsets: str, max_batch_rows: int) -> DataFrame:
@@ -62,9 +65,16 @@ def decode_with(decoder: JsonDecoder) -> Callable[[Iterator[pa.RecordBatch]], It
 def _from_avro(messages: DataFrame, columns: list[tuple[str, DataType]], needed: list[str]) -> DataFrame:
     from pyspark.sql.avro.functions import from_avro
 
-    schema = json.dumps(avro_schema(columns))
-    decoded = messages.where("value IS NOT NULL").select(
-        from_avro(F.col("value"), schema, {"mode": "FAILFAST"}).alias("row")
+    written = avro_schema(columns)
+    # Spark gives a row of NULLs for what it cannot read: a field that only a reader fills tells such rows.
+    is_read = {"name": _IS_READ, "type": "boolean", "default": True}
+    read = {**written, "fields": [*written["fields"], is_read]}
+    row = from_avro(F.col("value"), json.dumps(written), {"mode": "PERMISSIVE", "avroSchema": json.dumps(read)})
+    failure = undecodable_message("Failed to deserialize Avro record.")
+    decoded = (
+        messages.where("value IS NOT NULL")
+        .select(row.alias("row"), "topic", "partition", "offset")
+        .select(F.when(F.col(f"row.{_IS_READ}"), F.col("row")).otherwise(failure).alias("row"))
     )
     types = dict(columns)
     return decoded.select(*(F.col(f"row.{quoted(name)}").cast(spark_type(types[name])).alias(name) for name in needed))

@@ -21,6 +21,7 @@ def pack(parts: dict[str, pa.Table], buckets: int) -> pa.RecordBatch:
     rows = [
         (bucket, name, _to_bytes(piece))
         for name, table in parts.items()
+        if table.num_rows
         for bucket, piece in _by_bucket(table, buckets)
     ]
     columns = list(zip(*rows, strict=True)) if rows else [(), (), ()]

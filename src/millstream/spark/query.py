@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 import threading
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
+from pyspark.errors import AnalysisException
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
+from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.changelog import INSERT_ONLY, provided
 from millstream.spark.kafka_properties import writer_options
 from millstream.spark.translate import Surroundings, messages_of
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
     from millstream.plan.program import InsertPlan
@@ -49,7 +52,7 @@ def start_query(
     around = Surroundings(spark, start_offsets, segment_cache, buckets, max_batch_rows)
     sink = insert.plan.sink
     writer = (
-        messages_of(insert.plan, around)
+        _checked_by_spark(insert, around)
         .writeStream.format("kafka")
         .options(**writer_options(sink.properties))
         .option("topic", sink.topic)
@@ -65,6 +68,23 @@ def start_query(
         query = writer.start()
         reports.subscribe(str(query.runId), job)
     return query
+
+
+def _checked_by_spark(insert: InsertPlan, around: Surroundings) -> DataFrame:
+    """The plan as a DataFrame; what only Spark finds wrong with an expression is told as an error of the script."""
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        logging.getLogger(name).disabled = True  # they would print the whole plan
+    try:
+        return messages_of(insert.plan, around)
+    except AnalysisException as error:
+        raise ScriptError(
+            Diagnostic(
+                Code.TYPE_MISMATCH,
+                "an expression of this query does not fit its operands",
+                insert.plan.span,
+                detail=str(error).strip().splitlines()[0],
+            )
+        ) from error
 
 
 class _Reports(StreamingQueryListener):

@@ -36,6 +36,7 @@ STREAMING: Final = {
     "spark.sql.streaming.minBatchesToRetain": "10",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
+    "spark.sql.caseSensitive": "true",
     # A crossing to Python has a fixed price per Arrow batch; these two make batches large.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(64 << 20),

@@ -87,8 +87,8 @@ def _parse_statement(script: Script, tokens: list[Token]) -> Statement:
         return _parse_insert(script, cursor, queries)
     if cursor.at("SET"):
         return _parse_set(cursor)
-    word = tokens[0].text.upper().split()[0] if tokens[0].text else ""
-    if word in _RECOGNISED:
+    word = next((word for word in _RECOGNISED if cursor.at(word)), None)
+    if word is not None:
         raise cursor.error(
             f"{word} statements of this kind are not supported yet",
             hint="A script can have CREATE TABLE, INSERT INTO … SELECT and SET.",
