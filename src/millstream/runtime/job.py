@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from millstream.errors import Code, Diagnostic, JobError
 from millstream.plan.nodes import sources
 from millstream.runtime.kafka_admin import KafkaAdmin
-from millstream.runtime.progress import progress_of
+from millstream.runtime.progress import flat_offsets, progress_of
 from millstream.spark.failures import job_error
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS: Final = 0.02
 _FINISH_BATCH_SECONDS: Final = 120.0
+_REPORT_SECONDS: Final = 1.0
 
 
 class Job:
@@ -38,6 +39,8 @@ class Job:
         self._on_progress = on_progress
         self._query: StreamingQuery | None = None
         self._progress: JobProgress | None = None
+        self._reported = threading.Condition()
+        self._reported_offsets: dict[tuple[str, int], int] = {}
         self._ended = threading.Event()
 
     @property
@@ -63,6 +66,8 @@ class Job:
             if deadline is not None and time.monotonic() > deadline:
                 raise self._error(f'job "{self.name}" did not catch up within {timeout} s')
             time.sleep(_POLL_SECONDS)
+        with self._reported:  # so that `progress` tells of it; a job that had nothing left to read reports nothing
+            self._reported.wait_for(lambda: _reached(self._reported_offsets, targets), _REPORT_SECONDS)
 
     def await_end(self, timeout: float | None = None) -> bool:
         """Waits until the job ends by itself; raises its failure. False when the time is over first."""
@@ -92,8 +97,13 @@ class Job:
         """Takes Spark's report of a batch, on the listener's thread."""
         if not report["durationMs"].get("addBatch"):
             return  # a trigger that found nothing to do
-        self._progress = progress_of(self.name, report, self._progress, self._state_bytes(report))
-        self._on_progress(self._progress)
+        progress = progress_of(self.name, report, self._progress, self._state_bytes(report))
+        with self._reported:
+            self._progress = progress
+            for source in report["sources"]:
+                self._reported_offsets |= flat_offsets(source["endOffset"])
+            self._reported.notify_all()
+        self._on_progress(progress)
 
     def report_end(self) -> None:
         self._ended.set()
@@ -122,12 +132,10 @@ class Job:
     def _committed_offsets(self) -> dict[tuple[str, int], int]:
         """What the finished batches have read, from Spark's own book, also right after a restart."""
         offsets = self._running_query()._jsq.streamingQuery().committedOffsets().values().toList()  # noqa: SLF001
-        return {
-            (topic, int(partition)): offset
-            for index in range(offsets.size())
-            for topic, partitions in json.loads(offsets.apply(index).json()).items()
-            for partition, offset in partitions.items()
-        }
+        committed: dict[tuple[str, int], int] = {}
+        for index in range(offsets.size()):
+            committed |= flat_offsets(json.loads(offsets.apply(index).json()))
+        return committed
 
     def _error(self, primary: str) -> JobError:
         return JobError(Diagnostic(Code.JOB_FAILED, primary))

@@ -72,13 +72,14 @@ def progress_of(job: str, report: Mapping[str, Any], before: JobProgress | None,
 
 
 def _lag(source: Mapping[str, Any]) -> SourceLag:
-    latest = _flat(source.get("latestOffset"))
-    reached = _flat(source.get("endOffset"))
+    latest = flat_offsets(source.get("latestOffset"))
+    reached = flat_offsets(source.get("endOffset"))
     behind = sum(max(offset - reached.get(partition, 0), 0) for partition, offset in latest.items())
     return SourceLag(", ".join(sorted({topic for topic, _ in reached})), behind)
 
 
-def _flat(offsets: Mapping[str, Mapping[str, int]] | None) -> dict[tuple[str, int], int]:
+def flat_offsets(offsets: Mapping[str, Mapping[str, int]] | None) -> dict[tuple[str, int], int]:
+    """Spark's `{"topic": {"0": 42}}` as `{("topic", 0): 42}`."""
     return {
         (topic, int(partition)): offset
         for topic, partitions in (offsets or {}).items()

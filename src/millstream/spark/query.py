@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import shutil
+import sys
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -18,7 +20,7 @@ from millstream.spark.kafka_properties import writer_options
 from millstream.spark.translate import Surroundings, messages_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
@@ -75,7 +77,8 @@ def _checked_by_spark(insert: InsertPlan, around: Surroundings) -> DataFrame:
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(name).disabled = True  # they would print the whole plan
     try:
-        return messages_of(insert.plan, around)
+        with _workers_of_this_python(around.spark):
+            return messages_of(insert.plan, around)
     except AnalysisException as error:
         raise ScriptError(
             Diagnostic(
@@ -85,6 +88,19 @@ def _checked_by_spark(insert: InsertPlan, around: Surroundings) -> DataFrame:
                 detail=str(error).strip().splitlines()[0],
             )
         ) from error
+
+
+@contextmanager
+def _workers_of_this_python(spark: SparkSession) -> Iterator[None]:
+    """On one machine, workers run the Python that runs us, whatever PYSPARK_PYTHON a given session started with."""
+    context = spark.sparkContext
+    before = context.pythonExec
+    if (context.master or "").startswith("local"):
+        context.pythonExec = sys.executable
+    try:
+        yield
+    finally:
+        context.pythonExec = before
 
 
 class _Reports(StreamingQueryListener):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _NEEDED_CLASSES: Final = {
     "org.apache.spark.sql.kafka010.KafkaSourceProvider": "spark-sql-kafka-0-10_2.13",
     "org.apache.kafka.clients.consumer.KafkaConsumer": "kafka-clients",
-    "org.apache.spark.sql.avro.AvroFileFormat": "spark-avro_2.13",
+    "org.apache.spark.sql.avro.CatalystDataToAvro": "spark-avro_2.13",
 }
 
 STREAMING: Final = {
