@@ -1,0 +1,23 @@
+"""`make bench`: every benchmark, one after the other, or those named: `python -m benchmarks pageviews`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+BENCHMARKS: Final = sorted(path.stem for path in Path(__file__).parent.glob("[!_]*.py"))
+
+
+def main() -> None:
+    wanted = sys.argv[1:] or BENCHMARKS
+    for name in wanted:
+        if name not in BENCHMARKS:
+            sys.exit(f"there is no benchmark {name}; there are {', '.join(BENCHMARKS)}")
+        print(f"== {name}", flush=True)
+        subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=True)
+
+
+if __name__ == "__main__":
+    main()
