@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "connectors": {"errors", "source", "sql", "catalog", "formats"},
     "plan": {"errors", "source", "sql", "catalog", "formats", "connectors"},
     "kernels": {"errors"},
-    "jvm": {"errors"},
+    "jvm": {"errors", "notices"},
     "spark": {"errors", "sql", "catalog", "formats", "connectors", "plan", "kernels", "jvm"},
     "runtime": {"errors", "source", "catalog", "connectors", "plan", "spark"},
 }

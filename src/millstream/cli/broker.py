@@ -7,6 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from millstream.cli.notice_line import NoticeLine
 from millstream.testing.broker import EmbeddedBroker
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ _SECONDS_BETWEEN_LOOKS = 0.5
 
 def run_broker(port: int, data: Path, partitions: int) -> int:
     """Run until Ctrl-C or SIGTERM; the same folder brings the same topics and messages again."""
-    broker = EmbeddedBroker(port, data, partitions, notice=_say_on_stderr)
+    broker = EmbeddedBroker(port, data, partitions, notice=NoticeLine(sys.stderr))
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         broker.start()
@@ -32,7 +33,3 @@ def run_broker(port: int, data: Path, partitions: int) -> int:
         signal.signal(signal.SIGTERM, before)
     print("broker stopped", flush=True)
     return 0
-
-
-def _say_on_stderr(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)

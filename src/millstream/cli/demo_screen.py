@@ -11,8 +11,10 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from millstream.cli.notice_line import NoticeLine
 from millstream.cli.numbers import count
 from millstream.cli.views import PlainView, progress_table
+from millstream.notices import Passing
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -33,6 +35,7 @@ class DemoScreen:
         self._latest: JobProgress | None = None
         self._plain = None if self._console.is_terminal else PlainView()
         self._live = Live(console=self._console, get_renderable=self._draw, refresh_per_second=8)
+        self._passing = NoticeLine(sys.stdout)
         self._begun = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -42,6 +45,10 @@ class DemoScreen:
         self._live.stop()
 
     def say(self, text: str) -> None:
+        if isinstance(text, Passing):
+            self._passing(text)
+            return
+        self._passing.close()
         seconds = time.monotonic() - self._begun
         self._console.print(f"[dim]{seconds:5.1f} s[/dim]  {text}", soft_wrap=self._plain is not None)
 

@@ -7,9 +7,12 @@ import sys
 import time
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
+from millstream.cli.notice_line import NoticeLine
 from millstream.cli.numbers import count, duration, size
+from millstream.notices import Passing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
     from rich.console import Console
@@ -27,8 +30,9 @@ class View(Protocol):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
 
-    def notice(self, text: str) -> None:
-        """Something the user should know once."""
+    @property
+    def notice(self) -> Callable[[str], None]:
+        """Takes something the user should know once, or a `Passing` step of something long."""
 
     def progress(self, progress: JobProgress) -> None:
         """A batch has been committed."""
@@ -45,14 +49,14 @@ def view_for(output: str) -> View:
 class JsonView:
     """One object per batch on stdout, whatever else there is to say on stderr."""
 
+    def __init__(self) -> None:
+        self.notice = NoticeLine(sys.stderr)
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        pass
-
-    def notice(self, text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
+        self.notice.close()
 
     def progress(self, progress: JobProgress) -> None:
         print(json.dumps(progress.as_json()), flush=True)
@@ -62,6 +66,7 @@ class PlainView:
     """A line every few seconds per job, and the last batch of each when all is over."""
 
     def __init__(self) -> None:
+        self.notice = NoticeLine(sys.stdout)
         self._shown: dict[str, float] = {}
         self._unshown: dict[str, JobProgress] = {}
 
@@ -70,10 +75,7 @@ class PlainView:
 
     def __exit__(self, *_: object) -> None:
         for progress in self._unshown.values():
-            print(_line(progress), flush=True)
-
-    def notice(self, text: str) -> None:
-        print(text, flush=True)
+            self.notice(_line(progress))
 
     def progress(self, progress: JobProgress) -> None:
         now = time.monotonic()
@@ -82,7 +84,7 @@ class PlainView:
             return
         self._shown[progress.job] = now
         self._unshown.pop(progress.job, None)
-        print(_line(progress), flush=True)
+        self.notice(_line(progress))
 
 
 class TerminalView:
@@ -93,6 +95,7 @@ class TerminalView:
         from rich.live import Live
 
         self._latest: dict[str, JobProgress] = {}
+        self._doing = "waiting for the first batch"
         self._console = console or Console()
         self._live = Live(
             console=self._console, get_renderable=self._table, refresh_per_second=4, redirect_stderr=False
@@ -106,16 +109,19 @@ class TerminalView:
         self._live.stop()
 
     def notice(self, text: str) -> None:
-        self._console.print(text, style="dim", highlight=False)
+        if isinstance(text, Passing):
+            self._doing = text
+        else:
+            self._console.print(text, style="dim", highlight=False)
 
     def progress(self, progress: JobProgress) -> None:
         self._latest[progress.job] = progress
 
     def _table(self) -> Table:
-        return progress_table(list(self._latest.values()))
+        return progress_table(list(self._latest.values()), self._doing)
 
 
-def progress_table(jobs: list[JobProgress]) -> Table:
+def progress_table(jobs: list[JobProgress], before_first: str = "waiting for the first batch") -> Table:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -133,7 +139,7 @@ def progress_table(jobs: list[JobProgress]) -> Table:
     ):
         table.add_column(heading, justify="right")
     if not jobs:
-        table.add_row("[dim]waiting for the first batch …[/dim]")
+        table.add_row(f"[dim]{before_first} …[/dim]")
     for job in jobs:
         lag = ", ".join(f"{lag.source} {count(lag.messages)}" for lag in job.lag)
         table.add_row(

@@ -13,6 +13,7 @@ from xml.sax.saxutils import quoteattr
 from millstream.errors import Code, Diagnostic, SetupError
 from millstream.jvm.declaration import IVY_FILE, Part
 from millstream.jvm.java import find_java
+from millstream.notices import Passing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -101,10 +102,10 @@ def _follow(lines: Iterable[str], notice: Callable[[str], None], expected: int) 
     for line in lines:
         said.append(line.rstrip())
         if found := _FOUND.match(line):
-            notice(f"found {found[1]} {found[2]}")
+            notice(Passing(f"found {found[1]} {found[2]}"))
         elif downloading := _DOWNLOADING.match(line):
             started += 1
-            notice(f"downloading {downloading[1]} ({started} of {expected})")
+            notice(Passing(f"downloading {downloading[1]} ({started} of {expected})"))
     return said
 
 
