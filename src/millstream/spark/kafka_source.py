@@ -42,22 +42,26 @@ def read_rows(spark: SparkSession, scan: Scan, start_offsets: str, max_batch_row
     match source.value_format:
         case JsonFormat():
             decoder = JsonDecoder(columns, source.value_format.options)
-            return messages.select("value", "topic", "partition", "offset").mapInArrow(
-                decode_with(decoder), spark_schema(columns)
-            )
+            # Every column that crosses to Python costs; the topic is known where there is only one.
+            origin = ["partition", "offset"] if len(source.topics) == 1 else ["partition", "offset", "topic"]
+            decode = decode_with(decoder, source.topics[0])
+            return messages.select("value", *origin).mapInArrow(decode, spark_schema(columns))
         case AvroFormat():
             # Avro has no field names in its bytes: all columns are read, the needed ones kept.
             return _from_avro(messages, [(c.name, c.type) for c in source.table.columns], [name for name, _ in columns])
 
 
-def decode_with(decoder: JsonDecoder) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def decode_with(
+    decoder: JsonDecoder, first_topic: str
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             try:
                 yield from decoder.decode(batch.column(0)).table.to_batches()
             except DecodeError as error:
-                topic, partition, offset = (batch.column(i)[error.index].as_py() for i in (1, 2, 3))
-                raise UndecodableMessageError(topic, partition, offset, error.text) from None
+                place = batch.slice(error.index, 1).to_pylist()[0]
+                topic = place.get("topic", first_topic)
+                raise UndecodableMessageError(topic, place["partition"], place["offset"], error.text) from None
 
     return decode
 
