@@ -13,6 +13,8 @@ help:  ## list the targets
 setup: $(READY)  ## install all that is needed into .venv (quick the second time)
 
 $(READY): requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo "Python 3.11 or newer is needed; name it: make PYTHON=python3.11" >&2; exit 1; }
 	@if command -v uv >/dev/null 2>&1; then \
 	  echo "installing Python packages with uv"; \
 	  uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && \

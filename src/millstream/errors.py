@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class Code(StrEnum):
-    """Stable codes: M1xxx text, M2xxx tables and options, M3xxx changelog, M4xxx Kafka, M5xxx jobs, M6xxx machine."""
+    """Stable. M1 text, M2 tables and options, M3 changelog, M4 Kafka, M5 jobs, M6 the machine, M9 a fault of ours."""
 
     SYNTAX = "M1001"
     UNSUPPORTED_STATEMENT = "M1002"
@@ -53,7 +53,6 @@ class Code(StrEnum):
     CONFLICTING_OPTIONS = "M2016"
     MISSING_PRIMARY_KEY = "M2017"
     NOT_A_SOURCE = "M2018"
-    NOT_A_SINK = "M2019"
 
     SINK_REFUSES_CHANGES = "M3001"
     SINK_KEY_DIFFERS = "M3002"
@@ -76,6 +75,9 @@ class Code(StrEnum):
     BROKER_NOT_STARTED = "M6005"
     SPARK_SESSION_INCOMPLETE = "M6006"
     SPARK_NOT_STARTED = "M6007"
+    SPARK_ALREADY_RUNNING = "M6008"
+
+    INTERNAL = "M9001"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +99,6 @@ class Diagnostic:
         if self.hint:
             parts.append(f"hint: {self.hint}")
         return "\n".join(parts)
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "code": str(self.code),
-            "primary": self.primary,
-            "file": self.span.source.name if self.span else None,
-            "line": self.span.line if self.span else None,
-            "column": self.span.column if self.span else None,
-            "detail": self.detail,
-            "hint": self.hint,
-        }
 
 
 class MillstreamError(Exception):

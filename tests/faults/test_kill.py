@@ -57,7 +57,9 @@ def until_read(process: subprocess.Popen[str], rows: int) -> None:
 def test_killed_job_goes_on_and_the_folded_result_is_the_truth(broker: str, tmp_path: Path) -> None:
     parameters = {"brokers": broker, "numbers": fresh_name("numbers"), "digits": fresh_name("digits")}
     KafkaAdmin({"bootstrap.servers": broker}).ensure_topic(parameters["numbers"], "numbers")
-    script = tmp_path / "digits.sql"
+    folder = tmp_path / "a folder with blanks"
+    folder.mkdir()
+    script = folder / "digits.sql"
     script.write_text(f"SET 'millstream.batch.max-rows' = '500';\n{SCRIPT}")
     first, second = numbers(range(3000)), numbers(range(2000, 4000))
     produce(broker, parameters["numbers"], first)

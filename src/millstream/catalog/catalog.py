@@ -17,6 +17,11 @@ class Catalog:
     def __init__(self) -> None:
         self._tables: dict[str, CatalogTable] = {}
 
+    def copy(self) -> Catalog:
+        twin = Catalog()
+        twin._tables = dict(self._tables)
+        return twin
+
     def create(self, statement: CreateTable) -> None:
         if statement.name in self._tables:
             if statement.if_not_exists:

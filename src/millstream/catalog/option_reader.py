@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, TypeVar
 
-from millstream.catalog.options import ConfigOption, masked
 from millstream.errors import Code, Diagnostic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from millstream.catalog.options import ConfigOption
     from millstream.catalog.table import CatalogTable
     from millstream.source import Span
 
@@ -25,6 +25,7 @@ class OptionReader:
         self.problems: list[Diagnostic] = []
         self._entries = {entry.key: entry for entry in table.options}
         self._known: set[str] = set()
+        self._recognised: set[str] = set()
 
     def has(self, key: str) -> bool:
         return key in self._entries
@@ -44,7 +45,7 @@ class OptionReader:
                     Code.INVALID_OPTION_VALUE,
                     f"option '{key}' has a value that it cannot take",
                     entry.value_span,
-                    detail=f"{masked(key, str(error))}.",
+                    detail=f"{error}.",
                     hint=option.doc,
                 )
             )
@@ -71,6 +72,10 @@ class OptionReader:
         self._known.update(found)
         return {key.removeprefix(prefix): value for key, value in found.items()}
 
+    def recognise(self, keys: Iterable[str]) -> None:
+        """Keys that are right and do nothing yet: they are refused by name, not as a slip of the pen."""
+        self._recognised.update(keys)
+
     def place(self, key: str) -> Span:
         """Where the key is written, else the table's name."""
         entry = self._entries.get(key)
@@ -85,7 +90,7 @@ class OptionReader:
 
     def refuse_leftovers(self, connector: str, recognised: Iterable[str] = ()) -> None:
         """Whatever nobody asked for is a problem: a slip of the pen, or something not built yet."""
-        recognised = frozenset(recognised)
+        recognised = self._recognised.union(recognised)
         for key, entry in self._entries.items():
             if key in self._known:
                 continue

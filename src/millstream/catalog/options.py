@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,6 @@ class ConfigOption(Generic[T]):
     doc: str
     default: T | None = None
     role: Role = Role.BOTH
-    secret: bool = False
 
 
 def text(value: str) -> str:
@@ -70,11 +69,3 @@ def one_of(enum: type[E]) -> Callable[[str], E]:
         raise ValueError(f'"{value}" is not one of {", ".join(member.value for member in enum)}')
 
     return parse
-
-
-SENSITIVE: Final = re.compile(r"password|secret|sasl\.jaas|token|user-info|credentials|\.key$", re.IGNORECASE)
-
-
-def masked(key: str, value: str) -> str:
-    """What may be shown of a value: nothing, where the key speaks of secrets."""
-    return "******" if SENSITIVE.search(key) else value

@@ -21,29 +21,27 @@ def _positive(value: str) -> int:
     return number
 
 
+def _not_negative(value: str) -> int:
+    number = integer(value)
+    if number < 0:
+        raise ValueError(f"{number} is below zero")
+    return number
+
+
 PARALLELISM: Final = ConfigOption(
-    "parallelism.default",
-    _positive,
-    "Tasks per shuffle and parts of the state; fixed when a job first starts.",
+    "parallelism.default", _positive, "Tasks per shuffle and parts of the state; fixed when a job first starts."
 )
 PIPELINE_NAME: Final = ConfigOption("pipeline.name", text, "The name of the Spark application.")
 STATE_BUCKETS: Final = ConfigOption(
     "millstream.state.buckets",
     _positive,
-    "Buckets the keys of a job are spread over; fixed when it first starts.",
-    8,
+    "Buckets the keys of a job are spread over, 4 per task unless set; fixed when it first starts.",
 )
 MAX_BATCH_ROWS: Final = ConfigOption(
-    "millstream.batch.max-rows",
-    _positive,
-    "The most messages one batch reads over all partitions.",
-    1_000_000,
+    "millstream.batch.max-rows", _positive, "The most messages one batch reads over all partitions.", 1_000_000
 )
 TRIGGER_INTERVAL: Final = ConfigOption(
-    "millstream.batch.interval-ms",
-    integer,
-    "The least time between two batch starts; 0 = as soon as possible.",
-    0,
+    "millstream.batch.interval-ms", _not_negative, "The least time between two batch starts.", 0
 )
 SETTINGS: Final = {
     option.key: option for option in (PARALLELISM, PIPELINE_NAME, STATE_BUCKETS, MAX_BATCH_ROWS, TRIGGER_INTERVAL)
@@ -80,8 +78,9 @@ def check_setting(key: str, value: str, span: Span | None = None) -> None:
         ) from None
 
 
-def integer_setting(settings: Mapping[str, str], option: ConfigOption[int], default: int = 0) -> int:
+def integer_setting(settings: Mapping[str, str], option: ConfigOption[int]) -> int:
     written = settings.get(option.key)
     if written is not None:
         return option.parse(written)
-    return option.default if option.default is not None else default
+    assert option.default is not None
+    return option.default

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from sqlglot import exp
 
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.sql.types import TIMESTAMPS, DataType
@@ -13,6 +15,9 @@ if TYPE_CHECKING:
 
     from millstream.source import Span
     from millstream.sql.statements import CreateTable, OptionEntry, WatermarkDeclaration
+
+
+RESERVED_COLUMN: Final = "__kind"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,10 @@ def table_of(statement: CreateTable) -> CatalogTable:
 def _repeated_columns(statement: CreateTable) -> Iterator[Diagnostic]:
     seen: set[str] = set()
     for column in statement.columns:
+        if column.name == RESERVED_COLUMN:
+            yield Diagnostic(
+                Code.DUPLICATE_COLUMN, f'column name "{column.name}" is reserved for the kind of a row', column.span
+            )
         if column.name in seen:
             yield Diagnostic(Code.DUPLICATE_COLUMN, f'column "{column.name}" is declared twice', column.span)
         seen.add(column.name)
@@ -89,6 +98,13 @@ def _watermark_problems(statement: CreateTable) -> Iterator[Diagnostic]:
     if statement.watermark is None:
         return
     watermark = statement.watermark
+    names = {column.name for column in statement.columns}
+    for used in {column.name for column in watermark.expression.find_all(exp.Column)} - names:
+        yield Diagnostic(
+            Code.INVALID_WATERMARK,
+            f'the watermark names "{used}", which is not a column of table "{statement.name}"',
+            watermark.span,
+        )
     column = next((c for c in statement.columns if c.name == watermark.column), None)
     if column is None:
         yield Diagnostic(

@@ -64,24 +64,25 @@ def run_demo(rows: int, seconds: int) -> int:
         screen.say(f"producing {count(rows)} page views over {duration(seconds)}")
         begun = time.monotonic()
         feed.go.set()
-        if not _wait_until(lambda: not feed.is_alive(), job, stop):
+        if not _wait_until(lambda: not feed.is_alive(), job, stop, seconds + 120):
             return _INTERRUPTED
         if feed.undelivered:
             lost = f"{feed.undelivered} page views were not delivered to the broker"
             raise JobError(Diagnostic(Code.JOB_FAILED, lost))
         job.await_caught_up(120)
         table.read_to_end()
-        _wait_until(lambda: job.progress is not None and job.progress.total_rows_in >= rows, job, stop, 3)
         screen.finish()
         return _verdict(screen, feed.truth, table, time.monotonic() - begun)
 
 
-def _wait_until(done: Callable[[], bool], job: Job, stop: StopSignal, seconds: float = 600) -> bool:
-    """False when the user does not want to wait, or the time is over; raises the job's failure."""
+def _wait_until(done: Callable[[], bool], job: Job, stop: StopSignal, seconds: float = 120) -> bool:
+    """False when the user does not want to wait; raises the job's failure, and when the time is over."""
     deadline = time.monotonic() + seconds
     while not done():
-        if stop.wait(0.1) or time.monotonic() > deadline:
+        if stop.wait(0.1):
             return False
+        if time.monotonic() > deadline:
+            raise JobError(Diagnostic(Code.JOB_FAILED, f"nothing happened for {duration(seconds)}"))
         job.raise_failure()
     return True
 

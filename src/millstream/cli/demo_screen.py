@@ -50,7 +50,8 @@ class DemoScreen:
             return
         self._passing.close()
         seconds = time.monotonic() - self._begun
-        self._console.print(f"[dim]{seconds:5.1f} s[/dim]  {text}", soft_wrap=self._plain is not None)
+        line = Text.assemble((f"{seconds:5.1f} s  ", "dim"), text)
+        self._console.print(line, soft_wrap=self._plain is not None)
 
     def progress(self, progress: JobProgress) -> None:
         self._latest = progress

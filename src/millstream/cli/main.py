@@ -134,9 +134,11 @@ def demo(
 )
 def broker(
     *,
-    port: Annotated[int, typer.Option(help="Where clients connect; 0 lets the system choose.", min=0)] = 9092,
+    port: Annotated[
+        int, typer.Option(help="Where clients connect; 0 lets the system choose.", min=0, max=65535)
+    ] = 9092,
     data: Annotated[Path, typer.Option(help="Where topics are kept; reused when it is there.", metavar="DIR")] = Path(
-        ".millstream/broker"
+        ".millstream/broker-data"
     ),
     partitions: Annotated[int, typer.Option(help="Partitions of a topic that is created by use.", min=1)] = 1,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show what lies behind an error.")] = False,

@@ -13,10 +13,14 @@ from millstream.cli.views import View, view_for
 from millstream.errors import Code, Diagnostic, ScriptError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from millstream.runtime.job import Job
+    from millstream.runtime.progress import JobProgress
 
 _LAST_REPORT_SECONDS: Final = 5.0
 _LOOK_SECONDS: Final = 0.1
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +50,15 @@ def run_script(request: RunRequest) -> int:
             fresh=request.fresh,
             master=request.master,
             on_notice=view.notice,
-            on_progress=view.progress,
-            settings=settings,
+            on_progress=until_reader_leaves(view.progress, stop),
         )
-        program = session.compile(text, str(request.script), parameters)
+        program = session.compile(text, str(request.script), parameters, settings)
         if not program.inserts:
             view.notice(f"{request.script} has no INSERT statement: nothing to run")
             return 0
         try:
             jobs = session.start(program, drain=request.drain)
-            stop.listen()  # Spark's start takes the handlers away
+            stop.listen()
             _announce(view, jobs, drain=request.drain)
             _follow(jobs, stop, view)
         finally:
@@ -64,15 +67,19 @@ def run_script(request: RunRequest) -> int:
 
 
 class StopSignal:
-    """Set by Ctrl-C and SIGTERM."""
+    """Ctrl-C and SIGTERM: before `listen` they abort what is being prepared, after it they ask jobs to end."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
-        self.listen()
+        for number in _SIGNALS:
+            signal.signal(number, signal.default_int_handler)
 
     def listen(self) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: self._event.set())
+        for number in _SIGNALS:
+            signal.signal(number, lambda *_: self.set())
+
+    def set(self) -> None:
+        self._event.set()
 
     def wait(self, seconds: float) -> bool:
         return self._event.wait(seconds)
@@ -88,21 +95,37 @@ def _announce(view: View, jobs: tuple[Job, ...], *, drain: bool) -> None:
     view.notice(f"running {names} {until}")
 
 
+def until_reader_leaves(show: Callable[[JobProgress], None], stop: StopSignal) -> Callable[[JobProgress], None]:
+    """Progress is shown on another thread: that nobody reads it any more must be told to the main one."""
+
+    def show_or_stop(progress: JobProgress) -> None:
+        try:
+            show(progress)
+        except BrokenPipeError:
+            stop.set()
+
+    return show_or_stop
+
+
 def _follow(jobs: tuple[Job, ...], stop: StopSignal, view: View) -> None:
     """Until all jobs have ended or the user wants them to; a failure of one ends all."""
-    while not stop.wait(_LOOK_SECONDS):
+    try:
+        while not stop.wait(_LOOK_SECONDS):
+            view.tick()
+            for job in jobs:
+                job.raise_failure()
+            if not any(job.is_running for job in jobs):
+                break
+        if stop.is_set:
+            view.notice("stopping after the batch under way")
         for job in jobs:
+            if job.is_running:
+                job.stop()
             job.raise_failure()
-        if not any(job.is_running for job in jobs):
-            break
-    if stop.is_set:
-        view.notice("stopping after the batch under way")
-    for job in jobs:
-        if job.is_running:
-            job.stop()
-    for job in jobs:
-        job.raise_failure()
-        job.await_last_report(_LAST_REPORT_SECONDS)
+    finally:
+        for job in jobs:
+            if not job.is_running:
+                job.await_last_report(_LAST_REPORT_SECONDS)
 
 
 def _read(script: Path) -> str:

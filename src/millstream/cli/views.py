@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from millstream.runtime.progress import JobProgress
 
 _SECONDS_BETWEEN_LINES: Final = 3.0
+_WAITING: Final = "waiting for the first batch"
 
 
 class View(Protocol):
@@ -36,6 +37,9 @@ class View(Protocol):
 
     def progress(self, progress: JobProgress) -> None:
         """A batch has been committed."""
+
+    def tick(self) -> None:
+        """Called a few times a second, for what is to be shown without a batch."""
 
 
 def view_for(output: str) -> View:
@@ -61,6 +65,9 @@ class JsonView:
     def progress(self, progress: JobProgress) -> None:
         print(json.dumps(progress.as_json()), flush=True)
 
+    def tick(self) -> None:
+        pass
+
 
 class PlainView:
     """A line every few seconds per job, and the last batch of each when all is over."""
@@ -74,17 +81,22 @@ class PlainView:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for progress in self._unshown.values():
-            self.notice(_line(progress))
+        self._show(list(self._unshown))
 
     def progress(self, progress: JobProgress) -> None:
-        now = time.monotonic()
-        if now - self._shown.get(progress.job, -_SECONDS_BETWEEN_LINES) < _SECONDS_BETWEEN_LINES:
-            self._unshown[progress.job] = progress
-            return
-        self._shown[progress.job] = now
-        self._unshown.pop(progress.job, None)
-        self.notice(_line(progress))
+        self._unshown[progress.job] = progress
+        self.tick()
+
+    def tick(self) -> None:
+        due = time.monotonic() - _SECONDS_BETWEEN_LINES
+        self._show([job for job in list(self._unshown) if self._shown.get(job, due) <= due])
+
+    def _show(self, jobs: list[str]) -> None:
+        for job in jobs:
+            progress = self._unshown.pop(job, None)
+            if progress is not None:  # ticks and batches come from two threads
+                self._shown[job] = time.monotonic()
+                self.notice(_line(progress))
 
 
 class TerminalView:
@@ -95,7 +107,7 @@ class TerminalView:
         from rich.live import Live
 
         self._latest: dict[str, JobProgress] = {}
-        self._doing = "waiting for the first batch"
+        self._doing: str = _WAITING
         self._console = console or Console()
         self._live = Live(
             console=self._console, get_renderable=self._table, refresh_per_second=4, redirect_stderr=False
@@ -109,20 +121,23 @@ class TerminalView:
         self._live.stop()
 
     def notice(self, text: str) -> None:
-        if isinstance(text, Passing):
-            self._doing = text
-        else:
-            self._console.print(text, style="dim", highlight=False)
+        self._doing = text if isinstance(text, Passing) else _WAITING
+        if not isinstance(text, Passing):
+            self._console.print(text, style="dim", highlight=False, markup=False)
 
     def progress(self, progress: JobProgress) -> None:
         self._latest[progress.job] = progress
+
+    def tick(self) -> None:
+        pass
 
     def _table(self) -> Table:
         return progress_table(list(self._latest.values()), self._doing)
 
 
-def progress_table(jobs: list[JobProgress], before_first: str = "waiting for the first batch") -> Table:
+def progress_table(jobs: list[JobProgress], before_first: str = _WAITING) -> Table:
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("job")
@@ -139,18 +154,18 @@ def progress_table(jobs: list[JobProgress], before_first: str = "waiting for the
     ):
         table.add_column(heading, justify="right")
     if not jobs:
-        table.add_row(f"[dim]{before_first} …[/dim]")
+        table.add_row(Text(f"{before_first} …", style="dim"))
     for job in jobs:
         lag = ", ".join(f"{lag.source} {count(lag.messages)}" for lag in job.lag)
         table.add_row(
-            job.job,
+            Text(job.job),
             str(job.batch),
             count(job.total_rows_in),
             count(job.rows_in_per_second),
             count(job.total_rows_out),
             count(job.rows_out_per_second),
             duration(job.batch_seconds),
-            lag,
+            Text(lag),
             size(job.state_bytes),
             f"{duration(max(time.time() - job.committed_at, 0))} ago",
         )

@@ -61,7 +61,14 @@ def resolve_sink(reader: OptionReader) -> KafkaSink:
 def topics_and_properties(reader: OptionReader) -> tuple[tuple[str, ...], dict[str, str]]:
     topics = reader.require(TOPIC) or ()
     reader.require(BOOTSTRAP_SERVERS)
-    return topics, reader.prefixed(PROPERTIES)
+    properties = reader.prefixed(PROPERTIES)
+    if properties.get("security.protocol", "PLAINTEXT").upper() != "PLAINTEXT":
+        reader.report(
+            Code.INVALID_OPTION_VALUE,
+            "encrypted and authenticated connections are not supported yet",
+            f"{PROPERTIES}security.protocol",
+        )
+    return topics, properties
 
 
 def single_topic(reader: OptionReader, topics: tuple[str, ...]) -> None:

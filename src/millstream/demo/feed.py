@@ -52,7 +52,7 @@ class PageViewFeed(threading.Thread):
             ahead = start + self._seconds * self.produced / self._rows - time.monotonic()
             if ahead > 0:
                 time.sleep(ahead)
-        self.undelivered = self._producer.flush(60)
+        self.undelivered += self._producer.flush(60)
 
     @property
     def truth(self) -> dict[str, Counts]:
@@ -75,10 +75,13 @@ class PageViewFeed(threading.Thread):
         self._users[region].add(user)
         self.produced += 1
 
+    def _delivered(self, error: object, _: object) -> None:
+        self.undelivered += error is not None
+
     def _send(self, value: bytes) -> None:
         while True:
             try:
-                self._producer.produce(self._topic, value)
+                self._producer.produce(self._topic, value, on_delivery=self._delivered)
             except BufferError:
                 self._producer.poll(0.1)
             else:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from millstream.catalog.options import ConfigOption, boolean, one_of
 from millstream.errors import Code, Diagnostic
 from millstream.formats.json_options import JsonOptions, MapNullKeyMode, TimestampStandard
+from millstream.formats.json_types import not_in_json
 from millstream.sql.types import DataType, TypeRoot
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ FORMATS: Final = {
                 IGNORE_NULL_FIELDS,
             ),
             _json,
+            not_in_json,
             recognised=("decode.json-parser.enabled",),
         ),
         FormatDeclaration(
@@ -151,7 +153,15 @@ def read_format(reader: OptionReader, key: str, prefix: str, columns: Iterable[C
             )
         )
         return None
-    values = {option.key: reader.get(option, f"{prefix}{identifier}.") for option in declaration.options}
+    under = f"{prefix}{identifier}."
+    values = {option.key: reader.get(option, under) for option in declaration.options}
+    reader.recognise(under + key for key in declaration.recognised)
+    if values.get(FAIL_ON_MISSING_FIELD.key) and values.get(IGNORE_PARSE_ERRORS.key):
+        reader.report(
+            Code.CONFLICTING_OPTIONS,
+            f"options '{FAIL_ON_MISSING_FIELD.key}' and '{IGNORE_PARSE_ERRORS.key}' cannot both be true",
+            under + IGNORE_PARSE_ERRORS.key,
+        )
     reader.problems += _refused_columns(declaration, columns)
     return declaration.bind(values)
 

@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 
 def check_types(columns: Iterable[tuple[str, DataType]]) -> None:
     for _, type_ in columns:
-        _check(type_)
+        if why := not_in_json(type_):
+            raise ScriptError(Diagnostic(Code.UNSUPPORTED_TYPE, why))
+
+
+def not_in_json(type_: DataType) -> str | None:
+    """Why a column of this type cannot be carried, or None."""
+    if type_.key is not None and type_.key.root not in CHARACTER:
+        return f"JSON format doesn't support non-string as key type of map. The type is: {type_}"
+    return next((why for part in _parts(type_) if (why := not_in_json(part))), None)
 
 
 def holds(type_: DataType, root: TypeRoot) -> bool:
     """Whether a type is of this kind or has a part that is."""
     return type_.root is root or any(holds(part, root) for part in _parts(type_))
-
-
-def _check(type_: DataType) -> None:
-    if type_.key is not None and type_.key.root not in CHARACTER:
-        text = f"JSON format doesn't support non-string as key type of map. The type is: {type_}"
-        raise ScriptError(Diagnostic(Code.UNSUPPORTED_TYPE, text))
-    for part in _parts(type_):
-        _check(part)
 
 
 def _parts(type_: DataType) -> list[DataType]:

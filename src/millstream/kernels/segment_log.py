@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -66,14 +65,14 @@ class SegmentCache:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def load(self, segment_id: str, log: SegmentLog) -> pa.Table:
-        path = self._folder / segment_id
-        if not path.exists():
+        try:
+            return self._mapped(segment_id)
+        except FileNotFoundError:
             self.store(segment_id, log.read(segment_id))
-        with pa.memory_map(str(path)) as source:
-            return pa.ipc.open_file(source).read_all()
+            return self._mapped(segment_id)
 
     def store(self, segment_id: str, data: bytes) -> None:
         # Another worker may store the same segment: each writes its own file, the last rename wins.
@@ -84,5 +83,6 @@ class SegmentCache:
     def forget(self, segment_id: str) -> None:
         (self._folder / segment_id).unlink(missing_ok=True)
 
-    def bytes_held(self) -> int:
-        return sum(entry.stat().st_size for entry in os.scandir(self._folder))
+    def _mapped(self, segment_id: str) -> pa.Table:
+        with pa.memory_map(str(self._folder / segment_id)) as source:
+            return pa.ipc.open_file(source).read_all()

@@ -81,11 +81,6 @@ class StateTable:
             self._append(newest)
         self._log.save_manifest(tuple(self._segments))
 
-    @property
-    def rows(self) -> int:
-        """Rows stored, those that a newer segment hides included."""
-        return sum(segment.rows for segment in self._segments)
-
     def _append(self, rows: pa.Table) -> None:
         segment = Segment(uuid.uuid4().hex, rows.num_rows)
         data = _file_bytes(rows)
@@ -122,9 +117,10 @@ class StateTable:
         for name in self._keys:
             a = left.column(name).take(pa.array(left_rows))
             b = right.column(name).take(pa.array(right_rows))
-            same = pc.fill_null(pc.equal(a, b), fill_value=False)
-            both_null = pc.and_(pc.is_null(a, nan_is_null=True), pc.is_null(b, nan_is_null=True))
-            equal &= _numpy(pc.or_(same, both_null))
+            same = pc.or_(pc.fill_null(pc.equal(a, b), fill_value=False), pc.and_(pc.is_null(a), pc.is_null(b)))
+            if pa.types.is_floating(a.type):
+                same = pc.or_(same, pc.fill_null(pc.and_(pc.is_nan(a), pc.is_nan(b)), fill_value=False))
+            equal &= _numpy(same)
         return equal
 
     def _merge(self, newest: pa.Table, older: pa.Table) -> pa.Table:

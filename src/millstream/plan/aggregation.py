@@ -11,7 +11,7 @@ from millstream.errors import Code, Diagnostic, Problems, ScriptError
 from millstream.plan.expressions import AGGREGATES, Scope, column_reference, output_names
 from millstream.plan.nodes import Aggregate, AggregateCall, AggregateFunction, Node, Project, ProjectItem
 from millstream.plan.typing import infer, sum_type
-from millstream.sql.types import BIGINT, NUMERIC
+from millstream.sql.types import BIGINT, NESTED, NUMERIC
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,8 +73,14 @@ class _Aggregation:
         keys: dict[str, str] = {}
         for expression in group.expressions:
             bound = self._scope.bind(expression)
+            self._require_comparable(bound, "GROUP BY")
             keys[bound.sql()] = self._input(bound, "key")
         return keys
+
+    def _require_comparable(self, expression: exp.Expr, clause: str) -> None:
+        type_ = infer(expression, self._type_of)
+        if type_ is not None and type_.root in NESTED:
+            raise self._refuse(expression, f"{clause} of type {type_} is not supported yet", Code.UNSUPPORTED_TYPE)
 
     def _input(self, expression: exp.Expr, purpose: str) -> str:
         """The name of a column below the aggregate that holds this expression."""
@@ -109,15 +115,19 @@ class _Aggregation:
         return rewritten
 
     def _call(self, aggregate: exp.Expr, condition: exp.Expr | None) -> str:
+        if aggregate.expressions:
+            raise self._refuse(aggregate, f"{aggregate.key.upper()} takes one expression")
         argument, distinct = aggregate.this, False
         if isinstance(argument, exp.Distinct):
             if len(argument.expressions) != 1:
                 raise self._refuse(aggregate, "DISTINCT takes one expression here")
             argument, distinct = argument.expressions[0], True
+            self._require_comparable(argument, "DISTINCT")
         function = AggregateFunction.COUNT if isinstance(aggregate, exp.Count) else AggregateFunction.SUM
         if isinstance(argument, exp.Star):
             argument = None
         if condition is not None:
+            self._scope.require_boolean(condition, infer(condition, self._type_of), "FILTER")
             argument = exp.Case(ifs=[exp.If(this=condition, true=argument or exp.Literal.number(1))])
         if argument is None:
             return self._add_call(AggregateFunction.COUNT_STAR, None, BIGINT.not_null(), distinct=False)

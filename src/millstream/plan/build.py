@@ -10,7 +10,7 @@ from sqlglot import exp
 from millstream.connectors.registry import resolve_sink, resolve_source
 from millstream.errors import Code, Diagnostic, Problems, ScriptError
 from millstream.plan.aggregation import build_aggregate, has_aggregate
-from millstream.plan.expressions import Scope, output_names
+from millstream.plan.expressions import Scope, column_reference, output_names
 from millstream.plan.nodes import Filter, Node, OutputColumn, Project, ProjectItem, Scan, Write
 from millstream.plan.sink_columns import project_to_sink
 from millstream.plan.typing import infer
@@ -22,19 +22,8 @@ if TYPE_CHECKING:
     from millstream.source import Span
     from millstream.sql.statements import InsertInto
 
-_UNSUPPORTED_CLAUSES: Final = {
-    "with_": "WITH",
-    "joins": "JOIN",
-    "laterals": "LATERAL",
-    "having": "HAVING",
-    "qualify": "QUALIFY",
-    "windows": "WINDOW",
-    "distinct": "SELECT DISTINCT",
-    "order": "ORDER BY",
-    "limit": "LIMIT",
-    "offset": "OFFSET",
-    "hint": "a hint",
-}
+_CLAUSES: Final = frozenset({"expressions", "from_", "where", "group"})
+_OF_A_TABLE: Final = frozenset({"this", "alias"})
 
 
 def build_insert(statement: InsertInto, catalog: Catalog) -> Write:
@@ -65,7 +54,7 @@ def _build_query(statement: InsertInto, table: CatalogTable, source: KafkaSource
         condition = scope.bind(where.this)
         scope.require_boolean(condition, infer(condition, types.get), "WHERE")
         node = Filter(node, condition, scope.place(where))
-    items = [item for item in query.expressions for item in _expand_star(item, scan)]
+    items = [item for written in query.expressions for item in _expand_star(written, columns, scope)]
     group = query.args.get("group")
     if group is not None or any(has_aggregate(item) for item in items):
         return build_aggregate(node, items, group, scope)
@@ -86,14 +75,36 @@ def _project(node: Node, items: list[exp.Expr], scope: Scope) -> Project:
 
 
 def _refuse_clauses(statement: InsertInto) -> None:
+    """Whatever sqlglot reads and no step of a plan stands for: silence would be a wrong result."""
     query = statement.query
-    problems = [
-        Diagnostic(Code.UNSUPPORTED_STATEMENT, f"{words} is not supported yet", statement.span)
-        for clause, words in _UNSUPPORTED_CLAUSES.items()
-        if query.args.get(clause)
-    ]
+    refused = _other_parts(query, _CLAUSES)
+    table_ref = (query.args.get("from_") or exp.From(this=exp.Table())).this
+    if isinstance(table_ref, exp.Table):
+        refused += _other_parts(table_ref, _OF_A_TABLE)
+        if table_ref.alias_column_names:
+            refused.append("renaming columns after FROM")
+    for star in query.expressions:
+        refused += _other_parts(star.this if isinstance(star, exp.Column) else star, frozenset({"this"}), exp.Star)
+    problems = [_unsupported(what, statement).diagnostics[0] for what in refused]
     if problems:
         raise ScriptError(problems)
+
+
+def _other_parts(node: exp.Expr, known: frozenset[str], kind: type[exp.Expr] = exp.Expr) -> list[str]:
+    if not isinstance(node, kind):
+        return []
+    names = {
+        "joins": "JOIN",
+        "laterals": "LATERAL",
+        "order": "ORDER BY",
+        "distinct": "SELECT DISTINCT",
+        "db": "a database",
+    }
+    return [
+        names.get(part, part.strip("_").replace("_", " ").upper())
+        for part, value in node.args.items()
+        if value and part not in known
+    ]
 
 
 def _source_table(statement: InsertInto, catalog: Catalog) -> CatalogTable:
@@ -114,7 +125,10 @@ def _unsupported(what: str, statement: InsertInto) -> ScriptError:
     return ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, f"{what} is not supported yet", statement.span))
 
 
-def _expand_star(item: exp.Expr, scan: Scan) -> list[exp.Expr]:
-    if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
-        return [exp.column(exp.to_identifier(column.name, quoted=True)) for column in scan.columns]
-    return [item]
+def _expand_star(item: exp.Expr, columns: tuple[OutputColumn, ...], scope: Scope) -> list[exp.Expr]:
+    if isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
+        if item.table != scope.table:
+            raise ScriptError(scope.wrong_table(item))
+    elif not isinstance(item, exp.Star):
+        return [item]
+    return [column_reference(column.name) for column in columns]

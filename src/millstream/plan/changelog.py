@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from sqlglot import exp
 
 from millstream.plan.nodes import Aggregate, Filter, Project, Scan, Write
+from millstream.plan.typing import keeps_apart
 
 if TYPE_CHECKING:
     from millstream.plan.nodes import Node
@@ -61,10 +62,11 @@ def upsert_key(node: Node) -> tuple[str, ...] | None:
             key = upsert_key(node.input)
             if key is None:
                 return None
+            types = {column.name: column.type for column in node.input.columns}
             kept = {
                 item.expression.name: item.name
                 for item in reversed(node.items)
-                if isinstance(item.expression, exp.Column)
+                if isinstance(item.expression, exp.Column) and keeps_apart(types[item.expression.name], item.type)
             }
             return tuple(kept[name] for name in key) if all(name in kept for name in key) else None
 

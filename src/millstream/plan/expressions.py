@@ -51,7 +51,7 @@ class Scope:
                 problems.append(self._unsupported(node))
         if problems:
             raise ScriptError(problems)
-        return bound.transform(_bare)
+        return bound.transform(_bare).unnest()
 
     def place(self, node: exp.Expr) -> Span:
         """The first and last place inside the expression that sqlglot remembers."""
@@ -74,16 +74,17 @@ class Scope:
                 )
             )
 
+    def wrong_table(self, column: exp.Column) -> Diagnostic:
+        return Diagnostic(
+            Code.UNDEFINED_TABLE,
+            f'table "{column.table}" is not in the FROM clause',
+            self.place(column),
+            hint=f'The query reads "{self.table}".',
+        )
+
     def _column_problem(self, column: exp.Column) -> list[Diagnostic]:
         if column.table and column.table != self.table:
-            return [
-                Diagnostic(
-                    Code.UNDEFINED_TABLE,
-                    f'table "{column.table}" is not in the FROM clause',
-                    self.place(column),
-                    hint=f'The query reads "{self.table}".',
-                )
-            ]
+            return [self.wrong_table(column)]
         if column.name in self.columns:
             return []
         near = difflib.get_close_matches(column.name, self.columns, n=1, cutoff=0.6)
@@ -103,11 +104,11 @@ class Scope:
 
 
 def _bare(node: exp.Expr) -> exp.Expr:
-    if isinstance(node, exp.Column) and node.table:
-        bare = exp.column(node.this.copy())
-        bare.meta.update(node.meta)
-        return bare
-    return node
+    if not isinstance(node, exp.Column):
+        return node
+    bare = column_reference(node.name)
+    bare.this.meta.update(node.this.meta)
+    return bare
 
 
 def output_names(items: Sequence[exp.Expr]) -> list[str]:

@@ -48,18 +48,27 @@ def compile_script(
     parameters: Mapping[str, str],
     settings: Mapping[str, str],
     catalog: Catalog | None = None,
-    earlier_jobs: Collection[str] = (),
+    *,
+    running_jobs: Collection[str] = (),
+    overrides: Mapping[str, str] | None = None,
 ) -> Program:
     """Understands every statement; problems of all of them are raised together."""
-    compiler = _Compiler(catalog or Catalog(), dict(settings), earlier_jobs)
+    compiler = _Compiler(catalog or Catalog(), dict(settings), running_jobs, overrides or {})
     return compiler.compile(parse_script(expand(source, parameters)))
 
 
 class _Compiler:
-    def __init__(self, catalog: Catalog, settings: dict[str, str], earlier_jobs: Collection[str]) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        settings: dict[str, str],
+        running_jobs: Collection[str],
+        overrides: Mapping[str, str],
+    ) -> None:
         self._catalog = catalog
-        self._job_names = set(earlier_jobs)
-        self._settings = settings
+        self._job_names = set(running_jobs)
+        self._overrides = overrides
+        self._settings = {**settings, **overrides}
         self._inserts: list[InsertPlan] = []
         self._broken_tables: set[str] = set()
 
@@ -83,7 +92,7 @@ class _Compiler:
                 self._catalog.create(statement)
             case SetOption():
                 check_setting(statement.key, statement.value, statement.span)
-                self._settings[statement.key] = statement.value
+                self._settings[statement.key] = self._overrides.get(statement.key, statement.value)
             case InsertInto():
                 plan = build_insert(statement, self._catalog)
                 for rule in RULES:

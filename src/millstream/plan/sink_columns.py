@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -62,9 +63,16 @@ def _targets(sink: KafkaSink, statement: InsertInto) -> tuple[Column, ...]:
         else:
             targets.append(column)
     problems += [
-        Diagnostic(Code.SINK_SCHEMA_MISMATCH, f'primary key column "{name}" is not given a value', statement.span)
-        for name in sink.table.primary_key
-        if name not in statement.columns
+        Diagnostic(
+            Code.SINK_SCHEMA_MISMATCH, f'column "{column.name}" is NOT NULL and not given a value', statement.span
+        )
+        for column in sink.table.columns
+        if not column.type.nullable and column.name not in statement.columns
+    ]
+    problems += [
+        Diagnostic(Code.DUPLICATE_COLUMN, f'column "{name}" stands twice in the INSERT', statement.span)
+        for name, times in Counter(statement.columns).items()
+        if times > 1
     ]
     if problems:
         raise ScriptError(problems)

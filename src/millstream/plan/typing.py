@@ -97,7 +97,7 @@ def _widest_number(left: DataType | None, right: DataType | None) -> DataType | 
     if left is None or right is None or not {left.root, right.root} <= NUMERIC:
         return None
     if left.root in APPROXIMATE or right.root in APPROXIMATE:
-        return DOUBLE
+        return left if left.root is right.root else DOUBLE
     if left.root in INTEGERS and right.root in INTEGERS:
         return max(left, right, key=lambda type_: _WIDTH[type_.root])
     return None
@@ -113,5 +113,22 @@ def sum_type(argument: DataType | None) -> DataType | None:
 
 
 def fits(found: DataType, wanted: DataType) -> bool:
-    """Whether a query's column can be written to a sink's column without a CAST: where nothing can be lost."""
-    return found.root is wanted.root or found.root in _WITHOUT_CAST.get(wanted.root, frozenset())
+    """Whether a query's column can be written to a sink's column without a CAST."""
+    if found.root is not wanted.root:
+        return found.root in _WITHOUT_CAST.get(wanted.root, frozenset())
+    inner = zip(_parts(found), _parts(wanted), strict=False)
+    return len(_parts(found)) == len(_parts(wanted)) and all(fits(a, b) for a, b in inner)
+
+
+def keeps_apart(found: DataType | None, wanted: DataType | None) -> bool:
+    """Whether values that differ still differ after the cast: only then does a key stay a key."""
+    if found is None or wanted is None:
+        return found is wanted
+    if found.root is TypeRoot.DECIMAL or wanted.root is TypeRoot.DECIMAL:
+        return found.root is wanted.root and (wanted.scale or 0) >= (found.scale or 0)
+    exact = found.root is wanted.root or {found.root, wanted.root} <= APPROXIMATE
+    return exact or any({found.root, wanted.root} <= family for family in (INTEGERS, CHARACTER, TIMESTAMPS))
+
+
+def _parts(type_: DataType) -> list[DataType]:
+    return [part for part in (type_.key, type_.element, *(field.type for field in type_.fields)) if part is not None]

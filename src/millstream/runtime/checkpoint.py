@@ -11,15 +11,17 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import re
 import shutil
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from millstream.errors import Code, Diagnostic, JobError
-from millstream.plan.nodes import Aggregate, Scan
+from millstream.plan.nodes import Aggregate, Project, Scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
 
 LAYOUT: Final = 1
 _MARKER: Final = "millstream.json"
+_OURS: Final = re.compile(r"millstream\.json(\.new)?|lock|jobs|spark\.(log(\.\d+)?|out|log4j2\.properties)")
+_CLAIM_SECONDS: Final = 5.0
+"""How long the JVM of a killed run may take to go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +48,14 @@ class JobFolder:
 
 
 class Checkpoint:
-    def __init__(self, root: Path, *, fresh: bool = False) -> None:
+    """Claims the folder: no other process runs these jobs until `release`."""
+
+    def __init__(self, root: Path) -> None:
         self.root = root.absolute()
         identity = hashlib.sha256(str(self.root).encode()).hexdigest()[:16]
         self._segment_caches = Path(tempfile.gettempdir()) / f"millstream-segments-{identity}"
         self._lock = self._claim()
         try:
-            if fresh:
-                self._clear()
             self._jobs = self._read_marker()
         except BaseException:
             self._lock.close()
@@ -60,58 +65,85 @@ class Checkpoint:
     def log(self) -> Path:
         return self.root / "spark.log"
 
-    def open_job(self, insert: InsertPlan, buckets: int) -> JobFolder:
-        """The folder of a job; refuses one whose state was made by another query."""
-        shape = list(_state_shape(insert.plan))
+    @property
+    def lock(self) -> IO[str]:
+        """Whoever writes here beside us holds it too: Spark's JVM outlives a killed driver by a moment."""
+        return self._lock
+
+    def find_job(self, insert: InsertPlan) -> JobFolder | None:
+        """The folder of a job that has begun a batch before; refuses one whose state was made by another query."""
+        folder = self._folder(insert)
         known = self._jobs.get(insert.name)
-        if known is not None and known["state"] != shape:
-            raise JobError(_changed(self.root, insert, known["state"], shape))
-        if known is None:
-            known = {"state": shape, "buckets": buckets}
-            self._jobs[insert.name] = known
-            self._write_marker()
-        folder_name = quote(insert.name, safe="").replace(".", "%2E")  # a table may be called `../x`
-        folder = self.root / "jobs" / folder_name
         offsets = folder / "offsets"
-        resumes = offsets.is_dir() and any(entry.name.isdigit() for entry in offsets.iterdir())
-        return JobFolder(folder, resumes, known["buckets"], self._segment_caches / folder_name)
+        if known is None or not offsets.is_dir() or not any(entry.name.isdigit() for entry in offsets.iterdir()):
+            return None
+        shape = list(state_shape(insert.plan))
+        if known["state"] != shape:
+            raise JobError(_changed(self.root, insert, known["state"], shape))
+        return JobFolder(folder, True, known["buckets"], self._segment_caches / folder.name)
 
-    def release(self) -> None:
-        shutil.rmtree(self._segment_caches, ignore_errors=True)
-        self._lock.close()
+    def new_job(self, insert: InsertPlan, buckets: int) -> JobFolder:
+        """An empty folder for a job that starts from nothing."""
+        folder = self._folder(insert)
+        shutil.rmtree(folder, ignore_errors=True)
+        self._jobs[insert.name] = {"state": list(state_shape(insert.plan)), "buckets": buckets}
+        self._write_marker()
+        return JobFolder(folder, False, buckets, self._segment_caches / folder.name)
 
-    def _claim(self) -> IO[str]:
-        self.root.mkdir(parents=True, exist_ok=True)
-        lock = (self.root / "lock").open("w")
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            lock.close()
-            raise JobError(
-                Diagnostic(
-                    Code.CHECKPOINT_IN_USE,
-                    f"checkpoint {self.root} is in use by another process",
-                    hint="Stop the other job, or give this one a folder of its own with --checkpoint.",
-                )
-            ) from None
-        return lock
-
-    def _clear(self) -> None:
-        known = (_MARKER, "lock", "jobs", "spark.")
-        strangers = [entry.name for entry in self.root.iterdir() if not entry.name.startswith(known)]
+    def clear(self) -> None:
+        """Forgets all jobs. A folder that holds anything else is left as it is."""
+        strangers = sorted(entry.name for entry in self.root.iterdir() if not _OURS.fullmatch(entry.name))
         if strangers:
             raise JobError(
                 Diagnostic(
                     Code.CHECKPOINT_MISMATCH,
                     f"{self.root} holds files that are not a checkpoint's, so it is not cleared",
-                    detail=f"Among them: {', '.join(sorted(strangers)[:5])}.",
+                    detail=f"Among them: {', '.join(strangers[:5])}.",
                     hint="Name another folder with --checkpoint.",
                 )
             )
-        for entry in self.root.iterdir():
-            if entry.name == "lock":
-                continue
-            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+        shutil.rmtree(self.root / "jobs", ignore_errors=True)
+        (self.root / _MARKER).unlink(missing_ok=True)
+        self._jobs = {}
+
+    def release(self) -> None:
+        shutil.rmtree(self._segment_caches, ignore_errors=True)
+        self._lock.close()
+
+    def _folder(self, insert: InsertPlan) -> Path:
+        name = quote(insert.name, safe="").replace(".", "%2E")  # a table may be called `../x`
+        return self.root / "jobs" / name
+
+    def _claim(self) -> IO[str]:
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            lock = (self.root / "lock").open("w")
+        except OSError as error:
+            raise JobError(
+                Diagnostic(
+                    Code.CHECKPOINT_MISMATCH,
+                    f"checkpoint folder {self.root} cannot be used",
+                    detail=f"{error.strerror}.",
+                    hint="Name another folder with --checkpoint.",
+                )
+            ) from error
+        deadline = time.monotonic() + _CLAIM_SECONDS
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                if time.monotonic() < deadline:
+                    time.sleep(_CLAIM_SECONDS / 20)
+                    continue
+                lock.close()
+                raise JobError(
+                    Diagnostic(
+                        Code.CHECKPOINT_IN_USE,
+                        f"checkpoint {self.root} is in use by another process",
+                        hint="Stop the other job, or give this one a folder of its own with --checkpoint.",
+                    )
+                ) from None
+            return lock
 
     def _read_marker(self) -> dict[str, Any]:
         marker = self.root / _MARKER
@@ -119,24 +151,24 @@ class Checkpoint:
             return {}
         try:
             content = json.loads(marker.read_text())
-        except ValueError as error:
+            layout, jobs = content["layout"], dict(content["jobs"])
+        except (ValueError, TypeError, KeyError) as error:
             raise JobError(
                 Diagnostic(
                     Code.CHECKPOINT_MISMATCH,
                     f"{marker} cannot be read",
-                    detail=f"{error}.",
+                    detail=f"{type(error).__name__}: {error}.",
                     hint="Start over with --fresh, or put back the file if you have a copy.",
                 )
             ) from error
-        if content["layout"] != LAYOUT:
+        if layout != LAYOUT:
             raise JobError(
                 Diagnostic(
                     Code.CHECKPOINT_MISMATCH,
-                    f"checkpoint {self.root} was written in layout {content['layout']}; this version reads {LAYOUT}",
+                    f"checkpoint {self.root} was written in layout {layout}; this version reads {LAYOUT}",
                     hint="Start over with --fresh, or run the version that wrote it.",
                 )
             )
-        jobs: dict[str, Any] = content["jobs"]
         return jobs
 
     def _write_marker(self) -> None:
@@ -145,14 +177,21 @@ class Checkpoint:
         unfinished.replace(self.root / _MARKER)
 
 
-def _state_shape(node: Node) -> Iterator[str]:
-    """What the checkpoint depends on: which topics are read, and what is kept per key."""
+def state_shape(node: Node) -> Iterator[str]:
+    """What the checkpoint depends on: which topics are read, and what is kept by which key."""
     if isinstance(node, Scan):
         yield f"read {', '.join(node.source.topics)}"
         return
     if isinstance(node, Aggregate):
-        yield f"group by [{', '.join(node.keys)}] compute [{', '.join(map(str, node.calls))}]"
-    yield from _state_shape(node.input)
+        assert isinstance(node.input, Project)
+        below = {item.name: f"{item.expression.sql()} {item.type}" for item in node.input.items}
+        keys = ", ".join(below[key] for key in node.keys)
+        calls = ", ".join(
+            f"{call.function} {'DISTINCT ' if call.distinct else ''}{below.get(call.argument or '', '')}".strip()
+            for call in node.calls
+        )
+        yield f"group by [{keys}] compute [{calls}]"
+    yield from state_shape(node.input)
 
 
 def _changed(root: Path, insert: InsertPlan, before: list[str], now: list[str]) -> Diagnostic:

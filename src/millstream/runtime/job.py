@@ -15,6 +15,7 @@ from millstream.spark.failures import job_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from pyspark.sql.streaming.query import StreamingQuery
 
@@ -59,9 +60,12 @@ class Job:
         """Returns when everything that is in the topics now has been processed and written."""
         targets = self._ends_now()
         deadline = None if timeout is None else time.monotonic() + timeout
-        while not _reached(self._committed_offsets(), targets):
+        while True:
+            was_running = self.is_running  # asked first: a job may reach the end and end between two questions
+            if _reached(self._committed_offsets(), targets):
+                break
             self.raise_failure()
-            if not self.is_running:
+            if not was_running:
                 raise self._error(f'job "{self.name}" ended before it caught up')
             if deadline is not None and time.monotonic() > deadline:
                 raise self._error(f'job "{self.name}" did not catch up within {timeout} s')
@@ -80,9 +84,9 @@ class Job:
     def stop(self) -> None:
         """Lets the batch under way finish, then stops. Raises the failure of a job that had failed."""
         query = self._running_query()
-        batch, deadline = _batch_under_way(query), time.monotonic() + _FINISH_BATCH_SECONDS
+        batch, deadline = _last_finished_batch(query), time.monotonic() + _FINISH_BATCH_SECONDS
         while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
-            if _batch_under_way(query) != batch:
+            if _last_finished_batch(query) != batch:
                 break
             time.sleep(_POLL_SECONDS)
         self.raise_failure()
@@ -113,7 +117,7 @@ class Job:
         self._ended.wait(timeout)
 
     def _state_bytes(self, report: Mapping[str, Any]) -> int:
-        held = sum(file.stat().st_size for file in self._folder.segment_cache.glob("*"))
+        held = sum(_size(file) for file in self._folder.segment_cache.glob("*"))
         stored = (operator["customMetrics"].get("rocksdbSstFileSize", 0) for operator in report["stateOperators"])
         return int(held or sum(stored))
 
@@ -141,10 +145,18 @@ class Job:
         return JobError(Diagnostic(Code.JOB_FAILED, primary))
 
 
+def _size(file: Path) -> int:
+    """Segments come and go while they are counted."""
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
 def _reached(committed: Mapping[tuple[str, int], int], targets: Mapping[tuple[str, int], int]) -> bool:
     return all(committed.get(partition, 0) >= offset for partition, offset in targets.items())
 
 
-def _batch_under_way(query: StreamingQuery) -> int:
+def _last_finished_batch(query: StreamingQuery) -> int:
     last = query._jsq.lastProgress()  # noqa: SLF001
     return -1 if last is None else int(last.batchId())

@@ -7,11 +7,13 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin._config import ConfigResource
-from confluent_kafka.admin._listoffsets import OffsetSpec
-from confluent_kafka.admin._resource import ResourceType
-from confluent_kafka.cimpl import NewTopic
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    ConfigResource,
+    NewTopic,
+    OffsetSpec,
+    ResourceType,
+)
 
 from millstream.errors import BrokerError, Code, Diagnostic
 
@@ -46,12 +48,21 @@ class KafkaAdmin:
         self._servers = properties["bootstrap.servers"]
         self._asked_at = asked_at
         self._allows_creation = properties.get("allow.auto.create.topics", "true").lower() != "false"
-        self._client = AdminClient(client_settings(properties))
+        try:
+            self._client = AdminClient(client_settings(properties))
+        except KafkaException as error:
+            raise self._unavailable("Kafka's client cannot be set up", error) from error
 
     def partitions(self, topic: str) -> list[int] | None:
         """The partitions of a topic; None when there is no such topic."""
         found = self._metadata().topics.get(topic)
-        return sorted(found.partitions) if found is not None and found.error is None else None
+        if found is None or (found.error and found.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART):
+            return None
+        return sorted(found.partitions)
+
+    def require_topic(self, topic: str, table: str) -> None:
+        if self.partitions(topic) is None:
+            raise self._missing(topic, table, "The job has read from it before.")
 
     def ensure_topic(self, topic: str, table: str) -> bool:
         """Whether the topic had to be created. Where that is not allowed, a missing one is an error."""
@@ -66,14 +77,10 @@ class KafkaAdmin:
                 _TIMEOUT_SECONDS
             )
         except KafkaException as error:
-            raise BrokerError(
-                Diagnostic(
-                    Code.TOPIC_NOT_CREATED,
-                    f'topic "{topic}" of table "{table}" does not exist and was not created',
-                    self._asked_at,
-                    detail=f"{error.args[0].str()}.",
-                )
-            ) from error
+            if error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
+                return False  # somebody else was faster
+            primary = f'topic "{topic}" of table "{table}" does not exist and was not created'
+            raise self._unavailable(primary, error, Code.TOPIC_NOT_CREATED) from error
         return True
 
     def earliest(self, topics: Iterable[str]) -> dict[TopicPartition, int]:
@@ -92,7 +99,10 @@ class KafkaAdmin:
     def committed(self, topics: Iterable[str], group: str) -> dict[TopicPartition, int]:
         """What the group has committed; partitions it never read are left out."""
         asked = [ConsumerGroupTopicPartitions(group, self._all_partitions(topics))]
-        answer = self._client.list_consumer_group_offsets(asked)[group].result(_TIMEOUT_SECONDS)
+        try:
+            answer = self._client.list_consumer_group_offsets(asked)[group].result(_TIMEOUT_SECONDS)
+        except (KafkaException, TimeoutError) as error:
+            raise self._unavailable(f'the offsets of group "{group}" cannot be read', error) from error
         return {
             TopicPartition(entry.topic, entry.partition): entry.offset
             for entry in answer.topic_partitions
@@ -104,30 +114,24 @@ class KafkaAdmin:
     ) -> dict[TopicPartition, int]:
         topics = tuple(topics)
         isolation = IsolationLevel.READ_COMMITTED if committed_only else IsolationLevel.READ_UNCOMMITTED
-        asked = dict.fromkeys(self._all_partitions(topics), spec)
         deadline = time.monotonic() + _TIMEOUT_SECONDS
         while True:
-            futures = self._client.list_offsets(asked, isolation_level=isolation, request_timeout=_TIMEOUT_SECONDS)
             try:
-                return {partition: future.result(_TIMEOUT_SECONDS).offset for partition, future in futures.items()}
-            except KafkaException as error:
+                asked = dict.fromkeys(self._all_partitions(topics), spec)
+                answers = self._client.list_offsets(asked, isolation_level=isolation, request_timeout=_TIMEOUT_SECONDS)
+                return {partition: answer.result(_TIMEOUT_SECONDS).offset for partition, answer in answers.items()}
+            except (KafkaException, TimeoutError) as error:
                 # A topic that was just made has no leader for a moment.
-                if error.args[0].code() not in _SOON_OVER or time.monotonic() > deadline:
-                    raise BrokerError(
-                        Diagnostic(
-                            Code.OFFSETS_UNAVAILABLE,
-                            f"the offsets of {', '.join(topics)} cannot be read",
-                            self._asked_at,
-                            detail=f"{error.args[0].str()}.",
-                        )
-                    ) from error
+                if not _is_soon_over(error) or time.monotonic() > deadline:
+                    raise self._unavailable(f"the offsets of {', '.join(topics)} cannot be read", error) from error
                 time.sleep(_RETRY_SECONDS)
 
     def _all_partitions(self, topics: Iterable[str]) -> list[TopicPartition]:
-        metadata = self._metadata()
-        return [
-            TopicPartition(topic, number) for topic in topics for number in sorted(metadata.topics[topic].partitions)
-        ]
+        found = self._metadata().topics
+        for topic in topics:
+            if topic not in found:
+                raise KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
+        return [TopicPartition(topic, number) for topic in topics for number in sorted(found[topic].partitions)]
 
     def _metadata(self) -> Any:
         try:
@@ -147,10 +151,14 @@ class KafkaAdmin:
         broker = ConfigResource(ResourceType.BROKER, str(next(iter(self._metadata().brokers))))
         try:
             settings = self._client.describe_configs([broker])[broker].result(_TIMEOUT_SECONDS)
-        except KafkaException:
+        except (KafkaException, TimeoutError):
             return False
         found = settings.get("auto.create.topics.enable")
         return found is not None and found.value == "true"
+
+    def _unavailable(self, primary: str, error: Exception, code: Code = Code.OFFSETS_UNAVAILABLE) -> BrokerError:
+        said = error.args[0].str() if isinstance(error, KafkaException) else f"no answer in {_TIMEOUT_SECONDS:.0f} s"
+        return BrokerError(Diagnostic(code, primary, self._asked_at, detail=f"{said}."))
 
     def _missing(self, topic: str, table: str, why: str) -> BrokerError:
         return BrokerError(
@@ -162,3 +170,7 @@ class KafkaAdmin:
                 hint="Create the topic, or correct 'topic' in the table's WITH clause.",
             )
         )
+
+
+def _is_soon_over(error: Exception) -> bool:
+    return isinstance(error, KafkaException) and error.args[0].code() in _SOON_OVER

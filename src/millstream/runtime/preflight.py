@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from confluent_kafka import TopicPartition
 
@@ -22,21 +22,30 @@ if TYPE_CHECKING:
     from millstream.source import Span
 
 
+_EARLIEST: Final = -2
+"""Spark's word for it, settled when the job reads: what is the earliest now may be gone by then."""
+
+
 @dataclass(frozen=True, slots=True)
 class Preflight:
     start_offsets: dict[str, str]
     """Per source table, Spark's JSON of offsets to start at."""
 
 
-def check_kafka(plan: Write, notice: Callable[[str], None]) -> Preflight:
-    """Raises what would stop the job; tells `notice` what was decided on the user's behalf."""
+def check_kafka(plan: Write, notice: Callable[[str], None], *, resumes: bool) -> Preflight:
+    """Raises what would stop the job; tells `notice` what was decided on the user's behalf.
+
+    A job that resumes has its positions in the checkpoint, and a source topic that is gone has taken rows with it.
+    """
     start_offsets = {}
     for source in sources(plan):
         admin = KafkaAdmin(source.properties, _place(source.table))
         for topic in source.topics:
-            if admin.ensure_topic(topic, source.table.name):
+            if resumes:
+                admin.require_topic(topic, source.table.name)
+            elif admin.ensure_topic(topic, source.table.name):
                 notice(f'topic "{topic}" of table "{source.table.name}" did not exist and was created; it is empty')
-        start_offsets[source.table.name] = _as_json(_start_offsets(source, admin, notice))
+        start_offsets[source.table.name] = "earliest" if resumes else _as_json(_start_offsets(source, admin, notice))
     sink = plan.sink
     if KafkaAdmin(sink.properties, _place(sink.table)).ensure_topic(sink.topic, sink.table.name):
         notice(f'topic "{sink.topic}" of table "{sink.table.name}" did not exist and was created')
@@ -52,7 +61,7 @@ def _start_offsets(source: KafkaSource, admin: KafkaAdmin, notice: Callable[[str
                     f'table "{source.table.name}": a new job starts at the earliest offset '
                     "(scan.startup.mode or properties.group.id would say otherwise)"
                 )
-            return admin.earliest(topics)
+            return dict.fromkeys(admin.earliest(topics), _EARLIEST)
         case StartupMode.LATEST:
             return admin.latest(topics)
         case StartupMode.TIMESTAMP:
@@ -61,7 +70,7 @@ def _start_offsets(source: KafkaSource, admin: KafkaAdmin, notice: Callable[[str
         case StartupMode.SPECIFIC:
             given = {TopicPartition(topics[0], partition): offset for partition, offset in start.offsets}
             committed = admin.committed(topics, source.group) if source.group else {}
-            return {**admin.earliest(topics), **committed, **given}
+            return _not_before(admin.earliest(topics), {**committed, **given})
         case StartupMode.GROUP:
             return _group_offsets(source, admin, notice)
 
@@ -71,15 +80,15 @@ def _group_offsets(source: KafkaSource, admin: KafkaAdmin, notice: Callable[[str
     committed = admin.committed(source.topics, source.group)
     earliest = admin.earliest(source.topics)
     if committed.keys() >= earliest.keys():
-        return committed
+        return _not_before(earliest, committed)
     reset = source.properties.get("auto.offset.reset")
     if not source.start.chosen or reset == "earliest":
         if not source.start.chosen:
             where = "the offsets committed by" if committed else "the earliest offset, as nothing is committed by"
             notice(f'table "{source.table.name}": a new job starts at {where} group "{source.group}"')
-        return {**earliest, **committed}
+        return _not_before(earliest, committed)
     if reset == "latest":
-        return {**admin.latest(source.topics), **committed}
+        return _not_before(earliest, {**admin.latest(source.topics), **committed})
     missing = sorted(f"{p.topic}-{p.partition}" for p in earliest.keys() - committed.keys())
     raise BrokerError(
         Diagnostic(
@@ -90,6 +99,11 @@ def _group_offsets(source: KafkaSource, admin: KafkaAdmin, notice: Callable[[str
             hint="Set 'properties.auto.offset.reset' to earliest or latest, or another 'scan.startup.mode'.",
         )
     )
+
+
+def _not_before(earliest: dict[TopicPartition, int], wanted: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
+    """What is wanted, but nothing that retention has taken; what is not mentioned starts at the earliest."""
+    return {partition: max(first, wanted.get(partition, first)) for partition, first in earliest.items()}
 
 
 def _as_json(offsets: dict[TopicPartition, int]) -> str:

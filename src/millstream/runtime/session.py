@@ -6,7 +6,7 @@ import os
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.settings import (
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from millstream.plan.program import Program
     from millstream.runtime.progress import JobProgress
     from millstream.spark.session import OwnedSession
+
+
+_BUCKETS_PER_TASK: Final = 4
 
 
 def _unheard(_: Any) -> None:
@@ -79,11 +82,24 @@ class Session:
     def jobs(self) -> tuple[Job, ...]:
         return tuple(self._jobs)
 
-    def compile(self, text: str, name: str = "<sql>", parameters: Mapping[str, str] | None = None) -> Program:
-        """Understands a script without running it; its tables stay known to the session."""
-        earlier = [job.name for job in self._jobs]
-        program = compile_script(SourceText(name, text), parameters or {}, self._settings, self._catalog, earlier)
-        self._settings = dict(program.settings)
+    def compile(
+        self,
+        text: str,
+        name: str = "<sql>",
+        parameters: Mapping[str, str] | None = None,
+        overrides: Mapping[str, str] | None = None,
+    ) -> Program:
+        """Understands a script without running it; its tables stay known to the session.
+
+        `overrides` are settings that win over a SET in the script.
+        """
+        catalog = self._catalog.copy()
+        running = [job.name for job in self._jobs if job.is_running]
+        source = SourceText(name, text)
+        program = compile_script(
+            source, parameters or {}, self._settings, catalog, running_jobs=running, overrides=overrides
+        )
+        self._catalog, self._settings = catalog, dict(program.settings)
         return program
 
     def execute_sql(
@@ -101,40 +117,43 @@ class Session:
         return self.start(self.compile(text, name, parameters), drain=drain)
 
     def start(self, program: Program, *, drain: bool = False) -> tuple[Job, ...]:
-        """Starts the jobs of a compiled script."""
+        """Starts the jobs of a compiled script, none of them before all are known to be good."""
         if not program.inserts:
             return ()
         checkpoint = self._open_checkpoint()
-        buckets = integer_setting(dict(program.settings), STATE_BUCKETS)
-        prepared = []
-        for insert in program.inserts:
-            folder = checkpoint.open_job(insert, buckets)
-            prepared.append((insert, folder, check_kafka(insert.plan, _unheard if folder.resumes else self._notice)))
-        from millstream.spark.query import start_query
+        folders = [None if self._fresh else checkpoint.find_job(insert) for insert in program.inserts]
+        preflights = [
+            check_kafka(insert.plan, self._notice, resumes=folder is not None)
+            for insert, folder in zip(program.inserts, folders, strict=True)
+        ]
+        if self._fresh:
+            checkpoint.clear()
+            self._fresh = False
+        from millstream.spark.query import QueryRequest, prepare_query, start_query
 
         spark = self._open_spark(checkpoint)
-        started = []
-        for insert, folder, preflight in prepared:
-            job = Job(insert, folder, self._on_progress)
-            if job.resumes:
-                self._notice(f'job "{job.name}" goes on where it stopped (checkpoint {folder.path})')
+        prepared = []
+        for insert, found, preflight in zip(program.inserts, folders, preflights, strict=True):
             settings = dict(insert.settings)
-            query = start_query(
-                spark,
-                insert,
-                folder.path,
+            folder = found or checkpoint.new_job(insert, self._buckets(settings))
+            job = Job(insert, folder, self._on_progress)
+            request = QueryRequest(
+                insert=insert,
+                checkpoint=folder.path,
                 segment_cache=folder.segment_cache,
                 start_offsets=preflight.start_offsets,
                 buckets=folder.buckets,
                 max_batch_rows=integer_setting(settings, MAX_BATCH_ROWS),
                 interval_ms=integer_setting(settings, TRIGGER_INTERVAL),
                 drain=drain,
-                job=job,
             )
-            job.attach(query)
+            prepared.append((job, prepare_query(spark, request)))
+        for job, query in prepared:
+            if job.resumes:
+                self._notice(f'job "{job.name}" goes on where it stopped')
+            job.attach(start_query(spark, query, job))
             self._jobs.append(job)
-            started.append(job)
-        return tuple(started)
+        return tuple(job for job, _ in prepared)
 
     def stop(self) -> None:
         """Stops all jobs, each after its batch, and the Spark session if this session started it."""
@@ -164,23 +183,34 @@ class Session:
 
     def _open_checkpoint(self) -> Checkpoint:
         if self._checkpoint is None:
-            self._checkpoint = Checkpoint(self._root, fresh=self._fresh)
+            self._checkpoint = Checkpoint(self._root)
         return self._checkpoint
 
     def _open_spark(self, checkpoint: Checkpoint) -> SparkSession:
         from millstream.spark.session import OwnedSession, adopt_session
 
         if self._spark is None:
-            written = self._settings.get(PARALLELISM.key)
             if self._given_spark is not None:
-                self._spark = adopt_session(self._given_spark, int(written) if written else None)
+                self._spark = adopt_session(self._given_spark, self._settings.get(PARALLELISM.key))
             else:
-                parallelism = int(written) if written else os.cpu_count() or 1
                 self._owned_spark = OwnedSession(
-                    self._settings, parallelism, self._master, checkpoint.log, self._notice
+                    self._settings,
+                    self._parallelism(self._settings),
+                    self._master,
+                    checkpoint.log,
+                    self._notice,
+                    lock=checkpoint.lock,
                 )
                 self._spark = self._owned_spark.spark
         return self._spark
+
+    def _parallelism(self, settings: Mapping[str, str]) -> int:
+        written = settings.get(PARALLELISM.key)
+        return PARALLELISM.parse(written) if written else os.cpu_count() or 1
+
+    def _buckets(self, settings: Mapping[str, str]) -> int:
+        written = settings.get(STATE_BUCKETS.key)
+        return STATE_BUCKETS.parse(written) if written else _BUCKETS_PER_TASK * self._parallelism(settings)
 
 
 def _named_settings(settings: Mapping[str, Any]) -> dict[str, str]:

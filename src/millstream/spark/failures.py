@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from millstream.errors import MillstreamError
 
 # Spark's exceptions end with the query's plan, which holds our marks too: only a raised one counts.
-_MARK: Final = re.compile(r"(?:\[USER_RAISED_EXCEPTION\]|UndecodableMessageError:) <<millstream (.*?)>>", re.DOTALL)
+_MARK: Final = re.compile(r"(?:\[USER_RAISED_EXCEPTION\]|UndecodableMessageError:) <<millstream ")
 _CLASS_NAME: Final = re.compile(r"^(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ")
 
 
@@ -53,7 +53,8 @@ def job_error(job: str, error: BaseException) -> MillstreamError:
 
 def _diagnostic(job: str, text: str) -> Diagnostic:
     if mark := _MARK.search(text):
-        return _of_mark(job, json.loads(mark.group(1)))
+        found, _ = json.JSONDecoder().raw_decode(text, mark.end())
+        return _of_mark(job, found)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
     said = causes[-1] if causes else (lines[0] if lines else "Spark gave no reason")
@@ -77,5 +78,5 @@ def _of_mark(job: str, found: dict[str, str]) -> Diagnostic:
     return Diagnostic(
         Code.NULL_IN_KEY,
         f'column "{found["column"]}" of sink "{found["table"]}" is NOT NULL, and job "{job}" would write NULL into it',
-        hint=f"Filter such rows: WHERE {found['column']} IS NOT NULL.",
+        hint="Filter such rows in the query: WHERE … IS NOT NULL.",
     )

@@ -14,8 +14,7 @@ from millstream.formats.declarations import AvroFormat, JsonFormat
 from millstream.formats.json_encode import JsonEncoder
 from millstream.spark.changelog import is_retraction
 from millstream.spark.failures import null_in_key
-from millstream.spark.types import quoted
-from millstream.sql.types import TypeRoot
+from millstream.spark.types import quoted, spark_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -93,9 +92,9 @@ def _row_of(columns: tuple[TableColumn, ...], format_: Format, sink: KafkaSink) 
 def _checked(column: TableColumn, format_: Format, sink: KafkaSink) -> Column:
     """The column as the format wants it; where it is NOT NULL, a NULL fails the job."""
     value = F.col(quoted(column.name))
-    if isinstance(format_, AvroFormat) and column.type.root is TypeRoot.TIMESTAMP:
+    if isinstance(format_, AvroFormat):
         # Avro's timestamp-millis is the wall clock as if it were UTC, which is our session's zone.
-        value = value.cast("TIMESTAMP_LTZ")
+        value = value.cast(spark_type(column.type).replace("TIMESTAMP_NTZ", "TIMESTAMP_LTZ"))
     if column.type.nullable:
         return value
     return F.coalesce(value, F.raise_error(F.lit(null_in_key(column.name, sink.table.name))))

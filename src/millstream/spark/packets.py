@@ -19,7 +19,7 @@ _ARROW_SCHEMA: Final = pa.schema([("bucket", pa.int32()), ("part", pa.string()),
 def pack(parts: dict[str, pa.Table], buckets: int) -> pa.RecordBatch:
     """Each part cut by `__hash mod buckets`."""
     rows = [
-        (bucket, name, _to_bytes(piece))
+        (bucket, name, to_payload(piece))
         for name, table in parts.items()
         if table.num_rows
         for bucket, piece in _by_bucket(table, buckets)
@@ -44,10 +44,6 @@ def unpack_by_part(packets: Iterable[tuple[str, bytes]]) -> dict[str, pa.Table]:
     return {part: pa.concat_tables(tables) for part, tables in parts.items()}
 
 
-def to_payload(table: pa.Table) -> bytes:
-    return _to_bytes(table)
-
-
 def _by_bucket(table: pa.Table, buckets: int) -> Iterator[tuple[int, pa.Table]]:
     owner = table.column(HASH).to_numpy() % buckets
     order = np.argsort(owner, kind="stable")
@@ -58,7 +54,7 @@ def _by_bucket(table: pa.Table, buckets: int) -> Iterator[tuple[int, pa.Table]]:
         yield int(bucket), ordered.slice(start, end - start)
 
 
-def _to_bytes(table: pa.Table) -> bytes:
+def to_payload(table: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)

@@ -8,6 +8,7 @@ import shutil
 import sys
 import threading
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from millstream.plan.program import InsertPlan
 
@@ -37,39 +39,45 @@ class ReportTaker(Protocol):
     def report_end(self) -> None: ...
 
 
-def start_query(
-    spark: SparkSession,
-    insert: InsertPlan,
-    checkpoint: Path,
-    *,
-    segment_cache: Path,
-    start_offsets: Mapping[str, str],
-    buckets: int,
-    max_batch_rows: int,
-    interval_ms: int,
-    drain: bool,
-    job: ReportTaker,
-) -> StreamingQuery:
-    shutil.rmtree(segment_cache, ignore_errors=True)  # what a killed run left behind
-    around = Surroundings(spark, start_offsets, segment_cache, buckets, max_batch_rows)
-    sink = insert.plan.sink
+@dataclass(frozen=True, slots=True)
+class QueryRequest:
+    """One INSERT, and all that is decided about how it runs."""
+
+    insert: InsertPlan
+    checkpoint: Path
+    segment_cache: Path
+    start_offsets: Mapping[str, str]
+    buckets: int
+    max_batch_rows: int
+    interval_ms: int
+    drain: bool
+
+
+def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWriter:
+    """All of a query but its start; what Spark finds wrong with it is raised here."""
+    shutil.rmtree(request.segment_cache, ignore_errors=True)  # what a killed run left behind
+    around = Surroundings(spark, request.start_offsets, request.segment_cache, request.buckets, request.max_batch_rows)
+    plan = request.insert.plan
     writer = (
-        _checked_by_spark(insert, around)
+        _checked_by_spark(request.insert, around)
         .writeStream.format("kafka")
-        .options(**writer_options(sink.properties))
-        .option("topic", sink.topic)
-        .option("checkpointLocation", str(checkpoint))
-        .outputMode("append" if provided(insert.plan) == INSERT_ONLY else "update")
-        .queryName(f"{insert.name}@{checkpoint}")
+        .options(**writer_options(plan.sink.properties))
+        .option("topic", plan.sink.topic)
+        .option("checkpointLocation", str(request.checkpoint))
+        .outputMode("append" if provided(plan) == INSERT_ONLY else "update")
+        .queryName(f"{request.insert.name}@{request.checkpoint}")
     )
-    writer = (
-        writer.trigger(availableNow=True) if drain else writer.trigger(processingTime=f"{interval_ms} milliseconds")
-    )
+    if request.drain:
+        return writer.trigger(availableNow=True)
+    return writer.trigger(processingTime=f"{request.interval_ms} milliseconds")
+
+
+def start_query(spark: SparkSession, query: DataStreamWriter, job: ReportTaker) -> StreamingQuery:
     reports = _reports_of(spark)
     with reports.starting:
-        query = writer.start()
-        reports.subscribe(str(query.runId), job)
-    return query
+        started = query.start()
+        reports.subscribe(str(started.runId), job)
+    return started
 
 
 def _checked_by_spark(insert: InsertPlan, around: Surroundings) -> DataFrame:

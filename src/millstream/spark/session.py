@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import pyspark
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
@@ -20,7 +22,7 @@ from millstream.jvm.parts import Part, jars
 from millstream.jvm.shared_classes import shared_classes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 _NEEDED_CLASSES: Final = {
     "org.apache.spark.sql.kafka010.KafkaSourceProvider": "spark-sql-kafka-0-10_2.13",
     "org.apache.kafka.clients.consumer.KafkaConsumer": "kafka-clients",
@@ -45,23 +47,25 @@ STREAMING: Final = {
 }
 """What every job needs, settable on a running session."""
 
+_SPARKS_OWN_PARTITIONS: Final = "200"
 _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 _JVM_END_SECONDS: Final = 60
 _LAUNCH: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.driver.host": "localhost",
-    "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.python.daemon.module": "millstream.spark.worker_daemon",
 }
+_ON_THIS_MACHINE: Final = {"spark.driver.host": "localhost", "spark.driver.bindAddress": "127.0.0.1"}
+_NOT_OURS: Final = ("SPARK_HOME", "SPARK_REMOTE", "PYSPARK_SUBMIT_ARGS")
+"""Of another Spark that the user may have: they would make ours start that one, or not at all."""
 
 
 class OwnedSession:
     """A Spark session started here, with everything on board; `close` leaves nothing of it behind.
 
-    `log` takes what Spark has to say.
+    `log` takes what Spark has to say. The JVM holds `lock` for as long as it lives.
     """
 
     def __init__(
@@ -71,39 +75,51 @@ class OwnedSession:
         master: str | None,
         log: Path,
         notice: Callable[[str], None],
+        *,
+        lock: IO[str] | None = None,
     ) -> None:
+        if SparkContext._active_spark_context is not None:  # noqa: SLF001
+            raise SetupError(
+                Diagnostic(
+                    Code.SPARK_ALREADY_RUNNING,
+                    "a Spark session is running in this process already",
+                    hint="Pass it: Session(spark).",
+                )
+            )
         java = find_java()
-        os.environ["JAVA_HOME"] = str(java.executable.parent.parent)
-        os.environ["PYSPARK_PYTHON"] = sys.executable
-        os.environ.setdefault("POLARS_MAX_THREADS", "1")  # Spark runs one worker per core already
         self._notice = notice
         self._classes = shared_classes(java, Path(pyspark.__file__).parent)
-        self.spark = self._start(
-            {
-                **STREAMING,
-                **_LAUNCH,
-                "spark.master": master or f"local[{parallelism}]",
-                "spark.app.name": settings.get(PIPELINE_NAME.key, "millstream"),
-                "spark.jars": ",".join(str(jar) for jar in jars(Part.SPARK, notice)),
-                "spark.sql.shuffle.partitions": str(parallelism),
-                **{key: value for key, value in settings.items() if key.startswith("spark.")},
-            },
-            log,
-        )
+        master = master or f"local[{parallelism}]"
+        configuration = {
+            **STREAMING,
+            **_LAUNCH,
+            **(_ON_THIS_MACHINE if master.startswith("local") else {}),
+            "spark.master": master,
+            "spark.app.name": settings.get(PIPELINE_NAME.key, "millstream"),
+            "spark.jars": ",".join(str(jar) for jar in jars(Part.SPARK, notice)),
+            "spark.sql.shuffle.partitions": str(parallelism),
+            "spark.executorEnv.POLARS_MAX_THREADS": "1",  # Spark runs one worker per core already
+            **{key: value for key, value in settings.items() if key.startswith("spark.")},
+        }
+        with _environment(JAVA_HOME=str(java.executable.parent.parent), PYSPARK_PYTHON=sys.executable):
+            self.spark = self._start(configuration, log, lock)
 
     def close(self) -> None:
         """Stops Spark and its JVM, and waits for both."""
-        self.spark.stop()
         gateway = SparkContext._gateway  # noqa: SLF001
+        with suppress(Py4JError, OSError):  # a JVM that was killed cannot be asked to stop
+            self.spark.stop()
         if gateway is None:
             return
-        gateway.shutdown()
-        SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
+        with suppress(Py4JError, OSError):
+            gateway.shutdown()
+        SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None  # noqa: SLF001
         jvm: subprocess.Popen[bytes] = gateway.proc
         assert jvm.stdin is not None
         if self._classes.is_being_made:
             self._notice("keeping Spark's classes for quicker starts (once)")
-        jvm.stdin.close()
+        with suppress(OSError):
+            jvm.stdin.close()
         try:
             jvm.wait(_JVM_END_SECONDS)
             self._classes.keep()
@@ -111,16 +127,16 @@ class OwnedSession:
             jvm.kill()
             jvm.wait()
 
-    def _start(self, configuration: dict[str, str], log: Path) -> SparkSession:
+    def _start(self, configuration: dict[str, str], log: Path, lock: IO[str] | None) -> SparkSession:
         options = [f"-Dlog4j2.configurationFile={_logging_to(log)}", self._classes.java_option]
-        options.append(configuration.get(_JAVA_OPTIONS))
-        configuration[_JAVA_OPTIONS] = " ".join(option for option in options if option)
+        ours = [f'"{option}"' for option in options if option]  # a path may have blanks in it
+        configuration[_JAVA_OPTIONS] = " ".join([*ours, configuration.get(_JAVA_OPTIONS, "")]).strip()
         spark_conf = SparkConf().setAll(list(configuration.items()))
         try:
-            if SparkContext._gateway is None:  # noqa: SLF001
-                with log.with_suffix(".out").open("ab") as output:
-                    gateway = launch_gateway(spark_conf, {"stdout": output, "stderr": output})
-                SparkContext._ensure_initialized(gateway=gateway)  # noqa: SLF001
+            with log.with_suffix(".out").open("ab") as output:
+                inherited = (lock.fileno(),) if lock else ()
+                launch = {"stdout": output, "stderr": output, "pass_fds": inherited}
+                SparkContext._ensure_initialized(gateway=launch_gateway(spark_conf, launch))  # noqa: SLF001
             return SparkSession.builder.config(conf=spark_conf).getOrCreate()
         except Exception as error:
             reason = str(error).strip().splitlines() or [type(error).__name__]
@@ -134,8 +150,30 @@ class OwnedSession:
             ) from error
 
 
-def adopt_session(spark: SparkSession, parallelism: int | None) -> SparkSession:
+@contextmanager
+def _environment(**variables: str) -> Iterator[None]:
+    """What Spark's start reads from the environment; afterwards it is the user's again."""
+    before = dict(os.environ)
+    for name in _NOT_OURS:
+        os.environ.pop(name, None)
+    os.environ.update(variables, POLARS_MAX_THREADS="1")
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def adopt_session(spark: SparkSession, parallelism: str | None) -> SparkSession:
     """A sibling of the user's session, with our settings and their executors; theirs stays as it is."""
+    if not isinstance(spark, SparkSession):
+        raise SetupError(
+            Diagnostic(
+                Code.SPARK_SESSION_INCOMPLETE,
+                "the given session is one of Spark Connect, which has no JVM to run jobs in",
+                hint="Give a session made with SparkSession.builder.master(…), or let Session() start its own.",
+            )
+        )
     missing = [artifact for name, artifact in _NEEDED_CLASSES.items() if not _has_class(spark, name)]
     if missing:
         version = spark.version
@@ -153,14 +191,14 @@ def adopt_session(spark: SparkSession, parallelism: int | None) -> SparkSession:
     sibling = spark.newSession()
     for key, value in STREAMING.items():
         sibling.conf.set(key, value)
-    if parallelism is not None:
-        sibling.conf.set("spark.sql.shuffle.partitions", str(parallelism))
+    partitions = spark.conf.get("spark.sql.shuffle.partitions")
+    if parallelism is not None or partitions == _SPARKS_OWN_PARTITIONS:
+        chosen = parallelism or str(spark.sparkContext.defaultParallelism)
+        sibling.conf.set("spark.sql.shuffle.partitions", chosen)
     return sibling
 
 
 def _has_class(spark: SparkSession, name: str) -> bool:
-    from py4j.protocol import Py4JJavaError
-
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001
     try:
         jvm.org.apache.spark.util.Utils.classForName(name, False, False)

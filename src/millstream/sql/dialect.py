@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from sqlglot import exp, parser, tokens
+from sqlglot import tokens
 from sqlglot.dialects.dialect import Dialect, NormalizationStrategy
 from sqlglot.tokenizer_core import TokenType
 
@@ -32,14 +32,4 @@ class Flink(Dialect):
             **{word: token for word, token in tokens.Tokenizer.KEYWORDS.items() if token is not TokenType.COMMAND},
             "BYTES": TokenType.VARBINARY,
             "STRING": TokenType.TEXT,
-        }
-
-    class Parser(parser.Parser):
-        # CHAR is a type; LOG(b, x) takes the base first; LISTAGG is GROUP_CONCAT to sqlglot.
-        LOG_DEFAULTS_TO_LN = True
-        FUNCTIONS: ClassVar = {
-            **parser.Parser.FUNCTIONS,
-            "LISTAGG": lambda args: exp.GroupConcat(
-                this=args[0], separator=args[1] if len(args) > 1 else exp.Literal.string(",")
-            ),
         }

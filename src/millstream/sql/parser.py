@@ -40,10 +40,19 @@ class ParsedScript:
 
 
 def parse_script(script: Script) -> ParsedScript:
+    written = _tokenize(script)
     statements: list[Statement] = []
-    problems: list[Diagnostic] = []
+    problems = [
+        Diagnostic(
+            Code.UNSUPPORTED_STATEMENT,
+            "hints (/*+ … */) are not supported yet",
+            script.span(token.start, token.end + 1),
+        )
+        for token in written
+        if any(comment.startswith("+") for comment in token.comments)
+    ]
     unreadable: set[str] = set()
-    for tokens in _statements(_tokenize(script)):
+    for tokens in _statements(written):
         try:
             statements.append(_parse_statement(script, tokens))
         except ScriptError as error:

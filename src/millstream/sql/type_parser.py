@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from millstream.errors import Code
@@ -122,7 +121,7 @@ def _nested(cursor: TokenCursor, word: str) -> DataType:
     cursor.expect(",")
     value = parse_type(cursor)
     cursor.expect(close)
-    return DataType(TypeRoot.MAP, key=replace(first), element=value)
+    return DataType(TypeRoot.MAP, key=first, element=value)
 
 
 def _opened_angle(cursor: TokenCursor) -> str:

@@ -35,6 +35,7 @@ INTEGERS: Final = frozenset({TypeRoot.TINYINT, TypeRoot.SMALLINT, TypeRoot.INT, 
 APPROXIMATE: Final = frozenset({TypeRoot.FLOAT, TypeRoot.DOUBLE})
 NUMERIC: Final = INTEGERS | APPROXIMATE | {TypeRoot.DECIMAL}
 CHARACTER: Final = frozenset({TypeRoot.CHAR, TypeRoot.VARCHAR, TypeRoot.STRING})
+NESTED: Final = frozenset({TypeRoot.ARRAY, TypeRoot.MAP, TypeRoot.ROW})
 TIMESTAMPS: Final = frozenset({TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ})
 
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from millstream import __version__
 from millstream.cli.main import app
-from millstream.runtime import kafka_admin
+from millstream.runtime import checkpoint, kafka_admin
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,21 +95,28 @@ def test_unreachable_broker_is_named(script: Path, monkeypatch: pytest.MonkeyPat
     assert "localhost:1" in output
 
 
-def test_checkpoint_in_use(script: Path, tmp_path: Path) -> None:
-    from millstream.runtime.checkpoint import Checkpoint
+def test_folder_that_cannot_be_used(script: Path) -> None:
+    code, output = run("run", script, "--param", "brokers=localhost:1", "--checkpoint", script / "below-a-file")
+    assert code == 1
+    assert "M5003" in output
 
-    held = Checkpoint(tmp_path / "checkpoint")
+
+def test_unexpected_failure_is_one_message(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("nobody thought of this")
+
+    monkeypatch.setattr("millstream.cli.run._read", fail)
+    code, output = run("run", script)
+    assert code == 1
+    assert "error[M9001]" in output
+    assert "Traceback" not in output
+    assert "Traceback" in run("run", script, "--verbose")[1]
+
+
+def test_checkpoint_in_use(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint, "_CLAIM_SECONDS", 0.1)
+    held = checkpoint.Checkpoint(tmp_path / "checkpoint")
     code, output = run("run", script, "--param", "brokers=localhost:1", "--checkpoint", tmp_path / "checkpoint")
     held.release()
     assert code == 1
     assert "M5005" in output
-
-
-def test_fresh_clears_no_strangers(script: Path, tmp_path: Path) -> None:
-    precious = tmp_path / "folder"
-    precious.mkdir()
-    (precious / "thesis.txt").write_text("years of work")
-    code, output = run("run", script, "--param", "brokers=localhost:1", "--fresh", "--checkpoint", precious)
-    assert code == 1
-    assert "thesis.txt" in output
-    assert (precious / "thesis.txt").exists()

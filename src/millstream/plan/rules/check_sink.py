@@ -35,14 +35,25 @@ def check_sink(plan: Write) -> Write:
                 f'the query updates its rows by another key than the primary key of sink "{sink.table.name}"',
                 plan.span,
                 detail=f"Query: [{', '.join(key or ())}]. Sink: [{', '.join(sink.table.primary_key)}].",
-                hint=f'Declare "{sink.table.name}" with {key_ddl}.' if key else "Select all columns of GROUP BY.",
+                hint=f'Declare "{sink.table.name}" with {key_ddl}.' if key else _how_to_get_a_key(plan.input),
             )
         )
     return plan
 
 
+def _how_to_get_a_key(node: Node) -> str:
+    if not _updating(node).keys:
+        return "Add GROUP BY: without it there is one row and no key to write it by."
+    return "Select every column of GROUP BY, each into a primary key column of the same type."
+
+
+def _updating(node: Node) -> Aggregate:
+    while not isinstance(node, Aggregate):
+        assert not isinstance(node, Scan)
+        node = node.input
+    return node
+
+
 def _who_updates(node: Node, kinds: frozenset[RowKind]) -> str:
     symbols = ", ".join(kind.symbol for kind in sorted(kinds))
-    while not isinstance(node, Aggregate | Scan):
-        node = node.input
-    return f"GROUP BY at line {node.span.line} produces updates ({symbols})."
+    return f"The aggregate at line {_updating(node).span.line} produces updates ({symbols})."

@@ -1,0 +1,93 @@
+"""The checkpoint folder: claimed by one, cleared only if it is ours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from millstream.errors import Code, JobError
+from millstream.plan.program import compile_script
+from millstream.runtime.checkpoint import Checkpoint
+from millstream.source import SourceText
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from millstream.plan.program import InsertPlan
+
+
+def insert(aggregate: str = "COUNT(*)") -> InsertPlan:
+    script = f"""
+    CREATE TABLE t (a BIGINT, b STRING) WITH (
+      'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'x', 'format' = 'json');
+    CREATE TABLE `../counts` (b STRING, n BIGINT, PRIMARY KEY (b) NOT ENFORCED) WITH (
+      'connector' = 'upsert-kafka', 'topic' = 'c', 'properties.bootstrap.servers' = 'x',
+      'key.format' = 'json', 'value.format' = 'json');
+    INSERT INTO `../counts` SELECT b, {aggregate} FROM t GROUP BY b;
+    """
+    return compile_script(SourceText("s", script), {}, {}).inserts[0]
+
+
+def begin_a_batch(folder: Path) -> None:
+    (folder / "offsets").mkdir(parents=True)
+    (folder / "offsets" / "0").touch()
+
+
+def test_job_is_found_again_with_its_buckets(tmp_path: Path) -> None:
+    first = Checkpoint(tmp_path)
+    assert first.find_job(insert()) is None
+    begin_a_batch(first.new_job(insert(), buckets=5).path)
+    first.release()
+    second = Checkpoint(tmp_path)
+    found = second.find_job(insert())
+    second.release()
+    assert found is not None
+    assert (found.resumes, found.buckets) == (True, 5)
+
+
+def test_other_state_is_refused_only_if_there_is_any(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path)
+    folder = checkpoint.new_job(insert(), buckets=5).path
+    assert checkpoint.find_job(insert("SUM(a)")) is None
+    begin_a_batch(folder)
+    with pytest.raises(JobError) as caught:
+        checkpoint.find_job(insert("SUM(a)"))
+    checkpoint.release()
+    assert caught.value.code is Code.CHECKPOINT_MISMATCH
+
+
+def test_table_names_stay_inside_the_folder(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path / "c")
+    folder = checkpoint.new_job(insert(), buckets=1).path
+    checkpoint.release()
+    assert folder.parent == tmp_path / "c" / "jobs"
+
+
+@pytest.mark.parametrize("stranger", ["thesis.txt", "jobs-of-mine", "spark.ipynb", "lockers.csv"])
+def test_clear_touches_nothing_where_there_are_strangers(tmp_path: Path, stranger: str) -> None:
+    (tmp_path / stranger).write_text("years of work")
+    checkpoint = Checkpoint(tmp_path)
+    checkpoint.new_job(insert(), buckets=1).path.mkdir(parents=True)
+    with pytest.raises(JobError):
+        checkpoint.clear()
+    checkpoint.release()
+    assert (tmp_path / stranger).read_text() == "years of work"
+    assert list((tmp_path / "jobs").iterdir())
+
+
+def test_clear_forgets_all_jobs(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path)
+    begin_a_batch(checkpoint.new_job(insert(), buckets=1).path)
+    (tmp_path / "spark.log").touch()
+    checkpoint.clear()
+    assert checkpoint.find_job(insert("SUM(a)")) is None
+    checkpoint.release()
+
+
+@pytest.mark.parametrize("content", ["[]", "{", '{"layout": 99, "jobs": {}}', '{"layout": 1}'])
+def test_unreadable_marker(tmp_path: Path, content: str) -> None:
+    (tmp_path / "millstream.json").write_text(content)
+    with pytest.raises(JobError) as caught:
+        Checkpoint(tmp_path)
+    assert caught.value.code is Code.CHECKPOINT_MISMATCH
