@@ -15,6 +15,7 @@ from millstream.sql.create_table import parse_create_table
 from millstream.sql.cursor import TokenCursor
 from millstream.sql.dialect import Flink
 from millstream.sql.queries import QueryReader
+from millstream.sql.script import hints
 from millstream.sql.statements import InsertInto, SetOption, Statement
 
 if TYPE_CHECKING:
@@ -40,19 +41,13 @@ class ParsedScript:
 
 
 def parse_script(script: Script) -> ParsedScript:
-    written = _tokenize(script)
     statements: list[Statement] = []
     problems = [
-        Diagnostic(
-            Code.UNSUPPORTED_STATEMENT,
-            "hints (/*+ … */) are not supported yet",
-            script.span(token.start, token.end + 1),
-        )
-        for token in written
-        if any(comment.startswith("+") for comment in token.comments)
+        Diagnostic(Code.UNSUPPORTED_STATEMENT, "hints (/*+ … */) are not supported yet", place)
+        for place in hints(script)
     ]
     unreadable: set[str] = set()
-    for tokens in _statements(written):
+    for tokens in _statements(_tokenize(script)):
         try:
             statements.append(_parse_statement(script, tokens))
         except ScriptError as error:

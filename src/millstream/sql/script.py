@@ -14,8 +14,13 @@ if TYPE_CHECKING:
     from millstream.source import SourceText, Span
 
 _PARAMETER: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_.-]*)\}")
-_COMMENT: Final = re.compile(r"--[^\n]*|/\*(?!\+).*?\*/", re.DOTALL)
-_QUOTED: Final = re.compile(r"'(?:[^']|'')*'|`[^`]*`")
+_PIECES: Final = re.compile(
+    rf"""(?P<quoted>'(?:[^']|'')*'|`[^`]*`)
+       | (?P<hint>/\*\+)
+       | (?P<comment>--[^\n]*|/\*.*?\*/)
+       | (?P<parameter>{_PARAMETER.pattern})""",
+    re.DOTALL | re.VERBOSE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +75,17 @@ def expand(source: SourceText, parameters: Mapping[str, str]) -> Script:
     return Script(source, "".join([*pieces, source.text[taken:]]), tuple(replacements))
 
 
+def hints(script: Script) -> Iterator[Span]:
+    """Where a hint `/*+ … */` begins."""
+    for piece in _PIECES.finditer(script.text):
+        if piece["hint"]:
+            yield script.span(piece.start(), piece.end())
+
+
 def _parameters(text: str) -> Iterator[re.Match[str]]:
-    position = 0
-    while position < len(text):
-        if text[position] in "'`" and (quoted := _QUOTED.match(text, position)):
-            yield from _PARAMETER.finditer(text, quoted.start(), quoted.end())
-            position = quoted.end()
-        elif text[position] in "-/" and (comment := _COMMENT.match(text, position)):
-            position = comment.end()
-        elif text[position] == "$" and (parameter := _PARAMETER.match(text, position)):
-            yield parameter
-            position = parameter.end()
-        else:
-            position += 1
+    for piece in _PIECES.finditer(text):
+        if piece["quoted"] or piece["parameter"]:
+            yield from _PARAMETER.finditer(text, piece.start(), piece.end())
 
 
 def _missing(name: str, span: Span, parameters: Mapping[str, str]) -> Diagnostic:
