@@ -14,6 +14,7 @@ from millstream.errors import Code, Diagnostic, ScriptError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import FrameType
 
     from millstream.runtime.job import Job
     from millstream.runtime.progress import JobProgress
@@ -61,13 +62,19 @@ def run_script(request: RunRequest) -> int:
             stop.listen()
             _announce(view, jobs, drain=request.drain)
             _follow(jobs, stop, view)
+        except KeyboardInterrupt:
+            session.stop(finish_batches=False)
+            raise
         finally:
             session.stop()
     return 0
 
 
 class StopSignal:
-    """Ctrl-C and SIGTERM: before `listen` they abort what is being prepared, after it they ask jobs to end."""
+    """Ctrl-C and SIGTERM: before `listen` they abort what is being prepared, after it they ask jobs to end.
+
+    Asked twice, jobs are ended in the middle of their batch.
+    """
 
     def __init__(self) -> None:
         self._event = threading.Event()
@@ -76,7 +83,12 @@ class StopSignal:
 
     def listen(self) -> None:
         for number in _SIGNALS:
-            signal.signal(number, lambda *_: self.set())
+            signal.signal(number, self._ask)
+
+    def _ask(self, number: int, frame: FrameType | None) -> None:
+        if self.is_set:
+            signal.default_int_handler(number, frame)
+        self.set()
 
     def set(self) -> None:
         self._event.set()
@@ -117,7 +129,7 @@ def _follow(jobs: tuple[Job, ...], stop: StopSignal, view: View) -> None:
             if not any(job.is_running for job in jobs):
                 break
         if stop.is_set:
-            view.notice("stopping after the batch under way")
+            view.notice("stopping after the batch under way; once more stops it at once")
         for job in jobs:
             if job.is_running:
                 job.stop()

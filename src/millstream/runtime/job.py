@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from typing import TYPE_CHECKING, Any, Final
@@ -11,17 +10,15 @@ from millstream.errors import Code, Diagnostic, JobError
 from millstream.plan.nodes import sources
 from millstream.runtime.kafka_admin import KafkaAdmin
 from millstream.runtime.progress import flat_offsets, progress_of
-from millstream.spark.failures import job_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from pyspark.sql.streaming.query import StreamingQuery
-
     from millstream.plan.program import InsertPlan
     from millstream.runtime.checkpoint import JobFolder
     from millstream.runtime.progress import JobProgress
+    from millstream.spark.running_query import RunningQuery
 
 _POLL_SECONDS: Final = 0.02
 _FINISH_BATCH_SECONDS: Final = 120.0
@@ -38,7 +35,7 @@ class Job:
         self._plan = insert.plan
         self._folder = folder
         self._on_progress = on_progress
-        self._query: StreamingQuery | None = None
+        self._query: RunningQuery | None = None
         self._progress: JobProgress | None = None
         self._reported = threading.Condition()
         self._reported_offsets: dict[tuple[str, int], int] = {}
@@ -51,9 +48,9 @@ class Job:
 
     @property
     def is_running(self) -> bool:
-        return self._query is not None and bool(self._query.isActive)
+        return self._query is not None and self._query.is_active
 
-    def attach(self, query: StreamingQuery) -> None:
+    def attach(self, query: RunningQuery) -> None:
         self._query = query
 
     def await_caught_up(self, timeout: float | None = None) -> None:
@@ -81,21 +78,21 @@ class Job:
         self.raise_failure()
         return not self.is_running
 
-    def stop(self) -> None:
+    def stop(self, *, finish_batch: bool = True) -> None:
         """Lets the batch under way finish, then stops. Raises the failure of a job that had failed."""
         query = self._running_query()
-        batch, deadline = _last_finished_batch(query), time.monotonic() + _FINISH_BATCH_SECONDS
-        while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
-            if _last_finished_batch(query) != batch:
+        before, deadline = query.last_finished_batch, time.monotonic() + _FINISH_BATCH_SECONDS
+        while finish_batch and query.is_active and query.is_in_a_batch and time.monotonic() < deadline:
+            if query.last_finished_batch != before:
                 break
             time.sleep(_POLL_SECONDS)
         self.raise_failure()
         query.stop()
 
     def raise_failure(self) -> None:
-        failure = self._running_query().exception()
+        failure = self._running_query().failure()
         if failure is not None:
-            raise job_error(self.name, failure)
+            raise failure
 
     def report(self, report: Mapping[str, Any]) -> None:
         """Takes Spark's report of a batch, on the listener's thread."""
@@ -121,7 +118,7 @@ class Job:
         stored = (operator["customMetrics"].get("rocksdbSstFileSize", 0) for operator in report["stateOperators"])
         return int(held or sum(stored))
 
-    def _running_query(self) -> StreamingQuery:
+    def _running_query(self) -> RunningQuery:
         assert self._query is not None, "the job has not been started"
         return self._query
 
@@ -134,11 +131,9 @@ class Job:
         return ends
 
     def _committed_offsets(self) -> dict[tuple[str, int], int]:
-        """What the finished batches have read, from Spark's own book, also right after a restart."""
-        offsets = self._running_query()._jsq.streamingQuery().committedOffsets().values().toList()  # noqa: SLF001
         committed: dict[tuple[str, int], int] = {}
-        for index in range(offsets.size()):
-            committed |= flat_offsets(json.loads(offsets.apply(index).json()))
+        for of_source in self._running_query().committed_offsets():
+            committed |= flat_offsets(of_source)
         return committed
 
     def _error(self, primary: str) -> JobError:
@@ -155,8 +150,3 @@ def _size(file: Path) -> int:
 
 def _reached(committed: Mapping[tuple[str, int], int], targets: Mapping[tuple[str, int], int]) -> bool:
     return all(committed.get(partition, 0) >= offset for partition, offset in targets.items())
-
-
-def _last_finished_batch(query: StreamingQuery) -> int:
-    last = query._jsq.lastProgress()  # noqa: SLF001
-    return -1 if last is None else int(last.batchId())

@@ -155,13 +155,13 @@ class Session:
             self._jobs.append(job)
         return tuple(job for job, _ in prepared)
 
-    def stop(self) -> None:
+    def stop(self, *, finish_batches: bool = True) -> None:
         """Stops all jobs, each after its batch, and the Spark session if this session started it."""
         with ExitStack() as at_the_end:
             at_the_end.callback(self._release)
             for job in self._jobs:
                 if job.is_running:
-                    at_the_end.callback(job.stop)
+                    at_the_end.callback(job.stop, finish_batch=finish_batches)
 
     def _release(self) -> None:
         try:

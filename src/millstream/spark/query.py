@@ -18,6 +18,7 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.changelog import INSERT_ONLY, provided
 from millstream.spark.kafka_properties import writer_options
+from millstream.spark.running_query import RunningQuery
 from millstream.spark.translate import Surroundings, messages_of
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from millstream.plan.program import InsertPlan
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 class ReportTaker(Protocol):
     """Whoever wants to hear of a query's batches and of its end."""
+
+    name: str
 
     def report(self, report: Mapping[str, Any]) -> None: ...
 
@@ -72,12 +74,12 @@ def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWrite
     return writer.trigger(processingTime=f"{request.interval_ms} milliseconds")
 
 
-def start_query(spark: SparkSession, query: DataStreamWriter, job: ReportTaker) -> StreamingQuery:
+def start_query(spark: SparkSession, query: DataStreamWriter, job: ReportTaker) -> RunningQuery:
     reports = _reports_of(spark)
     with reports.starting:
         started = query.start()
         reports.subscribe(str(started.runId), job)
-    return started
+    return RunningQuery(job.name, started)
 
 
 def _checked_by_spark(insert: InsertPlan, around: Surroundings) -> DataFrame:
