@@ -6,7 +6,7 @@ import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError
 
 from millstream.errors import Code, Diagnostic, JobError
 from millstream.spark.failures import job_error
@@ -59,7 +59,17 @@ class RunningQuery:
 
     def stop(self) -> None:
         with self._asked():
-            self._query.stop()
+            try:
+                self._query.stop()
+            except Py4JJavaError as error:
+                raise JobError(
+                    Diagnostic(
+                        Code.JOB_FAILED,
+                        f'job "{self._job}" did not stop in time',
+                        detail="It waits for something that does not answer; a broker that is away, perhaps.",
+                        hint="It has lost nothing: started again, it goes on from its last finished batch.",
+                    )
+                ) from error
 
     @contextmanager
     def _asked(self) -> Iterator[None]:
