@@ -13,7 +13,12 @@ from millstream import __version__
 app = typer.Typer(
     name="millstream",
     help="Runs Flink-SQL-style scripts over Kafka tables as Spark Structured Streaming jobs.",
-    epilog="Try it: millstream demo",
+    epilog="""Examples:
+
+\b
+  millstream demo                                                  see it work, with nothing prepared
+  millstream broker                                                a Kafka to try things on
+  millstream run pageviews.sql --param brokers=localhost:9092      run a script of your own""",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

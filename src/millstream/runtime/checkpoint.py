@@ -73,10 +73,18 @@ class Checkpoint:
     def find_job(self, insert: InsertPlan) -> JobFolder | None:
         """The folder of a job that has begun a batch before; refuses one whose state was made by another query."""
         folder = self._folder(insert)
-        known = self._jobs.get(insert.name)
         offsets = folder / "offsets"
-        if known is None or not offsets.is_dir() or not any(entry.name.isdigit() for entry in offsets.iterdir()):
+        if not offsets.is_dir() or not any(entry.name.isdigit() for entry in offsets.iterdir()):
             return None
+        known = self._jobs.get(insert.name)
+        if known is None:
+            raise JobError(
+                Diagnostic(
+                    Code.CHECKPOINT_MISMATCH,
+                    f"{folder} holds a job's state, and {_MARKER} says nothing of it",
+                    hint="Put the file back if you have a copy, or start over with --fresh.",
+                )
+            )
         shape = list(state_shape(insert.plan))
         if known["state"] != shape:
             raise JobError(_changed(self.root, insert, known["state"], shape))

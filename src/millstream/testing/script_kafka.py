@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import fastavro
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from millstream.formats.avro_schema import avro_schema
 from millstream.runtime.kafka_admin import client_settings

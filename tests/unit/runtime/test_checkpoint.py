@@ -57,6 +57,20 @@ def test_other_state_is_refused_only_if_there_is_any(tmp_path: Path) -> None:
     assert caught.value.code is Code.CHECKPOINT_MISMATCH
 
 
+def test_state_of_which_nothing_is_known_is_not_thrown_away(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path)
+    folder = checkpoint.new_job(insert(), buckets=5).path
+    begin_a_batch(folder)
+    checkpoint.release()
+    (tmp_path / "millstream.json").unlink()
+    checkpoint = Checkpoint(tmp_path)
+    with pytest.raises(JobError) as caught:
+        checkpoint.find_job(insert())
+    checkpoint.release()
+    assert caught.value.code is Code.CHECKPOINT_MISMATCH
+    assert (folder / "offsets" / "0").exists()
+
+
 def test_table_names_stay_inside_the_folder(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path / "c")
     folder = checkpoint.new_job(insert(), buckets=1).path
