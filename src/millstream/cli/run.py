@@ -142,7 +142,7 @@ def _follow(jobs: tuple[Job, ...], stop: StopSignal, view: View) -> None:
 
 def _read(script: Path) -> str:
     try:
-        return script.read_text(encoding="utf-8")
+        return script.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         why, hint = "no such file", "Check the path; it is taken relative to the current folder."
     except IsADirectoryError:

@@ -91,7 +91,7 @@ def _ivy_jar() -> Path:
             Code.JVM_PARTS_UNAVAILABLE,
             "PySpark's folder has no jars/ivy-*.jar, which downloads the other jars",
             detail=f"pyspark is {pyspark.origin if pyspark else 'not installed'}",
-            hint="install pyspark from its package rather than from a source tree",
+            hint="Install pyspark from its package rather than from a source tree.",
         )
     )
 

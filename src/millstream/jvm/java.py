@@ -14,8 +14,8 @@ from millstream.errors import Code, Diagnostic, SetupError
 ACCEPTED_MAJORS = (17, 21)
 
 _INSTALL_HINT = (
-    "install a Java 17 or 21 runtime (for example the package openjdk-17-jre-headless), "
-    "and put its bin folder on PATH or name its folder in JAVA_HOME"
+    "Install a Java 17 or 21 runtime (for example the package openjdk-17-jre-headless), "
+    "and put its bin folder on PATH or name its folder in JAVA_HOME."
 )
 _VERSION = re.compile(r'version "((\d+)(?:\.(\d+))?[^"]*)"')
 _VERSION_SECONDS = 30
@@ -57,7 +57,7 @@ def _executable() -> Path:
         return Path(found).absolute()
     found = shutil.which("java")
     if found is None:
-        raise _missing("no Java was found", detail="JAVA_HOME is not set, and there is no java on PATH")
+        raise _missing("no Java was found", detail="JAVA_HOME is not set, and there is no java on PATH.")
     return Path(found).absolute()
 
 

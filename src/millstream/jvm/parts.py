@@ -23,14 +23,14 @@ __all__ = ["Part", "cache_folder", "jars"]
 CACHE_VARIABLE = "MILLSTREAM_CACHE"
 
 _OFFLINE_HINT = (
-    "connect this machine to the network once; behind a proxy set "
+    "Connect this machine to the network once; behind a proxy set "
     "JAVA_TOOL_OPTIONS='-Dhttps.proxyHost=HOST -Dhttps.proxyPort=PORT'; "
     f"or name another Maven repository in {REPOSITORY_VARIABLE}; "
-    "or copy the cache folder {folder} from a machine that has it"
+    "or copy the cache folder {folder} from a machine that has it."
 )
 _DAMAGED_HINT = (
-    "nothing was kept; try again, and if it stays so, look at what stands between this machine "
-    f"and the repository, or name another Maven repository in {REPOSITORY_VARIABLE}"
+    "Nothing was kept; try again, and if it stays so, look at what stands between this machine "
+    f"and the repository, or name another Maven repository in {REPOSITORY_VARIABLE}."
 )
 
 
@@ -79,7 +79,7 @@ def _fill(folder: Path, part: Part, notice: Callable[[str], None]) -> None:
                 Code.JVM_PARTS_UNAVAILABLE,
                 f"the jars of {part} could not be stored in the cache folder",
                 detail=str(error),
-                hint=f"name a folder that can be written, with some 100 MB free, in {CACHE_VARIABLE}",
+                hint=f"Name a folder that can be written, with some 100 MB free, in {CACHE_VARIABLE}.",
             )
         ) from error
 

@@ -107,7 +107,7 @@ class EmbeddedBroker:
     def failure(self, primary: str) -> SetupError:
         """An error that shows what the broker logged; to be made before `stop` removes the log."""
         said = self._folder.last_lines() if self._folder else None
-        hint = f"all of it is in {self._folder.logs}" if self._folder and self._data else None
+        hint = f"All of it is in {self._folder.logs}." if self._folder and self._data and said else None
         return SetupError(Diagnostic(Code.BROKER_NOT_STARTED, primary, detail=said or None, hint=hint))
 
     def __enter__(self) -> Self:
@@ -191,7 +191,7 @@ def _free_ports(wanted: int) -> tuple[int, int]:
                     Code.BROKER_NOT_STARTED,
                     f"the broker cannot use port {wanted}",
                     detail=str(error),
-                    hint="stop what uses that port, or choose another; port 0 lets the system choose",
+                    hint="Stop what uses that port, or choose another; port 0 lets the system choose.",
                 )
             ) from error
         controller.bind((HOST, 0))

@@ -106,7 +106,7 @@ class BrokerFolder:
                 Diagnostic(
                     Code.BROKER_NOT_STARTED,
                     f"another broker is using the data folder {self.root}",
-                    hint="stop that broker, or choose another data folder",
+                    hint="Stop that broker, or choose another data folder.",
                 )
             ) from error
         return held
