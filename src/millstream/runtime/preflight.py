@@ -59,7 +59,7 @@ def _start_offsets(source: KafkaSource, admin: KafkaAdmin, notice: Callable[[str
             if not start.chosen:
                 notice(
                     f'table "{source.table.name}": a new job starts at the earliest offset '
-                    "(scan.startup.mode or properties.group.id would say otherwise)"
+                    "(scan.startup.mode is not set)"
                 )
             return dict.fromkeys(admin.earliest(topics), _EARLIEST)
         case StartupMode.LATEST:
