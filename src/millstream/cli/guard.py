@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import traceback
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 
 def guarded(command: Callable[[], int], *, verbose: bool) -> int:
+    logging.getLogger().addHandler(logging.NullHandler())  # libraries would print their own words for an interrupt
     try:
         return command()
     except MillstreamError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.settings import check_setting
+from millstream.cli.numbers import count
 from millstream.cli.views import View, view_for
 from millstream.errors import Code, Diagnostic, ScriptError
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 _LAST_REPORT_SECONDS: Final = 5.0
 _LOOK_SECONDS: Final = 0.1
+_MASTER: Final = re.compile(r"local(\[(\d+|\*)(,\s*\d+)?\])?|local-cluster\[.+\]|yarn|(spark|k8s)://.+")
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -42,8 +45,12 @@ def run_script(request: RunRequest) -> int:
     settings = dict(_pair(argument, "--set") for argument in request.settings)
     for key, value in settings.items():
         check_setting(key, value)
+    _check_master(request.master)
     stop = StopSignal()
     with view_for(request.output) as view:
+        for name in parameters:
+            if f"${{{name}}}" not in text:
+                view.notice(f'parameter "{name}" is not used by {request.script}')
         from millstream.runtime.session import Session
 
         session = Session(
@@ -62,6 +69,8 @@ def run_script(request: RunRequest) -> int:
             stop.listen()
             _announce(view, jobs, drain=request.drain)
             _follow(jobs, stop, view)
+            if request.drain and not stop.is_set:
+                _conclude(view, jobs)
         except KeyboardInterrupt:
             session.stop(finish_batches=False)
             raise
@@ -105,6 +114,26 @@ def _announce(view: View, jobs: tuple[Job, ...], *, drain: bool) -> None:
     names = ", ".join(job.name for job in jobs)
     until = "until the topics are processed" if drain else "until Ctrl-C"
     view.notice(f"running {names} {until}")
+
+
+def _conclude(view: View, jobs: tuple[Job, ...]) -> None:
+    for job in jobs:
+        done = job.progress
+        read = (
+            f"{count(done.total_rows_in)} rows in, {count(done.total_rows_out)} out" if done else "nothing new to read"
+        )
+        view.notice(f"{job.name} is done: {read}")
+
+
+def _check_master(master: str | None) -> None:
+    if master is not None and not _MASTER.fullmatch(master):
+        raise ScriptError(
+            Diagnostic(
+                Code.BAD_ARGUMENT,
+                f'--master "{master}" is not an address that Spark knows',
+                hint="Write local, local[4], local[*], spark://HOST:PORT, yarn or k8s://HOST:PORT.",
+            )
+        )
 
 
 def until_reader_leaves(show: Callable[[JobProgress], None], stop: StopSignal) -> Callable[[JobProgress], None]:

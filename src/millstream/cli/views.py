@@ -157,17 +157,19 @@ def progress_table(jobs: list[JobProgress], before_first: str = _WAITING) -> Tab
         table.add_row(Text(f"{before_first} …", style="dim"))
     for job in jobs:
         lag = ", ".join(f"{lag.source} {count(lag.messages)}" for lag in job.lag)
+        age = max(time.time() - job.committed_at, 0)
+        is_idle = age > job.batch_seconds + _SECONDS_BETWEEN_LINES
         table.add_row(
             Text(job.job),
             str(job.batch),
             count(job.total_rows_in),
-            count(job.rows_in_per_second),
+            count(0 if is_idle else job.rows_in_per_second),
             count(job.total_rows_out),
-            count(job.rows_out_per_second),
+            count(0 if is_idle else job.rows_out_per_second),
             duration(job.batch_seconds),
             Text(lag),
             size(job.state_bytes),
-            f"{duration(max(time.time() - job.committed_at, 0))} ago",
+            f"{duration(age)} ago",
         )
     return table
 

@@ -44,9 +44,12 @@ def client_settings(properties: Mapping[str, str]) -> dict[str, Any]:
 class KafkaAdmin:
     """One cluster, as the tables of a script name it."""
 
-    def __init__(self, properties: Mapping[str, str], asked_at: Span | None = None) -> None:
+    def __init__(
+        self, properties: Mapping[str, str], asked_at: Span | None = None, topic_at: Span | None = None
+    ) -> None:
         self._servers = properties["bootstrap.servers"]
         self._asked_at = asked_at
+        self._topic_at = topic_at
         self._allows_creation = properties.get("allow.auto.create.topics", "true").lower() != "false"
         try:
             self._client = AdminClient(client_settings(properties))
@@ -165,7 +168,7 @@ class KafkaAdmin:
             Diagnostic(
                 Code.TOPIC_MISSING,
                 f'topic "{topic}" of table "{table}" does not exist',
-                self._asked_at,
+                self._topic_at,
                 detail=why,
                 hint="Create the topic, or correct 'topic' in the table's WITH clause.",
             )

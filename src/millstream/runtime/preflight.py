@@ -39,7 +39,7 @@ def check_kafka(plan: Write, notice: Callable[[str], None], *, resumes: bool) ->
     """
     start_offsets = {}
     for source in sources(plan):
-        admin = KafkaAdmin(source.properties, _place(source.table))
+        admin = _admin(source.properties, source.table)
         for topic in source.topics:
             if resumes:
                 admin.require_topic(topic, source.table.name)
@@ -47,7 +47,7 @@ def check_kafka(plan: Write, notice: Callable[[str], None], *, resumes: bool) ->
                 notice(f'topic "{topic}" of table "{source.table.name}" did not exist and was created; it is empty')
         start_offsets[source.table.name] = "earliest" if resumes else _as_json(_start_offsets(source, admin, notice))
     sink = plan.sink
-    if KafkaAdmin(sink.properties, _place(sink.table)).ensure_topic(sink.topic, sink.table.name):
+    if _admin(sink.properties, sink.table).ensure_topic(sink.topic, sink.table.name):
         notice(f'topic "{sink.topic}" of table "{sink.table.name}" did not exist and was created')
     return Preflight(start_offsets)
 
@@ -94,7 +94,7 @@ def _group_offsets(source: KafkaSource, admin: KafkaAdmin, notice: Callable[[str
         Diagnostic(
             Code.OFFSETS_UNAVAILABLE,
             f'group "{source.group}" has committed no offsets for table "{source.table.name}"',
-            _place(source.table),
+            _place(source.table, "properties.group.id"),
             detail=f"Partitions without: {', '.join(missing)}.",
             hint="Set 'properties.auto.offset.reset' to earliest or latest, or another 'scan.startup.mode'.",
         )
@@ -113,8 +113,10 @@ def _as_json(offsets: dict[TopicPartition, int]) -> str:
     return json.dumps(by_topic)
 
 
-def _place(table: CatalogTable) -> Span:
-    """Where the table names its brokers."""
-    wanted = ("properties.bootstrap.servers", "topic")
-    found = {entry.key: entry for entry in table.options}
-    return next((found[key].value_span for key in wanted if key in found), table.span)
+def _admin(properties: dict[str, str], table: CatalogTable) -> KafkaAdmin:
+    return KafkaAdmin(properties, _place(table, "properties.bootstrap.servers"), _place(table, "topic"))
+
+
+def _place(table: CatalogTable, key: str) -> Span:
+    """Where the table says it, else its name."""
+    return next((entry.value_span for entry in table.options if entry.key == key), table.span)

@@ -20,6 +20,10 @@ _MARK: Final = re.compile(r"(?:\[USER_RAISED_EXCEPTION\]|UndecodableMessageError
 _CLASS_NAME: Final = re.compile(r"^(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ")
 
 
+class SparkFailureError(Exception):
+    """What Spark said. Its own exceptions ask the JVM for their text, which may be gone when it is shown."""
+
+
 class UndecodableMessageError(Exception):
     """Raised in a Python worker; its text travels through Spark's exceptions to the driver."""
 
@@ -47,7 +51,7 @@ def job_error(job: str, error: BaseException) -> MillstreamError:
     """The error of a failed query; the original stays behind it as the cause."""
     text = str(error)
     failure = JobError(_diagnostic(job, text))
-    failure.__cause__ = error
+    failure.__cause__ = SparkFailureError(text)
     return failure
 
 

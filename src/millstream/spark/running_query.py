@@ -62,6 +62,8 @@ class RunningQuery:
             try:
                 self._query.stop()
             except Py4JJavaError as error:
+                if not self.is_active:
+                    return
                 raise JobError(
                     Diagnostic(
                         Code.JOB_FAILED,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import threading
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
@@ -102,8 +104,13 @@ class OwnedSession:
             "spark.executorEnv.POLARS_MAX_THREADS": "1",  # Spark runs one worker per core already
             **{key: value for key, value in settings.items() if key.startswith("spark.")},
         }
-        with _environment(JAVA_HOME=str(java.executable.parent.parent), PYSPARK_PYTHON=sys.executable):
-            self.spark = self._start(configuration, log, lock)
+        java_home = str(java.executable.parent.parent)
+        try:
+            with _environment(JAVA_HOME=java_home, PYSPARK_PYTHON=sys.executable), _signals_deferred():
+                self.spark = self._start(configuration, log, lock)
+        except KeyboardInterrupt:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Stops Spark and its JVM, and waits for both."""
@@ -136,7 +143,8 @@ class OwnedSession:
         try:
             with log.with_suffix(".out").open("ab") as output:
                 inherited = (lock.fileno(),) if lock else ()
-                launch = {"stdout": output, "stderr": output, "pass_fds": inherited}
+                # In a session of its own, so that a signal to our process group reaches us alone.
+                launch = {"stdout": output, "stderr": output, "pass_fds": inherited, "start_new_session": True}
                 SparkContext._ensure_initialized(gateway=launch_gateway(spark_conf, launch))  # noqa: SLF001
             return SparkSession.builder.config(conf=spark_conf).getOrCreate()
         except Exception as error:
@@ -149,6 +157,23 @@ class OwnedSession:
                     hint=f"Its log is {log}, its output {log.with_suffix('.out')}.",
                 )
             ) from error
+
+
+@contextmanager
+def _signals_deferred() -> Iterator[None]:
+    """Ctrl-C and SIGTERM wait until Spark's JVM can be stopped: half started, it would be left behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = {number: signal.signal(number, lambda n, _: came.append(n)) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if came:
+        raise KeyboardInterrupt
 
 
 @contextmanager
@@ -218,8 +243,8 @@ def _logging_to(log: Path) -> str:
                 "rootLogger.appenderRef.file.ref = file",
                 "appender.file.type = RollingFile",
                 "appender.file.name = file",
-                f"appender.file.fileName = {log}",
-                f"appender.file.filePattern = {log}.%i",
+                f"appender.file.fileName = {_in_properties(log)}",
+                f"appender.file.filePattern = {_in_properties(log)}.%i",
                 "appender.file.layout.type = PatternLayout",
                 "appender.file.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %p %c{1}: %m%n%ex",
                 "appender.file.policies.type = Policies",
@@ -232,3 +257,10 @@ def _logging_to(log: Path) -> str:
         + "\n"
     )
     return str(configuration)
+
+
+def _in_properties(path: Path) -> str:
+    """Java reads property files as Latin-1; everything else is written as an escape."""
+    units = str(path).encode("utf-16-be")
+    codes = (int.from_bytes(units[at : at + 2]) for at in range(0, len(units), 2))
+    return "".join(chr(code) if code < 128 and chr(code) != "\\" else f"\\u{code:04x}" for code in codes)  # noqa: PLR2004

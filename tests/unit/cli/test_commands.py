@@ -74,6 +74,12 @@ def test_malformed_parameter(script: Path, argument: str) -> None:
     assert "M1006" in output
 
 
+def test_malformed_master(script: Path) -> None:
+    code, output = run("run", script, "--param", "brokers=b", "--master", "nonsense")
+    assert code == 2
+    assert "M1006" in output
+
+
 def test_undefined_setting(script: Path) -> None:
     code, output = run("run", script, "--param", "brokers=b", "--set", "paralelism.default=2")
     assert code == 2
