@@ -156,7 +156,6 @@ def progress_table(jobs: list[JobProgress], before_first: str = _WAITING) -> Tab
     if not jobs:
         table.add_row(Text(f"{before_first} …", style="dim"))
     for job in jobs:
-        lag = ", ".join(f"{lag.source} {count(lag.messages)}" for lag in job.lag)
         age = max(time.time() - job.committed_at, 0)
         is_idle = age > job.batch_seconds + _SECONDS_BETWEEN_LINES
         table.add_row(
@@ -167,18 +166,21 @@ def progress_table(jobs: list[JobProgress], before_first: str = _WAITING) -> Tab
             count(job.total_rows_out),
             count(0 if is_idle else job.rows_out_per_second),
             duration(job.batch_seconds),
-            Text(lag),
+            Text(_lag(job)),
             size(job.state_bytes),
             f"{duration(age)} ago",
         )
     return table
 
 
+def _lag(progress: JobProgress) -> str:
+    return ", ".join(f"{lag.source} {count(lag.messages)}" for lag in progress.lag)
+
+
 def _line(progress: JobProgress) -> str:
-    lag = ", ".join(f"{lag.source} {count(lag.messages)}" for lag in progress.lag)
     return (
         f"{time.strftime('%H:%M:%S', time.localtime(progress.committed_at))} {progress.job} batch {progress.batch}: "
         f"{count(progress.rows_in)} rows in ({count(progress.rows_in_per_second)}/s), "
         f"{count(progress.rows_out)} out ({count(progress.rows_out_per_second)}/s), "
-        f"{duration(progress.batch_seconds)}, lag {lag}, state {size(progress.state_bytes)}"
+        f"{duration(progress.batch_seconds)}, lag {_lag(progress)}, state {size(progress.state_bytes)}"
     )

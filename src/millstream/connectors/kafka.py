@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from millstream.catalog.options import ConfigOption
 from millstream.connectors.kafka_options import (
     BOOTSTRAP_SERVERS,
     DELIVERY_GUARANTEE,
+    FORMAT,
     KAFKA_RECOGNISED,
     PROPERTIES,
     STARTUP_MODE,
     STARTUP_OFFSETS,
     STARTUP_TIMESTAMP,
     TOPIC,
+    VALUE_FORMAT,
     DeliveryGuarantee,
     StartupMode,
 )
@@ -99,12 +100,12 @@ def _shared(reader: OptionReader) -> tuple[tuple[str, ...], dict[str, str], Form
             "connector",
             hint="Use 'connector' = 'upsert-kafka', or remove the PRIMARY KEY.",
         )
-    key, prefix = ("format", "") if reader.has("format") else ("value.format", "value.")
-    if not reader.has(key):
-        reader.require(ConfigOption("format", str, "The format of the messages, e.g. 'json'."))
-    value_format = read_format(reader, key, prefix, reader.table.columns)
-    if key == "format":
-        read_format(reader, "value.format", "value.", ())
+    option, prefix = (FORMAT, "") if reader.has(FORMAT.key) else (VALUE_FORMAT, "value.")
+    if not reader.has(option.key):
+        reader.require(FORMAT)
+    value_format = read_format(reader, option, prefix, reader.table.columns)
+    if option is FORMAT:
+        read_format(reader, VALUE_FORMAT, "value.", ())
     return topics, properties, value_format
 
 

@@ -43,6 +43,9 @@ TOPIC: Final = ConfigOption("topic", text_list, "The topic; several, separated b
 BOOTSTRAP_SERVERS: Final = ConfigOption(
     "properties.bootstrap.servers", text, "Addresses of the brokers, e.g. 'localhost:9092'."
 )
+FORMAT: Final = ConfigOption("format", str, "The format of the messages, e.g. 'json'.")
+KEY_FORMAT: Final = ConfigOption("key.format", str, "The format of the message key, e.g. 'json' or 'avro'.")
+VALUE_FORMAT: Final = ConfigOption("value.format", str, "The format of the message value, e.g. 'json' or 'avro'.")
 STARTUP_MODE: Final = ConfigOption(
     "scan.startup.mode",
     one_of(StartupMode),

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from millstream.catalog.options import ConfigOption
 from millstream.connectors.kafka import single_topic, supported_guarantee, topics_and_properties
-from millstream.connectors.kafka_options import FIELDS_INCLUDE, UPSERT_RECOGNISED, FieldsInclude
+from millstream.connectors.kafka_options import (
+    FIELDS_INCLUDE,
+    KEY_FORMAT,
+    UPSERT_RECOGNISED,
+    VALUE_FORMAT,
+    FieldsInclude,
+)
 from millstream.connectors.tables import KafkaSink
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.formats.declarations import read_format
@@ -16,8 +21,6 @@ if TYPE_CHECKING:
     from millstream.connectors.tables import KafkaSource
 
 IDENTIFIER: Final = "upsert-kafka"
-_KEY_FORMAT: Final = ConfigOption("key.format", str, "The format of the message key, e.g. 'json' or 'avro'.")
-_VALUE_FORMAT: Final = ConfigOption("value.format", str, "The format of the message value, e.g. 'json' or 'avro'.")
 
 
 def resolve_source(reader: OptionReader) -> KafkaSource:
@@ -45,15 +48,15 @@ def resolve_sink(reader: OptionReader) -> KafkaSink:
     topics, properties = topics_and_properties(reader)
     single_topic(reader, topics)
     supported_guarantee(reader)
-    for option in (_KEY_FORMAT, _VALUE_FORMAT):
+    for option in (KEY_FORMAT, VALUE_FORMAT):
         reader.require(option)
     key_columns = tuple(column for name in table.primary_key if (column := table.column(name)) is not None)
     include = reader.get(FIELDS_INCLUDE)
     value_columns = tuple(
         column for column in table.columns if include is FieldsInclude.ALL or column not in key_columns
     )
-    key_format = read_format(reader, "key.format", "key.", key_columns)
-    value_format = read_format(reader, "value.format", "value.", value_columns)
+    key_format = read_format(reader, KEY_FORMAT, "key.", key_columns)
+    value_format = read_format(reader, VALUE_FORMAT, "value.", value_columns)
     reader.refuse_leftovers(IDENTIFIER, UPSERT_RECOGNISED)
     if reader.problems:
         raise ScriptError(reader.problems)

@@ -131,10 +131,11 @@ _PLANNED: Final = (
 )  # fmt: skip
 
 
-def read_format(reader: OptionReader, key: str, prefix: str, columns: Iterable[Column]) -> Format | None:
-    """The format named under `key`, with its options under `prefix` (`value.json.…`)."""
-    option = ConfigOption(key, str, "The format of the messages.")
-    identifier = reader.get(option)
+def read_format(
+    reader: OptionReader, named_by: ConfigOption[str], prefix: str, columns: Iterable[Column]
+) -> Format | None:
+    """The format that an option names, with its own options under `prefix` (`value.json.…`)."""
+    identifier = reader.get(named_by)
     if identifier is None:
         return None
     declaration = FORMATS.get(identifier)
@@ -148,7 +149,7 @@ def read_format(reader: OptionReader, key: str, prefix: str, columns: Iterable[C
             Diagnostic(
                 Code.UNDEFINED_FORMAT,
                 primary,
-                reader.value_place(key),
+                reader.value_place(named_by.key),
                 hint=f"Formats: {', '.join(FORMATS)}.",
             )
         )

@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 
 _CLAUSES: Final = frozenset({"expressions", "from_", "where", "group"})
 _OF_A_TABLE: Final = frozenset({"this", "alias"})
+_IN_WORDS: Final = {
+    "joins": "JOIN",
+    "laterals": "LATERAL",
+    "order": "ORDER BY",
+    "distinct": "SELECT DISTINCT",
+    "db": "a database",
+}
 
 
 def build_insert(statement: InsertInto, catalog: Catalog) -> Write:
@@ -83,25 +90,17 @@ def _refuse_clauses(statement: InsertInto) -> None:
         refused += _other_parts(table_ref, _OF_A_TABLE)
         if table_ref.alias_column_names:
             refused.append("renaming columns after FROM")
-    for star in query.expressions:
-        refused += _other_parts(star.this if isinstance(star, exp.Column) else star, frozenset({"this"}), exp.Star)
-    problems = [_unsupported(what, statement).diagnostics[0] for what in refused]
-    if problems:
-        raise ScriptError(problems)
+    for item in query.expressions:
+        star = item.this if isinstance(item, exp.Column) else item
+        if isinstance(star, exp.Star):
+            refused += _other_parts(star, frozenset({"this"}))
+    if refused:
+        raise ScriptError(_unsupported(what, statement) for what in refused)
 
 
-def _other_parts(node: exp.Expr, known: frozenset[str], kind: type[exp.Expr] = exp.Expr) -> list[str]:
-    if not isinstance(node, kind):
-        return []
-    names = {
-        "joins": "JOIN",
-        "laterals": "LATERAL",
-        "order": "ORDER BY",
-        "distinct": "SELECT DISTINCT",
-        "db": "a database",
-    }
+def _other_parts(node: exp.Expr, known: frozenset[str]) -> list[str]:
     return [
-        names.get(part, part.strip("_").replace("_", " ").upper())
+        _IN_WORDS.get(part, part.strip("_").replace("_", " ").upper())
         for part, value in node.args.items()
         if value and part not in known
     ]
@@ -110,9 +109,9 @@ def _other_parts(node: exp.Expr, known: frozenset[str], kind: type[exp.Expr] = e
 def _source_table(statement: InsertInto, catalog: Catalog) -> CatalogTable:
     clause = statement.query.args.get("from_")
     if clause is None:
-        raise _unsupported("SELECT without FROM", statement)
+        raise ScriptError(_unsupported("SELECT without FROM", statement))
     if not isinstance(clause.this, exp.Table) or not isinstance(clause.this.this, exp.Identifier):
-        raise _unsupported("anything but a table after FROM", statement)
+        raise ScriptError(_unsupported("anything but a table after FROM", statement))
     return catalog.table(clause.this.name, _table_span(statement, clause.this))
 
 
@@ -121,8 +120,8 @@ def _table_span(statement: InsertInto, table_ref: exp.Table) -> Span:
     return statement.script.span(place["start"], place["end"] + 1) if "start" in place else statement.span
 
 
-def _unsupported(what: str, statement: InsertInto) -> ScriptError:
-    return ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, f"{what} is not supported yet", statement.span))
+def _unsupported(what: str, statement: InsertInto) -> Diagnostic:
+    return Diagnostic(Code.UNSUPPORTED_STATEMENT, f"{what} is not supported yet", statement.span)
 
 
 def _expand_star(item: exp.Expr, columns: tuple[OutputColumn, ...], scope: Scope) -> list[exp.Expr]:

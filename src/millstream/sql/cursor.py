@@ -77,14 +77,14 @@ class TokenCursor:
         if token is None or (token.token_type is not TokenType.IDENTIFIER and not _is_word(token)):
             raise self.error(f"expected {what}")
         self._index += 1
-        return Name(token.text, self._place(token))
+        return Name(token.text, self._script.place(token))
 
     def string(self, what: str) -> Name:
         token = self.current
         if token is None or token.token_type is not TokenType.STRING:
             raise self.error(f"expected {what} in single quotes")
         self._index += 1
-        return Name(token.text, self._place(token))
+        return Name(token.text, self._script.place(token))
 
     def integer(self) -> int:
         token = self.current
@@ -114,7 +114,7 @@ class TokenCursor:
 
     def here(self) -> Span:
         """The next token's place; past the end, the last token's."""
-        return self._place(self.current or self._tokens[-1])
+        return self._script.place(self.current or self._tokens[-1])
 
     def since(self, start: Token) -> Span:
         last = self._tokens[max(self._index - 1, 0)]
@@ -126,9 +126,6 @@ class TokenCursor:
             found = f'found "{_excerpt(token.text)}"' if token is not None else "the statement ends here"
             primary = f"{primary}, {found}"
         return ScriptError(Diagnostic(code, primary, self.here(), hint=hint))
-
-    def _place(self, token: Token) -> Span:
-        return self._script.span(token.start, token.end + 1)
 
 
 def _is_word(token: Token) -> bool:

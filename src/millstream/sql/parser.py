@@ -60,12 +60,11 @@ def _tokenize(script: Script) -> list[Token]:
     try:
         return list(Flink().tokenize(script.text))
     except TokenError as error:
-        text, start = script.text, 0
+        start = 0
         what = "the text cannot be read"
         if found := _MISSING_END.search(f"{error} {error.__cause__}"):
             what = f"{found.group(1)} is opened here and never closed"
-            lines = text.split("\n")
-            start = sum(len(line) + 1 for line in lines[: int(found.group(2)) - 1]) + int(found.group(3))
+            start = script.offset(int(found.group(2)), int(found.group(3)))
         raise ScriptError(Diagnostic(Code.SYNTAX, what, script.span(start, start + 1))) from None
 
 

@@ -14,7 +14,6 @@ from millstream.sql.dialect import Flink
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
-    from millstream.source import Span
     from millstream.sql.cursor import TokenCursor
     from millstream.sql.script import Script
 
@@ -40,7 +39,7 @@ class QueryReader:
                 Diagnostic(
                     Code.UNSUPPORTED_STATEMENT,
                     f"{name} queries are not supported yet",
-                    self._place(tokens[0]),
+                    self._script.place(tokens[0]),
                 )
             )
         return tree
@@ -57,22 +56,18 @@ class QueryReader:
             raise ScriptError(self._diagnostic(error, tokens)) from None
         tree = trees[0]
         if tree is None:
-            raise ScriptError(Diagnostic(Code.SYNTAX, "expected an expression", self._place(tokens[0])))
+            raise ScriptError(Diagnostic(Code.SYNTAX, "expected an expression", self._script.place(tokens[0])))
         return tree
 
     def _diagnostic(self, error: ParseError, tokens: list[Token]) -> Diagnostic:
         first = error.errors[0] if error.errors else {}
         line, column = first.get("line"), first.get("col")
         description = str(first.get("description") or "the text cannot be read")
-        span = self._place(tokens[-1])
+        span = self._script.place(tokens[-1])
         if line and column:
-            lines = self._script.text.split("\n")
-            end = sum(len(text) + 1 for text in lines[: line - 1]) + column
+            end = self._script.offset(line, column)
             span = self._script.span(end - len(first.get("highlight") or " "), end)
         return Diagnostic(Code.SYNTAX, _in_our_words(description), span)
-
-    def _place(self, token: Token) -> Span:
-        return self._script.span(token.start, token.end + 1)
 
 
 def _in_our_words(description: str) -> str:

@@ -11,6 +11,8 @@ from millstream.errors import Code, Diagnostic, ScriptError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from sqlglot.tokenizer_core import Token
+
     from millstream.source import SourceText, Span
 
 _PARAMETER: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_.-]*)\}")
@@ -42,6 +44,13 @@ class Script:
 
     def span(self, start: int, end: int) -> Span:
         return self.source.span(self._original(start, at_end=False), self._original(end, at_end=True))
+
+    def place(self, token: Token) -> Span:
+        return self.span(token.start, token.end + 1)
+
+    def offset(self, line: int, column: int) -> int:
+        """Where line and column, as sqlglot counts them, stand in `text`."""
+        return sum(len(before) + 1 for before in self.text.split("\n")[: line - 1]) + column
 
     def _original(self, position: int, *, at_end: bool) -> int:
         shift = 0
