@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.cli.demo_screen import DemoScreen
 from millstream.cli.numbers import count, duration
-from millstream.cli.run import StopSignal
+from millstream.cli.stop_signal import StopSignal
 from millstream.demo.feed import PageViewFeed
 from millstream.demo.regions import RegionTable
 from millstream.errors import Code, Diagnostic, JobError

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-import signal
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.settings import check_setting
 from millstream.cli.numbers import count
+from millstream.cli.stop_signal import StopSignal
 from millstream.cli.views import View, view_for
 from millstream.errors import Code, Diagnostic, ScriptError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import FrameType
 
     from millstream.runtime.job import Job
     from millstream.runtime.progress import JobProgress
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
 _LAST_REPORT_SECONDS: Final = 5.0
 _LOOK_SECONDS: Final = 0.1
 _MASTER: Final = re.compile(r"local(\[(\d+|\*)(,\s*\d+)?\])?|local-cluster\[.+\]|yarn|(spark|k8s)://.+")
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,37 +74,6 @@ def run_script(request: RunRequest) -> int:
         finally:
             session.stop()
     return 0
-
-
-class StopSignal:
-    """Ctrl-C and SIGTERM: before `listen` they abort what is being prepared, after it they ask jobs to end.
-
-    Asked twice, jobs are ended in the middle of their batch.
-    """
-
-    def __init__(self) -> None:
-        self._event = threading.Event()
-        for number in _SIGNALS:
-            signal.signal(number, signal.default_int_handler)
-
-    def listen(self) -> None:
-        for number in _SIGNALS:
-            signal.signal(number, self._ask)
-
-    def _ask(self, number: int, frame: FrameType | None) -> None:
-        if self.is_set:
-            signal.default_int_handler(number, frame)
-        self.set()
-
-    def set(self) -> None:
-        self._event.set()
-
-    def wait(self, seconds: float) -> bool:
-        return self._event.wait(seconds)
-
-    @property
-    def is_set(self) -> bool:
-        return self._event.is_set()
 
 
 def _announce(view: View, jobs: tuple[Job, ...], *, drain: bool) -> None:

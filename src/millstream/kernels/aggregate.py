@@ -105,35 +105,35 @@ class AggregateOperator:
         return pa.schema([*self.key_fields(), *results, pa.field(KIND, pa.int8())])
 
     def combine(self, batch: pa.Table) -> dict[str, pa.Table]:
-        return _combine(self, batch)
+        """What one batch of rows adds, per group and per distinct value: far fewer rows than came in."""
+        rows = pl.DataFrame(batch)
+        sign = (
+            pl.when(pl.col(KIND).is_in([_INSERT, _UPDATE_AFTER])).then(1).otherwise(-1)
+            if KIND in rows.columns
+            else None
+        )
+        weight = (pl.len() if sign is None else sign.sum()).cast(pl.Int64).alias(_ROWS)
+        parts: dict[str, pa.Table] = {}
+        for argument in self.distinct_arguments:
+            weighed = rows.filter(pl.col(argument).is_not_null()).group_by(
+                HASH, self.value_hash(argument), *self.value_columns(argument)
+            )
+            parts[argument] = weighed.agg(weight).to_arrow()
+        sums = [weight]
+        for call in self.calls:
+            if call.function is Function.COUNT_STAR or call.distinct:
+                continue
+            value = pl.col(str(call.argument))
+            present = value.count() if sign is None else sign.filter(value.is_not_null()).sum()
+            sums.append(present.cast(pl.Int64).alias(call.count))
+            if call.function is Function.SUM:
+                signed = value if sign is None else pl.when(sign > 0).then(value).otherwise(-value)
+                sums.append(signed.sum().alias(call.sum))
+        parts[GROUPS] = rows.group_by(HASH, *self.keys).agg(sums).to_arrow()
+        return parts
 
     def open(self, open_table: OpenTable) -> AggregateKernel:
         return AggregateKernel(self, open_table)
-
-
-def _combine(spec: AggregateOperator, batch: pa.Table) -> dict[str, pa.Table]:
-    """What one batch of rows adds, per group and per distinct value: far fewer rows than came in."""
-    rows = pl.DataFrame(batch)
-    sign = pl.when(pl.col(KIND).is_in([_INSERT, _UPDATE_AFTER])).then(1).otherwise(-1) if KIND in rows.columns else None
-    parts: dict[str, pa.Table] = {}
-    for argument in spec.distinct_arguments:
-        weighed = rows.filter(pl.col(argument).is_not_null()).group_by(
-            HASH, spec.value_hash(argument), *spec.value_columns(argument)
-        )
-        weight = pl.len().cast(pl.Int64) if sign is None else sign.sum().cast(pl.Int64)
-        parts[argument] = weighed.agg(weight.alias(_ROWS)).to_arrow()
-    sums = [(pl.len() if sign is None else sign.sum()).cast(pl.Int64).alias(_ROWS)]
-    for call in spec.calls:
-        if call.function is Function.COUNT_STAR or call.distinct:
-            continue
-        value = pl.col(str(call.argument))
-        present = value.count() if sign is None else sign.filter(value.is_not_null()).sum()
-        sums.append(present.cast(pl.Int64).alias(call.count))
-        if call.function is Function.SUM:
-            signed = value if sign is None else pl.when(sign > 0).then(value).otherwise(-value)
-            sums.append(signed.sum().alias(call.sum))
-    parts[GROUPS] = rows.group_by(HASH, *spec.keys).agg(sums).to_arrow()
-    return parts
 
 
 class AggregateKernel:
