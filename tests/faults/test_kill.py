@@ -45,13 +45,14 @@ def batches(process: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
         yield json.loads(line)
 
 
-def until_read(process: subprocess.Popen[str], rows: int) -> None:
+def until_read(process: subprocess.Popen[str], rows: int, notices: IO[str]) -> None:
     seen = 0
     for batch in batches(process):
         seen += batch["rows_in"]
         if seen >= rows:
             return
-    raise AssertionError(f"the job ended after {seen} of {rows} rows")
+    notices.seek(0)
+    raise AssertionError(f"the job ended after {seen} of {rows} rows, and said: {notices.read()}")
 
 
 def test_killed_job_goes_on_and_the_folded_result_is_the_truth(broker: str, tmp_path: Path) -> None:
@@ -65,12 +66,12 @@ def test_killed_job_goes_on_and_the_folded_result_is_the_truth(broker: str, tmp_
     produce(broker, parameters["numbers"], first)
     with (tmp_path / "notices").open("w+") as notices:
         with running(script, parameters, notices) as process:
-            until_read(process, 1000)
+            until_read(process, 1000, notices)
             process.send_signal(signal.SIGKILL)
             assert process.wait(30) == -signal.SIGKILL
         produce(broker, parameters["numbers"], second)
         with running(script, parameters, notices) as process:
-            until_read(process, 2000)
+            until_read(process, 2000, notices)
             while folded(broker, parameters["digits"]) != truth(first + second):
                 next(batches(process))
             process.send_signal(signal.SIGTERM)

@@ -11,10 +11,12 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import os
 import re
 import shutil
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
@@ -32,8 +34,9 @@ if TYPE_CHECKING:
 LAYOUT: Final = 1
 _MARKER: Final = "millstream.json"
 _OURS: Final = re.compile(r"millstream\.json(\.new)?|lock|jobs|spark\.(log(\.\d+)?|out|log4j2\.properties)")
-_CLAIM_SECONDS: Final = 5.0
+_CLAIM_SECONDS: Final = 60.0
 """How long the JVM of a killed run may take to go."""
+_LOOK_SECONDS: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +128,7 @@ class Checkpoint:
     def _claim(self) -> IO[str]:
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            lock = (self.root / "lock").open("w")
+            lock = (self.root / "lock").open("a+")
         except OSError as error:
             raise JobError(
                 Diagnostic(
@@ -136,22 +139,23 @@ class Checkpoint:
                 )
             ) from error
         deadline = time.monotonic() + _CLAIM_SECONDS
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                if time.monotonic() < deadline:
-                    time.sleep(_CLAIM_SECONDS / 20)
-                    continue
+        while not _locked(lock):
+            owner = _owner(lock)
+            if _is_alive(owner) or time.monotonic() > deadline:
                 lock.close()
                 raise JobError(
                     Diagnostic(
                         Code.CHECKPOINT_IN_USE,
                         f"checkpoint {self.root} is in use by another process",
+                        detail=f"It was claimed by process {owner}." if owner else None,
                         hint="Stop the other job, or give this one a folder of its own with --checkpoint.",
                     )
-                ) from None
-            return lock
+                )
+            time.sleep(_LOOK_SECONDS)  # its owner was killed, and Spark's JVM is still on its way out
+        lock.truncate(0)
+        lock.write(str(os.getpid()))
+        lock.flush()
+        return lock
 
     def _read_marker(self) -> dict[str, Any]:
         marker = self.root / _MARKER
@@ -183,6 +187,31 @@ class Checkpoint:
         unfinished = self.root / f"{_MARKER}.new"
         unfinished.write_text(json.dumps({"layout": LAYOUT, "jobs": self._jobs}, indent=2) + "\n")
         unfinished.replace(self.root / _MARKER)
+
+
+def _locked(lock: IO[str]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _owner(lock: IO[str]) -> int | None:
+    lock.seek(0)
+    written = lock.read()
+    return int(written) if written.isdigit() else None
+
+
+def _is_alive(process: int | None) -> bool:
+    if process is None:
+        return False
+    with suppress(PermissionError):  # it runs, as somebody else
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return False
+    return True
 
 
 def state_shape(node: Node) -> Iterator[str]:

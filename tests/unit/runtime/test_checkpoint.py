@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -105,3 +109,31 @@ def test_unreadable_marker(tmp_path: Path, content: str) -> None:
     with pytest.raises(JobError) as caught:
         Checkpoint(tmp_path)
     assert caught.value.code is Code.CHECKPOINT_MISMATCH
+
+
+def test_folder_of_a_living_process_is_refused_at_once(tmp_path: Path) -> None:
+    held = Checkpoint(tmp_path)
+    with pytest.raises(JobError) as refused:
+        Checkpoint(tmp_path)
+    assert refused.value.code is Code.CHECKPOINT_IN_USE
+    assert f"process {os.getpid()}" in str(refused.value)
+    held.release()
+    Checkpoint(tmp_path).release()
+
+
+def test_folder_of_a_killed_process_is_waited_for(tmp_path: Path) -> None:
+    """Spark's JVM holds the lock for a moment longer than the driver that was killed."""
+    hold = "import fcntl, sys; fcntl.flock(open(sys.argv[1], 'a'), fcntl.LOCK_EX); print(flush=True); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", "pass"]) as owner:
+        pass
+    (tmp_path / "lock").write_text(str(owner.pid))
+    lingering = subprocess.Popen(
+        [sys.executable, "-c", hold, str(tmp_path / "lock")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with lingering:
+        assert lingering.stdout is not None
+        assert lingering.stdin is not None
+        lingering.stdout.readline()
+        threading.Timer(0.3, lingering.stdin.close).start()
+        Checkpoint(tmp_path).release()
+        assert lingering.wait(10) == 0
