@@ -14,14 +14,14 @@ LONGEST = 500
 ROOMS = ("errors", "sql", "catalog", "formats", "connectors", "plan", "kernels", "spark", "runtime", "cli")
 MAY_IMPORT = {
     "sql": {"errors", "source"},
-    "catalog": {"errors", "source", "sql"},
-    "formats": {"errors", "source", "sql", "catalog"},
-    "connectors": {"errors", "source", "sql", "catalog", "formats"},
-    "plan": {"errors", "source", "sql", "catalog", "formats", "connectors"},
-    "kernels": {"errors"},
+    "catalog": {"errors", "source", "changelog", "sql"},
+    "formats": {"errors", "source", "changelog", "sql", "catalog"},
+    "connectors": {"errors", "source", "changelog", "sql", "catalog", "formats"},
+    "plan": {"errors", "source", "changelog", "sql", "catalog", "formats", "connectors"},
+    "kernels": {"errors", "changelog"},
     "jvm": {"errors", "notices"},
-    "spark": {"errors", "sql", "catalog", "formats", "connectors", "plan", "kernels", "jvm"},
-    "runtime": {"errors", "source", "catalog", "connectors", "plan", "spark"},
+    "spark": {"errors", "changelog", "sql", "catalog", "formats", "connectors", "plan", "kernels", "jvm"},
+    "runtime": {"errors", "source", "changelog", "catalog", "connectors", "plan", "spark"},
 }
 
 

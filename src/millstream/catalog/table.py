@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from millstream.changelog import KIND
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.sql.types import TIMESTAMPS, DataType
 
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
 
     from millstream.source import Span
     from millstream.sql.statements import CreateTable, OptionEntry, WatermarkDeclaration
-
-
-RESERVED_COLUMN: Final = "__kind"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +66,7 @@ def table_of(statement: CreateTable) -> CatalogTable:
 def _repeated_columns(statement: CreateTable) -> Iterator[Diagnostic]:
     seen: set[str] = set()
     for column in statement.columns:
-        if column.name == RESERVED_COLUMN:
+        if column.name == KIND:
             yield Diagnostic(
                 Code.DUPLICATE_COLUMN, f'column name "{column.name}" is reserved for the kind of a row', column.span
             )

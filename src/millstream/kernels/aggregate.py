@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from millstream.changelog import KIND, RowKind
 from millstream.kernels.state_table import DEAD, HASH
 
 if TYPE_CHECKING:
@@ -24,11 +25,9 @@ if TYPE_CHECKING:
     from millstream.kernels.operator import OpenTable
     from millstream.kernels.state_table import StateTable
 
-KIND: Final = "__kind"
 GROUPS: Final = "groups"
 _ROWS: Final = "__rows"
 _OLD: Final = "__old"
-_INSERT, _UPDATE_AFTER, _DELETE = 0, 2, 3
 
 
 class Function(StrEnum):
@@ -108,7 +107,7 @@ class AggregateOperator:
         """What one batch of rows adds, per group and per distinct value: far fewer rows than came in."""
         rows = pl.DataFrame(batch)
         sign = (
-            pl.when(pl.col(KIND).is_in([_INSERT, _UPDATE_AFTER])).then(1).otherwise(-1)
+            pl.when(pl.col(KIND).is_in([RowKind.INSERT, RowKind.UPDATE_AFTER])).then(1).otherwise(-1)
             if KIND in rows.columns
             else None
         )
@@ -209,7 +208,13 @@ class AggregateKernel:
             *self._spec.keys,
             *new,
             *before,
-            pl.when(gone).then(_DELETE).when(existed).then(_UPDATE_AFTER).otherwise(_INSERT).cast(pl.Int8).alias(KIND),
+            pl.when(gone)
+            .then(RowKind.DELETE)
+            .when(existed)
+            .then(RowKind.UPDATE_AFTER)
+            .otherwise(RowKind.INSERT)
+            .cast(pl.Int8)
+            .alias(KIND),
         )
         differs = pl.lit(value=False)
         for call in self._spec.calls:

@@ -1,40 +1,18 @@
-"""Row kinds, and which of them each plan node gives."""
+"""Which kinds of change each plan node gives, and by which key."""
 
 from __future__ import annotations
 
-from enum import IntEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from millstream.changelog import INSERT_ONLY, RowKind, letters
 from millstream.plan.nodes import Aggregate, Filter, Project, Scan, Write
 from millstream.plan.typing import keeps_apart
 
 if TYPE_CHECKING:
+    from millstream.changelog import ChangelogMode
     from millstream.plan.nodes import Node
-
-
-class RowKind(IntEnum):
-    """What a row of a changelog does to the table; the numbers travel in the `__kind` column."""
-
-    INSERT = 0
-    UPDATE_BEFORE = 1
-    UPDATE_AFTER = 2
-    DELETE = 3
-
-    @property
-    def symbol(self) -> str:
-        return ("+I", "-U", "+U", "-D")[self]
-
-
-ChangelogMode = frozenset[RowKind]
-INSERT_ONLY: Final[ChangelogMode] = frozenset({RowKind.INSERT})
-_LETTERS: Final = {
-    RowKind.INSERT: "I",
-    RowKind.UPDATE_BEFORE: "UB",
-    RowKind.UPDATE_AFTER: "UA",
-    RowKind.DELETE: "D",
-}
 
 
 def provided(node: Node) -> ChangelogMode:
@@ -73,6 +51,5 @@ def upsert_key(node: Node) -> tuple[str, ...] | None:
 
 def describe(node: Node) -> str:
     """`changelog=[I,UA] key=[user_region]`, as EXPLAIN prints it."""
-    kinds = ",".join(_LETTERS[kind] for kind in sorted(provided(node)))
     key = upsert_key(node)
-    return f"changelog=[{kinds}]" + (f" key=[{','.join(key)}]" if key is not None else "")
+    return f"changelog=[{letters(provided(node))}]" + (f" key=[{','.join(key)}]" if key is not None else "")

@@ -11,10 +11,10 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, LongType
 
+from millstream.changelog import KIND
 from millstream.kernels.aggregate import AggregateOperator, Call, Function
 from millstream.kernels.state_table import HASH
 from millstream.plan.nodes import AggregateFunction
-from millstream.spark.changelog import KIND
 from millstream.spark.kernel_host import host
 from millstream.spark.types import quoted
 

@@ -6,13 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812
 
-from millstream.kernels.aggregate import KIND
-from millstream.plan.changelog import RowKind
+from millstream.changelog import KIND, RowKind
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
-
-__all__ = ["KIND", "is_retraction"]
 
 _RETRACTIONS: Final = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
 

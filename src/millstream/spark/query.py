@@ -15,8 +15,9 @@ from weakref import WeakKeyDictionary
 from pyspark.errors import AnalysisException
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
+from millstream.changelog import INSERT_ONLY
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.plan.changelog import INSERT_ONLY, provided
+from millstream.plan.changelog import provided
 from millstream.spark.kafka_properties import writer_options
 from millstream.spark.running_query import RunningQuery
 from millstream.spark.translate import Surroundings, messages_of

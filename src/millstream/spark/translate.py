@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812
 
+from millstream.changelog import KIND
 from millstream.plan.nodes import Aggregate, Filter, Node, Project, Scan, Write
 from millstream.spark.aggregate import aggregate
-from millstream.spark.changelog import KIND
 from millstream.spark.kafka_sink import encode_messages
 from millstream.spark.kafka_source import read_rows
 from millstream.spark.types import spark_type

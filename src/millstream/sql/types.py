@@ -21,6 +21,8 @@ class TypeRoot(StrEnum):
     CHAR = "CHAR"
     VARCHAR = "VARCHAR"
     STRING = "STRING"
+    BINARY = "BINARY"
+    VARBINARY = "VARBINARY"
     BYTES = "BYTES"
     DATE = "DATE"
     TIME = "TIME"
@@ -28,14 +30,21 @@ class TypeRoot(StrEnum):
     TIMESTAMP_LTZ = "TIMESTAMP_LTZ"
     ARRAY = "ARRAY"
     MAP = "MAP"
+    MULTISET = "MULTISET"
     ROW = "ROW"
+    INTERVAL_YEAR_MONTH = "INTERVAL YEAR TO MONTH"
+    INTERVAL_DAY_TIME = "INTERVAL DAY TO SECOND"
+    NULL = "NULL"
+    """Of a bare NULL: it fits everywhere."""
 
 
 INTEGERS: Final = frozenset({TypeRoot.TINYINT, TypeRoot.SMALLINT, TypeRoot.INT, TypeRoot.BIGINT})
 APPROXIMATE: Final = frozenset({TypeRoot.FLOAT, TypeRoot.DOUBLE})
 NUMERIC: Final = INTEGERS | APPROXIMATE | {TypeRoot.DECIMAL}
 CHARACTER: Final = frozenset({TypeRoot.CHAR, TypeRoot.VARCHAR, TypeRoot.STRING})
-NESTED: Final = frozenset({TypeRoot.ARRAY, TypeRoot.MAP, TypeRoot.ROW})
+BINARIES: Final = frozenset({TypeRoot.BINARY, TypeRoot.VARBINARY, TypeRoot.BYTES})
+INTERVALS: Final = frozenset({TypeRoot.INTERVAL_YEAR_MONTH, TypeRoot.INTERVAL_DAY_TIME})
+NESTED: Final = frozenset({TypeRoot.ARRAY, TypeRoot.MAP, TypeRoot.MULTISET, TypeRoot.ROW})
 TIMESTAMPS: Final = frozenset({TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ})
 
 
@@ -52,7 +61,7 @@ class DataType:
     """A SQL type, e.g. `DataType(TypeRoot.DECIMAL, precision=10, scale=2)`.
 
     `precision` is the length of CHAR and VARCHAR, the digits of DECIMAL, the fraction digits of TIME and
-    TIMESTAMP. `element` is the element of ARRAY and the value of MAP.
+    TIMESTAMP. `element` is the element of ARRAY and MULTISET and the value of MAP.
     """
 
     root: TypeRoot
@@ -73,8 +82,8 @@ class DataType:
         match self.root:
             case TypeRoot.DECIMAL:
                 return f"DECIMAL({self.precision}, {self.scale})"
-            case TypeRoot.ARRAY:
-                return f"ARRAY<{self.element}>"
+            case TypeRoot.ARRAY | TypeRoot.MULTISET:
+                return f"{self.root}<{self.element}>"
             case TypeRoot.MAP:
                 return f"MAP<{self.key}, {self.element}>"
             case TypeRoot.ROW:

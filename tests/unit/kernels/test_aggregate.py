@@ -11,8 +11,8 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from millstream.changelog import KIND
 from millstream.kernels.aggregate import (
-    KIND,
     AggregateOperator,
     Call,
     Function,

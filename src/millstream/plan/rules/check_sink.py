@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from millstream.changelog import INSERT_ONLY, RowKind
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.plan.changelog import INSERT_ONLY, RowKind, provided, upsert_key
+from millstream.plan.changelog import provided, upsert_key
 from millstream.plan.nodes import Aggregate, Node, Scan
 
 if TYPE_CHECKING:
