@@ -23,20 +23,20 @@ class Catalog:
         return twin
 
     def create(self, statement: CreateTable) -> None:
-        if statement.name in self._tables:
+        if statement.name.text in self._tables:
             if statement.if_not_exists:
                 return
-            first = self._tables[statement.name]
+            first = self._tables[statement.name.text]
             raise ScriptError(
                 Diagnostic(
                     Code.DUPLICATE_TABLE,
-                    f'table "{statement.name}" exists already',
+                    f'table "{statement.name.text}" exists already',
                     statement.span,
                     detail=f"It was created at {first.span.source.name}:{first.span.line}.",
                     hint="Choose another name, or write CREATE TABLE IF NOT EXISTS.",
                 )
             )
-        self._tables[statement.name] = table_of(statement)
+        self._tables[statement.name.text] = table_of(statement)
 
     def table(self, name: str, asked_at: Span) -> CatalogTable:
         found = self._tables.get(name)

@@ -9,23 +9,14 @@ from sqlglot import exp
 
 from millstream.changelog import KIND
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.sql.types import TIMESTAMPS, DataType
+from millstream.sql.statements import ComputedColumn, MetadataColumn, PhysicalColumn
+from millstream.sql.types import TIMESTAMPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from millstream.source import Span
-    from millstream.sql.statements import CreateTable, OptionEntry, WatermarkDeclaration
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A physical column: part of what is read from and written to the messages."""
-
-    name: str
-    type: DataType
-    span: Span
-    comment: str | None = None
+    from millstream.sql.statements import Column, CreateTable, OptionEntry, WatermarkDeclaration
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +28,9 @@ class CatalogTable:
     watermark: WatermarkDeclaration | None
     options: tuple[OptionEntry, ...]
     span: Span
+    comment: str | None = None
+    partitioned_by: tuple[str, ...] = ()
+    is_temporary: bool = False
 
     def column(self, name: str) -> Column | None:
         return next((column for column in self.columns if column.name == name), None)
@@ -45,6 +39,28 @@ class CatalogTable:
     def column_names(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns)
 
+    @property
+    def physical_columns(self) -> tuple[PhysicalColumn, ...]:
+        """What the messages hold."""
+        return tuple(column for column in self.columns if isinstance(column, PhysicalColumn))
+
+    @property
+    def metadata_columns(self) -> tuple[MetadataColumn, ...]:
+        return tuple(column for column in self.columns if isinstance(column, MetadataColumn))
+
+    @property
+    def computed_columns(self) -> tuple[ComputedColumn, ...]:
+        return tuple(column for column in self.columns if isinstance(column, ComputedColumn))
+
+    @property
+    def written_columns(self) -> tuple[PhysicalColumn | MetadataColumn, ...]:
+        """What an INSERT gives values to, in declared order."""
+        return tuple(
+            column
+            for column in self.columns
+            if isinstance(column, PhysicalColumn) or (isinstance(column, MetadataColumn) and not column.is_virtual)
+        )
+
 
 def table_of(statement: CreateTable) -> CatalogTable:
     """The table a CREATE TABLE declares; all contradictions inside it are reported at once."""
@@ -52,15 +68,22 @@ def table_of(statement: CreateTable) -> CatalogTable:
     if problems:
         raise ScriptError(problems)
     key = statement.primary_key.columns if statement.primary_key else ()
-    columns = tuple(Column(c.name, c.type, c.span, c.comment) for c in statement.columns)
     return CatalogTable(
-        name=statement.name,
-        columns=tuple(replace(c, type=c.type.not_null()) if c.name in key else c for c in columns),
+        name=statement.name.text,
+        columns=tuple(_keyed(column) if column.name in key else column for column in statement.columns),
         primary_key=key,
         watermark=statement.watermark,
         options=statement.options,
         span=statement.span,
+        comment=statement.comment,
+        partitioned_by=tuple(name.text for name in statement.partitioned_by),
+        is_temporary=statement.is_temporary,
     )
+
+
+def _keyed(column: Column) -> Column:
+    """A column of the primary key is NOT NULL, written or not."""
+    return replace(column, type=column.type.not_null()) if isinstance(column, PhysicalColumn) else column
 
 
 def _repeated_columns(statement: CreateTable) -> Iterator[Diagnostic]:
@@ -83,7 +106,7 @@ def _key_problems(statement: CreateTable) -> Iterator[Diagnostic]:
         if name not in names:
             yield Diagnostic(
                 Code.INVALID_PRIMARY_KEY,
-                f'primary key column "{name}" is not a column of table "{statement.name}"',
+                f'primary key column "{name}" is not a column of table "{statement.name.text}"',
                 statement.primary_key.span,
             )
     if len(set(statement.primary_key.columns)) < len(statement.primary_key.columns):
@@ -97,20 +120,20 @@ def _watermark_problems(statement: CreateTable) -> Iterator[Diagnostic]:
         return
     watermark = statement.watermark
     names = {column.name for column in statement.columns}
-    for used in {column.name for column in watermark.expression.find_all(exp.Column)} - names:
+    for used in {column.name for column in watermark.expression.tree.find_all(exp.Column)} - names:
         yield Diagnostic(
             Code.INVALID_WATERMARK,
-            f'the watermark names "{used}", which is not a column of table "{statement.name}"',
+            f'the watermark names "{used}", which is not a column of table "{statement.name.text}"',
             watermark.span,
         )
     column = next((c for c in statement.columns if c.name == watermark.column), None)
     if column is None:
         yield Diagnostic(
             Code.INVALID_WATERMARK,
-            f'watermark column "{watermark.column}" is not a column of table "{statement.name}"',
+            f'watermark column "{watermark.column}" is not a column of table "{statement.name.text}"',
             watermark.span,
         )
-    elif column.type.root not in TIMESTAMPS:
+    elif not isinstance(column, ComputedColumn) and column.type.root not in TIMESTAMPS:
         yield Diagnostic(
             Code.INVALID_WATERMARK,
             f'watermark column "{watermark.column}" is of type {column.type}',

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from millstream.changelog import INSERT_ONLY
 from millstream.connectors.kafka_options import (
     BOOTSTRAP_SERVERS,
     DELIVERY_GUARANTEE,
@@ -18,7 +19,7 @@ from millstream.connectors.kafka_options import (
     DeliveryGuarantee,
     StartupMode,
 )
-from millstream.connectors.tables import KafkaSink, KafkaSource, StartPosition
+from millstream.connectors.kafka_tables import KafkaSink, KafkaSource, StartPosition
 from millstream.errors import Code, ScriptError
 from millstream.formats.declarations import Format, read_format
 
@@ -53,8 +54,8 @@ def resolve_sink(reader: OptionReader) -> KafkaSink:
         value_format=value_format,
         key_format=None,
         key_columns=(),
-        value_columns=reader.table.columns,
-        accepts_updates=False,
+        value_columns=reader.table.physical_columns,
+        accepts=INSERT_ONLY,
         connector=IDENTIFIER,
     )
 
@@ -103,7 +104,7 @@ def _shared(reader: OptionReader) -> tuple[tuple[str, ...], dict[str, str], Form
     option, prefix = (FORMAT, "") if reader.has(FORMAT.key) else (VALUE_FORMAT, "value.")
     if not reader.has(option.key):
         reader.require(FORMAT)
-    value_format = read_format(reader, option, prefix, reader.table.columns)
+    value_format = read_format(reader, option, prefix, reader.table.physical_columns)
     if option is FORMAT:
         read_format(reader, VALUE_FORMAT, "value.", ())
     return topics, properties, value_format

@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from millstream.catalog.table import CatalogTable
-    from millstream.connectors.tables import KafkaSink, KafkaSource
+    from millstream.connectors.tables import Sink, Source
 
 CONNECTORS: Final = {module.IDENTIFIER: module for module in (kafka, upsert_kafka)}
 _CONNECTOR: Final = ConfigOption("connector", str, "What the table is connected to.")
 
 
-def resolve_source(table: CatalogTable) -> KafkaSource:
+def resolve_source(table: CatalogTable) -> Source:
     reader = OptionReader(table)
-    source: KafkaSource = _connector(reader).resolve_source(reader)
+    source: Source = _connector(reader).resolve_source(reader)
     return source
 
 
-def resolve_sink(table: CatalogTable) -> KafkaSink:
+def resolve_sink(table: CatalogTable) -> Sink:
     reader = OptionReader(table)
-    sink: KafkaSink = _connector(reader).resolve_sink(reader)
+    sink: Sink = _connector(reader).resolve_sink(reader)
     return sink
 
 

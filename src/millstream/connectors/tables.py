@@ -1,50 +1,12 @@
-"""What a connector makes of a table's options: all that reading or writing needs to know."""
+"""What a table is to a query that reads or writes it, whatever connects it.
+
+Every source has `table`, `changelog` (the kinds of change it gives) and `is_bounded`; every sink has `table`,
+`accepts` (the kinds it takes) and `connector`.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
 
-if TYPE_CHECKING:
-    from millstream.catalog.table import CatalogTable, Column
-    from millstream.connectors.kafka_options import StartupMode
-    from millstream.formats.declarations import Format
-
-
-@dataclass(frozen=True, slots=True)
-class StartPosition:
-    """Where a new job begins to read."""
-
-    mode: StartupMode
-    timestamp: int | None = None
-    offsets: tuple[tuple[int, int], ...] = ()
-    chosen: bool = True
-    """False when the script says nothing: then the choice made is told to the user."""
-
-
-@dataclass(frozen=True, slots=True)
-class KafkaSource:
-    table: CatalogTable
-    topics: tuple[str, ...]
-    properties: dict[str, str]
-    value_format: Format
-    start: StartPosition
-
-    @property
-    def group(self) -> str | None:
-        return self.properties.get("group.id")
-
-
-@dataclass(frozen=True, slots=True)
-class KafkaSink:
-    """A topic that rows are written to; keyed by the primary key when `key_format` is there."""
-
-    table: CatalogTable
-    topic: str
-    properties: dict[str, str]
-    value_format: Format
-    key_format: Format | None
-    key_columns: tuple[Column, ...]
-    value_columns: tuple[Column, ...]
-    accepts_updates: bool
-    connector: str
+Source = KafkaSource
+Sink = KafkaSink

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from millstream.changelog import UPSERTS
 from millstream.connectors.kafka import single_topic, supported_guarantee, topics_and_properties
 from millstream.connectors.kafka_options import (
     FIELDS_INCLUDE,
@@ -12,13 +13,13 @@ from millstream.connectors.kafka_options import (
     VALUE_FORMAT,
     FieldsInclude,
 )
-from millstream.connectors.tables import KafkaSink
+from millstream.connectors.kafka_tables import KafkaSink
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.formats.declarations import read_format
 
 if TYPE_CHECKING:
     from millstream.catalog.option_reader import OptionReader
-    from millstream.connectors.tables import KafkaSource
+    from millstream.connectors.kafka_tables import KafkaSource
 
 IDENTIFIER: Final = "upsert-kafka"
 
@@ -50,10 +51,11 @@ def resolve_sink(reader: OptionReader) -> KafkaSink:
     supported_guarantee(reader)
     for option in (KEY_FORMAT, VALUE_FORMAT):
         reader.require(option)
-    key_columns = tuple(column for name in table.primary_key if (column := table.column(name)) is not None)
+    physical = {column.name: column for column in table.physical_columns}
+    key_columns = tuple(physical[name] for name in table.primary_key if name in physical)
     include = reader.get(FIELDS_INCLUDE)
     value_columns = tuple(
-        column for column in table.columns if include is FieldsInclude.ALL or column not in key_columns
+        column for column in table.physical_columns if include is FieldsInclude.ALL or column not in key_columns
     )
     key_format = read_format(reader, KEY_FORMAT, "key.", key_columns)
     value_format = read_format(reader, VALUE_FORMAT, "value.", value_columns)
@@ -69,6 +71,6 @@ def resolve_sink(reader: OptionReader) -> KafkaSink:
         key_format=key_format,
         key_columns=key_columns,
         value_columns=value_columns,
-        accepts_updates=True,
+        accepts=UPSERTS,
         connector=IDENTIFIER,
     )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from millstream.catalog.option_reader import OptionReader
-    from millstream.catalog.table import Column
+    from millstream.sql.statements import PhysicalColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ _PLANNED: Final = (
 
 
 def read_format(
-    reader: OptionReader, named_by: ConfigOption[str], prefix: str, columns: Iterable[Column]
+    reader: OptionReader, named_by: ConfigOption[str], prefix: str, columns: Iterable[PhysicalColumn]
 ) -> Format | None:
     """The format that an option names, with its own options under `prefix` (`value.json.…`)."""
     identifier = reader.get(named_by)
@@ -167,7 +167,7 @@ def read_format(
     return declaration.bind(values)
 
 
-def _refused_columns(declaration: FormatDeclaration, columns: Iterable[Column]) -> Iterator[Diagnostic]:
+def _refused_columns(declaration: FormatDeclaration, columns: Iterable[PhysicalColumn]) -> Iterator[Diagnostic]:
     for column in columns:
         if why := declaration.refuses(column.type):
             yield Diagnostic(

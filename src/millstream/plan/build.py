@@ -18,7 +18,7 @@ from millstream.plan.typing import infer
 if TYPE_CHECKING:
     from millstream.catalog.catalog import Catalog
     from millstream.catalog.table import CatalogTable
-    from millstream.connectors.tables import KafkaSource
+    from millstream.connectors.tables import Source
     from millstream.source import Span
     from millstream.sql.statements import InsertInto
 
@@ -36,7 +36,7 @@ _IN_WORDS: Final = {
 def build_insert(statement: InsertInto, catalog: Catalog) -> Write:
     """The plan of one INSERT, before any rule has touched it; problems of all its parts at once."""
     found = Problems()
-    sink = found.of(lambda: resolve_sink(catalog.table(statement.target, statement.target_span)))
+    sink = found.of(lambda: resolve_sink(catalog.table(statement.target.text, statement.target.span)))
     table = found.of(lambda: _source_table(statement, catalog))
     found.of(lambda: _refuse_clauses(statement))
     if table is not None:
@@ -48,13 +48,13 @@ def build_insert(statement: InsertInto, catalog: Catalog) -> Write:
     return Write(project_to_sink(query, sink, statement), sink, statement.span)
 
 
-def _build_query(statement: InsertInto, table: CatalogTable, source: KafkaSource | None) -> Node:
-    query = statement.query
+def _build_query(statement: InsertInto, table: CatalogTable, source: Source | None) -> Node:
+    query = statement.query.tree
     table_ref = query.args["from_"].this
-    scope = Scope(table_ref.alias_or_name, table.column_names, statement.script, statement.span)
-    columns = tuple(OutputColumn(column.name, column.type) for column in table.columns)
+    scope = Scope(table_ref.alias_or_name, table.column_names, statement.query.script, statement.span)
+    columns = tuple(OutputColumn(column.name, column.type) for column in table.physical_columns)
     # Where the source's options are wrong, the query is still checked; the plan is then thrown away.
-    scan = Scan(cast("KafkaSource", source), columns, _table_span(statement, table_ref))
+    scan = Scan(cast("Source", source), columns, _table_span(statement, table_ref))
     node: Node = scan
     if (where := query.args.get("where")) is not None:
         types = {column.name: column.type for column in columns}
@@ -83,7 +83,9 @@ def _project(node: Node, items: list[exp.Expr], scope: Scope) -> Project:
 
 def _refuse_clauses(statement: InsertInto) -> None:
     """Whatever sqlglot reads and no step of a plan stands for: silence would be a wrong result."""
-    query = statement.query
+    query = statement.query.tree
+    if not isinstance(query, exp.Select):
+        raise ScriptError(_unsupported(f"{query.key.upper()} queries", statement))
     refused = _other_parts(query, _CLAUSES)
     table_ref = (query.args.get("from_") or exp.From(this=exp.Table())).this
     if isinstance(table_ref, exp.Table):
@@ -107,7 +109,7 @@ def _other_parts(node: exp.Expr, known: frozenset[str]) -> list[str]:
 
 
 def _source_table(statement: InsertInto, catalog: Catalog) -> CatalogTable:
-    clause = statement.query.args.get("from_")
+    clause = statement.query.tree.args.get("from_")
     if clause is None:
         raise ScriptError(_unsupported("SELECT without FROM", statement))
     if not isinstance(clause.this, exp.Table) or not isinstance(clause.this.this, exp.Identifier):
@@ -117,7 +119,7 @@ def _source_table(statement: InsertInto, catalog: Catalog) -> CatalogTable:
 
 def _table_span(statement: InsertInto, table_ref: exp.Table) -> Span:
     place = table_ref.this.meta
-    return statement.script.span(place["start"], place["end"] + 1) if "start" in place else statement.span
+    return statement.query.script.span(place["start"], place["end"] + 1) if "start" in place else statement.span
 
 
 def _unsupported(what: str, statement: InsertInto) -> Diagnostic:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    from millstream.connectors.tables import KafkaSink, KafkaSource
+    from millstream.connectors.tables import Sink, Source
     from millstream.source import Span
     from millstream.sql.types import DataType
 
@@ -26,7 +26,7 @@ class OutputColumn:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    source: KafkaSource
+    source: Source
     columns: tuple[OutputColumn, ...]
     """Those that are decoded: the ones the query needs."""
     span: Span
@@ -100,7 +100,7 @@ class Aggregate:
 @dataclass(frozen=True, slots=True)
 class Write:
     input: Node
-    sink: KafkaSink
+    sink: Sink
     span: Span
 
     @property
@@ -111,6 +111,6 @@ class Write:
 Node = Scan | Filter | Project | Aggregate | Write
 
 
-def sources(node: Node) -> tuple[KafkaSource, ...]:
+def sources(node: Node) -> tuple[Source, ...]:
     """The tables a plan reads."""
     return (node.source,) if isinstance(node, Scan) else sources(node.input)

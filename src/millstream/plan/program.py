@@ -80,7 +80,7 @@ class _Compiler:
                 self._take(statement)
             except ScriptError as error:
                 if isinstance(statement, CreateTable):
-                    self._broken_tables.add(statement.name)
+                    self._broken_tables.add(statement.name.text)
                 problems += (d for d in error.diagnostics if not self._follows_from_another(d))
         if problems:
             raise ScriptError(sorted(dict.fromkeys(problems), key=_position))
@@ -101,8 +101,8 @@ class _Compiler:
 
     def _job_name(self, statement: InsertInto) -> str:
         """Named after the sink, which stays the same when statements are added around it."""
-        numbered = (f"{statement.target}-{number}" for number in count(2))
-        name = next(name for name in chain([statement.target], numbered) if name not in self._job_names)
+        numbered = (f"{statement.target.text}-{number}" for number in count(2))
+        name = next(name for name in chain([statement.target.text], numbered) if name not in self._job_names)
         self._job_names.add(name)
         return name
 

@@ -13,13 +13,14 @@ from millstream.plan.nodes import Project, ProjectItem
 from millstream.plan.typing import fits
 
 if TYPE_CHECKING:
-    from millstream.catalog.table import Column
-    from millstream.connectors.tables import KafkaSink
+    from millstream.connectors.tables import Sink
     from millstream.plan.nodes import Node, OutputColumn
-    from millstream.sql.statements import InsertInto
+    from millstream.sql.statements import InsertInto, MetadataColumn, PhysicalColumn
+
+    TargetColumn = PhysicalColumn | MetadataColumn
 
 
-def project_to_sink(query: Node, sink: KafkaSink, statement: InsertInto) -> Node:
+def project_to_sink(query: Node, sink: Sink, statement: InsertInto) -> Node:
     targets = _targets(sink, statement)
     if len(targets) != len(query.columns):
         raise ScriptError(_mismatch(query, sink, statement, "They differ in the number of columns."))
@@ -40,46 +41,44 @@ def project_to_sink(query: Node, sink: KafkaSink, statement: InsertInto) -> Node
             column_reference(given[column.name].name) if column.name in given else exp.Null(),
             column.type,
         )
-        for column in sink.table.columns
+        for column in sink.table.written_columns
     )
     return Project(query, items, statement.span)
 
 
-def _targets(sink: KafkaSink, statement: InsertInto) -> tuple[Column, ...]:
+def _targets(sink: Sink, statement: InsertInto) -> tuple[TargetColumn, ...]:
     if not statement.columns:
-        return sink.table.columns
-    targets, problems = [], []
-    for name in statement.columns:
-        column = sink.table.column(name)
-        if column is None:
-            problems.append(
-                Diagnostic(
-                    Code.UNDEFINED_COLUMN,
-                    f'column "{name}" is not a column of "{sink.table.name}"',
-                    statement.span,
-                    detail=f"It has: {', '.join(sink.table.column_names)}.",
-                )
-            )
-        else:
-            targets.append(column)
+        return sink.table.written_columns
+    columns = {column.name: column for column in sink.table.written_columns}
+    given = Counter(name.text for name in statement.columns)
+    problems = [
+        Diagnostic(
+            Code.UNDEFINED_COLUMN,
+            f'column "{name.text}" is not a column of "{sink.table.name}" that can be written',
+            name.span,
+            detail=f"It has: {', '.join(columns)}.",
+        )
+        for name in statement.columns
+        if name.text not in columns
+    ]
     problems += [
         Diagnostic(
             Code.SINK_SCHEMA_MISMATCH, f'column "{column.name}" is NOT NULL and not given a value', statement.span
         )
-        for column in sink.table.columns
-        if not column.type.nullable and column.name not in statement.columns
+        for column in columns.values()
+        if not column.type.nullable and column.name not in given
     ]
     problems += [
         Diagnostic(Code.DUPLICATE_COLUMN, f'column "{name}" stands twice in the INSERT', statement.span)
-        for name, times in Counter(statement.columns).items()
+        for name, times in given.items()
         if times > 1
     ]
     if problems:
         raise ScriptError(problems)
-    return tuple(targets)
+    return tuple(columns[name.text] for name in statement.columns)
 
 
-def _mismatch(query: Node, sink: KafkaSink, statement: InsertInto, why: str) -> Diagnostic:
+def _mismatch(query: Node, sink: Sink, statement: InsertInto, why: str) -> Diagnostic:
     given = ", ".join(f"{column.name} {column.type or '?'}" for column in query.columns)
     wanted = ", ".join(f"{column.name} {column.type}" for column in _targets(sink, statement))
     return Diagnostic(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from millstream.catalog.table import CatalogTable
-    from millstream.connectors.tables import KafkaSource
+    from millstream.connectors.kafka_tables import KafkaSource
     from millstream.plan.nodes import Write
     from millstream.source import Span
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-    from millstream.catalog.table import Column as TableColumn
-    from millstream.connectors.tables import KafkaSink
+    from millstream.connectors.kafka_tables import KafkaSink
     from millstream.formats.declarations import Format
+    from millstream.sql.statements import PhysicalColumn
 
 _MESSAGE: str = "key BINARY, value BINARY"
 
@@ -73,7 +73,7 @@ def _encode_rows(encoder: JsonEncoder, rows: pa.StructArray) -> pa.Array:
     return encoded.take(pc.if_else(present, places, None))
 
 
-def _encoded(row: Column, format_: Format, columns: tuple[TableColumn, ...]) -> tuple[Column, JsonEncoder | None]:
+def _encoded(row: Column, format_: Format, columns: tuple[PhysicalColumn, ...]) -> tuple[Column, JsonEncoder | None]:
     """The column to hand on, and what is left for Python to encode."""
     named = tuple((column.name, column.type) for column in columns)
     match format_:
@@ -85,11 +85,11 @@ def _encoded(row: Column, format_: Format, columns: tuple[TableColumn, ...]) -> 
             return to_avro(row, json.dumps(avro_schema(named))), None
 
 
-def _row_of(columns: tuple[TableColumn, ...], format_: Format, sink: KafkaSink) -> Column:
+def _row_of(columns: tuple[PhysicalColumn, ...], format_: Format, sink: KafkaSink) -> Column:
     return F.struct(*(_checked(column, format_, sink).alias(column.name) for column in columns))
 
 
-def _checked(column: TableColumn, format_: Format, sink: KafkaSink) -> Column:
+def _checked(column: PhysicalColumn, format_: Format, sink: KafkaSink) -> Column:
     """The column as the format wants it; where it is NOT NULL, a NULL fails the job."""
     value = F.col(quoted(column.name))
     if isinstance(format_, AvroFormat):

@@ -48,7 +48,9 @@ def read_rows(spark: SparkSession, scan: Scan, start_offsets: str, max_batch_row
             return messages.select("value", *origin).mapInArrow(decode, spark_schema(columns))
         case AvroFormat():
             # Avro has no field names in its bytes: all columns are read, the needed ones kept.
-            return _from_avro(messages, [(c.name, c.type) for c in source.table.columns], [name for name, _ in columns])
+            return _from_avro(
+                messages, [(c.name, c.type) for c in source.table.physical_columns], [name for name, _ in columns]
+            )
 
 
 def decode_with(

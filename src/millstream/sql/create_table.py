@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.sql.statements import (
-    ColumnDeclaration,
+    Column,
     CreateTable,
     OptionEntry,
+    PhysicalColumn,
     PrimaryKeyDeclaration,
     WatermarkDeclaration,
 )
@@ -24,7 +25,7 @@ class _Body:
     """What the parentheses of a CREATE TABLE declare, gathered item by item."""
 
     def __init__(self) -> None:
-        self.columns: list[ColumnDeclaration] = []
+        self.columns: list[Column] = []
         self.primary_key: PrimaryKeyDeclaration | None = None
         self.watermark: WatermarkDeclaration | None = None
 
@@ -45,16 +46,10 @@ def parse_create_table(cursor: TokenCursor, queries: QueryReader) -> CreateTable
     start = cursor.current
     assert start is not None
     cursor.expect("CREATE")
-    cursor.accept("TEMPORARY")
+    is_temporary = cursor.accept("TEMPORARY")
     cursor.expect("TABLE")
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
-    name = cursor.name("a table name")
-    if cursor.at("."):
-        raise cursor.error(
-            "names with a catalog or database are not supported yet",
-            "Write the table's own name.",
-            Code.UNSUPPORTED_STATEMENT,
-        )
+    name = cursor.object_name("a table name")
     span = cursor.since(start)
     body = _Body()
     cursor.expect("(")
@@ -69,7 +64,7 @@ def parse_create_table(cursor: TokenCursor, queries: QueryReader) -> CreateTable
     options = _options(cursor) if cursor.accept("WITH") else ()
     cursor.end()
     return CreateTable(
-        name=name.text,
+        name=name,
         columns=tuple(body.columns),
         options=options,
         span=span,
@@ -77,6 +72,7 @@ def parse_create_table(cursor: TokenCursor, queries: QueryReader) -> CreateTable
         watermark=body.watermark,
         comment=comment,
         if_not_exists=if_not_exists,
+        is_temporary=is_temporary,
     )
 
 
@@ -117,7 +113,7 @@ def _column(cursor: TokenCursor, body: _Body) -> None:
         _not_enforced(cursor)
         body.set_primary_key((name.text,), cursor.since(start))
     comment = cursor.string("a comment").text if cursor.accept("COMMENT") else None
-    body.columns.append(ColumnDeclaration(name.text, type_, name.span, comment))
+    body.columns.append(PhysicalColumn(name.text, type_, name.span, comment))
 
 
 def _not_enforced(cursor: TokenCursor) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from sqlglot.tokenizer_core import Token, TokenType
 
 from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.sql.statements import Name, ObjectName
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,15 +17,8 @@ if TYPE_CHECKING:
     from millstream.sql.script import Script
 
 _QUOTED: Final = frozenset({TokenType.STRING, TokenType.IDENTIFIER, TokenType.HEX_STRING})
+_MOST_PARTS: Final = 3
 _WORD: Final = re.compile(r"\S+")
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    """An identifier as written, without backticks."""
-
-    text: str
-    span: Span
 
 
 def _words(token: Token) -> Iterator[Token]:
@@ -78,6 +71,15 @@ class TokenCursor:
             raise self.error(f"expected {what}")
         self._index += 1
         return Name(token.text, self._script.place(token))
+
+    def object_name(self, what: str) -> ObjectName:
+        """A name of one to three parts: `table`, `database.table`, `catalog.database.table`."""
+        start = self.current
+        parts = [self.name(what).text]
+        assert start is not None
+        while len(parts) < _MOST_PARTS and self.accept("."):
+            parts.append(self.name(what).text)
+        return ObjectName(tuple(parts), self.since(start))
 
     def string(self, what: str) -> Name:
         token = self.current

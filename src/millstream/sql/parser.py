@@ -16,7 +16,7 @@ from millstream.sql.cursor import TokenCursor
 from millstream.sql.dialect import Flink
 from millstream.sql.queries import QueryReader
 from millstream.sql.script import hints
-from millstream.sql.statements import InsertInto, SetOption, Statement
+from millstream.sql.statements import InsertInto, Name, SetOption, Statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,7 +87,7 @@ def _parse_statement(script: Script, tokens: list[Token]) -> Statement:
     if cursor.at("CREATE", "TABLE") or cursor.at("CREATE", "TEMPORARY", "TABLE"):
         return parse_create_table(cursor, queries)
     if cursor.at("INSERT", "INTO"):
-        return _parse_insert(script, cursor, queries)
+        return _parse_insert(cursor, queries)
     if cursor.at("SET"):
         return _parse_set(cursor)
     word = next((word for word in _RECOGNISED if cursor.at(word)), None)
@@ -108,27 +108,23 @@ def _created_table(cursor: TokenCursor) -> Iterator[str]:
     if cursor.accept("TABLE"):
         cursor.accept("IF", "NOT", "EXISTS")
         with suppress(ScriptError):
-            yield cursor.name("a table name").text
+            yield cursor.object_name("a table name").text
 
 
-def _parse_insert(script: Script, cursor: TokenCursor, queries: QueryReader) -> InsertInto:
+def _parse_insert(cursor: TokenCursor, queries: QueryReader) -> InsertInto:
     start = cursor.current
     assert start is not None
     cursor.expect("INSERT", "INTO")
-    target = cursor.name("a table name")
+    target = cursor.object_name("a table name")
     span = cursor.since(start)
-    columns: list[str] = []
+    columns: list[Name] = []
     if cursor.accept("("):
-        columns.append(cursor.name("a column name").text)
+        columns.append(cursor.name("a column name"))
         while cursor.accept(","):
-            columns.append(cursor.name("a column name").text)
+            columns.append(cursor.name("a column name"))
         cursor.expect(")")
-    if cursor.at("VALUES"):
-        raise cursor.error("INSERT INTO … VALUES is not supported yet", code=Code.UNSUPPORTED_STATEMENT)
-    if not cursor.at("SELECT"):
-        raise cursor.error("expected SELECT")
     query = queries.query(cursor.rest(), cursor)
-    return InsertInto(target.text, target.span, query, script, span, tuple(columns))
+    return InsertInto(target, query, span, tuple(columns))
 
 
 def _parse_set(cursor: TokenCursor) -> SetOption:

@@ -10,10 +10,12 @@ from sqlglot.errors import ErrorLevel, ParseError
 
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.sql.dialect import Flink
+from millstream.sql.statements import Expression, Query
 
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
+    from millstream.source import Span
     from millstream.sql.cursor import TokenCursor
     from millstream.sql.script import Script
 
@@ -29,25 +31,22 @@ class QueryReader:
         self._script = script
         self._parser = Flink().parser(error_level=ErrorLevel.IMMEDIATE)
 
-    def query(self, tokens: list[Token], cursor: TokenCursor) -> exp.Select:
+    def query(self, tokens: list[Token], cursor: TokenCursor) -> Query:
         if not tokens:
             raise cursor.error("expected SELECT")
         tree = self._read(self._parser.parse, tokens)
-        if not isinstance(tree, exp.Select):
-            name = tree.key.upper()
-            raise ScriptError(
-                Diagnostic(
-                    Code.UNSUPPORTED_STATEMENT,
-                    f"{name} queries are not supported yet",
-                    self._script.place(tokens[0]),
-                )
-            )
-        return tree
+        if not isinstance(tree, exp.Query):
+            raise ScriptError(Diagnostic(Code.SYNTAX, "expected a query", self._script.place(tokens[0])))
+        return Query(tree, self._script, self._between(tokens))
 
-    def expression(self, tokens: list[Token], cursor: TokenCursor) -> exp.Expr:
+    def expression(self, tokens: list[Token], cursor: TokenCursor) -> Expression:
         if not tokens:
             raise cursor.error("expected an expression")
-        return self._read(partial(self._parser.parse_into, exp.Condition), tokens)
+        tree = self._read(partial(self._parser.parse_into, exp.Condition), tokens)
+        return Expression(tree, self._script, self._between(tokens))
+
+    def _between(self, tokens: list[Token]) -> Span:
+        return self._script.span(tokens[0].start, tokens[-1].end + 1)
 
     def _read(self, parse: _Parse, tokens: list[Token]) -> exp.Expr:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,35 +15,29 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnDeclaration:
-    """`name TYPE [NOT NULL] [COMMENT '…']`."""
+class Name:
+    """An identifier as written, without backticks."""
 
-    name: str
-    type: DataType
-    span: Span
-    comment: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class WatermarkDeclaration:
-    """`WATERMARK FOR column AS expression`."""
-
-    column: str
-    expression: exp.Expr
+    text: str
     span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class PrimaryKeyDeclaration:
-    """`PRIMARY KEY (a, b) NOT ENFORCED`; the order is the order of the message key."""
+class ObjectName:
+    """`table`, `database.table` or `catalog.database.table`."""
 
-    columns: tuple[str, ...]
+    parts: tuple[str, ...]
     span: Span
+
+    @property
+    def text(self) -> str:
+        """The last part: what the object is called where it lives."""
+        return self.parts[-1]
 
 
 @dataclass(frozen=True, slots=True)
 class OptionEntry:
-    """`'key' = 'value'` of a WITH clause."""
+    """`'key' = 'value'` of a WITH clause, a SET clause or a hint."""
 
     key: str
     value: str
@@ -51,27 +46,216 @@ class OptionEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class CreateTable:
+class Expression:
+    """A sqlglot tree whose positions `script` maps back to the user's text."""
+
+    tree: exp.Expr
+    script: Script
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """SELECT, VALUES, a set operation or WITH … SELECT, as sqlglot read it."""
+
+    tree: exp.Query
+    script: Script
+    span: Span
+    hints: tuple[tuple[int, tuple[OptionEntry, ...]], ...] = ()
+    """`/*+ OPTIONS(…) */` behind a table: the offset at which the table's own name starts in `script.text`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PhysicalColumn:
+    """`name TYPE [NOT NULL] [COMMENT '…']`: part of what is read from and written to the messages."""
+
     name: str
-    columns: tuple[ColumnDeclaration, ...]
+    type: DataType
+    span: Span
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataColumn:
+    """`name TYPE METADATA [FROM 'key'] [VIRTUAL]`."""
+
+    name: str
+    type: DataType
+    span: Span
+    key: str
+    """What FROM says, else the column's name."""
+    is_virtual: bool = False
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedColumn:
+    """`name AS expression`."""
+
+    name: str
+    expression: Expression
+    span: Span
+    comment: str | None = None
+
+
+Column = PhysicalColumn | MetadataColumn | ComputedColumn
+
+
+@dataclass(frozen=True, slots=True)
+class WatermarkDeclaration:
+    """`WATERMARK FOR column AS expression`."""
+
+    column: str
+    expression: Expression
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class PrimaryKeyDeclaration:
+    """`[CONSTRAINT name] PRIMARY KEY (a, b) NOT ENFORCED`; the order is the order of the message key."""
+
+    columns: tuple[str, ...]
+    span: Span
+    name: str | None = None
+
+
+class LikeFeature(StrEnum):
+    ALL = "ALL"
+    CONSTRAINTS = "CONSTRAINTS"
+    DISTRIBUTION = "DISTRIBUTION"
+    PARTITIONS = "PARTITIONS"
+    GENERATED = "GENERATED"
+    METADATA = "METADATA"
+    OPTIONS = "OPTIONS"
+    WATERMARKS = "WATERMARKS"
+
+
+class LikeStrategy(StrEnum):
+    INCLUDING = "INCLUDING"
+    EXCLUDING = "EXCLUDING"
+    OVERWRITING = "OVERWRITING"
+
+
+@dataclass(frozen=True, slots=True)
+class LikeOption:
+    """`INCLUDING OPTIONS` and its kin."""
+
+    strategy: LikeStrategy
+    feature: LikeFeature
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class LikeClause:
+    table: ObjectName
+    options: tuple[LikeOption, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    name: ObjectName
+    columns: tuple[Column, ...]
     options: tuple[OptionEntry, ...]
     span: Span
     """From CREATE to the end of the table's name: what an error about the whole table points at."""
     primary_key: PrimaryKeyDeclaration | None = None
     watermark: WatermarkDeclaration | None = None
     comment: str | None = None
+    partitioned_by: tuple[Name, ...] = ()
+    like: LikeClause | None = None
     if_not_exists: bool = False
+    is_temporary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateView:
+    name: ObjectName
+    columns: tuple[Name, ...]
+    query: Query
+    span: Span
+    comment: str | None = None
+    if_not_exists: bool = False
+    is_temporary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateFunction:
+    """`CREATE FUNCTION f AS 'module:function' LANGUAGE PYTHON`."""
+
+    name: ObjectName
+    implementation: Name
+    language: str
+    span: Span
+    if_not_exists: bool = False
+    is_temporary: bool = False
+    is_system: bool = False
+
+
+class ObjectKind(StrEnum):
+    TABLE = "TABLE"
+    VIEW = "VIEW"
+    FUNCTION = "FUNCTION"
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    kind: ObjectKind
+    name: ObjectName
+    span: Span
+    if_exists: bool = False
+    is_temporary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AlterTableSet:
+    """`ALTER TABLE t SET ('key' = 'value')`."""
+
+    name: ObjectName
+    options: tuple[OptionEntry, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class AlterTableReset:
+    """`ALTER TABLE t RESET ('key')`."""
+
+    name: ObjectName
+    keys: tuple[Name, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class AlterTableRename:
+    name: ObjectName
+    new_name: ObjectName
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
 class InsertInto:
-    target: str
-    target_span: Span
-    query: exp.Select
-    script: Script
-    """Maps the positions inside `query` back to the user's text."""
+    target: ObjectName
+    query: Query
     span: Span
-    columns: tuple[str, ...] = ()
+    """INSERT INTO and the target's name."""
+    columns: tuple[Name, ...] = ()
+    hints: tuple[OptionEntry, ...] = ()
+    """`/*+ OPTIONS(…) */` behind the target."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatementSet:
+    """`EXECUTE STATEMENT SET BEGIN insert; … END`: one job."""
+
+    inserts: tuple[InsertInto, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """A query at the top of a script: its rows are printed."""
+
+    query: Query
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,4 +265,69 @@ class SetOption:
     span: Span
 
 
-Statement = CreateTable | InsertInto | SetOption
+@dataclass(frozen=True, slots=True)
+class ResetOption:
+    """`RESET` takes back every SET, `RESET 'key'` one."""
+
+    key: str | None
+    span: Span
+
+
+class ExplainDetail(StrEnum):
+    ESTIMATED_COST = "ESTIMATED_COST"
+    CHANGELOG_MODE = "CHANGELOG_MODE"
+    JSON_EXECUTION_PLAN = "JSON_EXECUTION_PLAN"
+    PLAN_ADVICE = "PLAN_ADVICE"
+
+
+@dataclass(frozen=True, slots=True)
+class Explain:
+    statement: InsertInto | StatementSet | Select
+    span: Span
+    details: tuple[ExplainDetail, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Describe:
+    name: ObjectName
+    span: Span
+
+
+class ShowKind(StrEnum):
+    TABLES = "TABLES"
+    VIEWS = "VIEWS"
+    FUNCTIONS = "FUNCTIONS"
+    JOBS = "JOBS"
+    SETTINGS = "SETTINGS"
+    """`SET` without a key."""
+    CREATE_TABLE = "CREATE TABLE"
+    CREATE_VIEW = "CREATE VIEW"
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    kind: ShowKind
+    span: Span
+    name: ObjectName | None = None
+    """Of SHOW CREATE TABLE and SHOW CREATE VIEW."""
+    like: str | None = None
+    is_negated: bool = False
+
+
+Statement = (
+    CreateTable
+    | CreateView
+    | CreateFunction
+    | Drop
+    | AlterTableSet
+    | AlterTableReset
+    | AlterTableRename
+    | InsertInto
+    | StatementSet
+    | Select
+    | SetOption
+    | ResetOption
+    | Explain
+    | Describe
+    | Show
+)

@@ -99,7 +99,7 @@ class _Arguments:
         except ScriptError as error:
             raise self.error(f"{key} cannot be read: {error.diagnostics[0].primary}") from None
         table = catalog.table("message", self.lines.span(self.line))
-        return tuple((column.name, column.type) for column in table.columns)
+        return tuple((column.name, column.type) for column in table.physical_columns)
 
     def refuse_leftovers(self) -> None:
         if self._values:

@@ -14,7 +14,7 @@ from millstream.plan.program import compile_script
 from millstream.source import SourceText
 from millstream.sql.parser import ParsedScript, parse_script
 from millstream.sql.script import expand
-from millstream.sql.statements import CreateTable, InsertInto, SetOption
+from millstream.sql.statements import CreateTable, InsertInto, PhysicalColumn, SetOption
 from millstream.sql.types import DataType, Field, TypeRoot
 
 
@@ -32,7 +32,9 @@ def only(text: str) -> Any:
 def column_type(declared: str) -> DataType:
     statement = only(f"CREATE TABLE t (c {declared})")
     assert isinstance(statement, CreateTable)
-    return statement.columns[0].type
+    [column] = statement.columns
+    assert isinstance(column, PhysicalColumn)
+    return column.type
 
 
 @pytest.mark.parametrize(
@@ -86,7 +88,7 @@ def test_create_table_in_full() -> None:
         """
     )
     assert isinstance(statement, CreateTable)
-    assert statement.name == "my table"
+    assert statement.name.parts == ("my table",)
     assert statement.if_not_exists
     assert [(column.name, column.comment) for column in statement.columns] == [
         ("from", "a word of SQL"),
@@ -95,7 +97,7 @@ def test_create_table_in_full() -> None:
     assert statement.primary_key is not None
     assert statement.primary_key.columns == ("from", "ts")
     assert statement.watermark is not None
-    assert statement.watermark.expression.sql() == "ts - INTERVAL '2' SECOND"
+    assert statement.watermark.expression.tree.sql() == "ts - INTERVAL '2' SECOND"
     assert statement.comment == "it's one"
     assert [(option.key, option.value) for option in statement.options] == [("a;b", "x;y"), ("c", "")]
     assert statement.options[0].value_span.line == 7
@@ -112,7 +114,7 @@ def test_insert_and_set() -> None:
     parsed = parse("SET 'a' = 'b'; INSERT INTO t (x, y) SELECT 1, 2 FROM s; ;")
     assert [type(statement) for statement in parsed.statements] == [SetOption, InsertInto]
     assert isinstance(parsed.statements[1], InsertInto)
-    assert parsed.statements[1].columns == ("x", "y")
+    assert [name.text for name in parsed.statements[1].columns] == ["x", "y"]
 
 
 @pytest.mark.parametrize(
@@ -125,8 +127,6 @@ def test_insert_and_set() -> None:
         ("CREATE TABLE t (a DECIMAL(39, 2))", Code.SYNTAX),
         ("CREATE TABLE t (a TIMESTAMP(10))", Code.SYNTAX),
         ("CREATE VIEW v AS SELECT 1", Code.UNSUPPORTED_STATEMENT),
-        ("INSERT INTO t VALUES (1)", Code.UNSUPPORTED_STATEMENT),
-        ("INSERT INTO t SELECT a FROM s UNION ALL SELECT b FROM s", Code.UNSUPPORTED_STATEMENT),
         ("SELCT 1", Code.SYNTAX),
     ],
 )
@@ -136,7 +136,7 @@ def test_refusals(text: str, code: Code) -> None:
 
 def test_every_statement_is_read_after_a_broken_one() -> None:
     parsed = parse("CREATE TABLE a (x FOO);\nCREATE TABLE b (x INT);\nCREATE TABLE c (x BAR);")
-    assert [statement.name for statement in parsed.statements if isinstance(statement, CreateTable)] == ["b"]
+    assert [statement.name.text for statement in parsed.statements if isinstance(statement, CreateTable)] == ["b"]
     assert [problem.span.line for problem in parsed.problems if problem.span] == [1, 3]
     assert parsed.unreadable_tables == {"a", "c"}
 

@@ -19,7 +19,7 @@ def check_sink(plan: Write) -> Write:
         return plan
     sink, key = plan.sink, upsert_key(plan.input)
     key_ddl = f"PRIMARY KEY ({', '.join(key)}) NOT ENFORCED" if key else "PRIMARY KEY (…) NOT ENFORCED"
-    if not sink.accepts_updates:
+    if RowKind.UPDATE_AFTER not in sink.accepts:
         raise ScriptError(
             Diagnostic(
                 Code.SINK_REFUSES_CHANGES,
