@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 from typing import TYPE_CHECKING, Final
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from millstream.jvm.java import Java
 
 SWITCH: Final = "MILLSTREAM_CLASS_ARCHIVE"
+_LONG_ENOUGH_TO_WRITE: Final = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,4 +51,13 @@ def shared_classes(java: Java, class_path: Path) -> SharedClasses:
     if archive.exists():
         return SharedClasses(f"-XX:SharedArchiveFile={archive}")
     unfinished = archive.with_suffix(f".{os.getpid()}")
+    _sweep(archive)
     return SharedClasses(f"-XX:ArchiveClassesAtExit={unfinished}", unfinished, archive)
+
+
+def _sweep(archive: Path) -> None:
+    """A driver that was killed could not give its JVM's archive a name; each is as large as Spark."""
+    for left_behind in archive.parent.glob(f"{archive.stem}.[0-9]*"):
+        with suppress(OSError):
+            if left_behind.stat().st_mtime < time.time() - _LONG_ENOUGH_TO_WRITE:
+                left_behind.unlink()
