@@ -15,7 +15,7 @@ SCRIPTS = sorted((Path(__file__).parent / "plans").glob("*.sql"))
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_plan(script: Path, record: bool) -> None:  # noqa: FBT001
     program = compile_script(SourceText(script.name, script.read_text()), {}, {})
-    found = "\n".join(f"{insert.name}\n{insert.explain()}\n" for insert in program.inserts)
+    found = "\n".join(f"{job.name}\n{job.explain()}\n" for job in program.jobs)
     expected = script.with_suffix(".txt")
     if record:
         expected.write_text(found)

@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "plan": {"errors", "source", "changelog", "sql", "catalog", "formats", "connectors"},
     "kernels": {"errors", "changelog"},
     "jvm": {"errors", "notices"},
-    "spark": {"errors", "changelog", "sql", "catalog", "formats", "connectors", "plan", "kernels", "jvm"},
+    "spark": {"errors", "source", "changelog", "sql", "catalog", "formats", "connectors", "plan", "kernels", "jvm"},
     "runtime": {"errors", "source", "changelog", "catalog", "connectors", "plan", "spark"},
 }
 

@@ -1,54 +1,191 @@
-"""The tables a script has made so far."""
+"""What a script has made so far: tables, views and functions, each under its full name."""
 
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from millstream.catalog.table import CatalogTable, table_of
+from millstream.catalog.like import with_like
+from millstream.catalog.table import CatalogTable, CatalogView, table_of
 from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.sql.statements import ObjectKind
 
 if TYPE_CHECKING:
-    from millstream.source import Span
-    from millstream.sql.statements import CreateTable
+    from collections.abc import Iterable, Mapping
+
+    from millstream.catalog.functions import UserFunction
+    from millstream.sql.statements import (
+        AlterTableRename,
+        AlterTableReset,
+        AlterTableSet,
+        CreateTable,
+        CreateView,
+        Drop,
+        ObjectName,
+    )
+
+DEFAULT_CATALOG: Final = "default_catalog"
+DEFAULT_DATABASE: Final = "default_database"
+
+Relation = CatalogTable | CatalogView
+R = TypeVar("R", CatalogTable, CatalogView)
 
 
 class Catalog:
     def __init__(self) -> None:
-        self._tables: dict[str, CatalogTable] = {}
+        self._relations: dict[str, Relation] = {}
+        self._functions: dict[str, UserFunction] = {}
 
     def copy(self) -> Catalog:
         twin = Catalog()
-        twin._tables = dict(self._tables)
+        twin._relations = dict(self._relations)
+        twin._functions = dict(self._functions)
         return twin
 
-    def create(self, statement: CreateTable) -> None:
-        if statement.name.text in self._tables:
-            if statement.if_not_exists:
-                return
-            first = self._tables[statement.name.text]
+    @property
+    def tables(self) -> tuple[CatalogTable, ...]:
+        return tuple(found for found in self._relations.values() if isinstance(found, CatalogTable))
+
+    @property
+    def views(self) -> tuple[CatalogView, ...]:
+        return tuple(found for found in self._relations.values() if isinstance(found, CatalogView))
+
+    @property
+    def functions(self) -> Mapping[str, UserFunction]:
+        return self._functions
+
+    def create_table(self, statement: CreateTable) -> None:
+        if self._is_taken(statement):
+            return
+        base = self.table(statement.like.table) if statement.like is not None else None
+        whole = statement if base is None else with_like(statement, base)
+        self._relations[statement.name.text] = table_of(whole)
+
+    def create_view(self, statement: CreateView, columns: tuple[str, ...]) -> None:
+        """`columns` are those of the view's query, under the names the statement gives them."""
+        if not self._is_taken(statement):
+            self._relations[statement.name.text] = CatalogView(
+                statement.name.text, columns, statement.query, statement.span, statement.comment, statement.is_temporary
+            )
+
+    def create_function(self, function: UserFunction, *, if_not_exists: bool) -> None:
+        first = self._functions.get(function.name)
+        if first is None:
+            self._functions[function.name] = function
+        elif not if_not_exists:
             raise ScriptError(
                 Diagnostic(
                     Code.DUPLICATE_TABLE,
-                    f'table "{statement.name.text}" exists already',
-                    statement.span,
+                    f'function "{function.name}" exists already',
+                    function.span,
                     detail=f"It was created at {first.span.source.name}:{first.span.line}.",
-                    hint="Choose another name, or write CREATE TABLE IF NOT EXISTS.",
+                    hint="Choose another name, or write CREATE FUNCTION IF NOT EXISTS.",
                 )
             )
-        self._tables[statement.name.text] = table_of(statement)
 
-    def table(self, name: str, asked_at: Span) -> CatalogTable:
-        found = self._tables.get(name)
-        if found is not None:
-            return found
-        near = difflib.get_close_matches(name, self._tables, n=1, cutoff=0.6)
+    def drop(self, statement: Drop) -> None:
+        known: dict[str, object] = dict(self._functions) if statement.kind is ObjectKind.FUNCTION else {}
+        known |= {table.name: table for table in self.tables if statement.kind is ObjectKind.TABLE}
+        known |= {view.name: view for view in self.views if statement.kind is ObjectKind.VIEW}
+        name = self._own_name(statement.name)
+        if name not in known:
+            if not statement.if_exists:
+                raise ScriptError(self._undefined(statement.name, statement.kind.lower(), known))
+            return
+        (self._functions if statement.kind is ObjectKind.FUNCTION else self._relations).pop(name)
+
+    def set_options(self, statement: AlterTableSet) -> None:
+        self._replace(self.table(statement.name).with_options(statement.options))
+
+    def reset_options(self, statement: AlterTableReset) -> None:
+        table = self.table(statement.name)
+        written = [option.key for option in table.options]
+        missing = [key for key in statement.keys if key.text not in written]
+        if missing:
+            raise ScriptError(
+                Diagnostic(
+                    Code.UNDEFINED_OPTION,
+                    f"table \"{table.name}\" has no option '{key.text}' to reset",
+                    key.span,
+                    detail=f"It has: {', '.join(written) or 'none'}.",
+                )
+                for key in missing
+            )
+        gone = {key.text for key in statement.keys}
+        self._replace(replace(table, options=tuple(option for option in table.options if option.key not in gone)))
+
+    def rename(self, statement: AlterTableRename) -> None:
+        table = self.table(statement.name)
+        name = self._own_name(statement.new_name)
+        if name in self._relations:
+            raise ScriptError(
+                Diagnostic(Code.DUPLICATE_TABLE, f'table "{name}" exists already', statement.new_name.span)
+            )
+        self._relations = {
+            (name if known == table.name else known): (replace(table, name=name) if known == table.name else found)
+            for known, found in self._relations.items()
+        }
+
+    def table(self, name: ObjectName) -> CatalogTable:
+        found = self.relation(name)
+        if isinstance(found, CatalogView):
+            raise ScriptError(
+                Diagnostic(
+                    Code.UNDEFINED_TABLE,
+                    f'"{name.text}" is a view, and this takes a table',
+                    name.span,
+                    detail=f"The view was created at {found.span.source.name}:{found.span.line}.",
+                )
+            )
+        return found
+
+    def relation(self, name: ObjectName) -> Relation:
+        """The table or view of that name."""
+        found = self._relations.get(self._own_name(name))
+        if found is None:
+            raise ScriptError(self._undefined(name, "table", self._relations))
+        return found
+
+    def _replace(self, table: CatalogTable) -> None:
+        self._relations[table.name] = table
+
+    def _is_taken(self, statement: CreateTable | CreateView) -> bool:
+        first = self._relations.get(self._own_name(statement.name))
+        if first is None or statement.if_not_exists:
+            return first is not None
+        kind = "table" if isinstance(first, CatalogTable) else "view"
         raise ScriptError(
             Diagnostic(
-                Code.UNDEFINED_TABLE,
-                f'table "{name}" is not defined',
-                asked_at,
-                detail=f"Tables defined so far: {', '.join(self._tables) or 'none'}.",
-                hint=f'Did you mean "{near[0]}"?' if near else "Define it with CREATE TABLE before it is used.",
+                Code.DUPLICATE_TABLE,
+                f'{kind} "{statement.name.text}" exists already',
+                statement.span,
+                detail=f"It was created at {first.span.source.name}:{first.span.line}.",
+                hint=f"Choose another name, or write CREATE {kind.upper()} IF NOT EXISTS.",
             )
+        )
+
+    def _own_name(self, name: ObjectName) -> str:
+        """There is one catalog with one database, under the names Flink gives them."""
+        around = (DEFAULT_CATALOG, DEFAULT_DATABASE)
+        if name.parts[:-1] != around[3 - len(name.parts) :]:
+            raise ScriptError(
+                Diagnostic(
+                    Code.UNDEFINED_TABLE,
+                    f'there is no database "{".".join(name.parts[:-1])}"',
+                    name.span,
+                    hint=f"The only one is {DEFAULT_CATALOG}.{DEFAULT_DATABASE}; it need not be written.",
+                )
+            )
+        return name.text
+
+    def _undefined(self, name: ObjectName, kind: str, known: Iterable[str]) -> Diagnostic:
+        names = tuple(known)
+        near = difflib.get_close_matches(name.text, names, n=1, cutoff=0.6)
+        return Diagnostic(
+            Code.UNDEFINED_TABLE,
+            f'{kind} "{name.text}" is not defined',
+            name.span,
+            detail=f"{kind.capitalize()}s defined so far: {', '.join(names) or 'none'}.",
+            hint=f'Did you mean "{near[0]}"?' if near else f"Define it with CREATE {kind.upper()} before it is used.",
         )

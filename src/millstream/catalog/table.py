@@ -9,14 +9,23 @@ from sqlglot import exp
 
 from millstream.changelog import KIND
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.sql.statements import ComputedColumn, MetadataColumn, PhysicalColumn
+from millstream.sql.statements import (
+    ComputedColumn,
+    CreateTable,
+    CreateView,
+    MetadataColumn,
+    Name,
+    ObjectName,
+    PhysicalColumn,
+    PrimaryKeyDeclaration,
+)
 from millstream.sql.types import TIMESTAMPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from millstream.source import Span
-    from millstream.sql.statements import Column, CreateTable, OptionEntry, WatermarkDeclaration
+    from millstream.sql.statements import Column, OptionEntry, Query, WatermarkDeclaration
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +68,49 @@ class CatalogTable:
             column
             for column in self.columns
             if isinstance(column, PhysicalColumn) or (isinstance(column, MetadataColumn) and not column.is_virtual)
+        )
+
+    def statement(self) -> CreateTable:
+        """The statement that makes this table again."""
+        return CreateTable(
+            name=ObjectName((self.name,), self.span),
+            columns=self.columns,
+            options=self.options,
+            span=self.span,
+            primary_key=PrimaryKeyDeclaration(self.primary_key, self.span) if self.primary_key else None,
+            watermark=self.watermark,
+            comment=self.comment,
+            partitioned_by=tuple(Name(name, self.span) for name in self.partitioned_by),
+            is_temporary=self.is_temporary,
+        )
+
+    def with_options(self, options: tuple[OptionEntry, ...]) -> CatalogTable:
+        """The same table with some options set anew."""
+        changed = {option.key for option in options}
+        kept = tuple(option for option in self.options if option.key not in changed)
+        return replace(self, options=(*kept, *options))
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogView:
+    """A query under a name; it is put in the place of the name wherever that is read."""
+
+    name: str
+    columns: tuple[str, ...]
+    query: Query
+    span: Span
+    comment: str | None = None
+    is_temporary: bool = False
+
+    def statement(self) -> CreateView:
+        """The statement that makes this view again."""
+        return CreateView(
+            name=ObjectName((self.name,), self.span),
+            columns=tuple(Name(name, self.span) for name in self.columns),
+            query=self.query,
+            span=self.span,
+            comment=self.comment,
+            is_temporary=self.is_temporary,
         )
 
 

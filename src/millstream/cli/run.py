@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from millstream.catalog.settings import check_setting
 from millstream.cli.numbers import count
@@ -14,10 +14,11 @@ from millstream.cli.views import View, view_for
 from millstream.errors import Code, Diagnostic, ScriptError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from millstream.runtime.job import Job
-    from millstream.runtime.progress import JobProgress
+
+T = TypeVar("T")
 
 _LAST_REPORT_SECONDS: Final = 5.0
 _LOOK_SECONDS: Final = 0.1
@@ -56,18 +57,22 @@ def run_script(request: RunRequest) -> int:
             master=request.master,
             on_notice=view.notice,
             on_progress=until_reader_leaves(view.progress, stop),
+            on_answer=view.answer,
+            on_rows=until_reader_leaves(view.rows, stop),
         )
         program = session.compile(text, str(request.script), parameters, settings)
-        if not program.inserts:
-            view.notice(f"{request.script} has no INSERT statement: nothing to run")
+        if not program.steps:
+            view.notice(f"{request.script} has no INSERT or SELECT statement: nothing to run")
             return 0
         try:
-            jobs = session.start(program, drain=request.drain)
-            stop.listen()
-            _announce(view, jobs, drain=request.drain)
-            _follow(jobs, stop, view)
-            if request.drain and not stop.is_set:
-                _conclude(view, jobs)
+            jobs = _run_steps(session.walk(program, drain=request.drain), stop, view)
+            if not stop.is_set:
+                endless = tuple(job for job in jobs if not job.is_bounded)
+                if endless:
+                    _announce(view, endless, drain=request.drain)
+                _follow(jobs, stop, view)
+            if not stop.is_set:
+                _conclude(view, jobs if request.drain else [job for job in jobs if job.is_bounded])
         except KeyboardInterrupt:
             session.stop(finish_batches=False)
             raise
@@ -76,13 +81,26 @@ def run_script(request: RunRequest) -> int:
     return 0
 
 
-def _announce(view: View, jobs: tuple[Job, ...], *, drain: bool) -> None:
+def _run_steps(started: Iterator[Job], stop: StopSignal, view: View) -> list[Job]:
+    """Takes the script's steps; a job that ends by itself has ended before the next one starts."""
+    jobs: list[Job] = []
+    for job in started:
+        stop.listen()
+        jobs.append(job)
+        if job.is_bounded:
+            _follow(jobs, stop, view, until=job)
+        if stop.is_set:
+            break
+    return jobs
+
+
+def _announce(view: View, jobs: Sequence[Job], *, drain: bool) -> None:
     names = ", ".join(job.name for job in jobs)
     until = "until the topics are processed" if drain else "until Ctrl-C"
     view.notice(f"running {names} {until}")
 
 
-def _conclude(view: View, jobs: tuple[Job, ...]) -> None:
+def _conclude(view: View, jobs: Sequence[Job]) -> None:
     for job in jobs:
         done = job.progress
         read = (
@@ -102,32 +120,34 @@ def _check_master(master: str | None) -> None:
         )
 
 
-def until_reader_leaves(show: Callable[[JobProgress], None], stop: StopSignal) -> Callable[[JobProgress], None]:
-    """Progress is shown on another thread: that nobody reads it any more must be told to the main one."""
+def until_reader_leaves(show: Callable[[T], None], stop: StopSignal) -> Callable[[T], None]:
+    """Progress and rows are shown on another thread: that nobody reads it any more must be told to the main one."""
 
-    def show_or_stop(progress: JobProgress) -> None:
+    def show_or_stop(shown: T) -> None:
         try:
-            show(progress)
+            show(shown)
         except BrokenPipeError:
             stop.set()
 
     return show_or_stop
 
 
-def _follow(jobs: tuple[Job, ...], stop: StopSignal, view: View) -> None:
-    """Until all jobs have ended or the user wants them to; a failure of one ends all."""
+def _follow(jobs: Sequence[Job], stop: StopSignal, view: View, until: Job | None = None) -> None:
+    """Until one job or all have ended, or the user wants them to; a failure of one ends all."""
+    awaited = jobs if until is None else (until,)
     try:
         while not stop.wait(_LOOK_SECONDS):
             view.tick()
             for job in jobs:
                 job.raise_failure()
-            if not any(job.is_running for job in jobs):
+            if not any(job.is_running for job in awaited):
                 break
         if stop.is_set:
             view.notice("stopping after the batch under way; once more stops it at once")
+            for job in jobs:
+                if job.is_running:
+                    job.stop()
         for job in jobs:
-            if job.is_running:
-                job.stop()
             job.raise_failure()
     finally:
         for job in jobs:

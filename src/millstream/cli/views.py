@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from millstream.plan.program import Listing, Text
     from millstream.runtime.progress import JobProgress
 
 _SECONDS_BETWEEN_LINES: Final = 3.0
@@ -37,6 +38,12 @@ class View(Protocol):
 
     def progress(self, progress: JobProgress) -> None:
         """A batch has been committed."""
+
+    def answer(self, answer: Listing | Text) -> None:
+        """What SHOW, DESCRIBE or EXPLAIN gives."""
+
+    def rows(self, rows: list[str]) -> None:
+        """Rows of a SELECT or of a print table, as text."""
 
     def tick(self) -> None:
         """Called a few times a second, for what is to be shown without a batch."""
@@ -65,6 +72,13 @@ class JsonView:
     def progress(self, progress: JobProgress) -> None:
         print(json.dumps(progress.as_json()), flush=True)
 
+    def answer(self, answer: Listing | Text) -> None:
+        print(json.dumps(answer.as_json(), ensure_ascii=False), flush=True)
+
+    def rows(self, rows: list[str]) -> None:
+        for row in rows:
+            print(json.dumps({"row": row}, ensure_ascii=False), flush=True)
+
     def tick(self) -> None:
         pass
 
@@ -86,6 +100,12 @@ class PlainView:
     def progress(self, progress: JobProgress) -> None:
         self._unshown[progress.job] = progress
         self.tick()
+
+    def answer(self, answer: Listing | Text) -> None:
+        print(answer.render(), flush=True)
+
+    def rows(self, rows: list[str]) -> None:
+        print("\n".join(rows), flush=True)
 
     def tick(self) -> None:
         due = time.monotonic() - _SECONDS_BETWEEN_LINES
@@ -127,6 +147,12 @@ class TerminalView:
 
     def progress(self, progress: JobProgress) -> None:
         self._latest[progress.job] = progress
+
+    def answer(self, answer: Listing | Text) -> None:
+        self._console.print(answer.render(), highlight=False, markup=False, soft_wrap=True)
+
+    def rows(self, rows: list[str]) -> None:
+        self._console.print("\n".join(rows), highlight=False, markup=False, soft_wrap=True)
 
     def tick(self) -> None:
         pass

@@ -37,6 +37,16 @@ class KafkaSource:
     is_bounded: bool = False
 
     @property
+    def summary(self) -> str:
+        """As EXPLAIN shows it."""
+        return f"format=[{self.value_format.name}]"
+
+    @property
+    def reads(self) -> str:
+        """What a checkpoint's positions belong to."""
+        return ", ".join(self.topics)
+
+    @property
     def group(self) -> str | None:
         return self.properties.get("group.id")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from millstream.changelog import INSERT_ONLY, RowKind, letters
-from millstream.plan.nodes import Aggregate, Filter, Project, Scan, Write
+from millstream.plan.nodes import Aggregate, Collect, Filter, Project, Scan, Values, Write
 from millstream.plan.typing import keeps_apart
 
 if TYPE_CHECKING:
@@ -19,22 +19,24 @@ def provided(node: Node) -> ChangelogMode:
     """The kinds of change that leave a node."""
     match node:
         case Scan():
+            return node.source.changelog
+        case Values():
             return INSERT_ONLY
         case Aggregate():
             updating = frozenset({RowKind.INSERT, RowKind.UPDATE_AFTER})
             return updating if provided(node.input) == INSERT_ONLY else updating | {RowKind.DELETE}
-        case Filter() | Project() | Write():
+        case Filter() | Project() | Write() | Collect():
             return provided(node.input)
 
 
 def upsert_key(node: Node) -> tuple[str, ...] | None:
     """The columns by which a later row replaces an earlier one, if there are such."""
     match node:
-        case Scan():
+        case Scan() | Values():
             return None
         case Aggregate():
             return node.keys
-        case Filter() | Write():
+        case Filter() | Write() | Collect():
             return upsert_key(node.input)
         case Project():
             key = upsert_key(node.input)

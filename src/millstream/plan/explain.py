@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.plan.changelog import describe
-from millstream.plan.nodes import Aggregate, Filter, Node, Project, Scan, Write
+from millstream.plan.nodes import Aggregate, Collect, Filter, Node, Project, Scan, Values, Write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,17 +18,14 @@ def explain(node: Node) -> str:
 def _lines(node: Node, depth: int) -> Iterator[str]:
     prefix = "" if depth == 0 else "   " * (depth - 1) + "+- "
     yield f"{prefix}{_step(node)} {describe(node)}"
-    if not isinstance(node, Scan):
+    if not isinstance(node, Scan | Values):
         yield from _lines(node.input, depth + 1)
 
 
 def _step(node: Node) -> str:
     match node:
-        case Scan():
-            columns = ", ".join(column.name for column in node.columns)
-            return (
-                f"Scan(table=[{node.source.table.name}], columns=[{columns}], format=[{node.source.value_format.name}])"
-            )
+        case Scan() | Values():
+            return _read(node)
         case Filter():
             return f"Filter({node.condition.sql(dialect='flink')})"
         case Project():
@@ -38,3 +35,13 @@ def _step(node: Node) -> str:
             return f"Aggregate(keys=[{', '.join(node.keys)}], calls=[{', '.join(map(str, node.calls))}])"
         case Write():
             return f"Write(table=[{node.sink.table.name}], connector=[{node.sink.connector}])"
+        case Collect():
+            return "Show"
+
+
+def _read(node: Scan | Values) -> str:
+    if isinstance(node, Values):
+        rows = "; ".join(", ".join(value.sql(dialect="flink") for value in row) for row in node.rows)
+        return f"Values([{rows}])"
+    columns = ", ".join(column.name for column in node.columns)
+    return f"Scan(table=[{node.source.table.name}], columns=[{columns}], {node.source.summary})"

@@ -1,4 +1,4 @@
-"""The steps of a plan, from the topics that are read to the topic that is written.
+"""The steps of a plan, from the tables that are read to the table that is written.
 
 Expressions inside a node are sqlglot trees whose columns are columns of the node's input.
 """
@@ -29,6 +29,15 @@ class Scan:
     source: Source
     columns: tuple[OutputColumn, ...]
     """Those that are decoded: the ones the query needs."""
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Rows written in the script. SELECT without FROM reads one row of no columns."""
+
+    rows: tuple[tuple[exp.Expr, ...], ...]
+    columns: tuple[OutputColumn, ...]
     span: Span
 
 
@@ -108,9 +117,33 @@ class Write:
         return self.input.columns
 
 
-Node = Scan | Filter | Project | Aggregate | Write
+@dataclass(frozen=True, slots=True)
+class Collect:
+    """The end of a SELECT at the top of a script: its rows are shown."""
+
+    input: Node
+    span: Span
+
+    @property
+    def columns(self) -> tuple[OutputColumn, ...]:
+        return self.input.columns
 
 
-def sources(node: Node) -> tuple[Source, ...]:
-    """The tables a plan reads."""
-    return (node.source,) if isinstance(node, Scan) else sources(node.input)
+Root = Write | Collect
+Node = Scan | Values | Filter | Project | Aggregate | Root
+
+
+def scans(node: Node) -> tuple[Scan, ...]:
+    """Where a plan reads tables."""
+    match node:
+        case Scan():
+            return (node,)
+        case Values():
+            return ()
+        case _:
+            return scans(node.input)
+
+
+def is_bounded(node: Node) -> bool:
+    """Whether the plan comes to an end by itself: when all it reads does."""
+    return all(scan.source.is_bounded for scan in scans(node))

@@ -1,46 +1,98 @@
-"""A whole script, understood: its settings and the plan of each INSERT. No Spark, no broker."""
+"""A whole script, understood: what it does, step by step. No Spark, no broker."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain, count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.settings import check_setting
-from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.plan.build import build_insert
 from millstream.plan.explain import explain
-from millstream.plan.rules import RULES
-from millstream.sql.parser import parse_script
-from millstream.sql.script import expand
-from millstream.sql.statements import CreateTable, InsertInto, SetOption
+from millstream.plan.nodes import Collect, is_bounded, scans
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from millstream.plan.nodes import Write
+    from millstream.plan.nodes import Root, Scan
     from millstream.source import SourceText
-    from millstream.sql.parser import ParsedScript
-    from millstream.sql.statements import Statement
 
 
 @dataclass(frozen=True, slots=True)
-class InsertPlan:
-    """One INSERT, ready to become a job."""
+class JobPlan:
+    """An INSERT, a set of them or a SELECT, ready to become a job."""
 
     name: str
-    plan: Write
+    roots: tuple[Root, ...]
     settings: tuple[tuple[str, str], ...]
 
+    @property
+    def is_bounded(self) -> bool:
+        """A bounded job ends by itself, and the next step waits for it."""
+        return all(is_bounded(root) for root in self.roots)
+
+    @property
+    def is_shown(self) -> bool:
+        """A SELECT keeps nothing: each run shows its rows from the beginning."""
+        return any(isinstance(root, Collect) for root in self.roots)
+
+    @property
+    def scans(self) -> tuple[Scan, ...]:
+        return tuple(scan for root in self.roots for scan in scans(root))
+
     def explain(self) -> str:
-        return explain(self.plan)
+        return "\n\n".join(explain(root) for root in self.roots)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What DESCRIBE and SHOW answer."""
+
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def as_json(self) -> dict[str, Any]:
+        return {"rows": [dict(zip(self.headings, row, strict=True)) for row in self.rows]}
+
+    def render(self) -> str:
+        """Columns as wide as their widest cell."""
+        cells = (self.headings, *self.rows)
+        widths = [max(len(row[at]) for row in cells) for at in range(len(self.headings))]
+        ruled = (self.headings, tuple("-" * width for width in widths), *self.rows)
+        return "\n".join(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in ruled
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What EXPLAIN and SHOW CREATE answer."""
+
+    text: str
+
+    def render(self) -> str:
+        return self.text
+
+    def as_json(self) -> dict[str, Any]:
+        return {"text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class ShowJobs:
+    """Answered while the script runs."""
+
+
+Step = JobPlan | Listing | Text | ShowJobs
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    inserts: tuple[InsertPlan, ...]
+    steps: tuple[Step, ...]
     settings: tuple[tuple[str, str], ...]
+    notices: tuple[str, ...] = ()
+    """What the user should know and need not change."""
+
+    @property
+    def jobs(self) -> tuple[JobPlan, ...]:
+        return tuple(step for step in self.steps if isinstance(step, JobPlan))
 
 
 def compile_script(
@@ -53,64 +105,9 @@ def compile_script(
     overrides: Mapping[str, str] | None = None,
 ) -> Program:
     """Understands every statement; problems of all of them are raised together."""
-    compiler = _Compiler(catalog or Catalog(), dict(settings), running_jobs, overrides or {})
+    from millstream.plan.compiler import Compiler
+    from millstream.sql.parser import parse_script
+    from millstream.sql.script import expand
+
+    compiler = Compiler(catalog or Catalog(), dict(settings), running_jobs, overrides or {})
     return compiler.compile(parse_script(expand(source, parameters)))
-
-
-class _Compiler:
-    def __init__(
-        self,
-        catalog: Catalog,
-        settings: dict[str, str],
-        running_jobs: Collection[str],
-        overrides: Mapping[str, str],
-    ) -> None:
-        self._catalog = catalog
-        self._job_names = set(running_jobs)
-        self._overrides = overrides
-        self._settings = {**settings, **overrides}
-        self._inserts: list[InsertPlan] = []
-        self._broken_tables: set[str] = set()
-
-    def compile(self, script: ParsedScript) -> Program:
-        problems = list(script.problems)
-        self._broken_tables.update(script.unreadable_tables)
-        for statement in script.statements:
-            try:
-                self._take(statement)
-            except ScriptError as error:
-                if isinstance(statement, CreateTable):
-                    self._broken_tables.add(statement.name.text)
-                problems += (d for d in error.diagnostics if not self._follows_from_another(d))
-        if problems:
-            raise ScriptError(sorted(dict.fromkeys(problems), key=_position))
-        return Program(tuple(self._inserts), tuple(self._settings.items()))
-
-    def _take(self, statement: Statement) -> None:
-        match statement:
-            case CreateTable():
-                self._catalog.create(statement)
-            case SetOption():
-                check_setting(statement.key, statement.value, statement.span)
-                self._settings[statement.key] = self._overrides.get(statement.key, statement.value)
-            case InsertInto():
-                plan = build_insert(statement, self._catalog)
-                for rule in RULES:
-                    plan = rule(plan)
-                self._inserts.append(InsertPlan(self._job_name(statement), plan, tuple(self._settings.items())))
-
-    def _job_name(self, statement: InsertInto) -> str:
-        """Named after the sink, which stays the same when statements are added around it."""
-        numbered = (f"{statement.target.text}-{number}" for number in count(2))
-        name = next(name for name in chain([statement.target.text], numbered) if name not in self._job_names)
-        self._job_names.add(name)
-        return name
-
-    def _follows_from_another(self, diagnostic: Diagnostic) -> bool:
-        return diagnostic.code is Code.UNDEFINED_TABLE and any(
-            f'"{name}"' in diagnostic.primary for name in self._broken_tables
-        )
-
-
-def _position(diagnostic: Diagnostic) -> int:
-    return diagnostic.span.start if diagnostic.span is not None else -1

@@ -132,3 +132,14 @@ def keeps_apart(found: DataType | None, wanted: DataType | None) -> bool:
 
 def _parts(type_: DataType) -> list[DataType]:
     return [part for part in (type_.key, type_.element, *(field.type for field in type_.fields)) if part is not None]
+
+
+def common_type(left: DataType, right: DataType) -> DataType | None:
+    """A type that takes the values of both, or None."""
+    if left.root is right.root and left.precision == right.precision:
+        return left
+    if TypeRoot.NULL in (left.root, right.root):
+        return right if left.root is TypeRoot.NULL else left
+    if {left.root, right.root} <= CHARACTER:
+        return STRING
+    return _widest_number(left, right) or next((b for a, b in ((left, right), (right, left)) if fits(a, b)), None)

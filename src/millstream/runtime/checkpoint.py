@@ -2,7 +2,7 @@
 
 <root>/millstream.json     which jobs live here and what their state is made of
 <root>/lock                held while a process runs these jobs
-<root>/jobs/<name>/        Spark's checkpoint of one INSERT
+<root>/jobs/<name>/        Spark's checkpoint of one job
 <root>/spark.log           what Spark had to say
 """
 
@@ -23,13 +23,13 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from millstream.errors import Code, Diagnostic, JobError
-from millstream.plan.nodes import Aggregate, Project, Scan
+from millstream.plan.nodes import Aggregate, Project, Scan, Values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from millstream.plan.nodes import Node
-    from millstream.plan.program import InsertPlan
+    from millstream.plan.program import JobPlan
 
 LAYOUT: Final = 1
 _MARKER: Final = "millstream.json"
@@ -73,13 +73,15 @@ class Checkpoint:
         """Whoever writes here beside us holds it too: Spark's JVM outlives a killed driver by a moment."""
         return self._lock
 
-    def find_job(self, insert: InsertPlan) -> JobFolder | None:
+    def find_job(self, job: JobPlan) -> JobFolder | None:
         """The folder of a job that has begun a batch before; refuses one whose state was made by another query."""
-        folder = self._folder(insert)
+        folder = self._folder(job)
+        if job.is_shown:
+            return None
         offsets = folder / "offsets"
         if not offsets.is_dir() or not any(entry.name.isdigit() for entry in offsets.iterdir()):
             return None
-        known = self._jobs.get(insert.name)
+        known = self._jobs.get(job.name)
         if known is None:
             raise JobError(
                 Diagnostic(
@@ -88,16 +90,18 @@ class Checkpoint:
                     hint="Put the file back if you have a copy, or start over with --fresh.",
                 )
             )
-        shape = list(state_shape(insert.plan))
+        shape = _state(job)
         if known["state"] != shape:
-            raise JobError(_changed(self.root, insert, known["state"], shape))
+            raise JobError(_changed(self.root, job, known["state"], shape))
         return JobFolder(folder, True, known["buckets"], self._segment_caches / folder.name)
 
-    def new_job(self, insert: InsertPlan, buckets: int) -> JobFolder:
+    def new_job(self, job: JobPlan, buckets: int) -> JobFolder:
         """An empty folder for a job that starts from nothing."""
-        folder = self._folder(insert)
+        folder = self._folder(job)
         shutil.rmtree(folder, ignore_errors=True)
-        self._jobs[insert.name] = {"state": list(state_shape(insert.plan)), "buckets": buckets}
+        if job.is_shown:
+            return JobFolder(folder, False, buckets, self._segment_caches / folder.name)
+        self._jobs[job.name] = {"state": _state(job), "buckets": buckets}
         self._write_marker()
         return JobFolder(folder, False, buckets, self._segment_caches / folder.name)
 
@@ -121,8 +125,8 @@ class Checkpoint:
         shutil.rmtree(self._segment_caches, ignore_errors=True)
         self._lock.close()
 
-    def _folder(self, insert: InsertPlan) -> Path:
-        name = quote(insert.name, safe="").replace(".", "%2E")  # a table may be called `../x`
+    def _folder(self, job: JobPlan) -> Path:
+        name = quote(job.name, safe="").replace(".", "%2E")  # a table may be called `../x`
         return self.root / "jobs" / name
 
     def _claim(self) -> IO[str]:
@@ -214,28 +218,37 @@ def _is_alive(process: int | None) -> bool:
     return True
 
 
+def _state(job: JobPlan) -> list[str]:
+    return [step for root in job.roots for step in state_shape(root)]
+
+
 def state_shape(node: Node) -> Iterator[str]:
-    """What the checkpoint depends on: which topics are read, and what is kept by which key."""
-    if isinstance(node, Scan):
-        yield f"read {', '.join(node.source.topics)}"
-        return
-    if isinstance(node, Aggregate):
-        assert isinstance(node.input, Project)
-        below = {item.name: f"{item.expression.sql()} {item.type}" for item in node.input.items}
-        keys = ", ".join(below[key] for key in node.keys)
-        calls = ", ".join(
-            f"{call.function} {'DISTINCT ' if call.distinct else ''}{below.get(call.argument or '', '')}".strip()
-            for call in node.calls
-        )
-        yield f"group by [{keys}] compute [{calls}]"
-    yield from state_shape(node.input)
+    """What the checkpoint depends on: what is read, and what is kept by which key."""
+    match node:
+        case Scan():
+            yield f"read {node.source.reads}"
+        case Values():
+            rows = "; ".join(", ".join(value.sql() for value in row) for row in node.rows)
+            yield f"values {hashlib.sha256(rows.encode()).hexdigest()[:16]}"
+        case Aggregate():
+            assert isinstance(node.input, Project)
+            below = {item.name: f"{item.expression.sql()} {item.type}" for item in node.input.items}
+            keys = ", ".join(below[key] for key in node.keys)
+            calls = ", ".join(
+                f"{call.function} {'DISTINCT ' if call.distinct else ''}{below.get(call.argument or '', '')}".strip()
+                for call in node.calls
+            )
+            yield f"group by [{keys}] compute [{calls}]"
+            yield from state_shape(node.input)
+        case _:
+            yield from state_shape(node.input)
 
 
-def _changed(root: Path, insert: InsertPlan, before: list[str], now: list[str]) -> Diagnostic:
+def _changed(root: Path, job: JobPlan, before: list[str], now: list[str]) -> Diagnostic:
     return Diagnostic(
         Code.CHECKPOINT_MISMATCH,
-        f'job "{insert.name}" keeps another state than the one in checkpoint {root}',
-        insert.plan.span,
+        f'job "{job.name}" keeps another state than the one in checkpoint {root}',
+        job.roots[0].span,
         detail=f"Then: {'; '.join(before)}. Now: {'; '.join(now)}.",
         hint="Start over with --fresh, or keep the old state and name another folder with --checkpoint.",
     )

@@ -1,4 +1,4 @@
-"""One INSERT while it runs."""
+"""One job while it runs."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from millstream.connectors.kafka_tables import KafkaSource
 from millstream.errors import Code, Diagnostic, JobError
-from millstream.plan.nodes import sources
 from millstream.runtime.kafka_admin import KafkaAdmin
 from millstream.runtime.progress import flat_offsets, progress_of
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from millstream.plan.program import InsertPlan
+    from millstream.plan.program import JobPlan
     from millstream.runtime.checkpoint import JobFolder
     from millstream.runtime.progress import JobProgress
     from millstream.spark.running_query import RunningQuery
@@ -26,13 +26,15 @@ _REPORT_SECONDS: Final = 1.0
 
 
 class Job:
-    """A handle on a running INSERT: watch it, wait for it, stop it."""
+    """A handle on a running job: watch it, wait for it, stop it."""
 
-    def __init__(self, insert: InsertPlan, folder: JobFolder, on_progress: Callable[[JobProgress], None]) -> None:
-        self.name = insert.name
+    def __init__(self, plan: JobPlan, folder: JobFolder, on_progress: Callable[[JobProgress], None]) -> None:
+        self.name = plan.name
+        self.is_bounded = plan.is_bounded
+        """Whether it ends by itself."""
         self.resumes = folder.resumes
         """Whether the job went on from an earlier run's checkpoint."""
-        self._plan = insert.plan
+        self._plan = plan
         self._folder = folder
         self._on_progress = on_progress
         self._query: RunningQuery | None = None
@@ -55,6 +57,10 @@ class Job:
 
     def await_caught_up(self, timeout: float | None = None) -> None:
         """Returns when everything that is in the topics now has been processed and written."""
+        if self.is_bounded:
+            if not self.await_end(timeout):
+                raise self._error(f'job "{self.name}" did not end within {timeout} s')
+            return
         targets = self._ends_now()
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
@@ -124,7 +130,9 @@ class Job:
 
     def _ends_now(self) -> dict[tuple[str, int], int]:
         ends: dict[tuple[str, int], int] = {}
-        for source in sources(self._plan):
+        for source in (scan.source for scan in self._plan.scans):
+            if not isinstance(source, KafkaSource):
+                continue
             committed_only = source.properties.get("isolation.level") == "read_committed"
             latest = KafkaAdmin(source.properties).latest(source.topics, committed_only=committed_only)
             ends |= {(partition.topic, partition.partition): offset for partition, offset in latest.items()}

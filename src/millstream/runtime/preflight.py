@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Final
 from confluent_kafka import TopicPartition
 
 from millstream.connectors.kafka_options import StartupMode
+from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
 from millstream.errors import BrokerError, Code, Diagnostic
-from millstream.plan.nodes import sources
+from millstream.plan.nodes import Write
 from millstream.runtime.kafka_admin import KafkaAdmin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from millstream.catalog.table import CatalogTable
-    from millstream.connectors.kafka_tables import KafkaSource
-    from millstream.plan.nodes import Write
+    from millstream.plan.program import JobPlan
     from millstream.source import Span
 
 
@@ -28,28 +28,36 @@ _EARLIEST: Final = -2
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
-    start_offsets: dict[str, str]
-    """Per source table, Spark's JSON of offsets to start at."""
+    start_offsets: dict[Span, str]
+    """Per place where a topic is read, Spark's JSON of offsets to start at."""
 
 
-def check_kafka(plan: Write, notice: Callable[[str], None], *, resumes: bool) -> Preflight:
+def check_kafka(job: JobPlan, notice: Callable[[str], None], *, resumes: bool) -> Preflight:
     """Raises what would stop the job; tells `notice` what was decided on the user's behalf.
 
     A job that resumes has its positions in the checkpoint, and a source topic that is gone has taken rows with it.
     """
     start_offsets = {}
-    for source in sources(plan):
-        admin = _admin(source.properties, source.table)
-        for topic in source.topics:
-            if resumes:
-                admin.require_topic(topic, source.table.name)
-            elif admin.ensure_topic(topic, source.table.name):
-                notice(f'topic "{topic}" of table "{source.table.name}" did not exist and was created; it is empty')
-        start_offsets[source.table.name] = "earliest" if resumes else _as_json(_start_offsets(source, admin, notice))
-    sink = plan.sink
-    if _admin(sink.properties, sink.table).ensure_topic(sink.topic, sink.table.name):
-        notice(f'topic "{sink.topic}" of table "{sink.table.name}" did not exist and was created')
+    for scan in job.scans:
+        source = scan.source
+        if isinstance(source, KafkaSource):
+            start_offsets[scan.span] = _check_source(source, notice, resumes=resumes)
+    for root in job.roots:
+        if isinstance(root, Write) and isinstance(root.sink, KafkaSink):
+            sink = root.sink
+            if _admin(sink.properties, sink.table).ensure_topic(sink.topic, sink.table.name):
+                notice(f'topic "{sink.topic}" of table "{sink.table.name}" did not exist and was created')
     return Preflight(start_offsets)
+
+
+def _check_source(source: KafkaSource, notice: Callable[[str], None], *, resumes: bool) -> str:
+    admin = _admin(source.properties, source.table)
+    for topic in source.topics:
+        if resumes:
+            admin.require_topic(topic, source.table.name)
+        elif admin.ensure_topic(topic, source.table.name):
+            notice(f'topic "{topic}" of table "{source.table.name}" did not exist and was created; it is empty')
+    return "earliest" if resumes else _as_json(_start_offsets(source, admin, notice))
 
 
 def _start_offsets(source: KafkaSource, admin: KafkaAdmin, notice: Callable[[str], None]) -> dict[TopicPartition, int]:

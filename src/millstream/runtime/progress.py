@@ -63,7 +63,7 @@ def progress_of(job: str, report: Mapping[str, Any], before: JobProgress | None,
         rows_in=rows_in,
         rows_out=rows_out,
         batch_seconds=report["durationMs"].get("triggerExecution", 0) / 1000,
-        lag=tuple(_lag(source) for source in report["sources"]),
+        lag=tuple(lag for source in report["sources"] if (lag := _lag(source)).source),
         state_bytes=state_bytes,
         committed_at=time.time(),
         total_rows_in=rows_in + (before.total_rows_in if before else 0),
@@ -78,10 +78,10 @@ def _lag(source: Mapping[str, Any]) -> SourceLag:
     return SourceLag(", ".join(sorted({topic for topic, _ in reached})), behind)
 
 
-def flat_offsets(offsets: Mapping[str, Mapping[str, int]] | None) -> dict[tuple[str, int], int]:
-    """Spark's `{"topic": {"0": 42}}` as `{("topic", 0): 42}`."""
+def flat_offsets(offsets: Any) -> dict[tuple[str, int], int]:
+    """Spark's `{"topic": {"0": 42}}` as `{("topic", 0): 42}`; what is read from elsewhere has other offsets."""
     return {
         (topic, int(partition)): offset
-        for topic, partitions in (offsets or {}).items()
-        for partition, offset in partitions.items()
+        for topic, partitions in (offsets.items() if isinstance(offsets, dict) else ())
+        for partition, offset in (partitions.items() if isinstance(partitions, dict) else ())
     }

@@ -18,17 +18,18 @@ from millstream.catalog.settings import (
     check_setting,
     integer_setting,
 )
-from millstream.plan.program import compile_script
+from millstream.plan.program import JobPlan, Listing, ShowJobs, Text, compile_script
 from millstream.runtime.checkpoint import Checkpoint
 from millstream.runtime.job import Job
 from millstream.runtime.preflight import check_kafka
 from millstream.source import SourceText
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from types import TracebackType
 
     from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from millstream.plan.program import Program
     from millstream.runtime.progress import JobProgress
@@ -42,6 +43,20 @@ def _unheard(_: Any) -> None:
     pass
 
 
+def _print_answer(answer: Listing | Text) -> None:
+    print(answer.render())
+
+
+def _print_rows(rows: list[str]) -> None:
+    for row in rows:
+        print(row)
+
+
+def _listed(jobs: list[Job]) -> Listing:
+    rows = ((job.name, "RUNNING" if job.is_running else "FINISHED") for job in jobs)
+    return Listing(("job name", "status"), tuple(rows))
+
+
 class Session:
     """Runs scripts as streaming jobs.
 
@@ -51,6 +66,7 @@ class Session:
 
     `spark` is a SparkSession to run in; without it one is started when the first job is. Settings are those of
     SET, by their own names in `settings={"parallelism.default": "2"}`, or as keywords with `_` for `.` and `-`.
+    Answers of SHOW and its kin go to `on_answer`, rows of a SELECT or a print table to `on_rows`: stdout unless set.
     """
 
     def __init__(
@@ -62,6 +78,8 @@ class Session:
         master: str | None = None,
         on_notice: Callable[[str], None] = _unheard,
         on_progress: Callable[[JobProgress], None] = _unheard,
+        on_answer: Callable[[Listing | Text], None] = _print_answer,
+        on_rows: Callable[[list[str]], None] = _print_rows,
         settings: Mapping[str, str] | None = None,
         **named_settings: Any,
     ) -> None:
@@ -71,6 +89,8 @@ class Session:
         self._master = master
         self._notice = on_notice
         self._on_progress = on_progress
+        self._on_answer = on_answer
+        self._on_rows = on_rows
         self._settings = _named_settings({**(settings or {}), **named_settings})
         self._catalog = Catalog()
         self._root = Path(checkpoint) if checkpoint is not None else _default_checkpoint()
@@ -110,35 +130,55 @@ class Session:
         parameters: Mapping[str, str] | None = None,
         drain: bool = False,
     ) -> tuple[Job, ...]:
-        """Runs a script; gives a handle for each INSERT, in order.
+        """Runs a script; gives a handle for each INSERT and SELECT, in order.
 
         With `drain` the jobs end by themselves when they have processed what is in the topics now.
         """
         return self.start(self.compile(text, name, parameters), drain=drain)
 
     def start(self, program: Program, *, drain: bool = False) -> tuple[Job, ...]:
-        """Starts the jobs of a compiled script, none of them before all are known to be good."""
-        if not program.inserts:
-            return ()
+        """Takes a compiled script's steps in order; waits for each job that ends by itself."""
+        jobs = []
+        for job in self.walk(program, drain=drain):
+            jobs.append(job)
+            if job.is_bounded:
+                job.await_end()
+        return tuple(jobs)
+
+    def walk(self, program: Program, *, drain: bool = False) -> Iterator[Job]:
+        """As `start`, but leaves the waiting to the caller. No job starts before all are known to be good."""
+        prepared = iter(self._prepare(program.jobs, drain=drain) if program.jobs else ())
+        for notice in program.notices:
+            self._notice(notice)
+        for step in program.steps:
+            match step:
+                case JobPlan():
+                    yield self._launch(*next(prepared))
+                case ShowJobs():
+                    self._on_answer(_listed(self._jobs))
+                case Listing() | Text():
+                    self._on_answer(step)
+
+    def _prepare(self, plans: tuple[JobPlan, ...], *, drain: bool) -> list[tuple[Job, DataStreamWriter]]:
         checkpoint = self._open_checkpoint()
-        folders = [None if self._fresh else checkpoint.find_job(insert) for insert in program.inserts]
+        folders = [None if self._fresh else checkpoint.find_job(plan) for plan in plans]
         preflights = [
-            check_kafka(insert.plan, self._notice, resumes=folder is not None)
-            for insert, folder in zip(program.inserts, folders, strict=True)
+            check_kafka(plan, self._notice, resumes=folder is not None)
+            for plan, folder in zip(plans, folders, strict=True)
         ]
         if self._fresh:
             checkpoint.clear()
             self._fresh = False
-        from millstream.spark.query import QueryRequest, prepare_query, start_query
+        from millstream.spark.query import QueryRequest, prepare_query
 
         spark = self._open_spark(checkpoint)
         prepared = []
-        for insert, found, preflight in zip(program.inserts, folders, preflights, strict=True):
-            settings = dict(insert.settings)
-            folder = found or checkpoint.new_job(insert, self._buckets(settings))
-            job = Job(insert, folder, self._on_progress)
+        for plan, found, preflight in zip(plans, folders, preflights, strict=True):
+            settings = dict(plan.settings)
+            folder = found or checkpoint.new_job(plan, self._buckets(settings))
+            job = Job(plan, folder, self._on_progress)
             request = QueryRequest(
-                insert=insert,
+                job=plan,
                 checkpoint=folder.path,
                 segment_cache=folder.segment_cache,
                 start_offsets=preflight.start_offsets,
@@ -146,14 +186,20 @@ class Session:
                 max_batch_rows=integer_setting(settings, MAX_BATCH_ROWS),
                 interval_ms=integer_setting(settings, TRIGGER_INTERVAL),
                 drain=drain,
+                shown=self._on_rows,
             )
             prepared.append((job, prepare_query(spark, request)))
-        for job, query in prepared:
-            if job.resumes:
-                self._notice(f'job "{job.name}" goes on where it stopped')
-            job.attach(start_query(spark, query, job))
-            self._jobs.append(job)
-        return tuple(job for job, _ in prepared)
+        return prepared
+
+    def _launch(self, job: Job, query: DataStreamWriter) -> Job:
+        from millstream.spark.query import start_query
+
+        assert self._spark is not None
+        if job.resumes:
+            self._notice(f'job "{job.name}" goes on where it stopped')
+        job.attach(start_query(self._spark, query, job))
+        self._jobs.append(job)
+        return job
 
     def stop(self, *, finish_batches: bool = True) -> None:
         """Stops all jobs, each after its batch, and the Spark session if this session started it."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+    from millstream.connectors.kafka_tables import KafkaSource
     from millstream.plan.nodes import Scan
     from millstream.sql.types import DataType
 
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
 _IS_READ: Final = "__is_read"
 
 
-def read_rows(spark: SparkSession, scan: Scan, start_offsets: str, max_batch_rows: int) -> DataFrame:
-    source = scan.source
+def read_rows(
+    spark: SparkSession, scan: Scan, source: KafkaSource, start_offsets: str, max_batch_rows: int
+) -> DataFrame:
     messages = (
         spark.readStream.format("kafka")
         .options(**reader_options(source.properties))

@@ -15,21 +15,20 @@ from weakref import WeakKeyDictionary
 from pyspark.errors import AnalysisException
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
-from millstream.changelog import INSERT_ONLY
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.plan.changelog import provided
-from millstream.spark.kafka_properties import writer_options
 from millstream.spark.running_query import RunningQuery
-from millstream.spark.translate import Surroundings, messages_of
+from millstream.spark.translate import Surroundings
+from millstream.spark.writers import writer_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-    from millstream.plan.program import InsertPlan
+    from millstream.plan.program import JobPlan
+    from millstream.source import Span
 
 
 class ReportTaker(Protocol):
@@ -44,33 +43,37 @@ class ReportTaker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class QueryRequest:
-    """One INSERT, and all that is decided about how it runs."""
+    """One job, and all that is decided about how it runs."""
 
-    insert: InsertPlan
+    job: JobPlan
     checkpoint: Path
     segment_cache: Path
-    start_offsets: Mapping[str, str]
+    start_offsets: Mapping[Span, str]
     buckets: int
     max_batch_rows: int
     interval_ms: int
     drain: bool
+    shown: Callable[[list[str]], None]
 
 
 def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWriter:
     """All of a query but its start; what Spark finds wrong with it is raised here."""
     shutil.rmtree(request.segment_cache, ignore_errors=True)  # what a killed run left behind
-    around = Surroundings(spark, request.start_offsets, request.segment_cache, request.buckets, request.max_batch_rows)
-    plan = request.insert.plan
-    writer = (
-        _checked_by_spark(request.insert, around)
-        .writeStream.format("kafka")
-        .options(**writer_options(plan.sink.properties))
-        .option("topic", plan.sink.topic)
-        .option("checkpointLocation", str(request.checkpoint))
-        .outputMode("append" if provided(plan) == INSERT_ONLY else "update")
-        .queryName(f"{request.insert.name}@{request.checkpoint}")
+    around = Surroundings(
+        spark=spark,
+        folder=request.checkpoint,
+        start_offsets=request.start_offsets,
+        segment_cache=request.segment_cache,
+        buckets=request.buckets,
+        max_batch_rows=request.max_batch_rows,
+        shown=request.shown,
     )
-    if request.drain:
+    writer = (
+        _checked_by_spark(request.job, around)
+        .option("checkpointLocation", str(request.checkpoint))
+        .queryName(f"{request.job.name}@{request.checkpoint}")
+    )
+    if request.drain or request.job.is_bounded:
         return writer.trigger(availableNow=True)
     return writer.trigger(processingTime=f"{request.interval_ms} milliseconds")
 
@@ -83,19 +86,19 @@ def start_query(spark: SparkSession, query: DataStreamWriter, job: ReportTaker) 
     return RunningQuery(job.name, started)
 
 
-def _checked_by_spark(insert: InsertPlan, around: Surroundings) -> DataFrame:
-    """The plan as a DataFrame; what only Spark finds wrong with an expression is told as an error of the script."""
+def _checked_by_spark(job: JobPlan, around: Surroundings) -> DataStreamWriter:
+    """The plan as a query; what only Spark finds wrong with an expression is told as an error of the script."""
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(name).disabled = True  # they would print the whole plan
     try:
         with _workers_of_this_python(around.spark):
-            return messages_of(insert.plan, around)
+            return writer_of(job, around)
     except AnalysisException as error:
         raise ScriptError(
             Diagnostic(
                 Code.TYPE_MISMATCH,
                 "an expression of this query does not fit its operands",
-                insert.plan.span,
+                job.roots[0].span,
                 detail=str(error).strip().splitlines()[0],
             )
         ) from error

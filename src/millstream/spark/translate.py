@@ -8,20 +8,22 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.changelog import KIND
-from millstream.plan.nodes import Aggregate, Filter, Node, Project, Scan, Write
+from millstream.connectors.kafka_tables import KafkaSource
+from millstream.plan.nodes import Aggregate, Collect, Filter, Node, Project, Scan, Values, Write
 from millstream.spark.aggregate import aggregate
-from millstream.spark.kafka_sink import encode_messages
 from millstream.spark.kafka_source import read_rows
+from millstream.spark.once import one_row
 from millstream.spark.types import spark_type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from pyspark.sql import Column, DataFrame, SparkSession
     from sqlglot import exp
 
-    from millstream.plan.nodes import ProjectItem
+    from millstream.plan.nodes import OutputColumn, ProjectItem
+    from millstream.source import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,33 +31,54 @@ class Surroundings:
     """What a plan needs from outside to become a DataFrame."""
 
     spark: SparkSession
-    start_offsets: Mapping[str, str]
-    """Per source table, where a new job starts: Spark's JSON of offsets."""
+    folder: Path
+    """The job's own, kept over restarts."""
+    start_offsets: Mapping[Span, str]
+    """Per place where a topic is read, where a new job starts: Spark's JSON of offsets."""
     segment_cache: Path
     buckets: int
     max_batch_rows: int
+    shown: Callable[[list[str]], None]
+    """Takes the rows of a SELECT and of a print table, as text."""
 
 
-def messages_of(plan: Write, around: Surroundings) -> DataFrame:
-    """The plan as a stream of Kafka messages: `key`, if the sink is keyed, and `value`."""
-    return encode_messages(_rows_of(plan.input, around), plan.sink)
-
-
-def _rows_of(node: Node, around: Surroundings) -> DataFrame:
+def rows_of(node: Node, around: Surroundings) -> DataFrame:
+    """The rows that leave a node; where they are changes, with their kind beside them."""
     match node:
         case Scan():
-            start = around.start_offsets[node.source.table.name]
-            return read_rows(around.spark, node, start, around.max_batch_rows)
+            return _scanned(node, around)
+        case Values():
+            return _values(node, around)
         case Filter():
-            return _rows_of(node.input, around).where(_column(node.condition))
+            return rows_of(node.input, around).where(_column(node.condition))
         case Project():
-            rows = _rows_of(node.input, around)
+            rows = rows_of(node.input, around)
             kind = [F.col(KIND)] if KIND in rows.columns else []
             return rows.select(*(_item(item) for item in node.items), *kind)
         case Aggregate():
-            return aggregate(_rows_of(node.input, around), node, around.buckets, around.segment_cache)
-        case Write():
-            raise AssertionError("a Write is always the root")
+            return aggregate(rows_of(node.input, around), node, around.buckets, around.segment_cache)
+        case Write() | Collect():
+            return rows_of(node.input, around)
+
+
+def _scanned(scan: Scan, around: Surroundings) -> DataFrame:
+    match scan.source:
+        case KafkaSource():
+            return read_rows(around.spark, scan, scan.source, around.start_offsets[scan.span], around.max_batch_rows)
+
+
+def _values(node: Values, around: Surroundings) -> DataFrame:
+    once = one_row(around.spark, around.folder / "once")
+    if not node.columns:
+        return once
+    rows = (zip(row, node.columns, strict=True) for row in node.rows)
+    structs = (F.struct(*(_value(value, column) for value, column in row)) for row in rows)
+    return once.select(F.inline(F.array(*structs)))
+
+
+def _value(value: exp.Expr, column: OutputColumn) -> Column:
+    written = _column(value)
+    return (written if column.type is None else written.cast(spark_type(column.type))).alias(column.name)
 
 
 def _item(item: ProjectItem) -> Column:

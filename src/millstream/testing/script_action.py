@@ -98,7 +98,7 @@ class _Arguments:
             compile_script(SourceText(key, f"CREATE TABLE message ({value});"), {}, {}, catalog)
         except ScriptError as error:
             raise self.error(f"{key} cannot be read: {error.diagnostics[0].primary}") from None
-        table = catalog.table("message", self.lines.span(self.line))
+        [table] = catalog.tables
         return tuple((column.name, column.type) for column in table.physical_columns)
 
     def refuse_leftovers(self) -> None:

@@ -18,10 +18,10 @@ from millstream.source import SourceText
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from millstream.plan.program import InsertPlan
+    from millstream.plan.program import JobPlan
 
 
-def insert(aggregate: str = "COUNT(*)") -> InsertPlan:
+def insert(aggregate: str = "COUNT(*)") -> JobPlan:
     script = f"""
     CREATE TABLE t (a BIGINT, b STRING) WITH (
       'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'x', 'format' = 'json');
@@ -30,7 +30,7 @@ def insert(aggregate: str = "COUNT(*)") -> InsertPlan:
       'key.format' = 'json', 'value.format' = 'json');
     INSERT INTO `../counts` SELECT b, {aggregate} FROM t GROUP BY b;
     """
-    return compile_script(SourceText("s", script), {}, {}).inserts[0]
+    return compile_script(SourceText("s", script), {}, {}).jobs[0]
 
 
 def begin_a_batch(folder: Path) -> None:

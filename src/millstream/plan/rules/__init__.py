@@ -10,9 +10,9 @@ from millstream.plan.rules.prune_columns import prune_columns
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from millstream.plan.nodes import Write
+    from millstream.plan.nodes import Root
 
-RULES: Final[tuple[Callable[[Write], Write], ...]] = (
+RULES: Final[tuple[Callable[[Root], Root], ...]] = (
     prune_columns,
     check_sink,
 )

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 from millstream.changelog import INSERT_ONLY, RowKind
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.changelog import provided, upsert_key
-from millstream.plan.nodes import Aggregate, Node, Scan
+from millstream.plan.nodes import Aggregate, Collect, Node, Scan, Values
 
 if TYPE_CHECKING:
-    from millstream.plan.nodes import Write
+    from millstream.plan.nodes import Root
 
 
-def check_sink(plan: Write) -> Write:
+def check_sink(plan: Root) -> Root:
+    if isinstance(plan, Collect):
+        return plan  # whoever looks at it can see any change
     kinds = provided(plan.input)
     if kinds == INSERT_ONLY:
         return plan
@@ -50,7 +52,7 @@ def _how_to_get_a_key(node: Node) -> str:
 
 def _updating(node: Node) -> Aggregate:
     while not isinstance(node, Aggregate):
-        assert not isinstance(node, Scan)
+        assert not isinstance(node, Scan | Values)
         node = node.input
     return node
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from millstream.plan.nodes import Aggregate, Filter, Node, Project, Scan, Write
+from millstream.plan.nodes import Aggregate, Collect, Filter, Node, Project, Root, Scan, Values, Write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def prune_columns(plan: Write) -> Write:
+def prune_columns(plan: Root) -> Root:
     return replace(plan, input=_prune(plan.input, {column.name for column in plan.columns}))
 
 
@@ -30,7 +30,11 @@ def _prune(node: Node, needed: set[str]) -> Node:
         case Aggregate():
             arguments = {call.argument for call in node.calls if call.argument is not None}
             return replace(node, input=_prune(node.input, {*node.keys, *arguments}))
-        case Write():
+        case Values():
+            places = [at for at, column in enumerate(node.columns) if column.name in needed]
+            rows = tuple(tuple(row[at] for at in places) for row in node.rows)
+            return replace(node, rows=rows, columns=tuple(node.columns[at] for at in places))
+        case Write() | Collect():
             return prune_columns(node)
 
 

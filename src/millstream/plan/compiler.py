@@ -1,0 +1,185 @@
+"""Statement after statement: tables and settings are remembered, the rest becomes steps."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import chain, count
+from typing import TYPE_CHECKING
+
+from millstream.catalog.settings import SETTINGS, check_setting
+from millstream.errors import Code, Diagnostic, Problems, ScriptError
+from millstream.plan.build import build_insert, build_select, view_columns
+from millstream.plan.listings import described, listed, shown
+from millstream.plan.program import JobPlan, Program, ShowJobs, Text
+from millstream.plan.rules import RULES
+from millstream.plan.scans import check_watermark, computed_items
+from millstream.sql.statements import (
+    AlterTableRename,
+    AlterTableReset,
+    AlterTableSet,
+    CreateFunction,
+    CreateTable,
+    CreateView,
+    Describe,
+    Drop,
+    Explain,
+    InsertInto,
+    ObjectName,
+    ResetOption,
+    Select,
+    SetOption,
+    Show,
+    ShowKind,
+    StatementSet,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from millstream.catalog.catalog import Catalog
+    from millstream.plan.nodes import Root
+    from millstream.plan.program import Step
+    from millstream.sql.parser import ParsedScript
+    from millstream.sql.statements import Statement
+
+    Definition = CreateTable | CreateView | CreateFunction | Drop | AlterTableSet | AlterTableReset | AlterTableRename
+
+
+class Compiler:
+    """Settings the caller overrides win over SET; job names of the caller's session are not given twice."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        settings: dict[str, str],
+        running_jobs: Collection[str],
+        overrides: Mapping[str, str],
+    ) -> None:
+        self._catalog = catalog
+        self._job_names = set(running_jobs)
+        self._given = {**settings, **overrides}
+        self._overrides = overrides
+        self._settings = dict(self._given)
+        self._steps: list[Step] = []
+        self._broken: set[str] = set()
+
+    def compile(self, script: ParsedScript) -> Program:
+        problems = list(script.problems)
+        self._broken.update(script.unreadable_tables)
+        for statement in script.statements:
+            try:
+                self._take(statement)
+            except ScriptError as error:
+                if isinstance(statement, CreateTable | CreateView | CreateFunction):
+                    self._broken.add(statement.name.text)
+                problems += (d for d in error.diagnostics if not self._follows_from_another(d))
+        if problems:
+            raise ScriptError(sorted(dict.fromkeys(problems), key=_position))
+        return Program(tuple(self._steps), tuple(self._settings.items()))
+
+    def _take(self, statement: Statement) -> None:
+        match statement:
+            case SetOption() | ResetOption():
+                self._configure(statement)
+            case InsertInto() | StatementSet() | Select():
+                self._steps.append(self._job(statement))
+            case Explain() | Describe() | Show():
+                self._steps.append(self._answer(statement))
+            case _:
+                self._define(statement)
+
+    def _define(self, statement: Definition) -> None:
+        match statement:
+            case CreateTable():
+                self._create_table(statement)
+            case CreateView():
+                self._catalog.create_view(statement, view_columns(statement, self._catalog))
+            case CreateFunction():
+                raise ScriptError(
+                    Diagnostic(Code.UNSUPPORTED_STATEMENT, "CREATE FUNCTION is not supported yet", statement.span)
+                )
+            case Drop():
+                self._catalog.drop(statement)
+            case AlterTableSet():
+                self._catalog.set_options(statement)
+            case AlterTableReset():
+                self._catalog.reset_options(statement)
+            case AlterTableRename():
+                self._catalog.rename(statement)
+
+    def _create_table(self, statement: CreateTable) -> None:
+        self._catalog.create_table(statement)
+        table = self._catalog.table(statement.name)
+        computed_items(table)
+        check_watermark(table)
+
+    def _configure(self, statement: SetOption | ResetOption) -> None:
+        if isinstance(statement, SetOption):
+            check_setting(statement.key, statement.value, statement.span)
+            self._settings[statement.key] = self._overrides.get(statement.key, statement.value)
+        elif statement.key is None:
+            self._settings = dict(self._given)
+        else:
+            if statement.key not in SETTINGS:
+                check_setting(statement.key, "", statement.span)
+            self._settings.pop(statement.key, None)
+            if statement.key in self._given:
+                self._settings[statement.key] = self._given[statement.key]
+
+    def _answer(self, statement: Explain | Describe | Show) -> Step:
+        match statement:
+            case Explain():
+                names = set(self._job_names)
+                text = self._job(statement.statement).explain()
+                self._job_names = names
+                return Text(text)
+            case Describe():
+                return described(self._catalog.relation(statement.name), self._catalog)
+            case Show(kind=ShowKind.JOBS):
+                return ShowJobs()
+            case Show(name=ObjectName() as name):
+                return Text(shown(self._catalog.relation(name), statement))
+            case _:
+                return listed(statement, self._catalog, self._settings)
+
+    def _job(self, statement: InsertInto | StatementSet | Select) -> JobPlan:
+        problems = Problems()
+        roots: list[Root | None] = []
+        match statement:
+            case InsertInto():
+                wanted = statement.target.text
+                roots.append(problems.of(partial(self._insert, statement)))
+            case StatementSet():
+                wanted = "+".join(dict.fromkeys(insert.target.text for insert in statement.inserts))
+                roots += [problems.of(partial(self._insert, insert)) for insert in statement.inserts]
+            case Select():
+                wanted = "select"
+                roots.append(problems.of(lambda: _through_rules(build_select(statement, self._catalog))))
+        problems.raise_all()
+        plans = tuple(root for root in roots if root is not None)
+        return JobPlan(self._job_name(wanted), plans, tuple(self._settings.items()))
+
+    def _insert(self, statement: InsertInto) -> Root:
+        return _through_rules(build_insert(statement, self._catalog))
+
+    def _job_name(self, wanted: str) -> str:
+        """Named after the sink, which stays the same when statements are added around it."""
+        numbered = (f"{wanted}-{number}" for number in count(2))
+        name = next(name for name in chain([wanted], numbered) if name not in self._job_names)
+        self._job_names.add(name)
+        return name
+
+    def _follows_from_another(self, diagnostic: Diagnostic) -> bool:
+        return diagnostic.code in (Code.UNDEFINED_TABLE, Code.UNDEFINED_FUNCTION) and any(
+            f'"{name}"' in diagnostic.primary for name in self._broken
+        )
+
+
+def _through_rules(root: Root) -> Root:
+    for rule in RULES:
+        root = rule(root)
+    return root
+
+
+def _position(diagnostic: Diagnostic) -> int:
+    return diagnostic.span.start if diagnostic.span is not None else -1

@@ -1,0 +1,113 @@
+"""What DESCRIBE and SHOW answer, as rows of text."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from millstream.catalog.table import CatalogTable
+from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.plan.program import Listing
+from millstream.plan.queries import QueryBuilder
+from millstream.plan.scans import computed_items
+from millstream.sql.render import render
+from millstream.sql.statements import ComputedColumn, MetadataColumn, ShowKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from millstream.catalog.catalog import Catalog, Relation
+    from millstream.catalog.table import CatalogView
+    from millstream.sql.statements import Column, Show
+
+_OF_A_COLUMN: Final = ("name", "type", "null", "key", "extras", "watermark")
+
+
+def described(relation: Relation, catalog: Catalog) -> Listing:
+    """One row per column, as Flink's DESCRIBE gives it."""
+    if isinstance(relation, CatalogTable):
+        return _table(relation)
+    return _view(relation, catalog)
+
+
+def listed(statement: Show, catalog: Catalog, settings: Mapping[str, str]) -> Listing:
+    match statement.kind:
+        case ShowKind.SETTINGS:
+            return Listing(("key", "value"), tuple(sorted(settings.items())))
+        case ShowKind.VIEWS:
+            heading, names = "view name", [view.name for view in catalog.views]
+        case ShowKind.FUNCTIONS:
+            heading, names = "function name", list(catalog.functions)
+        case _:
+            tables, views = [table.name for table in catalog.tables], [view.name for view in catalog.views]
+            heading, names = "table name", [*tables, *views]
+    pattern = statement.like
+    if pattern is not None:
+        wanted = re.compile(re.escape(pattern).replace("%", ".*").replace("_", "."), re.DOTALL)
+        names = [name for name in names if bool(wanted.fullmatch(name)) is not statement.is_negated]
+    return Listing((heading,), tuple((name,) for name in sorted(names)))
+
+
+def shown(relation: Relation, statement: Show) -> str:
+    """The statement that makes this table or view again."""
+    is_table = isinstance(relation, CatalogTable)
+    if is_table is not (statement.kind is ShowKind.CREATE_TABLE):
+        found, other = ("table", "TABLE") if is_table else ("view", "VIEW")
+        raise ScriptError(
+            Diagnostic(
+                Code.UNDEFINED_TABLE,
+                f'"{relation.name}" is a {found}',
+                statement.span,
+                hint=f"Write SHOW CREATE {other} {relation.name}.",
+            )
+        )
+    return render(relation.statement())
+
+
+def _table(table: CatalogTable) -> Listing:
+    types = {item.name: item.type for item in computed_items(table)}
+    key = f"PRI({', '.join(table.primary_key)})"
+    rows = []
+    for column in table.columns:
+        type_ = types[column.name]
+        is_rowtime = table.watermark is not None and table.watermark.column == column.name
+        name = "?" if type_ is None else str(type_).removesuffix(" NOT NULL")
+        nullable = type_ is None or type_.nullable
+        watermark = table.watermark.expression.tree.sql("flink") if is_rowtime and table.watermark else ""
+        rows.append(
+            (
+                column.name,
+                f"{name} *ROWTIME*" if is_rowtime else name,
+                str(nullable).upper(),
+                key if column.name in table.primary_key else "",
+                _extras(column),
+                f"`{watermark}`" if watermark else "",
+            )
+        )
+    if any(column.comment for column in table.columns):
+        commented = ((*row, column.comment or "") for row, column in zip(rows, table.columns, strict=True))
+        return Listing((*_OF_A_COLUMN, "comment"), tuple(commented))
+    return Listing(_OF_A_COLUMN, tuple(rows))
+
+
+def _view(view: CatalogView, catalog: Catalog) -> Listing:
+    node = QueryBuilder(view.query, catalog, view.span).build()
+    types = [column.type for column in node.columns]
+    return Listing(
+        _OF_A_COLUMN,
+        tuple(
+            (name, "?" if type_ is None else str(type_).removesuffix(" NOT NULL"), "TRUE", "", "", "")
+            for name, type_ in zip(view.columns, types, strict=True)
+        ),
+    )
+
+
+def _extras(column: Column) -> str:
+    match column:
+        case ComputedColumn():
+            return f"AS {column.expression.tree.sql('flink')}"
+        case MetadataColumn():
+            written = "" if column.key == column.name else f" FROM '{column.key}'"
+            return f"METADATA{written}{' VIRTUAL' if column.is_virtual else ''}"
+        case _:
+            return ""

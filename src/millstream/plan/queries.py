@@ -1,0 +1,231 @@
+"""From a query to plan nodes: FROM, WHERE, GROUP BY and SELECT, each in its turn."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from sqlglot import exp
+
+from millstream.catalog.table import CatalogTable
+from millstream.errors import Code, Diagnostic, Problems, ScriptError
+from millstream.plan.aggregation import build_aggregate, has_aggregate
+from millstream.plan.expressions import Scope, column_reference, output_names
+from millstream.plan.nodes import Filter, Node, OutputColumn, Project, ProjectItem, Values
+from millstream.plan.scans import scan_of
+from millstream.plan.typing import infer
+from millstream.plan.values import values_node
+from millstream.sql.statements import ObjectName
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from millstream.catalog.catalog import Catalog
+    from millstream.catalog.table import CatalogView
+    from millstream.source import Span
+    from millstream.sql.statements import Name, OptionEntry, Query
+    from millstream.sql.types import DataType
+
+_CLAUSES: Final = frozenset({"expressions", "from_", "where", "group", "with_"})
+_OF_A_TABLE: Final = frozenset({"this", "alias", "db", "catalog"})
+_OF_A_SUBQUERY: Final = frozenset({"this", "alias"})
+_IN_WORDS: Final = {
+    "joins": "JOIN",
+    "laterals": "LATERAL",
+    "order": "ORDER BY",
+    "distinct": "SELECT DISTINCT",
+}
+_DEEPEST: Final = 50
+
+
+class QueryBuilder:
+    """Builds the plan of one query text. A view's query is another text and gets a builder of its own."""
+
+    def __init__(self, query: Query, catalog: Catalog, statement: Span, depth: int = 0) -> None:
+        self._query = query
+        self._catalog = catalog
+        self._statement = statement
+        self._hints: Mapping[int, tuple[OptionEntry, ...]] = dict(query.hints)
+        self._depth = depth
+        self._problems = Problems()
+
+    def build(self) -> Node:
+        """Problems of all parts are raised together."""
+        node = self._problems.of(lambda: self._relation(self._query.tree, {}))
+        self._problems.raise_all()
+        assert node is not None
+        return node
+
+    def _relation(self, tree: exp.Expr, named: Mapping[str, Node]) -> Node:
+        match tree:
+            case exp.Select():
+                return self._select(tree, {**named, **self._with(tree, named)})
+            case exp.Values():
+                return values_node(tree, self._scope("", ()))
+            case exp.Subquery() if not tree.args.get("alias"):
+                return self._relation(tree.this, named)
+            case _:
+                raise self._unsupported(f"{tree.key.upper()}", tree)
+
+    def _with(self, tree: exp.Select, named: Mapping[str, Node]) -> Mapping[str, Node]:
+        """The queries that WITH names, each able to read those before it."""
+        clause = tree.args.get("with_")
+        if clause is None:
+            return {}
+        if clause.args.get("recursive"):
+            raise self._unsupported("WITH RECURSIVE", tree)
+        found: dict[str, Node] = {}
+        for cte in clause.expressions:
+            node = self._relation(cte.this, {**named, **found})
+            found[cte.alias] = self._renamed(node, cte)
+        return found
+
+    def _select(self, tree: exp.Select, named: Mapping[str, Node]) -> Node:
+        problems = Problems()
+        problems.of(lambda: self._refuse_clauses(tree))
+        from_ = tree.args.get("from_")
+        source = problems.of(lambda: self._from(from_.this if from_ is not None else None, named))
+        if source is not None:
+            node = problems.of(lambda: self._over(tree, *source))
+        problems.raise_all()
+        assert node is not None
+        return node
+
+    def _from(self, tree: exp.Expr | None, named: Mapping[str, Node]) -> tuple[str, Node]:
+        """What is read, and the name its columns can be qualified with."""
+        match tree:
+            case None:
+                return "", Values(((),), (), self._statement)
+            case exp.Table(this=exp.Identifier()):
+                return tree.alias_or_name, self._renamed(self._table(tree, named), tree)
+            case exp.Subquery():
+                return tree.alias, self._renamed(self._relation(tree.this, named), tree)
+            case exp.Values():
+                return tree.alias, self._renamed(self._relation(tree, named), tree)
+            case _:
+                raise self._unsupported("anything but a table or a query after FROM", tree)
+
+    def _table(self, tree: exp.Table, named: Mapping[str, Node]) -> Node:
+        if not tree.db and tree.name in named:
+            return named[tree.name]
+        parts = tuple(part.name for part in tree.parts)
+        name = ObjectName(parts, self._place(tree))
+        relation = self._catalog.relation(name)
+        hint = self._hints.get(tree.this.meta.get("start", -1), ())
+        if isinstance(relation, CatalogTable):
+            return scan_of(relation.with_options(hint), name.span, self._problems)
+        if hint:
+            raise ScriptError(
+                Diagnostic(
+                    Code.UNSUPPORTED_STATEMENT, f'"{relation.name}" is a view, and a view has no options', name.span
+                )
+            )
+        return self._view(relation)
+
+    def _view(self, view: CatalogView) -> Node:
+        if self._depth == _DEEPEST:
+            raise ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, "views are nested too deeply", view.span))
+        node = QueryBuilder(view.query, self._catalog, self._statement, self._depth + 1).build()
+        return _with_names(node, view.columns, self._statement)
+
+    def _renamed(self, node: Node, tree: exp.Expr) -> Node:
+        """`AS t (a, b)` gives the columns other names."""
+        alias = tree.args.get("alias")
+        names = [column.name for column in alias.args.get("columns") or ()] if alias is not None else []
+        if not names:
+            return node
+        self.require_as_many(names, node, self._place(tree))
+        return _with_names(node, names, self._statement)
+
+    @staticmethod
+    def require_as_many(names: Sequence[str | Name], node: Node, span: Span) -> None:
+        if len(names) != len(node.columns):
+            raise ScriptError(
+                Diagnostic(
+                    Code.SINK_SCHEMA_MISMATCH,
+                    f"{len(names)} columns are named, and the query has {len(node.columns)}",
+                    span,
+                    detail=f"The query gives: {', '.join(column.name for column in node.columns)}.",
+                )
+            )
+
+    def _over(self, tree: exp.Select, qualifier: str, node: Node) -> Node:
+        """WHERE, GROUP BY and SELECT on top of what FROM gives."""
+        scope = self._scope(qualifier, node.columns)
+        columns = node.columns
+        if (where := tree.args.get("where")) is not None:
+            condition = scope.bind(where.this)
+            scope.require_boolean(condition, infer(condition, _types(node).get), "WHERE")
+            node = Filter(node, condition, scope.place(where))
+        items = [item for written in tree.expressions for item in _expand_star(written, columns, scope)]
+        group = tree.args.get("group")
+        if group is not None or any(has_aggregate(item) for item in items):
+            return build_aggregate(node, items, group, scope)
+        return _project(node, items, scope)
+
+    def _scope(self, qualifier: str, columns: tuple[OutputColumn, ...]) -> Scope:
+        return Scope(qualifier, tuple(column.name for column in columns), self._query.script, self._statement)
+
+    def _refuse_clauses(self, tree: exp.Select) -> None:
+        """Whatever sqlglot reads and no step of a plan stands for: silence would be a wrong result."""
+        refused = _other_parts(tree, _CLAUSES)
+        from_ = tree.args.get("from_")
+        if from_ is not None:
+            known = _OF_A_TABLE if isinstance(from_.this, exp.Table) else _OF_A_SUBQUERY
+            refused += _other_parts(from_.this, known) if not isinstance(from_.this, exp.Values) else []
+        for item in tree.expressions:
+            star = item.this if isinstance(item, exp.Column) else item
+            if isinstance(star, exp.Star):
+                refused += _other_parts(star, frozenset({"this"}))
+        if refused:
+            raise ScriptError(d for what in refused for d in self._unsupported(what, tree).diagnostics)
+
+    def _unsupported(self, what: str, tree: exp.Expr) -> ScriptError:
+        return ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, f"{what} is not supported yet", self._place(tree)))
+
+    def _place(self, tree: exp.Expr) -> Span:
+        return self._scope("", ()).place(tree)
+
+
+def _project(node: Node, items: list[exp.Expr], scope: Scope) -> Project:
+    types = _types(node)
+    problems = Problems()
+    bound = [problems.of(partial(scope.bind, item.unalias())) for item in items]
+    problems.raise_all()
+    named = zip(output_names(items), (expression for expression in bound if expression is not None), strict=True)
+    return Project(
+        node,
+        tuple(ProjectItem(name, expression, infer(expression, types.get)) for name, expression in named),
+        scope.statement,
+    )
+
+
+def _with_names(node: Node, names: Sequence[str], span: Span) -> Node:
+    if tuple(names) == tuple(column.name for column in node.columns):
+        return node
+    items = tuple(
+        ProjectItem(name, column_reference(column.name), column.type)
+        for name, column in zip(names, node.columns, strict=True)
+    )
+    return Project(node, items, span)
+
+
+def _types(node: Node) -> dict[str, DataType | None]:
+    return {column.name: column.type for column in node.columns}
+
+
+def _other_parts(node: exp.Expr, known: frozenset[str]) -> list[str]:
+    return [
+        _IN_WORDS.get(part, part.strip("_").replace("_", " ").upper())
+        for part, value in node.args.items()
+        if value and part not in known
+    ]
+
+
+def _expand_star(item: exp.Expr, columns: tuple[OutputColumn, ...], scope: Scope) -> list[exp.Expr]:
+    if isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
+        if item.table != scope.table:
+            raise ScriptError(scope.wrong_table(item))
+    elif not isinstance(item, exp.Star):
+        return [item]
+    return [column_reference(column.name) for column in columns]

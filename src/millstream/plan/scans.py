@@ -1,0 +1,72 @@
+"""A table as the start of a plan: what its messages hold, then what is computed from that."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from millstream.connectors.registry import resolve_source
+from millstream.errors import Code, Diagnostic, Problems, ScriptError
+from millstream.plan.expressions import Scope, column_reference
+from millstream.plan.nodes import Node, OutputColumn, Project, ProjectItem, Scan
+from millstream.plan.typing import infer
+from millstream.sql.statements import ComputedColumn
+from millstream.sql.types import TIMESTAMPS
+
+if TYPE_CHECKING:
+    from millstream.catalog.table import CatalogTable
+    from millstream.connectors.tables import Source
+    from millstream.source import Span
+
+
+def scan_of(table: CatalogTable, span: Span, problems: Problems) -> Node:
+    """Where the table's options are wrong, the query over it is still checked; the plan is then thrown away."""
+    source = problems.of(lambda: resolve_source(table))
+    columns = tuple(
+        OutputColumn(column.name, column.type) for column in table.columns if not isinstance(column, ComputedColumn)
+    )
+    scan = Scan(cast("Source", source), columns, span)
+    return Project(scan, computed_items(table), span) if table.computed_columns else scan
+
+
+def computed_items(table: CatalogTable) -> tuple[ProjectItem, ...]:
+    """All columns in declared order; a computed one may use those that are read, not other computed ones."""
+    types = {column.name: column.type for column in table.columns if not isinstance(column, ComputedColumn)}
+    problems = Problems()
+    items = []
+    for column in table.columns:
+        if not isinstance(column, ComputedColumn):
+            items.append(ProjectItem(column.name, column_reference(column.name), types[column.name]))
+            continue
+        expression = column.expression
+        scope = Scope(table.name, tuple(types), expression.script, expression.span)
+        bound = problems.of(partial(scope.bind, expression.tree))
+        if bound is not None:
+            items.append(ProjectItem(column.name, bound, infer(bound, types.get)))
+    problems.raise_all()
+    return tuple(items)
+
+
+def check_watermark(table: CatalogTable) -> None:
+    """The rowtime column is a timestamp, computed or not, and the expression over it is one too."""
+    watermark = table.watermark
+    if watermark is None:
+        return
+    types = {item.name: item.type for item in computed_items(table)}
+    scope = Scope(table.name, tuple(types), watermark.expression.script, watermark.expression.span)
+    found = (
+        (f'watermark column "{watermark.column}"', types[watermark.column]),
+        ("the watermark", infer(scope.bind(watermark.expression.tree), types.get)),
+    )
+    problems = [
+        Diagnostic(
+            Code.INVALID_WATERMARK,
+            f"{what} is of type {type_}",
+            watermark.span,
+            hint="A watermark stands on a TIMESTAMP or TIMESTAMP_LTZ column.",
+        )
+        for what, type_ in found
+        if type_ is not None and type_.root not in TIMESTAMPS
+    ]
+    if problems:
+        raise ScriptError(problems)

@@ -1,0 +1,59 @@
+"""Where the rows of a job go: each kind of sink as a writer of Spark's."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812
+
+from millstream.changelog import INSERT_ONLY
+from millstream.connectors.kafka_tables import KafkaSink
+from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.plan.changelog import provided
+from millstream.plan.nodes import Write
+from millstream.spark.kafka_properties import writer_options
+from millstream.spark.kafka_sink import encode_messages
+from millstream.spark.translate import rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+    from millstream.plan.nodes import Root
+    from millstream.plan.program import JobPlan
+    from millstream.spark.translate import Surroundings
+
+
+def writer_of(job: JobPlan, around: Surroundings) -> DataStreamWriter:
+    """One query for the whole job; several sinks of a statement set are topics of one Kafka."""
+    writes = [(root, root.sink) for root in job.roots if isinstance(root, Write)]
+    to_kafka = [(root, sink) for root, sink in writes if isinstance(sink, KafkaSink)]
+    if len(to_kafka) == len(job.roots):
+        writer = _kafka_writer(to_kafka, around)
+    else:
+        raise AssertionError(f"no writer for {job.name}")
+    insert_only = all(provided(root) == INSERT_ONLY for root in job.roots)
+    return writer.outputMode("append" if insert_only else "update")
+
+
+def _kafka_writer(writes: Sequence[tuple[Root, KafkaSink]], around: Surroundings) -> DataStreamWriter:
+    options = [writer_options(sink.properties) for _, sink in writes]
+    if any(other != options[0] for other in options):
+        raise ScriptError(
+            Diagnostic(
+                Code.UNSUPPORTED_STATEMENT,
+                "the tables of a statement set are on one Kafka and have the same 'properties.*'",
+                writes[0][0].span,
+                hint="Write the other INSERT outside the set: it becomes a job of its own.",
+            )
+        )
+    messages = [_messages(root, sink, around) for root, sink in writes]
+    together = reduce(lambda left, right: left.unionByName(right), messages)
+    return together.writeStream.format("kafka").options(**options[0])
+
+
+def _messages(root: Root, sink: KafkaSink, around: Surroundings) -> DataFrame:
+    return encode_messages(rows_of(root, around), sink).withColumn("topic", F.lit(sink.topic))
