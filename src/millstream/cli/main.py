@@ -18,6 +18,7 @@ app = typer.Typer(
 \b
   millstream demo                                                  see it work, with nothing prepared
   millstream broker                                                a Kafka to try things on
+  millstream check pageviews.sql                                   all that is wrong with a script, in half a second
   millstream run pageviews.sql --param brokers=localhost:9092      run a script of your own""",
     no_args_is_help=True,
     add_completion=False,
@@ -25,6 +26,18 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+Script = Annotated[Path, typer.Argument(help="The SQL script.", metavar="SCRIPT.sql")]
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option("--param", help="A value for ${NAME} in the script; repeatable.", metavar="NAME=VALUE"),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="A setting, as SET in the script; repeatable.", metavar="KEY=VALUE"),
+]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Show what lies behind an error.")]
 
 
 class Output(StrEnum):
@@ -61,21 +74,15 @@ def _millstream(
 )
 def run(
     *,
-    script: Annotated[Path, typer.Argument(help="The SQL script.", metavar="SCRIPT.sql")],
+    script: Script,
     drain: Annotated[bool, typer.Option("--drain", help="Process all that is in the topics now, then end.")] = False,
     checkpoint: Annotated[
         Path | None,
         typer.Option(help="Where the jobs keep their state.", show_default=".millstream/SCRIPT", metavar="DIR"),
     ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget an earlier run and start over.")] = False,
-    param: Annotated[
-        list[str] | None,
-        typer.Option(help="A value for ${NAME} in the script; repeatable.", metavar="NAME=VALUE"),
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="A setting, as SET in the script; repeatable.", metavar="KEY=VALUE"),
-    ] = None,
+    param: Parameters = None,
+    set_: Settings = None,
     master: Annotated[
         str | None, typer.Option(help="Spark's master.", show_default="local, all cores", metavar="URL")
     ] = None,
@@ -83,7 +90,7 @@ def run(
         Output,
         typer.Option(help="auto: live in a terminal, plain lines in a pipe. json: one object per batch."),
     ] = Output.auto,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Show Spark's own words behind an error.")] = False,
+    verbose: Verbose = False,
 ) -> None:
     """Run a script's INSERT statements as streaming jobs.
 
@@ -110,6 +117,57 @@ def run(
     epilog="""Examples:
 
 \b
+  millstream check pageviews.sql
+  millstream check pageviews.sql --json | jq .errors"""
+)
+def check(
+    *,
+    script: Script,
+    param: Parameters = None,
+    set_: Settings = None,
+    json: Annotated[bool, typer.Option("--json", help="The findings as one JSON object.")] = False,
+    verbose: Verbose = False,
+) -> None:
+    """Tell all that is wrong with a script, without Spark or a broker.
+
+    Exit code 0: in order; 2: not, with every problem, its place and a hint.
+    """
+    from millstream.cli.check import CheckRequest, check_script
+    from millstream.cli.guard import guarded
+
+    request = CheckRequest(script, tuple(param or ()), tuple(set_ or ()), json)
+    raise typer.Exit(guarded(lambda: check_script(request), verbose=verbose))
+
+
+@app.command(
+    epilog="""Examples:
+
+\b
+  millstream explain pageviews.sql"""
+)
+def explain(
+    *,
+    script: Script,
+    param: Parameters = None,
+    set_: Settings = None,
+    json: Annotated[bool, typer.Option("--json", help="The plans as one JSON object.")] = False,
+    verbose: Verbose = False,
+) -> None:
+    """Show what each job of a script does, step by step, without Spark or a broker.
+
+    Every step names the kinds of change it gives (I, UB, UA, D) and the key they go by.
+    """
+    from millstream.cli.check import CheckRequest, explain_script
+    from millstream.cli.guard import guarded
+
+    request = CheckRequest(script, tuple(param or ()), tuple(set_ or ()), json)
+    raise typer.Exit(guarded(lambda: explain_script(request), verbose=verbose))
+
+
+@app.command(
+    epilog="""Examples:
+
+\b
   millstream demo
   millstream demo --rows 1000000 --seconds 30"""
 )
@@ -117,7 +175,7 @@ def demo(
     *,
     rows: Annotated[int, typer.Option(help="How many page views to produce.", min=1)] = 200_000,
     seconds: Annotated[int, typer.Option(help="Over how many seconds.", min=0)] = 15,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Show Spark's own words behind an error.")] = False,
+    verbose: Verbose = False,
 ) -> None:
     """Count page views per region on a real Kafka, live, and check the result.
 
@@ -146,7 +204,7 @@ def broker(
         ".millstream/broker-data"
     ),
     partitions: Annotated[int, typer.Option(help="Partitions of a topic that is created by use.", min=1)] = 1,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Show what lies behind an error.")] = False,
+    verbose: Verbose = False,
 ) -> None:
     """Run a Kafka broker on this machine, for trying things out.
 

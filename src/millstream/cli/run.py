@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from millstream.catalog.settings import check_setting
+from millstream.cli.arguments import pairs, read_script
 from millstream.cli.numbers import count
 from millstream.cli.stop_signal import StopSignal
 from millstream.cli.views import View, view_for
@@ -38,9 +39,9 @@ class RunRequest:
 
 
 def run_script(request: RunRequest) -> int:
-    text = _read(request.script)
-    parameters = dict(_pair(argument, "--param") for argument in request.parameters)
-    settings = dict(_pair(argument, "--set") for argument in request.settings)
+    text = read_script(request.script)
+    parameters = pairs(request.parameters, "--param")
+    settings = pairs(request.settings, "--set")
     for key, value in settings.items():
         check_setting(key, value)
     _check_master(request.master)
@@ -153,30 +154,3 @@ def _follow(jobs: Sequence[Job], stop: StopSignal, view: View, until: Job | None
         for job in jobs:
             if not job.is_running:
                 job.await_last_report(_LAST_REPORT_SECONDS)
-
-
-def _read(script: Path) -> str:
-    try:
-        return script.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        why, hint = "no such file", "Check the path; it is taken relative to the current folder."
-    except IsADirectoryError:
-        why, hint = "it is a folder", "Name the script itself."
-    except UnicodeDecodeError:
-        why, hint = "it is not UTF-8 text", "Save the script as UTF-8."
-    except OSError as error:
-        why, hint = error.strerror or str(error), None
-    raise ScriptError(Diagnostic(Code.UNREADABLE_SCRIPT, f"script {script} cannot be read: {why}", hint=hint))
-
-
-def _pair(argument: str, option: str) -> tuple[str, str]:
-    key, equals, value = argument.partition("=")
-    if not equals or not key.strip():
-        raise ScriptError(
-            Diagnostic(
-                Code.BAD_ARGUMENT,
-                f'{option} "{argument}" is not of the form KEY=VALUE',
-                hint=f"Write {option} name=value.",
-            )
-        )
-    return key.strip(), value

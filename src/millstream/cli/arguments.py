@@ -1,0 +1,42 @@
+"""What commands take: a script's file, and KEY=VALUE arguments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from millstream.errors import Code, Diagnostic, ScriptError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+
+def read_script(script: Path) -> str:
+    try:
+        return script.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        why, hint = "no such file", "Check the path; it is taken relative to the current folder."
+    except IsADirectoryError:
+        why, hint = "it is a folder", "Name the script itself."
+    except UnicodeDecodeError:
+        why, hint = "it is not UTF-8 text", "Save the script as UTF-8."
+    except OSError as error:
+        why, hint = error.strerror or str(error), None
+    raise ScriptError(Diagnostic(Code.UNREADABLE_SCRIPT, f"script {script} cannot be read: {why}", hint=hint))
+
+
+def pairs(arguments: Iterable[str], option: str) -> dict[str, str]:
+    return dict(_pair(argument, option) for argument in arguments)
+
+
+def _pair(argument: str, option: str) -> tuple[str, str]:
+    key, equals, value = argument.partition("=")
+    if not equals or not key.strip():
+        raise ScriptError(
+            Diagnostic(
+                Code.BAD_ARGUMENT,
+                f'{option} "{argument}" is not of the form KEY=VALUE',
+                hint=f"Write {option} name=value.",
+            )
+        )
+    return key.strip(), value
