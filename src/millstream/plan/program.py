@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import chain, count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.settings import check_setting
@@ -14,15 +15,17 @@ from millstream.plan.explain import explain
 from millstream.plan.rules import RULES
 from millstream.sql.parser import parse_script
 from millstream.sql.script import expand
-from millstream.sql.statements import CreateTable, InsertInto, SetOption
+from millstream.sql.statements import CreateTable, InsertInto, PhysicalColumn, SetOption
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from millstream.plan.nodes import Write
-    from millstream.source import SourceText
+    from millstream.source import SourceText, Span
     from millstream.sql.parser import ParsedScript
     from millstream.sql.statements import Statement
+
+_WORD: Final = re.compile("[A-Z][a-z]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +91,23 @@ class _Compiler:
 
     def _take(self, statement: Statement) -> None:
         match statement:
-            case CreateTable():
+            case CreateTable(columns=columns, like=like):
+                if like is not None or not all(isinstance(column, PhysicalColumn) for column in columns):
+                    raise _unsupported("a table with LIKE, computed or metadata columns", statement.span)
                 self._catalog.create(statement)
             case SetOption():
                 check_setting(statement.key, statement.value, statement.span)
                 self._settings[statement.key] = self._overrides.get(statement.key, statement.value)
             case InsertInto():
+                if statement.hints or statement.query.hints:
+                    raise _unsupported("a hint", statement.span)
                 plan = build_insert(statement, self._catalog)
                 for rule in RULES:
                     plan = rule(plan)
                 self._inserts.append(InsertPlan(self._job_name(statement), plan, tuple(self._settings.items())))
+            case _:
+                name = " ".join(_WORD.findall(type(statement).__name__)).upper()
+                raise _unsupported(name, statement.span)
 
     def _job_name(self, statement: InsertInto) -> str:
         """Named after the sink, which stays the same when statements are added around it."""
@@ -110,6 +120,10 @@ class _Compiler:
         return diagnostic.code is Code.UNDEFINED_TABLE and any(
             f'"{name}"' in diagnostic.primary for name in self._broken_tables
         )
+
+
+def _unsupported(what: str, span: Span) -> ScriptError:
+    return ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, f"{what} is not supported yet", span))
 
 
 def _position(diagnostic: Diagnostic) -> int:
