@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.sql.options import read_options
+from millstream.sql.queries import read_expression
+from millstream.sql.slips import is_mark
 from millstream.sql.statements import (
     Column,
+    ComputedColumn,
     CreateTable,
-    OptionEntry,
+    LikeClause,
+    LikeFeature,
+    LikeOption,
+    LikeStrategy,
+    MetadataColumn,
+    Name,
     PhysicalColumn,
     PrimaryKeyDeclaration,
     WatermarkDeclaration,
@@ -16,9 +25,18 @@ from millstream.sql.statements import (
 from millstream.sql.type_parser import parse_type
 
 if TYPE_CHECKING:
+    from sqlglot.tokenizer_core import Token
+
     from millstream.source import Span
     from millstream.sql.cursor import TokenCursor
-    from millstream.sql.queries import QueryReader
+
+_OVERWRITABLE: Final = frozenset(
+    {LikeFeature.GENERATED, LikeFeature.METADATA, LikeFeature.OPTIONS, LikeFeature.WATERMARKS}
+)
+_REFUSED_CLAUSES: Final = {
+    "DISTRIBUTED": "Kafka partitions by the message key; leave the clause out.",
+    "AS": "Write CREATE TABLE with its columns, then INSERT INTO … SELECT.",
+}
 
 
 class _Body:
@@ -29,10 +47,10 @@ class _Body:
         self.primary_key: PrimaryKeyDeclaration | None = None
         self.watermark: WatermarkDeclaration | None = None
 
-    def set_primary_key(self, columns: tuple[str, ...], span: Span) -> None:
+    def set_primary_key(self, columns: tuple[str, ...], span: Span, name: str | None) -> None:
         if self.primary_key is not None:
             raise ScriptError(Diagnostic(Code.INVALID_PRIMARY_KEY, "a table has at most one primary key", span))
-        self.primary_key = PrimaryKeyDeclaration(columns, span)
+        self.primary_key = PrimaryKeyDeclaration(columns, span, name)
 
     def set_watermark(self, watermark: WatermarkDeclaration) -> None:
         if self.watermark is not None:
@@ -42,26 +60,28 @@ class _Body:
         self.watermark = watermark
 
 
-def parse_create_table(cursor: TokenCursor, queries: QueryReader) -> CreateTable:
-    start = cursor.current
-    assert start is not None
-    cursor.expect("CREATE")
-    is_temporary = cursor.accept("TEMPORARY")
-    cursor.expect("TABLE")
+def read_create_table(cursor: TokenCursor, *, is_temporary: bool = False) -> CreateTable:
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     name = cursor.object_name("a table name")
-    span = cursor.since(start)
+    span = cursor.taken()
     body = _Body()
-    cursor.expect("(")
-    _item(cursor, queries, body)
-    while cursor.accept(","):
-        _item(cursor, queries, body)
-    cursor.expect(")")
-    comment = cursor.string("a comment").text if cursor.accept("COMMENT") else None
-    for clause in ("PARTITIONED", "DISTRIBUTED", "LIKE", "AS"):
-        if cursor.at(clause):
-            raise cursor.error(f"CREATE TABLE … {clause} is not supported yet", code=Code.UNSUPPORTED_STATEMENT)
-    options = _options(cursor) if cursor.accept("WITH") else ()
+    has_columns = cursor.at("(")
+    if has_columns:
+        cursor.listed("a column", lambda: _item(cursor, body))
+    elif not cursor.at_any("WITH", "LIKE", *_REFUSED_CLAUSES):
+        raise cursor.expected("( and the columns")
+    comment = read_comment(cursor)
+    _refuse_clauses(cursor)
+    partitioned_by: tuple[Name, ...] = ()
+    if cursor.accept("PARTITIONED"):
+        cursor.expect("BY")
+        partitioned_by = cursor.names("a column name")
+    _refuse_clauses(cursor)
+    options = read_options(cursor) if cursor.accept("WITH") else ()
+    _refuse_clauses(cursor)
+    like = _like(cursor) if cursor.accept("LIKE") else None
+    if like is None and not has_columns:
+        raise cursor.expected("LIKE and the table whose columns it takes")
     cursor.end()
     return CreateTable(
         name=name,
@@ -71,71 +91,117 @@ def parse_create_table(cursor: TokenCursor, queries: QueryReader) -> CreateTable
         primary_key=body.primary_key,
         watermark=body.watermark,
         comment=comment,
+        partitioned_by=partitioned_by,
+        like=like,
         if_not_exists=if_not_exists,
         is_temporary=is_temporary,
     )
 
 
-def _item(cursor: TokenCursor, queries: QueryReader, body: _Body) -> None:
+def read_comment(cursor: TokenCursor) -> str | None:
+    return cursor.string("a comment").text if cursor.accept("COMMENT") else None
+
+
+def _refuse_clauses(cursor: TokenCursor) -> None:
+    for clause, instead in _REFUSED_CLAUSES.items():
+        if cursor.at(clause):
+            raise cursor.refused(f"CREATE TABLE … {clause}", instead)
+
+
+def _item(cursor: TokenCursor, body: _Body) -> None:
     start = cursor.current
-    if start is None:
-        raise cursor.error("expected a column")
+    assert start is not None
     if cursor.accept("WATERMARK", "FOR"):
-        column = cursor.name("the rowtime column")
-        cursor.expect("AS")
-        expression = queries.expression(cursor.up_to(",", ")"), cursor)
-        body.set_watermark(WatermarkDeclaration(column.text, expression, cursor.since(start)))
+        body.set_watermark(_watermark(cursor, start))
     elif cursor.at("CONSTRAINT") or cursor.at("PRIMARY", "KEY"):
-        if cursor.accept("CONSTRAINT"):
-            cursor.name("a constraint name")
-        cursor.expect("PRIMARY", "KEY", "(")
-        columns = [cursor.name("a column name").text]
-        while cursor.accept(","):
-            columns.append(cursor.name("a column name").text)
-        cursor.expect(")")
+        name = _constraint_name(cursor)
+        _refuse_unique(cursor)
+        cursor.expect("PRIMARY", "KEY")
+        columns = tuple(column.text for column in cursor.names("a column name"))
         _not_enforced(cursor)
-        body.set_primary_key(tuple(columns), cursor.since(start))
+        body.set_primary_key(columns, cursor.since(start), name)
     else:
+        _refuse_unique(cursor)
         _column(cursor, body)
+
+
+def _watermark(cursor: TokenCursor, start: Token) -> WatermarkDeclaration:
+    column = cursor.name("the rowtime column")
+    if cursor.at("."):
+        raise cursor.error(
+            Code.INVALID_WATERMARK,
+            f'a field inside "{column.text}" cannot be the rowtime',
+            "Add a computed column that holds it, and declare the watermark for that.",
+        )
+    cursor.expect("AS")
+    expression = read_expression(cursor, cursor.up_to(lambda: cursor.at_any(",", ")")))
+    return WatermarkDeclaration(column.text, expression, cursor.since(start))
 
 
 def _column(cursor: TokenCursor, body: _Body) -> None:
     name = cursor.name("a column name")
-    if cursor.at("AS"):
-        raise cursor.error("computed columns are not supported yet", code=Code.UNSUPPORTED_STATEMENT)
+    if cursor.accept("AS"):
+        tokens = cursor.up_to(
+            lambda: cursor.at_any(",", ")") or (cursor.at("COMMENT") and cursor.at_string(distance=1))
+        )
+        expression = read_expression(cursor, tokens)
+        body.columns.append(ComputedColumn(name.text, expression, name.span, read_comment(cursor)))
+        return
     type_ = parse_type(cursor)
-    if cursor.at("METADATA"):
-        raise cursor.error("metadata columns are not supported yet", code=Code.UNSUPPORTED_STATEMENT)
-    if cursor.at("PRIMARY", "KEY"):
-        start = cursor.current
-        assert start is not None
+    if cursor.accept("METADATA"):
+        key = cursor.string("the metadata key").text if cursor.accept("FROM") else name.text
+        is_virtual = cursor.accept("VIRTUAL")
+        body.columns.append(MetadataColumn(name.text, type_, name.span, key, is_virtual, read_comment(cursor)))
+        return
+    start = cursor.current
+    constraint = _constraint_name(cursor)
+    _refuse_unique(cursor)
+    if start is not None and (constraint is not None or cursor.at("PRIMARY")):
         cursor.expect("PRIMARY", "KEY")
         _not_enforced(cursor)
-        body.set_primary_key((name.text,), cursor.since(start))
-    comment = cursor.string("a comment").text if cursor.accept("COMMENT") else None
-    body.columns.append(PhysicalColumn(name.text, type_, name.span, comment))
+        body.set_primary_key((name.text,), cursor.since(start), constraint)
+    body.columns.append(PhysicalColumn(name.text, type_, name.span, read_comment(cursor)))
+
+
+def _constraint_name(cursor: TokenCursor) -> str | None:
+    return cursor.name("a constraint name").text if cursor.accept("CONSTRAINT") else None
+
+
+def _refuse_unique(cursor: TokenCursor) -> None:
+    if cursor.at("UNIQUE"):
+        raise cursor.refused("UNIQUE", "A table has a primary key at most: PRIMARY KEY (…) NOT ENFORCED.")
 
 
 def _not_enforced(cursor: TokenCursor) -> None:
     if not cursor.accept("NOT", "ENFORCED"):
         raise cursor.error(
+            Code.INVALID_PRIMARY_KEY,
             "a primary key must be declared NOT ENFORCED",
-            hint="A Kafka topic cannot reject a row; write PRIMARY KEY (…) NOT ENFORCED.",
-            code=Code.INVALID_PRIMARY_KEY,
+            "A Kafka topic cannot reject a row; write PRIMARY KEY (…) NOT ENFORCED.",
         )
 
 
-def _options(cursor: TokenCursor) -> tuple[OptionEntry, ...]:
-    cursor.expect("(")
-    entries = [_option(cursor)]
-    while cursor.accept(","):
-        entries.append(_option(cursor))
-    cursor.expect(")")
-    return tuple(entries)
+def _like(cursor: TokenCursor) -> LikeClause:
+    table = cursor.object_name("a table name")
+    options: list[LikeOption] = []
+    if cursor.accept("("):
+        while not cursor.accept(")"):
+            options.append(_like_option(cursor, {option.feature for option in options}))
+    return LikeClause(table, tuple(options))
 
 
-def _option(cursor: TokenCursor) -> OptionEntry:
-    key = cursor.string("an option key")
-    cursor.expect("=")
-    value = cursor.string("the option's value")
-    return OptionEntry(key.text, value.text, key.span, value.span)
+def _like_option(cursor: TokenCursor, taken: set[LikeFeature]) -> LikeOption:
+    start = cursor.current
+    strategy = cursor.accept_any(*LikeStrategy)
+    if strategy is None or start is None:
+        raise cursor.expected(f"{', '.join(LikeStrategy)} or )")
+    if not cursor.at_any(*LikeFeature):
+        raise cursor.expected(f"one of {', '.join(LikeFeature)}")
+    before = cursor.current
+    feature = LikeFeature(cursor.accept_any(*LikeFeature) or "")
+    option = LikeOption(LikeStrategy(strategy), feature, cursor.since(start))
+    if strategy == LikeStrategy.OVERWRITING and feature not in _OVERWRITABLE:
+        raise ScriptError(Diagnostic(Code.SYNTAX, f"{feature} cannot be overwritten", option.span))
+    if feature in taken and is_mark(before, feature):
+        raise ScriptError(Diagnostic(Code.SYNTAX, f"{feature} is named twice", option.span))
+    return option

@@ -3,56 +3,61 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from sqlglot.tokenizer_core import Token, TokenType
 
 from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.sql.lexer import QUOTED
+from millstream.sql.slips import RESERVED, hint_at, is_mark, open_parenthesis
 from millstream.sql.statements import Name, ObjectName
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from millstream.source import Span
     from millstream.sql.script import Script
 
-_QUOTED: Final = frozenset({TokenType.STRING, TokenType.IDENTIFIER, TokenType.HEX_STRING})
+T = TypeVar("T")
 _MOST_PARTS: Final = 3
-_WORD: Final = re.compile(r"\S+")
-
-
-def _words(token: Token) -> Iterator[Token]:
-    """Cuts a keyword that sqlglot joins (`PRIMARY KEY`) into words, each with its own place."""
-    if token.token_type in _QUOTED or len(token.text.split()) <= 1:
-        yield token
-        return
-    for match in _WORD.finditer(token.text):
-        start = token.start + match.start()
-        yield Token(TokenType.VAR, match.group(), token.line, token.col, start, start + len(match.group()) - 1)
+_WORD: Final = re.compile(r"--[^\n]*|/\*.*?\*/|(?P<word>\w+)", re.DOTALL)
+_NAME: Final = re.compile(r"[^\W\d][\w$]*")
+_MOST_DIGITS: Final = 10
+_ANGLED: Final = ("ROW", "ARRAY", "MAP", "MULTISET")
+_BEHIND_A_LIST: Final = ("WITH", "PARTITIONED", "COMMENT", "LIKE", "SELECT", "VALUES")
 
 
 class TokenCursor:
     """A position in the tokens of one statement."""
 
     def __init__(self, script: Script, tokens: list[Token]) -> None:
-        self._script = script
+        self.script = script
+        self.noted: list[Diagnostic] = []
+        """Problems behind which reading could go on."""
         self._written = tokens
-        pairs = [(word, index) for index, token in enumerate(tokens) for word in _words(token)]
+        pairs = [(word, index) for index, token in enumerate(tokens) for word in _words(script, token)]
         self._tokens = [word for word, _ in pairs]
         self._written_at = [*(index for _, index in pairs), len(tokens)]
         self._index = 0
 
     @property
     def current(self) -> Token | None:
-        return self._tokens[self._index] if self._index < len(self._tokens) else None
+        return self.ahead(0)
+
+    def ahead(self, distance: int) -> Token | None:
+        index = self._index + distance
+        return self._tokens[index] if 0 <= index < len(self._tokens) else None
 
     def at(self, *words: str) -> bool:
         """Whether the next tokens are these words or marks, in any case."""
-        ahead = self._tokens[self._index : self._index + len(words)]
-        return len(ahead) == len(words) and all(
-            token.token_type not in _QUOTED and token.text.upper() == word
-            for token, word in zip(ahead, words, strict=True)
-        )
+        return all(is_mark(self.ahead(distance), word) for distance, word in enumerate(words))
+
+    def at_any(self, *words: str) -> bool:
+        return is_mark(self.current, *words)
+
+    def at_string(self, distance: int = 0) -> bool:
+        token = self.ahead(distance)
+        return token is not None and token.token_type is TokenType.STRING
 
     def accept(self, *words: str) -> bool:
         if self.at(*words):
@@ -60,17 +65,24 @@ class TokenCursor:
             return True
         return False
 
+    def accept_any(self, *words: str) -> str | None:
+        token = self.current
+        if token is None or not self.at_any(*words):
+            return None
+        self._index += 1
+        return token.text.upper()
+
     def expect(self, *words: str) -> None:
         for word in words:
             if not self.accept(word):
-                raise self.error(f"expected {word}")
+                raise self.expected(word)
 
     def name(self, what: str) -> Name:
         token = self.current
-        if token is None or (token.token_type is not TokenType.IDENTIFIER and not _is_word(token)):
-            raise self.error(f"expected {what}")
+        if token is None or not _is_name(token):
+            raise self.expected(what)
         self._index += 1
-        return Name(token.text, self._script.place(token))
+        return Name(token.text, self.script.place(token))
 
     def object_name(self, what: str) -> ObjectName:
         """A name of one to three parts: `table`, `database.table`, `catalog.database.table`."""
@@ -84,54 +96,136 @@ class TokenCursor:
     def string(self, what: str) -> Name:
         token = self.current
         if token is None or token.token_type is not TokenType.STRING:
-            raise self.error(f"expected {what} in single quotes")
+            raise self.expected(f"{what} in single quotes", self._quotes_hint())
         self._index += 1
-        return Name(token.text, self._script.place(token))
+        return Name(token.text, self.script.place(token))
 
     def integer(self) -> int:
         token = self.current
-        if token is None or token.token_type is not TokenType.NUMBER or not token.text.isdigit():
-            raise self.error("expected a whole number")
+        if (
+            token is None
+            or token.token_type is not TokenType.NUMBER
+            or not (token.text.isascii() and token.text.isdigit())
+            or len(token.text) > _MOST_DIGITS
+        ):
+            raise self.expected("a whole number")
         self._index += 1
         return int(token.text)
 
-    def up_to(self, *ends: str) -> list[Token]:
-        """The tokens up to one of these marks outside parentheses, which stays unread."""
+    def listed(self, what: str, read: Callable[[], T]) -> tuple[T, ...]:
+        """`(item, item)`: a wrong item is noted, and reading goes on behind the comma that ends it."""
+        self.expect("(")
+        items: list[T] = []
+        while True:
+            begin = self._index
+            try:
+                if self.at(")"):
+                    raise self.expected(what)
+                items.append(read())
+                if not self.at_any(",", ")"):
+                    raise self._unseparated()
+            except ScriptError as error:
+                self.noted += error.diagnostics
+                self._skip_item(begin)
+            if self.accept(")"):
+                return tuple(items)
+            if not self.accept(","):
+                raise ScriptError(self.noted.pop())
+
+    def names(self, what: str) -> tuple[Name, ...]:
+        return self.listed(what, lambda: self.name(what))
+
+    def up_to(self, is_end: Callable[[], bool]) -> list[Token]:
+        """The tokens, as sqlglot cut them, up to an end outside parentheses, which stays unread."""
         depth, start = 0, self._index
-        while (token := self.current) is not None:
-            if depth == 0 and token.token_type not in _QUOTED and token.text.upper() in ends:
-                break
+        while (token := self.current) is not None and not (depth == 0 and is_end()):
             depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
             self._index += 1
         return self._written[self._written_at[start] : self._written_at[self._index]]
 
     def rest(self) -> list[Token]:
-        """All that is left, as sqlglot cut it."""
-        start, self._index = self._index, len(self._tokens)
-        return self._written[self._written_at[start] :]
+        return self.up_to(lambda: False)
 
     def end(self) -> None:
         if self.current is not None:
-            raise self.error("expected the end of the statement")
+            raise self.expected("the end of the statement")
 
     def here(self) -> Span:
         """The next token's place; past the end, the last token's."""
-        return self._script.place(self.current or self._tokens[-1])
+        return self.script.place(self.current or self._tokens[-1])
 
     def since(self, start: Token) -> Span:
         last = self._tokens[max(self._index - 1, 0)]
-        return self._script.span(start.start, last.end + 1)
+        return self.script.span(start.start, last.end + 1)
 
-    def error(self, primary: str, hint: str | None = None, code: Code = Code.SYNTAX) -> ScriptError:
-        if code is Code.SYNTAX:
-            token = self.current
-            found = f'found "{_excerpt(token.text)}"' if token is not None else "the statement ends here"
-            primary = f"{primary}, {found}"
+    def taken(self) -> Span:
+        """From the statement's first word to the last one read."""
+        return self.since(self._tokens[0])
+
+    def expected(self, what: str, hint: str | None = None) -> ScriptError:
+        """Reading stops here, because something else should stand here."""
+        token = self.current
+        if token is not None and token.token_type is TokenType.HINT:
+            return self.refused("a hint in this place")
+        found = f'found "{_excerpt(token.text)}"' if token is not None else "the statement ends here"
+        detail = None
+        if what.endswith(")") and (opened := open_parenthesis(self._tokens[: self._index])) is not None:
+            place = self.script.place(opened)
+            detail = f"The parenthesis opened at {place.line}:{place.column} is not closed."
+        hint = hint or hint_at(token, self.ahead(-1))
+        return ScriptError(Diagnostic(Code.SYNTAX, f"expected {what}, {found}", self.here(), detail, hint))
+
+    def refused(self, what: str, hint: str | None = None) -> ScriptError:
+        return self.error(Code.UNSUPPORTED_STATEMENT, f"{what} is not supported", hint)
+
+    def error(self, code: Code, primary: str, hint: str | None = None) -> ScriptError:
         return ScriptError(Diagnostic(code, primary, self.here(), hint=hint))
 
+    def _quotes_hint(self) -> str | None:
+        token = self.current
+        if token is None or self.at_any(",", ")", "(", "=", "==", '"'):
+            return None
+        return f"Put it in single quotes: '{_excerpt(token.text)}'."
 
-def _is_word(token: Token) -> bool:
-    return token.token_type not in _QUOTED and bool(re.fullmatch(r"[^\W\d]\w*", token.text))
+    def _unseparated(self) -> ScriptError:
+        token = self.current
+        is_missing_comma = token is not None and not self.at_any(*_BEHIND_A_LIST) and token.token_type in _STARTS_ITEM
+        return self.expected(
+            ", or )", f'Is a comma missing before "{token.text}"?' if is_missing_comma and token else None
+        )
+
+    def _skip_item(self, begin: int) -> None:
+        """To the `,` or `)` that ends the item: those inside its own brackets do not."""
+        self._index = begin
+        depth = angles = 0
+        while (token := self.current) is not None and not (depth == angles == 0 and self.at_any(",", ")")):
+            depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+            if self.at("<") and is_mark(self.ahead(-1), *_ANGLED):
+                angles += 1
+            elif self.at(">") and angles:
+                angles -= 1
+            if depth < 0:
+                return
+            self._index += 1
+
+
+_STARTS_ITEM: Final = frozenset({TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING})
+
+
+def _words(script: Script, token: Token) -> Iterator[Token]:
+    """Cuts a keyword that sqlglot joins (`PRIMARY KEY`) into words, each with its own place."""
+    if token.token_type in QUOTED or len(token.text.split()) <= 1:
+        yield token
+        return
+    for match in _WORD.finditer(script.text, token.start, token.end + 1):
+        if match["word"]:
+            yield Token(TokenType.VAR, match["word"], token.line, token.col, match.start(), match.end() - 1)
+
+
+def _is_name(token: Token) -> bool:
+    if token.token_type in QUOTED:
+        return token.token_type is TokenType.IDENTIFIER and bool(token.text)
+    return _NAME.fullmatch(token.text) is not None and token.text.upper() not in RESERVED
 
 
 def _excerpt(text: str, longest: int = 40) -> str:

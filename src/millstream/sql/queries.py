@@ -2,79 +2,110 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, ParseError
 
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.sql.dialect import Flink
+from millstream.sql.hints import cut_hints, options_of_tables
+from millstream.sql.slips import hint_at, is_mark, open_parenthesis, slips_in_query
 from millstream.sql.statements import Expression, Query
 
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
-    from millstream.source import Span
     from millstream.sql.cursor import TokenCursor
     from millstream.sql.script import Script
 
-
-class _Parse(Protocol):
-    def __call__(self, raw_tokens: list[Token], sql: str, /) -> list[exp.Expr | None]: ...
+BEGINS_A_QUERY: Final = ("SELECT", "VALUES", "WITH", "TABLE", "(")
 
 
-class QueryReader:
-    """Hands token ranges of one script to sqlglot and turns its errors into ours."""
-
-    def __init__(self, script: Script) -> None:
-        self._script = script
-        self._parser = Flink().parser(error_level=ErrorLevel.IMMEDIATE)
-
-    def query(self, tokens: list[Token], cursor: TokenCursor) -> Query:
-        if not tokens:
-            raise cursor.error("expected SELECT")
-        tree = self._read(self._parser.parse, tokens)
-        if not isinstance(tree, exp.Query):
-            raise ScriptError(Diagnostic(Code.SYNTAX, "expected a query", self._script.place(tokens[0])))
-        return Query(tree, self._script, self._between(tokens))
-
-    def expression(self, tokens: list[Token], cursor: TokenCursor) -> Expression:
-        if not tokens:
-            raise cursor.error("expected an expression")
-        tree = self._read(partial(self._parser.parse_into, exp.Condition), tokens)
-        return Expression(tree, self._script, self._between(tokens))
-
-    def _between(self, tokens: list[Token]) -> Span:
-        return self._script.span(tokens[0].start, tokens[-1].end + 1)
-
-    def _read(self, parse: _Parse, tokens: list[Token]) -> exp.Expr:
-        try:
-            trees = parse(tokens, self._script.text)
-        except ParseError as error:
-            raise ScriptError(self._diagnostic(error, tokens)) from None
-        tree = trees[0]
-        if tree is None:
-            raise ScriptError(Diagnostic(Code.SYNTAX, "expected an expression", self._script.place(tokens[0])))
-        return tree
-
-    def _diagnostic(self, error: ParseError, tokens: list[Token]) -> Diagnostic:
-        first = error.errors[0] if error.errors else {}
-        line, column = first.get("line"), first.get("col")
-        description = str(first.get("description") or "the text cannot be read")
-        span = self._script.place(tokens[-1])
-        if line and column:
-            end = self._script.offset(line, column)
-            span = self._script.span(end - len(first.get("highlight") or " "), end)
-        return Diagnostic(Code.SYNTAX, _in_our_words(description), span)
+_IN_OUR_WORDS: Final = (
+    ("Expecting ", "expected "),
+    ("Required keyword", "an operand is missing here"),
+    ("Invalid expression / Unexpected token", "unexpected text here"),
+)
+"""sqlglot speaks of tokens and expressions; the user wrote words."""
 
 
-def _in_our_words(description: str) -> str:
-    """sqlglot speaks of tokens and expressions; the user wrote words."""
-    if description.startswith("Expecting "):
-        return f"expected {description.removeprefix('Expecting ')}"
-    if description.startswith("Required keyword"):
-        return "an operand is missing here"
-    if "Unexpected token" in description:
-        return "unexpected text here"
-    return description[:1].lower() + description[1:]
+def at_query(cursor: TokenCursor, distance: int = 0) -> bool:
+    return is_mark(cursor.ahead(distance), *BEGINS_A_QUERY)
+
+
+def read_query(cursor: TokenCursor) -> Query:
+    """All that is left of the statement, which has to be a query."""
+    if not at_query(cursor):
+        raise cursor.expected("SELECT or VALUES")
+    script, written = cursor.script, cursor.rest()
+    tokens, hints = cut_hints(written)
+    _refuse_conflict_clause(script, tokens)
+    tree = _read(script, tokens, exp.Query)
+    if isinstance(tree, exp.Values):
+        tree = exp.select("*").from_(tree, copy=False)
+    if not isinstance(tree, exp.Query):
+        raise ScriptError(Diagnostic(Code.SYNTAX, "expected a query", script.place(tokens[0])))
+    span = script.span(written[0].start, written[-1].end + 1)
+    return Query(tree, script, span, options_of_tables(script, tree, tokens, hints))
+
+
+def read_expression(cursor: TokenCursor, written: list[Token]) -> Expression:
+    if not written:
+        raise cursor.expected("an expression")
+    script = cursor.script
+    tokens, hints = cut_hints(written)
+    for hint in hints:
+        raise hint.misplaced(script)
+    tree = _read(script, tokens, exp.Condition)
+    return Expression(tree, script, script.span(written[0].start, written[-1].end + 1))
+
+
+def _refuse_conflict_clause(script: Script, tokens: list[Token]) -> None:
+    for token, following in pairwise(tokens):
+        if is_mark(token, "ON") and is_mark(following, "CONFLICT"):
+            place = script.span(token.start, following.end + 1)
+            raise ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, "INSERT … ON CONFLICT is not supported", place))
+
+
+def _read(script: Script, tokens: list[Token], kind: type[exp.Expr]) -> exp.Expr:
+    """One tree from these tokens; what sqlglot raises becomes a diagnostic of ours."""
+    for token, slip in slips_in_query(tokens):
+        raise ScriptError(_diagnostic(script, tokens, slip, token))
+    # With the whole text as context, an error's start_context is as long as its offset.
+    parser = Flink().parser(error_level=ErrorLevel.IMMEDIATE, error_message_context=len(script.text) + 1)
+    try:
+        if kind is exp.Query:
+            [tree] = parser.parse(tokens, script.text)
+        else:
+            [tree] = parser.parse_into(kind, tokens, script.text)
+    except ParseError as error:
+        raise ScriptError(_from_sqlglot(script, tokens, error)) from None
+    except RecursionError:
+        raise ScriptError(_diagnostic(script, tokens, "this is nested too deeply", tokens[0])) from None
+    if tree is None:
+        raise ScriptError(_diagnostic(script, tokens, "expected an expression", tokens[0]))
+    return tree
+
+
+def _from_sqlglot(script: Script, tokens: list[Token], error: ParseError) -> Diagnostic:
+    first = error.errors[0] if error.errors else {}
+    offset = len(first["start_context"]) if first.get("start_context") else tokens[-1].start
+    stopped = next((token for token in tokens if token.start >= offset), tokens[-1])
+    description = str(first.get("description") or "the text cannot be read")
+    for theirs, ours in _IN_OUR_WORDS:
+        if theirs in description:
+            description = description.replace(theirs, ours) if ours.endswith(" ") else ours
+    return _diagnostic(script, tokens, description[:1].lower() + description[1:], stopped)
+
+
+def _diagnostic(script: Script, tokens: list[Token], primary: str, stopped: Token) -> Diagnostic:
+    index = tokens.index(stopped)
+    detail = None
+    opened = open_parenthesis(tokens[: index + (stopped is tokens[-1])])
+    if primary == "expected )" and opened is not None:
+        place = script.place(opened)
+        detail = f"The parenthesis opened at {place.line}:{place.column} is not closed."
+    hint = hint_at(stopped, tokens[index - 1] if index else None) if detail is None else None
+    return Diagnostic(Code.SYNTAX, primary, script.place(stopped), detail, hint)

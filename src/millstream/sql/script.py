@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.sql.lexer import PIECES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -16,13 +17,6 @@ if TYPE_CHECKING:
     from millstream.source import SourceText, Span
 
 _PARAMETER: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_.-]*)\}")
-_PIECES: Final = re.compile(
-    rf"""(?P<quoted>'(?:[^']|'')*'|`[^`]*`)
-       | (?P<hint>/\*\+)
-       | (?P<comment>--[^\n]*|/\*.*?\*/)
-       | (?P<parameter>{_PARAMETER.pattern})""",
-    re.DOTALL | re.VERBOSE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +42,17 @@ class Script:
     def place(self, token: Token) -> Span:
         return self.span(token.start, token.end + 1)
 
-    def offset(self, line: int, column: int) -> int:
-        """Where line and column, as sqlglot counts them, stand in `text`."""
-        return sum(len(before) + 1 for before in self.text.split("\n")[: line - 1]) + column
+    def text_of(self, span: Span) -> str:
+        """What a span covers, with its parameters filled in; one that is cut by the span is given whole."""
+        pieces: list[str] = []
+        taken = span.start
+        for replacement in self.replacements:
+            start, end = replacement.written
+            if end <= span.start or start >= span.end:
+                continue
+            pieces += (span.source.text[taken:start], self.text[replacement.start : replacement.end])
+            taken = end
+        return "".join([*pieces, span.source.text[taken : span.end]])
 
     def _original(self, position: int, *, at_end: bool) -> int:
         shift = 0
@@ -84,15 +86,10 @@ def expand(source: SourceText, parameters: Mapping[str, str]) -> Script:
     return Script(source, "".join([*pieces, source.text[taken:]]), tuple(replacements))
 
 
-def hints(script: Script) -> Iterator[Span]:
-    """Where a hint `/*+ … */` begins."""
-    for piece in _PIECES.finditer(script.text):
-        if piece["hint"]:
-            yield script.span(piece.start(), piece.end())
-
-
 def _parameters(text: str) -> Iterator[re.Match[str]]:
-    for piece in _PIECES.finditer(text):
+    for piece in PIECES.finditer(text):
+        if piece["open"]:
+            return
         if piece["quoted"] or piece["parameter"]:
             yield from _PARAMETER.finditer(text, piece.start(), piece.end())
 

@@ -53,6 +53,11 @@ class Expression:
     script: Script
     span: Span
 
+    @property
+    def text(self) -> str:
+        """As written, with its parameters filled in."""
+        return self.script.text_of(self.span)
+
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -63,6 +68,11 @@ class Query:
     span: Span
     hints: tuple[tuple[int, tuple[OptionEntry, ...]], ...] = ()
     """`/*+ OPTIONS(…) */` behind a table: the offset at which the table's own name starts in `script.text`."""
+
+    @property
+    def text(self) -> str:
+        """As written, with its parameters filled in, hints and comments included."""
+        return self.script.text_of(self.span)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from millstream.errors import Code
+from millstream.sql.slips import did_you_mean, is_mark
 from millstream.sql.types import MAX_DECIMAL_PRECISION, DataType, Field, TypeRoot
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from millstream.errors import ScriptError
     from millstream.sql.cursor import TokenCursor
 
 _PLAIN: Final = {
@@ -22,14 +27,43 @@ _PLAIN: Final = {
     "BYTES": TypeRoot.BYTES,
     "DATE": TypeRoot.DATE,
 }
-_SIZED: Final = {"CHAR": TypeRoot.CHAR, "VARCHAR": TypeRoot.VARCHAR}
-_RECOGNISED: Final = frozenset({"BINARY", "VARBINARY", "INTERVAL", "MULTISET", "RAW", "NULL", "TIME", "VARIANT"})
+_SIZED: Final = {
+    "CHAR": TypeRoot.CHAR,
+    "VARCHAR": TypeRoot.VARCHAR,
+    "BINARY": TypeRoot.BINARY,
+    "VARBINARY": TypeRoot.VARBINARY,
+}
+_TIMES: Final = {
+    "TIME": TypeRoot.TIME,
+    "TIMESTAMP": TypeRoot.TIMESTAMP,
+    "TIMESTAMP_LTZ": TypeRoot.TIMESTAMP_LTZ,
+}
+_COLLECTIONS: Final = {"ARRAY": TypeRoot.ARRAY, "MULTISET": TypeRoot.MULTISET}
+_REFUSED: Final = {
+    "BITMAP": "BYTES",
+    "DESCRIPTOR": "STRING",
+    "NULL": "STRING",
+    "RAW": "BYTES",
+    "STRUCTURED": "ROW<…>",
+    "VARIANT": "STRING",
+}
+"""Types Flink has and a Kafka table has no use for, and what to declare instead."""
+_MONTH_UNITS: Final = ("YEAR", "QUARTER", "MONTH")
+_TIME_UNITS: Final = ("WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
 _MAX_FRACTION_DIGITS: Final = 9
+_MAX_LEADING_DIGITS: Final = 6
+_MAX_LENGTH: Final = 2**31 - 1
 _DEFAULT_DECIMAL: Final = (10, 0)
 
 
 def parse_type(cursor: TokenCursor) -> DataType:
-    type_ = _bare_type(cursor)
+    type_ = _nullability(cursor, _bare_type(cursor))
+    while (word := cursor.accept_any(*_COLLECTIONS)) is not None:
+        type_ = _nullability(cursor, DataType(_COLLECTIONS[word], element=type_))
+    return type_
+
+
+def _nullability(cursor: TokenCursor, type_: DataType) -> DataType:
     if cursor.accept("NOT", "NULL"):
         return type_.not_null()
     cursor.accept("NULL")
@@ -37,98 +71,133 @@ def parse_type(cursor: TokenCursor) -> DataType:
 
 
 def _bare_type(cursor: TokenCursor) -> DataType:
-    before = cursor.error("expected a type")
-    if cursor.current is None:
-        raise before
-    word = cursor.current.text.upper()
-    if word in _PLAIN:
-        cursor.expect(word)
-        return DataType(_PLAIN[word])
-    if word in _SIZED:
-        cursor.expect(word)
-        return DataType(_SIZED[word], precision=_bracketed(cursor) or 1)
-    match word:
-        case "DOUBLE":
-            cursor.expect("DOUBLE")
-            cursor.accept("PRECISION")
-            return DataType(TypeRoot.DOUBLE)
-        case "DECIMAL" | "DEC" | "NUMERIC":
-            return _decimal(cursor, word)
-        case "TIMESTAMP" | "TIMESTAMP_LTZ":
-            return _timestamp(cursor, word)
-        case "ARRAY" | "MAP" | "ROW":
-            return _nested(cursor, word)
-    if word in _RECOGNISED:
-        raise cursor.error(
-            f"type {word} is not supported yet",
-            hint="Declare the column as STRING, BYTES, BIGINT or TIMESTAMP instead.",
-            code=Code.UNSUPPORTED_TYPE,
-        )
-    raise before
+    if cursor.at_any(*_REFUSED):
+        raise _refused(cursor)
+    if (word := cursor.accept_any(*_READERS)) is None:
+        raise _not_a_type(cursor)
+    return _READERS[word](cursor)
 
 
-def _bracketed(cursor: TokenCursor) -> int | None:
+def _refused(cursor: TokenCursor) -> ScriptError:
+    word = cursor.current.text.upper() if cursor.current is not None else ""
+    return cursor.error(
+        Code.UNSUPPORTED_TYPE, f"type {word} is not supported", f"Declare the column as {_REFUSED[word]}."
+    )
+
+
+def _not_a_type(cursor: TokenCursor) -> ScriptError:
+    token = cursor.current
+    near = None
+    if token is not None and not is_mark(token, ",", ")", '"'):
+        near = did_you_mean(token.text, _READERS)
+    return cursor.expected("a type", near)
+
+
+def _bracketed(cursor: TokenCursor, word: str, least: int, most: int) -> int | None:
     if not cursor.accept("("):
         return None
+    out_of_range = cursor.error(Code.SYNTAX, f"{word} takes a number from {least} to {most}")
     value = cursor.integer()
+    if not least <= value <= most:
+        raise out_of_range
     cursor.expect(")")
     return value
 
 
-def _decimal(cursor: TokenCursor, word: str) -> DataType:
-    cursor.expect(word)
+def _sized(cursor: TokenCursor, root: TypeRoot) -> DataType:
+    return DataType(root, precision=_bracketed(cursor, root, 1, _MAX_LENGTH) or 1)
+
+
+def _double(cursor: TokenCursor) -> DataType:
+    cursor.accept("PRECISION")
+    return DataType(TypeRoot.DOUBLE)
+
+
+def _decimal(cursor: TokenCursor) -> DataType:
     precision, scale = _DEFAULT_DECIMAL
     if cursor.accept("("):
-        place = cursor.error(f"DECIMAL takes 1 to {MAX_DECIMAL_PRECISION} digits, and no more of them as fraction")
+        out_of_range = cursor.error(
+            Code.SYNTAX, f"DECIMAL takes 1 to {MAX_DECIMAL_PRECISION} digits, and no more of them as fraction"
+        )
         precision = cursor.integer()
         scale = cursor.integer() if cursor.accept(",") else 0
         if not 1 <= precision <= MAX_DECIMAL_PRECISION or scale > precision:
-            raise place
+            raise out_of_range
         cursor.expect(")")
     return DataType(TypeRoot.DECIMAL, precision=precision, scale=scale)
 
 
-def _timestamp(cursor: TokenCursor, word: str) -> DataType:
-    cursor.expect(word)
-    place = cursor.error(f"{word} takes 0 to {_MAX_FRACTION_DIGITS} fraction digits")
-    precision = _bracketed(cursor)
-    if precision is not None and precision > _MAX_FRACTION_DIGITS:
-        raise place
-    root = TypeRoot(word)
-    if cursor.accept("WITH", "LOCAL", "TIME", "ZONE"):
+def _time(cursor: TokenCursor, root: TypeRoot) -> DataType:
+    precision = _bracketed(cursor, root, 0, _MAX_FRACTION_DIGITS)
+    if cursor.at("WITH", "TIME", "ZONE"):
+        raise cursor.error(Code.UNSUPPORTED_TYPE, f"{root} WITH TIME ZONE is not supported", "Use TIMESTAMP_LTZ.")
+    if root is TypeRoot.TIMESTAMP and cursor.accept("WITH", "LOCAL", "TIME", "ZONE"):
         root = TypeRoot.TIMESTAMP_LTZ
-    elif cursor.at("WITH", "TIME", "ZONE"):
-        raise cursor.error("TIMESTAMP WITH TIME ZONE is not supported", "Use TIMESTAMP_LTZ.", Code.UNSUPPORTED_TYPE)
-    else:
+    elif root is not TypeRoot.TIMESTAMP_LTZ:
         cursor.accept("WITHOUT", "TIME", "ZONE")
     return DataType(root, precision=precision)
 
 
-def _nested(cursor: TokenCursor, word: str) -> DataType:
-    cursor.expect(word)
-    if word == "ROW":
-        close = ")" if cursor.accept("(") else _opened_angle(cursor)
-        fields = [_field(cursor)]
-        while cursor.accept(","):
-            fields.append(_field(cursor))
-        cursor.expect(close)
-        return DataType(TypeRoot.ROW, fields=tuple(fields))
-    close = _opened_angle(cursor)
-    first = parse_type(cursor)
-    if word == "ARRAY":
-        cursor.expect(close)
-        return DataType(TypeRoot.ARRAY, element=first)
-    cursor.expect(",")
-    value = parse_type(cursor)
+def _interval(cursor: TokenCursor) -> DataType:
+    """Flink keeps months or milliseconds whatever the units; only the digits of the seconds are worth keeping."""
+    for units, root in ((_MONTH_UNITS, TypeRoot.INTERVAL_YEAR_MONTH), (_TIME_UNITS, TypeRoot.INTERVAL_DAY_TIME)):
+        if (unit := cursor.accept_any(*units)) is None:
+            continue
+        if unit != "SECOND":
+            _bracketed(cursor, unit, 1, _MAX_LEADING_DIGITS)
+        if cursor.accept("TO") and (unit := cursor.accept_any(*units)) is None:
+            raise cursor.expected("the finer unit of the interval")
+        precision = _bracketed(cursor, "SECOND", 0, _MAX_FRACTION_DIGITS) if unit == "SECOND" else None
+        return DataType(root, precision=precision)
+    raise cursor.expected("a unit, e.g. DAY TO SECOND")
+
+
+def _row(cursor: TokenCursor) -> DataType:
+    close = ")" if cursor.accept("(") else ">"
+    if close == ">":
+        cursor.expect("<")
+    fields = [_field(cursor)]
+    while cursor.accept(","):
+        fields.append(_field(cursor))
     cursor.expect(close)
-    return DataType(TypeRoot.MAP, key=first, element=value)
-
-
-def _opened_angle(cursor: TokenCursor) -> str:
-    cursor.expect("<")
-    return ">"
+    return DataType(TypeRoot.ROW, fields=tuple(fields))
 
 
 def _field(cursor: TokenCursor) -> Field:
     name = cursor.name("a field name")
-    return Field(name.text, parse_type(cursor))
+    type_ = parse_type(cursor)
+    return Field(name.text, type_, cursor.string("a comment").text if cursor.at_string() else None)
+
+
+def _map(cursor: TokenCursor) -> DataType:
+    cursor.expect("<")
+    key = parse_type(cursor)
+    cursor.expect(",")
+    value = parse_type(cursor)
+    cursor.expect(">")
+    return DataType(TypeRoot.MAP, key=key, element=value)
+
+
+def _collection(cursor: TokenCursor, root: TypeRoot) -> DataType:
+    cursor.expect("<")
+    element = parse_type(cursor)
+    cursor.expect(">")
+    return DataType(root, element=element)
+
+
+def _plain(_: TokenCursor, root: TypeRoot) -> DataType:
+    return DataType(root)
+
+
+_READERS: Final[dict[str, Callable[[TokenCursor], DataType]]] = {
+    **{word: partial(_plain, root=root) for word, root in _PLAIN.items()},
+    **{word: partial(_sized, root=root) for word, root in _SIZED.items()},
+    **{word: partial(_time, root=root) for word, root in _TIMES.items()},
+    **{word: partial(_collection, root=root) for word, root in _COLLECTIONS.items()},
+    **dict.fromkeys(("DECIMAL", "DEC", "NUMERIC"), _decimal),
+    "DOUBLE": _double,
+    "INTERVAL": _interval,
+    "MAP": _map,
+    "ROW": _row,
+}
+"""A type's first word, and who reads the rest of it."""

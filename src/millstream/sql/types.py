@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
@@ -54,6 +54,7 @@ class Field:
 
     name: str
     type: DataType
+    comment: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-SHOW TABLES;
+USE CATALOG elsewhere;
 CREATE TABLE orders (
   id BIGINT,
   customer STRING,

@@ -2,7 +2,7 @@ CREATE TABLE orders (
   id BIGINT,
   customer STRING,
   amount DECIMAL(10, 2),
-  placed INTERVAL DAY
+  placed VARIANT
 ) WITH (
   'connector' = 'kafka',
   'topic' = 'orders',

@@ -1,0 +1,96 @@
+"""Hints: `/*+ OPTIONS('key' = 'value') */` behind a table. All others are refused by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.sql.cursor import TokenCursor
+from millstream.sql.options import read_options
+from millstream.sql.slips import is_mark
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from millstream.sql.script import Script
+    from millstream.sql.statements import OptionEntry
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenHint:
+    """A hint's tokens, from `/*+` to `*/`, and how many tokens of the query stand before it."""
+
+    tokens: tuple[Token, ...]
+    position: int
+
+    def misplaced(self, script: Script) -> ScriptError:
+        words = f"the hint {self.tokens[1].text.upper()}" if len(self.tokens) > 2 else "an empty hint"  # noqa: PLR2004
+        return ScriptError(
+            Diagnostic(
+                Code.UNSUPPORTED_STATEMENT,
+                f"{words} is not supported in this place",
+                script.span(self.tokens[0].start, self.tokens[-1].end + 1),
+                hint="OPTIONS stands directly behind a table's name: FROM t /*+ OPTIONS('key' = 'value') */.",
+            )
+        )
+
+
+def read_hint(cursor: TokenCursor) -> tuple[OptionEntry, ...]:
+    """The options of a hint, if one stands here."""
+    if not cursor.accept("/*+"):
+        return ()
+    if not cursor.accept("OPTIONS"):
+        word = cursor.current.text.upper() if cursor.current is not None else ""
+        raise cursor.refused(f"the hint {word}" if word != "*/" else "an empty hint", "Only OPTIONS(…) is.")
+    options = read_options(cursor)
+    cursor.expect("*/")
+    return options
+
+
+def cut_hints(tokens: Sequence[Token]) -> tuple[list[Token], list[WrittenHint]]:
+    """What is left for sqlglot, and the hints with their places."""
+    bare: list[Token] = []
+    hints: list[WrittenHint] = []
+    inside: list[Token] | None = None
+    for token in tokens:
+        if token.token_type is TokenType.HINT and inside is None:
+            inside = [token]
+        elif inside is None:
+            bare.append(token)
+        else:
+            inside.append(token)
+            if token.token_type is TokenType.HINT and token.text == "*/":
+                hints.append(WrittenHint(tuple(inside), len(bare)))
+                inside = None
+    return bare, hints
+
+
+def options_of_tables(
+    script: Script, tree: exp.Expr, tokens: Sequence[Token], hints: Sequence[WrittenHint]
+) -> tuple[tuple[int, tuple[OptionEntry, ...]], ...]:
+    """Each hint's options with the offset of the table they are for."""
+    tables = {
+        table.this.meta.get("start") for table in tree.find_all(exp.Table) if isinstance(table.this, exp.Identifier)
+    }
+    found: list[tuple[int, tuple[OptionEntry, ...]]] = []
+    problems: list[Diagnostic] = []
+    for hint in hints:
+        cursor = TokenCursor(script, list(hint.tokens))
+        try:
+            options = read_hint(cursor)
+            before = tokens[hint.position - 1] if hint.position else None
+            is_argument = hint.position > 1 and is_mark(tokens[hint.position - 2], "TABLE")
+            if before is None or not (before.start in tables or is_argument):
+                raise hint.misplaced(script)
+        except ScriptError as error:
+            problems += (*cursor.noted, *error.diagnostics)
+        else:
+            problems += cursor.noted
+            found.append((before.start, options))
+    if problems:
+        raise ScriptError(problems)
+    return tuple(found)

@@ -1,0 +1,166 @@
+"""The statements of the language: their leading words, and who reads what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.sql.create_table import read_create_table
+from millstream.sql.inserts import read_begin, read_execute, read_explain, read_insert, read_select
+from millstream.sql.objects import read_alter_table, read_create_function, read_create_view, read_drop
+from millstream.sql.queries import BEGINS_A_QUERY, at_query
+from millstream.sql.settings import read_describe, read_reset, read_set, read_show, read_show_create, read_show_jobs
+from millstream.sql.slips import did_you_mean
+from millstream.sql.statements import ObjectKind, ShowKind, Statement
+
+if TYPE_CHECKING:
+    from millstream.sql.cursor import TokenCursor
+
+Reader = Callable[["TokenCursor"], Statement]
+
+READERS: Final[dict[str, Reader]] = {
+    "CREATE TABLE": read_create_table,
+    "CREATE TEMPORARY TABLE": partial(read_create_table, is_temporary=True),
+    "CREATE VIEW": read_create_view,
+    "CREATE TEMPORARY VIEW": partial(read_create_view, is_temporary=True),
+    "CREATE FUNCTION": read_create_function,
+    "CREATE TEMPORARY FUNCTION": partial(read_create_function, is_temporary=True),
+    "CREATE TEMPORARY SYSTEM FUNCTION": partial(read_create_function, is_temporary=True, is_system=True),
+    "DROP TABLE": partial(read_drop, kind=ObjectKind.TABLE),
+    "DROP TEMPORARY TABLE": partial(read_drop, kind=ObjectKind.TABLE, is_temporary=True),
+    "DROP VIEW": partial(read_drop, kind=ObjectKind.VIEW),
+    "DROP TEMPORARY VIEW": partial(read_drop, kind=ObjectKind.VIEW, is_temporary=True),
+    "DROP FUNCTION": partial(read_drop, kind=ObjectKind.FUNCTION),
+    "DROP TEMPORARY FUNCTION": partial(read_drop, kind=ObjectKind.FUNCTION, is_temporary=True),
+    "DROP TEMPORARY SYSTEM FUNCTION": partial(read_drop, kind=ObjectKind.FUNCTION, is_temporary=True),
+    "ALTER TABLE": read_alter_table,
+    "INSERT INTO": read_insert,
+    "EXECUTE": read_execute,
+    "BEGIN STATEMENT SET": read_begin,
+    "EXPLAIN": read_explain,
+    "SET": read_set,
+    "RESET": read_reset,
+    "DESCRIBE": read_describe,
+    "DESC": read_describe,
+    "SHOW TABLES": partial(read_show, kind=ShowKind.TABLES),
+    "SHOW VIEWS": partial(read_show, kind=ShowKind.VIEWS),
+    "SHOW FUNCTIONS": partial(read_show, kind=ShowKind.FUNCTIONS),
+    "SHOW JOBS": read_show_jobs,
+    "SHOW CREATE TABLE": partial(read_show_create, kind=ShowKind.CREATE_TABLE),
+    "SHOW CREATE VIEW": partial(read_show_create, kind=ShowKind.CREATE_VIEW),
+}
+
+_ONE_DATABASE: Final = "Leave it out: there is one catalog and one database, and a name's last part counts."
+_ONE_TABLE: Final = "Write CREATE TABLE with its columns, then INSERT INTO … SELECT."
+_APPEND_ONLY: Final = (
+    "A topic takes messages only; write to an upsert-kafka table, where a newer row replaces an older one."
+)
+_ON_THE_PATH: Final = "Leave it out: Python modules are found on the Python path."
+_ONLY_SHOWN: Final = "SHOW has TABLES, VIEWS, FUNCTIONS, JOBS, CREATE TABLE and CREATE VIEW."
+
+REFUSED: Final[dict[str, str | None]] = {
+    "ADD JAR": _ON_THE_PATH,
+    "ALTER CATALOG": _ONE_DATABASE,
+    "ALTER CONNECTION": None,
+    "ALTER DATABASE": _ONE_DATABASE,
+    "ALTER FUNCTION": "Drop the function and create it anew.",
+    "ALTER MATERIALIZED TABLE": _ONE_TABLE,
+    "ALTER MODEL": None,
+    "ALTER TEMPORARY FUNCTION": "Drop the function and create it anew.",
+    "ALTER TEMPORARY SYSTEM FUNCTION": "Drop the function and create it anew.",
+    "ALTER VIEW": "Drop the view and create it anew.",
+    "ANALYZE TABLE": None,
+    "CALL": None,
+    "CLEAR": None,
+    "COMPILE AND EXECUTE PLAN": "A job is recompiled from its script.",
+    "COMPILE PLAN": "A job is recompiled from its script.",
+    "CREATE CATALOG": _ONE_DATABASE,
+    "CREATE CONNECTION": None,
+    "CREATE DATABASE": _ONE_DATABASE,
+    "CREATE MATERIALIZED TABLE": _ONE_TABLE,
+    "CREATE MODEL": None,
+    "CREATE OR ALTER MATERIALIZED TABLE": _ONE_TABLE,
+    "CREATE OR REPLACE TABLE": _ONE_TABLE,
+    "CREATE TEMPORARY MODEL": None,
+    "DELETE FROM": _APPEND_ONLY,
+    "DROP CATALOG": _ONE_DATABASE,
+    "DROP CONNECTION": None,
+    "DROP DATABASE": _ONE_DATABASE,
+    "DROP MATERIALIZED TABLE": None,
+    "DROP MODEL": None,
+    "EXECUTE PLAN": "A job is recompiled from its script.",
+    "EXIT": None,
+    "HELP": None,
+    "INSERT OVERWRITE": "A topic cannot be overwritten; write INSERT INTO.",
+    "LOAD MODULE": "The functions are built in.",
+    "MERGE INTO": _APPEND_ONLY,
+    "QUIT": None,
+    "REMOVE JAR": _ON_THE_PATH,
+    "REPLACE TABLE": _ONE_TABLE,
+    "SHOW CATALOGS": _ONLY_SHOWN,
+    "SHOW COLUMNS": "Write DESCRIBE and the table's name.",
+    "SHOW CREATE CATALOG": _ONLY_SHOWN,
+    "SHOW CREATE MATERIALIZED TABLE": _ONLY_SHOWN,
+    "SHOW CREATE MODEL": _ONLY_SHOWN,
+    "SHOW CURRENT CATALOG": _ONLY_SHOWN,
+    "SHOW CURRENT DATABASE": _ONLY_SHOWN,
+    "SHOW DATABASES": _ONLY_SHOWN,
+    "SHOW FULL MODULES": _ONLY_SHOWN,
+    "SHOW JARS": _ONLY_SHOWN,
+    "SHOW MATERIALIZED TABLES": _ONLY_SHOWN,
+    "SHOW MODELS": _ONLY_SHOWN,
+    "SHOW MODULES": _ONLY_SHOWN,
+    "SHOW PARTITIONS": _ONLY_SHOWN,
+    "SHOW PROCEDURES": _ONLY_SHOWN,
+    "SHOW USER FUNCTIONS": "Write SHOW FUNCTIONS.",
+    "STOP JOB": "Stop the job where it runs.",
+    "TRUNCATE TABLE": "Delete the topic's messages with Kafka's own tools.",
+    "UNLOAD MODULE": "The functions are built in.",
+    "UPDATE": _APPEND_ONLY,
+    "UPGRADE STATEMENT SET": None,
+    "USE": _ONE_DATABASE,
+    "USE CATALOG": _ONE_DATABASE,
+    "USE MODULES": "The functions are built in.",
+}
+"""What Flink has beside these, and what to do instead where there is something."""
+
+_LONGEST_FIRST: Final = sorted([*READERS, *REFUSED], key=lambda words: -len(words.split()))
+
+
+def read_statement(cursor: TokenCursor) -> Statement:
+    if at_query(cursor):
+        return read_select(cursor)
+    for words in _LONGEST_FIRST:
+        if not cursor.accept(*words.split()):
+            continue
+        if words in REFUSED:
+            primary = f"{words} is not supported"
+            raise ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, primary, cursor.taken(), hint=REFUSED[words]))
+        return READERS[words](cursor)
+    raise _not_a_statement(cursor)
+
+
+def _not_a_statement(cursor: TokenCursor) -> ScriptError:
+    """Points at the first word with which no statement goes on, and names those that would."""
+    going_on = [words.split() for words in (*READERS, *BEGINS_A_QUERY)]
+    refused = [words.split() for words in REFUSED]
+    depth = 0
+    while following := next(
+        (words[depth] for words in going_on + refused if cursor.at(*words[depth : depth + 1])), None
+    ):
+        cursor.expect(following)
+        going_on, refused, depth = _behind(going_on, following, depth), _behind(refused, following, depth), depth + 1
+    offered = list(dict.fromkeys(words[depth] for words in going_on))
+    written = cursor.current.text if cursor.current is not None else ""
+    near = did_you_mean(written, [*offered, *(words[depth] for words in refused)])
+    return cursor.expected(_one_of(offered) if depth else "a statement", near)
+
+
+def _behind(beginnings: list[list[str]], word: str, depth: int) -> list[list[str]]:
+    return [words for words in beginnings if words[depth] == word and len(words) > depth + 1]
+
+
+def _one_of(words: list[str]) -> str:
+    return " or ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

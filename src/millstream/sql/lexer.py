@@ -1,0 +1,76 @@
+"""From text to tokens: comments vanish, hints become tokens like any other.
+
+`t /*+ OPTIONS('a' = 'b') */` reads as `t`, `/*+`, `OPTIONS`, `(` … `)`, `*/`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from sqlglot.errors import TokenError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.sql.dialect import Flink
+
+if TYPE_CHECKING:
+    from millstream.sql.script import Script
+
+PIECES: Final = re.compile(
+    r"""(?P<quoted>'(?:[^']|'')*'|`[^`]*`)
+      | (?P<hint>/\*\+)
+      | (?P<hint_end>\*/)
+      | (?P<comment>--[^\n]*|/\*.*?\*/)
+      | (?P<parameter>\$\{[A-Za-z_][A-Za-z0-9_.-]*\})
+      | (?P<open>['`]|/\*|\{\#)""",
+    re.DOTALL | re.VERBOSE,
+)
+"""What stands in a script apart from plain words: in quotes nothing is a comment, in comments nothing a quote."""
+
+QUOTED: Final = frozenset({TokenType.STRING, TokenType.IDENTIFIER, TokenType.HEX_STRING})
+_VISIBLE: Final = re.compile(r"[^\n]")
+_NO_HEX_DIGITS: Final = re.compile(r"(?<!\w)[xX]'(?![0-9a-fA-F]+')")
+
+
+def read_tokens(script: Script) -> list[Token]:
+    """sqlglot cuts the words; what a comment is, and where hints stand, is Flink's rule and decided here."""
+    bare, marks = _without_comments(script)
+    try:
+        tokens = list(Flink().tokenize(bare))
+    except TokenError:
+        raise ScriptError(_unreadable(script, bare)) from None
+    return sorted([*tokens, *marks], key=lambda token: token.start)
+
+
+def _without_comments(script: Script) -> tuple[str, list[Token]]:
+    """The text with blanks in place of comments, so that every offset stays what it was."""
+    kept: list[str] = []
+    marks: list[Token] = []
+    taken = 0
+    opened: int | None = None
+    for piece in PIECES.finditer(script.text):
+        start, end = piece.span()
+        if piece["open"]:
+            raise ScriptError(_never_closed(script, piece.group(), start))
+        if piece["hint"] or (piece["hint_end"] and opened is not None):
+            marks.append(Token(TokenType.HINT, piece.group(), 1, 1, start, end - 1))
+            opened = start if piece["hint"] else None
+        elif not piece["comment"]:
+            continue
+        kept += (script.text[taken:start], _VISIBLE.sub(" ", piece.group()))
+        taken = end
+    if opened is not None:
+        raise ScriptError(_never_closed(script, "/*+", opened))
+    return "".join([*kept, script.text[taken:]]), marks
+
+
+def _never_closed(script: Script, mark: str, start: int) -> Diagnostic:
+    return Diagnostic(Code.SYNTAX, f"{mark} is opened here and never closed", script.span(start, start + len(mark)))
+
+
+def _unreadable(script: Script, bare: str) -> Diagnostic:
+    """Quotes are paired by now: what is left to stumble over is x'…' with something else than hex digits."""
+    found = _NO_HEX_DIGITS.search(bare)
+    start = found.start() if found else 0
+    return Diagnostic(Code.SYNTAX, "x'…' holds digits from 0 to F", script.span(start, start + 1))

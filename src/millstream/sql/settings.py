@@ -1,0 +1,75 @@
+"""Reading what a session is told and asked: SET, RESET, SHOW, DESCRIBE."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from millstream.sql.slips import is_mark
+from millstream.sql.statements import Describe, ResetOption, SetOption, Show, ShowKind
+
+if TYPE_CHECKING:
+    from millstream.sql.cursor import TokenCursor
+
+_OTHER_OBJECTS: Final = ("CATALOG", "DATABASE", "FUNCTION", "JOB", "MODEL")
+
+
+def read_set(cursor: TokenCursor) -> SetOption | Show:
+    if cursor.current is None:
+        return Show(ShowKind.SETTINGS, cursor.taken())
+    key = _setting(cursor, "the setting's name")
+    cursor.expect("=")
+    value = _setting(cursor, "its value")
+    cursor.end()
+    return SetOption(key, value, cursor.taken())
+
+
+def read_reset(cursor: TokenCursor) -> ResetOption:
+    key = _setting(cursor, "the setting's name") if cursor.current is not None else None
+    cursor.end()
+    return ResetOption(key, cursor.taken())
+
+
+def _setting(cursor: TokenCursor, what: str) -> str:
+    """In quotes, or bare as the older clients took it: `SET table.local-time-zone = UTC`."""
+    if cursor.at_string():
+        return cursor.string(what).text
+    start = cursor.current
+    if start is None or cursor.at_any('"', "`", "=", "=="):
+        raise cursor.expected(f"{what} in single quotes")
+    cursor.up_to(lambda: cursor.at_any("=", "=="))
+    return cursor.script.text_of(cursor.since(start))
+
+
+def read_describe(cursor: TokenCursor) -> Describe:
+    if cursor.at_any(*_OTHER_OBJECTS) and cursor.ahead(1) is not None and not is_mark(cursor.ahead(1), "."):
+        raise cursor.refused("DESCRIBE of anything but a table or a view")
+    if cursor.ahead(1) is not None and not is_mark(cursor.ahead(1), "."):
+        cursor.accept("EXTENDED")
+    name = cursor.object_name("a table name")
+    cursor.end()
+    return Describe(name, cursor.taken())
+
+
+def read_show(cursor: TokenCursor, kind: ShowKind) -> Show:
+    if cursor.at_any("FROM", "IN"):
+        raise cursor.refused(f"SHOW {kind} FROM", f"There is one database; write SHOW {kind}.")
+    is_negated = cursor.accept("NOT")
+    if cursor.at("ILIKE"):
+        raise cursor.refused(f"SHOW {kind} ILIKE", "Write LIKE.")
+    pattern = None
+    if is_negated or cursor.at("LIKE"):
+        cursor.expect("LIKE")
+        pattern = cursor.string("a pattern").text
+    cursor.end()
+    return Show(kind, cursor.taken(), like=pattern, is_negated=is_negated)
+
+
+def read_show_jobs(cursor: TokenCursor) -> Show:
+    cursor.end()
+    return Show(ShowKind.JOBS, cursor.taken())
+
+
+def read_show_create(cursor: TokenCursor, kind: ShowKind) -> Show:
+    name = cursor.object_name("a table name" if kind is ShowKind.CREATE_TABLE else "a view name")
+    cursor.end()
+    return Show(kind, cursor.taken(), name)

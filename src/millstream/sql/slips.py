@@ -1,0 +1,75 @@
+"""The slips that are made again and again, told from the tokens around the place where reading stopped."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Final
+
+from sqlglot.tokenizer_core import TokenType
+
+from millstream.sql.lexer import QUOTED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from sqlglot.tokenizer_core import Token
+
+# fmt: off
+RESERVED: Final = frozenset({
+    "ALL", "ALTER", "AND", "AS", "BETWEEN", "BY", "CASE", "CAST", "CONSTRAINT", "CREATE", "CROSS", "DELETE",
+    "DISTINCT", "DROP", "ELSE", "END", "EXCEPT", "EXISTS", "FROM", "FULL", "GROUP", "HAVING", "IN", "INNER",
+    "INSERT", "INTERSECT", "INTO", "IS", "JOIN", "LEFT", "LIKE", "LIMIT", "NATURAL", "NOT", "NULL", "ON", "OR",
+    "ORDER", "OUTER", "PARTITION", "PRIMARY", "RIGHT", "SELECT", "SET", "TABLE", "THEN", "UNION", "UNIQUE",
+    "UNNEST", "UPDATE", "USING", "VALUES", "WHEN", "WHERE", "WITH",
+})
+# fmt: on
+"""Words that are names only in backticks. Flink reserves more; those are read as names all the same."""
+
+_CLAUSES: Final = frozenset(
+    {"EXCEPT", "FROM", "GROUP BY", "HAVING", "INTERSECT", "LIMIT", "ORDER BY", "UNION", "WHERE"}
+)
+
+
+def is_mark(token: Token | None, *marks: str) -> bool:
+    return token is not None and token.token_type not in QUOTED and token.text.upper() in marks
+
+
+def did_you_mean(written: str, words: Iterable[str]) -> str | None:
+    near = difflib.get_close_matches(written.upper(), list(words), n=1, cutoff=0.6)
+    return f"Did you mean {near[0]}?" if near else None
+
+
+def hint_at(found: Token | None, before: Token | None) -> str | None:
+    """What may have been meant by the token at which reading stopped."""
+    if is_mark(found, '"'):
+        return "Text stands in single quotes, 'text'; a name in backticks, `name`."
+    if is_mark(found, "=="):
+        return "Write a single = here."
+    if is_mark(before, ",") and (found is None or is_mark(found, ")", *_CLAUSES)):
+        return "Remove the comma before it." if found is not None else "Remove the comma."
+    if found is not None and found.token_type not in QUOTED and found.text.upper() in RESERVED:
+        return f"If it is meant as a name, write it in backticks: `{found.text}`."
+    return None
+
+
+def open_parenthesis(tokens: Sequence[Token]) -> Token | None:
+    """The innermost parenthesis that these tokens open and do not close."""
+    opened: list[Token] = []
+    for token in tokens:
+        if token.token_type is TokenType.L_PAREN:
+            opened.append(token)
+        elif token.token_type is TokenType.R_PAREN and opened:
+            opened.pop()
+    return opened[-1] if opened else None
+
+
+def slips_in_query(tokens: Sequence[Token]) -> Iterator[tuple[Token, str]]:
+    """What sqlglot would read past, or stumble over without saying why: the token, and what is wrong there."""
+    for before, token in zip([None, *tokens], tokens, strict=False):
+        if is_mark(token, '"'):
+            yield token, "double quotes have no meaning here"
+            return
+        if is_mark(token, "=="):
+            yield token, "== is no operator"
+        if is_mark(before, ",") and is_mark(token, ")", *_CLAUSES):
+            yield token, f'expected an expression, found "{token.text}"'
