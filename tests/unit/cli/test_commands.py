@@ -111,7 +111,7 @@ def test_unexpected_failure_is_one_message(script: Path, monkeypatch: pytest.Mon
     def fail(*_: object) -> None:
         raise RuntimeError("nobody thought of this")
 
-    monkeypatch.setattr("millstream.cli.run._read", fail)
+    monkeypatch.setattr("millstream.cli.run.read_script", fail)
     code, output = run("run", script)
     assert code == 1
     assert "error[M9001]" in output

@@ -55,7 +55,7 @@ def test_one_column_has_many_spellings(query: str) -> None:
 @pytest.mark.parametrize(
     ("insert", "code"),
     [
-        ("plain SELECT a, b FROM t /*+ OPTIONS('scan.startup.mode'='latest-offset') */", Code.UNSUPPORTED_STATEMENT),
+        ("plain SELECT a, b FROM t /*+ OPTIONS('scan.startup.mod'='latest-offset') */", Code.UNDEFINED_OPTION),
         ("plain SELECT a, b FROM t TABLESAMPLE (10 PERCENT)", Code.UNSUPPORTED_STATEMENT),
         ("plain SELECT a, b FROM t SORT BY a", Code.UNSUPPORTED_STATEMENT),
         ("plain SELECT a, b FROM t ORDER BY a", Code.UNSUPPORTED_STATEMENT),

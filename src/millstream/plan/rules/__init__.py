@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from millstream.plan.rules.check_sink import check_sink
+from millstream.plan.rules.merge_projections import merge_projections
 from millstream.plan.rules.prune_columns import prune_columns
 
 if TYPE_CHECKING:
@@ -14,5 +15,6 @@ if TYPE_CHECKING:
 
 RULES: Final[tuple[Callable[[Root], Root], ...]] = (
     prune_columns,
+    merge_projections,
     check_sink,
 )

@@ -1,0 +1,129 @@
+"""What a SELECT shows: each change as a line while it runs, or the table that is left when it has ended."""
+
+from __future__ import annotations
+
+from collections import Counter
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+
+import pyarrow as pa
+
+from millstream.changelog import RowKind
+from millstream.formats.row_text import row_lines
+from millstream.formats.table_text import body_lines, cells_of, columns_of, edge_line, header_line, table_lines
+from millstream.plan.changelog import upsert_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from millstream.formats.table_text import TableColumn
+    from millstream.plan.program import JobPlan
+
+_TAKES_BACK = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
+
+
+class ResultMode(StrEnum):
+    CHANGELOG = "changelog"
+    TABLE = "table"
+    TABLEAU = "tableau"
+
+
+class Result(Protocol):
+    def take(self, rows: pa.Table, kinds: Sequence[int] | None) -> None:
+        """A batch of changes."""
+
+    def end(self) -> None:
+        """All has been taken."""
+
+
+def result_of(plan: JobPlan, mode: ResultMode | None, emit: Callable[[list[str]], None]) -> Result:
+    """Unless the user chose, a query that ends shows its table, one that does not its changes."""
+    if mode is None:
+        mode = ResultMode.TABLE if plan.is_bounded else ResultMode.CHANGELOG
+    match mode:
+        case ResultMode.CHANGELOG:
+            return ChangeLines(emit)
+        case ResultMode.TABLEAU:
+            return Tableau(emit)
+        case ResultMode.TABLE:
+            [root] = plan.roots
+            return ResultTable(upsert_key(root), emit)
+
+
+class ChangeLines:
+    """`+I[1, a]`, a line for each change."""
+
+    def __init__(self, emit: Callable[[list[str]], None]) -> None:
+        self._emit = emit
+
+    def take(self, rows: pa.Table, kinds: Sequence[int] | None) -> None:
+        self._emit(row_lines(rows, kinds))
+
+    def end(self) -> None:
+        pass
+
+
+class Tableau:
+    """A table that grows by a row for each change, its columns as wide as the first batch needs."""
+
+    def __init__(self, emit: Callable[[list[str]], None]) -> None:
+        self._emit = emit
+        self._columns: tuple[TableColumn, ...] = ()
+        self._count = 0
+
+    def take(self, rows: pa.Table, kinds: Sequence[int] | None) -> None:
+        shown_kinds = kinds if kinds is not None else [RowKind.INSERT] * rows.num_rows
+        cells = cells_of(rows, shown_kinds)
+        lines = []
+        if not self._columns:
+            self._columns = columns_of(rows, cells, with_kinds=True)
+            lines = [edge_line(self._columns), header_line(self._columns), edge_line(self._columns)]
+        self._count += rows.num_rows
+        self._emit([*lines, *body_lines(self._columns, cells)])
+
+    def end(self) -> None:
+        edge = [edge_line(self._columns)] if self._columns else []
+        self._emit([*edge, _counted(self._count)])
+
+
+class ResultTable:
+    """The changes folded into the rows that are left; shown once, at the end."""
+
+    def __init__(self, key: tuple[str, ...] | None, emit: Callable[[list[str]], None]) -> None:
+        self._key = key
+        self._emit = emit
+        self._schema: pa.Schema | None = None
+        self._by_key: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        self._rows: Counter[tuple[Any, ...]] = Counter()
+
+    def take(self, rows: pa.Table, kinds: Sequence[int] | None) -> None:
+        self._schema = rows.schema
+        places = None if self._key is None else [rows.schema.get_field_index(name) for name in self._key]
+        texts = [column.to_pylist() for column in rows.columns]
+        for position, row in enumerate(zip(*texts, strict=True)):
+            takes_back = kinds is not None and kinds[position] in _TAKES_BACK
+            if places is None:
+                self._rows[_hashable(row)] += -1 if takes_back else 1
+                self._by_key[_hashable(row)] = row
+            elif takes_back:
+                self._by_key.pop(_hashable([row[at] for at in places]), None)
+            else:
+                self._by_key[_hashable([row[at] for at in places])] = row
+
+    def end(self) -> None:
+        if self._schema is None:
+            self._emit([_counted(0)])
+            return
+        rows = [row for key, row in self._by_key.items() for _ in range(self._rows[key] if self._key is None else 1)]
+        columns = zip(*rows, strict=True) if rows else ([] for _ in self._schema)
+        arrays = [pa.array(list(column), field.type) for column, field in zip(columns, self._schema, strict=True)]
+        self._emit([*table_lines(pa.Table.from_arrays(arrays, schema=self._schema)), _counted(len(rows))])
+
+
+def _hashable(values: Any) -> tuple[Any, ...]:
+    return tuple(repr(value) if isinstance(value, list | dict) else value for value in values)
+
+
+def _counted(count: int) -> str:
+    return f"{count:,} row{'' if count == 1 else 's'}"
