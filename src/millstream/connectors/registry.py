@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.option_reader import OptionReader
 from millstream.catalog.options import ConfigOption
-from millstream.connectors import kafka, upsert_kafka
+from millstream.connectors import blackhole, datagen, filesystem, kafka, print_sink, upsert_kafka
 from millstream.errors import Code, Diagnostic, ScriptError
 
 if TYPE_CHECKING:
@@ -15,7 +15,17 @@ if TYPE_CHECKING:
     from millstream.catalog.table import CatalogTable
     from millstream.connectors.tables import Sink, Source
 
-CONNECTORS: Final = {module.IDENTIFIER: module for module in (kafka, upsert_kafka)}
+CONNECTORS: Final = {
+    module.IDENTIFIER: module
+    for module in (
+        kafka,
+        upsert_kafka,
+        datagen,
+        filesystem,
+        print_sink,
+        blackhole,
+    )
+}
 _CONNECTOR: Final = ConfigOption("connector", str, "What the table is connected to.")
 
 

@@ -7,6 +7,15 @@ Every source has `table`, `changelog` (the kinds of change it gives) and `is_bou
 from __future__ import annotations
 
 from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
+from millstream.connectors.local_tables import (
+    BlackholeSink,
+    DatagenSource,
+    FilesystemSink,
+    FilesystemSource,
+    PrintSink,
+)
 
-Source = KafkaSource
-Sink = KafkaSink
+LocalSource = DatagenSource | FilesystemSource
+LocalSink = PrintSink | BlackholeSink | FilesystemSink
+Source = KafkaSource | LocalSource
+Sink = KafkaSink | LocalSink

@@ -1,0 +1,24 @@
+"""`connector` = `blackhole`: takes every row and keeps none, to measure what comes before it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from millstream.connectors.local_options import finish, not_a_source
+from millstream.connectors.local_tables import BlackholeSink
+
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from millstream.catalog.option_reader import OptionReader
+
+IDENTIFIER: Final = "blackhole"
+
+
+def resolve_source(reader: OptionReader) -> NoReturn:
+    not_a_source(reader, IDENTIFIER)
+
+
+def resolve_sink(reader: OptionReader) -> BlackholeSink:
+    finish(reader, IDENTIFIER)
+    return BlackholeSink(reader.table)

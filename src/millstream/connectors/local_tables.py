@@ -1,0 +1,105 @@
+"""Tables that need no broker: rows that are made up, printed, thrown away, or kept in files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote, urlsplit
+
+from millstream.changelog import ALL_CHANGES, INSERT_ONLY
+
+if TYPE_CHECKING:
+    from millstream.catalog.table import CatalogTable
+    from millstream.changelog import ChangelogMode
+    from millstream.connectors.file_formats import FileFormat
+    from millstream.sql.types import DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """How the values of one column, or of a part of it, are made up."""
+
+    path: str
+    """`price`, or `buyer.name` for a part: what stands between `fields.` and the option."""
+    type: DataType
+    sequence: tuple[int, int] | None = None
+    """First and last value; None for random values."""
+    bounds: tuple[float, float] = (0, 0)
+    """Least and greatest value of a number; those of integers are whole."""
+    length: int = 0
+    """Of a text, a binary or a collection."""
+    varies_in_length: bool = False
+    max_past_ms: int = 0
+    null_rate: float = 0.0
+    parts: tuple[Generator, ...] = ()
+    """The fields of a ROW, the element of an ARRAY or MULTISET, key and value of a MAP."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatagenSource:
+    table: CatalogTable
+    generators: tuple[Generator, ...]
+    rows_per_second: int
+    number_of_rows: int | None
+    """What the source ends after: the number asked for, or the length of the shortest sequence."""
+    changelog: ChangelogMode = INSERT_ONLY
+
+    @property
+    def is_bounded(self) -> bool:
+        return self.number_of_rows is not None
+
+
+@dataclass(frozen=True, slots=True)
+class FilesystemSource:
+    """All files of a folder, or one file; with `monitor_interval_ms` those that come later too."""
+
+    table: CatalogTable
+    path: str
+    format: FileFormat
+    monitor_interval_ms: int | None = None
+    changelog: ChangelogMode = INSERT_ONLY
+
+    @property
+    def is_bounded(self) -> bool:
+        return self.monitor_interval_ms is None
+
+
+@dataclass(frozen=True, slots=True)
+class FilesystemSink:
+    table: CatalogTable
+    path: str
+    format: FileFormat
+    notices: tuple[str, ...] = ()
+    """What the user wrote and should know to have no effect."""
+    accepts: ChangelogMode = INSERT_ONLY
+    connector: str = "filesystem"
+
+
+@dataclass(frozen=True, slots=True)
+class PrintSink:
+    table: CatalogTable
+    prefix: str = ""
+    """What each line starts with: `identifier> `."""
+    to_standard_error: bool = False
+    notices: tuple[str, ...] = ()
+    accepts: ChangelogMode = ALL_CHANGES
+    connector: str = "print"
+
+
+@dataclass(frozen=True, slots=True)
+class BlackholeSink:
+    table: CatalogTable
+    accepts: ChangelogMode = ALL_CHANGES
+    connector: str = "blackhole"
+
+
+_LOCAL_SCHEMES: Final = ("", "file")
+
+
+def local_path(path: str) -> Path | None:
+    """Where a path is on this machine, relative ones from the current folder; None for another file system."""
+    parts = urlsplit(path)
+    if parts.scheme not in _LOCAL_SCHEMES:
+        return None
+    return Path(unquote(parts.path) if parts.scheme else path).absolute()

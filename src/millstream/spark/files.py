@@ -1,0 +1,143 @@
+"""Files as a stream of rows, and rows as files."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F  # noqa: N812
+
+from millstream.connectors.file_formats import CsvFiles, JsonFiles, ParquetFiles
+from millstream.connectors.filesystem import METADATA
+from millstream.connectors.local_tables import local_path
+from millstream.spark.file_folder import FileFolder
+from millstream.spark.file_text import from_text, text_of, text_type
+from millstream.spark.once import kept_text, literal_path, pattern_of
+from millstream.spark.types import quoted, spark_type
+from millstream.sql.statements import MetadataColumn, PhysicalColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+    from millstream.connectors.file_formats import FileFormat
+    from millstream.connectors.local_tables import FilesystemSink, FilesystemSource
+
+_UNREAD: Final = "__unread"
+"""The column in which Spark puts a line that it could not read, or not wholly."""
+_NOTHING: Final = "\u0000"
+_ANY_AGE: Final = "36500d"
+
+
+def read_files(spark: SparkSession, source: FilesystemSource, columns: Iterable[str], folder: Path) -> DataFrame:
+    """The named columns of all files; of a bounded source, those that are there when its job first starts."""
+    table, format_ = source.table, source.format
+    skips_errors = not isinstance(format_, ParquetFiles) and format_.ignore_parse_errors
+    schema = [f"{quoted(column.name)} {text_type(column.type, format_)}" for column in table.physical_columns]
+    rows = (
+        spark.readStream.format(format_.name)
+        .schema(", ".join([*schema, f"{_UNREAD} STRING"] if skips_errors else schema))
+        .options(**_reader_options(format_))
+        .options(**_folder_options(source))
+        .option("maxFileAge", _ANY_AGE)
+        .load(_read_location(source.path))
+    )
+    if skips_errors:
+        values = [F.col(quoted(c.name)) for c in table.physical_columns if c.name not in table.partitioned_by]
+        rows = rows.where(F.col(_UNREAD).isNull() | F.coalesce(*(v.cast("string") for v in values)).isNotNull())
+    if source.is_bounded:
+        first_start = int(kept_text(folder, "first-start", lambda: str(time.time_ns() // 1_000_000)))
+        rows = rows.where(F.unix_millis("_metadata.file_modification_time") <= first_start)
+    declared = {column.name: column for column in table.columns}
+    return rows.select(*(_read_column(declared[name], format_).alias(name) for name in columns))
+
+
+def write_files(rows: DataFrame, sink: FilesystemSink, folder: Path) -> DataStreamWriter:
+    """Adds files to a folder, batch by batch.
+
+    Spark's own file sink keeps its log beside the files and takes the first batches of a second job for done.
+    """
+    job = kept_text(folder, "file-names", lambda: uuid.uuid4().hex[:12])
+    target = FileFolder(rows.sparkSession, _location(sink.path), job)
+    columns = [text_of(F.col(quoted(c.name)), c.type, sink.format).alias(c.name) for c in sink.table.physical_columns]
+
+    def write(batch: DataFrame, batch_id: int) -> None:
+        staging = target.staging(batch_id)
+        (
+            batch.select(*columns)
+            .write.format(sink.format.name)
+            .options(**_writer_options(sink.format))
+            .partitionBy(*sink.table.partitioned_by)
+            .mode("overwrite")
+            .save(staging)
+        )
+        target.publish(batch_id)
+
+    return rows.writeStream.foreachBatch(write)
+
+
+def _read_column(column: object, format_: FileFormat) -> Column:
+    match column:
+        case MetadataColumn():
+            return F.col(f"_metadata.{METADATA[column.key]}").cast(spark_type(column.type))
+        case PhysicalColumn():
+            return from_text(F.col(quoted(column.name)), column.type, format_)
+    raise AssertionError(f"{column} is computed from others, not read")
+
+
+def _location(path: str) -> str:
+    local = local_path(path)
+    return path if local is None else f"file:{local}"
+
+
+def _read_location(path: str) -> str:
+    local = local_path(path)
+    if local is None:
+        return path
+    return pattern_of(local) if local.is_file() else literal_path(local)
+
+
+def _folder_options(source: FilesystemSource) -> dict[str, str | bool]:
+    """Folders below are looked into, for their names as values where the table is partitioned."""
+    if not source.table.partitioned_by:
+        return {"recursiveFileLookup": True}
+    return {"basePath": _location(source.path)}
+
+
+def _reader_options(format_: FileFormat) -> dict[str, str | bool]:
+    match format_:
+        case CsvFiles():
+            options = {**_csv_options(format_), **({"comment": "#"} if format_.allow_comments else {})}
+            return {**options, **_error_options(ignore=format_.ignore_parse_errors)}
+        case JsonFiles():
+            return _error_options(ignore=format_.ignore_parse_errors)
+        case ParquetFiles():
+            return {}
+
+
+def _error_options(*, ignore: bool) -> dict[str, str | bool]:
+    return {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _UNREAD} if ignore else {"mode": "FAILFAST"}
+
+
+def _writer_options(format_: FileFormat) -> dict[str, str | bool]:
+    match format_:
+        case CsvFiles():
+            return _csv_options(format_)
+        case JsonFiles():
+            return {"ignoreNullFields": format_.ignore_null_fields}
+        case ParquetFiles():
+            return {"compression": str(format_.compression)}
+
+
+def _csv_options(format_: CsvFiles) -> dict[str, str | bool]:
+    quote = _NOTHING if format_.quote is None else format_.quote
+    return {
+        "sep": format_.delimiter,
+        "quote": quote,
+        "escape": quote if format_.escape is None else format_.escape,
+        "nullValue": format_.null_literal or "",
+    }

@@ -1,0 +1,45 @@
+"""Tables without a broker, as streams that are read and written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from millstream.connectors.local_tables import (
+    BlackholeSink,
+    DatagenSource,
+    FilesystemSink,
+    FilesystemSource,
+    PrintSink,
+)
+from millstream.spark.datagen import read_datagen
+from millstream.spark.files import read_files, write_files
+from millstream.spark.print_sink import print_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+    from millstream.connectors.tables import LocalSink, LocalSource
+
+
+def read_local(spark: SparkSession, source: LocalSource, columns: Iterable[str], folder: Path) -> DataFrame:
+    """The named columns of a table; `folder` belongs to the job and to this source alone."""
+    match source:
+        case DatagenSource():
+            return read_datagen(spark, source, columns, folder)
+        case FilesystemSource():
+            return read_files(spark, source, columns, folder)
+
+
+def write_local(rows: DataFrame, sink: LocalSink, folder: Path, emit: Callable[[list[str]], None]) -> DataStreamWriter:
+    """A writer that still needs a checkpoint, an output mode and a trigger; `emit` takes the lines of a print table."""
+    match sink:
+        case PrintSink():
+            return print_rows(rows, sink, emit)
+        case BlackholeSink():
+            return rows.writeStream.format("noop")
+        case FilesystemSink():
+            return write_files(rows, sink, folder)

@@ -1,0 +1,38 @@
+"""A batch of rows brought to the driver in its order, to be shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from millstream.changelog import KIND
+from millstream.formats.row_text import row_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+    from millstream.connectors.local_tables import PrintSink
+
+
+def print_rows(rows: DataFrame, sink: PrintSink, emit: Callable[[list[str]], None]) -> DataStreamWriter:
+    """Hands the lines of each batch to `emit`; where they appear is for the caller to decide."""
+    return show_rows(rows, lambda table, kinds: emit(row_lines(table, kinds, sink.prefix)))
+
+
+def show_rows(rows: DataFrame, show: Callable[[pa.Table, list[int] | None], None]) -> DataStreamWriter:
+    """Hands each batch that has rows to `show`: the values, and the kinds where the stream has some."""
+
+    def collect(batch: DataFrame, _: int) -> None:
+        table = batch.toArrow()
+        if not table.num_rows:
+            return
+        if KIND not in table.column_names:
+            show(table, None)
+            return
+        kinds = table.column(KIND).to_pylist()
+        show(table.drop_columns([KIND]), kinds)
+
+    return rows.writeStream.foreachBatch(collect)
