@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from confluent_kafka import TopicPartition
 
-from millstream.connectors.kafka_options import StartupMode
+from millstream.connectors.kafka_values import StartupMode
 from millstream.errors import BrokerError, Code, Diagnostic
 from millstream.plan.nodes import sources
 from millstream.runtime.kafka_admin import KafkaAdmin

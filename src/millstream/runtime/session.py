@@ -19,6 +19,7 @@ from millstream.catalog.settings import (
     integer_setting,
 )
 from millstream.plan.program import compile_script
+from millstream.runtime.before_start import notices, refuse_unbuilt
 from millstream.runtime.checkpoint import Checkpoint
 from millstream.runtime.job import Job
 from millstream.runtime.preflight import check_kafka
@@ -120,6 +121,9 @@ class Session:
         """Starts the jobs of a compiled script, none of them before all are known to be good."""
         if not program.inserts:
             return ()
+        refuse_unbuilt(program)
+        for text in notices(program):
+            self._notice(text)
         checkpoint = self._open_checkpoint()
         folders = [None if self._fresh else checkpoint.find_job(insert) for insert in program.inserts]
         preflights = [
