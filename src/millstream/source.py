@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from millstream.secrets import concealed
+
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
@@ -13,7 +15,8 @@ class SourceText:
     text: str = field(repr=False)
 
     def line(self, number: int) -> str:
-        return self.text.split("\n")[number - 1]
+        """A line as it may be shown: the values of secret options are stars."""
+        return concealed(self.text).split("\n")[number - 1]
 
     def span(self, start: int, end: int) -> Span:
         return Span(self, start, max(end, start + 1))

@@ -8,6 +8,7 @@ import pytest
 
 from millstream.errors import Code, ScriptError
 from millstream.plan.program import compile_script
+from millstream.runtime.before_start import refuse_unbuilt
 from millstream.source import SourceText
 
 FOLDER = Path(__file__).parent / "errors"
@@ -15,12 +16,13 @@ SCRIPTS = sorted(FOLDER.glob("*.sql"))
 RAISED_WHILE_COMPILING = {code for code in Code if code.value[1] in "123"} - {
     Code.UNREADABLE_SCRIPT,
     Code.BAD_ARGUMENT,
+    Code.INVALID_METADATA,
 }
 
 
 def screen(script: Path) -> str:
     with pytest.raises(ScriptError) as caught:
-        compile_script(SourceText(script.name, script.read_text()), {}, {})
+        refuse_unbuilt(compile_script(SourceText(script.name, script.read_text()), {}, {}))
     return f"{caught.value}\n"
 
 

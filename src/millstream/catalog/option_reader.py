@@ -2,69 +2,133 @@
 
 from __future__ import annotations
 
-import difflib
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from millstream.errors import Code, Diagnostic
+from millstream.catalog.suggestions import nearest_key
+from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.secrets import is_secret
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from millstream.catalog.options import ConfigOption
     from millstream.catalog.table import CatalogTable
     from millstream.source import Span
+    from millstream.sql.statements import OptionEntry
 
 T = TypeVar("T")
 
 
-class OptionReader:
-    """Reads the options of one table. Problems are gathered, never raised one by one."""
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something decided on the user's behalf, or written in vain: told once, and no error."""
 
-    def __init__(self, table: CatalogTable) -> None:
+    text: str
+    span: Span
+
+
+class OptionReader:
+    """Reads the options of one table. Problems are gathered, never raised one by one.
+
+    Options are asked for by the keys of the `connector` dialect. A table in another dialect comes with `entries`,
+    what stands for which key, and `spell`, what a key is called there; messages name the key the user wrote.
+    """
+
+    def __init__(
+        self,
+        table: CatalogTable,
+        entries: Iterable[tuple[str, OptionEntry]] | None = None,
+        spell: Callable[[str], str | None] | None = None,
+    ) -> None:
         self.table = table
         self.problems: list[Diagnostic] = []
-        self._entries = {entry.key: entry for entry in table.options}
+        self.notices: list[Notice] = []
+        self.is_legacy = spell is not None
+        self._spell = spell or (lambda key: key)
+        self._entries: dict[str, OptionEntry] = {}
+        for key, entry in entries if entries is not None else ((entry.key, entry) for entry in table.options):
+            self._take(key, entry)
+        self._values: dict[str, Any] = {}
         self._known: set[str] = set()
         self._recognised: set[str] = set()
 
+    def _take(self, key: str, entry: OptionEntry) -> None:
+        first = self._entries.setdefault(key, entry)
+        if first is not entry:
+            self.problems.append(
+                Diagnostic(
+                    Code.CONFLICTING_OPTIONS,
+                    f"option '{entry.key}' is given twice",
+                    entry.key_span,
+                    detail=f"The first is '{first.key}' at line {first.key_span.line}.",
+                    hint="Remove one of them.",
+                )
+            )
+
     def has(self, key: str) -> bool:
         return key in self._entries
+
+    def raw(self, key: str) -> str | None:
+        """The value as it is written."""
+        entry = self._entries.get(key)
+        return entry.value if entry else None
+
+    def written(self, key: str) -> str:
+        """What the user calls the key."""
+        entry = self._entries.get(key)
+        return entry.key if entry else self._spell(key) or key
 
     def get(self, option: ConfigOption[T], prefix: str = "") -> T | None:
         """The option's value, its default when it is not written or cannot be read."""
         key = prefix + option.key
         self._known.add(key)
+        if key not in self._values:
+            self._values[key] = self._parsed(option, key)
+        return cast("T | None", self._values[key])
+
+    def _parsed(self, option: ConfigOption[T], key: str) -> T | None:
         entry = self._entries.get(key)
         if entry is None:
             return option.default
         try:
             return option.parse(entry.value)
         except ValueError as error:
+            hidden = option.is_secret or is_secret(entry.key)
             self.problems.append(
                 Diagnostic(
                     Code.INVALID_OPTION_VALUE,
-                    f"option '{key}' has a value that it cannot take",
+                    f"option '{entry.key}' has a value that it cannot take",
                     entry.value_span,
-                    detail=f"{error}.",
+                    detail=None if hidden else f"{error}.",
                     hint=option.doc,
                 )
             )
             return option.default
 
+    def read(self, options: Iterable[ConfigOption[Any]]) -> None:
+        """Reads every option a connector has, whichever role it is of: a wrong value is wrong in both."""
+        for option in options:
+            self.get(option)
+
     def require(self, option: ConfigOption[T]) -> T | None:
         """As `get`, but a missing key is a problem."""
         if option.key not in self._entries:
             self._known.add(option.key)
-            self.problems.append(
-                Diagnostic(
-                    Code.MISSING_OPTION,
-                    f"table \"{self.table.name}\" needs option '{option.key}'",
-                    self.table.span,
-                    hint=f"Add '{option.key}' = '…' to its WITH clause. {option.doc}",
-                )
-            )
+            self.problems.append(self.missing(option))
             return None
         return self.get(option)
+
+    def missing(self, option: ConfigOption[Any], because: str | None = None) -> Diagnostic:
+        """`because` says which other option asks for it."""
+        key = self.written(option.key)
+        return Diagnostic(
+            Code.MISSING_OPTION,
+            f"table \"{self.table.name}\" needs option '{key}'",
+            self.table.span,
+            detail=because,
+            hint=f"Add '{key}' = '…' to its WITH clause. {option.doc}",
+        )
 
     def prefixed(self, prefix: str) -> dict[str, str]:
         """All options under a prefix, which is cut off: `properties.acks` gives `acks`."""
@@ -76,6 +140,18 @@ class OptionReader:
         """Keys that are right and do nothing yet: they are refused by name, not as a slip of the pen."""
         self._recognised.update(keys)
 
+    def without_effect(self, key: str, because: str) -> None:
+        """A key that is right and does nothing here: the user is told why, once."""
+        self._known.add(key)
+        if key in self._entries:
+            reason = because[:1].lower() + because[1:].removesuffix(".")
+            self.tell(f"option '{self.written(key)}' of table \"{self.table.name}\" has no effect: {reason}", key)
+
+    def tell(self, text: str, at: str) -> None:
+        notice = Notice(text, self.place(at))
+        if notice not in self.notices:
+            self.notices.append(notice)
+
     def place(self, key: str) -> Span:
         """Where the key is written, else the table's name."""
         entry = self._entries.get(key)
@@ -85,26 +161,43 @@ class OptionReader:
         entry = self._entries.get(key)
         return entry.value_span if entry else self.table.span
 
+    def problem(
+        self, code: Code, primary: str, at: str, detail: str | None = None, hint: str | None = None
+    ) -> Diagnostic:
+        return Diagnostic(code, primary, self.place(at), detail, hint)
+
     def report(self, code: Code, primary: str, at: str, detail: str | None = None, hint: str | None = None) -> None:
-        self.problems.append(Diagnostic(code, primary, self.place(at), detail, hint))
+        self.problems.append(self.problem(code, primary, at, detail, hint))
+
+    def finish(self, connector: str) -> tuple[Notice, ...]:
+        """Raises all problems at once, leftovers among them; gives what is to be told."""
+        self.refuse_leftovers(connector)
+        if self.problems:
+            raise ScriptError(dict.fromkeys(self.problems))
+        return tuple(self.notices)
 
     def refuse_leftovers(self, connector: str, recognised: Iterable[str] = ()) -> None:
         """Whatever nobody asked for is a problem: a slip of the pen, or something not built yet."""
         recognised = self._recognised.union(recognised)
+        keys = {spelt for key in self._known | recognised if (spelt := self._spell(key))}
+        self.problems += self._leftovers(connector, recognised, keys)
+
+    def _leftovers(self, connector: str, recognised: set[str], keys: set[str]) -> Iterator[Diagnostic]:
         for key, entry in self._entries.items():
             if key in self._known:
                 continue
             if key in recognised:
-                primary = f"option '{key}' of connector '{connector}' is not supported yet"
-                self.problems.append(Diagnostic(Code.UNDEFINED_OPTION, primary, entry.key_span))
-                continue
-            near = difflib.get_close_matches(key, self._known | recognised, n=1, cutoff=0.6)
-            self.problems.append(
-                Diagnostic(
-                    Code.UNDEFINED_OPTION,
-                    f"connector '{connector}' has no option '{key}'",
+                yield Diagnostic(
+                    Code.NOT_BUILT_YET,
+                    f"option '{entry.key}' of connector '{connector}' is not supported yet",
                     entry.key_span,
-                    detail=f"It has: {', '.join(sorted(self._known))}.",
-                    hint=f"Did you mean '{near[0]}'?" if near else None,
                 )
+                continue
+            near = nearest_key(entry.key, keys)
+            yield Diagnostic(
+                Code.UNDEFINED_OPTION,
+                f"connector '{connector}' has no option '{entry.key}'",
+                entry.key_span,
+                detail=None if near else f"It has: {', '.join(sorted(keys))}.",
+                hint=f"Did you mean '{near}'?" if near else None,
             )

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from collections.abc import Callable, Mapping
 
 T = TypeVar("T")
 E = TypeVar("E", bound=StrEnum)
@@ -22,45 +21,95 @@ class Role(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class OptionType(Generic[T]):
+    """What a value may be: the name shown in the reference, and the reading of it."""
+
+    name: str
+    parse: Callable[[str], T]
+    values: tuple[tuple[str, str], ...] = ()
+    """Of an ENUM: each value and what it means."""
+
+    def __call__(self, value: str) -> T:
+        return self.parse(value)
+
+
+@dataclass(frozen=True, slots=True)
 class ConfigOption(Generic[T]):
     """What a user can write under one key of WITH."""
 
     key: str
     parse: Callable[[str], T]
+    """An OptionType, or a plain function that raises ValueError."""
     doc: str
     default: T | None = None
     role: Role = Role.BOTH
+    needed: str = ""
+    """When it must be written: "always", or the circumstance; empty for never."""
+    example: str | None = None
+    is_secret: bool = False
+    legacy: tuple[str, ...] = ()
+    """What the key is called in the `connector.type` dialect."""
+
+    @property
+    def type(self) -> OptionType[T]:
+        if isinstance(self.parse, OptionType):
+            return self.parse
+        members = getattr(self.parse, "__members__", {})
+        return OptionType("ENUM" if members else "STRING", self.parse, tuple((str(m), "") for m in members.values()))
 
 
-def text(value: str) -> str:
+def _text(value: str) -> str:
     if not value.strip():
         raise ValueError("the value is empty")
     return value
 
 
-def text_list(value: str) -> tuple[str, ...]:
-    """Items separated by `;`, blanks around them trimmed."""
+def _text_list(value: str) -> tuple[str, ...]:
     items = tuple(item.strip() for item in value.split(";"))
     if not all(items):
         raise ValueError("an item of the list is empty")
     return items
 
 
-def integer(value: str) -> int:
-    if not re.fullmatch(r"\s*-?\d+\s*", value):
-        raise ValueError(f'"{value}" is not a whole number')
-    return int(value)
-
-
-def boolean(value: str) -> bool:
+def _boolean(value: str) -> bool:
     lowered = value.strip().lower()
     if lowered not in ("true", "false"):
         raise ValueError(f'"{value}" is neither true nor false')
     return lowered == "true"
 
 
-def one_of(enum: type[E]) -> Callable[[str], E]:
-    """A parser for an enum's values in any case."""
+def _whole_number(bits: int) -> Callable[[str], int]:
+    def parse(value: str) -> int:
+        if not re.fullmatch(r"\s*[-+]?[0-9]+\s*", value):
+            raise ValueError(f'"{value}" is not a whole number')
+        number = int(value)
+        if not -(1 << (bits - 1)) <= number < 1 << (bits - 1):
+            raise ValueError(f"{number} does not fit into {bits} bits")
+        return number
+
+    return parse
+
+
+text: Final = OptionType("STRING", _text)
+text_list: Final = OptionType("LIST", _text_list)
+"""Items separated by `;`, blanks around them trimmed."""
+integer: Final = OptionType("INT", _whole_number(32))
+long_integer: Final = OptionType("LONG", _whole_number(64))
+boolean: Final = OptionType("BOOLEAN", _boolean)
+
+
+def at_least(least: int, kind: OptionType[int] = integer) -> OptionType[int]:
+    def parse(value: str) -> int:
+        number = kind.parse(value)
+        if number < least:
+            raise ValueError(f"{number} is below {least}")
+        return number
+
+    return OptionType(kind.name, parse)
+
+
+def one_of(enum: type[E], docs: Mapping[E, str] | None = None) -> OptionType[E]:
+    """An enum's values in any case."""
 
     def parse(value: str) -> E:
         for member in enum:
@@ -68,4 +117,21 @@ def one_of(enum: type[E]) -> Callable[[str], E]:
                 return member
         raise ValueError(f'"{value}" is not one of {", ".join(member.value for member in enum)}')
 
-    return parse
+    return OptionType("ENUM", parse, tuple((member.value, (docs or {}).get(member, "")) for member in enum))
+
+
+def _java_regex(value: str) -> str:
+    try:
+        re.compile(re.sub(r"\(\?<(?=[A-Za-z])", "(?P<", _text(value)))
+    except re.error as error:
+        if not is_java_only(value):
+            raise ValueError(f'"{value}" is not a regular expression: {error}') from None
+    return value
+
+
+def is_java_only(pattern: str) -> bool:
+    """Whether a pattern has parts that only Java reads, so that it can be checked no sooner than the job starts."""
+    return bool(re.search(r"\\[pPQRXhHvVzG]|&&", pattern))
+
+
+java_regex: Final = OptionType("REGEX", _java_regex)

@@ -2,51 +2,55 @@
 
 from __future__ import annotations
 
-import difflib
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from millstream.catalog.options import ConfigOption, integer, text
+from millstream.catalog.options import ConfigOption, at_least, long_integer, text
+from millstream.catalog.settings_of_flink import IDLE, IDLE_FAMILIES, LATER, SHARED
+from millstream.catalog.suggestions import nearest_key
 from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.secrets import MASK, is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from millstream.source import Span
 
-
-def _positive(value: str) -> int:
-    number = integer(value)
-    if number <= 0:
-        raise ValueError(f"{number} is not above zero")
-    return number
-
-
-def _not_negative(value: str) -> int:
-    number = integer(value)
-    if number < 0:
-        raise ValueError(f"{number} is below zero")
-    return number
-
-
 PARALLELISM: Final = ConfigOption(
-    "parallelism.default", _positive, "Tasks per shuffle and parts of the state; fixed when a job first starts."
+    "parallelism.default",
+    at_least(1),
+    "Tasks per shuffle and parts of the state; fixed when a job first starts.",
+    example="4",
 )
-PIPELINE_NAME: Final = ConfigOption("pipeline.name", text, "The name of the Spark application.")
+PIPELINE_NAME: Final = ConfigOption("pipeline.name", text, "The name of the Spark application.", example="pageviews")
 STATE_BUCKETS: Final = ConfigOption(
     "millstream.state.buckets",
-    _positive,
+    at_least(1),
     "Buckets the keys of a job are spread over, 4 per task unless set; fixed when it first starts.",
+    example="16",
 )
 MAX_BATCH_ROWS: Final = ConfigOption(
-    "millstream.batch.max-rows", _positive, "The most messages one batch reads over all partitions.", 1_000_000
+    "millstream.batch.max-rows",
+    at_least(1, long_integer),
+    "The most messages one batch reads over all partitions.",
+    1_000_000,
 )
 TRIGGER_INTERVAL: Final = ConfigOption(
-    "millstream.batch.interval-ms", _not_negative, "The least time between two batch starts.", 0
+    "millstream.batch.interval-ms", at_least(0, long_integer), "The least time between two batch starts.", 0
 )
-SETTINGS: Final = {
-    option.key: option for option in (PARALLELISM, PIPELINE_NAME, STATE_BUCKETS, MAX_BATCH_ROWS, TRIGGER_INTERVAL)
+_WORKING: Final[tuple[ConfigOption[Any], ...]] = (
+    PARALLELISM,
+    PIPELINE_NAME,
+    STATE_BUCKETS,
+    MAX_BATCH_ROWS,
+    TRIGGER_INTERVAL,
+    *SHARED,
+)
+SETTINGS: Final[dict[str, ConfigOption[Any]]] = {
+    option.key: option for option in (*_WORKING, *(idle.option for idle in IDLE), *(later.option for later in LATER))
 }
 SPARK: Final = "spark."
+_IDLE: Final = {idle.option.key: idle.because for idle in IDLE}
+_LATER: Final = {later.option.key: later.usual for later in LATER}
 
 
 def check_setting(key: str, value: str, span: Span | None = None) -> None:
@@ -54,18 +58,11 @@ def check_setting(key: str, value: str, span: Span | None = None) -> None:
         return
     option = SETTINGS.get(key)
     if option is None:
-        near = difflib.get_close_matches(key, SETTINGS, n=1, cutoff=0.6)
-        raise ScriptError(
-            Diagnostic(
-                Code.UNDEFINED_OPTION,
-                f"there is no setting '{key}'",
-                span,
-                detail=f"Settings: {', '.join(SETTINGS)}, and Spark's own under 'spark.'.",
-                hint=f"Did you mean '{near[0]}'?" if near else None,
-            )
-        )
+        if _family(key) is None:
+            raise ScriptError(_undefined(key, span))
+        return
     try:
-        option.parse(value)
+        read = option.parse(value)
     except ValueError as error:
         raise ScriptError(
             Diagnostic(
@@ -76,6 +73,25 @@ def check_setting(key: str, value: str, span: Span | None = None) -> None:
                 hint=option.doc,
             )
         ) from None
+    if key in _LATER and read not in _LATER[key]:
+        shown = MASK if is_secret(key) else value
+        raise ScriptError(
+            Diagnostic(
+                Code.NOT_BUILT_YET,
+                f"setting '{key}' = '{shown}' is not supported yet",
+                span,
+                detail=option.doc,
+                hint="Leave it out: what it is unless set is what happens here.",
+            )
+        )
+
+
+def setting_notice(key: str, value: str) -> str | None:
+    """Why a setting, although it is right, changes nothing here; None where it works."""
+    because = _IDLE.get(key) or _family(key)
+    if because is None or (key in SETTINGS and SETTINGS[key].parse(value) == SETTINGS[key].default):
+        return None
+    return f"setting '{key}' has no effect: {because}"
 
 
 def integer_setting(settings: Mapping[str, str], option: ConfigOption[int]) -> int:
@@ -84,3 +100,20 @@ def integer_setting(settings: Mapping[str, str], option: ConfigOption[int]) -> i
         return option.parse(written)
     assert option.default is not None
     return option.default
+
+
+def _family(key: str) -> str | None:
+    if key in SETTINGS:
+        return None
+    return next((because for prefix, because in IDLE_FAMILIES if key.startswith(prefix)), None)
+
+
+def _undefined(key: str, span: Span | None) -> Diagnostic:
+    near = nearest_key(key, SETTINGS)
+    return Diagnostic(
+        Code.UNDEFINED_OPTION,
+        f"there is no setting '{key}'",
+        span,
+        detail=None if near else f"Settings: {', '.join(SETTINGS)}, and Spark's own under 'spark.'.",
+        hint=f"Did you mean '{near}'?" if near else None,
+    )

@@ -72,6 +72,8 @@ def run_script(request: RunRequest) -> int:
                 if endless:
                     _announce(view, endless, drain=request.drain)
                 _follow(jobs, stop, view)
+            for job in jobs:
+                job.show_result()
             if not stop.is_set:
                 _conclude(view, jobs if request.drain else [job for job in jobs if job.is_bounded])
         except KeyboardInterrupt:
@@ -90,6 +92,7 @@ def _run_steps(started: Iterator[Job], stop: StopSignal, view: View) -> list[Job
         jobs.append(job)
         if job.is_bounded:
             _follow(jobs, stop, view, until=job)
+            job.show_result()
         if stop.is_set:
             break
     return jobs

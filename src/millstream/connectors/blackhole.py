@@ -20,5 +20,4 @@ def resolve_source(reader: OptionReader) -> NoReturn:
 
 
 def resolve_sink(reader: OptionReader) -> BlackholeSink:
-    finish(reader, IDENTIFIER)
-    return BlackholeSink(reader.table)
+    return BlackholeSink(reader.table, finish(reader, IDENTIFIER))

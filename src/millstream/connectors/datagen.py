@@ -55,12 +55,12 @@ def resolve_source(reader: OptionReader) -> DatagenSource:
     fields = _FieldReader(reader)
     generators = tuple(fields.column(column) for column in reader.table.physical_columns)
     fields.refuse_leftovers()
-    finish(reader, IDENTIFIER)
+    notices = finish(reader, IDENTIFIER)
     assert rows_per_second is not None
     counts = [end - start + 1 for start, end in (g.sequence for g in generators if g.sequence is not None)]
     if number_of_rows is not None:
         counts.append(number_of_rows)
-    return DatagenSource(reader.table, generators, rows_per_second, min(counts, default=None))
+    return DatagenSource(reader.table, generators, rows_per_second, min(counts, default=None), notices)
 
 
 class _FieldReader:

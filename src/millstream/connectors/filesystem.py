@@ -60,18 +60,18 @@ _RECOGNISED: Final = (
 
 
 def resolve_source(reader: OptionReader) -> FilesystemSource:
-    path, format_, _ = _shared(reader)
+    path, format_ = _shared(reader)
     interval = reader.get(MONITOR_INTERVAL)
-    finish(reader, IDENTIFIER, METADATA)
+    notices = finish(reader, IDENTIFIER, METADATA)
     assert path is not None
     assert format_ is not None
-    return FilesystemSource(reader.table, path, format_, interval)
+    return FilesystemSource(reader.table, path, format_, interval, notices)
 
 
 def resolve_sink(reader: OptionReader) -> FilesystemSink:
-    path, format_, notices = _shared(reader)
+    path, format_ = _shared(reader)
     reader.get(MONITOR_INTERVAL)
-    finish(reader, IDENTIFIER)
+    notices = finish(reader, IDENTIFIER)
     assert path is not None
     assert format_ is not None
     return FilesystemSink(reader.table, path, format_, notices)
@@ -102,13 +102,13 @@ def _path_diagnostic(primary: str, span: Span, hint: str) -> Diagnostic:
     return Diagnostic(Code.INVALID_OPTION_VALUE, primary, span, hint=hint)
 
 
-def _shared(reader: OptionReader) -> tuple[str | None, FileFormat | None, tuple[str, ...]]:
+def _shared(reader: OptionReader) -> tuple[str | None, FileFormat | None]:
     path = reader.require(PATH)
     format_ = read_file_format(reader, FORMAT)
-    notices = without_effect(reader, _WITHOUT_EFFECT)
+    without_effect(reader, _WITHOUT_EFFECT)
     reader.recognise(_RECOGNISED)
     _check_partitions(reader)
-    return path, format_, notices
+    return path, format_
 
 
 def _check_partitions(reader: OptionReader) -> None:

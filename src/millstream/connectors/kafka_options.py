@@ -1,94 +1,91 @@
-"""The options of the Kafka connectors, each declared once."""
+"""The options of a Kafka table whether it is read or written, each declared once."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Final
 
-from millstream.catalog.options import ConfigOption, Role, integer, one_of, text, text_list
-
-
-class StartupMode(StrEnum):
-    EARLIEST = "earliest-offset"
-    LATEST = "latest-offset"
-    GROUP = "group-offsets"
-    TIMESTAMP = "timestamp"
-    SPECIFIC = "specific-offsets"
-
-
-class FieldsInclude(StrEnum):
-    ALL = "ALL"
-    EXCEPT_KEY = "EXCEPT_KEY"
-
-
-class DeliveryGuarantee(StrEnum):
-    NONE = "none"
-    AT_LEAST_ONCE = "at-least-once"
-    EXACTLY_ONCE = "exactly-once"
-
-
-def specific_offsets(value: str) -> tuple[tuple[int, int], ...]:
-    """`partition:0,offset:42;partition:1,offset:300`."""
-    pairs = []
-    for part in value.split(";"):
-        match [item.strip().split(":", 1) for item in part.split(",")]:
-            case [["partition", partition], ["offset", offset]] if partition.isdigit() and offset.isdigit():
-                pairs.append((int(partition), int(offset)))
-            case _:
-                raise ValueError(f'"{value}" does not follow the form partition:0,offset:42;partition:1,offset:300')
-    return tuple(pairs)
-
-
-TOPIC: Final = ConfigOption("topic", text_list, "The topic; several, separated by ';', for a source.")
-BOOTSTRAP_SERVERS: Final = ConfigOption(
-    "properties.bootstrap.servers", text, "Addresses of the brokers, e.g. 'localhost:9092'."
-)
-FORMAT: Final = ConfigOption("format", str, "The format of the messages, e.g. 'json'.")
-KEY_FORMAT: Final = ConfigOption("key.format", str, "The format of the message key, e.g. 'json' or 'avro'.")
-VALUE_FORMAT: Final = ConfigOption("value.format", str, "The format of the message value, e.g. 'json' or 'avro'.")
-STARTUP_MODE: Final = ConfigOption(
-    "scan.startup.mode",
-    one_of(StartupMode),
-    "Where a new job starts reading: earliest-offset, latest-offset, group-offsets, timestamp or specific-offsets.",
-    role=Role.SOURCE,
-)
-STARTUP_TIMESTAMP: Final = ConfigOption(
-    "scan.startup.timestamp-millis", integer, "Epoch milliseconds to start at.", role=Role.SOURCE
-)
-STARTUP_OFFSETS: Final = ConfigOption(
-    "scan.startup.specific-offsets",
-    specific_offsets,
-    "Where to start per partition, e.g. 'partition:0,offset:42;partition:1,offset:300'.",
-    role=Role.SOURCE,
-)
-FIELDS_INCLUDE: Final = ConfigOption(
-    "value.fields-include",
-    one_of(FieldsInclude),
-    "ALL: the value has every column. EXCEPT_KEY: every column but the key's.",
-    FieldsInclude.ALL,
-)
-DELIVERY_GUARANTEE: Final = ConfigOption(
-    "sink.delivery-guarantee",
-    one_of(DeliveryGuarantee),
-    "How often a row may reach the topic when the job restarts: none, at-least-once or exactly-once.",
-    DeliveryGuarantee.AT_LEAST_ONCE,
-    Role.SINK,
-)
+from millstream.catalog.options import ConfigOption, Role, java_regex, one_of, text, text_list
+from millstream.connectors.kafka_values import FieldsInclude
 
 PROPERTIES: Final = "properties."
 
-KAFKA_RECOGNISED: Final = (
-    "topic-pattern", "key.format", "key.fields", "key.fields-prefix", "value.fields-include",
-    "scan.bounded.mode", "scan.bounded.specific-offsets", "scan.bounded.timestamp-millis",
-    "scan.topic-partition-discovery.interval", "scan.parallelism", "sink.partitioner", "sink.semantic",
-    "sink.transactional-id-prefix", "sink.transaction-naming-strategy", "sink.parallelism",
-    "scan.watermark.emit.strategy", "scan.watermark.emit.on-event.gap", "scan.watermark.idle-timeout",
-    "scan.watermark.alignment.group", "scan.watermark.alignment.max-drift", "scan.watermark.alignment.update-interval",
-)  # fmt: skip
-
-UPSERT_RECOGNISED: Final = (
-    "topic-pattern", "key.fields-prefix", "scan.bounded.mode", "scan.bounded.specific-offsets",
-    "scan.bounded.timestamp-millis", "scan.topic-partition-discovery.interval", "scan.parallelism",
-    "sink.parallelism", "sink.buffer-flush.max-rows", "sink.buffer-flush.interval",
-    "sink.transactional-id-prefix", "sink.transaction-naming-strategy",
-)  # fmt: skip
+TOPIC: Final = ConfigOption(
+    "topic",
+    text_list,
+    "The topic; several are separated by ';'.",
+    needed="unless 'topic-pattern' is given",
+    example="orders",
+    legacy=("connector.topic",),
+)
+TOPIC_PATTERN: Final = ConfigOption(
+    "topic-pattern",
+    java_regex,
+    "A regular expression, Java's, that the whole name of a topic matches.",
+    needed="unless 'topic' is given",
+    example="orders-[0-9]+",
+    legacy=("connector.topic-pattern",),
+)
+BOOTSTRAP_SERVERS: Final = ConfigOption(
+    "properties.bootstrap.servers",
+    text,
+    "Addresses of the brokers, e.g. 'localhost:9092'.",
+    needed="always",
+    example="localhost:9092",
+    legacy=("connector.properties.bootstrap.servers",),
+)
+GROUP_ID: Final = ConfigOption(
+    "properties.group.id",
+    text,
+    "The consumer group; what it has committed is where a new job starts, and what the job commits.",
+    role=Role.SOURCE,
+    needed="with mode group-offsets",
+    example="reporting",
+    legacy=("connector.properties.group.id",),
+)
+FORMAT: Final = ConfigOption(
+    "format",
+    str,
+    "The format of the messages, e.g. 'json'.",
+    needed="unless 'value.format' is given",
+    example="json",
+    legacy=("format.type",),
+)
+KEY_FORMAT: Final = ConfigOption(
+    "key.format", str, "The format of the message key, e.g. 'json' or 'avro'.", example="json", legacy=("format.type",)
+)
+VALUE_FORMAT: Final = ConfigOption(
+    "value.format",
+    str,
+    "The format of the message value, e.g. 'json' or 'avro'.",
+    needed="unless 'format' is given",
+    example="json",
+    legacy=("format.type",),
+)
+KEY_FIELDS: Final[ConfigOption[tuple[str, ...]]] = ConfigOption(
+    "key.fields",
+    text_list,
+    "The columns of the message key, separated by ';', in the order in which the key has them.",
+    (),
+    needed="with 'key.format'",
+    example="user_id;region",
+)
+KEY_FIELDS_PREFIX: Final = ConfigOption(
+    "key.fields-prefix",
+    str,
+    "What the names of key columns begin with in the table and not in the key; for 'value.fields-include' = "
+    "'EXCEPT_KEY'.",
+    "",
+    example="k_",
+)
+FIELDS_INCLUDE: Final = ConfigOption(
+    "value.fields-include",
+    one_of(
+        FieldsInclude,
+        {
+            FieldsInclude.ALL: "the value has every column",
+            FieldsInclude.EXCEPT_KEY: "the value has every column but the key's",
+        },
+    ),
+    "ALL: the value has every column. EXCEPT_KEY: every column but the key's.",
+    FieldsInclude.ALL,
+)

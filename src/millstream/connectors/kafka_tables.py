@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from millstream.changelog import INSERT_ONLY
+from millstream.connectors.kafka_values import DEFAULT_PARTITIONER, DeliveryGuarantee, NamingStrategy, Partitioner
 
 if TYPE_CHECKING:
+    from millstream.catalog.option_reader import Notice
     from millstream.catalog.table import CatalogTable
     from millstream.changelog import ChangelogMode
-    from millstream.connectors.kafka_options import StartupMode
+    from millstream.connectors.kafka_values import BoundedMode, StartupMode, UpdateMode
     from millstream.formats.declarations import Format
-    from millstream.sql.statements import PhysicalColumn
+    from millstream.sql.statements import MetadataColumn, PhysicalColumn
+    from millstream.sql.types import DataType
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +31,72 @@ class StartPosition:
 
 
 @dataclass(frozen=True, slots=True)
+class EndPosition:
+    """Where a bounded scan ends; offsets are not read themselves."""
+
+    mode: BoundedMode
+    timestamp: int | None = None
+    offsets: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataUse:
+    """A metadata column, and what stands behind it: the value of `key`, of type `type`, is cast to the column's.
+
+    For a column that is written the cast goes the other way.
+    """
+
+    column: MetadataColumn
+    key: str
+    type: DataType
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFields:
+    """The message key: the table's columns in the key's order, and what the key format calls each."""
+
+    columns: tuple[PhysicalColumn, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BufferFlush:
+    """Changes are gathered per key until there are `rows` keys or `interval` has passed."""
+
+    rows: int
+    interval: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    guarantee: DeliveryGuarantee = DeliveryGuarantee.AT_LEAST_ONCE
+    transactional_id_prefix: str | None = None
+    """Always there with exactly-once."""
+    naming: NamingStrategy = NamingStrategy.INCREMENTING
+
+
+@dataclass(frozen=True, slots=True)
 class KafkaSource:
+    """Topics that rows are read from: those of `topics`, or all whose names match `topic_pattern`."""
+
     table: CatalogTable
     topics: tuple[str, ...]
-    properties: dict[str, str]
+    properties: dict[str, str] = field(repr=False)
     value_format: Format
     start: StartPosition
     changelog: ChangelogMode = INSERT_ONLY
-    is_bounded: bool = False
+    connector: str = "kafka"
+    topic_pattern: str | None = None
+    key_format: Format | None = None
+    key: KeyFields = KeyFields()
+    value_columns: tuple[PhysicalColumn, ...] = ()
+    metadata: tuple[MetadataUse, ...] = ()
+    end: EndPosition | None = None
+    discovery: timedelta = timedelta(0)
+    """How often new partitions are looked for; zero for never."""
+    parallelism: int | None = None
+    idle_timeout: timedelta | None = None
+    notices: tuple[Notice, ...] = field(default=(), compare=False)
 
     @property
     def summary(self) -> str:
@@ -50,17 +112,38 @@ class KafkaSource:
     def group(self) -> str | None:
         return self.properties.get("group.id")
 
+    @property
+    def is_bounded(self) -> bool:
+        return self.end is not None
+
 
 @dataclass(frozen=True, slots=True)
 class KafkaSink:
-    """A topic that rows are written to; keyed by the primary key when `key_format` is there."""
+    """Topics that rows are written to: the only one of `topics`, else the one its metadata column `topic` names."""
 
     table: CatalogTable
-    topic: str
-    properties: dict[str, str]
+    topics: tuple[str, ...]
+    properties: dict[str, str] = field(repr=False)
     value_format: Format
     key_format: Format | None
-    key_columns: tuple[PhysicalColumn, ...]
+    key: KeyFields
     value_columns: tuple[PhysicalColumn, ...]
     accepts: ChangelogMode
     connector: str
+    topic_pattern: str | None = None
+    metadata: tuple[MetadataUse, ...] = ()
+    partitioner: Partitioner = DEFAULT_PARTITIONER
+    delivery: Delivery = Delivery()
+    parallelism: int | None = None
+    buffer_flush: BufferFlush | None = None
+    ignore_retraction: bool = False
+    update_mode: UpdateMode | None = None
+    notices: tuple[Notice, ...] = field(default=(), compare=False)
+
+    @property
+    def topic(self) -> str:
+        return self.topics[0]
+
+    @property
+    def key_columns(self) -> tuple[PhysicalColumn, ...]:
+        return self.key.columns

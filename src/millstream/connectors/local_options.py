@@ -11,7 +11,7 @@ from millstream.errors import Code, Diagnostic, ScriptError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from millstream.catalog.option_reader import OptionReader
+    from millstream.catalog.option_reader import Notice, OptionReader
     from millstream.catalog.options import ConfigOption
 
 _MILLIS: Final = {
@@ -68,17 +68,15 @@ def not_a_sink(reader: OptionReader, connector: str, hint: str) -> NoReturn:
     )
 
 
-def without_effect(reader: OptionReader, reasons: Mapping[ConfigOption[str], str]) -> tuple[str, ...]:
+def without_effect(reader: OptionReader, reasons: Mapping[ConfigOption[str], str]) -> None:
     """A notice for each option that is right, written, and does nothing here."""
-    return tuple(
-        f"option '{option.key}' of table \"{reader.table.name}\" has no effect, because {why}"
-        for option, why in reasons.items()
-        if reader.get(option) is not None and reader.has(option.key)
-    )
+    for option, why in reasons.items():
+        reader.get(option)
+        reader.without_effect(option.key, why)
 
 
-def finish(reader: OptionReader, connector: str, metadata: Mapping[str, str] | None = None) -> None:
-    """Reports what is left over, and columns of metadata that the connector does not have; then raises all."""
+def finish(reader: OptionReader, connector: str, metadata: Mapping[str, str] | None = None) -> tuple[Notice, ...]:
+    """Raises all problems at once, leftovers and metadata that the connector does not have among them."""
     known = metadata or {}
     for column in reader.table.metadata_columns:
         if column.key not in known:
@@ -91,6 +89,4 @@ def finish(reader: OptionReader, connector: str, metadata: Mapping[str, str] | N
                     detail=has,
                 )
             )
-    reader.refuse_leftovers(connector)
-    if reader.problems:
-        raise ScriptError(reader.problems)
+    return reader.finish(connector)

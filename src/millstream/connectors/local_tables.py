@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 from millstream.changelog import ALL_CHANGES, INSERT_ONLY
 
 if TYPE_CHECKING:
+    from millstream.catalog.option_reader import Notice
     from millstream.catalog.table import CatalogTable
     from millstream.changelog import ChangelogMode
     from millstream.connectors.file_formats import FileFormat
@@ -43,11 +44,22 @@ class DatagenSource:
     rows_per_second: int
     number_of_rows: int | None
     """What the source ends after: the number asked for, or the length of the shortest sequence."""
+    notices: tuple[Notice, ...] = field(default=(), compare=False)
     changelog: ChangelogMode = INSERT_ONLY
 
     @property
     def is_bounded(self) -> bool:
         return self.number_of_rows is not None
+
+    @property
+    def summary(self) -> str:
+        """As EXPLAIN shows it."""
+        return f"rows=[{'endless' if self.number_of_rows is None else self.number_of_rows}]"
+
+    @property
+    def reads(self) -> str:
+        """What a checkpoint's positions belong to."""
+        return f"rows generated for {self.table.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +70,20 @@ class FilesystemSource:
     path: str
     format: FileFormat
     monitor_interval_ms: int | None = None
+    notices: tuple[Notice, ...] = field(default=(), compare=False)
     changelog: ChangelogMode = INSERT_ONLY
 
     @property
     def is_bounded(self) -> bool:
         return self.monitor_interval_ms is None
+
+    @property
+    def summary(self) -> str:
+        return f"path=[{self.path}], format=[{self.format.name}]"
+
+    @property
+    def reads(self) -> str:
+        return f"files of {self.path}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +91,7 @@ class FilesystemSink:
     table: CatalogTable
     path: str
     format: FileFormat
-    notices: tuple[str, ...] = ()
-    """What the user wrote and should know to have no effect."""
+    notices: tuple[Notice, ...] = field(default=(), compare=False)
     accepts: ChangelogMode = INSERT_ONLY
     connector: str = "filesystem"
 
@@ -82,7 +102,7 @@ class PrintSink:
     prefix: str = ""
     """What each line starts with: `identifier> `."""
     to_standard_error: bool = False
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = field(default=(), compare=False)
     accepts: ChangelogMode = ALL_CHANGES
     connector: str = "print"
 
@@ -90,6 +110,7 @@ class PrintSink:
 @dataclass(frozen=True, slots=True)
 class BlackholeSink:
     table: CatalogTable
+    notices: tuple[Notice, ...] = field(default=(), compare=False)
     accepts: ChangelogMode = ALL_CHANGES
     connector: str = "blackhole"
 

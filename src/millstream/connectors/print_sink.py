@@ -32,8 +32,8 @@ def resolve_source(reader: OptionReader) -> NoReturn:
 def resolve_sink(reader: OptionReader) -> PrintSink:
     identifier = reader.get(PRINT_IDENTIFIER)
     to_standard_error = reader.get(STANDARD_ERROR)
-    notices = without_effect(reader, _WITHOUT_EFFECT)
-    finish(reader, IDENTIFIER)
+    without_effect(reader, _WITHOUT_EFFECT)
+    notices = finish(reader, IDENTIFIER)
     return PrintSink(
         table=reader.table,
         prefix=f"{identifier}> " if identifier else "",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from millstream.catalog.option_reader import OptionReader
 from millstream.catalog.options import ConfigOption
+from millstream.catalog.suggestions import nearest_key
 from millstream.connectors import blackhole, datagen, filesystem, kafka, print_sink, upsert_kafka
+from millstream.connectors.legacy import TYPE, open_reader
 from millstream.errors import Code, Diagnostic, ScriptError
 
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from millstream.catalog.option_reader import OptionReader
     from millstream.catalog.table import CatalogTable
     from millstream.connectors.tables import Sink, Source
 
@@ -26,40 +28,45 @@ CONNECTORS: Final = {
         blackhole,
     )
 }
-_CONNECTOR: Final = ConfigOption("connector", str, "What the table is connected to.")
+CONNECTOR: Final = ConfigOption(
+    "connector", str, "What the table is connected to.", needed="always", example="kafka", legacy=(TYPE,)
+)
 
 
 def resolve_source(table: CatalogTable) -> Source:
-    reader = OptionReader(table)
+    reader = open_reader(table)
     source: Source = _connector(reader).resolve_source(reader)
     return source
 
 
 def resolve_sink(table: CatalogTable) -> Sink:
-    reader = OptionReader(table)
+    reader = open_reader(table)
     sink: Sink = _connector(reader).resolve_sink(reader)
     return sink
 
 
 def _connector(reader: OptionReader) -> ModuleType:
-    identifier = reader.get(_CONNECTOR)
+    identifier = reader.get(CONNECTOR)
+    key = reader.written(CONNECTOR.key)
     known = f"Connectors: {', '.join(CONNECTORS)}."
     if identifier is None:
         raise ScriptError(
             Diagnostic(
                 Code.MISSING_CONNECTOR,
-                f"table \"{reader.table.name}\" has no option 'connector'",
+                f"table \"{reader.table.name}\" has no option '{key}'",
                 reader.table.span,
-                hint=f"Add 'connector' = '…' to its WITH clause. {known}",
+                hint=f"Add '{key}' = '…' to its WITH clause. {known}",
             )
         )
     if identifier not in CONNECTORS:
+        near = nearest_key(identifier, CONNECTORS)
         raise ScriptError(
             Diagnostic(
                 Code.UNDEFINED_CONNECTOR,
                 f"there is no connector '{identifier}'",
-                reader.value_place("connector"),
-                hint=known,
+                reader.value_place(CONNECTOR.key),
+                detail=known if near else None,
+                hint=f"Did you mean '{near}'?" if near else known,
             )
         )
     return CONNECTORS[identifier]

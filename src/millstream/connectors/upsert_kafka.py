@@ -4,73 +4,146 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from millstream.changelog import UPSERTS
-from millstream.connectors.kafka import single_topic, supported_guarantee, topics_and_properties
-from millstream.connectors.kafka_options import (
-    FIELDS_INCLUDE,
-    KEY_FORMAT,
-    UPSERT_RECOGNISED,
-    VALUE_FORMAT,
-    FieldsInclude,
-)
-from millstream.connectors.kafka_tables import KafkaSink
-from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.formats.declarations import read_format
+from millstream.catalog.options import Role
+from millstream.changelog import ALL_CHANGES, INSERT_ONLY, UPSERTS, RowKind
+from millstream.connectors import kafka_options as options
+from millstream.connectors import kafka_scan_options as scan
+from millstream.connectors import kafka_sink_options as sink
+from millstream.connectors.declaration import ConnectorDeclaration
+from millstream.connectors.kafka_declared import declared, judge
+from millstream.connectors.kafka_metadata import KAFKA_METADATA
+from millstream.connectors.kafka_resolved import WITHOUT_EFFECT, sink_of, source_of
+from millstream.connectors.kafka_rules import TOPIC_RULES, key_fields_have_the_prefix, prefix_needs_except_key
+from millstream.connectors.kafka_sink_rules import SINK_RULES, buffer_has_rows_and_interval
+from millstream.connectors.kafka_source_rules import SOURCE_RULES
+from millstream.connectors.kafka_tables import StartPosition
+from millstream.connectors.kafka_values import StartupMode, UpdateMode
+from millstream.errors import Code, Diagnostic
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from millstream.catalog.option_reader import OptionReader
-    from millstream.connectors.kafka_tables import KafkaSource
+    from millstream.changelog import ChangelogMode
+    from millstream.connectors.kafka_declared import DeclaredTable
+    from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
 
 IDENTIFIER: Final = "upsert-kafka"
+_GIVES: Final[ChangelogMode] = frozenset({RowKind.UPDATE_AFTER, RowKind.DELETE})
+"""Whether a message is the first of its key is not written in it: normalising tells inserts from updates."""
+_OPTIONS: Final = (
+    options.TOPIC,
+    options.TOPIC_PATTERN,
+    options.BOOTSTRAP_SERVERS,
+    options.GROUP_ID,
+    options.KEY_FORMAT,
+    options.VALUE_FORMAT,
+    options.KEY_FIELDS_PREFIX,
+    options.FIELDS_INCLUDE,
+    scan.BOUNDED_MODE,
+    scan.BOUNDED_TIMESTAMP,
+    scan.BOUNDED_OFFSETS,
+    scan.DISCOVERY_INTERVAL,
+    scan.SCAN_PARALLELISM,
+    scan.WATERMARK_EMIT,
+    scan.WATERMARK_GAP,
+    scan.WATERMARK_IDLE,
+    scan.WATERMARK_GROUP,
+    scan.WATERMARK_DRIFT,
+    scan.WATERMARK_UPDATE,
+    sink.DELIVERY_GUARANTEE,
+    sink.TRANSACTIONAL_ID_PREFIX,
+    sink.NAMING_STRATEGY,
+    sink.SINK_PARALLELISM,
+    sink.FLUSH_ROWS,
+    sink.FLUSH_INTERVAL,
+)
+DECLARATION: Final = ConnectorDeclaration(
+    IDENTIFIER,
+    "A Kafka topic as a table: a message is the row of its key from then on, one without value deletes it.",
+    _OPTIONS,
+    (sink.PARTITIONER, *sink.LEGACY_ONLY),
+    gives="updates and deletes by primary key",
+    takes="inserts, updates and deletes by primary key",
+    metadata=KAFKA_METADATA,
+    without_effect=(
+        *WITHOUT_EFFECT,
+        (sink.FLUSH_ROWS.key, "a batch writes the last change of each key already"),
+        (sink.FLUSH_INTERVAL.key, "a batch writes the last change of each key already"),
+    ),
+)
+
+
+def has_a_primary_key(table: DeclaredTable) -> Iterator[Diagnostic]:
+    if not table.table.primary_key:
+        yield Diagnostic(
+            Code.MISSING_PRIMARY_KEY,
+            f"table \"{table.table.name}\" needs a primary key, because its connector is 'upsert-kafka'",
+            table.table.span,
+            hint="Add PRIMARY KEY (…) NOT ENFORCED; its columns become the message key.",
+        )
+
+
+def primary_key_is_physical(table: DeclaredTable) -> Iterator[Diagnostic]:
+    physical = {column.name for column in table.table.physical_columns}
+    for name in table.table.primary_key:
+        column = table.table.column(name)
+        if column is not None and name not in physical:
+            yield Diagnostic(
+                Code.INVALID_PRIMARY_KEY,
+                f'primary key column "{name}" is no physical column, so it cannot be in the message key',
+                column.span,
+            )
+
+
+def formats_are_named(table: DeclaredTable) -> Iterator[Diagnostic]:
+    for option in (options.KEY_FORMAT, options.VALUE_FORMAT):
+        if not table.reader.has(option.key):
+            yield table.reader.missing(option)
+
+
+def formats_are_insert_only(table: DeclaredTable) -> Iterator[Diagnostic]:
+    for option, found in ((options.KEY_FORMAT, table.key_format), (options.VALUE_FORMAT, table.value_format)):
+        if found is not None and found.changelog != INSERT_ONLY:
+            yield Diagnostic(
+                Code.CONFLICTING_OPTIONS,
+                f"connector 'upsert-kafka' cannot use format '{found.name}'",
+                table.reader.value_place(option.key),
+                detail="The messages of an upsert topic are rows, and this format writes changes.",
+                hint="Use json, avro or csv here, or 'connector' = 'kafka' with this format.",
+            )
+
+
+RULES: Final = (
+    has_a_primary_key,
+    primary_key_is_physical,
+    *TOPIC_RULES,
+    formats_are_named,
+    formats_are_insert_only,
+    key_fields_have_the_prefix,
+    prefix_needs_except_key,
+)
 
 
 def resolve_source(reader: OptionReader) -> KafkaSource:
-    raise ScriptError(
-        Diagnostic(
-            Code.NOT_A_SOURCE,
-            f"table \"{reader.table.name}\" cannot be read: connector 'upsert-kafka' is a sink only, so far",
-            reader.place("connector"),
-            hint="Read the topic with 'connector' = 'kafka' to see its messages as inserts.",
-        )
-    )
+    table = declared(DECLARATION, reader, reader.table.primary_key, Role.SOURCE)
+    judge(table, (*RULES, *SOURCE_RULES))
+    notices = reader.finish(IDENTIFIER)
+    return source_of(table, StartPosition(StartupMode.EARLIEST), _GIVES, notices)
 
 
 def resolve_sink(reader: OptionReader) -> KafkaSink:
-    table = reader.table
-    if not table.primary_key:
-        reader.problems.append(
-            Diagnostic(
-                Code.MISSING_PRIMARY_KEY,
-                f"table \"{table.name}\" needs a primary key, because its connector is 'upsert-kafka'",
-                table.span,
-                hint="Add PRIMARY KEY (…) NOT ENFORCED; its columns become the message key.",
-            )
-        )
-    topics, properties = topics_and_properties(reader)
-    single_topic(reader, topics)
-    supported_guarantee(reader)
-    for option in (KEY_FORMAT, VALUE_FORMAT):
-        reader.require(option)
-    physical = {column.name: column for column in table.physical_columns}
-    key_columns = tuple(physical[name] for name in table.primary_key if name in physical)
-    include = reader.get(FIELDS_INCLUDE)
-    value_columns = tuple(
-        column for column in table.physical_columns if include is FieldsInclude.ALL or column not in key_columns
-    )
-    key_format = read_format(reader, KEY_FORMAT, "key.", key_columns)
-    value_format = read_format(reader, VALUE_FORMAT, "value.", value_columns)
-    reader.refuse_leftovers(IDENTIFIER, UPSERT_RECOGNISED)
-    if reader.problems:
-        raise ScriptError(reader.problems)
-    assert value_format is not None
-    return KafkaSink(
-        table=table,
-        topic=topics[0],
-        properties=properties,
-        value_format=value_format,
-        key_format=key_format,
-        key_columns=key_columns,
-        value_columns=value_columns,
-        accepts=UPSERTS,
-        connector=IDENTIFIER,
-    )
+    table = declared(DECLARATION, reader, reader.table.primary_key, Role.SINK)
+    judge(table, (*RULES, *SINK_RULES, buffer_has_rows_and_interval))
+    notices = reader.finish(IDENTIFIER)
+    return sink_of(table, _accepted(table), notices)
+
+
+def _accepted(table: DeclaredTable) -> ChangelogMode:
+    match table.value(sink.UPDATE_MODE):
+        case UpdateMode.APPEND:
+            return INSERT_ONLY
+        case UpdateMode.RETRACT:
+            return ALL_CHANGES
+        case _:
+            return UPSERTS

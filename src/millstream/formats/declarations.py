@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from millstream.catalog.options import ConfigOption, boolean, one_of
+from millstream.catalog.options import ConfigOption, Role, boolean, one_of
+from millstream.changelog import INSERT_ONLY, ChangelogMode
 from millstream.errors import Code, Diagnostic
 from millstream.formats.json_options import JsonOptions, MapNullKeyMode, TimestampStandard
 from millstream.formats.json_types import not_in_json
@@ -22,11 +23,13 @@ if TYPE_CHECKING:
 class JsonFormat:
     options: JsonOptions
     name: str = "json"
+    changelog: ChangelogMode = INSERT_ONLY
 
 
 @dataclass(frozen=True, slots=True)
 class AvroFormat:
     name: str = "avro"
+    changelog: ChangelogMode = INSERT_ONLY
 
 
 Format = JsonFormat | AvroFormat
@@ -41,6 +44,8 @@ class FormatDeclaration:
     refuses: Callable[[DataType], str | None] = lambda _: None
     """Why a column of this type cannot be carried, or None."""
     recognised: tuple[str, ...] = ()
+    metadata: tuple[Any, ...] = ()
+    without_effect: tuple[tuple[str, str], ...] = ()
 
 
 FAIL_ON_MISSING_FIELD: Final = ConfigOption(
@@ -132,7 +137,11 @@ _PLANNED: Final = (
 
 
 def read_format(
-    reader: OptionReader, named_by: ConfigOption[str], prefix: str, columns: Iterable[PhysicalColumn]
+    reader: OptionReader,
+    named_by: ConfigOption[str],
+    prefix: str,
+    columns: Iterable[PhysicalColumn],
+    role: Role = Role.BOTH,  # noqa: ARG001
 ) -> Format | None:
     """The format that an option names, with its own options under `prefix` (`value.json.…`)."""
     identifier = reader.get(named_by)

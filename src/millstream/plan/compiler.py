@@ -6,7 +6,7 @@ from functools import partial
 from itertools import chain, count
 from typing import TYPE_CHECKING
 
-from millstream.catalog.settings import SETTINGS, check_setting
+from millstream.catalog.settings import SETTINGS, check_setting, setting_notice
 from millstream.errors import Code, Diagnostic, Problems, ScriptError
 from millstream.plan.build import build_insert, build_select, view_columns
 from millstream.plan.listings import described, listed, shown
@@ -34,7 +34,7 @@ from millstream.sql.statements import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from millstream.catalog.catalog import Catalog
     from millstream.plan.nodes import Root
@@ -75,7 +75,16 @@ class Compiler:
                 problems += (d for d in error.diagnostics if not self._follows_from_another(d))
         if problems:
             raise ScriptError(sorted(dict.fromkeys(problems), key=_position))
-        return Program(tuple(self._steps), tuple(self._settings.items()))
+        return Program(tuple(self._steps), tuple(self._settings.items()), tuple(dict.fromkeys(self._notices())))
+
+    def _notices(self) -> Iterator[str]:
+        """What the settings and tables say in vain, or leave to us."""
+        for key, value in self._settings.items():
+            if notice := setting_notice(key, value):
+                yield notice
+        for job in self._steps:
+            if isinstance(job, JobPlan):
+                yield from (notice.text for table in job.tables for notice in table.notices)
 
     def _take(self, statement: Statement) -> None:
         match statement:

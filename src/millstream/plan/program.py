@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from millstream.catalog.catalog import Catalog
 from millstream.plan.explain import explain
-from millstream.plan.nodes import Collect, is_bounded, scans
+from millstream.plan.nodes import Collect, Write, is_bounded, scans
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from millstream.connectors.tables import Sink, Source
     from millstream.plan.nodes import Root, Scan
     from millstream.source import SourceText
 
@@ -37,6 +38,12 @@ class JobPlan:
     @property
     def scans(self) -> tuple[Scan, ...]:
         return tuple(scan for root in self.roots for scan in scans(root))
+
+    @property
+    def tables(self) -> tuple[Source | Sink, ...]:
+        """All that is read and written."""
+        sinks = tuple(root.sink for root in self.roots if isinstance(root, Write))
+        return (*(scan.source for scan in self.scans), *sinks)
 
     def explain(self) -> str:
         return "\n\n".join(explain(root) for root in self.roots)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from millstream.plan.program import JobPlan
     from millstream.runtime.checkpoint import JobFolder
     from millstream.runtime.progress import JobProgress
+    from millstream.runtime.results import Result
     from millstream.spark.running_query import RunningQuery
 
 _POLL_SECONDS: Final = 0.02
@@ -28,7 +29,13 @@ _REPORT_SECONDS: Final = 1.0
 class Job:
     """A handle on a running job: watch it, wait for it, stop it."""
 
-    def __init__(self, plan: JobPlan, folder: JobFolder, on_progress: Callable[[JobProgress], None]) -> None:
+    def __init__(
+        self,
+        plan: JobPlan,
+        folder: JobFolder,
+        on_progress: Callable[[JobProgress], None],
+        result: Result | None = None,
+    ) -> None:
         self.name = plan.name
         self.is_bounded = plan.is_bounded
         """Whether it ends by itself."""
@@ -37,6 +44,7 @@ class Job:
         self._plan = plan
         self._folder = folder
         self._on_progress = on_progress
+        self._result = result
         self._query: RunningQuery | None = None
         self._progress: JobProgress | None = None
         self._reported = threading.Condition()
@@ -51,6 +59,12 @@ class Job:
     @property
     def is_running(self) -> bool:
         return self._query is not None and self._query.is_active
+
+    def show_result(self) -> None:
+        """What is left to show of a SELECT that has ended; once."""
+        if self._result is not None:
+            self._result.end()
+            self._result = None
 
     def attach(self, query: RunningQuery) -> None:
         self._query = query

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from confluent_kafka import TopicPartition
 
-from millstream.connectors.kafka_options import StartupMode
 from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
+from millstream.connectors.kafka_values import StartupMode
 from millstream.errors import BrokerError, Code, Diagnostic
 from millstream.plan.nodes import Write
 from millstream.runtime.kafka_admin import KafkaAdmin

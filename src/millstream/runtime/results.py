@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
+from millstream.catalog.settings_of_flink import RESULT_MODE, ResultMode
 from millstream.changelog import RowKind
 from millstream.formats.row_text import row_lines
 from millstream.formats.table_text import body_lines, cells_of, columns_of, edge_line, header_line, table_lines
@@ -23,12 +23,6 @@ if TYPE_CHECKING:
 _TAKES_BACK = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
 
 
-class ResultMode(StrEnum):
-    CHANGELOG = "changelog"
-    TABLE = "table"
-    TABLEAU = "tableau"
-
-
 class Result(Protocol):
     def take(self, rows: pa.Table, kinds: Sequence[int] | None) -> None:
         """A batch of changes."""
@@ -37,10 +31,11 @@ class Result(Protocol):
         """All has been taken."""
 
 
-def result_of(plan: JobPlan, mode: ResultMode | None, emit: Callable[[list[str]], None]) -> Result:
+def result_of(plan: JobPlan, emit: Callable[[list[str]], None]) -> Result:
     """Unless the user chose, a query that ends shows its table, one that does not its changes."""
-    if mode is None:
-        mode = ResultMode.TABLE if plan.is_bounded else ResultMode.CHANGELOG
+    chosen = dict(plan.settings).get(RESULT_MODE.key)
+    usual = ResultMode.TABLE if plan.is_bounded else ResultMode.CHANGELOG
+    mode = RESULT_MODE.parse(chosen) if chosen else usual
     match mode:
         case ResultMode.CHANGELOG:
             return ChangeLines(emit)

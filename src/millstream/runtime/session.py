@@ -19,9 +19,11 @@ from millstream.catalog.settings import (
     integer_setting,
 )
 from millstream.plan.program import JobPlan, Listing, ShowJobs, Text, compile_script
+from millstream.runtime.before_start import refuse_unbuilt
 from millstream.runtime.checkpoint import Checkpoint
 from millstream.runtime.job import Job
 from millstream.runtime.preflight import check_kafka
+from millstream.runtime.results import result_of
 from millstream.source import SourceText
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 _BUCKETS_PER_TASK: Final = 4
 
 
-def _unheard(_: Any) -> None:
+def _unheard(*_: Any) -> None:
     pass
 
 
@@ -143,13 +145,15 @@ class Session:
             jobs.append(job)
             if job.is_bounded:
                 job.await_end()
+                job.show_result()
         return tuple(jobs)
 
     def walk(self, program: Program, *, drain: bool = False) -> Iterator[Job]:
         """As `start`, but leaves the waiting to the caller. No job starts before all are known to be good."""
-        prepared = iter(self._prepare(program.jobs, drain=drain) if program.jobs else ())
+        refuse_unbuilt(program)
         for notice in program.notices:
             self._notice(notice)
+        prepared = iter(self._prepare(program.jobs, drain=drain) if program.jobs else ())
         for step in program.steps:
             match step:
                 case JobPlan():
@@ -176,7 +180,8 @@ class Session:
         for plan, found, preflight in zip(plans, folders, preflights, strict=True):
             settings = dict(plan.settings)
             folder = found or checkpoint.new_job(plan, self._buckets(settings))
-            job = Job(plan, folder, self._on_progress)
+            result = result_of(plan, self._on_rows) if plan.is_shown else None
+            job = Job(plan, folder, self._on_progress, result)
             request = QueryRequest(
                 job=plan,
                 checkpoint=folder.path,
@@ -186,7 +191,8 @@ class Session:
                 max_batch_rows=integer_setting(settings, MAX_BATCH_ROWS),
                 interval_ms=integer_setting(settings, TRIGGER_INTERVAL),
                 drain=drain,
-                shown=self._on_rows,
+                printed=self._on_rows,
+                shown=result.take if result is not None else _unheard,
             )
             prepared.append((job, prepare_query(spark, request)))
         return prepared

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    import pyarrow as pa
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
@@ -53,7 +54,8 @@ class QueryRequest:
     max_batch_rows: int
     interval_ms: int
     drain: bool
-    shown: Callable[[list[str]], None]
+    printed: Callable[[list[str]], None]
+    shown: Callable[[pa.Table, list[int] | None], None]
 
 
 def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWriter:
@@ -66,6 +68,7 @@ def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWrite
         segment_cache=request.segment_cache,
         buckets=request.buckets,
         max_batch_rows=request.max_batch_rows,
+        printed=request.printed,
         shown=request.shown,
     )
     writer = (

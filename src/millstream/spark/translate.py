@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -12,6 +13,7 @@ from millstream.connectors.kafka_tables import KafkaSource
 from millstream.plan.nodes import Aggregate, Collect, Filter, Node, Project, Scan, Values, Write
 from millstream.spark.aggregate import aggregate
 from millstream.spark.kafka_source import read_rows
+from millstream.spark.local_tables import read_local
 from millstream.spark.once import one_row
 from millstream.spark.types import spark_type
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
     from sqlglot import exp
 
@@ -38,8 +41,10 @@ class Surroundings:
     segment_cache: Path
     buckets: int
     max_batch_rows: int
-    shown: Callable[[list[str]], None]
-    """Takes the rows of a SELECT and of a print table, as text."""
+    printed: Callable[[list[str]], None]
+    """Takes the lines of a print table."""
+    shown: Callable[[pa.Table, list[int] | None], None]
+    """Takes the rows of a SELECT, and their kinds where they are changes."""
 
 
 def rows_of(node: Node, around: Surroundings) -> DataFrame:
@@ -65,10 +70,13 @@ def _scanned(scan: Scan, around: Surroundings) -> DataFrame:
     match scan.source:
         case KafkaSource():
             return read_rows(around.spark, scan, scan.source, around.start_offsets[scan.span], around.max_batch_rows)
+        case _:
+            folder = around.folder / "sources" / quote(scan.source.table.name, safe="")
+            return read_local(around.spark, scan.source, [column.name for column in scan.columns], folder)
 
 
 def _values(node: Values, around: Surroundings) -> DataFrame:
-    once = one_row(around.spark, around.folder / "once")
+    once = one_row(around.spark, around.folder)
     if not node.columns:
         return once
     rows = (zip(row, node.columns, strict=True) for row in node.rows)

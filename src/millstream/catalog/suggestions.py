@@ -1,0 +1,41 @@
+"""The key a user most likely meant."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+_NEAR_ENOUGH: Final = 0.6
+_OF_KAFKA: Final = (
+    "bootstrap.servers", "group.id", "auto.offset.reset", "enable.auto.commit", "isolation.level", "client.id",
+    "client.rack", "security.protocol", "acks", "batch.size", "linger.ms", "buffer.memory", "compression.type",
+    "max.request.size", "max.poll.records", "request.timeout.ms", "delivery.timeout.ms", "transaction.timeout.ms",
+    "enable.idempotence", "retries", "allow.auto.create.topics", "fetch.min.bytes", "fetch.max.wait.ms",
+)  # fmt: skip
+"""Properties of Kafka's clients that are often written without the prefix that hands them over."""
+_KAFKA_FAMILIES: Final = ("sasl.", "ssl.")
+_HANDED_OVER: Final = "properties."
+
+
+def nearest_key(key: str, keys: Collection[str]) -> str | None:
+    """One of `keys` that resembles `key`, or what it is called under the prefix of Kafka's properties.
+
+    >>> nearest_key("group.id", ["topic", "properties.bootstrap.servers"])
+    'properties.group.id'
+    """
+    prefix = next((k.partition(_HANDED_OVER)[0] + _HANDED_OVER for k in keys if _HANDED_OVER in k), None)
+    lowered = key.lower().replace("_", "-" if "." in key else ".")
+    bare = lowered.removeprefix("kafka.")
+    if prefix is not None and (bare in _OF_KAFKA or bare.startswith(_KAFKA_FAMILIES)):
+        return prefix + bare
+    by_ending = [known for known in keys if known.endswith(f".{lowered}")]
+    if by_ending:
+        return min(by_ending, key=len)
+    near = difflib.get_close_matches(lowered, keys, n=1, cutoff=_NEAR_ENOUGH)
+    if near:
+        return near[0]
+    spelt_out = difflib.get_close_matches(lowered, _OF_KAFKA, n=1, cutoff=0.85) if prefix else []
+    return f"{prefix}{spelt_out[0]}" if spelt_out else None

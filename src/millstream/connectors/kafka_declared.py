@@ -1,0 +1,129 @@
+"""A Kafka table whose options are read and not yet judged: what the rules look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from millstream.catalog.options import Role
+from millstream.changelog import INSERT_ONLY
+from millstream.connectors.kafka_metadata import message_parts
+from millstream.connectors.kafka_options import (
+    FIELDS_INCLUDE,
+    FORMAT,
+    KEY_FIELDS_PREFIX,
+    KEY_FORMAT,
+    PROPERTIES,
+    TOPIC,
+    TOPIC_PATTERN,
+    VALUE_FORMAT,
+)
+from millstream.connectors.kafka_tables import KeyFields
+from millstream.connectors.kafka_values import FieldsInclude
+from millstream.formats.declarations import FORMATS, read_format
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from millstream.catalog.option_reader import OptionReader
+    from millstream.catalog.options import ConfigOption
+    from millstream.catalog.table import CatalogTable
+    from millstream.connectors.declaration import ConnectorDeclaration
+    from millstream.connectors.metadata import MessagePart
+    from millstream.errors import Diagnostic
+    from millstream.formats.declarations import Format
+    from millstream.sql.statements import PhysicalColumn
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredTable:
+    connector: ConnectorDeclaration
+    reader: OptionReader
+    key_names: tuple[str, ...]
+    """The columns of the message key by name, be they there or not."""
+    key: KeyFields
+    value_columns: tuple[PhysicalColumn, ...]
+    key_format: Format | None
+    value_format: Format | None
+    topics: tuple[str, ...]
+    topic_pattern: str | None
+    properties: dict[str, str]
+
+    @property
+    def table(self) -> CatalogTable:
+        return self.reader.table
+
+    def value(self, option: ConfigOption[T]) -> T | None:
+        """An option's value; its default where the connector, or this dialect of it, has no such option."""
+        has_it = option in self.connector.options or (self.reader.is_legacy and option in self.connector.legacy_options)
+        return self.reader.get(option) if has_it else option.default
+
+    @property
+    def has_many_topics(self) -> bool:
+        return len(self.topics) > 1 or self.topic_pattern is not None
+
+    @property
+    def carries_changes(self) -> bool:
+        return self.value_format is not None and self.value_format.changelog != INSERT_ONLY
+
+    @property
+    def parts(self) -> dict[str, MessagePart]:
+        return message_parts(self.value_format, many_topics=self.has_many_topics)
+
+
+def judge(declared: DeclaredTable, rules: Iterable[Callable[[DeclaredTable], Iterator[Diagnostic]]]) -> None:
+    for rule in rules:
+        declared.reader.problems += rule(declared)
+
+
+def declared(
+    connector: ConnectorDeclaration, reader: OptionReader, key_names: tuple[str, ...], role: Role
+) -> DeclaredTable:
+    """Reads all there is to read; what cannot be read is among the reader's problems."""
+    reader.read(connector.options)
+    if reader.is_legacy:
+        reader.read(connector.legacy_options)
+    for idle, reason in connector.without_effect:
+        reader.without_effect(idle, reason)
+    physical = {column.name: column for column in reader.table.physical_columns}
+    prefix = reader.get(KEY_FIELDS_PREFIX) or ""
+    columns = tuple(physical[name] for name in key_names if name in physical)
+    key = KeyFields(columns, tuple(column.name.removeprefix(prefix) for column in columns))
+    value_columns = tuple(
+        column
+        for column in physical.values()
+        if reader.get(FIELDS_INCLUDE) is FieldsInclude.ALL or column not in columns
+    )
+    return DeclaredTable(
+        connector,
+        reader,
+        key_names,
+        key,
+        value_columns,
+        _format(reader, KEY_FORMAT, "key.", columns, role),
+        _value_format(reader, value_columns, role),
+        reader.get(TOPIC) or (),
+        reader.get(TOPIC_PATTERN),
+        reader.prefixed(PROPERTIES),
+    )
+
+
+def _value_format(reader: OptionReader, columns: tuple[PhysicalColumn, ...], role: Role) -> Format | None:
+    if not reader.has(FORMAT.key):
+        return _format(reader, VALUE_FORMAT, "value.", columns, role)
+    if reader.has(VALUE_FORMAT.key):
+        _format(reader, VALUE_FORMAT, "value.", (), Role.BOTH)
+        reader.without_effect(VALUE_FORMAT.key, f"'{reader.written(FORMAT.key)}' is given, and it comes first")
+    return _format(reader, FORMAT, "", columns, role)
+
+
+def _format(
+    reader: OptionReader, option: ConfigOption[str], prefix: str, columns: tuple[PhysicalColumn, ...], role: Role
+) -> Format | None:
+    found = read_format(reader, option, prefix, columns, role)
+    if found is not None and found.name in FORMATS:
+        for key, reason in FORMATS[found.name].without_effect:
+            reader.without_effect(f"{prefix}{found.name}.{key}", reason)
+    return found

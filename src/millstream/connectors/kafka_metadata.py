@@ -1,0 +1,50 @@
+"""What a Kafka message tells beside its key and value."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from millstream.connectors.metadata import MessagePart
+from millstream.formats.declarations import FORMATS
+from millstream.sql.types import BIGINT, INT, STRING, DataType, Field, TypeRoot
+
+if TYPE_CHECKING:
+    from millstream.formats.declarations import Format
+
+_BYTES: Final = DataType(TypeRoot.BYTES)
+_HEADER: Final = DataType(TypeRoot.ROW, fields=(Field("key", STRING), Field("value", _BYTES)))
+
+TOPIC: Final = MessagePart("topic", STRING.not_null(), "The topic; writable where the table has several.")
+HEADERS: Final = MessagePart(
+    "headers", DataType(TypeRoot.MAP, key=STRING, element=_BYTES), "Headers by key; the last of a key holds.", True
+)
+HEADER_LIST: Final = MessagePart(
+    "header-list", DataType(TypeRoot.ARRAY, element=_HEADER), "Headers in order, repeated keys included.", True
+)
+KAFKA_METADATA: Final = (
+    TOPIC,
+    MessagePart("partition", INT.not_null(), "The partition."),
+    HEADERS,
+    HEADER_LIST,
+    MessagePart("leader-epoch", INT, "The epoch of the partition's leader."),
+    MessagePart("offset", BIGINT.not_null(), "The offset in the partition."),
+    MessagePart(
+        "timestamp",
+        DataType(TypeRoot.TIMESTAMP_LTZ, precision=3),
+        "The message's time; written as NULL, it is the time of writing.",
+        True,
+    ),
+    MessagePart("timestamp-type", STRING.not_null(), "NoTimestampType, CreateTime or LogAppendTime."),
+)
+_OF_THE_VALUE: Final = "value."
+
+
+def message_parts(value_format: Format | None, *, many_topics: bool) -> dict[str, MessagePart]:
+    """The metadata keys of a table: the connector's, and under `value.` those of its value format."""
+    parts = {part.key: part for part in KAFKA_METADATA}
+    parts[TOPIC.key] = replace(TOPIC, is_writable=many_topics)
+    if value_format is not None and value_format.name in FORMATS:
+        for told in FORMATS[value_format.name].metadata:
+            parts[_OF_THE_VALUE + told.key] = MessagePart(_OF_THE_VALUE + told.key, told.type, told.doc)
+    return parts

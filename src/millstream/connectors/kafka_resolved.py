@@ -1,0 +1,122 @@
+"""From a table whose options are in order to what reads or writes it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from millstream.connectors.kafka_scan_options import (
+    BOUNDED_MODE,
+    BOUNDED_OFFSETS,
+    BOUNDED_TIMESTAMP,
+    DISCOVERY_INTERVAL,
+    SCAN_PARALLELISM,
+    WATERMARK_DRIFT,
+    WATERMARK_EMIT,
+    WATERMARK_GAP,
+    WATERMARK_GROUP,
+    WATERMARK_IDLE,
+    WATERMARK_UPDATE,
+)
+from millstream.connectors.kafka_sink_options import (
+    DELIVERY_GUARANTEE,
+    FLUSH_INTERVAL,
+    FLUSH_ROWS,
+    IGNORE_RETRACTION,
+    NAMING_STRATEGY,
+    PARTITIONER,
+    SEMANTIC,
+    SINK_PARALLELISM,
+    TRANSACTIONAL_ID_PREFIX,
+    UPDATE_MODE,
+)
+from millstream.connectors.kafka_sink_rules import default_prefix
+from millstream.connectors.kafka_tables import BufferFlush, Delivery, EndPosition, KafkaSink, KafkaSource
+from millstream.connectors.kafka_values import DEFAULT_PARTITIONER, BoundedMode, DeliveryGuarantee, NamingStrategy
+from millstream.connectors.metadata import read_metadata, written_metadata
+
+if TYPE_CHECKING:
+    from millstream.catalog.option_reader import Notice
+    from millstream.changelog import ChangelogMode
+    from millstream.connectors.kafka_declared import DeclaredTable
+    from millstream.connectors.kafka_tables import StartPosition
+
+_NO_ALIGNMENT: Final = "all sources of a job read the same batch, so none runs ahead"
+_PER_BATCH: Final = "watermarks advance once per batch"
+_ONE_PARALLELISM: Final = "tasks are as many as 'parallelism.default' says, or as there are partitions to read"
+WITHOUT_EFFECT: Final = (
+    (DISCOVERY_INTERVAL.key, "new partitions are looked for with every batch"),
+    (SCAN_PARALLELISM.key, _ONE_PARALLELISM),
+    (SINK_PARALLELISM.key, _ONE_PARALLELISM),
+    (WATERMARK_EMIT.key, _PER_BATCH),
+    (WATERMARK_GAP.key, _PER_BATCH),
+    (WATERMARK_GROUP.key, _NO_ALIGNMENT),
+    (WATERMARK_DRIFT.key, _NO_ALIGNMENT),
+    (WATERMARK_UPDATE.key, _NO_ALIGNMENT),
+)
+
+
+def source_of(
+    table: DeclaredTable, start: StartPosition, changelog: ChangelogMode, notices: tuple[Notice, ...]
+) -> KafkaSource:
+    assert table.value_format is not None
+    end = _end(table)
+    return KafkaSource(
+        table=table.table,
+        topics=table.topics,
+        properties=table.properties,
+        value_format=table.value_format,
+        start=start,
+        changelog=changelog,
+        connector=table.connector.identifier,
+        topic_pattern=table.topic_pattern,
+        key_format=table.key_format,
+        key=table.key,
+        value_columns=table.value_columns,
+        metadata=read_metadata(table.table, table.parts),
+        end=end,
+        discovery=timedelta(0) if end else table.value(DISCOVERY_INTERVAL) or timedelta(0),
+        parallelism=table.value(SCAN_PARALLELISM),
+        idle_timeout=table.value(WATERMARK_IDLE),
+        notices=notices,
+    )
+
+
+def sink_of(table: DeclaredTable, accepts: ChangelogMode, notices: tuple[Notice, ...]) -> KafkaSink:
+    assert table.value_format is not None
+    rows, interval = table.value(FLUSH_ROWS), table.value(FLUSH_INTERVAL)
+    return KafkaSink(
+        table=table.table,
+        topics=table.topics,
+        properties=table.properties,
+        value_format=table.value_format,
+        key_format=table.key_format,
+        key=table.key,
+        value_columns=table.value_columns,
+        accepts=accepts,
+        connector=table.connector.identifier,
+        topic_pattern=table.topic_pattern,
+        metadata=written_metadata(table.table, table.parts),
+        partitioner=table.value(PARTITIONER) or DEFAULT_PARTITIONER,
+        delivery=_delivery(table),
+        parallelism=table.value(SINK_PARALLELISM),
+        buffer_flush=BufferFlush(rows, interval) if rows and interval else None,
+        ignore_retraction=table.value(IGNORE_RETRACTION) is True,
+        update_mode=table.value(UPDATE_MODE),
+        notices=notices,
+    )
+
+
+def _end(table: DeclaredTable) -> EndPosition | None:
+    mode = table.value(BOUNDED_MODE)
+    if mode is None or mode is BoundedMode.UNBOUNDED:
+        return None
+    return EndPosition(mode, table.value(BOUNDED_TIMESTAMP), table.value(BOUNDED_OFFSETS) or ())
+
+
+def _delivery(table: DeclaredTable) -> Delivery:
+    guarantee = table.value(SEMANTIC) or table.value(DELIVERY_GUARANTEE) or DeliveryGuarantee.AT_LEAST_ONCE
+    prefix = table.value(TRANSACTIONAL_ID_PREFIX)
+    if prefix is None and guarantee is DeliveryGuarantee.EXACTLY_ONCE:
+        prefix = default_prefix(table)
+    return Delivery(guarantee, prefix, table.value(NAMING_STRATEGY) or NamingStrategy.INCREMENTING)

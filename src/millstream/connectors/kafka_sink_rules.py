@@ -1,0 +1,141 @@
+"""What must hold for a Kafka table that is written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from millstream.connectors.kafka_metadata import HEADER_LIST, HEADERS
+from millstream.connectors.kafka_metadata import TOPIC as TOPIC_PART
+from millstream.connectors.kafka_options import KEY_FIELDS, TOPIC, TOPIC_PATTERN
+from millstream.connectors.kafka_sink_options import (
+    DELIVERY_GUARANTEE,
+    FLUSH_INTERVAL,
+    FLUSH_ROWS,
+    PARTITIONER,
+    SEMANTIC,
+    TRANSACTIONAL_ID_PREFIX,
+    UPDATE_MODE,
+)
+from millstream.connectors.kafka_values import MISPRINT, DeliveryGuarantee, Partitioning, UpdateMode
+from millstream.connectors.metadata import unwritable
+from millstream.errors import Code, Diagnostic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from millstream.connectors.kafka_declared import DeclaredTable
+
+
+def one_topic_or_a_column_naming_it(declared: DeclaredTable) -> Iterator[Diagnostic]:
+    named = any(column.key == TOPIC_PART.key and not column.is_virtual for column in declared.table.metadata_columns)
+    if not declared.has_many_topics or named:
+        return
+    at = TOPIC.key if declared.topics else TOPIC_PATTERN.key
+    yield declared.reader.problem(
+        Code.CONFLICTING_OPTIONS,
+        f'table "{declared.table.name}" is written to, so it needs exactly one topic, or a column that names it',
+        at,
+        hint="Name one topic, or add a column `topic` STRING METADATA to say for each row which it goes to.",
+    )
+
+
+def round_robin_has_no_key(declared: DeclaredTable) -> Iterator[Diagnostic]:
+    reader = declared.reader
+    chosen = declared.value(PARTITIONER)
+    if chosen is not None and chosen.kind is Partitioning.ROUND_ROBIN and reader.has(KEY_FIELDS.key):
+        yield reader.problem(
+            Code.CONFLICTING_OPTIONS,
+            f"partitioner round-robin cannot be used with option '{KEY_FIELDS.key}'",
+            PARTITIONER.key,
+            detail="Messages with a key go where the key says.",
+            hint=f"Remove '{PARTITIONER.key}', or '{KEY_FIELDS.key}' and its format.",
+        )
+
+
+def transactions_need_a_prefix(declared: DeclaredTable) -> Iterator[Diagnostic]:
+    """`sink.semantic` is older than the prefix: with it the table's name stands in, and that is told."""
+    reader = declared.reader
+    if reader.has(TRANSACTIONAL_ID_PREFIX.key):
+        return
+    if declared.value(SEMANTIC) is DeliveryGuarantee.EXACTLY_ONCE:
+        reader.tell(
+            f"table \"{declared.table.name}\" has no '{TRANSACTIONAL_ID_PREFIX.key}': "
+            f'the ids of its transactions begin with "{default_prefix(declared)}"',
+            SEMANTIC.key,
+        )
+    elif declared.value(SEMANTIC) is None and declared.value(DELIVERY_GUARANTEE) is DeliveryGuarantee.EXACTLY_ONCE:
+        yield reader.missing(TRANSACTIONAL_ID_PREFIX, f"'{DELIVERY_GUARANTEE.key}' = 'exactly-once' asks for it.")
+
+
+def default_prefix(declared: DeclaredTable) -> str:
+    return f"millstream-{declared.table.name}"
+
+
+def older_words_for_guarantees_are_told(declared: DeclaredTable) -> Iterator[Diagnostic]:
+    reader = declared.reader
+    for option in (SEMANTIC, DELIVERY_GUARANTEE):
+        if (reader.raw(option.key) or "").strip().lower().replace("_", "-") == MISPRINT:
+            reader.tell(f"option '{option.key}': '{MISPRINT}' is taken as at-least-once", option.key)
+    if reader.has(SEMANTIC.key):
+        reader.tell(f"option '{SEMANTIC.key}' is the older name of '{DELIVERY_GUARANTEE.key}'", SEMANTIC.key)
+        reader.without_effect(DELIVERY_GUARANTEE.key, f"'{SEMANTIC.key}' is given, and it comes first")
+    yield from ()
+
+
+def buffer_has_rows_and_interval(declared: DeclaredTable) -> Iterator[Diagnostic]:
+    reader = declared.reader
+    rows, interval = declared.value(FLUSH_ROWS), declared.value(FLUSH_INTERVAL)
+    if bool(rows) != bool(interval):
+        yield reader.problem(
+            Code.CONFLICTING_OPTIONS,
+            f"options '{FLUSH_ROWS.key}' and '{FLUSH_INTERVAL.key}' must both be above zero, or neither",
+            FLUSH_ROWS.key if reader.has(FLUSH_ROWS.key) else FLUSH_INTERVAL.key,
+            hint=f"Give both, e.g. '{FLUSH_ROWS.key}' = '1000' and '{FLUSH_INTERVAL.key}' = '1 s'.",
+        )
+
+
+def update_mode_fits_the_table(declared: DeclaredTable) -> Iterator[Diagnostic]:
+    reader, table = declared.reader, declared.table
+    mode = declared.value(UPDATE_MODE)
+    if mode in (None, UpdateMode.APPEND):
+        return
+    if mode is UpdateMode.UPSERT and not table.primary_key:
+        yield reader.problem(
+            Code.MISSING_PRIMARY_KEY,
+            f"table \"{table.name}\" needs a primary key, because its '{UPDATE_MODE.key}' is upsert",
+            UPDATE_MODE.key,
+            hint="Add PRIMARY KEY (…) NOT ENFORCED.",
+        )
+    if declared.connector.identifier == "kafka" and declared.value_format is not None and not declared.carries_changes:
+        yield reader.problem(
+            Code.CONFLICTING_OPTIONS,
+            f"format '{declared.value_format.name}' has inserts only, and '{UPDATE_MODE.key}' is {mode}",
+            UPDATE_MODE.key,
+            hint="Use 'connector.type' = 'upsert-kafka', a format with changes such as debezium-json, or append.",
+        )
+
+
+def metadata_is_writable(declared: DeclaredTable) -> Iterator[Diagnostic]:
+    yield from unwritable(declared.table, declared.parts)
+
+
+def headers_are_written_once(declared: DeclaredTable) -> Iterator[Diagnostic]:
+    written = [column for column in declared.table.metadata_columns if not column.is_virtual]
+    chosen = {column.key: column for column in written if column.key in (HEADERS.key, HEADER_LIST.key)}
+    if len(chosen) > 1:
+        yield Diagnostic(
+            Code.INVALID_METADATA,
+            f"metadata '{HEADERS.key}' and '{HEADER_LIST.key}' cannot both be written",
+            chosen[HEADER_LIST.key].span,
+            hint="Declare one of them as METADATA VIRTUAL.",
+        )
+
+
+SINK_RULES: Final = (
+    one_topic_or_a_column_naming_it,
+    transactions_need_a_prefix,
+    older_words_for_guarantees_are_told,
+    update_mode_fits_the_table,
+    metadata_is_writable,
+    headers_are_written_once,
+)

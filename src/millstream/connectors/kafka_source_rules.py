@@ -1,0 +1,119 @@
+"""What must hold for a Kafka table that is read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from millstream.catalog.options import is_java_only
+from millstream.connectors.kafka_options import GROUP_ID, PROPERTIES, TOPIC_PATTERN
+from millstream.connectors.kafka_scan_options import (
+    BOUNDED_MODE,
+    BOUNDED_OFFSETS,
+    BOUNDED_TIMESTAMP,
+    STARTUP_MODE,
+    STARTUP_OFFSETS,
+    STARTUP_TIMESTAMP,
+)
+from millstream.connectors.kafka_values import BoundedMode, StartupMode
+from millstream.connectors.metadata import unreadable
+from millstream.errors import Code, Diagnostic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from millstream.catalog.options import ConfigOption
+    from millstream.connectors.kafka_declared import DeclaredTable
+
+_RESET: Final = f"{PROPERTIES}auto.offset.reset"
+_RESETS: Final = ("earliest", "latest", "none")
+_AUTO_COMMIT: Final = f"{PROPERTIES}enable.auto.commit"
+_MODES: Final[tuple[ConfigOption[Any], ...]] = (STARTUP_MODE, BOUNDED_MODE)
+_ASKED_FOR: Final[tuple[tuple[ConfigOption[Any], StartupMode | BoundedMode, ConfigOption[Any]], ...]] = (
+    (STARTUP_MODE, StartupMode.TIMESTAMP, STARTUP_TIMESTAMP),
+    (STARTUP_MODE, StartupMode.SPECIFIC, STARTUP_OFFSETS),
+    (BOUNDED_MODE, BoundedMode.TIMESTAMP, BOUNDED_TIMESTAMP),
+    (BOUNDED_MODE, BoundedMode.SPECIFIC, BOUNDED_OFFSETS),
+)
+"""Which mode asks for which option."""
+
+
+def modes_have_what_they_need(declared: DeclaredTable) -> Iterator[Diagnostic]:
+    reader = declared.reader
+    for mode, value, needed in _ASKED_FOR:
+        if declared.value(mode) is value and not reader.has(needed.key):
+            yield reader.missing(needed, f"'{reader.written(mode.key)}' = '{value}' asks for it.")
+
+
+def offsets_are_of_one_topic(declared: DeclaredTable) -> Iterator[Diagnostic]:
+    reader = declared.reader
+    for mode in _MODES:
+        if declared.value(mode) == StartupMode.SPECIFIC and declared.has_many_topics:
+            yield reader.problem(
+                Code.CONFLICTING_OPTIONS, "specific offsets can be given for a single topic only", mode.key
+            )
+
+
+def group_offsets_need_a_group(declared: DeclaredTable) -> Iterator[Diagnostic]:
+    reader = declared.reader
+    for mode in _MODES:
+        if declared.value(mode) == StartupMode.GROUP and not reader.has(GROUP_ID.key):
+            yield reader.problem(
+                Code.MISSING_OPTION,
+                f"'{reader.written(mode.key)}' = '{StartupMode.GROUP}' needs option '{reader.written(GROUP_ID.key)}'",
+                mode.key,
+                hint=f"Add '{reader.written(GROUP_ID.key)}' = '…', whose committed offsets are meant.",
+            )
+
+
+def auto_commit_needs_a_group(declared: DeclaredTable) -> Iterator[Diagnostic]:
+    reader = declared.reader
+    if (reader.raw(_AUTO_COMMIT) or "").strip().lower() == "true" and not reader.has(GROUP_ID.key):
+        yield reader.problem(
+            Code.MISSING_OPTION,
+            f"option '{reader.written(_AUTO_COMMIT)}' needs option '{reader.written(GROUP_ID.key)}'",
+            _AUTO_COMMIT,
+            hint=f"Add '{reader.written(GROUP_ID.key)}' = '…', for which offsets are committed.",
+        )
+
+
+def offset_reset_is_a_position(declared: DeclaredTable) -> Iterator[Diagnostic]:
+    """Only group offsets fall back on it; any other startup mode decides by itself."""
+    reader = declared.reader
+    value = reader.raw(_RESET)
+    if value is None:
+        return
+    if declared.value(STARTUP_MODE) not in (None, StartupMode.GROUP):
+        reader.without_effect(_RESET, f"'{reader.written(STARTUP_MODE.key)}' says where the job starts")
+    elif value.strip().lower() not in _RESETS:
+        yield Diagnostic(
+            Code.INVALID_OPTION_VALUE,
+            f"option '{reader.written(_RESET)}' has a value that it cannot take",
+            reader.value_place(_RESET),
+            detail=f'"{value}" is not one of {", ".join(_RESETS)}.',
+            hint="It says where to start in a partition for which the group has committed nothing.",
+        )
+
+
+def metadata_is_readable(declared: DeclaredTable) -> Iterator[Diagnostic]:
+    yield from unreadable(declared.table, declared.parts)
+
+
+def java_patterns_are_told(declared: DeclaredTable) -> Iterator[Diagnostic]:
+    if declared.topic_pattern is not None and is_java_only(declared.topic_pattern):
+        written = declared.reader.written(TOPIC_PATTERN.key)
+        declared.reader.tell(
+            f"option '{written}' has parts that only Java reads: it is checked when the job starts", TOPIC_PATTERN.key
+        )
+    yield from ()
+
+
+SOURCE_RULES: Final = (
+    modes_have_what_they_need,
+    offsets_are_of_one_topic,
+    group_offsets_need_a_group,
+    auto_commit_needs_a_group,
+    offset_reset_is_a_position,
+    java_patterns_are_told,
+    metadata_is_readable,
+)

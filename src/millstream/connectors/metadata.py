@@ -1,0 +1,123 @@
+"""Metadata columns: which keys a table has, which can be written, and which column types they can be cast to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from millstream.catalog.suggestions import nearest_key
+from millstream.connectors.kafka_tables import MetadataUse
+from millstream.errors import Code, Diagnostic
+from millstream.sql.types import BINARIES, CHARACTER, INTERVALS, NESTED, NUMERIC, TIMESTAMPS, DataType, TypeRoot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from millstream.catalog.table import CatalogTable
+    from millstream.sql.statements import MetadataColumn
+
+
+@dataclass(frozen=True, slots=True)
+class MessagePart:
+    """What `METADATA FROM 'key'` gives of a message, and takes where it can be written."""
+
+    key: str
+    type: DataType
+    doc: str
+    is_writable: bool = False
+
+
+_ATOMIC_CASTS: Final = (
+    (CHARACTER, CHARACTER | BINARIES | NUMERIC | TIMESTAMPS | {TypeRoot.BOOLEAN, TypeRoot.DATE, TypeRoot.TIME}),
+    (NUMERIC, NUMERIC | CHARACTER | TIMESTAMPS | {TypeRoot.BOOLEAN}),
+    (TIMESTAMPS, TIMESTAMPS | CHARACTER | NUMERIC | {TypeRoot.DATE, TypeRoot.TIME}),
+    ({TypeRoot.BOOLEAN}, NUMERIC | CHARACTER | {TypeRoot.BOOLEAN}),
+    ({TypeRoot.DATE}, CHARACTER | TIMESTAMPS | {TypeRoot.DATE}),
+    ({TypeRoot.TIME}, CHARACTER | TIMESTAMPS | {TypeRoot.TIME}),
+    (BINARIES, BINARIES | CHARACTER),
+    (INTERVALS, INTERVALS | CHARACTER),
+)
+
+
+def castable(found: DataType, wanted: DataType) -> bool:
+    """Whether CAST(found AS wanted) is allowed, written out by the user.
+
+    >>> castable(DataType(TypeRoot.TIMESTAMP_LTZ, precision=3), DataType(TypeRoot.BIGINT))
+    True
+    """
+    if found.root in NESTED:
+        return wanted.root in CHARACTER or (found.root is wanted.root and _parts_castable(found, wanted))
+    if found.root is TypeRoot.NULL:
+        return True
+    return any(found.root in kinds and wanted.root in targets for kinds, targets in _ATOMIC_CASTS)
+
+
+def _parts_castable(found: DataType, wanted: DataType) -> bool:
+    inner, outer = _parts(found), _parts(wanted)
+    return len(inner) == len(outer) and all(castable(a, b) for a, b in zip(inner, outer, strict=True))
+
+
+def _parts(type_: DataType) -> list[DataType]:
+    return [part for part in (type_.key, type_.element, *(field.type for field in type_.fields)) if part is not None]
+
+
+def read_metadata(table: CatalogTable, parts: Mapping[str, MessagePart]) -> tuple[MetadataUse, ...]:
+    """Every metadata column of a table that is read; those that cannot be are left to `unreadable`."""
+    return _uses(table.metadata_columns, parts)
+
+
+def written_metadata(table: CatalogTable, parts: Mapping[str, MessagePart]) -> tuple[MetadataUse, ...]:
+    """The metadata columns an INSERT gives values to."""
+    writable = {key: part for key, part in parts.items() if part.is_writable}
+    return _uses((column for column in table.metadata_columns if not column.is_virtual), writable)
+
+
+def _uses(columns: Iterable[MetadataColumn], parts: Mapping[str, MessagePart]) -> tuple[MetadataUse, ...]:
+    return tuple(MetadataUse(column, column.key, parts[column.key].type) for column in columns if column.key in parts)
+
+
+def unreadable(table: CatalogTable, parts: Mapping[str, MessagePart]) -> Iterator[Diagnostic]:
+    for column in table.metadata_columns:
+        if column.key not in parts:
+            yield _undefined(column, table, parts, "be read")
+        elif not castable(found := parts[column.key].type, column.type):
+            yield _wrong_type(column, f"Metadata '{column.key}' is {found}, which has no cast to {column.type}.")
+
+
+def unwritable(table: CatalogTable, parts: Mapping[str, MessagePart]) -> Iterator[Diagnostic]:
+    writable = {key: part for key, part in parts.items() if part.is_writable}
+    for column in table.metadata_columns:
+        if column.is_virtual:
+            continue
+        if column.key in parts and column.key not in writable:
+            yield Diagnostic(
+                Code.INVALID_METADATA,
+                f"metadata '{column.key}' of column \"{column.name}\" cannot be written",
+                column.span,
+                detail=f"Metadata that can be written: {', '.join(writable) or 'none'}.",
+                hint=f'Declare "{column.name}" as METADATA VIRTUAL: then it is read only.',
+            )
+        elif column.key not in writable:
+            yield _undefined(column, table, writable, "be written")
+        elif not castable(column.type, wanted := writable[column.key].type):
+            yield _wrong_type(column, f"Metadata '{column.key}' takes {wanted}, to which {column.type} has no cast.")
+
+
+def _undefined(column: MetadataColumn, table: CatalogTable, parts: Mapping[str, MessagePart], use: str) -> Diagnostic:
+    near = nearest_key(column.key, parts)
+    return Diagnostic(
+        Code.INVALID_METADATA,
+        f'table "{table.name}" has no metadata \'{column.key}\' for column "{column.name}"',
+        column.span,
+        detail=f"Metadata that can {use}: {', '.join(parts) or 'none'}.",
+        hint=f"Did you mean METADATA FROM '{near}'?" if near else None,
+    )
+
+
+def _wrong_type(column: MetadataColumn, why: str) -> Diagnostic:
+    return Diagnostic(
+        Code.INVALID_METADATA,
+        f'metadata column "{column.name}" cannot be declared as {column.type}',
+        column.span,
+        detail=why,
+    )
