@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "kernels": {"errors", "changelog"},
     "jvm": {"errors", "notices"},
     "spark": {"errors", "source", "changelog", "sql", "catalog", "formats", "connectors", "plan", "kernels", "jvm"},
-    "runtime": {"errors", "source", "changelog", "catalog", "connectors", "plan", "spark"},
+    "runtime": {"errors", "source", "changelog", "catalog", "formats", "connectors", "plan", "spark"},
 }
 
 
