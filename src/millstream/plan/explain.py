@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from millstream.connectors.kafka_tables import KafkaSource
+from millstream.connectors.local_tables import DatagenSource, FilesystemSource
 from millstream.plan.changelog import describe
 from millstream.plan.nodes import Aggregate, Filter, Node, Project, Scan, Write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from millstream.connectors.tables import Source
 
 
 def explain(node: Node) -> str:
@@ -26,9 +30,7 @@ def _step(node: Node) -> str:
     match node:
         case Scan():
             columns = ", ".join(column.name for column in node.columns)
-            return (
-                f"Scan(table=[{node.source.table.name}], columns=[{columns}], format=[{node.source.value_format.name}])"
-            )
+            return f"Scan(table=[{node.source.table.name}], columns=[{columns}]{_format(node.source)})"
         case Filter():
             return f"Filter({node.condition.sql(dialect='flink')})"
         case Project():
@@ -38,3 +40,13 @@ def _step(node: Node) -> str:
             return f"Aggregate(keys=[{', '.join(node.keys)}], calls=[{', '.join(map(str, node.calls))}])"
         case Write():
             return f"Write(table=[{node.sink.table.name}], connector=[{node.sink.connector}])"
+
+
+def _format(source: Source) -> str:
+    match source:
+        case KafkaSource():
+            return f", format=[{source.value_format.name}]"
+        case FilesystemSource():
+            return f", format=[{source.format.name}]"
+        case DatagenSource():
+            return ""

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from millstream.connectors.tables import read_from
 from millstream.errors import Code, Diagnostic, JobError
 from millstream.plan.nodes import Aggregate, Project, Scan
 
@@ -217,7 +218,7 @@ def _is_alive(process: int | None) -> bool:
 def state_shape(node: Node) -> Iterator[str]:
     """What the checkpoint depends on: which topics are read, and what is kept by which key."""
     if isinstance(node, Scan):
-        yield f"read {', '.join(node.source.topics)}"
+        yield f"read {read_from(node.source)}"
         return
     if isinstance(node, Aggregate):
         assert isinstance(node.input, Project)

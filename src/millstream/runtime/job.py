@@ -6,6 +6,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from millstream.connectors.kafka_tables import KafkaSource
 from millstream.errors import Code, Diagnostic, JobError
 from millstream.plan.nodes import sources
 from millstream.runtime.kafka_admin import KafkaAdmin
@@ -125,6 +126,8 @@ class Job:
     def _ends_now(self) -> dict[tuple[str, int], int]:
         ends: dict[tuple[str, int], int] = {}
         for source in sources(self._plan):
+            if not isinstance(source, KafkaSource):
+                continue
             committed_only = source.properties.get("isolation.level") == "read_committed"
             latest = KafkaAdmin(source.properties).latest(source.topics, committed_only=committed_only)
             ends |= {(partition.topic, partition.partition): offset for partition, offset in latest.items()}

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from confluent_kafka import TopicPartition
 
+from millstream.connectors.filesystem import path_problem
 from millstream.connectors.kafka_options import StartupMode
-from millstream.errors import BrokerError, Code, Diagnostic
+from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
+from millstream.connectors.local_tables import FilesystemSink, FilesystemSource
+from millstream.errors import BrokerError, Code, Diagnostic, ScriptError
 from millstream.plan.nodes import sources
 from millstream.runtime.kafka_admin import KafkaAdmin
 
@@ -17,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from millstream.catalog.table import CatalogTable
-    from millstream.connectors.kafka_tables import KafkaSource
     from millstream.plan.nodes import Write
     from millstream.source import Span
 
@@ -38,7 +40,10 @@ def check_kafka(plan: Write, notice: Callable[[str], None], *, resumes: bool) ->
     A job that resumes has its positions in the checkpoint, and a source topic that is gone has taken rows with it.
     """
     start_offsets = {}
+    check_paths(plan)
     for source in sources(plan):
+        if not isinstance(source, KafkaSource):
+            continue
         admin = _admin(source.properties, source.table)
         for topic in source.topics:
             if resumes:
@@ -47,9 +52,17 @@ def check_kafka(plan: Write, notice: Callable[[str], None], *, resumes: bool) ->
                 notice(f'topic "{topic}" of table "{source.table.name}" did not exist and was created; it is empty')
         start_offsets[source.table.name] = "earliest" if resumes else _as_json(_start_offsets(source, admin, notice))
     sink = plan.sink
-    if _admin(sink.properties, sink.table).ensure_topic(sink.topic, sink.table.name):
+    if isinstance(sink, KafkaSink) and _admin(sink.properties, sink.table).ensure_topic(sink.topic, sink.table.name):
         notice(f'topic "{sink.topic}" of table "{sink.table.name}" did not exist and was created')
     return Preflight(start_offsets)
+
+
+def check_paths(plan: Write) -> None:
+    """Raises what is wrong with files on this machine, before Spark is started for them."""
+    tables = [*sources(plan), plan.sink]
+    problems = [path_problem(table) for table in tables if isinstance(table, FilesystemSource | FilesystemSink)]
+    if found := [problem for problem in problems if problem is not None]:
+        raise ScriptError(found)
 
 
 def _start_offsets(source: KafkaSource, admin: KafkaAdmin, notice: Callable[[str], None]) -> dict[TopicPartition, int]:

@@ -78,10 +78,12 @@ def _lag(source: Mapping[str, Any]) -> SourceLag:
     return SourceLag(", ".join(sorted({topic for topic, _ in reached})), behind)
 
 
-def flat_offsets(offsets: Mapping[str, Mapping[str, int]] | None) -> dict[tuple[str, int], int]:
-    """Spark's `{"topic": {"0": 42}}` as `{("topic", 0): 42}`."""
+def flat_offsets(offsets: Any) -> dict[tuple[str, int], int]:
+    """Spark's `{"topic": {"0": 42}}` as `{("topic", 0): 42}`; a source without topics has none."""
+    of_topics = offsets.items() if isinstance(offsets, dict) else ()
     return {
         (topic, int(partition)): offset
-        for topic, partitions in (offsets or {}).items()
+        for topic, partitions in of_topics
+        if isinstance(partitions, dict)
         for partition, offset in partitions.items()
     }

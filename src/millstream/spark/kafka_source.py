@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812
 
+from millstream.connectors.kafka_tables import KafkaSource
 from millstream.formats.avro_schema import avro_schema
 from millstream.formats.declarations import AvroFormat, JsonFormat
 from millstream.formats.decoded import DecodeError
@@ -30,6 +31,7 @@ _IS_READ: Final = "__is_read"
 
 def read_rows(spark: SparkSession, scan: Scan, start_offsets: str, max_batch_rows: int) -> DataFrame:
     source = scan.source
+    assert isinstance(source, KafkaSource)
     messages = (
         spark.readStream.format("kafka")
         .options(**reader_options(source.properties))

@@ -16,6 +16,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from millstream.changelog import INSERT_ONLY
+from millstream.connectors.kafka_tables import KafkaSink
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.changelog import provided
 from millstream.spark.kafka_properties import writer_options
@@ -61,6 +62,7 @@ def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWrite
     shutil.rmtree(request.segment_cache, ignore_errors=True)  # what a killed run left behind
     around = Surroundings(spark, request.start_offsets, request.segment_cache, request.buckets, request.max_batch_rows)
     plan = request.insert.plan
+    assert isinstance(plan.sink, KafkaSink)
     writer = (
         _checked_by_spark(request.insert, around)
         .writeStream.format("kafka")

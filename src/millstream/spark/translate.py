@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.changelog import KIND
+from millstream.connectors.kafka_tables import KafkaSink
 from millstream.plan.nodes import Aggregate, Filter, Node, Project, Scan, Write
 from millstream.spark.aggregate import aggregate
 from millstream.spark.kafka_sink import encode_messages
@@ -38,6 +39,7 @@ class Surroundings:
 
 def messages_of(plan: Write, around: Surroundings) -> DataFrame:
     """The plan as a stream of Kafka messages: `key`, if the sink is keyed, and `value`."""
+    assert isinstance(plan.sink, KafkaSink)
     return encode_messages(_rows_of(plan.input, around), plan.sink)
 
 
