@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
 from millstream.connectors.registry import resolve_sink, resolve_source
-from millstream.connectors.tables import KafkaSink, KafkaSource
 from millstream.spark.local_tables import read_local, write_local
 from millstream.spark.once import one_row
 from millstream.spark.print_sink import show_rows
@@ -70,9 +70,11 @@ def sequence(column: str, start: int, end: int) -> dict[str, str]:
     return {f"{under}kind": "sequence", f"{under}start": str(start), f"{under}end": str(end)}
 
 
-def files(columns: str, path: Path, format_: str, partitioned_by: tuple[str, ...] = (), **options: str) -> CatalogTable:
-    given = {key.replace("_", "-").replace("--", "."): value for key, value in options.items()}
-    return declared(columns, {"connector": "filesystem", "path": str(path), "format": format_, **given}, partitioned_by)
+def files(
+    columns: str, path: Path, format_: str, options: Mapping[str, str] | None = None, partitioned_by: Iterable[str] = ()
+) -> CatalogTable:
+    given = {"connector": "filesystem", "path": str(path), "format": format_, **(options or {})}
+    return declared(columns, given, tuple(partitioned_by))
 
 
 def test_one_row_comes_once_for_a_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
@@ -176,7 +178,7 @@ def test_an_endless_generator_gives_rows_by_the_second(spark: SparkSession, tmp_
     query = writer.option("checkpointLocation", str(tmp_path / "c")).start()
     try:
         while not found:
-            assert not query.awaitTermination(0.1)
+            assert not query.awaitTermination(1)
     finally:
         query.stop()
     assert len(found) % 7 == 0
@@ -244,13 +246,13 @@ def test_text_files_hold_what_messages_would(spark: SparkSession, tmp_path: Path
         '{"moment":"2024-01-02 03:04:05Z","row":{"at":"2024-01-02 03:04:05.12"},"list":["2024-01-02 03:04:05.12"]}',
         '{"moment":null,"row":{"at":null},"list":[null]}',
     ]
-    table = files("at TIMESTAMP(3), name STRING", tmp_path / "csv", "csv", csv__field_delimiter="|")
+    table = files("at TIMESTAMP(3), name STRING", tmp_path / "csv", "csv", {"csv.field-delimiter": "|"})
     drain(written(made_rows(spark, tmp_path / "c"), table, tmp_path / "c", []), tmp_path / "c" / "c")
     assert texts(tmp_path / "csv") == ['2024-01-02 03:04:05.12|"a,""b"', "|"]
 
 
 def test_partitions_are_folders(spark: SparkSession, tmp_path: Path) -> None:
-    table = files("id INT, day DATE, n INT", tmp_path / "out {1} %20", "json", ("day", "n"))
+    table = files("id INT, day DATE, n INT", tmp_path / "out {1} %20", "json", partitioned_by=("day", "n"))
     rows = (
         one_row(spark, tmp_path)
         .selectExpr("explode(array(1, 2, 3)) AS id")
@@ -286,7 +288,7 @@ def test_a_bounded_folder_is_read_as_it_first_was(spark: SparkSession, tmp_path:
     (folder / "one.csv").write_text("1\n")
     (folder / "below" / "two.csv").write_text("2\n")
     bounded = files("id INT", folder, "csv")
-    watching = files("id INT", folder, "csv", source__monitor_interval="1 s")
+    watching = files("id INT", folder, "csv", {"source.monitor-interval": "1 s"})
     assert {row["id"] for row in collected(read(spark, bounded, tmp_path / "b"), tmp_path / "b")} == {1, 2}
     assert {row["id"] for row in collected(read(spark, watching, tmp_path / "w"), tmp_path / "w")} == {1, 2}
     (folder / "three.csv").write_text("3\n")
@@ -308,7 +310,7 @@ def test_what_cannot_be_read_is_skipped_where_that_is_asked_for(
 ) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "file").write_text(content)
-    table = files("id INT, name STRING", tmp_path / "in", format_, **{f"{format_}__ignore_parse_errors": "true"})
+    table = files("id INT, name STRING", tmp_path / "in", format_, {f"{format_}.ignore-parse-errors": "true"})
     rows = collected(read(spark, table, tmp_path / "r"), tmp_path / "r")
     assert [(row["id"], row["name"]) for row in rows] == expected
 

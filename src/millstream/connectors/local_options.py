@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from millstream.catalog.options import integer
 from millstream.errors import Code, Diagnostic, ScriptError
 
 if TYPE_CHECKING:
@@ -35,7 +34,9 @@ def duration_ms(value: str) -> int:
 
 def integer_within(least: int, greatest: int) -> Callable[[str], int]:
     def parse(value: str) -> int:
-        number = integer(value)
+        if not re.fullmatch(r"\s*[-+]?[0-9]+\s*", value):
+            raise ValueError(f'"{value}" is not a whole number')
+        number = int(value)
         if not least <= number <= greatest:
             raise ValueError(f"{number} is not between {least} and {greatest}")
         return number

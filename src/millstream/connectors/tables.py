@@ -19,3 +19,14 @@ LocalSource = DatagenSource | FilesystemSource
 LocalSink = PrintSink | BlackholeSink | FilesystemSink
 Source = KafkaSource | LocalSource
 Sink = KafkaSink | LocalSink
+
+
+def read_from(source: Source) -> str:
+    """Where rows come from, in the words of a checkpoint: a job that reads elsewhere cannot go on from it."""
+    match source:
+        case KafkaSource():
+            return ", ".join(source.topics)
+        case DatagenSource():
+            return "nowhere: rows are generated"
+        case FilesystemSource():
+            return source.path
