@@ -1,7 +1,8 @@
 """What a table is to a query that reads or writes it, whatever connects it.
 
-Every source has `table`, `changelog` (the kinds of change it gives) and `is_bounded`; every sink has `table`,
-`accepts` (the kinds it takes) and `connector`.
+Every source has `table`, `changelog` (the kinds of change it gives), `is_bounded`, `summary` for EXPLAIN, and `reads`,
+what a checkpoint's positions belong to; every sink has `table`, `accepts` (the kinds it takes) and `connector`. Both
+have `notices`, what the user is to be told.
 """
 
 from __future__ import annotations
@@ -20,13 +21,3 @@ LocalSink = PrintSink | BlackholeSink | FilesystemSink
 Source = KafkaSource | LocalSource
 Sink = KafkaSink | LocalSink
 
-
-def read_from(source: Source) -> str:
-    """Where rows come from, in the words of a checkpoint: a job that reads elsewhere cannot go on from it."""
-    match source:
-        case KafkaSource():
-            return ", ".join(source.topics)
-        case DatagenSource():
-            return "nowhere: rows are generated"
-        case FilesystemSource():
-            return source.path

@@ -169,7 +169,7 @@ def test_a_print_table_takes_all_changes_and_knows_its_prefix() -> None:
     assert isinstance(named, PrintSink)
     assert (plain.accepts, plain.prefix, plain.to_standard_error, plain.notices) == (ALL_CHANGES, "", False, ())
     assert (named.prefix, named.to_standard_error) == ("x> ", True)
-    assert "'sink.parallelism'" in named.notices[0]
+    assert "'sink.parallelism'" in named.notices[0].text
 
 
 def test_sinks_refuse_what_they_do_not_have() -> None:
@@ -238,7 +238,7 @@ def test_what_has_no_effect_on_files_is_told() -> None:
     sink = resolve_sink(declared("id INT", {**FILES, "format": "csv", "sink.rolling-policy.file-size": "1 mb"}))
     assert isinstance(sink, FilesystemSink)
     assert sink.accepts == INSERT_ONLY
-    assert "because each batch ends the files it writes" in sink.notices[0]
+    assert "has no effect: each batch ends the files it writes" in sink.notices[0].text
 
 
 def test_a_missing_path_is_known_before_a_job_starts(tmp_path: Path) -> None:
