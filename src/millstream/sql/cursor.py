@@ -119,7 +119,7 @@ class TokenCursor:
         while True:
             begin = self._index
             try:
-                if self.at(")"):
+                if self.current is None or self.at(")"):
                     raise self.expected(what)
                 items.append(read())
                 if not self.at_any(",", ")"):

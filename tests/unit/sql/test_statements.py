@@ -37,8 +37,8 @@ def rendered(text: str) -> str:
         ("create table t (a int)", "CREATE TABLE `t` (\n  `a` INT\n)"),
         ("CREATE TABLE c.d.t (a INT);", "CREATE TABLE `c`.`d`.`t` (\n  `a` INT\n)"),
         (
-            "CREATE TEMPORARY TABLE IF NOT EXISTS `my``t` (a INT COMMENT 'it''s', `select` INT) COMMENT 'c'",
-            "CREATE TEMPORARY TABLE IF NOT EXISTS `my``t` (\n  `a` INT COMMENT 'it''s',\n  `select` INT\n)\nCOMMENT 'c'",
+            "CREATE TEMPORARY TABLE IF NOT EXISTS `my``t` (a INT COMMENT 'it''s', `select` INT) COMMENT ''",
+            "CREATE TEMPORARY TABLE IF NOT EXISTS `my``t` (\n  `a` INT COMMENT 'it''s',\n  `select` INT\n)\nCOMMENT ''",
         ),
         (
             "CREATE TABLE t (a BIGINT METADATA, b INT METADATA FROM 'x' VIRTUAL COMMENT 'y', c AS F(b, 1) COMMENT 'z')",
@@ -186,6 +186,8 @@ def test_accepted(text: str, expected: str) -> None:
         ("CREATE TABLE t (a INT) LIKE s (INCLUDING ALL EXCLUDING ALL)", SYNTAX, "1:46"),
         ("CREATE TABLE t (a INT) LIKE s (INCLUDING EVERYTHING)", SYNTAX, "1:42"),
         ("CREATE TABLE t", SYNTAX, "1:14"),
+        ("CREATE TABLE t (", SYNTAX, "1:16"),
+        ("CREATE TABLE t (a INT,", SYNTAX, "1:22"),
         ("CREATE TABLE t WITH ('a' = 'b')", SYNTAX, "1:31"),
         ("CREATE TABLE a.b.c.d (a INT)", SYNTAX, "1:19"),
         ("CREATE TABLE t (a AS)", SYNTAX, "1:21"),
