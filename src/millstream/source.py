@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass, field
+from typing import Final
+
+_TWO_COLUMNS: Final = frozenset("WF")
+_NO_COLUMN: Final = frozenset({"Mn", "Me", "Cf"})
 
 from millstream.secrets import concealed
 
@@ -46,14 +51,27 @@ class Span:
          1 | SELECT x
            |        ^
         """
-        line = self.source.line(self.line)
+        line = self.source.line(self.line).rstrip("\r")
         shown = line.expandtabs(1)
-        width = max(1, min(self.end - self.start, len(line) - self.column + 1))
+        before = self.column - 1
+        marked = line[before : before + self.end - self.start]
         gutter = len(str(self.line))
         return "\n".join(
             (
                 f"{' ' * gutter} --> {self.source.name}:{self.line}:{self.column}",
                 f" {self.line} | {shown}",
-                f" {' ' * gutter} | {' ' * (self.column - 1)}{'^' * width}",
+                f" {' ' * gutter} | {' ' * _width(line[:before])}{'^' * max(1, _width(marked))}",
             )
         )
+
+
+def _width(text: str) -> int:
+    """How many columns of a terminal the text takes: 表 takes two, a combining accent none."""
+    return sum(
+        0
+        if unicodedata.category(char) in _NO_COLUMN
+        else 2
+        if unicodedata.east_asian_width(char) in _TWO_COLUMNS
+        else 1
+        for char in text
+    )

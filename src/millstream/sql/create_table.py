@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.sql.options import read_options
 from millstream.sql.queries import read_expression
-from millstream.sql.slips import is_mark
 from millstream.sql.statements import (
     Column,
     ComputedColumn,
@@ -68,7 +67,7 @@ def read_create_table(cursor: TokenCursor, *, is_temporary: bool = False) -> Cre
     has_columns = cursor.at("(")
     if has_columns:
         cursor.listed("a column", lambda: _item(cursor, body))
-    elif not cursor.at_any("WITH", "LIKE", *_REFUSED_CLAUSES):
+    elif not cursor.at_any("COMMENT", "PARTITIONED", "WITH", "LIKE", *_REFUSED_CLAUSES):
         raise cursor.expected("( and the columns")
     comment = read_comment(cursor)
     _refuse_clauses(cursor)
@@ -197,11 +196,10 @@ def _like_option(cursor: TokenCursor, taken: set[LikeFeature]) -> LikeOption:
         raise cursor.expected(f"{', '.join(LikeStrategy)} or )")
     if not cursor.at_any(*LikeFeature):
         raise cursor.expected(f"one of {', '.join(LikeFeature)}")
-    before = cursor.current
     feature = LikeFeature(cursor.accept_any(*LikeFeature) or "")
     option = LikeOption(LikeStrategy(strategy), feature, cursor.since(start))
     if strategy == LikeStrategy.OVERWRITING and feature not in _OVERWRITABLE:
         raise ScriptError(Diagnostic(Code.SYNTAX, f"{feature} cannot be overwritten", option.span))
-    if feature in taken and is_mark(before, feature):
+    if feature in taken:
         raise ScriptError(Diagnostic(Code.SYNTAX, f"{feature} is named twice", option.span))
     return option

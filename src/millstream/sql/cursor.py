@@ -119,7 +119,7 @@ class TokenCursor:
         while True:
             begin = self._index
             try:
-                if self.at(")"):
+                if self.current is None or self.at(")"):
                     raise self.expected(what)
                 items.append(read())
                 if not self.at_any(",", ")"):
@@ -169,7 +169,8 @@ class TokenCursor:
             return self.refused("a hint in this place")
         found = f'found "{_excerpt(token.text)}"' if token is not None else "the statement ends here"
         detail = None
-        if what.endswith(")") and (opened := open_parenthesis(self._tokens[: self._index])) is not None:
+        opened = open_parenthesis(self._tokens[: self._index])
+        if opened is not None and (what == ")" or token is None or self.at_any(*_BEHIND_A_LIST)):
             place = self.script.place(opened)
             detail = f"The parenthesis opened at {place.line}:{place.column} is not closed."
         hint = hint or hint_at(token, self.ahead(-1))
@@ -189,10 +190,12 @@ class TokenCursor:
 
     def _unseparated(self) -> ScriptError:
         token = self.current
-        is_missing_comma = token is not None and not self.at_any(*_BEHIND_A_LIST) and token.token_type in _STARTS_ITEM
-        return self.expected(
-            ", or )", f'Is a comma missing before "{token.text}"?' if is_missing_comma and token else None
-        )
+        hint = None
+        if token is not None and self.at_any(*_BEHIND_A_LIST):
+            hint = f'Is a ) missing before "{token.text}"?'
+        elif token is not None and (token.token_type is TokenType.STRING or _is_name(token)):
+            hint = f'Is a comma missing before "{_excerpt(token.text)}"?'
+        return self.expected(", or )", hint)
 
     def _skip_item(self, begin: int) -> None:
         """To the `,` or `)` that ends the item: those inside its own brackets do not."""
@@ -207,9 +210,6 @@ class TokenCursor:
             if depth < 0:
                 return
             self._index += 1
-
-
-_STARTS_ITEM: Final = frozenset({TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING})
 
 
 def _words(script: Script, token: Token) -> Iterator[Token]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from sqlglot.tokenizer_core import TokenType
@@ -25,9 +26,11 @@ RESERVED: Final = frozenset({
 # fmt: on
 """Words that are names only in backticks. Flink reserves more; those are read as names all the same."""
 
-_CLAUSES: Final = frozenset(
-    {"EXCEPT", "FROM", "GROUP BY", "HAVING", "INTERSECT", "LIMIT", "ORDER BY", "UNION", "WHERE"}
-)
+_CLAUSES: Final = (
+    "EXCEPT", "FROM", "GROUP BY", "HAVING", "INTERSECT", "LIMIT", "ORDER BY", "UNION", "WHERE",
+)  # fmt: skip
+_GO_ON: Final = (",", "SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "PARTITION BY", "ON", "JOIN")
+"""Behind these, something has to follow before the next clause, a closing parenthesis or the end."""
 
 
 def is_mark(token: Token | None, *marks: str) -> bool:
@@ -45,8 +48,8 @@ def hint_at(found: Token | None, before: Token | None) -> str | None:
         return "Text stands in single quotes, 'text'; a name in backticks, `name`."
     if is_mark(found, "=="):
         return "Write a single = here."
-    if is_mark(before, ",") and (found is None or is_mark(found, ")", *_CLAUSES)):
-        return "Remove the comma before it." if found is not None else "Remove the comma."
+    if is_mark(before, ",") and is_mark(found, ")", *_CLAUSES):
+        return "Remove the comma before it."
     if found is not None and found.token_type not in QUOTED and found.text.upper() in RESERVED:
         return f"If it is meant as a name, write it in backticks: `{found.text}`."
     return None
@@ -65,11 +68,13 @@ def open_parenthesis(tokens: Sequence[Token]) -> Token | None:
 
 def slips_in_query(tokens: Sequence[Token]) -> Iterator[tuple[Token, str]]:
     """What sqlglot would read past, or stumble over without saying why: the token, and what is wrong there."""
-    for before, token in zip([None, *tokens], tokens, strict=False):
+    for token, following in pairwise([*tokens, None]):
+        assert token is not None
         if is_mark(token, '"'):
             yield token, "double quotes have no meaning here"
-            return
-        if is_mark(token, "=="):
+        elif is_mark(token, "=="):
             yield token, "== is no operator"
-        if is_mark(before, ",") and is_mark(token, ")", *_CLAUSES):
-            yield token, f'expected an expression, found "{token.text}"'
+        elif is_mark(token, *_GO_ON) and following is None:
+            yield token, f"the statement ends behind {token.text.upper()}"
+        elif is_mark(token, *_GO_ON) and following is not None and is_mark(following, ")", *_CLAUSES):
+            yield following, f'expected an expression, found "{following.text}"'
