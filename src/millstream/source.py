@@ -6,10 +6,10 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import Final
 
+from millstream.secrets import concealed
+
 _TWO_COLUMNS: Final = frozenset("WF")
 _NO_COLUMN: Final = frozenset({"Mn", "Me", "Cf"})
-
-from millstream.secrets import concealed
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from millstream.connectors.kafka_options import (
 )
 from millstream.connectors.kafka_tables import KeyFields
 from millstream.connectors.kafka_values import FieldsInclude
-from millstream.formats.declarations import FORMATS, read_format
+from millstream.formats.declarations import read_format
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -102,7 +102,7 @@ def declared(
         key_names,
         key,
         value_columns,
-        _format(reader, KEY_FORMAT, "key.", columns, role),
+        read_format(reader, KEY_FORMAT, "key.", columns, role),
         _value_format(reader, value_columns, role),
         reader.get(TOPIC) or (),
         reader.get(TOPIC_PATTERN),
@@ -112,18 +112,8 @@ def declared(
 
 def _value_format(reader: OptionReader, columns: tuple[PhysicalColumn, ...], role: Role) -> Format | None:
     if not reader.has(FORMAT.key):
-        return _format(reader, VALUE_FORMAT, "value.", columns, role)
+        return read_format(reader, VALUE_FORMAT, "value.", columns, role)
     if reader.has(VALUE_FORMAT.key):
-        _format(reader, VALUE_FORMAT, "value.", (), Role.BOTH)
+        read_format(reader, VALUE_FORMAT, "value.", (), Role.BOTH)
         reader.without_effect(VALUE_FORMAT.key, f"'{reader.written(FORMAT.key)}' is given, and it comes first")
-    return _format(reader, FORMAT, "", columns, role)
-
-
-def _format(
-    reader: OptionReader, option: ConfigOption[str], prefix: str, columns: tuple[PhysicalColumn, ...], role: Role
-) -> Format | None:
-    found = read_format(reader, option, prefix, columns, role)
-    if found is not None and found.name in FORMATS:
-        for key, reason in FORMATS[found.name].without_effect:
-            reader.without_effect(f"{prefix}{found.name}.{key}", reason)
-    return found
+    return read_format(reader, FORMAT, "", columns, role)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from millstream.connectors.kafka_tables import KafkaSink
     from millstream.formats.declarations import Format
 
-_RUNNING_FORMATS: Final = ("json", "avro")
+_RUNNING_FORMATS: Final = ("json", "avro", "csv", "raw")
 _PROTOCOL: Final = "security.protocol"
 
 

@@ -20,4 +20,3 @@ LocalSource = DatagenSource | FilesystemSource
 LocalSink = PrintSink | BlackholeSink | FilesystemSink
 Source = KafkaSource | LocalSource
 Sink = KafkaSink | LocalSink
-

@@ -1,4 +1,4 @@
-"""How each SQL type stands in an Arrow table."""
+"""How each SQL type stands in an Arrow table. Intervals are Flink's numbers: months and milliseconds."""
 
 from __future__ import annotations
 
@@ -22,11 +22,16 @@ _FIXED: Final = {
     TypeRoot.CHAR: pa.string(),
     TypeRoot.VARCHAR: pa.string(),
     TypeRoot.STRING: pa.string(),
+    TypeRoot.BINARY: pa.binary(),
+    TypeRoot.VARBINARY: pa.binary(),
     TypeRoot.BYTES: pa.binary(),
     TypeRoot.DATE: pa.date32(),
     TypeRoot.TIME: pa.time64("us"),
     TypeRoot.TIMESTAMP: pa.timestamp("us"),
     TypeRoot.TIMESTAMP_LTZ: pa.timestamp("us", tz="UTC"),
+    TypeRoot.INTERVAL_YEAR_MONTH: pa.int32(),
+    TypeRoot.INTERVAL_DAY_TIME: pa.int64(),
+    TypeRoot.NULL: pa.null(),
 }
 
 
@@ -42,6 +47,9 @@ def arrow_type(type_: DataType) -> pa.DataType:
             assert type_.key is not None
             assert type_.element is not None
             return pa.map_(arrow_type(type_.key), arrow_type(type_.element))
+        case TypeRoot.MULTISET:
+            assert type_.element is not None
+            return pa.map_(arrow_type(type_.element), pa.int32())
         case TypeRoot.ROW:
             return pa.struct([pa.field(field.name, arrow_type(field.type)) for field in type_.fields])
         case root:

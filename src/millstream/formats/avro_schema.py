@@ -21,6 +21,8 @@ _PRIMITIVES: Final[dict[TypeRoot, Any]] = {
     TypeRoot.CHAR: "string",
     TypeRoot.VARCHAR: "string",
     TypeRoot.STRING: "string",
+    TypeRoot.BINARY: "bytes",
+    TypeRoot.VARBINARY: "bytes",
     TypeRoot.BYTES: "bytes",
     TypeRoot.DATE: {"type": "int", "logicalType": "date"},
     TypeRoot.TIME: {"type": "int", "logicalType": "time-millis"},
@@ -28,23 +30,33 @@ _PRIMITIVES: Final[dict[TypeRoot, Any]] = {
 }
 
 
-def avro_schema(columns: Iterable[tuple[str, DataType]], name: str = RECORD_NAME) -> dict[str, Any]:
-    fields = [{"name": column, **_field(type_, f"{name}_{column}")} for column, type_ in columns]
+def avro_schema(
+    columns: Iterable[tuple[str, DataType]], name: str = RECORD_NAME, *, legacy_timestamps: bool = True
+) -> dict[str, Any]:
+    """`legacy_timestamps`: TIMESTAMP is Avro's timestamp-millis, and TIMESTAMP_LTZ has no place."""
+    fields = [
+        {"name": column, **_field(type_, f"{name}_{column}", legacy_timestamps=legacy_timestamps)}
+        for column, type_ in columns
+    ]
     return {"type": "record", "name": name, "fields": fields}
 
 
-def _field(type_: DataType, name: str) -> dict[str, Any]:
-    schema = _nullable(type_, name)
+def _field(type_: DataType, name: str, *, legacy_timestamps: bool) -> dict[str, Any]:
+    schema = _nullable(type_, name, legacy_timestamps=legacy_timestamps)
     return {"type": schema, "default": None} if type_.nullable else {"type": schema}
 
 
-def _nullable(type_: DataType, name: str) -> Any:
-    schema = _bare(type_, name)
+def _nullable(type_: DataType, name: str, *, legacy_timestamps: bool) -> Any:
+    schema = _bare(type_, name, legacy_timestamps=legacy_timestamps)
     return ["null", schema] if type_.nullable else schema
 
 
-def _bare(type_: DataType, name: str) -> Any:
+def _bare(type_: DataType, name: str, *, legacy_timestamps: bool) -> Any:  # noqa: PLR0911 - one per kind of type
     match type_.root:
+        case TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ if not legacy_timestamps:
+            unit = "micros" if (type_.precision or 0) > 3 else "millis"  # noqa: PLR2004
+            local = "local-" if type_.root is TypeRoot.TIMESTAMP else ""
+            return {"type": "long", "logicalType": f"{local}timestamp-{unit}"}
         case TypeRoot.DECIMAL:
             return {
                 "type": "bytes",
@@ -54,11 +66,14 @@ def _bare(type_: DataType, name: str) -> Any:
             }
         case TypeRoot.ARRAY:
             assert type_.element is not None
-            return {"type": "array", "items": _nullable(type_.element, name)}
+            return {"type": "array", "items": _nullable(type_.element, name, legacy_timestamps=legacy_timestamps)}
         case TypeRoot.MAP:
             assert type_.element is not None
-            return {"type": "map", "values": _nullable(type_.element, name)}
+            return {"type": "map", "values": _nullable(type_.element, name, legacy_timestamps=legacy_timestamps)}
         case TypeRoot.ROW:
-            return avro_schema(((field.name, field.type) for field in type_.fields), name)
+            fields = ((field.name, field.type) for field in type_.fields)
+            return avro_schema(fields, name, legacy_timestamps=legacy_timestamps)
+        case TypeRoot.MULTISET:
+            return {"type": "map", "values": "int"}
         case root:
             return _PRIMITIVES[root]

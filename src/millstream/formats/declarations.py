@@ -1,139 +1,38 @@
-"""The formats a table can name, each declared with its options."""
+"""The formats a table can name, and the one way from a table's options to a format."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from millstream.catalog.options import ConfigOption, Role, boolean, one_of
-from millstream.changelog import INSERT_ONLY, ChangelogMode
+from millstream.catalog.options import ConfigOption, Role
 from millstream.errors import Code, Diagnostic
-from millstream.formats.json_options import JsonOptions, MapNullKeyMode, TimestampStandard
-from millstream.formats.json_types import not_in_json
-from millstream.sql.types import DataType, TypeRoot
+from millstream.formats.avro_format import AVRO, AvroFormat
+from millstream.formats.cdc_format import CANAL_JSON, DEBEZIUM_JSON, MAXWELL_JSON, OGG_JSON, CdcJsonFormat
+from millstream.formats.confluent_format import AVRO_CONFLUENT, DEBEZIUM_AVRO_CONFLUENT, ConfluentAvroFormat
+from millstream.formats.csv_format import CSV, CsvFormat
+from millstream.formats.declaration import DeclaredUse, Format, FormatDeclaration
+from millstream.formats.json_format import JSON, JsonFormat
+from millstream.formats.protobuf_format import PROTOBUF
+from millstream.formats.raw_format import RAW, RawFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable
 
     from millstream.catalog.option_reader import OptionReader
     from millstream.sql.statements import PhysicalColumn
 
+__all__ = [
+    "FORMATS", "AvroFormat", "CdcJsonFormat", "ConfluentAvroFormat", "CsvFormat", "Format", "JsonFormat", "RawFormat",
+    "read_format",
+]  # fmt: skip
 
-@dataclass(frozen=True, slots=True)
-class JsonFormat:
-    options: JsonOptions
-    name: str = "json"
-    changelog: ChangelogMode = INSERT_ONLY
-
-
-@dataclass(frozen=True, slots=True)
-class AvroFormat:
-    name: str = "avro"
-    changelog: ChangelogMode = INSERT_ONLY
-
-
-Format = JsonFormat | AvroFormat
-
-
-@dataclass(frozen=True, slots=True)
-class FormatDeclaration:
-    identifier: str
-    doc: str
-    options: tuple[ConfigOption[Any], ...]
-    bind: Callable[[dict[str, Any]], Format]
-    refuses: Callable[[DataType], str | None] = lambda _: None
-    """Why a column of this type cannot be carried, or None."""
-    recognised: tuple[str, ...] = ()
-    metadata: tuple[Any, ...] = ()
-    without_effect: tuple[tuple[str, str], ...] = ()
-
-
-FAIL_ON_MISSING_FIELD: Final = ConfigOption(
-    "fail-on-missing-field", boolean, "Whether a field that is missing in a message fails the job.", False
-)
-IGNORE_PARSE_ERRORS: Final = ConfigOption(
-    "ignore-parse-errors",
-    boolean,
-    "Whether fields and messages that cannot be read become NULL or are skipped.",
-    False,
-)
-TIMESTAMP_STANDARD: Final = ConfigOption(
-    "timestamp-format.standard",
-    TimestampStandard,
-    "How timestamps are written: SQL (2024-01-02 03:04:05.1) or ISO-8601 (2024-01-02T03:04:05.1).",
-    TimestampStandard.SQL,
-)
-MAP_NULL_KEY_MODE: Final = ConfigOption(
-    "map-null-key.mode", one_of(MapNullKeyMode), "What to do with a NULL key of a map: FAIL, DROP or LITERAL.",
-    MapNullKeyMode.FAIL,
-)  # fmt: skip
-MAP_NULL_KEY_LITERAL: Final = ConfigOption("map-null-key.literal", str, "The key that stands for NULL.", "null")
-DECIMAL_AS_PLAIN_NUMBER: Final = ConfigOption(
-    "encode.decimal-as-plain-number", boolean, "Whether decimals are written without exponent.", False
-)
-IGNORE_NULL_FIELDS: Final = ConfigOption(
-    "encode.ignore-null-fields", boolean, "Whether NULL fields are left out.", False
-)
-
-
-def _json(values: dict[str, Any]) -> JsonFormat:
-    return JsonFormat(
-        JsonOptions(
-            fail_on_missing_field=values["fail-on-missing-field"],
-            ignore_parse_errors=values["ignore-parse-errors"],
-            timestamp_standard=values["timestamp-format.standard"],
-            map_null_key_mode=values["map-null-key.mode"],
-            map_null_key_literal=values["map-null-key.literal"],
-            decimal_as_plain_number=values["encode.decimal-as-plain-number"],
-            ignore_null_fields=values["encode.ignore-null-fields"],
-        )
-    )
-
-
-def _not_in_avro(type_: DataType) -> str | None:
-    if type_.root is TypeRoot.TIMESTAMP_LTZ:
-        return "Avro has no TIMESTAMP_LTZ in the mapping used here"
-    if type_.root is TypeRoot.TIMESTAMP and (type_.precision or 0) > 3:  # noqa: PLR2004
-        return "Avro holds TIMESTAMP with at most 3 fraction digits"
-    if type_.root is TypeRoot.MAP and type_.key is not None and type_.key.root is not TypeRoot.STRING:
-        return "Avro maps have STRING keys"
-    inner = [type_.element, *(field.type for field in type_.fields)]
-    return next((why for part in inner if part is not None and (why := _not_in_avro(part))), None)
-
-
-FORMATS: Final = {
+FORMATS: Final[dict[str, FormatDeclaration]] = {
     declaration.identifier: declaration
     for declaration in (
-        FormatDeclaration(
-            "json",
-            "One JSON object per message.",
-            (
-                FAIL_ON_MISSING_FIELD,
-                IGNORE_PARSE_ERRORS,
-                TIMESTAMP_STANDARD,
-                MAP_NULL_KEY_MODE,
-                MAP_NULL_KEY_LITERAL,
-                DECIMAL_AS_PLAIN_NUMBER,
-                IGNORE_NULL_FIELDS,
-            ),
-            _json,
-            not_in_json,
-            recognised=("decode.json-parser.enabled",),
-        ),
-        FormatDeclaration(
-            "avro",
-            "Avro binary without an embedded schema; the schema follows from the table.",
-            (),
-            lambda _: AvroFormat(),
-            _not_in_avro,
-            recognised=("encoding", "timestamp_mapping.legacy", "codec"),
-        ),
+        JSON, CSV, AVRO, RAW, DEBEZIUM_JSON, CANAL_JSON, MAXWELL_JSON, OGG_JSON, AVRO_CONFLUENT,
+        DEBEZIUM_AVRO_CONFLUENT, PROTOBUF,
     )
-}
-_PLANNED: Final = (
-    "csv", "raw", "debezium-json", "canal-json", "maxwell-json", "ogg-json", "avro-confluent",
-    "debezium-avro-confluent", "protobuf",
-)  # fmt: skip
+}  # fmt: skip
 
 
 def read_format(
@@ -141,47 +40,48 @@ def read_format(
     named_by: ConfigOption[str],
     prefix: str,
     columns: Iterable[PhysicalColumn],
-    role: Role = Role.BOTH,  # noqa: ARG001
+    role: Role = Role.BOTH,
 ) -> Format | None:
-    """The format that an option names, with its own options under `prefix` (`value.json.…`)."""
+    """The format that an option names, with its own options under `prefix` (`value.json.…`).
+
+    What only a table that is written to must keep to is checked when `role` says so.
+    """
     identifier = reader.get(named_by)
     if identifier is None:
         return None
     declaration = FORMATS.get(identifier)
     if declaration is None:
-        primary = (
-            f"format '{identifier}' is not supported yet"
-            if identifier in _PLANNED
-            else f"there is no format '{identifier}'"
-        )
         reader.problems.append(
             Diagnostic(
                 Code.UNDEFINED_FORMAT,
-                primary,
+                f"there is no format '{identifier}'",
                 reader.value_place(named_by.key),
-                hint=f"Formats: {', '.join(FORMATS)}.",
+                hint=f"Formats: {', '.join(name for name, known in FORMATS.items() if not known.refused_because)}.",
             )
         )
         return None
     under = f"{prefix}{identifier}."
-    values = {option.key: reader.get(option, under) for option in declaration.options}
-    reader.recognise(under + key for key in declaration.recognised)
-    if values.get(FAIL_ON_MISSING_FIELD.key) and values.get(IGNORE_PARSE_ERRORS.key):
-        reader.report(
-            Code.CONFLICTING_OPTIONS,
-            f"options '{FAIL_ON_MISSING_FIELD.key}' and '{IGNORE_PARSE_ERRORS.key}' cannot both be true",
-            under + IGNORE_PARSE_ERRORS.key,
+    use = DeclaredUse(reader, named_by, under, _values(reader, declaration, under), tuple(columns), role)
+    if declaration.refused_because is not None:
+        use.report_use(
+            Code.UNDEFINED_FORMAT, f"format '{identifier}' is not supported", detail=declaration.refused_because
         )
-    reader.problems += _refused_columns(declaration, columns)
-    return declaration.bind(values)
-
-
-def _refused_columns(declaration: FormatDeclaration, columns: Iterable[PhysicalColumn]) -> Iterator[Diagnostic]:
-    for column in columns:
+        return None
+    for column in use.columns:
         if why := declaration.refuses(column.type):
-            yield Diagnostic(
-                Code.UNSUPPORTED_TYPE,
-                f"format '{declaration.identifier}' cannot carry column \"{column.name}\" of type {column.type}",
-                column.span,
-                detail=f"{why}.",
-            )
+            use.report_column(identifier, column, why)
+    for rule in declaration.rules:
+        rule(use)
+    return declaration.bind(use.values)
+
+
+def _values(reader: OptionReader, declaration: FormatDeclaration, under: str) -> dict[str, Any]:
+    for key, reason in declaration.without_effect:
+        reader.without_effect(under + key, reason)
+    older = dict(declaration.fallback_keys)
+    values = {option.key: reader.get(option, under) for option in declaration.options}
+    for old, present in older.items():
+        option = next(option for option in declaration.options if option.key == present)
+        if reader.has(under + old) and not reader.has(under + present):
+            values[present] = reader.get(ConfigOption(old, option.parse, option.doc, option.default), under)
+    return values

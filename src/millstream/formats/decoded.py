@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+import pyarrow as pa
+
+from millstream.changelog import KIND, RowKind
 
 _SHOWN_CHARACTERS: Final = 500
 
@@ -17,11 +18,30 @@ class Decoded:
 
     `origin` holds for each row the index of its message, ascending; it is None when row i is message i.
     `skipped` counts the messages dropped, wholly or in part, because the format ignores parse errors.
+    `kinds` are the row kinds (int8); it is None when every row is an insert.
     """
 
     table: pa.Table
     origin: pa.Array | None = None
     skipped: int = 0
+    kinds: pa.Array | None = None
+
+    def with_kinds(self) -> pa.Table:
+        """The rows with their kinds in the column KIND."""
+        kinds = pa.repeat(pa.scalar(RowKind.INSERT, pa.int8()), self.table.num_rows)
+        return self.table.append_column(KIND, self.kinds if self.kinds is not None else kinds)
+
+
+class Decoder(Protocol):
+    def decode(self, values: pa.Array) -> Decoded:
+        """The rows of the messages. Raises DecodeError for one that cannot be read."""
+        ...
+
+
+class Encoder(Protocol):
+    def encode(self, table: pa.Table) -> pa.Array:
+        """The messages, one per row; a format of changes looks at the column KIND."""
+        ...
 
 
 class DecodeError(Exception):

@@ -28,6 +28,9 @@ _TIME_TEXT: Final = r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{0,9}))?"
 _SHORT_TIME_TEXT: Final = r"([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{0,9}))?)?"
 _DATE: Final = re.compile(_DATE_TEXT)
 _TIME: Final = re.compile(_TIME_TEXT)
+_SHORT_TIME: Final = re.compile(_SHORT_TIME_TEXT)
+_SQL_DATE: Final = re.compile(r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})")
+_GREGORIAN_YEAR: Final = 1582
 SQL_TIMESTAMP: Final = re.compile(f"{_DATE_TEXT} {_TIME_TEXT}")
 SQL_TIMESTAMP_LTZ: Final = re.compile(f"{_DATE_TEXT} {_TIME_TEXT}Z")
 ISO_TIMESTAMP: Final = re.compile(f"{_DATE_TEXT}[Tt]{_SHORT_TIME_TEXT}")
@@ -123,6 +126,10 @@ def days_since_epoch(year: int, month: int, day: int) -> int:
     return era * 146_097 + year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year - 719_468
 
 
+NEVER_WERE: Final = range(days_since_epoch(1582, 10, 5), days_since_epoch(1582, 10, 15))
+"""The days that the change of calendars left out."""
+
+
 def date_text(days: int) -> str:
     """An ISO local date; a year of more than four digits has a sign."""
     era, day_of_era = divmod(days + 719_468, 146_097)
@@ -151,6 +158,33 @@ def parse_date(text: str) -> int:
     if not -(2**31) <= days < 2**31:
         raise ValueError(text)
     return days
+
+
+def parse_sql_date(text: str) -> int:
+    """`java.sql.Date.valueOf`, which rolls the 30th of February into March and skips the days of October 1582."""
+    match = _SQL_DATE.fullmatch(text)
+    if match is None:
+        raise ValueError(text)
+    year, month, day = map(int, match.groups())
+    if not (1 <= month <= 12 and 1 <= day <= 31):  # noqa: PLR2004
+        raise ValueError(text)
+    julian = year < _GREGORIAN_YEAR
+    last = _MONTH_LENGTHS[month - 1] + (month == 2 and (year % 4 == 0 if julian else isleap(year)))  # noqa: PLR2004
+    if day > last:
+        month, day = month + 1, day - last
+    if julian and (month, day) == (2, 29) and not isleap(year):
+        raise ValueError(text)  # a day that only the Julian calendar has
+    days = days_since_epoch(year, month, day)
+    return days - 10 if days in NEVER_WERE else days
+
+
+def parse_iso_time(text: str) -> int:
+    """Microseconds of the day of an ISO local time, which may leave out its seconds; cut to milliseconds."""
+    match = _SHORT_TIME.fullmatch(text)
+    if match is None:
+        raise ValueError(text)
+    micros = _resolve_time(*match.groups(), lenient=False)
+    return micros - micros % 1000
 
 
 def parse_time(text: str) -> int:

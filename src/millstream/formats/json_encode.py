@@ -12,7 +12,7 @@ from millstream.formats.json_column_text import Texts, escaped, scalar_texts
 from millstream.formats.json_options import JsonOptions
 from millstream.formats.json_text import escaped_for_bytes
 from millstream.formats.json_types import check_types
-from millstream.sql.types import DataType, TypeRoot
+from millstream.sql.types import INT, DataType, TypeRoot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,8 +45,8 @@ class JsonEncoder:
         match type_.root:
             case TypeRoot.ARRAY:
                 return self._array_texts(array, type_)
-            case TypeRoot.MAP:
-                return self._map_texts(array, type_)
+            case TypeRoot.MAP | TypeRoot.MULTISET:
+                return self._map_texts(array, INT if type_.root is TypeRoot.MULTISET else type_.element)
             case TypeRoot.ROW:
                 members = [
                     (field.name, self._texts(array.field(i), field.type)) for i, field in enumerate(type_.fields)
@@ -80,12 +80,12 @@ class JsonEncoder:
         texts = self._texts(elements, type_.element).complete()
         return Texts(_joined(array, offsets - offsets[0], pc.fill_null(texts, "null")), "[", "]")
 
-    def _map_texts(self, array: pa.Array, type_: DataType) -> Texts:
-        assert type_.element is not None
+    def _map_texts(self, array: pa.Array, item_type: DataType | None) -> Texts:
+        assert item_type is not None
         offsets = array.offsets.to_numpy()
         keys, items = (part.slice(offsets[0], offsets[-1] - offsets[0]) for part in (array.keys, array.items))
         offsets = offsets - offsets[0]
-        texts = pc.fill_null(self._texts(items, type_.element).complete(), "null")
+        texts = pc.fill_null(self._texts(items, item_type).complete(), "null")
         members = pc.binary_join_element_wise('"', escaped(keys), '":', texts, "")
         return Texts(_joined(array, offsets, members), "{", "}")
 

@@ -23,7 +23,7 @@ from millstream.formats.json_tokens import (
     tree_text,
 )
 from millstream.formats.json_types import holds
-from millstream.sql.types import CHARACTER, DataType, TypeRoot
+from millstream.sql.types import CHARACTER, INT, DataType, TypeRoot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -33,7 +33,14 @@ if TYPE_CHECKING:
 
 _BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _BLANK_CONTROLS: Final = re.compile(r"[\x00-\x20]+")
-_BITS: Final = {TypeRoot.TINYINT: 8, TypeRoot.SMALLINT: 16, TypeRoot.INT: 32, TypeRoot.BIGINT: 64}
+_BITS: Final = {
+    TypeRoot.TINYINT: 8,
+    TypeRoot.SMALLINT: 16,
+    TypeRoot.INT: 32,
+    TypeRoot.BIGINT: 64,
+    TypeRoot.INTERVAL_YEAR_MONTH: 32,
+    TypeRoot.INTERVAL_DAY_TIME: 64,
+}
 
 
 class ExactJsonReader:
@@ -110,6 +117,8 @@ class ExactJsonReader:
             case TypeRoot.MAP:
                 assert type_.element is not None
                 return _map_reader(self._nullable(type_.element))
+            case TypeRoot.MULTISET:
+                return _map_reader(self._nullable(INT))
             case TypeRoot.ROW:
                 return self._nested_row_reader(type_)
             case root if root in _BITS:
@@ -152,7 +161,7 @@ def _boolean(value: object) -> bool:
 
 def _integer_reader(root: TypeRoot) -> Reader:
     limit = 1 << (_BITS[root] - 1)
-    truncates = root in (TypeRoot.INT, TypeRoot.BIGINT)
+    truncates = _BITS[root] >= 32  # noqa: PLR2004
 
     def read(value: object) -> int:
         if truncates and isinstance(value, FractionToken):
@@ -212,7 +221,10 @@ _SCALARS: Final[dict[TypeRoot, Reader]] = {
     TypeRoot.BOOLEAN: _boolean,
     TypeRoot.FLOAT: lambda value: java_text.parse_float(java_text.trim(token_text(value))),
     TypeRoot.DOUBLE: lambda value: java_text.parse_double(java_text.trim(token_text(value))),
+    TypeRoot.BINARY: _bytes,
+    TypeRoot.VARBINARY: _bytes,
     TypeRoot.BYTES: _bytes,
     TypeRoot.DATE: lambda value: java_text.parse_date(token_text(value)),
     TypeRoot.TIME: lambda value: java_text.parse_time(token_text(value)),
+    TypeRoot.NULL: lambda _: None,
 }

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
@@ -17,25 +16,18 @@ import pyarrow.json as pj
 from millstream.formats.arrow_types import arrow_schema, arrow_type
 from millstream.formats.json_options import JsonOptions, TimestampStandard
 from millstream.formats.json_types import holds
-from millstream.sql.types import DataType, TypeRoot
+from millstream.formats.texts_to_values import UnsettledError, base64_bytes, bounds, joined, times, timestamps
+from millstream.sql.types import BINARIES, DataType, TypeRoot
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_READ_AS_TEXT: Final = frozenset(
-    {TypeRoot.DATE, TypeRoot.TIME, TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ, TypeRoot.BYTES}
-)
+_READ_AS_TEXT: Final = frozenset({TypeRoot.DATE, TypeRoot.TIME, TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ, *BINARIES})
+_BY_THE_EXACT_READER: Final = (TypeRoot.MAP, TypeRoot.MULTISET, TypeRoot.NULL)
 # A column nobody has, so that the parser counts rows when no column is asked for.
 _NO_COLUMN: Final = "\x00"
 _BARE_WORDS: Final = ("NaN", "Inf")
 _BARE_WORD_IN_MESSAGE: Final = r"[:,\[\s-](?:NaN|Inf|Infinity)\s*[,}\]]"
-_TIMESTAMP_LENGTH: Final = len("2024-01-02 03:04:05")
-_TIME_LENGTH: Final = len("03:04:05")
-_SEPARATOR_AT: Final = len("2024-01-02")
-
-
-class UnsettledError(Exception):
-    """This batch holds something that only the exact reader can judge."""
 
 
 class JsonLinesReader:
@@ -43,7 +35,8 @@ class JsonLinesReader:
         self._columns = columns
         self._options = options
         self._schema = arrow_schema(columns)
-        self.able = not any(holds(type_, TypeRoot.MAP) for _, type_ in columns)
+        self._separator = " " if options.timestamp_standard is TimestampStandard.SQL else "T"
+        self.able = not any(holds(type_, root) for _, type_ in columns for root in _BY_THE_EXACT_READER)
         fields = [pa.field(name, _parsed_type(type_)) for name, type_ in columns]
         self._parsing = pj.ParseOptions(
             explicit_schema=pa.schema(fields or [pa.field(_NO_COLUMN, pa.string())]),
@@ -54,7 +47,7 @@ class JsonLinesReader:
         """One row per message, or None. Every message must start with { and end with }."""
         try:
             messages.cast(pa.string())  # refuses what is not UTF-8
-            parsed = self._parse(_joined(messages))
+            parsed = self._parse(joined(messages, b"\n"))
             # A line break within a string is refused, and after a } no { may follow inside an object:
             # no row spans two messages, so equal counts mean one row for each.
             if parsed.num_rows != len(messages):
@@ -76,13 +69,13 @@ class JsonLinesReader:
             raise UnsettledError
         match type_.root:
             case TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ:
-                return self._timestamps(array, type_)
+                return timestamps(array, type_, self._separator)
             case TypeRoot.DATE:
                 return array.cast(pa.date32())
             case TypeRoot.TIME:
-                return _times(array)
-            case TypeRoot.BYTES:
-                return _bytes(array)
+                return times(array)
+            case root if root in BINARIES:
+                return base64_bytes(array)
             case TypeRoot.DECIMAL:
                 array.validate(full=True)  # the parser lets 12345 into DECIMAL(5, 3)
                 return array
@@ -92,19 +85,6 @@ class JsonLinesReader:
                 return self._structs(array, type_)
             case _:
                 return array
-
-    def _timestamps(self, array: pa.Array, type_: DataType) -> pa.Array:
-        separator = ord(" " if self._options.timestamp_standard is TimestampStandard.SQL else "T")
-        zoned = type_.root is TypeRoot.TIMESTAMP_LTZ
-        texts = array.drop_null()
-        starts, ends, data = _bounds(texts)
-        if not _at_least(ends - starts, _TIMESTAMP_LENGTH + zoned):
-            raise UnsettledError
-        if not (data[starts + _SEPARATOR_AT] == separator).all():
-            raise UnsettledError
-        if zoned and not (data[ends - 1] == ord("Z")).all():
-            raise UnsettledError
-        return array.cast(arrow_type(type_))
 
     def _lists(self, array: pa.Array, type_: DataType) -> pa.Array:
         assert type_.element is not None
@@ -120,7 +100,7 @@ class JsonLinesReader:
 
 def plausible(messages: pa.Array) -> NDArray[np.bool_]:
     """Which messages (none NULL) `read` may be given: {…} without a bare NaN, which the parser lets pass."""
-    starts, ends, data = _bounds(messages)
+    starts, ends, data = bounds(messages)
     if not len(data):
         return np.zeros(len(messages), np.bool_)
     braced: NDArray[np.bool_] = (
@@ -150,43 +130,7 @@ def _parsed_type(type_: DataType) -> pa.DataType:
             return pa.list_(_parsed_type(type_.element))
         case TypeRoot.ROW:
             return pa.struct([pa.field(field.name, _parsed_type(field.type)) for field in type_.fields])
-        case TypeRoot.MAP:
+        case root if root in _BY_THE_EXACT_READER:
             return pa.string()  # never read: `able` is false
         case _:
             return arrow_type(type_)
-
-
-def _joined(messages: pa.Array) -> pa.Buffer:
-    everything = pa.ListArray.from_arrays(pa.array([0, len(messages)], pa.int32()), messages)
-    return pc.binary_join(everything, b"\n")[0].as_buffer()
-
-
-def _bounds(texts: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]:
-    """Where each value starts and ends in the bytes of the array."""
-    _, offset_buffer, data_buffer = texts.buffers()
-    if offset_buffer is None or not len(texts):
-        return np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.uint8)
-    offsets = np.frombuffer(offset_buffer, np.int32, len(texts) + 1, texts.offset * 4)
-    data = np.empty(0, np.uint8) if data_buffer is None else np.frombuffer(data_buffer, np.uint8)
-    return offsets[:-1], offsets[1:], data
-
-
-def _at_least(lengths: NDArray[np.int32], least: int) -> bool:
-    return not len(lengths) or int(lengths.min()) >= least
-
-
-def _times(array: pa.Array) -> pa.Array:
-    starts, ends, _ = _bounds(array.drop_null())
-    if not _at_least(ends - starts, _TIME_LENGTH):
-        raise UnsettledError
-    moments = pc.binary_join_element_wise("1970-01-01 ", array, "").cast(pa.timestamp("us"))
-    millis = moments.cast(pa.timestamp("ms"), safe=False)
-    return millis.cast(pa.timestamp("us")).cast(pa.int64()).cast(pa.time64("us"))
-
-
-def _bytes(array: pa.Array) -> pa.Array:
-    texts = pl.Series(array, dtype=pl.String)
-    try:
-        return texts.str.decode("base64", strict=True).to_arrow().cast(pa.binary())
-    except pl.exceptions.PolarsError:
-        raise UnsettledError from None

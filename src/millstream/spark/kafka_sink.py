@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.formats.avro_schema import avro_schema
-from millstream.formats.declarations import AvroFormat, JsonFormat
-from millstream.formats.json_encode import JsonEncoder
+from millstream.formats.codecs import encoder_of
+from millstream.formats.declarations import AvroFormat
 from millstream.spark.changelog import is_retraction
 from millstream.spark.failures import null_in_key
 from millstream.spark.types import quoted, spark_type
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from millstream.connectors.kafka_tables import KafkaSink
     from millstream.formats.declarations import Format
+    from millstream.formats.decoded import Encoder
     from millstream.sql.statements import PhysicalColumn
 
 _MESSAGE: str = "key BINARY, value BINARY"
@@ -36,7 +37,7 @@ def encode_messages(rows: DataFrame, sink: KafkaSink) -> DataFrame:
         key = _row_of(sink.key_columns, sink.key_format, sink)
         parts["key"] = (key, sink.key_format, sink.key_columns)
     columns: list[Column] = []
-    encoders: dict[str, JsonEncoder] = {}
+    encoders: dict[str, Encoder] = {}
     for name in ("key", "value"):
         if name not in parts:
             columns.append(F.lit(None).cast("binary").alias(name))
@@ -51,7 +52,7 @@ def encode_messages(rows: DataFrame, sink: KafkaSink) -> DataFrame:
 
 
 def encode_with(
-    encoders: dict[str, JsonEncoder],
+    encoders: dict[str, Encoder],
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -64,7 +65,7 @@ def encode_with(
     return encode
 
 
-def _encode_rows(encoder: JsonEncoder, rows: pa.StructArray) -> pa.Array:
+def _encode_rows(encoder: Encoder, rows: pa.StructArray) -> pa.Array:
     present = rows.is_valid()
     encoded = encoder.encode(pa.Table.from_struct_array(rows.drop_null()))
     if len(encoded) == len(rows):
@@ -73,16 +74,15 @@ def _encode_rows(encoder: JsonEncoder, rows: pa.StructArray) -> pa.Array:
     return encoded.take(pc.if_else(present, places, None))
 
 
-def _encoded(row: Column, format_: Format, columns: tuple[PhysicalColumn, ...]) -> tuple[Column, JsonEncoder | None]:
+def _encoded(row: Column, format_: Format, columns: tuple[PhysicalColumn, ...]) -> tuple[Column, Encoder | None]:
     """The column to hand on, and what is left for Python to encode."""
     named = tuple((column.name, column.type) for column in columns)
-    match format_:
-        case JsonFormat():
-            return row, JsonEncoder(named, format_.options)
-        case AvroFormat():
-            from pyspark.sql.avro.functions import to_avro
+    if not isinstance(format_, AvroFormat):
+        return row, encoder_of(format_, named)
+    from pyspark.sql.avro.functions import to_avro
 
-            return to_avro(row, json.dumps(avro_schema(named))), None
+    schema = avro_schema(named, legacy_timestamps=format_.options.legacy_timestamps)
+    return to_avro(row, json.dumps(schema)), None
 
 
 def _row_of(columns: tuple[PhysicalColumn, ...], format_: Format, sink: KafkaSink) -> Column:
@@ -92,7 +92,7 @@ def _row_of(columns: tuple[PhysicalColumn, ...], format_: Format, sink: KafkaSin
 def _checked(column: PhysicalColumn, format_: Format, sink: KafkaSink) -> Column:
     """The column as the format wants it; where it is NOT NULL, a NULL fails the job."""
     value = F.col(quoted(column.name))
-    if isinstance(format_, AvroFormat):
+    if isinstance(format_, AvroFormat) and format_.options.legacy_timestamps:
         # Avro's timestamp-millis is the wall clock as if it were UTC, which is our session's zone.
         value = value.cast(spark_type(column.type).replace("TIMESTAMP_NTZ", "TIMESTAMP_LTZ"))
     if column.type.nullable:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812
 
+from millstream.changelog import INSERT_ONLY, KIND
+from millstream.formats.avro_format import AvroFormat
 from millstream.formats.avro_schema import avro_schema
-from millstream.formats.declarations import AvroFormat, JsonFormat
+from millstream.formats.codecs import decoder_of
 from millstream.formats.decoded import DecodeError
-from millstream.formats.json_decode import JsonDecoder
 from millstream.spark.failures import UndecodableMessageError, undecodable_message
 from millstream.spark.kafka_properties import reader_options
 from millstream.spark.types import quoted, spark_schema, spark_type
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from millstream.connectors.kafka_tables import KafkaSource
+    from millstream.formats.decoded import Decoder
     from millstream.plan.nodes import Scan
     from millstream.sql.types import DataType
 
@@ -41,27 +43,27 @@ def read_rows(
         .load()
     )
     columns = tuple((column.name, column.type) for column in scan.columns if column.type is not None)
-    match source.value_format:
-        case JsonFormat():
-            decoder = JsonDecoder(columns, source.value_format.options)
-            # Every column that crosses to Python costs; the topic is known where there is only one.
-            origin = ["partition", "offset"] if len(source.topics) == 1 else ["partition", "offset", "topic"]
-            decode = decode_with(decoder, source.topics[0])
-            return messages.select("value", *origin).mapInArrow(decode, spark_schema(columns))
-        case AvroFormat():
-            # Avro has no field names in its bytes: all columns are read, the needed ones kept.
-            return _from_avro(
-                messages, [(c.name, c.type) for c in source.table.physical_columns], [name for name, _ in columns]
-            )
+    all_columns = tuple((column.name, column.type) for column in source.table.physical_columns)
+    needed = tuple(name for name, _ in columns)
+    if isinstance(source.value_format, AvroFormat):
+        # Avro has no field names in its bytes: all columns are read, the needed ones kept.
+        return _from_avro(messages, source.value_format, all_columns, needed)
+    # Every column that crosses to Python costs; the topic is known where there is only one.
+    origin = ["partition", "offset"] if len(source.topics) == 1 else ["partition", "offset", "topic"]
+    changes = source.value_format.changelog != INSERT_ONLY
+    decode = decode_with(decoder_of(source.value_format, all_columns, needed), source.topics[0], with_kinds=changes)
+    schema = spark_schema(columns) + (f", {KIND} TINYINT" if changes else "")
+    return messages.select("value", *origin).mapInArrow(decode, schema)
 
 
 def decode_with(
-    decoder: JsonDecoder, first_topic: str
+    decoder: Decoder, first_topic: str, *, with_kinds: bool = False
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             try:
-                yield from decoder.decode(batch.column(0)).table.to_batches()
+                decoded = decoder.decode(batch.column(0))
+                yield from (decoded.with_kinds() if with_kinds else decoded.table).to_batches()
             except DecodeError as error:
                 place = batch.slice(error.index, 1).to_pylist()[0]
                 topic = place.get("topic", first_topic)
@@ -70,10 +72,12 @@ def decode_with(
     return decode
 
 
-def _from_avro(messages: DataFrame, columns: list[tuple[str, DataType]], needed: list[str]) -> DataFrame:
+def _from_avro(
+    messages: DataFrame, format_: AvroFormat, columns: tuple[tuple[str, DataType], ...], needed: tuple[str, ...]
+) -> DataFrame:
     from pyspark.sql.avro.functions import from_avro
 
-    written = avro_schema(columns)
+    written = avro_schema(columns, legacy_timestamps=format_.options.legacy_timestamps)
     # Spark gives a row of NULLs for what it cannot read: a field that only a reader fills tells such rows.
     is_read = {"name": _IS_READ, "type": "boolean", "default": True}
     read = {**written, "fields": [*written["fields"], is_read]}

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from millstream.errors import Code, ScriptError
-from millstream.formats import json_decode
+from millstream.formats import message_decoder
 from millstream.formats.arrow_types import arrow_schema
 from millstream.formats.decoded import Decoded, DecodeError
 from millstream.formats.json_decode import JsonDecoder
@@ -240,7 +240,7 @@ def test_messages_are_never_read_across_their_borders() -> None:
 
 
 def test_large_batches_are_read_in_parts() -> None:
-    with patch.object(json_decode, "_BATCH_BYTES", 100):
+    with patch.object(message_decoder, "_BATCH_BYTES", 100):
         messages: list[bytes | None] = [f'{{"v":{i}}}'.encode() for i in range(1000)]
         assert decode(messages, {"v": INT}).table["v"].to_pylist() == list(range(1000))
 

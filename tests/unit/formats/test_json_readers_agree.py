@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from millstream.formats import json_decode
+from millstream.formats import message_decoder
 from millstream.formats.decoded import DecodeError
 from millstream.formats.json_decode import JsonDecoder
 from millstream.formats.json_options import JsonOptions, TimestampStandard
@@ -94,7 +94,7 @@ def _plain(table: pa.Table) -> pa.Table:
 def test_both_readers_agree(texts: list[str | None], names: list[str], options: JsonOptions, small: int) -> None:
     columns = {name: ALL[name] for name in names}
     messages = [None if text is None else text.encode("utf-8", "replace") for text in texts]
-    with patch.object(json_decode, "_SMALL_BATCH", small):
+    with patch.object(message_decoder, "_SMALL_BATCH", small):
         batch = outcome(messages, columns, options, exact_only=False)
     assert batch == outcome(messages, columns, options, exact_only=True)
 

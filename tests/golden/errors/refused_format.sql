@@ -7,7 +7,7 @@ CREATE TABLE orders (
   'connector' = 'kafka',
   'topic' = 'orders',
   'properties.bootstrap.servers' = 'localhost:9092',
-  'format' = 'csv'
+  'format' = 'protobuf'
 );
 CREATE TABLE totals (
   customer STRING,

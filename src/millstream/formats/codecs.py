@@ -1,0 +1,46 @@
+"""From a format to what reads and writes it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from millstream.formats.csv_decode import CsvDecoder
+from millstream.formats.csv_encode import CsvEncoder
+from millstream.formats.csv_format import CsvFormat
+from millstream.formats.json_decode import JsonDecoder
+from millstream.formats.json_encode import JsonEncoder
+from millstream.formats.json_format import JsonFormat
+from millstream.formats.raw_codec import RawDecoder, RawEncoder
+from millstream.formats.raw_format import RawFormat
+
+if TYPE_CHECKING:
+    from millstream.formats.declaration import Format
+    from millstream.formats.decoded import Decoder, Encoder
+    from millstream.sql.types import DataType
+
+
+def decoder_of(format_: Format, columns: tuple[tuple[str, DataType], ...], needed: tuple[str, ...]) -> Decoder:
+    """What reads messages with these columns into the needed ones. Plain Avro has none: Spark reads it."""
+    match format_:
+        case JsonFormat(options):
+            types = dict(columns)
+            return JsonDecoder(tuple((name, types[name]) for name in needed), options)
+        case CsvFormat(options):
+            return CsvDecoder(columns, options, needed)
+        case RawFormat(options):
+            return RawDecoder(columns, options, needed)
+        case _:
+            raise TypeError(f"format '{format_.name}' has no decoder of its own")
+
+
+def encoder_of(format_: Format, columns: tuple[tuple[str, DataType], ...]) -> Encoder:
+    """What writes rows with these columns as messages. Plain Avro has none: Spark writes it."""
+    match format_:
+        case JsonFormat(options):
+            return JsonEncoder(columns, options)
+        case CsvFormat(options):
+            return CsvEncoder(columns, options)
+        case RawFormat(options):
+            return RawEncoder(columns, options)
+        case _:
+            raise TypeError(f"format '{format_.name}' has no encoder of its own")

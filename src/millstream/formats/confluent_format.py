@@ -1,0 +1,138 @@
+"""`avro-confluent` and `debezium-avro-confluent`: Avro whose schema a registry keeps."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from millstream.catalog.options import ConfigOption, text
+from millstream.changelog import ALL_CHANGES, INSERT_ONLY, ChangelogMode
+from millstream.errors import Code
+from millstream.formats.avro_types import not_in_avro, not_in_legacy_avro
+from millstream.formats.declaration import DeclaredUse, FormatDeclaration
+
+if TYPE_CHECKING:
+    from millstream.sql.types import DataType
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryOptions:
+    url: str
+    keystore_location: str | None = None
+    keystore_password: str | None = None
+    truststore_location: str | None = None
+    truststore_password: str | None = None
+    basic_auth_source: str | None = None
+    basic_auth_user: str | None = None
+    bearer_auth_source: str | None = None
+    bearer_auth_token: str | None = None
+    properties: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConfluentOptions:
+    registry: RegistryOptions
+    subject: str | None = None
+    schema: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfluentAvroFormat:
+    options: ConfluentOptions
+    name: str
+    changelog: ChangelogMode
+
+    def with_default_subject(self, subject: str) -> ConfluentAvroFormat:
+        """The subject a Kafka sink with a single topic implies: `<topic>-key` or `<topic>-value`."""
+        if self.options.subject is not None:
+            return self
+        return replace(self, options=replace(self.options, subject=subject))
+
+
+def key_values(value: str) -> tuple[tuple[str, str], ...]:
+    """`a:1,b:2`."""
+    pairs = [part.split(":", 1) for part in value.split(",") if part.strip()]
+    if any(len(pair) != 2 for pair in pairs):  # noqa: PLR2004
+        raise ValueError(f'"{value}" does not follow the form key:value,key:value')
+    return tuple((key.strip(), item.strip()) for key, item in pairs)
+
+
+def schema_text(value: str) -> str:
+    try:
+        json.loads(value)
+    except ValueError:
+        raise ValueError("the value is not JSON") from None
+    return value
+
+
+URL: Final = ConfigOption("url", text, "The address of the schema registry, e.g. 'http://localhost:8081'.")
+SUBJECT: Final = ConfigOption(
+    "subject", text, "The subject under which the schema is registered; '<topic>-value' or '<topic>-key' if left out."
+)
+SCHEMA: Final = ConfigOption(
+    "schema", schema_text, "The schema to use; it must say the same as the table. It follows from the table otherwise."
+)
+KEYSTORE_LOCATION: Final = ConfigOption("ssl.keystore.location", text, "The file with the client's certificate.")
+KEYSTORE_PASSWORD: Final = ConfigOption("ssl.keystore.password", str, "The password of that file.")
+TRUSTSTORE_LOCATION: Final = ConfigOption("ssl.truststore.location", text, "The file with certificates to trust.")
+TRUSTSTORE_PASSWORD: Final = ConfigOption("ssl.truststore.password", str, "The password of that file.")
+BASIC_AUTH_SOURCE: Final = ConfigOption(
+    "basic-auth.credentials-source", text, "Where the user and password come from: USER_INFO or URL."
+)
+BASIC_AUTH_USER: Final = ConfigOption("basic-auth.user-info", text, "User and password, as 'user:password'.")
+BEARER_AUTH_SOURCE: Final = ConfigOption(
+    "bearer-auth.credentials-source", text, "Where the token comes from: STATIC_TOKEN."
+)
+BEARER_AUTH_TOKEN: Final = ConfigOption("bearer-auth.token", text, "The token.")
+PROPERTIES: Final[ConfigOption[tuple[tuple[str, str], ...]]] = ConfigOption(
+    "properties", key_values, "More for the registry's client, as 'key:value,…'.", ()
+)
+
+SECRET_KEYS: Final = tuple(
+    option.key for option in (KEYSTORE_PASSWORD, TRUSTSTORE_PASSWORD, BASIC_AUTH_USER, BEARER_AUTH_TOKEN, PROPERTIES)
+)
+_OPTIONS: Final[tuple[ConfigOption[Any], ...]] = (
+    URL, SUBJECT, SCHEMA, KEYSTORE_LOCATION, KEYSTORE_PASSWORD, TRUSTSTORE_LOCATION, TRUSTSTORE_PASSWORD,
+    BASIC_AUTH_SOURCE, BASIC_AUTH_USER, BEARER_AUTH_SOURCE, BEARER_AUTH_TOKEN, PROPERTIES,
+)  # fmt: skip
+_OLDER_KEYS: Final = tuple((f"schema-registry.{option.key}", option.key) for option in (URL, SUBJECT, SCHEMA))
+
+
+def _not_carried(type_: DataType) -> str | None:
+    return not_in_avro(type_) or not_in_legacy_avro(type_)
+
+
+def _has_an_address(use: DeclaredUse) -> None:
+    if use.values[URL.key] is None:
+        use.report_use(
+            Code.MISSING_OPTION,
+            f"option '{use.under}{URL.key}' is missing",
+            hint=f"Add '{use.under}{URL.key}' = '…'. {URL.doc}",
+        )
+
+
+def _declaration(identifier: str, doc: str, changelog: ChangelogMode) -> FormatDeclaration:
+    def bind(values: dict[str, Any]) -> ConfluentAvroFormat:
+        registry = RegistryOptions(values[URL.key] or "", *(values[option.key] for option in _OPTIONS[3:]))
+        options = ConfluentOptions(registry, values[SUBJECT.key], values[SCHEMA.key])
+        return ConfluentAvroFormat(options, identifier, changelog)
+
+    return FormatDeclaration(
+        identifier,
+        doc,
+        bind,
+        _OPTIONS,
+        changelog,
+        _not_carried,
+        (_has_an_address,),
+        fallback_keys=_OLDER_KEYS,
+    )
+
+
+AVRO_CONFLUENT: Final = _declaration(
+    "avro-confluent", "Avro with the number of its schema in a schema registry.", INSERT_ONLY
+)
+DEBEZIUM_AVRO_CONFLUENT: Final = _declaration(
+    "debezium-avro-confluent", "Changes as Debezium captures them, in Avro with a schema registry.", ALL_CHANGES
+)

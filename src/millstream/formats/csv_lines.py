@@ -1,0 +1,217 @@
+"""A whole batch of CSV messages at once, as one text.
+
+The reader gives up rather than guess: where Flink's rules are more lenient or merely different, `read`
+returns None and the messages go to the exact reader.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pcsv
+
+from millstream.formats import java_text
+from millstream.formats.arrow_types import arrow_schema, arrow_type
+from millstream.formats.texts_to_values import UnsettledError, base64_bytes, bounds, joined, times, timestamps
+from millstream.sql.types import APPROXIMATE, BINARIES, CHARACTER, INTEGERS, DataType, TypeRoot
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from millstream.formats.csv_format import CsvOptions
+
+_FIRST_OF_OTHER_ENCODINGS: Final = (0x00, 0xEF, 0xFE, 0xFF)
+_DATE_LENGTH: Final = len("2024-01-02")
+_LAST_ASCII: Final = 0x7F
+
+
+def _bytes_in(characters: str) -> NDArray[np.bool_]:
+    allowed = np.zeros(256, np.bool_)
+    allowed[list(characters.encode())] = True
+    return allowed
+
+
+_OF_INTEGERS: Final = _bytes_in("0123456789-")
+_OF_DECIMALS: Final = _bytes_in("0123456789-.")
+_OF_FLOATS: Final = _bytes_in("0123456789-.eE")
+
+
+class CsvLinesReader:
+    def __init__(self, columns: Sequence[tuple[str, DataType]], needed: Sequence[int], options: CsvOptions) -> None:
+        self._options = options
+        self._needed = [columns[i] for i in needed]
+        self._schema = arrow_schema(self._needed)
+        special = [options.delimiter, options.quote or "", options.element_delimiter]
+        self.able = (
+            all(ord(character) <= _LAST_ASCII for character in "".join(special))
+            and options.delimiter not in "\r\n"
+            and options.quote != options.delimiter
+            and not options.trim_spaces
+            and options.escape is None
+        )
+        if not self.able:
+            return
+        names = [str(i) for i in range(len(columns))]
+        self._names = [names[i] for i in needed]
+        self._reading = {"column_names": names, "use_threads": False}
+        self._parsing = pcsv.ParseOptions(
+            delimiter=options.delimiter, quote_char=options.quote or False, ignore_empty_lines=False
+        )
+        nulls = [
+            text for text in (options.null_literal, "" if options.empty_string_as_null else None) if text is not None
+        ]
+        self._converting = pcsv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()),
+            include_columns=self._names or None,
+            null_values=nulls,
+            strings_can_be_null=bool(nulls),
+            quoted_strings_can_be_null=True,
+        )
+        self._well_quoted = _well_quoted(options)
+
+    def plausible(self, messages: pa.Array) -> NDArray[np.bool_]:
+        """Which messages (none NULL) `read` may be given: one line of UTF-8, quotes around whole fields only."""
+        starts, ends, data = bounds(messages)
+        if not len(data):
+            return np.zeros(len(messages), np.bool_)
+        first = data[starts.clip(max=len(data) - 1)]
+        usable: NDArray[np.bool_] = (ends > starts) & ~np.isin(first, _FIRST_OF_OTHER_ENCODINGS)
+        if self._options.allow_comments:
+            usable &= (first != ord("#")) & (first != ord(" "))
+        text = data[starts[0] : ends[-1]]
+        for character in (0, ord("\r"), ord("\n")):
+            if (text == character).any():
+                holding = pc.match_substring(messages, bytes([character])).to_numpy(zero_copy_only=False)
+                usable &= ~holding
+        if self._options.quote and (text == ord(self._options.quote)).any():
+            usable &= pc.match_substring_regex(messages, self._well_quoted).to_numpy(zero_copy_only=False)
+        return usable
+
+    def read(self, messages: pa.Array) -> pa.Table | None:
+        """One row per message, or None."""
+        try:
+            text = joined(messages, b"\n")
+            reading = pcsv.ReadOptions(**self._reading, block_size=text.size + 1)
+            parsed = pcsv.read_csv(pa.BufferReader(text), reading, self._parsing, self._converting)
+            if parsed.num_rows != len(messages):
+                return None
+            if not self._needed:
+                return parsed.select([])
+            arrays = [
+                self._column(parsed[name].combine_chunks(), type_)
+                for name, (_, type_) in zip(self._names, self._needed, strict=True)
+            ]
+        except (UnsettledError, pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return None
+        return pa.Table.from_arrays(arrays, schema=self._schema)
+
+    def _column(self, texts: pa.Array, type_: DataType) -> pa.Array:
+        if type_.root is TypeRoot.ARRAY:
+            assert type_.element is not None
+            offsets, elements = self._elements(texts)
+            return pa.ListArray.from_arrays(offsets, values(elements, type_.element))
+        if type_.root is TypeRoot.ROW:
+            return self._structs(texts, type_)
+        return values(texts, type_)
+
+    def _elements(self, texts: pa.Array) -> tuple[pa.Array, pa.Array]:
+        """Where the elements of each text start, and all of them, NULL where they say so."""
+        # An array has no NULL literal of its own: the literal is its one element.
+        if texts.null_count:
+            raise UnsettledError
+        lists = pc.split_pattern(texts, self._options.element_delimiter)
+        if pc.any(pc.equal(pc.utf8_length(pc.ascii_trim_whitespace(texts)), 0)).as_py():
+            raise UnsettledError
+        elements = lists.flatten()
+        if self._options.empty_string_as_null:
+            elements = _nulled(elements, "")
+        if self._options.null_literal is not None:
+            elements = _nulled(elements, self._options.null_literal)
+        return lists.offsets, elements
+
+    def _structs(self, texts: pa.Array, type_: DataType) -> pa.Array:
+        offsets, elements = self._elements(texts)
+        arity = len(type_.fields)
+        if not (np.diff(offsets.to_numpy()) == arity).all():
+            raise UnsettledError
+        fields = [
+            values(elements.take(pa.array(np.arange(i, len(elements), arity))), field.type)
+            for i, field in enumerate(type_.fields)
+        ]
+        return pa.StructArray.from_arrays(fields, fields=list(arrow_type(type_)))
+
+
+def values(texts: pa.Array, type_: DataType) -> pa.Array:  # noqa: PLR0911
+    match type_.root:
+        case root if root in CHARACTER:
+            return texts
+        case root if root in BINARIES:
+            return base64_bytes(texts)
+        case root if root in INTEGERS:
+            return _made_of(texts, _OF_INTEGERS).cast(arrow_type(type_))
+        case root if root in APPROXIMATE:
+            return _finite(_made_of(texts, _OF_FLOATS).cast(arrow_type(type_)))
+        case TypeRoot.DECIMAL:
+            decimals = _made_of(texts, _OF_DECIMALS).cast(arrow_type(type_))
+            decimals.validate(full=True)
+            return decimals
+        case TypeRoot.BOOLEAN:
+            return _booleans(texts)
+        case TypeRoot.DATE:
+            return _dates(texts)
+        case TypeRoot.TIME:
+            step = 10 ** (6 - (type_.precision or 0))
+            micros = times(texts).cast(pa.int64())
+            return pc.multiply(pc.divide(micros, step), step).cast(pa.time64("us"))
+        case _:
+            return timestamps(texts, type_, " ")
+
+
+def _nulled(texts: pa.Array, literal: str) -> pa.Array:
+    return pc.if_else(pc.equal(texts, literal), pa.scalar(None, pa.string()), texts)
+
+
+def _made_of(texts: pa.Array, allowed: NDArray[np.bool_]) -> pa.Array:
+    starts, ends, data = bounds(texts)
+    if len(texts) and not allowed[data[starts[0] : ends[-1]]].all():
+        raise UnsettledError
+    return texts
+
+
+def _finite(numbers: pa.Array) -> pa.Array:
+    if not pc.all(pc.is_finite(numbers.drop_null())).as_py():
+        raise UnsettledError
+    return numbers
+
+
+def _booleans(texts: pa.Array) -> pa.Array:
+    true = pc.equal(texts, "true")
+    if not pc.all(pc.or_(true, pc.equal(texts, "false"))).as_py():
+        raise UnsettledError
+    return true
+
+
+def _dates(texts: pa.Array) -> pa.Array:
+    starts, ends, data = bounds(texts.drop_null())
+    if not (ends - starts == _DATE_LENGTH).all() or not (data[starts + 4] == ord("-")).all():
+        raise UnsettledError
+    dates = texts.cast(pa.date32())
+    days = pc.fill_null(dates.cast(pa.int32()), 0).to_numpy()
+    if ((days >= java_text.NEVER_WERE.start) & (days < java_text.NEVER_WERE.stop)).any():
+        raise UnsettledError
+    return dates
+
+
+def _well_quoted(options: CsvOptions) -> str:
+    """A regular expression for lines in which every quoted field is quoted from its first to its last character."""
+    if options.quote is None:
+        return ""
+    quote, delimiter = (re.escape(character) for character in (options.quote, options.delimiter))
+    field = rf"(?:{quote}(?:[^{quote}]|{quote}{quote})*{quote}|[^{quote}{delimiter}]*)"
+    return rf"(?s)\A{field}(?:{delimiter}{field})*\z"
