@@ -26,16 +26,16 @@ def nearest_key(key: str, keys: Collection[str]) -> str | None:
     >>> nearest_key("group.id", ["topic", "properties.bootstrap.servers"])
     'properties.group.id'
     """
-    prefix = next((k.partition(_HANDED_OVER)[0] + _HANDED_OVER for k in keys if _HANDED_OVER in k), None)
-    lowered = key.lower().replace("_", "-" if "." in key else ".")
-    bare = lowered.removeprefix("kafka.")
+    known = sorted(keys)
+    lowered = key.lower().replace("_", "-")
+    if lowered in known:
+        return lowered
+    prefix = next((k.partition(_HANDED_OVER)[0] + _HANDED_OVER for k in known if _HANDED_OVER in k), None)
+    bare = lowered.removeprefix("kafka.").removeprefix("connector.")
     if prefix is not None and (bare in _OF_KAFKA or bare.startswith(_KAFKA_FAMILIES)):
         return prefix + bare
-    by_ending = [known for known in keys if known.endswith(f".{lowered}")]
+    by_ending = [k for k in known if k.endswith(f".{lowered}")]
     if by_ending:
         return min(by_ending, key=len)
-    near = difflib.get_close_matches(lowered, keys, n=1, cutoff=_NEAR_ENOUGH)
-    if near:
-        return near[0]
-    spelt_out = difflib.get_close_matches(lowered, _OF_KAFKA, n=1, cutoff=0.85) if prefix else []
-    return f"{prefix}{spelt_out[0]}" if spelt_out else None
+    near = difflib.get_close_matches(lowered, known, n=1, cutoff=_NEAR_ENOUGH)
+    return near[0] if near else None

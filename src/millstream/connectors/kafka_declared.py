@@ -103,15 +103,17 @@ def declared(
         key,
         value_columns,
         read_format(reader, KEY_FORMAT, "key.", columns, role),
-        _value_format(reader, value_columns, role),
+        _value_format(connector, reader, value_columns, role),
         reader.get(TOPIC) or (),
         reader.get(TOPIC_PATTERN),
         reader.prefixed(PROPERTIES),
     )
 
 
-def _value_format(reader: OptionReader, columns: tuple[PhysicalColumn, ...], role: Role) -> Format | None:
-    if not reader.has(FORMAT.key):
+def _value_format(
+    connector: ConnectorDeclaration, reader: OptionReader, columns: tuple[PhysicalColumn, ...], role: Role
+) -> Format | None:
+    if FORMAT not in connector.options or not reader.has(FORMAT.key):
         return read_format(reader, VALUE_FORMAT, "value.", columns, role)
     if reader.has(VALUE_FORMAT.key):
         read_format(reader, VALUE_FORMAT, "value.", (), Role.BOTH)

@@ -6,13 +6,14 @@ from datetime import timedelta
 from typing import Any, Final
 
 from millstream.catalog.durations import duration
-from millstream.catalog.options import ConfigOption, OptionType, Role, at_least, boolean, one_of, text
+from millstream.catalog.options import ConfigOption, OptionType, Role, at_least, boolean, one_of
 from millstream.connectors.kafka_values import (
     DeliveryGuarantee,
     NamingStrategy,
     UpdateMode,
     delivery_guarantee,
     partitioner,
+    transactional_id_prefix,
 )
 
 PARTITIONER: Final = ConfigOption(
@@ -47,7 +48,7 @@ SEMANTIC: Final = ConfigOption(
 )
 TRANSACTIONAL_ID_PREFIX: Final = ConfigOption(
     "sink.transactional-id-prefix",
-    OptionType("STRING", text.parse),
+    transactional_id_prefix,
     "What the ids of the job's transactions begin with; no two jobs may share it.",
     role=Role.SINK,
     needed="with guarantee exactly-once",

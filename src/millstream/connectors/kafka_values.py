@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from millstream.catalog.options import OptionType
+from millstream.catalog.options import OptionType, text
 
 
 class StartupMode(StrEnum):
@@ -101,6 +101,7 @@ def _offsets(value: str) -> tuple[tuple[int, int], ...]:
     return tuple(pairs.items())
 
 
+_LONGEST_PREFIX: Final = 64_000
 _CLASS_NAME: Final = re.compile(r"([^\W\d]\w*\.)*[^\W\d]\w*:[^\W\d]\w*|([^\W\d][\w$]*\.)+[^\W\d][\w$]*")
 
 
@@ -115,5 +116,12 @@ def _partitioner(value: str) -> Partitioner:
     return Partitioner(Partitioning.CUSTOM, value.strip())
 
 
+def _transactional_id_prefix(value: str) -> str:
+    if len(text.parse(value).encode()) > _LONGEST_PREFIX:
+        raise ValueError(f"it is longer than {_LONGEST_PREFIX} bytes")
+    return value
+
+
 offsets: Final = OptionType("OFFSETS", _offsets)
 partitioner: Final = OptionType("STRING", _partitioner)
+transactional_id_prefix: Final = OptionType("STRING", _transactional_id_prefix)

@@ -96,8 +96,6 @@ class _Dialects:
             else:
                 # A stray key of the other dialect is reported as such, and counts for what it stands for.
                 yield from ((key, entry) for key in self._today(entry.key) if key not in self.written)
-        if self.is_legacy and self._is_custom and PARTITIONER_CLASS in self.written:
-            yield sink.PARTITIONER.key, self.written[PARTITIONER_CLASS]
 
     @property
     def _is_custom(self) -> bool:
@@ -115,6 +113,8 @@ class _Dialects:
             return ("key.format", "value.format") if self._is_keyed else ("format",)
         if key == PARTITIONER and (self._is_custom or not self._partitioner_is_valid):
             return ()
+        if key == PARTITIONER_CLASS and self._is_custom:
+            return (TODAY[PARTITIONER],)
         if key.startswith(_PROPERTIES):
             return (key.removeprefix("connector."),)
         if key.startswith(_FORMAT) and key not in _WITHOUT_EFFECT:

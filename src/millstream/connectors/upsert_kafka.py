@@ -97,7 +97,9 @@ def primary_key_is_physical(table: DeclaredTable) -> Iterator[Diagnostic]:
 
 
 def formats_are_named(table: DeclaredTable) -> Iterator[Diagnostic]:
-    for option in (options.KEY_FORMAT, options.VALUE_FORMAT):
+    """In the older dialect both have one name, and it is missed once."""
+    wanted = {table.reader.written(option.key): option for option in (options.VALUE_FORMAT, options.KEY_FORMAT)}
+    for option in wanted.values():
         if not table.reader.has(option.key):
             yield table.reader.missing(option)
 

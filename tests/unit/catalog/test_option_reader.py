@@ -1,0 +1,124 @@
+"""What the reader of options says of keys."""
+
+from __future__ import annotations
+
+import pytest
+from tests.declaring import KAFKA, KEYED, UPSERT, declare, declare_sql, problems, sink, source, source_codes
+
+from millstream.errors import Code
+
+LEGACY = {
+    "connector.type": "kafka",
+    "connector.topic": "orders",
+    "connector.properties.bootstrap.servers": "localhost:9092",
+    "format.type": "json",
+}
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("bootstrap.servers", "properties.bootstrap.servers"),
+        ("kafka.bootstrap.servers", "properties.bootstrap.servers"),
+        ("group.id", "properties.group.id"),
+        ("sasl.mechanism", "properties.sasl.mechanism"),
+        ("startup.mode", "scan.startup.mode"),
+        ("scan.startup-mode", "scan.startup.mode"),
+        ("Format", "format"),
+        ("json.ignore-parse-error", "json.ignore-parse-errors"),
+        ("sink.delivery_guarantee", "sink.delivery-guarantee"),
+        ("value.fields.include", "value.fields-include"),
+    ],
+)
+def test_what_was_meant(written: str, meant: str) -> None:
+    [problem] = problems(source, declare({**KAFKA, written: "x"}))
+    assert (problem.code, problem.hint) == (Code.UNDEFINED_OPTION, f"Did you mean '{meant}'?")
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("connector.topics", "connector.topic"),
+        ("connector.properties-bootstrap.servers", "connector.properties.bootstrap.servers"),
+        ("connector.group.id", "connector.properties.group.id"),
+        ("format.ignore-parse-error", "format.ignore-parse-errors"),
+        ("connector.startup.mode", "connector.startup-mode"),
+        ("connector.sink-ignore-retraction", "connector.sink.ignore-retraction"),
+    ],
+)
+def test_what_was_meant_in_the_older_dialect(written: str, meant: str) -> None:
+    [problem] = problems(source, declare({**LEGACY, written: "x"}))
+    assert (problem.code, problem.hint) == (Code.UNDEFINED_OPTION, f"Did you mean '{meant}'?")
+
+
+def test_a_key_like_no_other_gets_the_list() -> None:
+    [problem] = problems(source, declare({**KAFKA, "zzz": "x"}))
+    assert problem.hint is None
+    assert "scan.startup.mode" in (problem.detail or "")
+
+
+def test_options_of_the_other_role_are_silent() -> None:
+    options = {**KAFKA, "sink.partitioner": "fixed", "scan.startup.mode": "latest-offset"}
+    assert source(declare(options)).notices == ()
+    assert sink(declare(options)).notices == ()
+
+
+def test_repeated_key_says_where_the_first_is() -> None:
+    table = declare_sql(
+        "CREATE TABLE t (a INT) WITH (\n'connector' = 'kafka',\n'topic' = 'a',\n'format' = 'json',\n"
+        "'properties.bootstrap.servers' = 'x',\n'topic' = 'b')"
+    )
+    [problem] = problems(source, table)
+    assert problem.code is Code.CONFLICTING_OPTIONS
+    assert problem.span is not None
+    assert problem.span.line == 6
+    assert "line 3" in (problem.detail or "")
+
+
+@pytest.mark.parametrize(
+    ("options", "first", "second", "instead"),
+    [
+        ({**LEGACY, "connector.topic": None, "topic": "a"}, "connector.type", "topic", "connector.topic"),
+        ({**LEGACY, "format.type": None, "format": "json"}, "connector.type", "format", "format.type"),
+        ({**LEGACY, "properties.acks": "all"}, "connector.type", "properties.acks", "connector.properties.acks"),
+        ({**KAFKA, "topic": None, "connector.topic": "a"}, "connector", "connector.topic", "topic"),
+        ({**KAFKA, "connector.type": "kafka"}, "connector", "connector.type", "connector"),
+        ({**KAFKA, "format": None, "format.type": "json"}, "connector", "format.type", "format"),
+    ],
+)
+def test_mixed_dialects(options: dict[str, str | None], first: str, second: str, instead: str) -> None:
+    [problem] = problems(source, declare(options))
+    assert problem.code is Code.CONFLICTING_OPTIONS
+    assert problem.primary == f"options '{first}' and '{second}' are of two dialects"
+    assert f"'{instead}'" in (problem.hint or "")
+
+
+def test_option_that_the_older_dialect_lacks() -> None:
+    [problem] = problems(source, declare({**LEGACY, "scan.bounded.mode": "latest-offset"}))
+    assert problem.code is Code.CONFLICTING_OPTIONS
+
+
+def test_all_problems_at_once() -> None:
+    options = {"connector": "kafka", "topc": "a", "scan.startup.mode": "x", "value.format": "y", "key.fields": "z"}
+    assert sorted(source_codes(declare(options))) == sorted(
+        [
+            Code.MISSING_OPTION,
+            Code.MISSING_OPTION,
+            Code.MISSING_OPTION,
+            Code.UNDEFINED_OPTION,
+            Code.INVALID_OPTION_VALUE,
+            Code.INVALID_OPTION_VALUE,
+            Code.UNDEFINED_FORMAT,
+        ]
+    )
+
+
+def test_messages_name_the_key_that_was_written() -> None:
+    legacy = {**LEGACY, "connector.type": "upsert-kafka", "format.ignore-parse-errors": "perhaps"}
+    [problem] = problems(source, declare(legacy, KEYED))
+    assert "'format.ignore-parse-errors'" in problem.primary
+
+
+def test_json_parser_switch_is_told_or_refused_by_name() -> None:
+    found = problems(source, declare({**UPSERT, "value.json.decode.json-parser.enabled": "true"}, KEYED))
+    assert {problem.code for problem in found} <= {Code.NOT_BUILT_YET}

@@ -1,0 +1,97 @@
+"""Secrets are nowhere to be read."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.declaring import KAFKA, declare, problems, source
+
+from millstream.catalog.secrets import MASK, is_secret, masked
+from millstream.errors import Code, ScriptError
+from millstream.plan.program import compile_script
+from millstream.secrets import concealed
+from millstream.source import SourceText
+
+SECRET = [
+    "properties.sasl.jaas.config",
+    "connector.properties.sasl.jaas.config",
+    "properties.ssl.key.password",
+    "properties.ssl.keystore.password",
+    "properties.ssl.truststore.password",
+    "properties.ssl.keystore.key",
+    "properties.ssl.keystore.certificate.chain",
+    "properties.ssl.truststore.certificates",
+    "properties.sasl.oauthbearer.client.credentials.client.secret",
+    "properties.basic.auth.user.info",
+    "value.avro-confluent.basic-auth.user-info",
+    "avro-confluent.bearer-auth.token",
+    "value.avro-confluent.ssl.keystore.password",
+    "properties.client.key.pem",
+    "spark.hadoop.fs.s3a.secret.key",
+    "PROPERTIES.SSL.KEY.PASSWORD",
+]
+OPEN = [
+    "topic",
+    "properties.bootstrap.servers",
+    "properties.group.id",
+    "key.format",
+    "properties.security.protocol",
+    "properties.sasl.mechanism",
+    "properties.sasl.oauthbearer.token.endpoint.url",
+    "properties.ssl.keystore.location",
+    "properties.ssl.keystore.type",
+    "sink.transactional-id-prefix",
+]
+
+
+@pytest.mark.parametrize("key", SECRET)
+def test_secret(key: str) -> None:
+    [entry] = declare({key: "tiger"}).options
+    assert is_secret(key)
+    assert masked(entry) == MASK
+
+
+@pytest.mark.parametrize("key", OPEN)
+def test_open(key: str) -> None:
+    [entry] = declare({key: "tiger"}).options
+    assert masked(entry) == "tiger"
+
+
+@given(
+    st.text(st.characters(exclude_characters="'"), max_size=30),
+    st.text(st.sampled_from("tiger;=\"\n''"), max_size=20).map(lambda value: value.replace("'", "''")),
+    st.sampled_from(SECRET),
+    st.sampled_from(["=", " = ", "\n=\n", " "]),
+)
+def test_text_keeps_its_shape(before: str, value: str, key: str, between: str) -> None:
+    script = f"{before}'{key}'{between}'{value}', 'topic' = 'seen'"
+    shown = concealed(script)
+    assert [len(line) for line in shown.split("\n")] == [len(line) for line in script.split("\n")]
+    hidden = shown[len(before) + len(key) + 2 + len(between) + 1 :][: len(value)]
+    assert set(hidden) <= {"*", "\n"}
+    assert shown.endswith("'topic' = 'seen'")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "'properties.ssl.key.password' = 'tiger', 'properties.ssl.key.password' = 'tiger'",
+        "'ssl.key.password' = 'tiger'",
+        "'properties.ssl.key.pasword' = 'x', 'basic-auth.user-info' = 'me:tiger'",
+        "'properties.ssl.key.password' = 'tiger",
+        "'properties.ssl.key.password' 'tiger'",
+    ],
+)
+def test_errors_do_not_show_it(options: str) -> None:
+    script = f"CREATE TABLE t (a INT) WITH ('connector' = 'kafka', {options}); INSERT INTO t SELECT a FROM t;"
+    with pytest.raises(ScriptError) as caught:
+        compile_script(SourceText("s", script), {}, {})
+    excerpts = [line for line in str(caught.value).splitlines() if not line.startswith("error")]
+    assert "tiger" not in "\n".join(excerpts)
+
+
+def test_value_of_a_secret_option_is_not_quoted() -> None:
+    found = problems(source, declare({**KAFKA, "properties.ssl.key.password": "tiger", "scan.startup.mode": "x"}))
+    assert [problem.code for problem in found] == [Code.INVALID_OPTION_VALUE]
+    assert "tiger" not in found[0].render()

@@ -1,0 +1,110 @@
+"""What is accepted and cannot run yet is refused by name, with its place, and only when it is run."""
+
+from __future__ import annotations
+
+import pytest
+from tests.declaring import COLUMNS, KAFKA, KEYED, UPSERT, declare, metadata_column, sink, source
+
+from millstream.connectors.not_yet import unbuilt
+from millstream.errors import Code, ScriptError
+from millstream.plan.program import compile_script
+from millstream.runtime.before_start import notices, refuse_unbuilt
+from millstream.source import SourceText
+from millstream.sql.types import BIGINT, STRING
+
+TABLES = (
+    "CREATE TABLE a (id INT) WITH ('connector' = 'kafka', 'topic' = 'a', 'properties.bootstrap.servers' = 'x', "
+    "'format' = 'json'{read}); "
+    "CREATE TABLE b (id INT) WITH ('connector' = 'kafka', 'topic' = 'b', 'properties.bootstrap.servers' = 'x', "
+    "'format' = 'json'{written}); INSERT INTO b SELECT id FROM a;"
+)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"topic": None, "topic-pattern": "a.*"},
+        {"properties.security.protocol": "SASL_SSL"},
+        {"format": "csv"},
+        {"format": "debezium-json"},
+        {"key.format": "json", "key.fields": "id"},
+        {"scan.bounded.mode": "latest-offset"},
+        {"scan.watermark.idle-timeout": "1 s"},
+    ],
+)
+def test_sources(options: dict[str, str | None]) -> None:
+    table = declare({**KAFKA, **options})
+    [problem] = unbuilt(source(table))
+    assert problem.code is Code.NOT_BUILT_YET
+    assert problem.span in [entry.key_span for entry in table.options if entry.key in options]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"properties.security.protocol": "SSL"},
+        {"sink.delivery-guarantee": "exactly-once", "sink.transactional-id-prefix": "p"},
+        {"sink.semantic": "exactly-once"},
+        {"sink.partitioner": "fixed"},
+        {"sink.partitioner": "shop.routing:ByRegion"},
+        {"format": "canal-json"},
+        {"key.format": "json", "key.fields": "id"},
+    ],
+)
+def test_sinks(options: dict[str, str | None]) -> None:
+    table = declare({**KAFKA, **options})
+    [problem] = unbuilt(sink(table))
+    assert problem.code is Code.NOT_BUILT_YET
+    assert problem.span in [entry.key_span for entry in table.options if entry.key in options]
+
+
+def test_several_topics_to_write_to() -> None:
+    table = declare({**KAFKA, "topic": "a;b"}, COLUMNS, metadata_column("topic", STRING))
+    assert [problem.code for problem in unbuilt(sink(table))] == [Code.NOT_BUILT_YET] * 2
+
+
+def test_metadata() -> None:
+    table = declare(KAFKA, COLUMNS, metadata_column("offset", BIGINT, virtual=True))
+    assert [problem.code for problem in unbuilt(source(table))] == [Code.NOT_BUILT_YET]
+    assert list(unbuilt(sink(table))) == []
+
+
+def test_upsert_kafka_as_a_source() -> None:
+    assert [problem.code for problem in unbuilt(source(declare(UPSERT, KEYED)))] == [Code.NOT_A_SOURCE]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"properties.security.protocol": "plaintext"},
+        {"scan.startup.mode": "latest-offset"},
+        {"sink.partitioner": "round-robin"},
+        {"sink.delivery-guarantee": "none"},
+        {"sink.parallelism": "2"},
+        {"scan.bounded.mode": "unbounded"},
+    ],
+)
+def test_what_runs(options: dict[str, str]) -> None:
+    table = declare({**KAFKA, **options})
+    assert [*unbuilt(source(table)), *unbuilt(sink(table))] == []
+    assert list(unbuilt(sink(declare(UPSERT, KEYED)))) == []
+
+
+def test_only_a_run_refuses() -> None:
+    script = TABLES.format(read=", 'scan.bounded.mode' = 'latest-offset'", written=", 'sink.partitioner' = 'fixed'")
+    program = compile_script(SourceText("s", script), {}, {})
+    with pytest.raises(ScriptError) as caught:
+        refuse_unbuilt(program)
+    assert [problem.code for problem in caught.value.diagnostics] == [Code.NOT_BUILT_YET] * 2
+
+
+def test_notices_are_told_once() -> None:
+    twice = TABLES.format(read=", 'scan.parallelism' = '2'", written=", 'sink.parallelism' = '2'")
+    script = f"SET 'table.exec.mini-batch.enabled' = 'true'; {twice} INSERT INTO b SELECT id FROM a;"
+    told = list(notices(compile_script(SourceText("s", script), {}, {})))
+    assert [text.split("'")[1] for text in told] == [
+        "table.exec.mini-batch.enabled",
+        "scan.parallelism",
+        "sink.parallelism",
+    ]
