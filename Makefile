@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench lock clean
+.PHONY: help setup demo test check format docs bench lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ check: $(READY)  ## lint and types
 format: $(READY)  ## format the code
 	@$(BIN)/ruff check --quiet --fix-only .
 	@$(BIN)/ruff format --quiet .
+
+docs: $(READY)  ## write the generated pages of the documentation
+	@$(BIN)/python -m tools.pages
 
 bench: $(READY)  ## run the benchmarks, print ratios
 	@$(BIN)/python -m benchmarks

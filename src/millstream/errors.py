@@ -7,14 +7,15 @@
     └── JobError         a running job failed
 
 An error carries one or more diagnostics. Each has a stable code, a primary line, and where they help a
-position in the script, a detail and a hint. Tests compare codes, never prose.
+position in the script, a detail and a hint. Tests compare codes, never prose. What a code means, why it comes
+and what to do is told in `error_catalogue`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -66,12 +67,14 @@ class Code(StrEnum):
     TOPIC_MISSING = "M4002"
     TOPIC_NOT_CREATED = "M4003"
     OFFSETS_UNAVAILABLE = "M4004"
+    BROKER_REFUSED = "M4005"
 
     JOB_FAILED = "M5001"
     UNDECODABLE_MESSAGE = "M5002"
     CHECKPOINT_MISMATCH = "M5003"
     NULL_IN_KEY = "M5004"
     CHECKPOINT_IN_USE = "M5005"
+    EXPRESSION_FAILED = "M5006"
 
     JAVA_MISSING = "M6001"
     JAVA_VERSION = "M6002"
@@ -105,6 +108,18 @@ class Diagnostic:
             parts.append(f"hint: {self.hint}")
         return "\n".join(parts)
 
+    def as_json(self) -> dict[str, Any]:
+        from millstream.error_catalogue import explanation_of  # lies above; only a reader of errors needs titles
+
+        return {
+            "code": self.code.value,
+            "title": explanation_of(self.code).title,
+            "primary": self.primary,
+            "detail": self.detail,
+            "hint": self.hint,
+            "place": self.span.as_json() if self.span is not None else None,
+        }
+
 
 class MillstreamError(Exception):
     """Base of all errors meant for the user. `exit_code` is what the command line returns."""
@@ -121,6 +136,9 @@ class MillstreamError(Exception):
 
     def __str__(self) -> str:
         return "\n\n".join(diagnostic.render() for diagnostic in self.diagnostics)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"errors": [diagnostic.as_json() for diagnostic in self.diagnostics]}
 
 
 class ScriptError(MillstreamError):

@@ -43,6 +43,26 @@ class Span:
     def column(self) -> int:
         return self.start - (self.source.text.rfind("\n", 0, self.start) + 1) + 1
 
+    @property
+    def last(self) -> Span:
+        """Its last character, which tells where it ends."""
+        return Span(self.source, self.end - 1, self.end)
+
+    @property
+    def text(self) -> str:
+        return self.source.text[self.start : self.end]
+
+    def as_json(self) -> dict[str, str | int]:
+        """Lines and columns count from 1; `end_column` is the one after the last."""
+        return {
+            "file": self.source.name,
+            "line": self.line,
+            "column": self.column,
+            "end_line": self.last.line,
+            "end_column": self.last.column + 1,
+            "text": self.text,
+        }
+
     def excerpt(self) -> str:
         """The line with a caret under the span, as compilers print it.
 

@@ -1,7 +1,8 @@
-"""Errors meant for the user become text and an exit code."""
+"""Errors meant for the user become text or JSON, and an exit code."""
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sys
@@ -14,16 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def guarded(command: Callable[[], int], *, verbose: bool) -> int:
+class InternalError(MillstreamError):
+    """Whatever nobody thought of."""
+
+
+def guarded(command: Callable[[], int], *, verbose: bool, as_json: bool = False) -> int:
+    """Runs a command. `as_json`: its errors are one object on stdout, `{"errors": […]}`, instead of text on stderr."""
     logging.getLogger().addHandler(logging.NullHandler())  # libraries would print their own words for an interrupt
     try:
         return command()
     except MillstreamError as error:
-        print(error, file=sys.stderr)
-        if verbose and error.__cause__ is not None:
-            print("\ncaused by:", file=sys.stderr)
-            traceback.print_exception(error.__cause__, file=sys.stderr)
-        return error.exit_code
+        failure = error
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
@@ -32,14 +34,26 @@ def guarded(command: Callable[[], int], *, verbose: bool) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:  # noqa: BLE001 - the last resort
-        first_line = (str(error).strip().splitlines() or [""])[0]
-        diagnostic = Diagnostic(
+        failure = _unexpected(error, verbose=verbose)
+    if as_json:
+        print(json.dumps(failure.as_json(), ensure_ascii=False))
+    else:
+        print(failure, file=sys.stderr)
+    if verbose and failure.__cause__ is not None:
+        print("\ncaused by:", file=sys.stderr)
+        traceback.print_exception(failure.__cause__, file=sys.stderr)
+    return failure.exit_code
+
+
+def _unexpected(error: Exception, *, verbose: bool) -> InternalError:
+    first_line = (str(error).strip().splitlines() or [""])[0]
+    failure = InternalError(
+        Diagnostic(
             Code.INTERNAL,
             f"something went wrong inside Millstream: {type(error).__name__}",
             detail=first_line or None,
             hint=None if verbose else "Run it again with --verbose to see where, and report it.",
         )
-        print(diagnostic.render(), file=sys.stderr)
-        if verbose:
-            traceback.print_exc(file=sys.stderr)
-        return 1
+    )
+    failure.__cause__ = error
+    return failure

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, KafkaError, KafkaException, TopicPartition
@@ -16,14 +17,18 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from millstream.errors import BrokerError, Code, Diagnostic
+from millstream.runtime.kafka_failures import broker_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from millstream.errors import MillstreamError
     from millstream.source import Span
 
 _TIMEOUT_SECONDS: Final = 10.0
 _RETRY_SECONDS: Final = 0.1
+_HEARD: Final = 20
+"""How many of the client's reports are kept: it repeats itself."""
 _SOON_OVER: Final = (
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.NOT_LEADER_FOR_PARTITION,
@@ -51,10 +56,18 @@ class KafkaAdmin:
         self._asked_at = asked_at
         self._topic_at = topic_at
         self._allows_creation = properties.get("allow.auto.create.topics", "true").lower() != "false"
+        self._heard: deque[KafkaError] = deque(maxlen=_HEARD)
         try:
-            self._client = AdminClient(client_settings(properties))
+            settings = client_settings(properties) | {"error_cb": self._heard.append}
+            self._client = AdminClient(settings)
         except KafkaException as error:
-            raise self._unavailable("Kafka's client cannot be set up", error) from error
+            raise broker_error(
+                error,
+                "Kafka's client does not take the table's properties",
+                self._servers,
+                code=Code.INVALID_OPTION_VALUE,
+                span=asked_at,
+            ) from error
 
     def partitions(self, topic: str) -> list[int] | None:
         """The partitions of a topic; None when there is no such topic."""
@@ -82,8 +95,8 @@ class KafkaAdmin:
         except KafkaException as error:
             if error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
                 return False  # somebody else was faster
-            primary = f'topic "{topic}" of table "{table}" does not exist and was not created'
-            raise self._unavailable(primary, error, Code.TOPIC_NOT_CREATED) from error
+            doing = f'topic "{topic}" of table "{table}" does not exist and was not created'
+            raise self._failure(doing, error, Code.TOPIC_NOT_CREATED, self._topic_at) from error
         return True
 
     def earliest(self, topics: Iterable[str]) -> dict[TopicPartition, int]:
@@ -105,7 +118,7 @@ class KafkaAdmin:
         try:
             answer = self._client.list_consumer_group_offsets(asked)[group].result(_TIMEOUT_SECONDS)
         except (KafkaException, TimeoutError) as error:
-            raise self._unavailable(f'the offsets of group "{group}" cannot be read', error) from error
+            raise self._failure(f'the offsets of group "{group}" cannot be read', error) from error
         return {
             TopicPartition(entry.topic, entry.partition): entry.offset
             for entry in answer.topic_partitions
@@ -126,7 +139,7 @@ class KafkaAdmin:
             except (KafkaException, TimeoutError) as error:
                 # A topic that was just made has no leader for a moment.
                 if not _is_soon_over(error) or time.monotonic() > deadline:
-                    raise self._unavailable(f"the offsets of {', '.join(topics)} cannot be read", error) from error
+                    raise self._failure(f"the offsets of {', '.join(topics)} cannot be read", error) from error
                 time.sleep(_RETRY_SECONDS)
 
     def _all_partitions(self, topics: Iterable[str]) -> list[TopicPartition]:
@@ -140,15 +153,7 @@ class KafkaAdmin:
         try:
             return self._client.list_topics(timeout=_TIMEOUT_SECONDS)
         except KafkaException as error:
-            raise BrokerError(
-                Diagnostic(
-                    Code.BROKER_UNREACHABLE,
-                    f"no Kafka broker answers at {self._servers}",
-                    self._asked_at,
-                    detail=f"Waited {_TIMEOUT_SECONDS:.0f} s; the client says: {error.args[0].str()}.",
-                    hint="Check the address and that the broker runs; `millstream broker` starts one on this machine.",
-                )
-            ) from error
+            raise self._failure("the topics cannot be listed", error, Code.BROKER_UNREACHABLE) from error
 
     def _broker_creates_topics(self) -> bool:
         broker = ConfigResource(ResourceType.BROKER, str(next(iter(self._metadata().brokers))))
@@ -159,9 +164,17 @@ class KafkaAdmin:
         found = settings.get("auto.create.topics.enable")
         return found is not None and found.value == "true"
 
-    def _unavailable(self, primary: str, error: Exception, code: Code = Code.OFFSETS_UNAVAILABLE) -> BrokerError:
-        said = error.args[0].str() if isinstance(error, KafkaException) else f"no answer in {_TIMEOUT_SECONDS:.0f} s"
-        return BrokerError(Diagnostic(code, primary, self._asked_at, detail=f"{said}."))
+    def _failure(
+        self,
+        doing: str,
+        error: KafkaException | TimeoutError,
+        code: Code = Code.OFFSETS_UNAVAILABLE,
+        span: Span | None = None,
+    ) -> MillstreamError:
+        self._client.poll(0)  # the reports of what went wrong wait for somebody who asks
+        return broker_error(
+            error, doing, self._servers, code=code, heard=tuple(self._heard), span=span or self._asked_at
+        )
 
     def _missing(self, topic: str, table: str, why: str) -> BrokerError:
         return BrokerError(

@@ -1,4 +1,4 @@
-"""Spark's exceptions, told in the user's terms. The one place where they are translated."""
+"""Spark's exceptions, told in the user's terms. The one place where they are translated, by failure_patterns."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.errors import Code, Diagnostic, JobError
+from millstream.spark.failure_patterns import PATTERNS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -17,7 +18,11 @@ if TYPE_CHECKING:
 
 # Spark's exceptions end with the query's plan, which holds our marks too: only a raised one counts.
 _MARK: Final = re.compile(r"(?:\[USER_RAISED_EXCEPTION\]|UndecodableMessageError:) <<millstream ")
+_PLAN: Final = "\n=== Streaming Query ==="
+_ENVELOPE: Final = re.compile(r"^\[STREAM_FAILED\] Query \[.*?\] terminated with exception: |(?: SQLSTATE: \w{5})+$")
+_CONDITION: Final = re.compile(r"^\[[A-Z_.]+\] ")
 _CLASS_NAME: Final = re.compile(r"^(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ")
+_TRACEBACK: Final = "Traceback (most recent call last):"
 
 
 class SparkFailureError(Exception):
@@ -59,15 +64,27 @@ def _diagnostic(job: str, text: str) -> Diagnostic:
     if mark := _MARK.search(text):
         found, _ = json.JSONDecoder().raw_decode(text, mark.end())
         return _of_mark(job, found)
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
-    said = causes[-1] if causes else (lines[0] if lines else "Spark gave no reason")
-    return Diagnostic(
+    said = _ENVELOPE.sub("", text.partition(_PLAN)[0].strip())
+    translated = (pattern.diagnostic(job, said) for pattern in PATTERNS)
+    return next((found for found in translated if found), None) or Diagnostic(
         Code.JOB_FAILED,
         f'job "{job}" failed',
-        detail=_CLASS_NAME.sub("", said),
+        detail=in_short(said),
         hint="Start it again to go on from its last finished batch; --verbose shows Spark's own words.",
     )
+
+
+def in_short(said: str) -> str:
+    """The line that tells most of a text with stack traces in it."""
+    lines = [_ENVELOPE.sub("", line.strip()) for line in said.splitlines() if line.strip()]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    if causes:
+        telling = causes[-1]
+    elif _TRACEBACK in said:
+        telling = lines[-1]
+    else:
+        telling = lines[0] if lines else "Spark gave no reason"
+    return _CONDITION.sub("", _CLASS_NAME.sub("", telling))
 
 
 def _of_mark(job: str, found: dict[str, str]) -> Diagnostic:

@@ -16,6 +16,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.spark.failures import in_short
 from millstream.spark.running_query import RunningQuery
 from millstream.spark.translate import Surroundings
 from millstream.spark.writers import writer_of
@@ -102,7 +103,8 @@ def _checked_by_spark(job: JobPlan, around: Surroundings) -> DataStreamWriter:
                 Code.TYPE_MISMATCH,
                 "an expression of this query does not fit its operands",
                 job.roots[0].span,
-                detail=str(error).strip().splitlines()[0],
+                detail=in_short(str(error)),
+                hint="CAST an operand to the type that is wanted.",
             )
         ) from error
 

@@ -1,0 +1,21 @@
+"""M9: a fault of Millstream itself."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from millstream.error_catalogue.explanation import Explanation, Group
+from millstream.errors import Code
+
+FAULT: Final = Group(
+    "M9: a fault of Millstream",
+    "Nothing that a script can do should lead here.",
+    {
+        Code.INTERNAL: Explanation(
+            "something went wrong inside Millstream",
+            cause="Millstream met a situation that it was not made for. That is a fault, whatever the script says.",
+            fix="Run it again with --verbose and report what it prints, with the script if you can.",
+            example="internal",
+        ),
+    },
+)

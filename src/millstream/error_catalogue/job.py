@@ -1,0 +1,56 @@
+"""M5: jobs that ran, and what they left in their checkpoints."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from millstream.error_catalogue.explanation import Explanation, Group
+from millstream.errors import Code
+
+JOB: Final = Group(
+    "M5: jobs and checkpoints",
+    "A job that failed has lost nothing: started again, it goes on from its last finished batch.",
+    {
+        Code.JOB_FAILED: Explanation(
+            "job that failed",
+            cause="The job ended for a reason of its surroundings, such as a full disk, a process that was killed, or "
+            "a broker that went away.",
+            fix="Remove the reason that the detail names and start the job again. `--verbose` shows all that Spark "
+            "said, and so does spark.log in the checkpoint folder.",
+            example="job_failed",
+        ),
+        Code.UNDECODABLE_MESSAGE: Explanation(
+            "message that cannot be decoded",
+            cause="A message of a source topic is not what the table's format and columns say.",
+            fix="Correct what is produced, or the columns; the json format skips such messages with "
+            "'json.ignore-parse-errors' = 'true'.",
+            example="undecodable_message",
+        ),
+        Code.CHECKPOINT_MISMATCH: Explanation(
+            "checkpoint that does not fit",
+            cause="The folder holds the state of another query or of another version, is damaged, or cannot be used.",
+            fix="Start over with --fresh, which forgets the old state, or keep it and name another folder with "
+            "--checkpoint.",
+            example="checkpoint_of_another_query",
+        ),
+        Code.NULL_IN_KEY: Explanation(
+            "NULL for a NOT NULL column",
+            cause="The query gave NULL for a column that is NOT NULL, as columns of a primary key are.",
+            fix="Filter such rows with WHERE … IS NOT NULL, or replace them with COALESCE.",
+            example="null_in_key",
+        ),
+        Code.CHECKPOINT_IN_USE: Explanation(
+            "checkpoint in use",
+            cause="Another process runs jobs in the same checkpoint folder.",
+            fix="Stop that process, or give this one a folder of its own with --checkpoint.",
+            example="checkpoint_in_use",
+        ),
+        Code.EXPRESSION_FAILED: Explanation(
+            "expression that failed on a row",
+            cause="A value of the data does not go through an expression of the query: a text that is no number, "
+            "a division by zero, a result too large for its type.",
+            fix="Use TRY_CAST, NULLIF(divisor, 0) or a larger type, or filter the row.",
+            example="expression_failed",
+        ),
+    },
+)

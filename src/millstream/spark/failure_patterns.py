@@ -1,0 +1,246 @@
+"""How Spark and its Kafka client word the failures that happen often, and what they mean for the user."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from millstream.errors import Code, Diagnostic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_GO_ON: Final = "Start it again to go on from its last finished batch."
+_START_OVER: Final = "Start over with --fresh to read what is there now; earlier results are computed anew."
+
+
+@dataclass(frozen=True, slots=True)
+class FailurePattern:
+    """Texts may name `{job}` and the groups of the expression; a detail whose group did not match is left out."""
+
+    words: re.Pattern[str]
+    code: Code
+    primary: str
+    hint: str
+    detail: str | None = None
+
+    def diagnostic(self, job: str, said: str) -> Diagnostic | None:
+        found = self.words.search(said)
+        if found is None:
+            return None
+        names = {"job": job, **{name: _plain(text) for name, text in found.groupdict().items() if text is not None}}
+        detail = self.detail.format_map(names) if self.detail and _is_complete(self.detail, names) else None
+        return Diagnostic(self.code, self.primary.format_map(names), detail=detail, hint=self.hint)
+
+
+def _is_complete(template: str, names: dict[str, str]) -> bool:
+    return all(name in names for name in re.findall(r"\{(\w+)\}", template))
+
+
+def _plain(text: str) -> str:
+    """Spark marks the type of a number by a letter."""
+    return re.sub(r"^(-?[\d.]+(?:E-?\d+)?)[LDSB]$", r"\1", text.strip())
+
+
+def _patterns(*rows: tuple[str, Code, str, str | None, str]) -> Iterator[FailurePattern]:
+    for words, code, primary, detail, hint in rows:
+        yield FailurePattern(re.compile(words), code, primary, hint, detail)
+
+
+def _any_of(*words: str) -> str:
+    return "|".join(words)
+
+
+_REST: Final = r"(?:: (?P<said>[^\n]*?))?\.?(?: SQLSTATE|\n|$)"
+"""What an exception says after its name."""
+_PARTITION: Final = r"(?P<topic>\S+)-(?P<partition>\d+)"
+_VALUE: Final = r'The value (?P<value>.*?) of the type "[^"]+" cannot be cast to "(?P<type>[^"]+)"'
+_TRY_CAST: Final = "Use TRY_CAST, which gives NULL for such a value, or filter the row."
+
+_EXPRESSIONS: Final = _patterns(
+    (
+        rf"\[CAST_INVALID_INPUT\] {_VALUE}",
+        Code.EXPRESSION_FAILED,
+        'job "{job}" met {value}, which is no {type}',
+        None,
+        _TRY_CAST,
+    ),
+    (
+        rf"\[CAST_OVERFLOW\] {_VALUE}",
+        Code.EXPRESSION_FAILED,
+        'job "{job}" met {value}, which does not fit into {type}',
+        None,
+        "CAST to a larger type, or use TRY_CAST, which gives NULL for such a value.",
+    ),
+    (
+        r"\[NUMERIC_VALUE_OUT_OF_RANGE[^]]*\]\s+(?P<value>\S+) cannot be represented as Decimal\((?P<digits>[\d, ]+)\)",
+        Code.EXPRESSION_FAILED,
+        'job "{job}" met {value}, which does not fit into DECIMAL({digits})',
+        None,
+        "CAST to a DECIMAL with more digits, or use TRY_CAST, which gives NULL for such a value.",
+    ),
+    (
+        r"\[(?:DIVIDE|REMAINDER|INTERVAL_DIVIDED)_BY_ZERO\]",
+        Code.EXPRESSION_FAILED,
+        'job "{job}" divided by zero',
+        None,
+        "Write NULLIF(divisor, 0): the result is NULL then.",
+    ),
+    (
+        r"\[(?:\w+_)?OVERFLOW(?:[^]]*)\] (?P<said>[^.]*)",
+        Code.EXPRESSION_FAILED,
+        'a result of job "{job}" is too large for its type',
+        None,
+        "CAST an operand to a larger type, for example DECIMAL(38, 0).",
+    ),
+    (
+        r"\[INVALID_ARRAY_INDEX[^]]*\] The index (?P<index>\S+) is out of bounds. The array has (?P<size>\d+)",
+        Code.EXPRESSION_FAILED,
+        'job "{job}" asked for element {index} of an array of {size}',
+        None,
+        "Compare with CARDINALITY(array) first.",
+    ),
+    (
+        r"\[CANNOT_PARSE_TIMESTAMP\] (?P<said>.*?)\.? Use ",
+        Code.EXPRESSION_FAILED,
+        'job "{job}" met a text that is no time',
+        "{said}.",
+        "Correct the pattern, or use TRY_CAST, which gives NULL for such a text.",
+    ),
+)
+
+_KAFKA: Final = _patterns(
+    (
+        rf"Could not read records in offset \[(?P<first>\d+), (?P<end>\d+)\) for topic partition {_PARTITION}",
+        Code.OFFSETS_UNAVAILABLE,
+        'messages that job "{job}" has not read yet are gone from topic "{topic}"',
+        "Partition {partition}, of the offsets from {first} up to {end}: retention or a deletion has removed them.",
+        _START_OVER,
+    ),
+    (
+        rf"Partition {_PARTITION} offset was changed from (?P<before>\d+) to (?P<now>\d+)",
+        Code.OFFSETS_UNAVAILABLE,
+        'topic "{topic}" is not the one that job "{job}" has read before',
+        "Partition {partition} was read up to offset {before} and ends at {now}: the topic was deleted and made anew.",
+        _START_OVER,
+    ),
+    (
+        rf"Starting offset for {_PARTITION} was (?P<before>\d+) but consumer reset to (?P<now>\d+)",
+        Code.OFFSETS_UNAVAILABLE,
+        'messages that job "{job}" has not read yet are gone',
+        'Partition {partition} of topic "{topic}" was read up to offset {before} and begins at {now}.',
+        _START_OVER,
+    ),
+    (
+        _any_of(
+            r"Partitions (?P<partitions>\S.*?) have been deleted",
+            "Cannot find initial offsets for partitions",
+            "Some of partitions in Kafka topic",
+        ),
+        Code.TOPIC_MISSING,
+        'a topic that job "{job}" reads was deleted',
+        "Partitions that are gone: {partitions}.",
+        "Create the topic again, and start the job over with --fresh.",
+    ),
+    (
+        r"UnknownTopicOrPartitionException|UnknownTopicIdException",
+        Code.TOPIC_MISSING,
+        'a topic of job "{job}" was deleted',
+        None,
+        "Create the topic again; a job that reads it must start over with --fresh.",
+    ),
+    (
+        rf"S(?:asl|sl)AuthenticationException{_REST}",
+        Code.BROKER_REFUSED,
+        'Kafka did not accept the credentials of job "{job}"',
+        "{said}.",
+        "Correct 'properties.sasl.mechanism', 'properties.sasl.jaas.config' or the certificates in 'properties.ssl.*'.",
+    ),
+    (
+        rf"AuthorizationException{_REST}",
+        Code.BROKER_REFUSED,
+        'Kafka does not allow what job "{job}" does',
+        "{said}.",
+        "Have the user allowed to read the source topics, to write the sink topics, and to use the group.",
+    ),
+    (
+        _any_of("Failed to create new KafkaAdminClient", "Failed to construct kafka (?:consumer|producer)"),
+        Code.JOB_FAILED,
+        'the Kafka client of job "{job}" does not take its properties',
+        None,
+        "Check the options under 'properties.': those of SASL and SSL come in groups. --verbose shows what it said.",
+    ),
+    (
+        rf"RecordTooLargeException{_REST}",
+        Code.JOB_FAILED,
+        'a message of job "{job}" is larger than Kafka takes',
+        "{said}.",
+        "Raise 'properties.max.request.size' of the sink and max.message.bytes of its topic.",
+    ),
+    (
+        rf"kafka\.common\.errors\.(?:Timeout|Disconnect|Network|BrokerNotAvailable)Exception{_REST}",
+        Code.BROKER_UNREACHABLE,
+        'no Kafka broker answers job "{job}" any more',
+        "{said}.",
+        f"Check that the brokers run. {_GO_ON}",
+    ),
+)
+
+_CHECKPOINT: Final = _patterns(
+    (
+        _any_of(
+            "STATE_STORE_(?:KEY|VALUE)_SCHEMA_NOT_COMPATIBLE",
+            "STATE_STORE_COLUMN_FAMILY_SCHEMA_INCOMPATIBLE",
+            "STATE_STORE_INVALID_CONFIG_AFTER_RESTART",
+            "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA",
+            "sources in the checkpoint offsets and now there are",
+        ),
+        Code.CHECKPOINT_MISMATCH,
+        'the checkpoint of job "{job}" was written by another query',
+        None,
+        "Start over with --fresh, or keep the old state and name another folder with --checkpoint.",
+    ),
+    (
+        _any_of(
+            "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY",
+            "STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
+            "CANNOT_LOAD_STATE_STORE",
+            "CHECKSUM_VERIFICATION_FAILED",
+            "ROW_FORMAT_VALIDATION_FAILURE",
+            "MALFORMED_LOG_FILE",
+            "Failed to read log file",
+        ),
+        Code.CHECKPOINT_MISMATCH,
+        'the checkpoint of job "{job}" is damaged',
+        None,
+        "Put its files back if you have a copy, or start over with --fresh.",
+    ),
+)
+
+_MACHINE: Final = _patterns(
+    (
+        r"No space left on device",
+        Code.JOB_FAILED,
+        'job "{job}" failed: a disk is full',
+        "The checkpoint folder or the folder for temporary files has no space left.",
+        f"Make room there. {_GO_ON}",
+    ),
+    (
+        _any_of("OutOfMemoryError", r"\bMemoryError\b", "Cannot allocate memory"),
+        Code.JOB_FAILED,
+        'job "{job}" failed: memory ran out',
+        None,
+        "Lower 'millstream.batch.max-rows', or give Spark more with 'spark.driver.memory'. " + _GO_ON,
+    ),
+    (
+        "Python worker (?:exited unexpectedly|failed to connect back)",
+        Code.JOB_FAILED,
+        'job "{job}" failed: one of its workers ended unexpectedly',
+        "It was killed or it crashed; on a machine that is short of memory the system kills what is largest.",
+        f"{_GO_ON} If it comes back, lower 'millstream.batch.max-rows'.",
+    ),
+)
+
+PATTERNS: Final = (*_EXPRESSIONS, *_CHECKPOINT, *_KAFKA, *_MACHINE)
+"""The first that matches is taken."""
