@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from millstream.catalog.options import ConfigOption
 from millstream.catalog.table import CatalogTable, table_of
-from millstream.changelog import ALL_CHANGES, INSERT_ONLY, ChangelogMode
+from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
 from millstream.connectors.registry import resolve_sink, resolve_source
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.formats.declarations import FORMATS, FormatDeclaration
 from millstream.source import SourceText
 from millstream.sql.parser import parse_script
 from millstream.sql.script import expand
 from millstream.sql.statements import CreateTable, MetadataColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
-    from millstream.connectors.tables import Sink, Source
     from millstream.sql.types import DataType
 
 COLUMNS = "id BIGINT, name STRING"
@@ -38,14 +34,6 @@ UPSERT = {
     "value.format": "json",
 }
 KEYED = f"{COLUMNS}, PRIMARY KEY (id) NOT ENFORCED"
-
-
-@dataclass(frozen=True, slots=True)
-class StandInFormat:
-    """A format with nothing but its name and changelog, for those that are not declared here yet."""
-
-    name: str
-    changelog: ChangelogMode
 
 
 def declare(options: Mapping[str, str | None], columns: str = COLUMNS, *metadata: MetadataColumn) -> CatalogTable:
@@ -69,17 +57,19 @@ def metadata_column(name: str, type_: DataType, key: str | None = None, *, virtu
     return MetadataColumn(name, type_, span, key or name, is_virtual=virtual)
 
 
-def source(table: CatalogTable) -> Source:
-    with every_format():
-        return resolve_source(table)
+def source(table: CatalogTable) -> KafkaSource:
+    found = resolve_source(table)
+    assert isinstance(found, KafkaSource)
+    return found
 
 
-def sink(table: CatalogTable) -> Sink:
-    with every_format():
-        return resolve_sink(table)
+def sink(table: CatalogTable) -> KafkaSink:
+    found = resolve_sink(table)
+    assert isinstance(found, KafkaSink)
+    return found
 
 
-def problems(resolve: Callable[[CatalogTable], Source | Sink], table: CatalogTable) -> tuple[Diagnostic, ...]:
+def problems(resolve: Callable[[CatalogTable], KafkaSource | KafkaSink], table: CatalogTable) -> tuple[Diagnostic, ...]:
     try:
         resolve(table)
     except ScriptError as error:
@@ -93,25 +83,3 @@ def source_codes(table: CatalogTable) -> list[Code]:
 
 def sink_codes(table: CatalogTable) -> list[Code]:
     return [problem.code for problem in problems(sink, table)]
-
-
-@contextmanager
-def every_format() -> Iterator[None]:
-    """All formats the source documents name; those without a declaration have a stand-in meanwhile."""
-    delimiter: Any = ConfigOption("field-delimiter", str, "What stands between two fields.", ",")
-    stand_ins = {
-        "csv": (INSERT_ONLY, (delimiter,)),
-        "debezium-json": (ALL_CHANGES, ()),
-        "canal-json": (ALL_CHANGES, ()),
-    }
-    added = []
-    for name, (changelog, options) in stand_ins.items():
-        if name not in FORMATS:
-            bind: Any = lambda _, name=name, changelog=changelog: StandInFormat(name, changelog)  # noqa: E731
-            FORMATS[name] = FormatDeclaration(identifier=name, doc="", options=options, bind=bind)
-            added.append(name)
-    try:
-        yield
-    finally:
-        for name in added:
-            del FORMATS[name]

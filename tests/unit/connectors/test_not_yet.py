@@ -8,7 +8,7 @@ from tests.declaring import COLUMNS, KAFKA, KEYED, UPSERT, declare, metadata_col
 from millstream.connectors.not_yet import unbuilt
 from millstream.errors import Code, ScriptError
 from millstream.plan.program import compile_script
-from millstream.runtime.before_start import notices, refuse_unbuilt
+from millstream.runtime.before_start import refuse_unbuilt
 from millstream.source import SourceText
 from millstream.sql.types import BIGINT, STRING
 
@@ -25,7 +25,6 @@ TABLES = (
     [
         {"topic": None, "topic-pattern": "a.*"},
         {"properties.security.protocol": "SASL_SSL"},
-        {"format": "csv"},
         {"format": "debezium-json"},
         {"key.format": "json", "key.fields": "id"},
         {"scan.bounded.mode": "latest-offset"},
@@ -102,7 +101,7 @@ def test_only_a_run_refuses() -> None:
 def test_notices_are_told_once() -> None:
     twice = TABLES.format(read=", 'scan.parallelism' = '2'", written=", 'sink.parallelism' = '2'")
     script = f"SET 'table.exec.mini-batch.enabled' = 'true'; {twice} INSERT INTO b SELECT id FROM a;"
-    told = list(notices(compile_script(SourceText("s", script), {}, {})))
+    told = list(compile_script(SourceText("s", script), {}, {}).notices)
     assert [text.split("'")[1] for text in told] == [
         "table.exec.mini-batch.enabled",
         "scan.parallelism",

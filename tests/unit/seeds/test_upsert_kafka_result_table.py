@@ -89,7 +89,7 @@ def test_ddl() -> None:
 
 @pytest.mark.parametrize("script", [ENGLISH, CHINESE], ids=["English", "Chinese"])
 def test_example(script: str) -> None:
-    [insert] = compile_script(SourceText("s", script), {}, {}).inserts
+    [insert] = compile_script(SourceText("s", script), {}, {}).jobs
     assert insert.plan.sink.key.names == ("user_region",)
 
 
