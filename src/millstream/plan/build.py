@@ -51,8 +51,9 @@ def build_insert(statement: InsertInto, catalog: Catalog) -> Write:
 def _build_query(statement: InsertInto, table: CatalogTable, source: KafkaSource | None) -> Node:
     query = statement.query
     table_ref = query.args["from_"].this
-    scope = Scope(table_ref.alias_or_name, table.column_names, statement.script, statement.span)
     columns = tuple(OutputColumn(column.name, column.type) for column in table.columns)
+    known = [(column.name, column.type) for column in table.columns]
+    scope = Scope.of_table(table_ref.alias_or_name, known, statement.script, statement.span)
     # Where the source's options are wrong, the query is still checked; the plan is then thrown away.
     scan = Scan(cast("KafkaSource", source), columns, _table_span(statement, table_ref))
     node: Node = scan
@@ -126,7 +127,7 @@ def _unsupported(what: str, statement: InsertInto) -> Diagnostic:
 
 def _expand_star(item: exp.Expr, columns: tuple[OutputColumn, ...], scope: Scope) -> list[exp.Expr]:
     if isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
-        if item.table != scope.table:
+        if item.table not in scope.qualifiers:
             raise ScriptError(scope.wrong_table(item))
     elif not isinstance(item, exp.Star):
         return [item]

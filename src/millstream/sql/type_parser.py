@@ -23,20 +23,22 @@ _PLAIN: Final = {
     "DATE": TypeRoot.DATE,
 }
 _SIZED: Final = {"CHAR": TypeRoot.CHAR, "VARCHAR": TypeRoot.VARCHAR}
+_SIZED_IN_EXPRESSIONS: Final = {"BINARY": TypeRoot.BINARY, "VARBINARY": TypeRoot.VARBINARY}
 _RECOGNISED: Final = frozenset({"BINARY", "VARBINARY", "INTERVAL", "MULTISET", "RAW", "NULL", "TIME", "VARIANT"})
 _MAX_FRACTION_DIGITS: Final = 9
 _DEFAULT_DECIMAL: Final = (10, 0)
 
 
-def parse_type(cursor: TokenCursor) -> DataType:
-    type_ = _bare_type(cursor)
+def parse_type(cursor: TokenCursor, *, storable: bool = True) -> DataType:
+    """`storable` is a column's type; an expression knows a few more."""
+    type_ = _bare_type(cursor, storable=storable)
     if cursor.accept("NOT", "NULL"):
         return type_.not_null()
     cursor.accept("NULL")
     return type_
 
 
-def _bare_type(cursor: TokenCursor) -> DataType:
+def _bare_type(cursor: TokenCursor, *, storable: bool) -> DataType:
     before = cursor.error("expected a type")
     if cursor.current is None:
         raise before
@@ -47,6 +49,9 @@ def _bare_type(cursor: TokenCursor) -> DataType:
     if word in _SIZED:
         cursor.expect(word)
         return DataType(_SIZED[word], precision=_bracketed(cursor) or 1)
+    if not storable and word in _SIZED_IN_EXPRESSIONS:
+        cursor.expect(word)
+        return DataType(_SIZED_IN_EXPRESSIONS[word], precision=_bracketed(cursor) or 1)
     match word:
         case "DOUBLE":
             cursor.expect("DOUBLE")
@@ -57,7 +62,12 @@ def _bare_type(cursor: TokenCursor) -> DataType:
         case "TIMESTAMP" | "TIMESTAMP_LTZ":
             return _timestamp(cursor, word)
         case "ARRAY" | "MAP" | "ROW":
-            return _nested(cursor, word)
+            return _nested(cursor, word, storable=storable)
+        case "TIME" if not storable:
+            cursor.expect("TIME")
+            return DataType(TypeRoot.TIME, precision=_bracketed(cursor) or 0)
+        case "MULTISET" if not storable:
+            return _nested(cursor, word, storable=storable)
     if word in _RECOGNISED:
         raise cursor.error(
             f"type {word} is not supported yet",
@@ -104,22 +114,22 @@ def _timestamp(cursor: TokenCursor, word: str) -> DataType:
     return DataType(root, precision=precision)
 
 
-def _nested(cursor: TokenCursor, word: str) -> DataType:
+def _nested(cursor: TokenCursor, word: str, *, storable: bool) -> DataType:
     cursor.expect(word)
     if word == "ROW":
         close = ")" if cursor.accept("(") else _opened_angle(cursor)
-        fields = [_field(cursor)]
+        fields = [_field(cursor, storable=storable)]
         while cursor.accept(","):
-            fields.append(_field(cursor))
+            fields.append(_field(cursor, storable=storable))
         cursor.expect(close)
         return DataType(TypeRoot.ROW, fields=tuple(fields))
     close = _opened_angle(cursor)
-    first = parse_type(cursor)
-    if word == "ARRAY":
+    first = parse_type(cursor, storable=storable)
+    if word != "MAP":
         cursor.expect(close)
-        return DataType(TypeRoot.ARRAY, element=first)
+        return DataType(TypeRoot(word), element=first)
     cursor.expect(",")
-    value = parse_type(cursor)
+    value = parse_type(cursor, storable=storable)
     cursor.expect(close)
     return DataType(TypeRoot.MAP, key=first, element=value)
 
@@ -129,6 +139,6 @@ def _opened_angle(cursor: TokenCursor) -> str:
     return ">"
 
 
-def _field(cursor: TokenCursor) -> Field:
+def _field(cursor: TokenCursor, *, storable: bool) -> Field:
     name = cursor.name("a field name")
-    return Field(name.text, parse_type(cursor))
+    return Field(name.text, parse_type(cursor, storable=storable))
