@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from millstream.catalog.functions import udf
     from millstream.errors import MillstreamError
     from millstream.runtime.session import Session
 
-__all__ = ["MillstreamError", "Session", "__version__"]
+__all__ = ["MillstreamError", "Session", "__version__", "udf"]
 
 __version__ = "0.1.0"
 
@@ -23,4 +24,8 @@ def __getattr__(name: str) -> Any:
         from millstream.errors import MillstreamError
 
         return MillstreamError
+    if name == "udf":
+        from millstream.catalog.functions import udf
+
+        return udf
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tools.pages.errors import errors_page
+from tools.pages.options import connectors_page, formats_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,4 +28,8 @@ class Page:
         self.path.write_text(self.make(), encoding="utf-8")
 
 
-PAGES: Final = (Page(DOCS / "reference" / "errors.md", errors_page),)
+PAGES: Final = (
+    Page(DOCS / "reference" / "connectors.md", connectors_page),
+    Page(DOCS / "reference" / "formats.md", formats_page),
+    Page(DOCS / "reference" / "errors.md", errors_page),
+)

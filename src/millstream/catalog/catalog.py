@@ -53,6 +53,7 @@ class Catalog:
 
     @property
     def functions(self) -> Mapping[str, UserFunction]:
+        """By name in upper case: functions are found in any case."""
         return self._functions
 
     def create_table(self, statement: CreateTable) -> None:
@@ -70,9 +71,9 @@ class Catalog:
             )
 
     def create_function(self, function: UserFunction, *, if_not_exists: bool) -> None:
-        first = self._functions.get(function.name)
+        first = self._functions.get(function.name.upper())
         if first is None:
-            self._functions[function.name] = function
+            self._functions[function.name.upper()] = function
         elif not if_not_exists:
             raise ScriptError(
                 Diagnostic(
@@ -85,15 +86,18 @@ class Catalog:
             )
 
     def drop(self, statement: Drop) -> None:
-        known: dict[str, object] = dict(self._functions) if statement.kind is ObjectKind.FUNCTION else {}
-        known |= {table.name: table for table in self.tables if statement.kind is ObjectKind.TABLE}
-        known |= {view.name: view for view in self.views if statement.kind is ObjectKind.VIEW}
         name = self._own_name(statement.name)
-        if name not in known:
-            if not statement.if_exists:
-                raise ScriptError(self._undefined(statement.name, statement.kind.lower(), known))
-            return
-        (self._functions if statement.kind is ObjectKind.FUNCTION else self._relations).pop(name)
+        match statement.kind:
+            case ObjectKind.FUNCTION:
+                known, key = list(self._functions), name.upper()
+            case ObjectKind.TABLE:
+                known, key = [table.name for table in self.tables], name
+            case ObjectKind.VIEW:
+                known, key = [view.name for view in self.views], name
+        if key in known:
+            (self._functions if statement.kind is ObjectKind.FUNCTION else self._relations).pop(key)
+        elif not statement.if_exists:
+            raise ScriptError(self._undefined(statement.name, statement.kind.lower(), known))
 
     def set_options(self, statement: AlterTableSet) -> None:
         self._replace(self.table(statement.name).with_options(statement.options))

@@ -1,15 +1,156 @@
-"""Functions a script brings along."""
+"""Functions that the user wrote in Python: `CREATE FUNCTION f AS 'module:function' LANGUAGE PYTHON`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import datetime
+import importlib
+import inspect
+import sys
+import types
+import typing
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.sql.type_text import type_of_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
     from millstream.source import Span
+    from millstream.sql.types import DataType
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+_DECLARED: Final = "__millstream_udf__"
+_OF_ANNOTATIONS: Final = {
+    bool: "BOOLEAN",
+    int: "BIGINT",
+    float: "DOUBLE",
+    str: "STRING",
+    bytes: "BYTES",
+    Decimal: "DECIMAL(38, 18)",
+    datetime.date: "DATE",
+    datetime.datetime: "TIMESTAMP(6)",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class UserFunction:
     name: str
+    implementation: str
+    """`module:function`, as written."""
+    arguments: tuple[DataType, ...]
+    result: DataType
+    is_vectorised: bool
+    """Whether it takes and gives whole Arrow arrays, not single values."""
     span: Span
+    function: Callable[..., Any] = field(compare=False, repr=False)
+    modules: tuple[types.ModuleType, ...] = field(compare=False, repr=False)
+    """What was imported for it from the user's folders; Spark's workers cannot, so these travel with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What `@millstream.udf` says of a function: types as SQL text."""
+
+    arguments: tuple[str, ...]
+    result: str
+
+
+def udf(*, arguments: Sequence[str], result: str) -> Callable[[F], F]:
+    """Declares a function that takes and gives pyarrow arrays.
+
+    >>> @udf(arguments=["BIGINT", "BIGINT"], result="BIGINT")
+    ... def total(left, right):
+    ...     return pyarrow.compute.add(left, right)
+    """
+
+    def declared(function: F) -> F:
+        setattr(function, _DECLARED, Declaration(tuple(arguments), result))
+        return function
+
+    return declared
+
+
+def load_function(name: str, implementation: str, span: Span, folders: Sequence[Path] = ()) -> UserFunction:
+    """Imports `module:function`, looked for in these folders and the current one first."""
+    module_name, colon, function_name = implementation.partition(":")
+    if not colon or not module_name or not function_name:
+        raise _invalid(name, span, f"'{implementation}' is not of the form 'module:function'")
+    before = set(sys.modules)
+    searched = [*folders, Path.cwd()]
+    with _importable(searched):
+        try:
+            found = getattr(importlib.import_module(module_name), function_name)
+        except AttributeError:
+            raise _invalid(name, span, f'module "{module_name}" has no "{function_name}"') from None
+        except Exception as error:  # whatever the user's module does while it is imported
+            why = f'module "{module_name}" could not be imported'
+            raise _invalid(name, span, why, f"{type(error).__name__}: {error}.") from error
+    if not callable(found):
+        raise _invalid(name, span, f'"{implementation}" is not a function')
+    arguments, result = _signature(name, found, span)
+    imported = {*(sys.modules.keys() - before), module_name}
+    modules = tuple(sys.modules[key] for key in sorted(imported) if _lies_in(sys.modules[key], searched))
+    vectorised = hasattr(found, _DECLARED)
+    return UserFunction(name, implementation, arguments, result, vectorised, span, found, modules)
+
+
+def _lies_in(module: types.ModuleType, folders: Sequence[Path]) -> bool:
+    file = getattr(module, "__file__", None)
+    return file is not None and any(Path(file).resolve().is_relative_to(folder.resolve()) for folder in folders)
+
+
+@contextmanager
+def _importable(folders: Sequence[Path]) -> Iterator[None]:
+    before = list(sys.path)
+    sys.path[:0] = [str(folder) for folder in folders]
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.path[:] = before
+
+
+def _signature(name: str, function: Callable[..., Any], span: Span) -> tuple[tuple[DataType, ...], DataType]:
+    declaration = getattr(function, _DECLARED, None)
+    if isinstance(declaration, Declaration):
+        try:
+            return tuple(map(type_of_text, declaration.arguments)), type_of_text(declaration.result)
+        except ScriptError as error:
+            raise _invalid(name, span, "its declaration has a type that cannot be read", f"{error}") from None
+    try:
+        hints = typing.get_type_hints(function)
+        parameters = list(inspect.signature(function).parameters)
+    except (TypeError, NameError, ValueError) as error:
+        raise _invalid(name, span, "its annotations cannot be read", f"{error}.") from None
+    missing = [parameter for parameter in (*parameters, "return") if parameter not in hints]
+    if missing:
+        raise _invalid(name, span, f"{', '.join(missing)} has no annotation")
+    return tuple(_annotated(name, span, hints[p]) for p in parameters), _annotated(name, span, hints["return"])
+
+
+def _annotated(name: str, span: Span, annotation: object) -> DataType:
+    options = [option for option in typing.get_args(annotation) if option is not types.NoneType]
+    is_optional = len(options) == 1 and types.NoneType in typing.get_args(annotation)
+    text = _OF_ANNOTATIONS.get(options[0] if is_optional else annotation)  # type: ignore[arg-type]
+    if text is None:
+        known = ", ".join(kind.__name__ for kind in _OF_ANNOTATIONS)
+        raise _invalid(name, span, f"no SQL type is known for the annotation {annotation}", f"Known are {known}.")
+    return type_of_text(text)
+
+
+def _invalid(name: str, span: Span, why: str, detail: str | None = None) -> ScriptError:
+    return ScriptError(
+        Diagnostic(
+            Code.INVALID_FUNCTION,
+            f'function "{name}" cannot be used: {why}',
+            span,
+            detail=detail,
+            hint="Annotate its parameters and its result, e.g. `def f(a: int) -> str`, or use @millstream.udf.",
+        )
+    )

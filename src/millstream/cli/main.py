@@ -136,7 +136,7 @@ def check(
     from millstream.cli.guard import guarded
 
     request = CheckRequest(script, tuple(param or ()), tuple(set_ or ()), json)
-    raise typer.Exit(guarded(lambda: check_script(request), verbose=verbose))
+    raise typer.Exit(guarded(lambda: check_script(request), verbose=verbose, as_json=json))
 
 
 @app.command(
@@ -161,7 +161,30 @@ def explain(
     from millstream.cli.guard import guarded
 
     request = CheckRequest(script, tuple(param or ()), tuple(set_ or ()), json)
-    raise typer.Exit(guarded(lambda: explain_script(request), verbose=verbose))
+    raise typer.Exit(guarded(lambda: explain_script(request), verbose=verbose, as_json=json))
+
+
+@app.command(
+    epilog="""Examples:
+
+\b
+  millstream options
+  millstream options upsert-kafka
+  millstream options json"""
+)
+def options(
+    *,
+    name: Annotated[
+        str | None, typer.Argument(help="A connector or a format; all are listed without it.", metavar="NAME")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="The options as JSON.")] = False,
+    verbose: Verbose = False,
+) -> None:
+    """Show the options of a connector or a format."""
+    from millstream.cli.guard import guarded
+    from millstream.cli.options import show_options
+
+    raise typer.Exit(guarded(lambda: show_options(name, as_json=json), verbose=verbose, as_json=json))
 
 
 @app.command(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from millstream.connectors.declaration import ConnectorDeclaration
 from millstream.connectors.local_options import finish, not_a_source
 from millstream.connectors.local_tables import BlackholeSink
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from millstream.catalog.option_reader import OptionReader
 
 IDENTIFIER: Final = "blackhole"
+DECLARATION: Final = ConnectorDeclaration(
+    IDENTIFIER, "Takes every row and keeps none: for measuring what comes before it.", (), takes="all changes"
+)
 
 
 def resolve_source(reader: OptionReader) -> NoReturn:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from millstream.connectors.datagen_options import (
     COLLECTIONS,
     COUNTABLE,
+    DECLARED_FIELD_OPTIONS,
     DEFAULT_COLLECTION_LENGTH,
     DEFAULT_LENGTH,
     END,
@@ -30,6 +31,7 @@ from millstream.connectors.datagen_options import (
     default_bounds,
     field_option,
 )
+from millstream.connectors.declaration import ConnectorDeclaration
 from millstream.connectors.local_options import finish, not_a_sink
 from millstream.connectors.local_tables import DatagenSource, Generator
 from millstream.errors import Code, Diagnostic
@@ -43,6 +45,12 @@ if TYPE_CHECKING:
     from millstream.sql.statements import PhysicalColumn
 
 IDENTIFIER: Final = "datagen"
+DECLARATION: Final = ConnectorDeclaration(
+    IDENTIFIER,
+    "Rows that are made up, the same in every run: random values or sequences, column by column.",
+    (ROWS_PER_SECOND, NUMBER_OF_ROWS, *DECLARED_FIELD_OPTIONS),
+    gives="inserts",
+)
 
 
 def resolve_sink(reader: OptionReader) -> NoReturn:

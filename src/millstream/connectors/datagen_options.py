@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from math import isfinite
@@ -71,6 +71,11 @@ VAR_LEN: Final = FieldOption(
 )
 NULL_RATE: Final = FieldOption("null-rate", "The share of NULLs, from 0 to 1.", GENERATED, Kind.RANDOM)
 FIELD_OPTIONS: Final = (START, END, MIN, MAX, MAX_PAST, LENGTH, VAR_LEN, NULL_RATE)
+DECLARED_FIELD_OPTIONS: Final[tuple[ConfigOption[Any], ...]] = (
+    replace(KIND, key=f"{FIELDS}<column>.{KIND.key}", role=Role.SOURCE),
+    *(ConfigOption(f"{FIELDS}<column>.{option.key}", str, option.doc, role=Role.SOURCE) for option in FIELD_OPTIONS),
+)
+"""As the reference shows them; each is read as the column's type asks for."""
 
 
 def integer_range(type_: DataType) -> tuple[int, int]:

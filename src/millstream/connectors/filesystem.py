@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.options import ConfigOption, Role, text
+from millstream.connectors.declaration import ConnectorDeclaration
 from millstream.connectors.file_formats import FileFormat, read_file_format
 from millstream.connectors.local_options import duration_ms, finish, without_effect
 from millstream.connectors.local_tables import FilesystemSink, FilesystemSource, local_path
@@ -49,6 +50,14 @@ _WITHOUT_EFFECT: Final = {
         ("source.report-statistics", "Statistics for the planner.", "plans do not depend on statistics"),
     )
 }
+DECLARATION: Final = ConnectorDeclaration(
+    IDENTIFIER,
+    "The files of a folder, or one file: read to their end, or written in parts, one or more for each batch.",
+    (PATH, FORMAT, MONITOR_INTERVAL, *_WITHOUT_EFFECT),
+    gives="inserts",
+    takes="inserts",
+    without_effect=tuple((option.key, why) for option, why in _WITHOUT_EFFECT.items()),
+)
 _RECOGNISED: Final = (
     "partition.default-name", "source.path.regex-pattern", "sink.shuffle-by-partition.enable",
     "partition.time-extractor.kind", "partition.time-extractor.class",

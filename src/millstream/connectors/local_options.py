@@ -2,50 +2,36 @@
 
 from __future__ import annotations
 
-import re
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from millstream.catalog.durations import duration
+from millstream.catalog.options import OptionType, at_least, long_integer
 from millstream.errors import Code, Diagnostic, ScriptError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from millstream.catalog.option_reader import Notice, OptionReader
     from millstream.catalog.options import ConfigOption
 
-_MILLIS: Final = {
-    ("d", "day", "days"): 86_400_000,
-    ("h", "hour", "hours"): 3_600_000,
-    ("m", "min", "minute", "minutes"): 60_000,
-    ("s", "sec", "secs", "second", "seconds"): 1_000,
-    ("", "ms", "milli", "millis", "millisecond", "milliseconds"): 1,
-}
-_MILLIS_PER_UNIT: Final = {unit: millis for units, millis in _MILLIS.items() for unit in units}
-_DURATION: Final = re.compile(r"\s*(\d+)\s*([A-Za-z]*)\s*")
+
+def _milliseconds(value: str) -> int:
+    return duration(value) // timedelta(milliseconds=1)
 
 
-def duration_ms(value: str) -> int:
-    """`10 s`, `5min`; a bare number is milliseconds."""
-    match = _DURATION.fullmatch(value)
-    if match is None or match[2].lower() not in _MILLIS_PER_UNIT:
-        raise ValueError(f'"{value}" is not a duration such as 500 ms, 10 s, 5 min or 1 d')
-    return int(match[1]) * _MILLIS_PER_UNIT[match[2].lower()]
+duration_ms: Final = OptionType("DURATION", _milliseconds)
+positive: Final = at_least(1, long_integer)
 
 
-def integer_within(least: int, greatest: int) -> Callable[[str], int]:
+def integer_within(least: int, greatest: int) -> OptionType[int]:
     def parse(value: str) -> int:
-        if not re.fullmatch(r"\s*[-+]?[0-9]+\s*", value):
-            raise ValueError(f'"{value}" is not a whole number')
-        number = int(value)
+        number = long_integer(value)
         if not least <= number <= greatest:
             raise ValueError(f"{number} is not between {least} and {greatest}")
         return number
 
-    return parse
-
-
-def positive(value: str) -> int:
-    return integer_within(1, 2**63 - 1)(value)
+    return OptionType("LONG", parse)
 
 
 def not_a_source(reader: OptionReader, connector: str) -> NoReturn:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.options import ConfigOption, Role, boolean
+from millstream.connectors.declaration import ConnectorDeclaration
 from millstream.connectors.local_options import finish, not_a_source, without_effect
 from millstream.connectors.local_tables import PrintSink
 
@@ -22,6 +23,13 @@ STANDARD_ERROR: Final = ConfigOption(
     "standard-error", boolean, "Whether lines go to the standard error output.", False, Role.SINK
 )
 PARALLELISM: Final = ConfigOption("sink.parallelism", str, "Tasks that print.", role=Role.SINK)
+DECLARATION: Final = ConnectorDeclaration(
+    IDENTIFIER,
+    "Every row as a line on the screen, with what it does to the table: `+I[1, hello]`.",
+    (PRINT_IDENTIFIER, STANDARD_ERROR, PARALLELISM),
+    takes="all changes",
+    without_effect=((PARALLELISM.key, "lines of a batch are printed in one place, in their order"),),
+)
 _WITHOUT_EFFECT: Final = {PARALLELISM: "lines of a batch are printed in one place, in their order"}
 
 

@@ -3,28 +3,52 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
 from millstream.errors import Code, Diagnostic, Problems, ScriptError
-from millstream.plan.expressions import AGGREGATES, Scope, column_reference, output_names
-from millstream.plan.nodes import Aggregate, AggregateCall, AggregateFunction, Node, Project, ProjectItem
-from millstream.plan.typing import infer, sum_type
-from millstream.sql.types import BIGINT, NESTED, NUMERIC
+from millstream.plan.expressions import Scope, column_reference, output_names
+from millstream.plan.functions.registry import AGGREGATES
+from millstream.plan.nodes import Aggregate, AggregateCall, AggregateFunction, Filter, Node, Project, ProjectItem
+from millstream.plan.reduced_aggregates import reduced
+from millstream.plan.typing import infer
+from millstream.sql.expression_parser import call
+from millstream.sql.types import BIGINT, NESTED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from millstream.sql.types import DataType
 
+_DEFAULT_SEPARATOR: Final = ","
+
 
 def has_aggregate(expression: exp.Expr) -> bool:
-    return expression.find(*AGGREGATES) is not None
+    return any(_is_aggregate(node) for node in expression.find_all(exp.Anonymous))
 
 
-def build_aggregate(node: Node, items: Sequence[exp.Expr], group: exp.Group | None, scope: Scope) -> Node:
-    return _Aggregation(node, scope).build(items, group)
+def build_aggregate(
+    node: Node,
+    items: Sequence[exp.Expr],
+    group: exp.Group | None,
+    scope: Scope,
+    having: exp.Having | None = None,
+) -> Node:
+    return _Aggregation(node, scope).build(items, group, having)
+
+
+def distinct_rows(node: Node, scope: Scope) -> Node:
+    """SELECT DISTINCT: rows grouped by all their columns."""
+    for column in node.columns:
+        if column.type is not None and column.type.root in NESTED:
+            why = f'SELECT DISTINCT of column "{column.name}" of type {column.type} is not supported yet'
+            raise ScriptError(Diagnostic(Code.UNSUPPORTED_TYPE, why, scope.statement))
+    return Aggregate(node, tuple(column.name for column in node.columns), (), scope.statement)
+
+
+def _is_aggregate(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.upper() in AGGREGATES
 
 
 class _Aggregation:
@@ -37,25 +61,33 @@ class _Aggregation:
         self._before: dict[str, ProjectItem] = {}
         self._calls: dict[str, AggregateCall] = {}
 
-    def build(self, items: Sequence[exp.Expr], group: exp.Group | None) -> Node:
+    def build(self, items: Sequence[exp.Expr], group: exp.Group | None, having: exp.Having | None) -> Node:
         keys = self._keys(group)
         problems = Problems()
         selected = [problems.of(partial(self._selected, item, keys)) for item in items]
+        condition = problems.of(partial(self._having, having, keys)) if having is not None else None
         problems.raise_all()
         results = zip(output_names(items), (result for result in selected if result is not None), strict=True)
         inputs = tuple(self._before.values())
-        aggregate = Aggregate(
+        node: Node = Aggregate(
             Project(self._node, inputs, self._scope.statement),
             tuple(keys.values()),
             tuple(self._calls.values()),
             self._scope.place(group) if group is not None else self._scope.statement,
         )
-        type_of = {column.name: column.type for column in aggregate.columns}.get
+        type_of = {column.name: column.type for column in node.columns}.get
+        if having is not None and condition is not None:
+            node = Filter(node, condition, self._scope.place(having))
         projected = tuple(ProjectItem(name, result, infer(result, type_of)) for name, result in results)
-        return Project(aggregate, projected, self._scope.statement)
+        return Project(node, projected, self._scope.statement)
 
     def _selected(self, item: exp.Expr, keys: dict[str, str]) -> exp.Expr:
         return self._result(self._scope.bind(item.unalias(), aggregates=True), keys)
+
+    def _having(self, having: exp.Having, keys: dict[str, str]) -> exp.Expr:
+        bound = self._scope.bind(having.this, aggregates=True)
+        self._scope.require_boolean(bound, infer(bound, self._type_of), "HAVING")
+        return self._result(bound, keys)
 
     def _keys(self, group: exp.Group | None) -> dict[str, str]:
         """Each grouping expression's text, and the column that holds it."""
@@ -74,17 +106,17 @@ class _Aggregation:
         for expression in group.expressions:
             bound = self._scope.bind(expression)
             self._require_comparable(bound, "GROUP BY")
-            keys[bound.sql()] = self._input(bound, "key")
+            keys[_text(bound)] = self._input(bound, "key")
         return keys
 
     def _require_comparable(self, expression: exp.Expr, clause: str) -> None:
         type_ = infer(expression, self._type_of)
-        if type_ is not None and type_.root in NESTED:
+        if type_.root in NESTED:
             raise self._refuse(expression, f"{clause} of type {type_} is not supported yet", Code.UNSUPPORTED_TYPE)
 
     def _input(self, expression: exp.Expr, purpose: str) -> str:
         """The name of a column below the aggregate that holds this expression."""
-        text = expression.sql()
+        text = _text(expression)
         if text not in self._before:
             plain = isinstance(expression, exp.Column)
             name = expression.name if plain else f"${purpose}{len(self._before)}"
@@ -93,13 +125,13 @@ class _Aggregation:
 
     def _result(self, expression: exp.Expr, keys: dict[str, str]) -> exp.Expr:
         """The expression over the aggregate's columns instead of the input's."""
-        text = expression.sql()
+        text = _text(expression)
         if text in keys:
             return column_reference(keys[text])
         if isinstance(expression, exp.Filter):
-            return column_reference(self._call(expression.this, expression.expression.this))
-        if isinstance(expression, AGGREGATES):
-            return column_reference(self._call(expression, None))
+            return self._aggregated(expression.this, expression.expression.this, keys)
+        if _is_aggregate(expression) or isinstance(expression, exp.IgnoreNulls | exp.RespectNulls):
+            return self._aggregated(expression, None, keys)
         if isinstance(expression, exp.Column):
             raise ScriptError(
                 Diagnostic(
@@ -114,40 +146,75 @@ class _Aggregation:
             child.replace(self._result(child, keys))
         return rewritten
 
-    def _call(self, aggregate: exp.Expr, condition: exp.Expr | None) -> str:
-        if aggregate.expressions:
-            raise self._refuse(aggregate, f"{aggregate.key.upper()} takes one expression")
-        argument, distinct = aggregate.this, False
+    def _aggregated(self, aggregate: exp.Expr, condition: exp.Expr | None, keys: dict[str, str]) -> exp.Expr:
+        ignores_nulls = aggregate.find(exp.IgnoreNulls) is not None
+        plain = aggregate.this if isinstance(aggregate, exp.IgnoreNulls | exp.RespectNulls) else aggregate
+        name, [argument, *constants], distinct = plain.name.upper(), _arguments(plain), False
         if isinstance(argument, exp.Distinct):
             if len(argument.expressions) != 1:
-                raise self._refuse(aggregate, "DISTINCT takes one expression here")
+                raise self._refuse(plain, "DISTINCT takes one expression here")
             argument, distinct = argument.expressions[0], True
             self._require_comparable(argument, "DISTINCT")
-        function = AggregateFunction.COUNT if isinstance(aggregate, exp.Count) else AggregateFunction.SUM
-        if isinstance(argument, exp.Star):
-            argument = None
-        if condition is not None:
-            self._scope.require_boolean(condition, infer(condition, self._type_of), "FILTER")
-            argument = exp.Case(ifs=[exp.If(this=condition, true=argument or exp.Literal.number(1))])
-        if argument is None:
+        if isinstance(argument, exp.Star) and condition is None:
             return self._add_call(AggregateFunction.COUNT_STAR, None, BIGINT.not_null(), distinct=False)
-        if has_aggregate(argument):
-            raise self._refuse(aggregate, "an aggregate cannot stand inside another")
-        type_ = infer(argument.args["ifs"][0].args["true"] if condition is not None else argument, self._type_of)
-        if function is AggregateFunction.SUM and type_ is not None and type_.root not in NUMERIC:
-            raise self._refuse(aggregate, f"SUM takes a number, and this is {type_}", Code.TYPE_MISMATCH)
-        name = self._input(argument, "argument")
-        result = sum_type(type_) if function is AggregateFunction.SUM else BIGINT.not_null()
-        return self._add_call(function, name, result, distinct=distinct)
+        if isinstance(argument, exp.Star):
+            argument = exp.Literal.number(1)
+
+        def over(inner: exp.Anonymous) -> exp.Expr:
+            if distinct:
+                inner.set("expressions", [exp.Distinct(expressions=inner.expressions)])
+            return inner if condition is None else exp.Filter(this=inner, expression=exp.Where(this=condition.copy()))
+
+        sums = reduced(name, argument, infer(argument, self._type_of), over)
+        if sums is not None:
+            return self._result(sums, keys)
+        function = AggregateFunction(name)
+        type_ = infer(call(name, argument.copy(), *constants), self._type_of)
+        filter_ = None
+        if function is AggregateFunction.ARRAY_AGG and not ignores_nulls:
+            filter_ = self._input(condition, "filter") if condition is not None else None
+        elif condition is not None:
+            argument = exp.Case(ifs=[exp.If(this=condition.copy(), true=argument.copy())])
+        parameters = tuple(constant.name for constant in constants)
+        if function is AggregateFunction.LISTAGG:
+            parameters = parameters or (_DEFAULT_SEPARATOR,)
+        if ignores_nulls:
+            parameters = (*parameters, "IGNORE NULLS")
+        return self._add_call(
+            function,
+            self._input(argument, "argument"),
+            type_,
+            distinct=distinct,
+            parameters=parameters,
+            filter_=filter_,
+        )
 
     def _add_call(
-        self, function: AggregateFunction, argument: str | None, type_: DataType | None, *, distinct: bool
-    ) -> str:
-        identity = f"{function} {distinct} {argument}"
+        self,
+        function: AggregateFunction,
+        argument: str | None,
+        type_: DataType,
+        *,
+        distinct: bool,
+        parameters: tuple[str, ...] = (),
+        filter_: str | None = None,
+    ) -> exp.Expr:
+        identity = f"{function} {distinct} {argument} {parameters} {filter_}"
         if identity not in self._calls:
             name = f"$aggregate{len(self._calls)}"
-            self._calls[identity] = AggregateCall(name, function, argument, distinct, type_)
-        return self._calls[identity].name
+            self._calls[identity] = AggregateCall(name, function, argument, distinct, type_, parameters, filter_)
+        return column_reference(self._calls[identity].name)
 
     def _refuse(self, node: exp.Expr, why: str, code: Code = Code.UNSUPPORTED_EXPRESSION) -> ScriptError:
         return ScriptError(Diagnostic(code, why, self._scope.place(node)))
+
+
+def _arguments(aggregate: exp.Expr) -> list[exp.Expr]:
+    """Its arguments, without the words that stand after one of them."""
+    return [
+        item.this if isinstance(item, exp.IgnoreNulls | exp.RespectNulls) else item for item in aggregate.expressions
+    ]
+
+
+def _text(expression: exp.Expr) -> str:
+    return expression.sql(dialect="flink")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import chain, count
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from millstream.catalog.functions import load_function
 from millstream.catalog.settings import SETTINGS, check_setting, setting_notice
 from millstream.errors import Code, Diagnostic, Problems, ScriptError
 from millstream.plan.build import build_insert, build_select, view_columns
@@ -104,9 +106,7 @@ class Compiler:
             case CreateView():
                 self._catalog.create_view(statement, view_columns(statement, self._catalog))
             case CreateFunction():
-                raise ScriptError(
-                    Diagnostic(Code.UNSUPPORTED_STATEMENT, "CREATE FUNCTION is not supported yet", statement.span)
-                )
+                self._create_function(statement)
             case Drop():
                 self._catalog.drop(statement)
             case AlterTableSet():
@@ -119,8 +119,13 @@ class Compiler:
     def _create_table(self, statement: CreateTable) -> None:
         self._catalog.create_table(statement)
         table = self._catalog.table(statement.name)
-        computed_items(table)
-        check_watermark(table)
+        computed_items(table, self._catalog.functions)
+        check_watermark(table, self._catalog.functions)
+
+    def _create_function(self, statement: CreateFunction) -> None:
+        folder = Path(statement.span.source.name).parent
+        function = load_function(statement.name.text, statement.implementation.text, statement.span, [folder])
+        self._catalog.create_function(function, if_not_exists=statement.if_not_exists)
 
     def _configure(self, statement: SetOption | ResetOption) -> None:
         if isinstance(statement, SetOption):

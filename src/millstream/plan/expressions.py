@@ -1,70 +1,94 @@
-"""Binding a query's expressions to the columns they speak of, and refusing what is not supported."""
+"""Binding a query's expressions to the columns they speak of, and refusing what does not fit together."""
 
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, count
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.plan.typing import cast_target
+from millstream.plan.resolution import USER_FUNCTION, Resolver
 from millstream.sql.types import TypeRoot
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from millstream.catalog.functions import UserFunction
     from millstream.source import Span
     from millstream.sql.script import Script
     from millstream.sql.types import DataType
 
-AGGREGATES: Final = (exp.Count, exp.Sum)
-_SUPPORTED: Final = (
-    exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.And, exp.Or, exp.Not,
-    exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.Neg,
-    exp.Is, exp.In, exp.Between, exp.Like, exp.Case, exp.If, exp.Coalesce, exp.Upper, exp.Lower, exp.Trim,
-    exp.Cast, exp.DataType, exp.Concat, exp.DPipe, exp.Substring, exp.Length, exp.Abs,
-)  # fmt: skip
-_AGGREGATE_PARTS: Final = (*AGGREGATES, exp.Distinct, exp.Star, exp.Filter, exp.Where)
+
+@dataclass(frozen=True, slots=True)
+class ScopeColumn:
+    """A column that an expression can name, `qualifier.name` or `name`."""
+
+    qualifier: str
+    name: str
+    type: DataType | None
+    reference: str
+    """The column of the step below that holds it: another name where two tables have one of this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The columns an expression can name: those of one table under one alias."""
+    """What an expression can name: columns of one or more tables, and the user's functions."""
 
-    table: str
-    columns: tuple[str, ...]
+    columns: tuple[ScopeColumn, ...]
     script: Script
     statement: Span
+    functions: Mapping[str, UserFunction] = field(default_factory=dict)
+    """By name in upper case."""
+
+    @staticmethod
+    def of_table(
+        qualifier: str,
+        columns: Iterable[tuple[str, DataType | None]],
+        script: Script,
+        statement: Span,
+        functions: Mapping[str, UserFunction] | None = None,
+    ) -> Scope:
+        known = tuple(ScopeColumn(qualifier, name, type_, name) for name, type_ in columns)
+        return Scope(known, script, statement, functions or {})
+
+    @property
+    def qualifiers(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(column.qualifier for column in self.columns))
+
+    def type_of(self, reference: str) -> DataType | None:
+        return next((column.type for column in self.columns if column.reference == reference), None)
 
     def bind(self, expression: exp.Expr, *, aggregates: bool = False) -> exp.Expr:
-        """The expression with its columns resolved to bare, quoted names."""
-        allowed = _SUPPORTED + (_AGGREGATE_PARTS if aggregates else ())
-        problems = []
-        bound = expression.copy()
-        for node in list(bound.walk()):
-            if isinstance(node, exp.Column):
-                problems += self._column_problem(node)
-            elif not isinstance(node, allowed) or (isinstance(node, exp.Cast) and cast_target(node) is None):
-                problems.append(self._unsupported(node))
+        """The expression with its columns resolved to bare, quoted names, and every part of it of a fitting type."""
+        problems: list[Diagnostic] = []
+        bound = exp.Paren(this=expression.copy())
+        for column in [node for node in bound.find_all(exp.Column) if node.find_ancestor(exp.Query) is None]:
+            column.replace(self._resolved(column, problems))
+        for call in bound.find_all(exp.Anonymous):
+            if (function := self.functions.get(call.name.upper())) is not None:
+                call.meta[USER_FUNCTION] = function
+        resolver = Resolver(self.type_of, self.place, self.functions, aggregates=aggregates)
+        resolver.resolve(bound.this)
+        problems += resolver.problems
         if problems:
             raise ScriptError(problems)
-        return bound.transform(_bare).unnest()
+        return bound.this.unnest()
 
     def place(self, node: exp.Expr) -> Span:
-        """The first and last place inside the expression that sqlglot remembers."""
+        """The first and last place inside the expression that sqlglot remembers, or else around it."""
         positions = [part.meta for part in node.walk() if "start" in part.meta]
-        if not positions:
-            return self.statement
-        return self.script.span(
-            min(position["start"] for position in positions),
-            max(position["end"] for position in positions) + 1,
-        )
+        if positions:
+            return self.script.span(
+                min(position["start"] for position in positions),
+                max(position["end"] for position in positions) + 1,
+            )
+        return self.place(node.parent) if node.parent is not None else self.statement
 
     def require_boolean(self, condition: exp.Expr, type_: DataType | None, clause: str) -> None:
-        if type_ is not None and type_.root is not TypeRoot.BOOLEAN:
+        if type_ is not None and type_.root not in (TypeRoot.BOOLEAN, TypeRoot.NULL):
             raise ScriptError(
                 Diagnostic(
                     Code.TYPE_MISMATCH,
@@ -79,36 +103,58 @@ class Scope:
             Code.UNDEFINED_TABLE,
             f'table "{column.table}" is not in the FROM clause',
             self.place(column),
-            hint=f'The query reads "{self.table}".',
+            hint=f"The query reads {_listed(self.qualifiers)}.",
         )
 
-    def _column_problem(self, column: exp.Column) -> list[Diagnostic]:
-        if column.table and column.table != self.table:
-            return [self.wrong_table(column)]
-        if column.name in self.columns:
-            return []
-        near = difflib.get_close_matches(column.name, self.columns, n=1, cutoff=0.6)
-        return [
-            Diagnostic(
-                Code.UNDEFINED_COLUMN,
-                f'column "{column.name}" is not a column of "{self.table}"',
-                self.place(column),
-                detail=f"It has: {', '.join(self.columns)}.",
-                hint=f'Did you mean "{near[0]}"?' if near else None,
-            )
-        ]
+    def _resolved(self, column: exp.Column, problems: list[Diagnostic]) -> exp.Expr:
+        """`t.c.f`, `c.f` and `c`: the longest way to read it as a column; what follows are fields of a row."""
+        names = [part.name for part in column.parts]
+        found = [known for known in self.columns if [known.qualifier, known.name] == names[:2]]
+        fields = column.parts[2:]
+        if not found:
+            found = [known for known in self.columns if known.name == names[0]]
+            fields = column.parts[1:]
+            if found and fields and all(known.type and known.type.root is not TypeRoot.ROW for known in found):
+                found = []
+        if len(found) != 1:
+            problems.append(self._ambiguous(column, found) if found else self._undefined(column))
+            return column.copy()
+        bare = column_reference(found[0].reference)
+        bare.this.meta.update(column.parts[-len(fields) - 1].meta)
+        for part in fields:
+            bare = exp.Dot(this=bare, expression=part.copy())
+        return bare
 
-    def _unsupported(self, node: exp.Expr) -> Diagnostic:
-        what = node.sql(dialect="flink") if isinstance(node, exp.Func | exp.Cast) else f"{node.key.upper()} expression"
-        return Diagnostic(Code.UNSUPPORTED_EXPRESSION, f"{what} is not supported yet", self.place(node))
+    def _undefined(self, column: exp.Column) -> Diagnostic:
+        if column.table and column.table not in self.qualifiers:
+            if column.table in {known.name for known in self.columns}:
+                return Diagnostic(
+                    Code.TYPE_MISMATCH, f'column "{column.table}" is no ROW, and has no fields', self.place(column)
+                )
+            return self.wrong_table(column)
+        names = [known.name for known in self.columns if column.table in ("", known.qualifier)]
+        near = difflib.get_close_matches(column.name, names, n=1, cutoff=0.6)
+        tables = (column.table,) if column.table else self.qualifiers
+        return Diagnostic(
+            Code.UNDEFINED_COLUMN,
+            f'column "{column.name}" is not a column of {_listed(tables)}',
+            self.place(column),
+            detail=f"It has: {', '.join(names)}.",
+            hint=f'Did you mean "{near[0]}"?' if near else None,
+        )
+
+    def _ambiguous(self, column: exp.Column, found: list[ScopeColumn]) -> Diagnostic:
+        return Diagnostic(
+            Code.UNDEFINED_COLUMN,
+            f'column "{column.parts[0].name}" is in more than one table',
+            self.place(column),
+            detail=f"It is a column of {_listed([known.qualifier for known in found])}.",
+            hint=f"Write {found[0].qualifier}.{found[0].name}.",
+        )
 
 
-def _bare(node: exp.Expr) -> exp.Expr:
-    if not isinstance(node, exp.Column):
-        return node
-    bare = column_reference(node.name)
-    bare.this.meta.update(node.this.meta)
-    return bare
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(f'"{name}"' for name in names)
 
 
 def output_names(items: Sequence[exp.Expr]) -> list[str]:

@@ -26,7 +26,7 @@ _OF_A_COLUMN: Final = ("name", "type", "null", "key", "extras", "watermark")
 def described(relation: Relation, catalog: Catalog) -> Listing:
     """One row per column, as Flink's DESCRIBE gives it."""
     if isinstance(relation, CatalogTable):
-        return _table(relation)
+        return _table(relation, catalog)
     return _view(relation, catalog)
 
 
@@ -64,8 +64,8 @@ def shown(relation: Relation, statement: Show) -> str:
     return render(relation.statement())
 
 
-def _table(table: CatalogTable) -> Listing:
-    types = {item.name: item.type for item in computed_items(table)}
+def _table(table: CatalogTable, catalog: Catalog) -> Listing:
+    types = {item.name: item.type for item in computed_items(table, catalog.functions)}
     key = f"PRI({', '.join(table.primary_key)})"
     rows = []
     for column in table.columns:

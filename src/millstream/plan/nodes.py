@@ -74,6 +74,13 @@ class AggregateFunction(StrEnum):
     COUNT_STAR = "COUNT(*)"
     COUNT = "COUNT"
     SUM = "SUM"
+    MIN = "MIN"
+    MAX = "MAX"
+    FIRST_VALUE = "FIRST_VALUE"
+    LAST_VALUE = "LAST_VALUE"
+    LISTAGG = "LISTAGG"
+    COLLECT = "COLLECT"
+    ARRAY_AGG = "ARRAY_AGG"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +92,23 @@ class AggregateCall:
     argument: str | None
     distinct: bool
     type: DataType | None
+    parameters: tuple[str, ...] = ()
+    """Constants after the argument: the separator of LISTAGG."""
+    filter: str | None = None
+    """A condition, as a column of the input, for the one aggregate that does not pass over NULL: ARRAY_AGG."""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The columns of the input that it reads."""
+        return tuple(name for name in (self.argument, self.filter) if name is not None)
 
     def __str__(self) -> str:
         if self.argument is None:
             return f"COUNT(*) AS {self.name}"
-        return f"{self.function}({'DISTINCT ' if self.distinct else ''}{self.argument}) AS {self.name}"
+        constants = "".join(f", '{constant}'" for constant in self.parameters)
+        condition = f" FILTER (WHERE {self.filter})" if self.filter is not None else ""
+        distinct = "DISTINCT " if self.distinct else ""
+        return f"{self.function}({distinct}{self.argument}{constants}){condition} AS {self.name}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from sqlglot import exp
 from millstream.catalog.table import CatalogTable
 from millstream.errors import Code, Diagnostic, Problems, ScriptError
 from millstream.plan.aggregation import build_aggregate, has_aggregate
-from millstream.plan.expressions import Scope, column_reference, output_names
+from millstream.plan.expressions import Scope, ScopeColumn, column_reference, output_names
 from millstream.plan.nodes import Filter, Node, OutputColumn, Project, ProjectItem, Values
 from millstream.plan.scans import scan_of
 from millstream.plan.typing import infer
@@ -113,7 +113,7 @@ class QueryBuilder:
         relation = self._catalog.relation(name)
         hint = self._hints.get(tree.this.meta.get("start", -1), ())
         if isinstance(relation, CatalogTable):
-            return scan_of(relation.with_options(hint), name.span, self._problems)
+            return scan_of(relation.with_options(hint), name.span, self._catalog.functions, self._problems)
         if hint:
             raise ScriptError(
                 Diagnostic(
@@ -164,7 +164,8 @@ class QueryBuilder:
         return _project(node, items, scope)
 
     def _scope(self, qualifier: str, columns: tuple[OutputColumn, ...]) -> Scope:
-        return Scope(qualifier, tuple(column.name for column in columns), self._query.script, self._statement)
+        known = tuple(ScopeColumn(qualifier, column.name, column.type, column.name) for column in columns)
+        return Scope(known, self._query.script, self._statement, self._catalog.functions)
 
     def _refuse_clauses(self, tree: exp.Select) -> None:
         """Whatever sqlglot reads and no step of a plan stands for: silence would be a wrong result."""
@@ -224,7 +225,7 @@ def _other_parts(node: exp.Expr, known: frozenset[str]) -> list[str]:
 
 def _expand_star(item: exp.Expr, columns: tuple[OutputColumn, ...], scope: Scope) -> list[exp.Expr]:
     if isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
-        if item.table != scope.table:
+        if item.table not in scope.qualifiers:
             raise ScriptError(scope.wrong_table(item))
     elif not isinstance(item, exp.Star):
         return [item]

@@ -14,22 +14,27 @@ from millstream.sql.statements import ComputedColumn
 from millstream.sql.types import TIMESTAMPS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from millstream.catalog.functions import UserFunction
     from millstream.catalog.table import CatalogTable
     from millstream.connectors.tables import Source
     from millstream.source import Span
 
+    Functions = Mapping[str, UserFunction]
 
-def scan_of(table: CatalogTable, span: Span, problems: Problems) -> Node:
+
+def scan_of(table: CatalogTable, span: Span, functions: Functions, problems: Problems) -> Node:
     """Where the table's options are wrong, the query over it is still checked; the plan is then thrown away."""
     source = problems.of(lambda: resolve_source(table))
     columns = tuple(
         OutputColumn(column.name, column.type) for column in table.columns if not isinstance(column, ComputedColumn)
     )
     scan = Scan(cast("Source", source), columns, span)
-    return Project(scan, computed_items(table), span) if table.computed_columns else scan
+    return Project(scan, computed_items(table, functions), span) if table.computed_columns else scan
 
 
-def computed_items(table: CatalogTable) -> tuple[ProjectItem, ...]:
+def computed_items(table: CatalogTable, functions: Functions) -> tuple[ProjectItem, ...]:
     """All columns in declared order; a computed one may use those that are read, not other computed ones."""
     types = {column.name: column.type for column in table.columns if not isinstance(column, ComputedColumn)}
     problems = Problems()
@@ -39,7 +44,7 @@ def computed_items(table: CatalogTable) -> tuple[ProjectItem, ...]:
             items.append(ProjectItem(column.name, column_reference(column.name), types[column.name]))
             continue
         expression = column.expression
-        scope = Scope(table.name, tuple(types), expression.script, expression.span)
+        scope = Scope.of_table(table.name, types.items(), expression.script, expression.span, functions)
         bound = problems.of(partial(scope.bind, expression.tree))
         if bound is not None:
             items.append(ProjectItem(column.name, bound, infer(bound, types.get)))
@@ -47,16 +52,17 @@ def computed_items(table: CatalogTable) -> tuple[ProjectItem, ...]:
     return tuple(items)
 
 
-def check_watermark(table: CatalogTable) -> None:
+def check_watermark(table: CatalogTable, functions: Functions) -> None:
     """The rowtime column is a timestamp, computed or not, and the expression over it is one too."""
     watermark = table.watermark
     if watermark is None:
         return
-    types = {item.name: item.type for item in computed_items(table)}
-    scope = Scope(table.name, tuple(types), watermark.expression.script, watermark.expression.span)
+    types = {item.name: item.type for item in computed_items(table, functions)}
+    expression = watermark.expression
+    scope = Scope.of_table(table.name, types.items(), expression.script, expression.span, functions)
     found = (
         (f'watermark column "{watermark.column}"', types[watermark.column]),
-        ("the watermark", infer(scope.bind(watermark.expression.tree), types.get)),
+        ("the watermark", infer(scope.bind(expression.tree), types.get)),
     )
     problems = [
         Diagnostic(

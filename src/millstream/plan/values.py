@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from millstream.errors import Code, Diagnostic, Problems, ScriptError
+from millstream.plan.functions.declaration import MismatchError
+from millstream.plan.functions.results import common_type
 from millstream.plan.nodes import OutputColumn, Values
-from millstream.plan.typing import common_type, infer
+from millstream.plan.typing import infer
 
 if TYPE_CHECKING:
     from millstream.plan.expressions import Scope
@@ -42,19 +44,14 @@ def _row(tree: exp.Expr, scope: Scope) -> tuple[exp.Expr, ...]:
 
 def _column(position: int, rows: tuple[tuple[exp.Expr, ...], ...], scope: Scope) -> OutputColumn:
     types = [infer(row[position], lambda _: None) for row in rows]
-    type_ = types[0]
-    for row, other in zip(rows, types, strict=True):
-        if type_ is None or other is None:
-            continue
-        together = common_type(type_, other)
-        if together is None:
-            raise ScriptError(
-                Diagnostic(
-                    Code.TYPE_MISMATCH,
-                    f"column {position + 1} of VALUES holds {type_} and {other}, which have no type together",
-                    scope.place(row[position]),
-                    hint="CAST one of them.",
-                )
+    try:
+        return OutputColumn(f"EXPR${position}", common_type(types))
+    except MismatchError as error:
+        raise ScriptError(
+            Diagnostic(
+                Code.TYPE_MISMATCH,
+                f"the values of column {position + 1} do not fit together: {error}",
+                scope.place(rows[0][position]),
+                hint="CAST some of them.",
             )
-        type_ = together
-    return OutputColumn(f"EXPR${position}", type_)
+        ) from None

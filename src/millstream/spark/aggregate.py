@@ -12,6 +12,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, LongType
 
 from millstream.changelog import KIND
+from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.kernels.aggregate import AggregateOperator, Call, Function
 from millstream.kernels.state_table import HASH
 from millstream.plan.nodes import AggregateFunction
@@ -30,9 +31,11 @@ _FUNCTIONS: Final = {
     AggregateFunction.COUNT: Function.COUNT,
     AggregateFunction.SUM: Function.SUM,
 }
+"""What the kernel computes; others are planned, and refused here."""
 
 
 def aggregate(rows: DataFrame, node: Aggregate, buckets: int, cache: Path) -> DataFrame:
+    refuse_unknown_functions(node)
     keys = {name: f"key{number}" for number, name in enumerate(node.keys)}
     arguments = {call: f"argument{number}" for number, call in enumerate(node.calls) if call.argument is not None}
     results = {call.name: f"result{number}" for number, call in enumerate(node.calls)}
@@ -51,6 +54,16 @@ def aggregate(rows: DataFrame, node: Aggregate, buckets: int, cache: Path) -> Da
     changes = host(prepared.withColumns(_hashes(operator)), operator, buckets, cache)
     named = {**keys, **results}
     return changes.select(*(F.col(column).alias(name) for name, column in named.items()), KIND)
+
+
+def refuse_unknown_functions(node: Aggregate) -> None:
+    problems = [
+        Diagnostic(Code.UNSUPPORTED_EXPRESSION, f"{call.function} cannot be computed yet", node.span)
+        for call in node.calls
+        if call.function not in _FUNCTIONS
+    ]
+    if problems:
+        raise ScriptError(problems)
 
 
 def _hashes(operator: AggregateOperator) -> dict[str, Column]:

@@ -12,6 +12,7 @@ from millstream.changelog import KIND
 from millstream.connectors.kafka_tables import KafkaSource
 from millstream.plan.nodes import Aggregate, Collect, Filter, Node, Project, Scan, Values, Write
 from millstream.spark.aggregate import aggregate
+from millstream.spark.expressions import column_of
 from millstream.spark.kafka_source import read_rows
 from millstream.spark.local_tables import read_local
 from millstream.spark.once import one_row
@@ -55,11 +56,11 @@ def rows_of(node: Node, around: Surroundings) -> DataFrame:
         case Values():
             return _values(node, around)
         case Filter():
-            return rows_of(node.input, around).where(_column(node.condition))
+            return rows_of(node.input, around).where(_column(node.condition, node.input, around))
         case Project():
             rows = rows_of(node.input, around)
             kind = [F.col(KIND)] if KIND in rows.columns else []
-            return rows.select(*(_item(item) for item in node.items), *kind)
+            return rows.select(*(_item(item, node.input, around) for item in node.items), *kind)
         case Aggregate():
             return aggregate(rows_of(node.input, around), node, around.buckets, around.segment_cache)
         case Write() | Collect():
@@ -80,19 +81,19 @@ def _values(node: Values, around: Surroundings) -> DataFrame:
     if not node.columns:
         return once
     rows = (zip(row, node.columns, strict=True) for row in node.rows)
-    structs = (F.struct(*(_value(value, column) for value, column in row)) for row in rows)
+    structs = (F.struct(*(_value(value, column, node, around) for value, column in row)) for row in rows)
     return once.select(F.inline(F.array(*structs)))
 
 
-def _value(value: exp.Expr, column: OutputColumn) -> Column:
-    written = _column(value)
+def _value(value: exp.Expr, column: OutputColumn, node: Values, around: Surroundings) -> Column:
+    written = _column(value, node, around)
     return (written if column.type is None else written.cast(spark_type(column.type))).alias(column.name)
 
 
-def _item(item: ProjectItem) -> Column:
-    column = _column(item.expression)
+def _item(item: ProjectItem, below: Node, around: Surroundings) -> Column:
+    column = _column(item.expression, below, around)
     return (column if item.type is None else column.cast(spark_type(item.type))).alias(item.name)
 
 
-def _column(expression: exp.Expr) -> Column:
-    return F.expr(expression.sql(dialect="spark", identify=True))
+def _column(expression: exp.Expr, below: Node, around: Surroundings) -> Column:
+    return column_of(expression, {column.name: column.type for column in below.columns}, around.spark)

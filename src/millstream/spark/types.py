@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 _NAMES: Final = {
     TypeRoot.CHAR: "STRING",
     TypeRoot.VARCHAR: "STRING",
+    TypeRoot.BINARY: "BINARY",
+    TypeRoot.VARBINARY: "BINARY",
     TypeRoot.BYTES: "BINARY",
+    TypeRoot.NULL: "VOID",
     TypeRoot.TIME: "TIME",
     TypeRoot.TIMESTAMP: "TIMESTAMP_NTZ",
     TypeRoot.TIMESTAMP_LTZ: "TIMESTAMP_LTZ",
@@ -27,6 +30,9 @@ def spark_type(type_: DataType) -> str:
         case TypeRoot.ARRAY:
             assert type_.element is not None
             return f"ARRAY<{spark_type(type_.element)}>"
+        case TypeRoot.MULTISET:
+            assert type_.element is not None
+            return f"MAP<{spark_type(type_.element)}, INT>"
         case TypeRoot.MAP:
             assert type_.key is not None
             assert type_.element is not None

@@ -11,6 +11,9 @@ from sqlglot import tokens
 from sqlglot.dialects.dialect import Dialect, NormalizationStrategy
 from sqlglot.tokenizer_core import TokenType
 
+from millstream.sql.expression_parser import ExpressionParser
+from millstream.sql.expression_writer import ExpressionWriter
+
 
 class Flink(Dialect):
     """The dialect registers itself with sqlglot under the name `flink`."""
@@ -33,3 +36,6 @@ class Flink(Dialect):
             "BYTES": TokenType.VARBINARY,
             "STRING": TokenType.TEXT,
         }
+
+    Parser = ExpressionParser
+    Generator = ExpressionWriter

@@ -98,6 +98,8 @@ INT: Final = DataType(TypeRoot.INT)
 BIGINT: Final = DataType(TypeRoot.BIGINT)
 DOUBLE: Final = DataType(TypeRoot.DOUBLE)
 STRING: Final = DataType(TypeRoot.STRING)
+BYTES: Final = DataType(TypeRoot.BYTES)
+DATE: Final = DataType(TypeRoot.DATE)
 
 
 def decimal(precision: int, scale: int) -> DataType:

@@ -6,7 +6,9 @@ import pytest
 from tests.declaring import declare, declare_sql, sink, sink_codes
 
 from millstream.changelog import UPSERTS
+from millstream.connectors.kafka_tables import KafkaSink
 from millstream.errors import Code, ScriptError
+from millstream.plan.nodes import Write
 from millstream.plan.program import compile_script
 from millstream.source import SourceText
 
@@ -89,8 +91,11 @@ def test_ddl() -> None:
 
 @pytest.mark.parametrize("script", [ENGLISH, CHINESE], ids=["English", "Chinese"])
 def test_example(script: str) -> None:
-    [insert] = compile_script(SourceText("s", script), {}, {}).jobs
-    assert insert.plan.sink.key.names == ("user_region",)
+    [job] = compile_script(SourceText("s", script), {}, {}).jobs
+    [root] = job.roots
+    assert isinstance(root, Write)
+    assert isinstance(root.sink, KafkaSink)
+    assert root.sink.key.names == ("user_region",)
 
 
 def test_target_glued_to_select_is_told() -> None:

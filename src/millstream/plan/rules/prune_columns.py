@@ -28,8 +28,8 @@ def _prune(node: Node, needed: set[str]) -> Node:
             below = _named(item.expression for item in kept)
             return replace(node, items=kept, input=_prune(node.input, below))
         case Aggregate():
-            arguments = {call.argument for call in node.calls if call.argument is not None}
-            return replace(node, input=_prune(node.input, {*node.keys, *arguments}))
+            read = {name for call in node.calls for name in call.inputs}
+            return replace(node, input=_prune(node.input, {*node.keys, *read}))
         case Values():
             places = [at for at, column in enumerate(node.columns) if column.name in needed]
             rows = tuple(tuple(row[at] for at in places) for row in node.rows)

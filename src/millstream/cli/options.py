@@ -1,0 +1,93 @@
+"""`millstream options`: what can be written in a WITH clause, from the declarations that check it."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import shutil
+import textwrap
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Final
+
+from millstream.connectors.reference import Entry, OptionEntry, connectors, file_formats, formats
+from millstream.errors import Code, Diagnostic, ScriptError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_WIDEST: Final = 100
+
+
+def show_options(name: str | None, *, as_json: bool) -> int:
+    entries = (*connectors(), *formats())
+    chosen = [entry for entry in entries if name is None or entry.identifier == name.lower()]
+    if not chosen:
+        raise ScriptError(_undefined(str(name), [entry.identifier for entry in entries]))
+    if name == "filesystem":
+        chosen += file_formats()
+    if as_json:
+        print(json.dumps([asdict(entry) for entry in chosen], ensure_ascii=False))
+    else:
+        print("\n".join(_overview(entries) if name is None else _whole(chosen)))
+    return 0
+
+
+def _overview(entries: tuple[Entry, ...]) -> Iterator[str]:
+    for kind in ("connector", "format"):
+        yield f"{kind}s"
+        for entry in entries:
+            if entry.kind == kind:
+                yield from _wrapped(entry.doc, f"  {entry.identifier:24}", " " * 26)
+        yield ""
+    yield "millstream options NAME shows the options of one."
+
+
+def _whole(entries: list[Entry]) -> Iterator[str]:
+    for entry in entries:
+        yield f"{entry.kind} {entry.identifier}"
+        yield from _wrapped(f"{entry.doc} {entry.changes.capitalize()}.".strip(), "  ", "  ")
+        yield ""
+        for option in entry.options:
+            yield from _option(option)
+        if entry.metadata:
+            yield "  metadata columns"
+            for part in entry.metadata:
+                yield from _wrapped(f"{part.type}, {part.access}. {part.doc}", f"    {part.key:26}", " " * 30)
+            yield ""
+        if entry.legacy_options:
+            yield "  only with 'connector.type'"
+            for option in entry.legacy_options:
+                yield from _option(option)
+
+
+def _option(option: OptionEntry) -> Iterator[str]:
+    facts = [option.type]
+    facts += [f"needed {option.needed}"] if option.needed else []
+    facts += [f"default {option.default}"] if option.default else []
+    facts += [option.role] if option.role and option.role != "source and sink" else []
+    facts += ["secret"] if option.is_secret else []
+    yield f"  '{option.key}'  {', '.join(facts)}"
+    if option.doc:
+        yield from _wrapped(option.doc, "      ", "      ")
+    for value, meaning in option.values:
+        yield from _wrapped(f"{value}: {meaning}" if meaning else value, "        ", "          ")
+    if option.without_effect:
+        yield from _wrapped(f"No effect here: {option.without_effect}", "      ", "      ")
+    if option.legacy:
+        yield f"      also: {', '.join(option.legacy)}"
+    yield ""
+
+
+def _wrapped(text: str, first: str, others: str) -> list[str]:
+    width = min(shutil.get_terminal_size((_WIDEST, 24)).columns, _WIDEST)
+    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=others, break_long_words=False) or [first]
+
+
+def _undefined(name: str, known: list[str]) -> Diagnostic:
+    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6)
+    return Diagnostic(
+        Code.BAD_ARGUMENT,
+        f'there is no connector or format "{name}"',
+        detail=f"There are: {', '.join(known)}.",
+        hint=f'Did you mean "{near[0]}"?' if near else "Write one of these names, or none to see them all.",
+    )

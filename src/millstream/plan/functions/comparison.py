@@ -1,0 +1,203 @@
+"""Comparisons and logic."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from millstream.plan.functions.declaration import (
+    ANY,
+    CONDITION,
+    TEXT,
+    Category,
+    Family,
+    Function,
+    Given,
+    MismatchError,
+    Nulls,
+    Parameter,
+    SparkCall,
+    signature,
+)
+from millstream.plan.functions.results import bare, common_type, is_comparable
+from millstream.plan.functions.spark_text import quoted
+from millstream.sql.types import BOOLEAN, CHARACTER, NESTED, TIMESTAMPS, DataType, TypeRoot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_READ_FROM_TEXT: Final = TIMESTAMPS | {TypeRoot.DATE}
+_LEFT, _RIGHT = Parameter("left"), Parameter("right")
+_ORDERED: Final = Family("a value that has an order", ANY.roots - NESTED | {TypeRoot.ARRAY, TypeRoot.ROW})
+_CONDITIONS: Final = (Parameter("left", CONDITION), Parameter("right", CONDITION))
+_JSON_KINDS: Final = {
+    "": "IS NOT NULL",
+    "VALUE": "IS NOT NULL",
+    "OBJECT": "LIKE 'OBJECT%'",
+    "ARRAY": "LIKE 'ARRAY%'",
+    "SCALAR": "RLIKE '^(?!OBJECT|ARRAY)'",
+}
+
+
+def compared_as(types: tuple[DataType, ...]) -> DataType:
+    """The type in which values are compared; a text meets a date or a timestamp as one."""
+    points = [type_ for type_ in types if type_.root in _READ_FROM_TEXT]
+    read = tuple(points[0] if points and type_.root in CHARACTER else type_ for type_ in types)
+    found = common_type(read)
+    if not is_comparable(found):
+        raise MismatchError(f"values of type {bare(found)} cannot be compared")
+    return found
+
+
+def _boolean(given: Given) -> DataType:
+    compared_as(given.types)
+    return BOOLEAN
+
+
+def _compared(form: str) -> Callable[[SparkCall], str]:
+    def spark(call: SparkCall) -> str:
+        type_ = compared_as(call.given.types)
+        texts = [call.as_type(i, type_) for i in range(len(call.texts))]
+        return form.format(*texts, rest=", ".join(texts[1:]))
+
+    return spark
+
+
+def _comparison(name: str, spark: str, written: str, *parameters: Parameter, **options: object) -> Function:
+    nulls = Nulls.NEVER if options.get("never_null") else Nulls.FROM_ARGUMENTS
+    sign = signature(*parameters, gives=(_boolean, "BOOLEAN"), repeats=bool(options.get("repeats")), nulls=nulls)
+    return Function(name, Category.COMPARISON, (sign,), _compared(spark), written=written)
+
+
+def _like(call: SparkCall) -> str:
+    """Flink's LIKE has no escape character unless one is given; Spark's has the backslash."""
+    pattern, escape = call.given.values[1], call.given.values[2] if len(call.given) > 2 else None  # noqa: PLR2004
+    if isinstance(pattern, str):
+        return f"({call[0]} LIKE {quoted(_spark_pattern(pattern, escape if isinstance(escape, str) else None))})"
+    if isinstance(escape, str):
+        return f"({call[0]} LIKE {call[1]} ESCAPE {quoted(escape)})"
+    return f"({call[0]} LIKE replace({call[1]}, {quoted(chr(92))}, {quoted(chr(92) * 2)}))"
+
+
+def _spark_pattern(pattern: str, escape: str | None) -> str:
+    if escape is not None and len(escape) != 1:
+        raise MismatchError("ESCAPE takes one character")
+    out, at = "", 0
+    while at < len(pattern):
+        character = pattern[at]
+        if character == escape:
+            at += 1
+            if at == len(pattern) or pattern[at] not in ("%", "_", escape):
+                raise MismatchError(f"in a pattern, {escape!r} stands before '%', '_' or itself")
+            out += "\\" + pattern[at] if pattern[at] in "%_\\" else pattern[at]
+        else:
+            out += "\\\\" if character == "\\" else character
+        at += 1
+    return out
+
+
+def _checked_pattern(given: Given) -> DataType:
+    """Reads literal patterns once, so that a faulty one is found before anything runs."""
+    pattern, escape = given.values[1], given.values[2] if len(given) > 2 else None  # noqa: PLR2004
+    if isinstance(pattern, str):
+        _spark_pattern(pattern, escape if isinstance(escape, str) else None)
+    return BOOLEAN
+
+
+_CLASSES: Final = {
+    "[:ALPHA:]": r"\p{Alpha}", "[:UPPER:]": r"\p{Upper}", "[:LOWER:]": r"\p{Lower}", "[:DIGIT:]": r"\d",
+    "[:SPACE:]": " ", "[:WHITESPACE:]": r"\s", "[:ALNUM:]": r"\p{Alnum}",
+}  # fmt: skip
+_SIMILAR_PIECES: Final = re.compile(r"\[:[A-Za-z]+:\]|.", re.DOTALL)
+
+
+def similar_regex(pattern: str, escape: str | None) -> str:
+    """A pattern of SIMILAR TO as a Java regular expression."""
+    out, pieces = "", iter(_SIMILAR_PIECES.findall(pattern))
+    for piece in pieces:
+        if piece == escape:
+            out += re.escape(next(pieces, ""))
+        elif piece.upper() in _CLASSES:
+            out += _CLASSES[piece.upper()]
+        elif piece in "|*+?{}()[]^-":
+            out += piece
+        else:
+            out += {"%": ".*", "_": "."}.get(piece) or re.escape(piece)
+    return f"(?s)^(?:{out})$"
+
+
+def _similar(call: SparkCall) -> str:
+    escape = call.given.values[2] if len(call.given) > 2 else None  # noqa: PLR2004
+    regex = similar_regex(str(call.given.values[1]), escape if isinstance(escape, str) else None)
+    return f"({call[0]} RLIKE {quoted(regex)})"
+
+
+def _is_json(call: SparkCall) -> str:
+    kind = str(call.given.values[1])
+    parsed = f"schema_of_variant(try_parse_json({call[0]}))"
+    return f"if({call[0]} IS NULL, NULL, coalesce({parsed} {_JSON_KINDS[kind]}, FALSE))"
+
+
+def _logic(
+    name: str, spark: str, written: str, *parameters: Parameter, nulls: Nulls = Nulls.FROM_ARGUMENTS
+) -> Function:
+    return Function(
+        name, Category.LOGICAL, (signature(*parameters, gives=BOOLEAN, nulls=nulls),), spark, written=written
+    )
+
+
+_PATTERN: Final = (Parameter("text", TEXT), Parameter("pattern", TEXT), Parameter("escape", TEXT, literal=True))
+_LITERAL_PATTERN: Final = (
+    Parameter("text", TEXT), Parameter("pattern", TEXT, literal=True), Parameter("escape", TEXT, literal=True),
+)  # fmt: skip
+_ORDER: Final = (Parameter("left", _ORDERED), Parameter("right", _ORDERED))
+_BOOLEAN: Final = Parameter("condition", CONDITION)
+
+FUNCTIONS: Final = (
+    _comparison("=", "({0} = {1})", "left = right", _LEFT, _RIGHT),
+    _comparison("<>", "({0} <> {1})", "left <> right", _LEFT, _RIGHT),
+    _comparison("<", "({0} < {1})", "left < right", *_ORDER),
+    _comparison("<=", "({0} <= {1})", "left <= right", *_ORDER),
+    _comparison(">", "({0} > {1})", "left > right", *_ORDER),
+    _comparison(">=", "({0} >= {1})", "left >= right", *_ORDER),
+    _comparison(
+        "IS DISTINCT FROM", "(NOT ({0} <=> {1}))", "left IS [NOT] DISTINCT FROM right", _LEFT, _RIGHT, never_null=True
+    ),
+    _comparison(
+        "IS NOT DISTINCT FROM", "({0} <=> {1})", "left IS NOT DISTINCT FROM right", _LEFT, _RIGHT, never_null=True
+    ),
+    _comparison(
+        "BETWEEN", "({0} BETWEEN {1} AND {2})", "value [NOT] BETWEEN low AND high", *_ORDER, Parameter("high", _ORDERED)
+    ),
+    _comparison(
+        "BETWEEN SYMMETRIC",
+        "({0} BETWEEN {1} AND {2} OR {0} BETWEEN {2} AND {1})",
+        "value [NOT] BETWEEN SYMMETRIC one AND other",
+        *_ORDER,
+        Parameter("high", _ORDERED),
+    ),
+    _comparison("IN", "({0} IN ({rest}))", "value [NOT] IN (value, …)", _LEFT, _RIGHT, repeats=True),
+    Function(
+        "IS NULL", Category.COMPARISON, (signature(Parameter("value"), gives=BOOLEAN, nulls=Nulls.NEVER),),
+        "({0} IS NULL)", written="value IS [NOT] NULL",
+    ),
+    Function(
+        "LIKE", Category.COMPARISON, (signature(*_PATTERN, gives=(_checked_pattern, "BOOLEAN"), optional=1),), _like,
+        written="text [NOT] LIKE pattern [ESCAPE character]",
+    ),
+    Function(
+        "SIMILAR TO", Category.COMPARISON, (signature(*_LITERAL_PATTERN, gives=BOOLEAN, optional=1),), _similar,
+        written="text [NOT] SIMILAR TO pattern [ESCAPE character]", note="The pattern must be a literal.",
+    ),
+    Function(
+        "IS JSON", Category.COMPARISON,
+        (signature(Parameter("text", TEXT), Parameter("kind", TEXT, literal=True), gives=BOOLEAN),),
+        _is_json, written="text IS [NOT] JSON [VALUE | SCALAR | ARRAY | OBJECT]",
+    ),
+    _logic("AND", "({0} AND {1})", "condition AND condition", *_CONDITIONS),
+    _logic("OR", "({0} OR {1})", "condition OR condition", *_CONDITIONS),
+    _logic("NOT", "(NOT {0})", "NOT condition", _BOOLEAN),
+    _logic("IS TRUE", "({0} IS TRUE)", "condition IS [NOT] TRUE", _BOOLEAN, nulls=Nulls.NEVER),
+    _logic("IS FALSE", "({0} IS FALSE)", "condition IS [NOT] FALSE", _BOOLEAN, nulls=Nulls.NEVER),
+    _logic("IS UNKNOWN", "({0} IS NULL)", "condition IS [NOT] UNKNOWN", _BOOLEAN, nulls=Nulls.NEVER),
+)  # fmt: skip

@@ -1,0 +1,46 @@
+"""Functions of Flink that are recognised and refused."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from millstream.plan.functions.declaration import Category, Missing
+
+_TIME: Final = "Values of type TIME are not supported yet."
+_VARIANT: Final = "Values of type VARIANT are not supported yet."
+_STRUCTURED: Final = "Structured types of Java classes are not supported."
+_OVER: Final = "It needs an OVER window, and those are not supported yet."
+_SETS: Final = "GROUPING SETS, CUBE and ROLLUP are not supported yet."
+_OLD_WINDOW: Final = "Windows in GROUP BY are the old way of Flink."
+_WINDOW_HINT: Final = "Use TABLE(TUMBLE(…)), TABLE(HOP(…)) or TABLE(SESSION(…)) after FROM."
+
+MISSING: Final = (
+    Missing("LOCALTIME", Category.TEMPORAL, _TIME, "Use DATE_FORMAT(LOCALTIMESTAMP, 'HH:mm:ss')."),
+    Missing("CURRENT_TIME", Category.TEMPORAL, _TIME, "Use DATE_FORMAT(LOCALTIMESTAMP, 'HH:mm:ss')."),
+    Missing("OVERLAPS", Category.TEMPORAL, "It is not supported yet.", "Compare the ends of the two intervals."),
+    Missing("CURRENT_WATERMARK", Category.TEMPORAL, "Spark keeps the watermark to itself while a query runs."),
+    Missing("PARSE_JSON", Category.JSON, _VARIANT, "Use JSON_VALUE or JSON_QUERY on the text."),
+    Missing("TRY_PARSE_JSON", Category.JSON, _VARIANT, "Use JSON_VALUE or JSON_QUERY on the text."),
+    Missing("JSON_OBJECTAGG", Category.AGGREGATE, "It is not supported yet."),
+    Missing("JSON_ARRAYAGG", Category.AGGREGATE, "It is not supported yet.", "Use ARRAY_AGG."),
+    Missing("OBJECT_OF", Category.COLLECTION, _STRUCTURED, "Use ROW(…)."),
+    Missing("OBJECT_UPDATE", Category.COLLECTION, _STRUCTURED, "Use ROW(…)."),
+    Missing("DESCRIPTOR", Category.COLLECTION, "It names a column for a table function, after FROM."),
+    Missing("HASH_CODE", Category.HASH, "Java's hash codes are not computed.", "Use MD5 or SHA256."),
+    Missing("PERCENTILE", Category.AGGREGATE, "It is not supported yet."),
+    Missing("APPROX_COUNT_DISTINCT", Category.AGGREGATE, "It is not supported yet.", "Use COUNT(DISTINCT …)."),
+    Missing("SINGLE_VALUE", Category.AGGREGATE, "It is for sub-queries inside Flink."),
+    *(
+        Missing(name, Category.AGGREGATE, _OVER)
+        for name in (
+            "ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE", "LEAD", "LAG",
+        )
+    ),
+    *(Missing(name, Category.AGGREGATE, _SETS) for name in ("GROUPING", "GROUPING_ID", "GROUP_ID")),
+    *(
+        Missing(f"{window}{part}", Category.TEMPORAL, _OLD_WINDOW, _WINDOW_HINT)
+        for window in ("TUMBLE", "HOP", "SESSION")
+        for part in ("", "_START", "_END", "_ROWTIME", "_PROCTIME")
+    ),
+    Missing("CURRENT_DATABASE", Category.CONVERSION, "There is one database, without a name."),
+)  # fmt: skip

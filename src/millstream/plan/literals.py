@@ -1,0 +1,101 @@
+"""What a literal is worth and of which type it is."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from sqlglot import exp
+
+from millstream.plan.functions.results import NULL
+from millstream.plan.typed import Constant
+from millstream.sql.types import BIGINT, BOOLEAN, DOUBLE, INT, MAX_DECIMAL_PRECISION, DataType, TypeRoot, decimal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_INT_LIMIT, _BIGINT_LIMIT = 1 << 31, 1 << 63
+_MICROS: Final = {
+    "WEEK": 604_800_000_000, "DAY": 86_400_000_000, "HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000,
+}  # fmt: skip
+_MONTHS: Final = {"YEAR": 12, "QUARTER": 3, "MONTH": 1}
+_ORDER: Final = ("DAY", "HOUR", "MINUTE", "SECOND")
+_SEPARATORS: Final = {"HOUR": " ", "MINUTE": ":", "SECOND": ":"}
+
+
+def constant(node: exp.Expr) -> Constant | None:
+    """None for what is no literal, or one that cannot be read."""
+    match node:
+        case exp.Literal():
+            return _text(node.this) if node.is_string else _number(node.this)
+        case exp.Boolean():
+            return Constant(bool(node.this), BOOLEAN.not_null())
+        case exp.Null():
+            return Constant(None, NULL)
+        case exp.HexString():
+            value = bytes.fromhex(node.name if len(node.name) % 2 == 0 else f"0{node.name}")
+            return Constant(value, DataType(TypeRoot.BINARY, nullable=False, precision=len(value)))
+        case exp.Interval():
+            return _interval(node)
+        case _:
+            return None
+
+
+def negated(literal: Constant) -> Constant | None:
+    if isinstance(literal.value, int | float | Decimal) and not isinstance(literal.value, bool):
+        return Constant(-literal.value, literal.type)
+    return None
+
+
+def _text(value: str) -> Constant:
+    return Constant(value, DataType(TypeRoot.CHAR, nullable=False, precision=len(value)))
+
+
+def _number(text: str) -> Constant | None:
+    if "e" in text.lower():
+        return Constant(float(text), DOUBLE.not_null())
+    value = Decimal(text)
+    if "." not in text and int(value) < _BIGINT_LIMIT:
+        return Constant(int(value), (INT if value < _INT_LIMIT else BIGINT).not_null())
+    whole, _, fraction = text.partition(".")
+    digits = max(len(whole.lstrip("0")) + len(fraction), 1)
+    if digits > MAX_DECIMAL_PRECISION:
+        return None
+    return Constant(value, decimal(digits, len(fraction)).not_null())
+
+
+def _interval(node: exp.Interval) -> Constant | None:
+    unit, text = node.args["unit"], node.this.name
+    span = isinstance(unit, exp.IntervalSpan)
+    first, last = (unit.this.name, unit.expression.name) if span else (unit.name, unit.name)
+    is_negative, text = text.startswith("-"), text.lstrip("+-")
+    read: Callable[[str, str, str], int | None] = _months if first in _MONTHS else _microseconds
+    value = read(text, first, last)
+    if value is None:
+        return None
+    root = TypeRoot.INTERVAL_YEAR_MONTH if first in _MONTHS else TypeRoot.INTERVAL_DAY_TIME
+    return Constant(-value if is_negative else value, DataType(root, nullable=False))
+
+
+def _months(text: str, first: str, last: str) -> int | None:
+    if first == last:
+        return int(text) * _MONTHS[first] if text.isdigit() else None
+    found = re.fullmatch(r"(\d+)-(\d+)", text) if (first, last) == ("YEAR", "MONTH") else None
+    return int(found[1]) * _MONTHS["YEAR"] + int(found[2]) if found else None
+
+
+def _microseconds(text: str, first: str, last: str) -> int | None:
+    units = (
+        (first,) if first == last else _ORDER[_ORDER.index(first) : _ORDER.index(last) + 1] if last in _ORDER else ()
+    )
+    if not units or (first == "WEEK" and first != last):
+        return None
+    pattern = "".join(
+        (_SEPARATORS[unit] if i else "") + (r"(\d+(?:\.\d+)?)" if unit == "SECOND" else r"(\d+)")
+        for i, unit in enumerate(units)
+    )
+    found = re.fullmatch(pattern, text)
+    if found is None:
+        return None
+    return int(sum(Decimal(amount) * _MICROS[unit] for amount, unit in zip(found.groups(), units, strict=True)))

@@ -1,0 +1,110 @@
+"""Expressions as Spark computes them, from the form that each function declares."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F  # noqa: N812
+
+from millstream.plan.functions.declaration import SparkCall
+from millstream.plan.functions.spark_text import quoted
+from millstream.plan.resolution import given_of
+from millstream.plan.typed import Call, Constant, Conversion, FieldOf, InputColumn, Typed, UserCall, Word
+from millstream.plan.typing import typed
+from millstream.spark.casts import coerced, converted, field_of
+from millstream.spark.types import quoted as quoted_name
+from millstream.spark.types import spark_type
+from millstream.spark.user_functions import called, register
+from millstream.sql.types import DataType, TypeRoot
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import Column, SparkSession
+    from sqlglot import exp
+
+_LARGEST_INT: Final = (1 << 31) - 1
+
+
+def column_of(expression: exp.Expr, types: Mapping[str, DataType | None], spark: SparkSession | None = None) -> Column:
+    """A bound expression as a column; `types` are those of the input's columns.
+
+    The user's functions are registered with `spark`, the session of the rows.
+    """
+    resolved = typed(expression, types.get)
+    if spark is not None:
+        register(spark, resolved)
+    return F.expr(spark_text(resolved))
+
+
+def spark_text(node: Typed) -> str:
+    match node:
+        case InputColumn():
+            return quoted_name(node.name)
+        case Constant():
+            return _literal(node)
+        case FieldOf():
+            return field_of(spark_text(node.row), node.name)
+        case Conversion():
+            return converted(spark_text(node.value), node.value.type, node.type, attempt=node.attempt)
+        case UserCall():
+            arguments = (
+                coerced(spark_text(argument), argument.type, wanted)
+                for argument, wanted in zip(node.arguments, node.function.arguments, strict=True)
+            )
+            return f"{called(node.function)}({', '.join(arguments)})"
+        case Call():
+            return _call(node)
+
+
+def _call(node: Call) -> str:
+    form = node.function.spark
+    assert form is not None, f"{node.function.name} is computed by an operator"
+    clauses = {name: spark_text(value) for name, value in node.clauses if not isinstance(value, Word | DataType)}
+    call = SparkCall(
+        tuple(_argument(node, index) for index in range(len(node.arguments))),
+        given_of(node.arguments, dict(node.clauses)),
+        node.type,
+        clauses,
+        tuple(item.function.name if isinstance(item, Call) else "" for item in node.arguments),
+        coerced,
+        spark_type,
+    )
+    if isinstance(form, str):
+        return form.format(*call.texts, rest=", ".join(call.texts), type=call.type)
+    return form(call)
+
+
+def _argument(node: Call, index: int) -> str:
+    argument = node.arguments[index]
+    if isinstance(argument, Word):
+        return argument.text
+    text = spark_text(argument)
+    wanted = node.signature.parameter(index).read_as
+    return text if wanted is None else coerced(text, argument.type, wanted)
+
+
+def _literal(node: Constant) -> str:
+    value, text = node.value, str(node.value)
+    match node.type.root:
+        case TypeRoot.NULL:
+            text = "NULL"
+        case TypeRoot.BIGINT:
+            text = f"{value}L"
+        case TypeRoot.DOUBLE:
+            text = f"{value!r}D"
+        case TypeRoot.DECIMAL:
+            assert isinstance(value, Decimal)
+            text = f"CAST('{value:f}' AS {spark_type(node.type)})"
+        case TypeRoot.BINARY:
+            assert isinstance(value, bytes)
+            text = f"X'{value.hex()}'"
+        case TypeRoot.CHAR:
+            text = quoted(text)
+        case TypeRoot.INTERVAL_YEAR_MONTH:
+            text = f"make_ym_interval(0, {value})"
+        case TypeRoot.INTERVAL_DAY_TIME:
+            assert isinstance(value, int)
+            text = f"make_dt_interval(0, 0, 0, CAST('{Decimal(value) / 1_000_000:f}' AS DECIMAL(18, 6)))"
+    return f"({text})" if text.startswith("-") else text

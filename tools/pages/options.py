@@ -1,0 +1,79 @@
+"""The reference of connectors and formats."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from millstream.connectors.reference import Entry, OptionEntry, connectors, file_formats, formats
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_CONNECTORS = """# Connectors
+
+What can stand in a table's `WITH (…)`, by its `connector`. `millstream options NAME` shows the same in a terminal.
+A table may also be written in the older dialect, with `connector.type`; what a key is called there stands beside it.
+Options are checked when a table is first read or written, all at once, before anything starts. A key that is right
+and does nothing here is accepted, and the reason is told once.
+"""
+_FORMATS = """# Formats
+
+What turns messages into rows and back, by the `format` (or `key.format`, `value.format`) of a Kafka table. The
+options of a format stand under its name: `'json.ignore-parse-errors'`, and `'value.json.…'` or `'key.json.…'` where
+the format is named by `value.format` or `key.format`. `millstream options NAME` shows the same in a terminal.
+"""
+
+
+def connectors_page() -> str:
+    parts = [_CONNECTORS, *(_entry(entry) for entry in connectors())]
+    parts.append("## Formats of `filesystem`\n")
+    parts += (_entry(entry, depth=3) for entry in file_formats())
+    return "\n".join(parts)
+
+
+def formats_page() -> str:
+    return "\n".join([_FORMATS, *(_entry(entry) for entry in formats())])
+
+
+def _entry(entry: Entry, depth: int = 2) -> str:
+    return "\n".join(_lines(entry, "#" * depth)) + "\n"
+
+
+def _lines(entry: Entry, heading: str) -> Iterator[str]:
+    yield f"{heading} `{entry.identifier}`\n"
+    if entry.doc:
+        yield f"{entry.doc} {entry.changes.capitalize()}.\n"
+    yield from _options(entry.options)
+    if entry.metadata:
+        yield "| metadata key | type | access | what it is |"
+        yield "|---|---|---|---|"
+        for part in entry.metadata:
+            yield f"| `{part.key}` | {_cell(part.type)} | {part.access} | {_cell(part.doc)} |"
+        yield ""
+    if entry.legacy_options:
+        yield "Only with `connector.type`:\n"
+        yield from _options(entry.legacy_options)
+
+
+def _options(options: tuple[OptionEntry, ...]) -> Iterator[str]:
+    if not options:
+        yield "It has no options of its own.\n"
+        return
+    yield "| option | needed | default | type | role | meaning |"
+    yield "|---|---|---|---|---|---|"
+    for option in options:
+        key = f"`{option.key}`" + "".join(f"<br>`{older}`" for older in option.legacy)
+        default = f"`{_cell(option.default)}`" if option.default else ""
+        type_ = f"{option.type}, secret" if option.is_secret else option.type
+        yield f"| {key} | {option.needed} | {default} | {type_} | {option.role} | {_meaning(option)} |"
+    yield ""
+
+
+def _meaning(option: OptionEntry) -> str:
+    values = "".join(f"<br>`{value}`{f': {meaning}' if meaning else ''}" for value, meaning in option.values)
+    effect = f" *No effect here: {option.without_effect}*" if option.without_effect else ""
+    return _cell(f"{option.doc}{values}{effect}".strip())
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
