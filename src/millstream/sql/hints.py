@@ -66,6 +66,8 @@ def cut_hints(tokens: Sequence[Token]) -> tuple[list[Token], list[WrittenHint]]:
             if token.token_type is TokenType.HINT and token.text == "*/":
                 hints.append(WrittenHint(tuple(inside), len(bare)))
                 inside = None
+    if inside is not None:
+        hints.append(WrittenHint(tuple(inside), len(bare)))
     return bare, hints
 
 

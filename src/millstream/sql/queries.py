@@ -76,17 +76,14 @@ def _read(script: Script, tokens: list[Token], kind: type[exp.Expr]) -> exp.Expr
     # With the whole text as context, an error's start_context is as long as its offset.
     parser = Flink().parser(error_level=ErrorLevel.IMMEDIATE, error_message_context=len(script.text) + 1)
     try:
-        if kind is exp.Query:
-            [tree] = parser.parse(tokens, script.text)
-        else:
-            [tree] = parser.parse_into(kind, tokens, script.text)
+        trees = parser.parse(tokens, script.text) if kind is exp.Query else parser.parse_into(kind, tokens, script.text)
     except ParseError as error:
         raise ScriptError(_from_sqlglot(script, tokens, error)) from None
     except RecursionError:
         raise ScriptError(_diagnostic(script, tokens, "this is nested too deeply", tokens[0])) from None
-    if tree is None:
+    if not trees or trees[0] is None:
         raise ScriptError(_diagnostic(script, tokens, "expected an expression", tokens[0]))
-    return tree
+    return trees[0]
 
 
 def _from_sqlglot(script: Script, tokens: list[Token], error: ParseError) -> Diagnostic:

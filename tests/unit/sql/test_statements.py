@@ -201,6 +201,7 @@ def test_accepted(text: str, expected: str) -> None:
         ("INSERT INTO tSELECT a FROM s", SYNTAX, "1:21"),
         ("SELECT a FROM t GROUP BY", SYNTAX, "1:17"),
         ("SELECT FROM t", SYNTAX, "1:8"),
+        ("SELECT a, IF b FROM t", SYNTAX, "1:11"),
         ("SELECT a b c FROM t", SYNTAX, "1:12"),
         ("SELECT 1; SELECT 'a", SYNTAX, "1:18"),
         ("SELECT 1;\nSELECT `a", SYNTAX, "2:8"),
