@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from sqlglot.tokenizer_core import Token, TokenType
 
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.sql.lexer import QUOTED
+from millstream.sql.pieces import QUOTED
 from millstream.sql.slips import RESERVED, hint_at, is_mark, open_parenthesis
 from millstream.sql.statements import Name, ObjectName
 

@@ -13,22 +13,11 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.sql.dialect import Flink
+from millstream.sql.pieces import PIECES
 
 if TYPE_CHECKING:
     from millstream.sql.script import Script
 
-PIECES: Final = re.compile(
-    r"""(?P<quoted>'(?:[^']|'')*'|`[^`]*`)
-      | (?P<hint>/\*\+)
-      | (?P<hint_end>\*/)
-      | (?P<comment>--[^\n]*|/\*.*?\*/)
-      | (?P<parameter>\$\{[A-Za-z_][A-Za-z0-9_.-]*\})
-      | (?P<open>['`]|/\*|\{\#)""",
-    re.DOTALL | re.VERBOSE,
-)
-"""What stands in a script apart from plain words: in quotes nothing is a comment, in comments nothing a quote."""
-
-QUOTED: Final = frozenset({TokenType.STRING, TokenType.IDENTIFIER, TokenType.HEX_STRING})
 _VISIBLE: Final = re.compile(r"[^\n]")
 _NO_HEX_DIGITS: Final = re.compile(r"(?<!\w)[xX]'(?![0-9a-fA-F]+')")
 

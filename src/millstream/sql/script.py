@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.sql.lexer import PIECES
+from millstream.sql.pieces import PIECES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot.tokenizer_core import TokenType
 
-from millstream.sql.lexer import QUOTED
+from millstream.sql.pieces import QUOTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
