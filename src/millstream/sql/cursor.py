@@ -167,7 +167,7 @@ class TokenCursor:
         token = self.current
         if token is not None and token.token_type is TokenType.HINT:
             return self.refused("a hint in this place")
-        found = f'found "{_excerpt(token.text)}"' if token is not None else "the statement ends here"
+        found = f"found {_shown(token)}" if token is not None else "the statement ends here"
         detail = None
         opened = open_parenthesis(self._tokens[: self._index])
         if opened is not None and (what == ")" or token is None or self.at_any(*_BEHIND_A_LIST)):
@@ -226,6 +226,10 @@ def _is_name(token: Token) -> bool:
     if token.token_type in QUOTED:
         return token.token_type is TokenType.IDENTIFIER and bool(token.text)
     return _NAME.fullmatch(token.text) is not None and token.text.upper() not in RESERVED
+
+
+def _shown(token: Token) -> str:
+    return "a double quote" if is_mark(token, '"') else f'"{_excerpt(token.text)}"'
 
 
 def _excerpt(text: str, longest: int = 40) -> str:

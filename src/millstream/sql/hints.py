@@ -28,7 +28,8 @@ class WrittenHint:
     position: int
 
     def misplaced(self, script: Script) -> ScriptError:
-        words = f"the hint {self.tokens[1].text.upper()}" if len(self.tokens) > 2 else "an empty hint"  # noqa: PLR2004
+        inner = self.tokens[1:-1]
+        words = f"the hint {inner[0].text.upper()}" if inner else "an empty hint"
         return ScriptError(
             Diagnostic(
                 Code.UNSUPPORTED_STATEMENT,
@@ -45,7 +46,7 @@ def read_hint(cursor: TokenCursor) -> tuple[OptionEntry, ...]:
         return ()
     if not cursor.accept("OPTIONS"):
         word = cursor.current.text.upper() if cursor.current is not None else ""
-        raise cursor.refused(f"the hint {word}" if word != "*/" else "an empty hint", "Only OPTIONS(…) is.")
+        raise cursor.refused(f"the hint {word}" if word != "*/" else "an empty hint", "Only OPTIONS(…) is supported.")
     options = read_options(cursor)
     cursor.expect("*/")
     return options
@@ -66,6 +67,8 @@ def cut_hints(tokens: Sequence[Token]) -> tuple[list[Token], list[WrittenHint]]:
             if token.token_type is TokenType.HINT and token.text == "*/":
                 hints.append(WrittenHint(tuple(inside), len(bare)))
                 inside = None
+    if inside is not None:
+        hints.append(WrittenHint(tuple(inside), len(bare)))
     return bare, hints
 
 

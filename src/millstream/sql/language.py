@@ -53,7 +53,7 @@ READERS: Final[dict[str, Reader]] = {
 }
 
 _ONE_DATABASE: Final = "Leave it out: there is one catalog and one database, and a name's last part counts."
-_ONE_TABLE: Final = "Write CREATE TABLE with its columns, then INSERT INTO … SELECT."
+_TABLE_THEN_INSERT: Final = "Write CREATE TABLE with its columns, then INSERT INTO … SELECT."
 _APPEND_ONLY: Final = (
     "A topic takes messages only; write to an upsert-kafka table, where a newer row replaces an older one."
 )
@@ -66,7 +66,7 @@ REFUSED: Final[dict[str, str | None]] = {
     "ALTER CONNECTION": None,
     "ALTER DATABASE": _ONE_DATABASE,
     "ALTER FUNCTION": "Drop the function and create it anew.",
-    "ALTER MATERIALIZED TABLE": _ONE_TABLE,
+    "ALTER MATERIALIZED TABLE": _TABLE_THEN_INSERT,
     "ALTER MODEL": None,
     "ALTER TEMPORARY FUNCTION": "Drop the function and create it anew.",
     "ALTER TEMPORARY SYSTEM FUNCTION": "Drop the function and create it anew.",
@@ -79,10 +79,10 @@ REFUSED: Final[dict[str, str | None]] = {
     "CREATE CATALOG": _ONE_DATABASE,
     "CREATE CONNECTION": None,
     "CREATE DATABASE": _ONE_DATABASE,
-    "CREATE MATERIALIZED TABLE": _ONE_TABLE,
+    "CREATE MATERIALIZED TABLE": _TABLE_THEN_INSERT,
     "CREATE MODEL": None,
-    "CREATE OR ALTER MATERIALIZED TABLE": _ONE_TABLE,
-    "CREATE OR REPLACE TABLE": _ONE_TABLE,
+    "CREATE OR ALTER MATERIALIZED TABLE": _TABLE_THEN_INSERT,
+    "CREATE OR REPLACE TABLE": _TABLE_THEN_INSERT,
     "CREATE TEMPORARY MODEL": None,
     "DELETE FROM": _APPEND_ONLY,
     "DROP CATALOG": _ONE_DATABASE,
@@ -98,7 +98,7 @@ REFUSED: Final[dict[str, str | None]] = {
     "MERGE INTO": _APPEND_ONLY,
     "QUIT": None,
     "REMOVE JAR": _ON_THE_PATH,
-    "REPLACE TABLE": _ONE_TABLE,
+    "REPLACE TABLE": _TABLE_THEN_INSERT,
     "SHOW CATALOGS": _ONLY_SHOWN,
     "SHOW COLUMNS": "Write DESCRIBE and the table's name.",
     "SHOW CREATE CATALOG": _ONLY_SHOWN,

@@ -1,4 +1,4 @@
-"""What stands in a script apart from plain words."""
+"""What in a text is quoted, a comment, a hint or a parameter: below all that reads SQL, the dialect included."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ PIECES: Final = re.compile(
       | (?P<open>['`]|/\*|\{\#)""",
     re.DOTALL | re.VERBOSE,
 )
-"""In quotes nothing is a comment, in comments nothing a quote."""
+"""What stands in a script apart from plain words: in quotes nothing is a comment, in comments nothing a quote."""
 
 QUOTED: Final = frozenset({TokenType.STRING, TokenType.IDENTIFIER, TokenType.HEX_STRING})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import product
 from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from millstream.sql.script import Script
 
 BEGINS_A_QUERY: Final = ("SELECT", "VALUES", "WITH", "TABLE", "(")
-
-
+_REFUSED: Final = {
+    ("ON", "CONFLICT", "DO"): "INSERT … ON CONFLICT",
+    ("MATCH_RECOGNIZE",): "MATCH_RECOGNIZE",
+}
 _IN_OUR_WORDS: Final = (
     ("Expecting ", "expected "),
     ("Required keyword", "an operand is missing here"),
@@ -41,7 +43,7 @@ def read_query(cursor: TokenCursor) -> Query:
         raise cursor.expected("SELECT or VALUES")
     script, written = cursor.script, cursor.rest()
     tokens, hints = cut_hints(written)
-    _refuse_conflict_clause(script, tokens)
+    _refuse_clauses(script, tokens)
     tree = _read(script, tokens, exp.Query)
     if isinstance(tree, exp.Values):
         tree = exp.select("*").from_(tree, copy=False)
@@ -62,11 +64,12 @@ def read_expression(cursor: TokenCursor, written: list[Token]) -> Expression:
     return Expression(tree, script, script.span(written[0].start, written[-1].end + 1))
 
 
-def _refuse_conflict_clause(script: Script, tokens: list[Token]) -> None:
-    for token, following in pairwise(tokens):
-        if is_mark(token, "ON") and is_mark(following, "CONFLICT"):
-            place = script.span(token.start, following.end + 1)
-            raise ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, "INSERT … ON CONFLICT is not supported", place))
+def _refuse_clauses(script: Script, tokens: list[Token]) -> None:
+    for (words, what), index in product(_REFUSED.items(), range(len(tokens))):
+        clause = tokens[index : index + len(words)]
+        if len(clause) == len(words) and all(map(is_mark, clause, words)):
+            place = script.span(clause[0].start, clause[-1].end + 1)
+            raise ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, f"{what} is not supported", place))
 
 
 def _read(script: Script, tokens: list[Token], kind: type[exp.Expr]) -> exp.Expr:
@@ -76,17 +79,14 @@ def _read(script: Script, tokens: list[Token], kind: type[exp.Expr]) -> exp.Expr
     # With the whole text as context, an error's start_context is as long as its offset.
     parser = Flink().parser(error_level=ErrorLevel.IMMEDIATE, error_message_context=len(script.text) + 1)
     try:
-        if kind is exp.Query:
-            [tree] = parser.parse(tokens, script.text)
-        else:
-            [tree] = parser.parse_into(kind, tokens, script.text)
+        trees = parser.parse(tokens, script.text) if kind is exp.Query else parser.parse_into(kind, tokens, script.text)
     except ParseError as error:
         raise ScriptError(_from_sqlglot(script, tokens, error)) from None
     except RecursionError:
         raise ScriptError(_diagnostic(script, tokens, "this is nested too deeply", tokens[0])) from None
-    if tree is None:
+    if not trees or trees[0] is None:
         raise ScriptError(_diagnostic(script, tokens, "expected an expression", tokens[0]))
-    return tree
+    return trees[0]
 
 
 def _from_sqlglot(script: Script, tokens: list[Token], error: ParseError) -> Diagnostic:

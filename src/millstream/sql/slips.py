@@ -74,6 +74,8 @@ def slips_in_query(tokens: Sequence[Token]) -> Iterator[tuple[Token, str]]:
             yield token, "double quotes have no meaning here"
         elif is_mark(token, "=="):
             yield token, "== is no operator"
+        elif is_mark(token, "IF") and not is_mark(following, "("):
+            yield token, "expected ( behind IF"
         elif is_mark(token, *_GO_ON) and following is None:
             yield token, f"the statement ends behind {token.text.upper()}"
         elif is_mark(token, *_GO_ON) and following is not None and is_mark(following, ")", *_CLAUSES):

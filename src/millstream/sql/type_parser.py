@@ -129,6 +129,8 @@ def _decimal(cursor: TokenCursor) -> DataType:
 
 def _time(cursor: TokenCursor, root: TypeRoot) -> DataType:
     precision = _bracketed(cursor, root, 0, _MAX_FRACTION_DIGITS)
+    if root is TypeRoot.TIME and precision is None:
+        precision = 0
     if cursor.at("WITH", "TIME", "ZONE"):
         raise cursor.error(Code.UNSUPPORTED_TYPE, f"{root} WITH TIME ZONE is not supported", "Use TIMESTAMP_LTZ.")
     if root is TypeRoot.TIMESTAMP and cursor.accept("WITH", "LOCAL", "TIME", "ZONE"):

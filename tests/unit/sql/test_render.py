@@ -130,7 +130,8 @@ plain_types = st.one_of(
         [TypeRoot.BOOLEAN, TypeRoot.INT, TypeRoot.DOUBLE, TypeRoot.STRING, TypeRoot.BYTES, TypeRoot.DATE], st.none()
     ),
     rooted([TypeRoot.CHAR, TypeRoot.VARCHAR, TypeRoot.BINARY, TypeRoot.VARBINARY], st.integers(1, 2**31 - 1)),
-    rooted([TypeRoot.TIME, TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ, TypeRoot.INTERVAL_DAY_TIME], fraction_digits),
+    rooted([TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ, TypeRoot.INTERVAL_DAY_TIME], fraction_digits),
+    rooted([TypeRoot.TIME], st.integers(0, 9)),
     rooted([TypeRoot.INTERVAL_YEAR_MONTH], st.none()),
     st.builds(DataType, st.just(TypeRoot.DECIMAL), flags, st.integers(9, 38), st.integers(0, 9)),
 )

@@ -43,7 +43,7 @@ def column_type(declared: str) -> DataType:
         ("VARBINARY(3)", DataType(TypeRoot.VARBINARY, precision=3)),
         ("BYTES", DataType(TypeRoot.BYTES)),
         ("DATE", DataType(TypeRoot.DATE)),
-        ("TIME", DataType(TypeRoot.TIME)),
+        ("TIME", DataType(TypeRoot.TIME, precision=0)),
         ("TIME(3) WITHOUT TIME ZONE", DataType(TypeRoot.TIME, precision=3)),
         ("TIMESTAMP", DataType(TypeRoot.TIMESTAMP)),
         ("TIMESTAMP(3) WITHOUT TIME ZONE", DataType(TypeRoot.TIMESTAMP, precision=3)),
