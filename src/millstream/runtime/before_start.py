@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.catalog.settings import setting_notice
+from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
 from millstream.connectors.not_yet import unbuilt
 from millstream.errors import ScriptError
 from millstream.plan.nodes import sources
@@ -26,7 +27,10 @@ def refuse_unbuilt(program: Program) -> None:
 def notices(program: Program) -> Iterator[str]:
     """What the settings and tables say in vain, or leave to us; each once."""
     told = [setting_notice(key, value) for key, value in program.settings]
-    told += [notice.text for table in _tables(program) for notice in table.notices]
+    for table in _tables(program):
+        match table:
+            case KafkaSource() | KafkaSink():
+                told += [notice.text for notice in table.notices]
     yield from dict.fromkeys(text for text in told if text is not None)
 
 

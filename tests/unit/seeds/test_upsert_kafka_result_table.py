@@ -6,7 +6,7 @@ import pytest
 from tests.declaring import declare, declare_sql, sink, sink_codes
 
 from millstream.changelog import UPSERTS
-from millstream.errors import Code, ScriptError
+from millstream.errors import Code
 from millstream.plan.program import compile_script
 from millstream.source import SourceText
 
@@ -91,13 +91,6 @@ def test_ddl() -> None:
 def test_example(script: str) -> None:
     [insert] = compile_script(SourceText("s", script), {}, {}).inserts
     assert insert.plan.sink.key.names == ("user_region",)
-
-
-def test_target_glued_to_select_is_told() -> None:
-    glued = CHINESE.replace("pageviews_per_region\nSELECT", "pageviews_per_regionSELECT")
-    with pytest.raises(ScriptError) as caught:
-        compile_script(SourceText("s", glued), {}, {})
-    assert caught.value.code is Code.SYNTAX
 
 
 def test_primary_key_is_a_must() -> None:
