@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from millstream.catalog.options import ConfigOption
 from millstream.catalog.table import CatalogTable, table_of
 from millstream.changelog import ALL_CHANGES, INSERT_ONLY, ChangelogMode
+from millstream.connectors.metadata import MessagePart
 from millstream.connectors.registry import resolve_sink, resolve_source
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.formats.declarations import FORMATS, FormatDeclaration
@@ -16,6 +17,7 @@ from millstream.source import SourceText
 from millstream.sql.parser import parse_script
 from millstream.sql.script import expand
 from millstream.sql.statements import CreateTable, MetadataColumn
+from millstream.sql.types import STRING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -98,17 +100,18 @@ def sink_codes(table: CatalogTable) -> list[Code]:
 @contextmanager
 def every_format() -> Iterator[None]:
     """All formats the source documents name; those without a declaration have a stand-in meanwhile."""
+    table: Any = MessagePart("source.table", STRING, "The table.")
     delimiter: Any = ConfigOption("field-delimiter", str, "What stands between two fields.", ",")
     stand_ins = {
-        "csv": (INSERT_ONLY, (delimiter,)),
-        "debezium-json": (ALL_CHANGES, ()),
-        "canal-json": (ALL_CHANGES, ()),
+        "csv": (INSERT_ONLY, (delimiter,), ()),
+        "debezium-json": (ALL_CHANGES, (), (table,)),
+        "canal-json": (ALL_CHANGES, (), ()),
     }
     added = []
-    for name, (changelog, options) in stand_ins.items():
+    for name, (changelog, options, metadata) in stand_ins.items():
         if name not in FORMATS:
             bind: Any = lambda _, name=name, changelog=changelog: StandInFormat(name, changelog)  # noqa: E731
-            FORMATS[name] = FormatDeclaration(identifier=name, doc="", options=options, bind=bind)
+            FORMATS[name] = FormatDeclaration(identifier=name, doc="", options=options, bind=bind, metadata=metadata)
             added.append(name)
     try:
         yield

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from confluent_kafka import TopicPartition
 
 from millstream.connectors.kafka_values import StartupMode
+from millstream.connectors.legacy import open_reader
 from millstream.errors import BrokerError, Code, Diagnostic
 from millstream.plan.nodes import sources
 from millstream.runtime.kafka_admin import KafkaAdmin
@@ -118,5 +119,5 @@ def _admin(properties: dict[str, str], table: CatalogTable) -> KafkaAdmin:
 
 
 def _place(table: CatalogTable, key: str) -> Span:
-    """Where the table says it, else its name."""
-    return next((entry.value_span for entry in table.options if entry.key == key), table.span)
+    """Where the table says it, in whichever dialect, else its name."""
+    return open_reader(table).value_place(key)
