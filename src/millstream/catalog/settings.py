@@ -8,7 +8,6 @@ from millstream.catalog.options import ConfigOption, at_least, long_integer, tex
 from millstream.catalog.settings_of_flink import IDLE, IDLE_FAMILIES, LATER, SHARED
 from millstream.catalog.suggestions import nearest_key
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.secrets import MASK, is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +49,7 @@ SETTINGS: Final[dict[str, ConfigOption[Any]]] = {
 }
 SPARK: Final = "spark."
 _IDLE: Final = {idle.option.key: idle.because for idle in IDLE}
-_LATER: Final = {later.option.key: later.usual for later in LATER}
+_LATER: Final = {later.option.key: later.so_far for later in LATER}
 
 
 def check_setting(key: str, value: str, span: Span | None = None) -> None:
@@ -73,15 +72,15 @@ def check_setting(key: str, value: str, span: Span | None = None) -> None:
                 hint=option.doc,
             )
         ) from None
-    if key in _LATER and read not in _LATER[key]:
-        shown = MASK if is_secret(key) else value
+    so_far = _LATER.get(key)
+    if so_far is not None and read not in map(option.parse, so_far):
         raise ScriptError(
             Diagnostic(
                 Code.NOT_BUILT_YET,
-                f"setting '{key}' = '{shown}' is not supported yet",
+                f"setting '{key}' = '{value}' is not supported yet",
                 span,
                 detail=option.doc,
-                hint="Leave it out: what it is unless set is what happens here.",
+                hint=f"So far it can be {so_far[0]}, which it is unless it is set.",
             )
         )
 

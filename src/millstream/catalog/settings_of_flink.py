@@ -51,10 +51,10 @@ class Idle:
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """A setting of which only the usual values are what happens here; the others are refused by name."""
+    """A setting of which only some values are what happens here, as they are written; others are refused by name."""
 
     option: ConfigOption[Any]
-    usual: tuple[Any, ...]
+    so_far: tuple[str, ...]
 
 
 def _time_zone(value: str) -> str:
@@ -153,12 +153,12 @@ LATER: Final = (
             "Whether a job runs on or ends: streaming, batch or automatic.",
             RuntimeMode.STREAMING,
         ),
-        (RuntimeMode.STREAMING,),
+        ("streaming",),
     ),
-    Later(STATE_TTL, (timedelta(0),)),
-    Later(LOCAL_TIME_ZONE, ("UTC", "Z", "GMT", "Etc/UTC", "+00:00")),
-    Later(SOURCE_IDLE_TIMEOUT, (timedelta(0),)),
-    Later(NOT_NULL_ENFORCER, (NotNullEnforcer.ERROR,)),
+    Later(STATE_TTL, ("0",)),
+    Later(LOCAL_TIME_ZONE, ("UTC", "Z", "GMT", "Etc/UTC", "GMT+00:00", "+00:00")),
+    Later(SOURCE_IDLE_TIMEOUT, ("0",)),
+    Later(NOT_NULL_ENFORCER, ("ERROR",)),
     Later(
         ConfigOption(
             "table.exec.sink.type-length-enforcer",
@@ -166,7 +166,7 @@ LATER: Final = (
             "What happens to texts longer or shorter than CHAR(n) and VARCHAR(n): IGNORE, TRIM_PAD or ERROR.",
             TypeLengthEnforcer.IGNORE,
         ),
-        (TypeLengthEnforcer.IGNORE,),
+        ("IGNORE",),
     ),
     Later(
         ConfigOption(
@@ -175,7 +175,7 @@ LATER: Final = (
             "Whether a sink keeps its rows where the query's key is another: AUTO, NONE or FORCE.",
             UpsertMaterialize.AUTO,
         ),
-        (UpsertMaterialize.AUTO,),
+        ("AUTO",),
     ),
     Later(
         ConfigOption(
@@ -184,6 +184,6 @@ LATER: Final = (
             "Whether change events may come twice and are made single by the primary key.",
             False,
         ),
-        (False,),
+        ("false",),
     ),
 )

@@ -83,7 +83,9 @@ def offset_reset_is_a_position(declared: DeclaredTable) -> Iterator[Diagnostic]:
     value = reader.raw(_RESET)
     if value is None:
         return
-    if declared.value(STARTUP_MODE) not in (None, StartupMode.GROUP):
+    if STARTUP_MODE not in declared.connector.options:
+        reader.without_effect(_RESET, f"connector '{declared.connector.identifier}' starts at the earliest offset")
+    elif declared.value(STARTUP_MODE) not in (None, StartupMode.GROUP):
         reader.without_effect(_RESET, f"'{reader.written(STARTUP_MODE.key)}' says where the job starts")
     elif value.strip().lower() not in _RESETS:
         yield Diagnostic(

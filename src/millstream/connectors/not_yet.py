@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from millstream.connectors import kafka_options as options
 from millstream.connectors import kafka_scan_options as scan
 from millstream.connectors import kafka_sink_options as sink_options
-from millstream.connectors.kafka_tables import KafkaSource
+from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
 from millstream.connectors.kafka_values import DeliveryGuarantee, Partitioning
 from millstream.connectors.legacy import open_reader
 from millstream.errors import Code, Diagnostic
@@ -16,18 +16,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from millstream.catalog.option_reader import OptionReader
-    from millstream.connectors.kafka_tables import KafkaSink
+    from millstream.connectors.tables import Sink, Source
     from millstream.formats.declarations import Format
 
 _RUNNING_FORMATS: Final = ("json", "avro", "csv", "raw")
 _PROTOCOL: Final = "security.protocol"
 
 
-def unbuilt(table: KafkaSource | KafkaSink) -> Iterator[Diagnostic]:
+def unbuilt(table: Source | Sink) -> Iterator[Diagnostic]:
     """Each by name, at the place of its key."""
     reader = open_reader(table.table)
-    yield from _of_both(table, reader)
-    yield from _of_source(table, reader) if isinstance(table, KafkaSource) else _of_sink(table, reader)
+    match table:
+        case KafkaSource():
+            yield from _of_both(table, reader)
+            yield from _of_source(table, reader)
+        case KafkaSink():
+            yield from _of_both(table, reader)
+            yield from _of_sink(table, reader)
 
 
 def _of_both(table: KafkaSource | KafkaSink, reader: OptionReader) -> Iterator[Diagnostic]:

@@ -10,6 +10,7 @@ from confluent_kafka import TopicPartition
 
 from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
 from millstream.connectors.kafka_values import StartupMode
+from millstream.connectors.legacy import open_reader
 from millstream.errors import BrokerError, Code, Diagnostic
 from millstream.plan.nodes import Write
 from millstream.runtime.kafka_admin import KafkaAdmin
@@ -126,5 +127,5 @@ def _admin(properties: dict[str, str], table: CatalogTable) -> KafkaAdmin:
 
 
 def _place(table: CatalogTable, key: str) -> Span:
-    """Where the table says it, else its name."""
-    return next((entry.value_span for entry in table.options if entry.key == key), table.span)
+    """Where the table says it, in whichever dialect, else its name."""
+    return open_reader(table).value_place(key)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.declaring import KAFKA, declare, problems, source
 
-from millstream.catalog.secrets import MASK, is_secret, masked
+from millstream.catalog.secrets import MASK, is_secret, masked, masked_all
 from millstream.errors import Code, ScriptError
 from millstream.plan.program import compile_script
 from millstream.secrets import concealed
@@ -56,6 +56,11 @@ def test_secret(key: str) -> None:
 def test_open(key: str) -> None:
     [entry] = declare({key: "tiger"}).options
     assert masked(entry) == "tiger"
+
+
+def test_with_clause_is_shown_without_secrets() -> None:
+    entries = masked_all(declare({"topic": "t", "properties.ssl.key.password": "tiger"}).options)
+    assert [(entry.key, entry.value) for entry in entries] == [("topic", "t"), ("properties.ssl.key.password", MASK)]
 
 
 @given(

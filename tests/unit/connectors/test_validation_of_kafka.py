@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.declaring import (
     COLUMNS,
@@ -312,3 +314,19 @@ def test_headers_written_twice() -> None:
 def test_several_topics_to_write_to(topics: dict[str, str | None]) -> None:
     assert sink_codes(declare({**KAFKA, **topics})) == [Code.CONFLICTING_OPTIONS]
     assert sink_codes(declare({**KAFKA, **topics}, COLUMNS, metadata_column("topic", STRING))) == []
+
+
+def test_metadata_of_the_value_format() -> None:
+    cdc = {**KAFKA, "format": "debezium-json"}
+    of_format = metadata_column("origin", STRING, "value.source.table")
+    assert source_codes(declare(cdc, COLUMNS, of_format)) == []
+    assert sink_codes(declare(cdc, COLUMNS, of_format)) == [Code.INVALID_METADATA]
+    assert source_codes(declare(KAFKA, COLUMNS, of_format)) == [Code.INVALID_METADATA]
+    without_prefix = metadata_column("origin", STRING, "source.table")
+    [problem] = problems(source, declare(cdc, COLUMNS, without_prefix))
+    assert "'value.source.table'" in (problem.hint or "")
+
+
+def test_primary_key_of_an_upsert_topic_is_physical() -> None:
+    table = declare(UPSERT, "v INT NOT NULL, PRIMARY KEY (v) NOT ENFORCED", metadata_column("at", INT, "partition"))
+    assert sink_codes(replace(table, primary_key=("v", "at"))) == [Code.INVALID_PRIMARY_KEY, Code.INVALID_METADATA]

@@ -7,7 +7,7 @@ from tests.declaring import declare, declare_sql, sink, sink_codes
 
 from millstream.changelog import UPSERTS
 from millstream.connectors.kafka_tables import KafkaSink
-from millstream.errors import Code, ScriptError
+from millstream.errors import Code
 from millstream.plan.nodes import Write
 from millstream.plan.program import compile_script
 from millstream.source import SourceText
@@ -96,13 +96,6 @@ def test_example(script: str) -> None:
     assert isinstance(root, Write)
     assert isinstance(root.sink, KafkaSink)
     assert root.sink.key.names == ("user_region",)
-
-
-def test_target_glued_to_select_is_told() -> None:
-    glued = CHINESE.replace("pageviews_per_region\nSELECT", "pageviews_per_regionSELECT")
-    with pytest.raises(ScriptError) as caught:
-        compile_script(SourceText("s", glued), {}, {})
-    assert caught.value.code is Code.SYNTAX
 
 
 def test_primary_key_is_a_must() -> None:
