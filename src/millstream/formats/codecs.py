@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from millstream.formats.cdc_decode import CdcJsonDecoder
 from millstream.formats.cdc_encode import CdcJsonEncoder
 from millstream.formats.cdc_format import CdcJsonFormat
+from millstream.formats.confluent_codec import ConfluentAvroDecoder, ConfluentAvroEncoder
+from millstream.formats.confluent_format import ConfluentAvroFormat
 from millstream.formats.csv_decode import CsvDecoder
 from millstream.formats.csv_encode import CsvEncoder
 from millstream.formats.csv_format import CsvFormat
@@ -39,6 +41,8 @@ def decoder_of(
             return JsonDecoder(chosen, options)
         case CdcJsonFormat():
             return CdcJsonDecoder(chosen, format_, metadata)
+        case ConfluentAvroFormat():
+            return ConfluentAvroDecoder(chosen, format_)
         case CsvFormat(options):
             return CsvDecoder(columns, options, needed)
         case RawFormat(options):
@@ -54,6 +58,8 @@ def encoder_of(format_: Format, columns: tuple[tuple[str, DataType], ...]) -> En
             return JsonEncoder(columns, options)
         case CdcJsonFormat():
             return CdcJsonEncoder(columns, format_)
+        case ConfluentAvroFormat():
+            return ConfluentAvroEncoder(columns, format_)
         case CsvFormat(options):
             return CsvEncoder(columns, options)
         case RawFormat(options):

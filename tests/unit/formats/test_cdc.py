@@ -184,7 +184,7 @@ def test_metadata_of_the_others() -> None:
     for dialect, message in (
         (CANAL, {"type": "INSERT", "data": [{"id": "1"}], "sqlType": {"id": 4}, "pkNames": ["id"], "es": 1, "ts": 2}),
         (MAXWELL, {"type": "insert", "data": {}, "ts": 1596684883, "primary_key_columns": ["id"], "table": "t"}),
-        (OGG, {"op_type": "I", "after": {}, "current_ts": "2020-05-13T15:40:07.123456", "op_ts": "2020-5-13 15:40:6.1"}),
+        (OGG, {"op_type": "I", "after": {}, "current_ts": "2020-05-13T15:40:07.123456", "op_ts": "2020-5-13 15:40:6"}),
     ):  # fmt: skip
         keys = tuple((offered.key, offered.key) for offered in dialect.metadata)
         decoder = CdcJsonDecoder(COLUMNS, CdcJsonFormat(dialect), keys)
@@ -198,7 +198,7 @@ def test_metadata_of_the_others() -> None:
         "Maxwell ingestion-timestamp": "2020-08-06 03:34:43+00:00",
         "Ogg table": "None", "Ogg primary-keys": "None",
         "Ogg ingestion-timestamp": "2020-05-13 15:40:07.123000+00:00",
-        "Ogg event-timestamp": "2020-05-13 15:40:06.100000+00:00",
+        "Ogg event-timestamp": "2020-05-13 15:40:06+00:00",
     }  # fmt: skip
 
 
