@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from millstream.sql.types import DataType, TypeRoot
+from millstream.sql.types import STRING, DataType, Field, TypeRoot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,6 +39,31 @@ def avro_schema(
         for column, type_ in columns
     ]
     return {"type": "record", "name": name, "fields": fields}
+
+
+def debezium_schema(columns: Iterable[tuple[str, DataType]]) -> Any:
+    """The schema of a change message: a nullable record of the row before, the row after and the operation."""
+    row = DataType(TypeRoot.ROW, fields=tuple(Field(name, type_) for name, type_ in columns))
+    return ["null", avro_schema((("before", row), ("after", row), ("op", STRING)))]
+
+
+def same_shape(one: Any, other: Any) -> bool:
+    """Whether two schemas say the same but for names of records, namespaces, docs and defaults."""
+    return bool(_shape(one) == _shape(other))
+
+
+def _shape(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_shape(branch) for branch in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if isinstance(schema["type"], (dict, list)):
+        return _shape(schema["type"])
+    if schema["type"] == "record":
+        return [(field["name"], _shape(field["type"])) for field in schema["fields"]]
+    inner = [_shape(schema[key]) for key in ("items", "values") if key in schema]
+    logical = [schema[key] for key in ("logicalType", "precision", "scale") if key in schema]
+    return (schema["type"], *inner, *logical) if inner or logical else schema["type"]
 
 
 def _field(type_: DataType, name: str, *, legacy_timestamps: bool) -> dict[str, Any]:

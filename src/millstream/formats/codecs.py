@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from millstream.formats.cdc_decode import CdcJsonDecoder
+from millstream.formats.cdc_encode import CdcJsonEncoder
+from millstream.formats.cdc_format import CdcJsonFormat
+from millstream.formats.confluent_codec import ConfluentAvroDecoder, ConfluentAvroEncoder
+from millstream.formats.confluent_format import ConfluentAvroFormat
 from millstream.formats.csv_decode import CsvDecoder
 from millstream.formats.csv_encode import CsvEncoder
 from millstream.formats.csv_format import CsvFormat
@@ -19,12 +24,25 @@ if TYPE_CHECKING:
     from millstream.sql.types import DataType
 
 
-def decoder_of(format_: Format, columns: tuple[tuple[str, DataType], ...], needed: tuple[str, ...]) -> Decoder:
-    """What reads messages with these columns into the needed ones. Plain Avro has none: Spark reads it."""
+def decoder_of(
+    format_: Format,
+    columns: tuple[tuple[str, DataType], ...],
+    needed: tuple[str, ...],
+    metadata: tuple[tuple[str, str], ...] = (),
+) -> Decoder:
+    """What reads messages with these columns into the needed ones. Plain Avro has none: Spark reads it.
+
+    `metadata` are the names of further columns, each with the key of the format that it shows.
+    """
+    types = dict(columns)
+    chosen = tuple((name, types[name]) for name in needed)
     match format_:
         case JsonFormat(options):
-            types = dict(columns)
-            return JsonDecoder(tuple((name, types[name]) for name in needed), options)
+            return JsonDecoder(chosen, options)
+        case CdcJsonFormat():
+            return CdcJsonDecoder(chosen, format_, metadata)
+        case ConfluentAvroFormat():
+            return ConfluentAvroDecoder(chosen, format_)
         case CsvFormat(options):
             return CsvDecoder(columns, options, needed)
         case RawFormat(options):
@@ -38,6 +56,10 @@ def encoder_of(format_: Format, columns: tuple[tuple[str, DataType], ...]) -> En
     match format_:
         case JsonFormat(options):
             return JsonEncoder(columns, options)
+        case CdcJsonFormat():
+            return CdcJsonEncoder(columns, format_)
+        case ConfluentAvroFormat():
+            return ConfluentAvroEncoder(columns, format_)
         case CsvFormat(options):
             return CsvEncoder(columns, options)
         case RawFormat(options):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from millstream.catalog.options import ConfigOption, text
 from millstream.changelog import ALL_CHANGES, INSERT_ONLY, ChangelogMode
 from millstream.errors import Code
+from millstream.formats.avro_schema import avro_schema, debezium_schema, same_shape
 from millstream.formats.avro_types import not_in_avro, not_in_legacy_avro
 from millstream.formats.declaration import DeclaredUse, FormatDeclaration
 
@@ -60,9 +61,11 @@ def key_values(value: str) -> tuple[tuple[str, str], ...]:
 
 def schema_text(value: str) -> str:
     try:
-        json.loads(value)
+        schema = json.loads(value)
     except ValueError:
         raise ValueError("the value is not JSON") from None
+    if not isinstance(schema, (dict, list)):
+        raise ValueError("the value is not the schema of a record")  # noqa: TRY004
     return value
 
 
@@ -112,6 +115,27 @@ def _has_an_address(use: DeclaredUse) -> None:
         )
 
 
+def _schema_says_the_same(use: DeclaredUse) -> None:
+    given = use.values[SCHEMA.key]
+    if given is None or not use.columns:
+        return
+    columns = [(column.name, column.type) for column in use.columns]
+    changes = use.under.endswith("debezium-avro-confluent.")
+    derived = debezium_schema(columns) if changes else avro_schema(columns)
+    if not same_shape(json.loads(given), derived):
+        needs = (
+            "a nullable record with the fields 'before', 'after' and 'op', whose rows have"
+            if changes
+            else "a record with"
+        )
+        use.report(
+            Code.CONFLICTING_OPTIONS,
+            f"the schema of option '{use.under}{SCHEMA.key}' does not match the table",
+            SCHEMA,
+            detail=f"It must be {needs} the table's columns: {json.dumps(derived)}.",
+        )
+
+
 def _declaration(identifier: str, doc: str, changelog: ChangelogMode) -> FormatDeclaration:
     def bind(values: dict[str, Any]) -> ConfluentAvroFormat:
         registry = RegistryOptions(values[URL.key] or "", *(values[option.key] for option in _OPTIONS[3:]))
@@ -125,7 +149,7 @@ def _declaration(identifier: str, doc: str, changelog: ChangelogMode) -> FormatD
         _OPTIONS,
         changelog,
         _not_carried,
-        (_has_an_address,),
+        (_has_an_address, _schema_says_the_same),
         fallback_keys=_OLDER_KEYS,
     )
 

@@ -14,10 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 
-from millstream.formats import java_text
 from millstream.formats.arrow_types import arrow_schema, arrow_type
-from millstream.formats.texts_to_values import UnsettledError, base64_bytes, bounds, joined, times, timestamps
-from millstream.sql.types import APPROXIMATE, BINARIES, CHARACTER, INTEGERS, DataType, TypeRoot
+from millstream.formats.texts_to_values import UnsettledError, bounds, joined, values_of
+from millstream.sql.types import DataType, TypeRoot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,19 +26,7 @@ if TYPE_CHECKING:
     from millstream.formats.csv_format import CsvOptions
 
 _FIRST_OF_OTHER_ENCODINGS: Final = (0x00, 0xEF, 0xFE, 0xFF)
-_DATE_LENGTH: Final = len("2024-01-02")
 _LAST_ASCII: Final = 0x7F
-
-
-def _bytes_in(characters: str) -> NDArray[np.bool_]:
-    allowed = np.zeros(256, np.bool_)
-    allowed[list(characters.encode())] = True
-    return allowed
-
-
-_OF_INTEGERS: Final = _bytes_in("0123456789-")
-_OF_DECIMALS: Final = _bytes_in("0123456789-.")
-_OF_FLOATS: Final = _bytes_in("0123456789-.eE")
 
 
 class CsvLinesReader:
@@ -115,10 +102,10 @@ class CsvLinesReader:
         if type_.root is TypeRoot.ARRAY:
             assert type_.element is not None
             offsets, elements = self._elements(texts)
-            return pa.ListArray.from_arrays(offsets, values(elements, type_.element))
+            return pa.ListArray.from_arrays(offsets, values_of(elements, type_.element))
         if type_.root is TypeRoot.ROW:
             return self._structs(texts, type_)
-        return values(texts, type_)
+        return values_of(texts, type_)
 
     def _elements(self, texts: pa.Array) -> tuple[pa.Array, pa.Array]:
         """Where the elements of each text start, and all of them, NULL where they say so."""
@@ -141,71 +128,14 @@ class CsvLinesReader:
         if not (np.diff(offsets.to_numpy()) == arity).all():
             raise UnsettledError
         fields = [
-            values(elements.take(pa.array(np.arange(i, len(elements), arity))), field.type)
+            values_of(elements.take(pa.array(np.arange(i, len(elements), arity))), field.type)
             for i, field in enumerate(type_.fields)
         ]
         return pa.StructArray.from_arrays(fields, fields=list(arrow_type(type_)))
 
 
-def values(texts: pa.Array, type_: DataType) -> pa.Array:  # noqa: PLR0911
-    match type_.root:
-        case root if root in CHARACTER:
-            return texts
-        case root if root in BINARIES:
-            return base64_bytes(texts)
-        case root if root in INTEGERS:
-            return _made_of(texts, _OF_INTEGERS).cast(arrow_type(type_))
-        case root if root in APPROXIMATE:
-            return _finite(_made_of(texts, _OF_FLOATS).cast(arrow_type(type_)))
-        case TypeRoot.DECIMAL:
-            decimals = _made_of(texts, _OF_DECIMALS).cast(arrow_type(type_))
-            decimals.validate(full=True)
-            return decimals
-        case TypeRoot.BOOLEAN:
-            return _booleans(texts)
-        case TypeRoot.DATE:
-            return _dates(texts)
-        case TypeRoot.TIME:
-            step = 10 ** (6 - (type_.precision or 0))
-            micros = times(texts).cast(pa.int64())
-            return pc.multiply(pc.divide(micros, step), step).cast(pa.time64("us"))
-        case _:
-            return timestamps(texts, type_, " ")
-
-
 def _nulled(texts: pa.Array, literal: str) -> pa.Array:
     return pc.if_else(pc.equal(texts, literal), pa.scalar(None, pa.string()), texts)
-
-
-def _made_of(texts: pa.Array, allowed: NDArray[np.bool_]) -> pa.Array:
-    starts, ends, data = bounds(texts)
-    if len(texts) and not allowed[data[starts[0] : ends[-1]]].all():
-        raise UnsettledError
-    return texts
-
-
-def _finite(numbers: pa.Array) -> pa.Array:
-    if not pc.all(pc.is_finite(numbers.drop_null())).as_py():
-        raise UnsettledError
-    return numbers
-
-
-def _booleans(texts: pa.Array) -> pa.Array:
-    true = pc.equal(texts, "true")
-    if not pc.all(pc.or_(true, pc.equal(texts, "false"))).as_py():
-        raise UnsettledError
-    return true
-
-
-def _dates(texts: pa.Array) -> pa.Array:
-    starts, ends, data = bounds(texts.drop_null())
-    if not (ends - starts == _DATE_LENGTH).all() or not (data[starts + 4] == ord("-")).all():
-        raise UnsettledError
-    dates = texts.cast(pa.date32())
-    days = pc.fill_null(dates.cast(pa.int32()), 0).to_numpy()
-    if ((days >= java_text.NEVER_WERE.start) & (days < java_text.NEVER_WERE.stop)).any():
-        raise UnsettledError
-    return dates
 
 
 def _well_quoted(options: CsvOptions) -> str:

@@ -48,17 +48,17 @@ class ExactJsonReader:
 
     def __init__(self, columns: tuple[tuple[str, DataType], ...], options: JsonOptions) -> None:
         self._options = options
-        self._exact_fractions = any(holds(type_, TypeRoot.DECIMAL) for _, type_ in columns)
-        self._read_row = self._row(columns)
+        self.exact_fractions = any(holds(type_, TypeRoot.DECIMAL) for _, type_ in columns)
+        self.row_of = self._row(columns)
 
     def rows(self, message: bytes) -> tuple[list[list[object]], bool]:
         """The rows of a message, and whether all of it was read. Raises ValueError with the cause."""
         root = parse(message)
         if isinstance(root, JsonObject):
-            return [self._read_row(root)], True
+            return [self.row_of(root)], True
         if not isinstance(root, list):
             raise ValueError(NO_CONTENT)  # noqa: TRY004
-        rows = [self._read_row(element) for element in root if isinstance(element, JsonObject)]
+        rows = [self.row_of(element) for element in root if isinstance(element, JsonObject)]
         complete = len(rows) == len(root)
         if not complete and not self._options.ignore_parse_errors:
             raise ValueError("Illegal JSON object data...")
@@ -127,7 +127,7 @@ class ExactJsonReader:
                 return _SCALARS[root]
 
     def _text(self, value: object) -> str:
-        text = tree_text(value, exact_fractions=self._exact_fractions) if _nested(value) else token_text(value)
+        text = tree_text(value, exact_fractions=self.exact_fractions) if _nested(value) else token_text(value)
         # Java writes a lone surrogate as a question mark.
         return text if text.isascii() else text.encode("utf-8", "replace").decode()
 

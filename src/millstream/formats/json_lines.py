@@ -16,13 +16,22 @@ import pyarrow.json as pj
 from millstream.formats.arrow_types import arrow_schema, arrow_type
 from millstream.formats.json_options import JsonOptions, TimestampStandard
 from millstream.formats.json_types import holds
-from millstream.formats.texts_to_values import UnsettledError, base64_bytes, bounds, joined, times, timestamps
-from millstream.sql.types import BINARIES, DataType, TypeRoot
+from millstream.formats.texts_to_values import (
+    UnsettledError,
+    base64_bytes,
+    bounds,
+    joined,
+    times,
+    timestamps,
+    values_of,
+)
+from millstream.sql.types import BINARIES, NUMERIC, DataType, TypeRoot
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _READ_AS_TEXT: Final = frozenset({TypeRoot.DATE, TypeRoot.TIME, TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ, *BINARIES})
+_QUOTED: Final = NUMERIC | {TypeRoot.BOOLEAN}
 _BY_THE_EXACT_READER: Final = (TypeRoot.MAP, TypeRoot.MULTISET, TypeRoot.NULL)
 # A column nobody has, so that the parser counts rows when no column is asked for.
 _NO_COLUMN: Final = "\x00"
@@ -31,13 +40,18 @@ _BARE_WORD_IN_MESSAGE: Final = r"[:,\[\s-](?:NaN|Inf|Infinity)\s*[,}\]]"
 
 
 class JsonLinesReader:
-    def __init__(self, columns: tuple[tuple[str, DataType], ...], options: JsonOptions) -> None:
+    """`quoted_values`: numbers and booleans are expected as texts, which is how some tools write them."""
+
+    def __init__(
+        self, columns: tuple[tuple[str, DataType], ...], options: JsonOptions, *, quoted_values: bool = False
+    ) -> None:
         self._columns = columns
         self._options = options
         self._schema = arrow_schema(columns)
+        self._quoted_values = quoted_values
         self._separator = " " if options.timestamp_standard is TimestampStandard.SQL else "T"
         self.able = not any(holds(type_, root) for _, type_ in columns for root in _BY_THE_EXACT_READER)
-        fields = [pa.field(name, _parsed_type(type_)) for name, type_ in columns]
+        fields = [pa.field(name, _parsed_type(type_, quoted_values=quoted_values)) for name, type_ in columns]
         self._parsing = pj.ParseOptions(
             explicit_schema=pa.schema(fields or [pa.field(_NO_COLUMN, pa.string())]),
             unexpected_field_behavior="ignore",
@@ -76,6 +90,8 @@ class JsonLinesReader:
                 return times(array)
             case root if root in BINARIES:
                 return base64_bytes(array)
+            case root if self._quoted_values and root in _QUOTED:
+                return values_of(array, type_)
             case TypeRoot.DECIMAL:
                 array.validate(full=True)  # the parser lets 12345 into DECIMAL(5, 3)
                 return array
@@ -121,15 +137,17 @@ def _holds_bare_word(data: NDArray[np.uint8]) -> bool:
     return False
 
 
-def _parsed_type(type_: DataType) -> pa.DataType:
+def _parsed_type(type_: DataType, *, quoted_values: bool) -> pa.DataType:
     match type_.root:
-        case root if root in _READ_AS_TEXT:
+        case root if root in _READ_AS_TEXT or (quoted_values and root in _QUOTED):
             return pa.string()
         case TypeRoot.ARRAY:
             assert type_.element is not None
-            return pa.list_(_parsed_type(type_.element))
+            return pa.list_(_parsed_type(type_.element, quoted_values=quoted_values))
         case TypeRoot.ROW:
-            return pa.struct([pa.field(field.name, _parsed_type(field.type)) for field in type_.fields])
+            return pa.struct(
+                [pa.field(field.name, _parsed_type(field.type, quoted_values=quoted_values)) for field in type_.fields]
+            )
         case root if root in _BY_THE_EXACT_READER:
             return pa.string()  # never read: `able` is false
         case _:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import re
 from decimal import Decimal
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from millstream.formats import java_text
 from millstream.formats.json_text import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 NO_CONTENT: Final = "No content to map due to end-of-input"
 
@@ -37,24 +40,45 @@ def _no_such_token(token: str) -> object:
     raise ValueError(f"Non-standard token '{token}'")
 
 
-_SYNTAX: Final = json.JSONDecoder(
-    object_pairs_hook=JsonObject,
-    parse_int=IntegerToken,
-    parse_float=FractionToken,
-    parse_constant=_no_such_token,
-    strict=False,
-)
+def _syntax(
+    of_members: Callable[[list[tuple[str, object]]], JsonObject], of_fraction: Callable[[str], str]
+) -> json.JSONDecoder:
+    return json.JSONDecoder(
+        object_pairs_hook=of_members,
+        parse_int=IntegerToken,
+        parse_float=lambda text: FractionToken(of_fraction(text)),
+        parse_constant=_no_such_token,
+        strict=False,
+    )
+
+
+def _last_of_each_name(members: list[tuple[str, object]]) -> JsonObject:
+    return JsonObject(dict(members).items())
+
+
+_SYNTAX: Final = _syntax(JsonObject, str)
+_TREE: Final = _syntax(_last_of_each_name, lambda text: java_text.double_text(float(text)))
+_EXACT_TREE: Final = _syntax(_last_of_each_name, lambda text: java_text.stripped_decimal_text(Decimal(text)))
 
 
 def parse(message: bytes) -> object:
     """The first JSON value of the message. What follows it is never looked at."""
+    return _parsed(message, _SYNTAX)
+
+
+def parse_tree(message: bytes, *, exact_fractions: bool) -> object:
+    """As Jackson's tree keeps it: of repeated names the last, and fractions as the numbers they are."""
+    return _parsed(message, _EXACT_TREE if exact_fractions else _TREE)
+
+
+def _parsed(message: bytes, syntax: json.JSONDecoder) -> object:
     usual = message.startswith((b'{"', b"[{"))
     text = message.decode("utf-8" if usual else json.detect_encoding(message)).removeprefix("\ufeff")
     blanks = _BLANKS.match(text)
     assert blanks is not None
     if blanks.end() == len(text):
         raise ValueError(NO_CONTENT)
-    value, _ = _SYNTAX.raw_decode(text, blanks.end())
+    value, _ = syntax.raw_decode(text, blanks.end())
     return value
 
 

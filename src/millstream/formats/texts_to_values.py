@@ -13,8 +13,9 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from millstream.formats import java_text
 from millstream.formats.arrow_types import arrow_type
-from millstream.sql.types import DataType, TypeRoot
+from millstream.sql.types import APPROXIMATE, BINARIES, CHARACTER, INTEGERS, DataType, TypeRoot
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,6 +23,17 @@ if TYPE_CHECKING:
 _TIMESTAMP_LENGTH: Final = len("2024-01-02 03:04:05")
 _TIME_LENGTH: Final = len("03:04:05")
 _SEPARATOR_AT: Final = len("2024-01-02")
+
+
+def _bytes_in(characters: str) -> NDArray[np.bool_]:
+    allowed = np.zeros(256, np.bool_)
+    allowed[list(characters.encode())] = True
+    return allowed
+
+
+_OF_INTEGERS: Final = _bytes_in("0123456789-")
+_OF_DECIMALS: Final = _bytes_in("0123456789-.")
+_OF_FLOATS: Final = _bytes_in("0123456789-.eE")
 
 
 class UnsettledError(Exception):
@@ -76,3 +88,61 @@ def base64_bytes(array: pa.Array) -> pa.Array:
 
 def _at_least(lengths: NDArray[np.int32], least: int) -> bool:
     return not len(lengths) or int(lengths.min()) >= least
+
+
+def values_of(texts: pa.Array, type_: DataType) -> pa.Array:  # noqa: PLR0911 - one line per type
+    """Values in their plain form: 12, 1.5, true, 2024-01-02, 03:04:05, 2024-01-02 03:04:05."""
+    match type_.root:
+        case root if root in CHARACTER:
+            return texts
+        case root if root in BINARIES:
+            return base64_bytes(texts)
+        case root if root in INTEGERS:
+            return _made_of(texts, _OF_INTEGERS).cast(arrow_type(type_))
+        case root if root in APPROXIMATE:
+            return _finite(_made_of(texts, _OF_FLOATS).cast(arrow_type(type_)))
+        case TypeRoot.DECIMAL:
+            decimals = _made_of(texts, _OF_DECIMALS).cast(arrow_type(type_))
+            decimals.validate(full=True)
+            return decimals
+        case TypeRoot.BOOLEAN:
+            return _booleans(texts)
+        case TypeRoot.DATE:
+            return _dates(texts)
+        case TypeRoot.TIME:
+            step = 10 ** (6 - (type_.precision or 0))
+            micros = times(texts).cast(pa.int64())
+            return pc.multiply(pc.divide(micros, step), step).cast(pa.time64("us"))
+        case _:
+            return timestamps(texts, type_, " ")
+
+
+def _made_of(texts: pa.Array, allowed: NDArray[np.bool_]) -> pa.Array:
+    starts, ends, data = bounds(texts)
+    if len(texts) and not allowed[data[starts[0] : ends[-1]]].all():
+        raise UnsettledError
+    return texts
+
+
+def _finite(numbers: pa.Array) -> pa.Array:
+    if not pc.all(pc.is_finite(numbers.drop_null())).as_py():
+        raise UnsettledError
+    return numbers
+
+
+def _booleans(texts: pa.Array) -> pa.Array:
+    true = pc.equal(texts, "true")
+    if not pc.all(pc.or_(true, pc.equal(texts, "false"))).as_py():
+        raise UnsettledError
+    return true
+
+
+def _dates(texts: pa.Array) -> pa.Array:
+    starts, ends, data = bounds(texts.drop_null())
+    if not (ends - starts == _SEPARATOR_AT).all() or not (data[starts + 4] == ord("-")).all():
+        raise UnsettledError
+    dates = texts.cast(pa.date32())
+    days = pc.fill_null(dates.cast(pa.int32()), 0).to_numpy()
+    if ((days >= java_text.NEVER_WERE.start) & (days < java_text.NEVER_WERE.stop)).any():
+        raise UnsettledError
+    return dates

@@ -25,7 +25,7 @@ TIMESTAMP: Final = DataType(TypeRoot.TIMESTAMP, precision=6)
 TIMESTAMP_LTZ: Final = DataType(TypeRoot.TIMESTAMP_LTZ, precision=6)
 INTS: Final = DataType(TypeRoot.ARRAY, element=INT)
 PAIR: Final = DataType(TypeRoot.ROW, fields=(Field("x", BIGINT), Field("y", STRING)))
-TEXTS: Final = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=30)
+TEXTS: Final = st.text(st.characters(codec="utf-8", exclude_characters="\0\ufeff"), max_size=30)
 SCALARS: Final = {
     "bo": BOOLEAN, "ti": TINYINT, "sm": SMALLINT, "in": INT, "bi": BIGINT, "fl": FLOAT, "do": DOUBLE,
     "de": decimal(5, 2), "st": STRING, "by": BYTES, "da": DATE, "tm": TIME, "ts": TIMESTAMP, "tz": TIMESTAMP_LTZ,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -12,6 +13,7 @@ from millstream.catalog.table import table_of
 from millstream.changelog import ALL_CHANGES, INSERT_ONLY
 from millstream.errors import Code
 from millstream.formats.avro_format import AvroFormat
+from millstream.formats.avro_schema import avro_schema, debezium_schema
 from millstream.formats.avro_types import not_in_avro
 from millstream.formats.cdc_format import CdcJsonFormat
 from millstream.formats.confluent_format import SECRET_KEYS, ConfluentAvroFormat
@@ -23,7 +25,7 @@ from millstream.source import SourceText
 from millstream.sql.parser import parse_script
 from millstream.sql.script import expand
 from millstream.sql.statements import CreateTable
-from millstream.sql.types import DataType, TypeRoot
+from millstream.sql.types import STRING, DataType, TypeRoot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -104,6 +106,20 @@ def test_older_keys_of_the_registry_are_taken() -> None:
     assert found.with_default_subject("t-value").options.subject == "s"
 
 
+@pytest.mark.parametrize(
+    ("format_", "schema"),
+    [
+        ("avro-confluent", avro_schema([("a", STRING)], "shop.Order")),
+        ("debezium-avro-confluent", debezium_schema([("a", STRING)])),
+    ],
+)
+def test_a_schema_that_says_what_the_table_says_is_taken(format_: str, schema: object) -> None:
+    found, problems, _ = declared(format_, URL | {"schema": json.dumps(schema)})
+    assert problems == []
+    assert isinstance(found, ConfluentAvroFormat)
+    assert found.options.schema is not None
+
+
 def test_the_topic_gives_the_subject() -> None:
     found, _, _ = declared("avro-confluent", URL)
     assert isinstance(found, ConfluentAvroFormat)
@@ -134,6 +150,7 @@ def test_options_without_effect_are_accepted(format_: str, options: dict[str, st
         ("canal-json", {"table.include": "("}, Code.INVALID_OPTION_VALUE),
         ("avro-confluent", {}, Code.MISSING_OPTION),
         ("avro-confluent", {**URL, "schema": "{"}, Code.INVALID_OPTION_VALUE),
+        ("avro-confluent", {**URL, "schema": '["null"]'}, Code.CONFLICTING_OPTIONS),
         ("protobuf", {"message-class-name": "a.B"}, Code.UNDEFINED_FORMAT),
         ("yaml", {}, Code.UNDEFINED_FORMAT),
     ],

@@ -1,0 +1,182 @@
+"""Rows as Avro data, by a schema that follows from the table or that a writer has told."""
+
+from __future__ import annotations
+
+import io
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import fastavro
+import pyarrow as pa
+
+from millstream.sql.types import APPROXIMATE, BINARIES, CHARACTER, INTEGERS, DataType, TypeRoot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+    Conversion: TypeAlias = Callable[[Any], object]
+
+_MICROS_PER_MILLI: Final = 1000
+
+
+class AvroData:
+    """Reads and writes bare data of one schema. Dates, times and decimals are their plain numbers and bytes."""
+
+    def __init__(self, schema: Any) -> None:
+        self._schema = fastavro.parse_schema(_without_logical_types(schema))
+
+    def read(self, data: bytes, start: int = 0) -> Any:
+        """Raises ValueError for bytes that are no datum of the schema."""
+        stream = io.BytesIO(data)
+        stream.seek(start)
+        try:
+            return fastavro.schemaless_reader(stream, self._schema, None)
+        except Exception as error:  # noqa: BLE001 - the reader raises whatever the bytes lead it to
+            raise ValueError(str(error) or type(error).__name__) from None
+
+    def write(self, datum: Any) -> bytes:
+        stream = io.BytesIO()
+        fastavro.schemaless_writer(stream, self._schema, datum)
+        return stream.getvalue()
+
+
+def _without_logical_types(schema: Any) -> Any:
+    # As Flink does, values are taken as the numbers they are: a writer's own logical types change nothing.
+    if isinstance(schema, list):
+        return [_without_logical_types(branch) for branch in schema]
+    if not isinstance(schema, dict):
+        return schema
+    plain = {key: value for key, value in schema.items() if key not in ("logicalType", "precision", "scale", "default")}
+    for key in ("type", "items", "values"):
+        if key in plain:
+            plain[key] = _without_logical_types(plain[key])
+    if "fields" in plain:
+        plain["fields"] = [_without_logical_types(field) for field in plain["fields"]]
+    return plain
+
+
+def reading(type_: DataType) -> Conversion:
+    """How a value that a writer wrote becomes one that `pa.array` takes for this type."""
+    convert = _reading(type_)
+    return lambda value: None if value is None else convert(value)
+
+
+def _reading(type_: DataType) -> Conversion:  # noqa: C901, PLR0911 - one line per type
+    match type_.root:
+        case TypeRoot.BOOLEAN:
+            return lambda value: _typed(value, bool)
+        case root if root in INTEGERS or root is TypeRoot.DATE:
+            return lambda value: _typed(value, int)
+        case root if root in APPROXIMATE:
+            return lambda value: float(_typed(value, int, float))
+        case root if root in CHARACTER:
+            return lambda value: _typed(value, str)
+        case root if root in BINARIES:
+            return lambda value: _typed(value, bytes)
+        case TypeRoot.TIME | TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ:
+            return lambda value: _typed(value, int) * _MICROS_PER_MILLI
+        case TypeRoot.DECIMAL:
+            return _decimal_reading(type_)
+        case TypeRoot.ARRAY:
+            element = reading(cast("DataType", type_.element))
+            return lambda value: [element(item) for item in _typed(value, list)]
+        case TypeRoot.MAP:
+            item = reading(cast("DataType", type_.element))
+            return lambda value: [(key, item(member)) for key, member in _typed(value, dict).items()]
+        case TypeRoot.MULTISET:
+            return lambda value: list(_typed(value, dict).items())
+        case _:
+            return row_reading(tuple((field.name, field.type) for field in type_.fields))
+
+
+def row_reading(fields: tuple[tuple[str, DataType], ...]) -> Conversion:
+    """Of a record: its fields by name, those it lacks NULL."""
+    readings = [(name, reading(type_), type_.nullable) for name, type_ in fields]
+
+    def read(record: Any) -> dict[str, object]:
+        members = _typed(record, dict)
+        for name, _, nullable in readings:
+            if name not in members and not nullable:
+                raise ValueError(f'the writer has no field "{name}"')
+        return {name: convert(members.get(name)) for name, convert, _ in readings}
+
+    return read
+
+
+def _decimal_reading(type_: DataType) -> Conversion:
+    scale, limit = cast("int", type_.scale), 10 ** cast("int", type_.precision)
+
+    def read(value: Any) -> Decimal | None:
+        unscaled = int.from_bytes(_typed(value, bytes), "big", signed=True)
+        return Decimal(unscaled).scaleb(-scale) if abs(unscaled) < limit else None
+
+    return read
+
+
+def _typed(value: Any, *types: type) -> Any:
+    if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+        raise ValueError(f"a value of the writer is {type(value).__name__}")
+    return value
+
+
+def data_of(table: pa.Table, columns: tuple[tuple[str, DataType], ...]) -> list[dict[str, object]]:
+    """The rows as `AvroData.write` takes them."""
+    arrays = {name: _data(table[name].combine_chunks(), type_) for name, type_ in columns}
+    return [dict(zip(arrays, row, strict=True)) for row in zip(*arrays.values(), strict=True)]
+
+
+def _data(array: pa.Array, type_: DataType) -> list[Any]:
+    values: list[Any]
+    match type_.root:
+        case TypeRoot.DATE:
+            values = array.cast(pa.int32()).to_pylist()
+        case TypeRoot.TIME | TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ:
+            micros = array.cast(pa.int64()).to_pylist()
+            values = [None if value is None else value // _MICROS_PER_MILLI for value in micros]
+        case TypeRoot.DECIMAL:
+            scale = cast("int", type_.scale)
+            values = [None if value is None else _unscaled_bytes(value, scale) for value in array.to_pylist()]
+        case TypeRoot.ARRAY:
+            items = _data(array.flatten(), cast("DataType", type_.element))
+            values = _regrouped(array, items)
+        case TypeRoot.MAP | TypeRoot.MULTISET:
+            values = [None if value is None else dict(value) for value in _maps(array, type_)]
+        case TypeRoot.ROW:
+            parts = [_data(part, field.type) for part, field in zip(array.flatten(), type_.fields, strict=True)]
+            names = [field.name for field in type_.fields]
+            rows = [dict(zip(names, row, strict=True)) for row in zip(*parts, strict=True)]
+            values = [row if valid else None for row, valid in zip(rows, array.is_valid().to_pylist(), strict=True)]
+        case _:
+            values = array.to_pylist()
+    return values
+
+
+def _regrouped(array: pa.Array, items: list[Any]) -> list[Any]:
+    left = iter(items)
+    return [None if length is None else [next(left) for _ in range(length)] for length in _lengths(array)]
+
+
+def _maps(array: pa.Array, type_: DataType) -> list[Any]:
+    offsets = array.offsets.to_pylist()
+    first, last = offsets[0], offsets[-1]
+    keys = array.keys.slice(first, last - first).to_pylist()
+    items = array.items.slice(first, last - first)
+    values = items.to_pylist() if type_.root is TypeRoot.MULTISET else _data(items, cast("DataType", type_.element))
+    return [
+        list(zip(keys[start - first : end - first], values[start - first : end - first], strict=True))
+        if valid
+        else None
+        for start, end, valid in zip(offsets, offsets[1:], array.is_valid().to_pylist(), strict=False)
+    ]
+
+
+def _lengths(array: pa.Array) -> list[int | None]:
+    lengths: list[int | None] = pa.compute.list_value_length(array).to_pylist()
+    return lengths
+
+
+def _unscaled_bytes(value: Decimal, scale: int) -> bytes:
+    """As few bytes as two's complement needs, as Java's BigInteger has them."""
+    unscaled = int(value.scaleb(scale))
+    return unscaled.to_bytes((unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1, "big", signed=True)

@@ -1,0 +1,168 @@
+"""One change message at a time, by exactly the rules of Flink's CDC formats."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from millstream.changelog import RowKind
+from millstream.formats.cdc_dialect import CdcMetadata, Change, Shape
+from millstream.formats.cdc_metadata import exact_fields, value_of
+from millstream.formats.json_exact import ExactJsonReader
+from millstream.formats.json_tokens import JsonObject, parse_tree, token_text
+from millstream.sql.types import STRING, DataType, Field, TypeRoot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import TypeAlias
+
+    from millstream.formats.cdc_format import CdcJsonFormat
+
+    Row: TypeAlias = Mapping[str, object]
+
+PAYLOAD = "payload"
+
+
+class ExactCdcReader:
+    """Reads messages into rows: the values of the columns, then of the metadata, then the kind."""
+
+    def __init__(
+        self, columns: tuple[tuple[str, DataType], ...], format_: CdcJsonFormat, metadata: tuple[CdcMetadata, ...]
+    ) -> None:
+        self._dialect = format_.dialect
+        self._options = format_.options
+        self._names = [name for name, _ in columns]
+        self._metadata = metadata
+        self._changes = dict(self._dialect.changes)
+        row = DataType(TypeRoot.ROW, fields=tuple(Field(name, type_) for name, type_ in columns))
+        rows = DataType(TypeRoot.ARRAY, element=row) if self._dialect.shape is Shape.LISTS_OF_DATA_AND_OLD else row
+        envelope = {self._dialect.old_field: rows, self._dialect.new_field: rows, self._dialect.kind_field: STRING}
+        payload = envelope | exact_fields(m for m in metadata if m.in_payload or not self._options.schema_include)
+        self._payload = _EnvelopeReader(payload, format_)
+        outside = exact_fields(m for m in metadata if not m.in_payload)
+        self._root = _EnvelopeReader(outside, format_) if self._options.schema_include else None
+
+    def rows(self, message: bytes) -> tuple[list[list[object]], bool]:
+        """The rows of a message, and whether all of it was read. Raises ValueError with the cause."""
+        rows: list[list[object]] = []
+        try:
+            rows.extend(self._read(message))
+        except (ValueError, RecursionError):
+            # Flink hands on what it had of a message when it met the fault.
+            if not self._options.json.ignore_parse_errors:
+                raise
+            return rows, False
+        return rows, True
+
+    def _read(self, message: bytes) -> Iterator[list[object]]:
+        root = _object(parse_tree(message, exact_fractions=self._payload.exact_fractions), "The message")
+        if not self._is_included(root):
+            return
+        values: dict[str, object] = {}
+        payload = root
+        if self._root is not None:
+            values = self._root.read(root)
+            payload = _object(dict(root).get(PAYLOAD), f'The "{PAYLOAD}" field')
+        values |= self._payload.read(payload)
+        told = [value_of(values[metadata.field], metadata) for metadata in self._metadata]
+        for kind, row in self._changed_rows(values, payload):
+            yield [*(row[name] for name in self._names), *told, kind]
+
+    def _is_included(self, root: JsonObject) -> bool:
+        members = dict(root)
+        for field, pattern in (("database", self._options.database_include), ("table", self._options.table_include)):
+            if pattern is None:
+                continue
+            if field not in members:
+                raise ValueError(f'The "{field}" field is missing')
+            name = "null" if members[field] is None else token_text(members[field])
+            if re.fullmatch(pattern, name) is None:
+                return False
+        return True
+
+    def _changed_rows(self, values: dict[str, object], payload: JsonObject) -> Iterator[tuple[RowKind, Row]]:
+        kind = values[self._dialect.kind_field]
+        if kind is None:
+            raise ValueError(f'The "{self._dialect.kind_field}" field is missing or null')
+        change = self._changes.get(str(kind))
+        if change is None:
+            raise ValueError(f'Unknown "{self._dialect.kind_field}" value "{kind}".')
+        old, new = values[self._dialect.old_field], values[self._dialect.new_field]
+        if change is Change.NONE:
+            return
+        if self._dialect.shape is Shape.BEFORE_AND_AFTER:
+            yield from self._before_and_after(change, old, new)
+        elif self._dialect.shape is Shape.DATA_AND_OLD:
+            yield from self._data_and_old(change, new, old, payload)
+        else:
+            olds = old if isinstance(old, list) else []
+            for i, data in enumerate(_list(new, self._dialect.new_field)):
+                yield from self._data_and_old(change, data, olds[i] if i < len(olds) else None, payload)
+
+    def _before_and_after(self, change: Change, before: object, after: object) -> Iterator[tuple[RowKind, Row]]:
+        if change is not Change.INSERT and before is None:
+            raise ValueError(
+                f'The "before" field of {change.name} message is null, if you are using Debezium Postgres Connector, '
+                "please check the Postgres table has been set REPLICA IDENTITY to FULL level."
+            )
+        match change:
+            case Change.INSERT:
+                yield RowKind.INSERT, _row(after, "after")
+            case Change.DELETE:
+                yield RowKind.DELETE, _row(before, "before")
+            case _:
+                after = _row(after, "after")
+                yield RowKind.UPDATE_BEFORE, _row(before, "before")
+                yield RowKind.UPDATE_AFTER, after
+
+    def _data_and_old(
+        self, change: Change, data: object, old: object, payload: JsonObject
+    ) -> Iterator[tuple[RowKind, Row]]:
+        if change is not Change.UPDATE:
+            yield (RowKind.INSERT if change is Change.INSERT else RowKind.DELETE), _row(data, "data")
+            return
+        after, changed = _row(data, "data"), _row(old, "old")
+        written = dict(payload)["old"]
+        before = {
+            name: after[name] if value is None and not _holds_name(written, name) else value
+            for name, value in changed.items()
+        }
+        yield RowKind.UPDATE_BEFORE, before
+        yield RowKind.UPDATE_AFTER, after
+
+
+class _EnvelopeReader:
+    """Reads the named fields of an object."""
+
+    def __init__(self, fields: dict[str, DataType], format_: CdcJsonFormat) -> None:
+        self._names = list(fields)
+        self._reader = ExactJsonReader(tuple(fields.items()), format_.options.json)
+        self.exact_fractions = self._reader.exact_fractions
+
+    def read(self, members: JsonObject) -> dict[str, object]:
+        return dict(zip(self._names, self._reader.row_of(members), strict=True))
+
+
+def _holds_name(value: object, name: str) -> bool:
+    """Whether an object anywhere in the value has a member of this name, which is where Flink looks."""
+    if isinstance(value, JsonObject):
+        return any(member == name or _holds_name(inner, name) for member, inner in value)
+    return isinstance(value, list) and any(_holds_name(inner, name) for inner in value)
+
+
+def _object(value: object, what: str) -> JsonObject:
+    if not isinstance(value, JsonObject):
+        raise ValueError(f"{what} is not a JSON object")  # noqa: TRY004
+    return value
+
+
+def _row(value: object, field: str) -> Row:
+    if not isinstance(value, dict):
+        raise ValueError(f'The "{field}" field has no row where it needs one')  # noqa: TRY004
+    return value
+
+
+def _list(value: object, field: str) -> list[object]:
+    if not isinstance(value, list):
+        raise ValueError(f'The "{field}" field is missing or null')  # noqa: TRY004
+    return value

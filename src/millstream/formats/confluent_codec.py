@@ -1,0 +1,153 @@
+"""Avro with the number of its schema in front: a zero byte, four bytes of number, then the datum."""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from millstream.changelog import ALL_CHANGES, KIND, RowKind
+from millstream.formats.arrow_types import arrow_schema
+from millstream.formats.avro_binary import AvroData, data_of, row_reading
+from millstream.formats.avro_schema import avro_schema, debezium_schema
+from millstream.formats.decoded import Decoded, DecodeError
+from millstream.formats.schema_registry import RegistryError, SchemaRegistry
+from millstream.sql.types import STRING, DataType, Field, TypeRoot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from millstream.formats.confluent_format import ConfluentAvroFormat
+
+_HEAD: Final = struct.Struct(">bI")
+_MAGIC: Final = 0
+_PUTS_IN: Final = (RowKind.INSERT, RowKind.UPDATE_AFTER)
+_REPLICA_IDENTITY: Final = (
+    'The "before" field of {} message is null, if you are using Debezium Postgres Connector, '
+    "please check the Postgres table has been set REPLICA IDENTITY to FULL level."
+)
+
+
+def schema_number(message: bytes) -> int:
+    if len(message) < _HEAD.size or message[0] != _MAGIC:
+        raise ValueError("Unknown data format. Magic number does not match")
+    number: int = _HEAD.unpack_from(message)[1]
+    return number
+
+
+class ConfluentAvroDecoder:
+    """Reads each message by its writer's schema; columns are found by name, nullable ones may be missing."""
+
+    def __init__(self, columns: tuple[tuple[str, DataType], ...], format_: ConfluentAvroFormat) -> None:
+        self._columns = columns
+        self._format = format_
+        self._schema = arrow_schema(columns)
+        self._changes = format_.changelog == ALL_CHANGES
+        self._row = row_reading(_change_fields(columns) if self._changes else columns)
+        self._registry = SchemaRegistry(format_.options.registry)
+        self._data: dict[int, AvroData] = {}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return ConfluentAvroDecoder, (self._columns, self._format)
+
+    def decode(self, values: pa.Array) -> Decoded:
+        """The rows of the messages; NULL has none. Raises DecodeError for one that cannot be read."""
+        rows: list[dict[str, object]] = []
+        kinds: list[RowKind] = []
+        origin: list[int] = []
+        read = self._change_rows if self._changes else self._plain_rows
+        for i, message in enumerate(values.to_pylist()):
+            if message is None or (self._changes and not message):
+                continue
+            try:
+                for kind, row in read(message):
+                    rows.append(row)
+                    kinds.append(kind)
+                    origin.append(i)
+            except (ValueError, RegistryError) as error:
+                failure = (
+                    "Can't deserialize Debezium Avro message."
+                    if self._changes
+                    else "Failed to deserialize Avro record."
+                )
+                raise DecodeError(i, f"{failure} {error}") from None
+        arrays = [
+            pa.array([row[name] for row in rows], type_)
+            for name, type_ in zip(self._schema.names, self._schema.types, strict=True)
+        ]
+        table = pa.Table.from_arrays(arrays, schema=self._schema)
+        identity = origin == list(range(len(values)))
+        return Decoded(
+            table,
+            None if identity else pa.array(origin, pa.int64()),
+            0,
+            pa.array(kinds, pa.int8()) if self._changes else None,
+        )
+
+    def _plain_rows(self, message: bytes) -> Iterator[tuple[RowKind, dict[str, object]]]:
+        yield RowKind.INSERT, self._record(message)
+
+    def _change_rows(self, message: bytes) -> Iterator[tuple[RowKind, dict[str, Any]]]:
+        change: dict[str, Any] = self._record(message)
+        before, after, operation = change["before"], change["after"], change["op"]
+        if operation in ("u", "d") and before is None:
+            raise ValueError(_REPLICA_IDENTITY.format("UPDATE" if operation == "u" else "DELETE"))
+        if operation in ("c", "r", "u") and after is None:
+            raise ValueError('The "after" field has no row where it needs one')
+        match operation:
+            case "c" | "r":
+                yield RowKind.INSERT, after
+            case "u":
+                yield RowKind.UPDATE_BEFORE, before
+                yield RowKind.UPDATE_AFTER, after
+            case "d":
+                yield RowKind.DELETE, before
+            case _:
+                raise ValueError(f'Unknown "op" value "{operation}".')
+
+    def _record(self, message: bytes) -> Any:
+        number = schema_number(message)
+        if number not in self._data:
+            self._data[number] = AvroData(self._registry.schema_of(number))
+        return self._row(self._data[number].read(message, _HEAD.size))
+
+
+class ConfluentAvroEncoder:
+    """Writes each row by the schema of the table, which it registers with the first row."""
+
+    def __init__(self, columns: tuple[tuple[str, DataType], ...], format_: ConfluentAvroFormat) -> None:
+        self._columns = columns
+        self._format = format_
+        self._changes = format_.changelog == ALL_CHANGES
+        derived = debezium_schema(columns) if self._changes else avro_schema(columns)
+        given = format_.options.schema
+        self._written = derived if given is None else json.loads(given)
+        self._data = AvroData(self._written)
+        self._registry = SchemaRegistry(format_.options.registry)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return ConfluentAvroEncoder, (self._columns, self._format)
+
+    def encode(self, table: pa.Table) -> pa.Array:
+        """The messages, one per row, never NULL."""
+        if self._format.options.subject is None:
+            raise RegistryError(f"Option '{self._format.name}.subject' is required for serialization")
+        if not table.num_rows:
+            return pa.array([], pa.binary())
+        head = _HEAD.pack(_MAGIC, self._registry.register(self._format.options.subject, self._written))
+        rows = data_of(table, self._columns)
+        data = self._change_data(rows, table) if self._changes else rows
+        return pa.array([head + self._data.write(datum) for datum in data], pa.binary())
+
+    def _change_data(self, rows: list[dict[str, object]], table: pa.Table) -> Iterator[dict[str, object]]:
+        kinds = table[KIND].to_pylist() if KIND in table.column_names else [RowKind.INSERT] * len(rows)
+        for row, kind in zip(rows, kinds, strict=True):
+            puts_in = kind in _PUTS_IN
+            yield {"before": None if puts_in else row, "after": row if puts_in else None, "op": "c" if puts_in else "d"}
+
+
+def _change_fields(columns: tuple[tuple[str, DataType], ...]) -> tuple[tuple[str, DataType], ...]:
+    row = DataType(TypeRoot.ROW, fields=tuple(Field(name, type_) for name, type_ in columns))
+    return ("before", row), ("after", row), ("op", STRING)

@@ -1,0 +1,75 @@
+"""Avro data by the schema of the table, as Flink writes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from tests.unit.formats.flink_goldens import columns_of, goldens, literal, name_of, parts
+from tests.unit.formats.random_rows import INTS, PAIR, SCALARS, comparable, tables
+
+from millstream.formats.arrow_types import arrow_schema
+from millstream.formats.avro_binary import AvroData, data_of, row_reading
+from millstream.formats.avro_schema import avro_schema, same_shape
+from millstream.sql.types import BIGINT, INT, STRING, DataType, TypeRoot
+
+MILLIS = {name: DataType(type_.root, precision=3) for name, type_ in SCALARS.items() if name in ("ts", "tm")}
+CARRIED = {name: type_ for name, type_ in SCALARS.items() if name != "tz"} | MILLIS | {"ar": INTS, "ro": PAIR}
+
+
+@pytest.mark.parametrize("golden", goldens("sink", "avro"), ids=name_of)
+def test_writes_the_bytes_of_flink(golden: dict[str, Any]) -> None:
+    columns = columns_of(golden["columns"])
+    rows = [
+        [literal(text, type_) for text, (_, type_) in zip(parts(row), columns, strict=True)] for row in golden["rows"]
+    ]
+    arrays = [
+        pa.array(values, field.type)
+        for values, field in zip(zip(*rows, strict=True), arrow_schema(columns), strict=True)
+    ]
+    table = pa.Table.from_arrays(arrays, schema=arrow_schema(columns))
+    data = AvroData(avro_schema(columns))
+    written = [data.write(datum) for datum in data_of(table, columns)]
+    assert written == [bytes.fromhex(text) for text in golden["values_hex"]]
+    read = row_reading(columns)
+    again = pa.Table.from_pylist([read(data.read(datum)) for datum in written], schema=arrow_schema(columns))
+    assert comparable(again) == comparable(table)
+
+
+@settings(deadline=None)
+@given(tables(CARRIED))
+def test_what_is_written_is_read_again(rows: tuple[tuple[tuple[str, DataType], ...], pa.Table]) -> None:
+    columns, table = rows
+    millis = pa.timestamp("ms")
+    for name in set(table.column_names) & {"ts"}:
+        cut = table[name].cast(millis, safe=False).cast(pa.timestamp("us"))
+        table = table.set_column(table.column_names.index(name), name, cut)
+    data, read = AvroData(avro_schema(columns)), row_reading(columns)
+    again = [read(data.read(data.write(datum))) for datum in data_of(table, columns)]
+    assert comparable(pa.Table.from_pylist(again, schema=arrow_schema(columns))) == comparable(table)
+
+
+def test_a_writer_may_have_other_fields_and_narrower_numbers() -> None:
+    writer = {"type": "record", "name": "w", "fields": [{"name": "x", "type": "string"}, {"name": "n", "type": "int"}]}
+    row = row_reading((("n", BIGINT), ("d", SCALARS["do"]), ("missing", STRING)))
+    datum = AvroData(writer).write({"x": "y", "n": 7})
+    assert row(AvroData(writer).read(datum)) == {"n": 7, "d": None, "missing": None}
+    with pytest.raises(ValueError, match='no field "must"'):
+        row_reading((("must", INT.not_null()),))(AvroData(writer).read(datum))
+
+
+def test_schemas_are_compared_by_what_they_say() -> None:
+    columns = (("a", INT), ("r", PAIR), ("d", SCALARS["de"]), ("m", DataType(TypeRoot.MAP, key=STRING, element=INTS)))
+    derived = avro_schema(columns)
+    assert same_shape(avro_schema(columns, "other.name"), derived)
+    assert not same_shape(avro_schema(columns[:-1]), derived)
+    assert not same_shape(avro_schema((("a", INT.not_null()), *columns[1:])), derived)
+
+
+def test_the_newer_mapping_of_timestamps() -> None:
+    columns = (("a", DataType(TypeRoot.TIMESTAMP, precision=6)), ("b", DataType(TypeRoot.TIMESTAMP_LTZ, False, 3)))
+    first, second = avro_schema(columns, legacy_timestamps=False)["fields"]
+    assert first["type"] == ["null", {"type": "long", "logicalType": "local-timestamp-micros"}]
+    assert second["type"] == {"type": "long", "logicalType": "timestamp-millis"}
