@@ -89,7 +89,7 @@ def in_short(said: str) -> str:
 
 def _of_mark(job: str, found: dict[str, str]) -> Diagnostic:
     if found["code"] == Code.UNDECODABLE_MESSAGE:
-        place = f"topic {found['topic']}, partition {found['partition']}, offset {found['offset']}"
+        place = f"Topic {found['topic']}, partition {found['partition']}, offset {found['offset']}"
         return Diagnostic(
             Code.UNDECODABLE_MESSAGE,
             f'job "{job}" met a message that it cannot decode',
