@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from tests.golden.conftest import Screen
 
 TOTALS = (Path(__file__).parent / "screens" / "totals.sql").read_text()
-COPIES = TOTALS.replace("SELECT customer, SUM(amount) FROM orders GROUP BY customer", "SELECT {} FROM orders")
+COPIES = TOTALS.replace("SUM(amount) FROM orders GROUP BY customer", "amount FROM orders")
+"""Quicker than sums, for what does not depend on them."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Case:
         messages = [Message(None, value.encode()) for value in values]
         ScriptKafka(self.brokers).produce(self.orders, messages, partition=0)
 
-    def drain(self, spark: SparkSession, script: str = TOTALS) -> None:
+    def drain(self, spark: SparkSession, script: str = COPIES) -> None:
         with Session(spark, checkpoint=self.folder / ".millstream" / "totals") as session:
             session.execute_sql(script, name="totals.sql", parameters=self.parameters, drain=True)[0].await_end(60)
 
@@ -147,7 +148,7 @@ def test_null_in_key(case: Case, spark: SparkSession, expect: Callable[[Screen],
 def test_expression_failed(case: Case, spark: SparkSession, expect: Callable[[Screen], None]) -> None:
     case.create_topics()
     case.produce('{"customer": "ada", "quantity": "a dozen"}')
-    expect(called(lambda: case.drain(spark, COPIES.format("customer, CAST(quantity AS INT)"))))
+    expect(called(lambda: case.drain(spark, COPIES.replace(" amount FROM", " CAST(quantity AS INT) FROM"))))
 
 
 def test_job_failed(case: Case, spark: SparkSession, expect: Callable[[Screen], None]) -> None:
