@@ -187,7 +187,7 @@ class Catalog:
         names = tuple(known)
         near = difflib.get_close_matches(name.text, names, n=1, cutoff=0.6)
         return Diagnostic(
-            Code.UNDEFINED_TABLE,
+            Code.UNDEFINED_FUNCTION if kind == "function" else Code.UNDEFINED_TABLE,
             f'{kind} "{name.text}" is not defined',
             name.span,
             detail=f"{kind.capitalize()}s defined so far: {', '.join(names) or 'none'}.",

@@ -143,27 +143,40 @@ def _repeated_columns(statement: CreateTable) -> Iterator[Diagnostic]:
     for column in statement.columns:
         if column.name == KIND:
             yield Diagnostic(
-                Code.DUPLICATE_COLUMN, f'column name "{column.name}" is reserved for the kind of a row', column.span
+                Code.DUPLICATE_COLUMN,
+                f'column name "{column.name}" is reserved for the kind of a row',
+                column.span,
+                hint="Choose another name.",
             )
         if column.name in seen:
-            yield Diagnostic(Code.DUPLICATE_COLUMN, f'column "{column.name}" is declared twice', column.span)
+            yield Diagnostic(
+                Code.DUPLICATE_COLUMN,
+                f'column "{column.name}" is declared twice',
+                column.span,
+                hint="Rename or remove one of the two.",
+            )
         seen.add(column.name)
 
 
 def _key_problems(statement: CreateTable) -> Iterator[Diagnostic]:
     if statement.primary_key is None:
         return
-    names = {column.name for column in statement.columns}
+    names = [column.name for column in statement.columns]
     for name in statement.primary_key.columns:
         if name not in names:
             yield Diagnostic(
                 Code.INVALID_PRIMARY_KEY,
                 f'primary key column "{name}" is not a column of table "{statement.name.text}"',
                 statement.primary_key.span,
+                detail=f"It has: {', '.join(names)}.",
+                hint="Name columns of the table.",
             )
     if len(set(statement.primary_key.columns)) < len(statement.primary_key.columns):
         yield Diagnostic(
-            Code.INVALID_PRIMARY_KEY, "a column stands twice in the primary key", statement.primary_key.span
+            Code.INVALID_PRIMARY_KEY,
+            "a column stands twice in the primary key",
+            statement.primary_key.span,
+            hint="Name each column once.",
         )
 
 
@@ -172,7 +185,8 @@ def _watermark_problems(statement: CreateTable) -> Iterator[Diagnostic]:
         return
     watermark = statement.watermark
     names = {column.name for column in statement.columns}
-    for used in {column.name for column in watermark.expression.tree.find_all(exp.Column)} - names:
+    used_beside_it = {column.name for column in watermark.expression.tree.find_all(exp.Column)} - {watermark.column}
+    for used in sorted(used_beside_it - names):
         yield Diagnostic(
             Code.INVALID_WATERMARK,
             f'the watermark names "{used}", which is not a column of table "{statement.name.text}"',

@@ -36,7 +36,7 @@ _DOWNLOADING = re.compile(r"downloading \S*/(\S+) \.\.\.")
 _FAILED = re.compile(r"access error|not found\. url=|\[FAILED|Exception|invalid (?:sha1|md5)")
 _MISSING = re.compile(r"::.*: not found$")
 _INVALID_CHECKSUM = re.compile(r"invalid (?:sha1|md5)")
-_REASONS_SHOWN = 4
+_REASONS_SHOWN = 2
 
 
 def resolve(part: Part, work: Path, notice: Callable[[str], None], expected: int, lock: IO[str] | None = None) -> Path:
@@ -90,7 +90,7 @@ def _ivy_jar() -> Path:
         Diagnostic(
             Code.JVM_PARTS_UNAVAILABLE,
             "PySpark's folder has no jars/ivy-*.jar, which downloads the other jars",
-            detail=f"pyspark is {pyspark.origin if pyspark else 'not installed'}",
+            detail=f"PySpark is {pyspark.origin if pyspark else 'not installed'}.",
             hint="Install pyspark from its package rather than from a source tree.",
         )
     )

@@ -38,7 +38,7 @@ def find_java() -> Java:
             Diagnostic(
                 Code.JAVA_VERSION,
                 f"Java {major} was found, but Java 17 or 21 is needed",
-                detail=f"{executable}, {_how_found()}",
+                detail=f"It is {executable}, {_how_found()}.",
                 hint=_INSTALL_HINT,
             )
         )
@@ -53,7 +53,7 @@ def _executable() -> Path:
     if home := os.environ.get("JAVA_HOME"):
         found = shutil.which("java", path=str(Path(home) / "bin"))
         if found is None:
-            raise _missing("JAVA_HOME names a folder without bin/java", detail=f"JAVA_HOME={home}")
+            raise _missing("JAVA_HOME names a folder without bin/java", detail=f"JAVA_HOME is {home}.")
         return Path(found).absolute()
     found = shutil.which("java")
     if found is None:

@@ -139,7 +139,7 @@ def _verify(resolved: Path, part: Part) -> None:
         Diagnostic(
             Code.JVM_PARTS_DAMAGED,
             f"the jars of {part} from {repository_name()} are not those that were locked",
-            detail=f"different or missing: {_listed(missing)}; not expected: {_listed(unexpected - missing)}",
+            detail=f"Different or missing: {_listed(missing)}. Not expected: {_listed(unexpected - missing)}.",
             hint=_DAMAGED_HINT,
         )
     )

@@ -71,13 +71,16 @@ class Compiler:
         for statement in script.statements:
             try:
                 self._take(statement)
+            except RecursionError:
+                problems.append(Diagnostic(Code.SYNTAX, "the statement is nested too deeply", statement.span))
             except ScriptError as error:
                 if isinstance(statement, CreateTable | CreateView | CreateFunction):
                     self._broken.add(statement.name.text)
                 problems += (d for d in error.diagnostics if not self._follows_from_another(d))
         if problems:
             raise ScriptError(sorted(dict.fromkeys(problems), key=_position))
-        return Program(tuple(self._steps), tuple(self._settings.items()), tuple(dict.fromkeys(self._notices())))
+        notices = dict.fromkeys(chain(map(_told, script.warnings), self._notices()))
+        return Program(tuple(self._steps), tuple(self._settings.items()), tuple(notices))
 
     def _notices(self) -> Iterator[str]:
         """What the settings and tables say in vain, or leave to us."""
@@ -193,6 +196,11 @@ def _through_rules(root: Root) -> Root:
     for rule in RULES:
         root = rule(root)
     return root
+
+
+def _told(warning: Diagnostic) -> str:
+    place = f"{warning.span.source.name}:{warning.span.line}: " if warning.span is not None else ""
+    return f"{place}{warning.primary}"
 
 
 def _position(diagnostic: Diagnostic) -> int:

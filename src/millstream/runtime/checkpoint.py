@@ -172,8 +172,8 @@ class Checkpoint:
             raise JobError(
                 Diagnostic(
                     Code.CHECKPOINT_MISMATCH,
-                    f"{marker} cannot be read",
-                    detail=f"{type(error).__name__}: {error}.",
+                    f"checkpoint {self.root} is damaged",
+                    detail=f"{_MARKER} in it cannot be read: {error}.",
                     hint="Start over with --fresh, or put back the file if you have a copy.",
                 )
             ) from error

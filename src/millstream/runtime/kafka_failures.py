@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from millstream.errors import MillstreamError
     from millstream.source import Span
 
-_BROKER: Final = re.compile(r"^(?:sasl_)?(?:\w+://)?[^/\s]+/\w+: ")
+_BROKER: Final = re.compile(r"^(?:\w+://)?[^/\s]+/\w+: |\bipv[46]#")
 _CIRCUMSTANCE: Final = re.compile(r" \(after \d+ms in state \w+.*\)$")
 _ANSWERLESS: Final = (
     KafkaError._TRANSPORT,  # noqa: SLF001
-    KafkaError._ALL_BROKERS_DOWN,  # noqa: SLF001
     KafkaError._TIMED_OUT,  # noqa: SLF001
+    KafkaError._ALL_BROKERS_DOWN,  # noqa: SLF001
 )
+"""The vaguer, the later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +128,11 @@ def _telling(error: KafkaException | TimeoutError, heard: Iterable[KafkaError]) 
     if answer is not None and answer.code() not in _ANSWERLESS:
         return answer
     said = [*heard, *([answer] if answer is not None else [])]
-    specific = [one for one in said if one.code() not in _ANSWERLESS]
-    return next(iter(specific or said), None)
+    return min(said, key=_vagueness, default=None)
+
+
+def _vagueness(said: KafkaError) -> int:
+    return _ANSWERLESS.index(said.code()) + 1 if said.code() in _ANSWERLESS else 0
 
 
 def _in_short(said: KafkaError) -> str:

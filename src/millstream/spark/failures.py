@@ -89,15 +89,16 @@ def in_short(said: str) -> str:
 
 def _of_mark(job: str, found: dict[str, str]) -> Diagnostic:
     if found["code"] == Code.UNDECODABLE_MESSAGE:
-        place = f"topic {found['topic']}, partition {found['partition']}, offset {found['offset']}"
+        place = f"Topic {found['topic']}, partition {found['partition']}, offset {found['offset']}"
         return Diagnostic(
             Code.UNDECODABLE_MESSAGE,
             f'job "{job}" met a message that it cannot decode',
             detail=f"{place}: {found['text']}",
-            hint="Correct what is produced; the json format can skip such messages with 'json.ignore-parse-errors'.",
+            hint="Correct what is produced, or skip such messages with 'json.ignore-parse-errors' = 'true'.",
         )
     return Diagnostic(
         Code.NULL_IN_KEY,
-        f'column "{found["column"]}" of sink "{found["table"]}" is NOT NULL, and job "{job}" would write NULL into it',
-        hint="Filter such rows in the query: WHERE … IS NOT NULL.",
+        f'job "{job}" would write NULL into column "{found["column"]}" of sink "{found["table"]}"',
+        detail="The column is NOT NULL, as all columns of a primary key are.",
+        hint="Filter such rows in the query with WHERE … IS NOT NULL, or replace the NULL with COALESCE.",
     )

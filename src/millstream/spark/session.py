@@ -22,6 +22,7 @@ from millstream.errors import Code, Diagnostic, SetupError
 from millstream.jvm.java import find_java
 from millstream.jvm.parts import Part, jars
 from millstream.jvm.shared_classes import shared_classes
+from millstream.spark.failures import in_short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -141,20 +142,22 @@ class OwnedSession:
         configuration[_JAVA_OPTIONS] = " ".join([*ours, configuration.get(_JAVA_OPTIONS, "")]).strip()
         spark_conf = SparkConf().setAll(list(configuration.items()))
         try:
-            with log.with_suffix(".out").open("ab") as output:
+            printed = log.with_suffix(".out")
+            with printed.open("ab") as output:
+                before = output.tell()
                 inherited = (lock.fileno(),) if lock else ()
                 # In a session of its own, so that a signal to our process group reaches us alone.
                 launch = {"stdout": output, "stderr": output, "pass_fds": inherited, "start_new_session": True}
                 SparkContext._ensure_initialized(gateway=launch_gateway(spark_conf, launch))  # noqa: SLF001
             return SparkSession.builder.config(conf=spark_conf).getOrCreate()
         except Exception as error:
-            reason = str(error).strip().splitlines() or [type(error).__name__]
+            said = printed.read_bytes()[before:].decode(errors="replace").strip() or in_short(str(error))
             raise SetupError(
                 Diagnostic(
                     Code.SPARK_NOT_STARTED,
                     "Spark did not start",
-                    detail=reason[0],
-                    hint=f"Its log is {log}, its output {log.with_suffix('.out')}.",
+                    detail=said.splitlines()[0],
+                    hint=f"Check the settings under 'spark.'. What Spark said is in {log} and {printed}.",
                 )
             ) from error
 

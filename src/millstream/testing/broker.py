@@ -190,7 +190,7 @@ def _free_ports(wanted: int) -> tuple[int, int]:
                 Diagnostic(
                     Code.BROKER_NOT_STARTED,
                     f"the broker cannot use port {wanted}",
-                    detail=str(error),
+                    detail=f"{error.strerror}.",
                     hint="Stop what uses that port, or choose another; port 0 lets the system choose.",
                 )
             ) from error

@@ -1,13 +1,47 @@
-"""What travels through Spark's exceptions arrives whole."""
+"""What travels through Spark's exceptions arrives whole, and what Spark says often is told in the user's terms.
+
+The texts in exceptions/ are those of Spark 4.2 and Kafka's client 4.1, of queries that were made to fail.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from millstream.errors import Code
+from millstream.errors import Code, Diagnostic
 from millstream.spark.failures import UndecodableMessageError, job_error, null_in_key
 
 PLAN = f"== plan ==\nraise_error({null_in_key('customer', 'totals')})"
+EXCEPTIONS = Path(__file__).parent / "exceptions"
+TOLD = {
+    "cast_invalid_input": (Code.EXPRESSION_FAILED, "'zero', which is no INT"),
+    "cast_overflow": (Code.EXPRESSION_FAILED, "3000000000, which does not fit into INT"),
+    "decimal_out_of_range": (Code.EXPRESSION_FAILED, "1000, which does not fit into DECIMAL(3, 0)"),
+    "divide_by_zero": (Code.EXPRESSION_FAILED, "NULLIF"),
+    "remainder_by_zero": (Code.EXPRESSION_FAILED, "NULLIF"),
+    "arithmetic_overflow": (Code.EXPRESSION_FAILED, "larger type"),
+    "array_index": (Code.EXPRESSION_FAILED, "element 1 of an array of 1"),
+    "records_deleted": (Code.OFFSETS_UNAVAILABLE, "from 5 up to 10"),
+    "topic_recreated": (Code.OFFSETS_UNAVAILABLE, "up to offset 5 and ends at 2"),
+    "topic_deleted": (Code.TOPIC_MISSING, "was deleted"),
+    "broker_away": (Code.BROKER_UNREACHABLE, "Timed out waiting for a node assignment"),
+    "state_key_changed": (Code.CHECKPOINT_MISMATCH, "another query"),
+    "stateful_operator_changed": (Code.CHECKPOINT_MISMATCH, "another query"),
+    "number_of_sources": (Code.CHECKPOINT_MISMATCH, "another query"),
+    "state_removed": (Code.CHECKPOINT_MISMATCH, "damaged"),
+    "offset_log_damaged": (Code.CHECKPOINT_MISMATCH, "damaged"),
+    "worker_crashed": (Code.JOB_FAILED, "workers ended unexpectedly"),
+    "worker_out_of_memory": (Code.JOB_FAILED, "memory ran out"),
+    "worker_raised": (Code.JOB_FAILED, "detail: ValueError: boom inside\n"),
+    "message_too_large": (Code.JOB_FAILED, "'properties.max.request.size'"),
+    "client_not_created": (Code.JOB_FAILED, "'properties.'"),
+}
+FROM_KAFKAS_SOURCES = {
+    "TopicAuthorizationException: Not authorized to access topics: [orders]": "[orders].",
+    "GroupAuthorizationException: Not authorized to access group: reports": "group: reports.",
+    "SaslAuthenticationException: Authentication failed: Invalid username or password": "password.",
+}
 
 
 @pytest.mark.parametrize("text", ["plain", "a >> b", 'with "quotes" and \\', "two\nlines"])
@@ -15,7 +49,7 @@ def test_undecodable_message(text: str) -> None:
     raised = UndecodableMessageError("orders", 3, 42, text)
     error = job_error("totals", RuntimeError(f"Traceback\nmillstream.UndecodableMessageError: {raised}\n{PLAN}"))
     assert error.code is Code.UNDECODABLE_MESSAGE
-    assert error.diagnostics[0].detail == f"topic orders, partition 3, offset 42: {text}"
+    assert error.diagnostics[0].detail == f"Topic orders, partition 3, offset 42: {text}"
 
 
 def test_null_in_key() -> None:
@@ -25,6 +59,49 @@ def test_null_in_key() -> None:
 
 
 def test_mark_in_the_plan_is_no_cause() -> None:
-    error = job_error("j", RuntimeError(f"boom\nCaused by: java.io.IOException: disk full\n{PLAN}"))
+    error = job_error("j", RuntimeError(f"boom\nCaused by: java.io.IOException: broken pipe\n{PLAN}"))
     assert error.code is Code.JOB_FAILED
-    assert error.diagnostics[0].detail == "disk full"
+    assert error.diagnostics[0].detail == "broken pipe"
+
+
+def test_words_of_the_users_query_are_no_cause() -> None:
+    error = job_error("j", RuntimeError("boom\n\n=== Streaming Query ===\nProject ['OutOfMemoryError' AS reason]"))
+    assert error.diagnostics[0].detail == "boom"
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_exception_of_spark(name: str) -> None:
+    code, words = TOLD[name]
+    said = (EXCEPTIONS / f"{name}.txt").read_text()
+    error = job_error("totals", RuntimeError(said))
+    assert error.code is code
+    assert words in str(error)
+    assert '"totals"' in error.diagnostics[0].primary
+    assert error.diagnostics[0].hint
+    assert str(error.__cause__) == said
+
+
+@pytest.mark.parametrize("said", FROM_KAFKAS_SOURCES)
+def test_refusal_of_kafka(said: str) -> None:
+    diagnostic = told(f"org.apache.kafka.common.errors.{said}. SQLSTATE: XXKST")
+    assert diagnostic.code is Code.BROKER_REFUSED
+    assert str(diagnostic.detail).endswith(FROM_KAFKAS_SOURCES[said])
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("java.io.IOException: No space left on device", "disk is full"),
+        ("java.lang.OutOfMemoryError: Java heap space", "memory ran out"),
+    ],
+)
+def test_machine_at_its_limits(said: str, words: str) -> None:
+    diagnostic = told(f"Task 0 in stage 9.0 failed 1 times\nCaused by: {said}")
+    assert diagnostic.code is Code.JOB_FAILED
+    assert words in diagnostic.primary
+
+
+def told(text: str) -> Diagnostic:
+    return job_error(
+        "totals", RuntimeError(f"[STREAM_FAILED] Query [id = 1] terminated with exception: {text}")
+    ).diagnostics[0]

@@ -1,0 +1,142 @@
+"""Errors that come before Kafka and Spark are asked: arguments, the checkpoint, the machine. One screen per test."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from millstream.catalog.catalog import Catalog
+from millstream.jvm import declaration
+from millstream.plan.program import compile_script
+from millstream.runtime.checkpoint import Checkpoint
+from millstream.source import SourceText
+from millstream.sql.statements import Drop, ObjectKind, ObjectName
+from tests.golden.conftest import called, typed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TOTALS = Path(__file__).parent / "screens" / "totals.sql"
+PARAMETERS = {"brokers": "localhost:9092", "orders": "orders", "totals": "totals"}
+RUN = ("run", "totals.sql", *(f"--param={name}={value}" for name, value in PARAMETERS.items()))
+
+
+@pytest.fixture(autouse=True)
+def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / "totals.sql"
+    script.write_text(TOTALS.read_text())
+    return script
+
+
+def install_java(home: Path, script: str) -> None:
+    executable = home / "bin" / "java"
+    executable.parent.mkdir(parents=True)
+    executable.write_text(f"#!/bin/sh\n{script}\n")
+    executable.chmod(0o755)
+
+
+def test_unreadable_script(expect_screen: Callable[..., None]) -> None:
+    expect_screen(typed("run", "orders.sql"))
+
+
+def test_argument_without_value(expect_screen: Callable[..., None]) -> None:
+    expect_screen(typed("run", "totals.sql", "--param", "brokers"))
+
+
+def test_argument_master(expect_screen: Callable[..., None]) -> None:
+    expect_screen(typed(*RUN, "--master", "mesos://host"))
+
+
+def test_undefined_function(expect_screen: Callable[..., None]) -> None:
+    source = SourceText("totals.sql", "DROP FUNCTION turnover;")
+    name = ObjectName(("turnover",), source.span(14, 22))
+    expect_screen(called(lambda: Catalog().drop(Drop(ObjectKind.FUNCTION, name, source.span(0, 22)))))
+
+
+def test_checkpoint_of_another_query(script: Path, expect_screen: Callable[..., None]) -> None:
+    [job] = compile_script(SourceText("totals.sql", script.read_text()), PARAMETERS, {}).jobs
+    earlier = Checkpoint(Path(".millstream") / "totals")
+    begun = earlier.new_job(job, buckets=8).path / "offsets" / "0"
+    begun.parent.mkdir(parents=True)
+    begun.touch()
+    earlier.release()
+    script.write_text(script.read_text().replace("SUM(amount)", "COUNT(amount)"))
+    expect_screen(typed(*RUN))
+
+
+def test_checkpoint_in_use(expect_screen: Callable[..., None]) -> None:
+    held = Checkpoint(Path(".millstream") / "totals")
+    shown = typed(*RUN)
+    held.release()
+    expect_screen(shown)
+
+
+def test_checkpoint_damaged(expect_screen: Callable[..., None]) -> None:
+    marker = Path(".millstream") / "totals" / "millstream.json"
+    marker.parent.mkdir(parents=True)
+    marker.write_text('{"layout": 1, "jo')
+    expect_screen(typed(*RUN))
+
+
+def test_checkpoint_not_cleared(expect_screen: Callable[..., None]) -> None:
+    stranger = Path("photos") / "summer.jpg"
+    stranger.parent.mkdir()
+    stranger.touch()
+    checkpoint = Checkpoint(stranger.parent)
+    shown = called(checkpoint.clear)
+    checkpoint.release()
+    expect_screen(shown)
+
+
+def test_java_missing(monkeypatch: pytest.MonkeyPatch, expect_screen: Callable[..., None]) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", "/nowhere")
+    expect_screen(typed("broker"))
+
+
+def test_java_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expect_screen: Callable[..., None]) -> None:
+    install_java(tmp_path / "jdk8", "echo 'openjdk version \"1.8.0_402\"' >&2")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk8"))
+    expect_screen(typed("broker"))
+
+
+def test_jvm_parts_unavailable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expect_screen: Callable[..., None]
+) -> None:
+    monkeypatch.setenv("MILLSTREAM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("MILLSTREAM_MAVEN_REPOSITORY", "http://localhost:1/maven")
+    expect_screen(typed("broker"), DIGEST=declaration.declaration_digest())
+
+
+def test_jvm_parts_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expect_screen: Callable[..., None]) -> None:
+    play_ivy = "mkdir jars; for name in $(cut -d/ -f2 {lock}); do echo '<html>' > jars/$name; done"
+    lock = tmp_path / "jars.sha256"
+    lock.write_text(f"{'0' * 64}  1048576  broker/kafka-clients-4.1.1.jar\n")
+    monkeypatch.setattr(declaration, "LOCK_FILE", lock)
+    version = '[ "$1" = -version ] && echo \'openjdk version "17.0.1"\' >&2 && exit'
+    install_java(tmp_path / "jdk", f"{version}\n{play_ivy.format(lock=lock)}")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
+    monkeypatch.setenv("MILLSTREAM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("MILLSTREAM_MAVEN_REPOSITORY", raising=False)
+    expect_screen(typed("broker"), DIGEST=declaration.declaration_digest())
+
+
+def test_broker_not_started(tmp_path: Path, expect_screen: Callable[..., None]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        shown = typed("broker", "--port", port, "--data", tmp_path / "broker")
+    expect_screen(shown, **{"9092": str(port)})
+
+
+def test_internal(monkeypatch: pytest.MonkeyPatch, expect_screen: Callable[..., None]) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("nobody thought of this")
+
+    monkeypatch.setattr("millstream.cli.run._read", fail)
+    expect_screen(typed("run", "totals.sql"))
