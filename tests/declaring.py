@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from millstream.catalog.options import ConfigOption
 from millstream.catalog.table import CatalogTable, table_of
 from millstream.changelog import ALL_CHANGES, INSERT_ONLY, ChangelogMode
+from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
 from millstream.connectors.metadata import MessagePart
 from millstream.connectors.registry import resolve_sink, resolve_source
 from millstream.errors import Code, Diagnostic, ScriptError
@@ -22,7 +23,6 @@ from millstream.sql.types import STRING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from millstream.connectors.tables import Sink, Source
     from millstream.sql.types import DataType
 
 COLUMNS = "id BIGINT, name STRING"
@@ -71,17 +71,21 @@ def metadata_column(name: str, type_: DataType, key: str | None = None, *, virtu
     return MetadataColumn(name, type_, span, key or name, is_virtual=virtual)
 
 
-def source(table: CatalogTable) -> Source:
+def source(table: CatalogTable) -> KafkaSource:
     with every_format():
-        return resolve_source(table)
+        found = resolve_source(table)
+    assert isinstance(found, KafkaSource)
+    return found
 
 
-def sink(table: CatalogTable) -> Sink:
+def sink(table: CatalogTable) -> KafkaSink:
     with every_format():
-        return resolve_sink(table)
+        found = resolve_sink(table)
+    assert isinstance(found, KafkaSink)
+    return found
 
 
-def problems(resolve: Callable[[CatalogTable], Source | Sink], table: CatalogTable) -> tuple[Diagnostic, ...]:
+def problems(resolve: Callable[[CatalogTable], KafkaSource | KafkaSink], table: CatalogTable) -> tuple[Diagnostic, ...]:
     try:
         resolve(table)
     except ScriptError as error:

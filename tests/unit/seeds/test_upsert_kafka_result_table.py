@@ -6,6 +6,7 @@ import pytest
 from tests.declaring import declare, declare_sql, sink, sink_codes
 
 from millstream.changelog import UPSERTS
+from millstream.connectors.kafka_tables import KafkaSink
 from millstream.errors import Code
 from millstream.plan.program import compile_script
 from millstream.source import SourceText
@@ -90,6 +91,7 @@ def test_ddl() -> None:
 @pytest.mark.parametrize("script", [ENGLISH, CHINESE], ids=["English", "Chinese"])
 def test_example(script: str) -> None:
     [insert] = compile_script(SourceText("s", script), {}, {}).inserts
+    assert isinstance(insert.plan.sink, KafkaSink)
     assert insert.plan.sink.key.names == ("user_region",)
 
 
