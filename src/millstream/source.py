@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from millstream.secrets import concealed
+from millstream.secrets import concealed, without_secrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +17,10 @@ class SourceText:
     def line(self, number: int) -> str:
         """A line as it may be shown: the values of secret options are stars."""
         return concealed(self.text).split("\n")[number - 1]
+
+    def discreet(self, message: str) -> str:
+        """A message about this text as it may be shown."""
+        return without_secrets(message, self.text)
 
     def span(self, start: int, end: int) -> Span:
         return Span(self, start, max(end, start + 1))

@@ -78,6 +78,7 @@ class Session:
         self._fresh = fresh
         self._checkpoint: Checkpoint | None = None
         self._jobs: list[Job] = []
+        self._told: set[str] = set()
 
     @property
     def jobs(self) -> tuple[Job, ...]:
@@ -123,7 +124,9 @@ class Session:
             return ()
         refuse_unbuilt(program)
         for text in notices(program):
-            self._notice(text)
+            if text not in self._told:
+                self._told.add(text)
+                self._notice(text)
         checkpoint = self._open_checkpoint()
         folders = [None if self._fresh else checkpoint.find_job(insert) for insert in program.inserts]
         preflights = [
