@@ -99,13 +99,14 @@ class Diagnostic:
     hint: str | None = None
 
     def render(self) -> str:
-        parts = [f"error[{self.code}] {self.primary}"]
+        shown = self.span.source.discreet if self.span is not None else str
+        parts = [f"error[{self.code}] {shown(self.primary)}"]
         if self.span is not None:
             parts.append(self.span.excerpt())
         if self.detail:
-            parts.append(f"detail: {self.detail}")
+            parts.append(f"detail: {shown(self.detail)}")
         if self.hint:
-            parts.append(f"hint: {self.hint}")
+            parts.append(f"hint: {shown(self.hint)}")
         return "\n".join(parts)
 
     def as_json(self) -> dict[str, Any]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MASK: Final = "******"
 
@@ -35,9 +38,21 @@ def concealed(text: str) -> str:
     "WITH ('properties.ssl.key.password' = '*****')"
     """
     shown = text
+    for start, end in _secret_places(text):
+        shown = shown[:start] + re.sub(r"[^\n]", "*", text[start:end]) + shown[end:]
+    return shown
+
+
+def without_secrets(message: str, text: str) -> str:
+    """A message about script text, in which no secret of the text is quoted."""
+    for start, end in _secret_places(text):
+        if value := text[start:end].strip():
+            message = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", MASK, message)
+    return message
+
+
+def _secret_places(text: str) -> Iterator[tuple[int, int]]:
     for pair in _PAIR.finditer(text):
         value = _VALUE.match(text, pair.end()) if is_secret(pair["key"]) else None
         if value is not None:
-            start, end = value.span("inside")
-            shown = shown[:start] + re.sub(r"[^\n]", "*", text[start:end]) + shown[end:]
-    return shown
+            yield value.span("inside")

@@ -6,7 +6,7 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import Final
 
-from millstream.secrets import concealed
+from millstream.secrets import concealed, without_secrets
 
 _TWO_COLUMNS: Final = frozenset("WF")
 _NO_COLUMN: Final = frozenset({"Mn", "Me", "Cf"})
@@ -22,6 +22,10 @@ class SourceText:
     def line(self, number: int) -> str:
         """A line as it may be shown: the values of secret options are stars."""
         return concealed(self.text).split("\n")[number - 1]
+
+    def discreet(self, message: str) -> str:
+        """A message about this text as it may be shown."""
+        return without_secrets(message, self.text)
 
     def span(self, start: int, end: int) -> Span:
         return Span(self, start, max(end, start + 1))

@@ -85,8 +85,10 @@ def declared(
     reader.read(connector.options)
     if reader.is_legacy:
         reader.read(connector.legacy_options)
-    for idle, reason in connector.without_effect:
-        reader.without_effect(idle, reason)
+    idle = dict(connector.without_effect)
+    for option in connector.options:
+        if option.key in idle and option.role in (role, Role.BOTH):
+            reader.without_effect(option.key, idle[option.key])
     physical = {column.name: column for column in reader.table.physical_columns}
     prefix = reader.get(KEY_FIELDS_PREFIX) or ""
     columns = tuple(physical[name] for name in key_names if name in physical)

@@ -17,10 +17,16 @@ _HEADER: Final = DataType(TypeRoot.ROW, fields=(Field("key", STRING), Field("val
 
 TOPIC: Final = MessagePart("topic", STRING.not_null(), "The topic; writable where the table has several.")
 HEADERS: Final = MessagePart(
-    "headers", DataType(TypeRoot.MAP, key=STRING, element=_BYTES), "Headers by key; the last of a key holds.", True
+    "headers",
+    DataType(TypeRoot.MAP, key=STRING, element=_BYTES).not_null(),
+    "Headers by key; the last of a key holds.",
+    is_writable=True,
 )
 HEADER_LIST: Final = MessagePart(
-    "header-list", DataType(TypeRoot.ARRAY, element=_HEADER), "Headers in order, repeated keys included.", True
+    "header-list",
+    DataType(TypeRoot.ARRAY, element=_HEADER).not_null(),
+    "Headers in order, repeated keys included.",
+    is_writable=True,
 )
 KAFKA_METADATA: Final = (
     TOPIC,
@@ -31,9 +37,9 @@ KAFKA_METADATA: Final = (
     MessagePart("offset", BIGINT.not_null(), "The offset in the partition."),
     MessagePart(
         "timestamp",
-        DataType(TypeRoot.TIMESTAMP_LTZ, precision=3),
+        DataType(TypeRoot.TIMESTAMP_LTZ, precision=3).not_null(),
         "The message's time; written as NULL, it is the time of writing.",
-        True,
+        is_writable=True,
     ),
     MessagePart("timestamp-type", STRING.not_null(), "NoTimestampType, CreateTime or LogAppendTime."),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.suggestions import nearest_key
@@ -23,6 +23,7 @@ class MessagePart:
 
     key: str
     type: DataType
+    """As it is read; what is written may be NULL."""
     doc: str
     is_writable: bool = False
 
@@ -69,7 +70,8 @@ def read_metadata(table: CatalogTable, parts: Mapping[str, MessagePart]) -> tupl
 def written_metadata(table: CatalogTable, parts: Mapping[str, MessagePart]) -> tuple[MetadataUse, ...]:
     """The metadata columns an INSERT gives values to."""
     writable = {key: part for key, part in parts.items() if part.is_writable}
-    return _uses((column for column in table.metadata_columns if not column.is_virtual), writable)
+    written = _uses((column for column in table.metadata_columns if not column.is_virtual), writable)
+    return tuple(replace(use, type=replace(use.type, nullable=True)) for use in written)
 
 
 def _uses(columns: Iterable[MetadataColumn], parts: Mapping[str, MessagePart]) -> tuple[MetadataUse, ...]:
@@ -82,6 +84,8 @@ def unreadable(table: CatalogTable, parts: Mapping[str, MessagePart]) -> Iterato
             yield _undefined(column, table, parts, "be read")
         elif not castable(found := parts[column.key].type, column.type):
             yield _wrong_type(column, f"Metadata '{column.key}' is {found}, which has no cast to {column.type}.")
+        elif found.nullable and not column.type.nullable:
+            yield _wrong_type(column, f"Metadata '{column.key}' can be NULL.")
 
 
 def unwritable(table: CatalogTable, parts: Mapping[str, MessagePart]) -> Iterator[Diagnostic]:

@@ -32,7 +32,9 @@ def provided(node: Node) -> ChangelogMode:
 def upsert_key(node: Node) -> tuple[str, ...] | None:
     """The columns by which a later row replaces an earlier one, if there are such."""
     match node:
-        case Scan() | Values():
+        case Scan():
+            return (node.source.table.primary_key or None) if node.source.changelog != INSERT_ONLY else None
+        case Values():
             return None
         case Aggregate():
             return node.keys

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from millstream.catalog.secrets import masked_all
 from millstream.catalog.table import CatalogTable
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.program import Listing
@@ -61,6 +63,8 @@ def shown(relation: Relation, statement: Show) -> str:
                 hint=f"Write SHOW CREATE {other} {relation.name}.",
             )
         )
+    if isinstance(relation, CatalogTable):
+        return render(replace(relation.statement(), options=masked_all(relation.options)))
     return render(relation.statement())
 
 

@@ -99,6 +99,7 @@ class Session:
         self._fresh = fresh
         self._checkpoint: Checkpoint | None = None
         self._jobs: list[Job] = []
+        self._told: set[str] = set()
 
     @property
     def jobs(self) -> tuple[Job, ...]:
@@ -152,7 +153,9 @@ class Session:
         """As `start`, but leaves the waiting to the caller. No job starts before all are known to be good."""
         refuse_unbuilt(program)
         for notice in program.notices:
-            self._notice(notice)
+            if notice not in self._told:
+                self._told.add(notice)
+                self._notice(notice)
         prepared = iter(self._prepare(program.jobs, drain=drain) if program.jobs else ())
         for step in program.steps:
             match step:

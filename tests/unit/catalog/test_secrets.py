@@ -92,8 +92,7 @@ def test_errors_do_not_show_it(options: str) -> None:
     script = f"CREATE TABLE t (a INT) WITH ('connector' = 'kafka', {options}); INSERT INTO t SELECT a FROM t;"
     with pytest.raises(ScriptError) as caught:
         compile_script(SourceText("s", script), {}, {})
-    excerpts = [line for line in str(caught.value).splitlines() if not line.startswith("error")]
-    assert "tiger" not in "\n".join(excerpts)
+    assert "tiger" not in str(caught.value)
 
 
 def test_value_of_a_secret_option_is_not_quoted() -> None:

@@ -129,11 +129,11 @@ def test_metadata_read_and_written() -> None:
     )
     read = [(use.column.name, use.key, str(use.type)) for use in source(table).metadata]
     assert read == [
-        ("at", "timestamp", "TIMESTAMP_LTZ(3)"),
+        ("at", "timestamp", "TIMESTAMP_LTZ(3) NOT NULL"),
         ("place", "partition", "INT NOT NULL"),
         ("topic", "topic", "STRING NOT NULL"),
     ]
-    assert [use.key for use in sink(table).metadata] == ["timestamp"]
+    assert [(use.key, str(use.type)) for use in sink(table).metadata] == [("timestamp", "TIMESTAMP_LTZ(3)")]
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,12 @@ def test_buffer_parallelism_and_idleness() -> None:
     written, read = sink(declare(options, KEYED)), source(declare(options, KEYED))
     assert written.buffer_flush == BufferFlush(100, timedelta(seconds=2))
     assert (written.parallelism, read.parallelism, read.idle_timeout) == (3, 2, timedelta(minutes=1))
-    assert {"sink.parallelism", "scan.parallelism"} <= {notice.text.split("'")[1] for notice in written.notices}
+    assert {notice.text.split("'")[1] for notice in read.notices} == {"scan.parallelism"}
+    assert {notice.text.split("'")[1] for notice in written.notices} == {
+        "sink.parallelism",
+        "sink.buffer-flush.max-rows",
+        "sink.buffer-flush.interval",
+    }
 
 
 def test_format_comes_before_value_format() -> None:

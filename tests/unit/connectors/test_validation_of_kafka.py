@@ -293,6 +293,7 @@ def test_metadata_that_cannot_be_written(key: str) -> None:
         ("headers", DataType(TypeRoot.MAP, key=STRING, element=INT)),
         ("header-list", HEADERS),
         ("timestamp", HEADER),
+        ("leader-epoch", INT.not_null()),
     ],
 )
 def test_metadata_of_a_type_without_cast(key: str, type_: DataType) -> None:
@@ -301,6 +302,7 @@ def test_metadata_of_a_type_without_cast(key: str, type_: DataType) -> None:
 
 def test_written_metadata_of_a_type_without_cast() -> None:
     assert sink_codes(declare(KAFKA, COLUMNS, metadata_column("headers", STRING))) == [Code.INVALID_METADATA]
+    assert source_codes(declare(KAFKA, COLUMNS, metadata_column("headers", HEADERS.not_null()))) == []
     assert source_codes(declare(KAFKA, COLUMNS, metadata_column("headers", STRING))) == []
 
 

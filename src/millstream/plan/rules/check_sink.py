@@ -45,18 +45,24 @@ def check_sink(plan: Root) -> Root:
 
 
 def _how_to_get_a_key(node: Node) -> str:
-    if not _updating(node).keys:
+    updating = _updating(node)
+    if isinstance(updating, Scan):
+        return f'Select the primary key of "{updating.source.table.name}", each column as it is.'
+    if not updating.keys:
         return "Add GROUP BY: without it there is one row and no key to write it by."
     return "Select every column of GROUP BY, each into a primary key column of the same type."
 
 
-def _updating(node: Node) -> Aggregate:
-    while not isinstance(node, Aggregate):
-        assert not isinstance(node, Scan | Values)
+def _updating(node: Node) -> Aggregate | Scan:
+    """The topmost step that makes updates out of what it gets, or reads them."""
+    while not isinstance(node, Aggregate | Scan):
+        assert not isinstance(node, Values), "values are never updated"
         node = node.input
     return node
 
 
 def _who_updates(node: Node, kinds: frozenset[RowKind]) -> str:
     symbols = ", ".join(kind.symbol for kind in sorted(kinds))
-    return f"The aggregate at line {_updating(node).span.line} produces updates ({symbols})."
+    updating = _updating(node)
+    who = f'Table "{updating.source.table.name}"' if isinstance(updating, Scan) else "The aggregate"
+    return f"{who} at line {updating.span.line} gives updates ({symbols})."
