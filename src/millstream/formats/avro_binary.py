@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import fastavro
 import pyarrow as pa
 
-from millstream.sql.types import APPROXIMATE, BINARIES, CHARACTER, INTEGERS, DataType, TypeRoot
+from millstream.sql.types import APPROXIMATE, BINARIES, CHARACTER, DataType, TypeRoot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,11 +62,15 @@ def reading(type_: DataType) -> Conversion:
     return lambda value: None if value is None else convert(value)
 
 
-def _reading(type_: DataType) -> Conversion:  # noqa: C901, PLR0911 - one line per type
+def _reading(type_: DataType) -> Conversion:  # noqa: C901, PLR0911, PLR0912 - one line per type
     match type_.root:
         case TypeRoot.BOOLEAN:
             return lambda value: _typed(value, bool)
-        case root if root in INTEGERS or root is TypeRoot.DATE:
+        case TypeRoot.TINYINT | TypeRoot.SMALLINT:
+            return _narrowing(8 if type_.root is TypeRoot.TINYINT else 16)
+        case TypeRoot.INT | TypeRoot.DATE:
+            return lambda value: _within(_typed(value, int), 32)
+        case TypeRoot.BIGINT:
             return lambda value: _typed(value, int)
         case root if root in APPROXIMATE:
             return lambda value: float(_typed(value, int, float))
@@ -75,7 +79,7 @@ def _reading(type_: DataType) -> Conversion:  # noqa: C901, PLR0911 - one line p
         case root if root in BINARIES:
             return lambda value: _typed(value, bytes)
         case TypeRoot.TIME | TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ:
-            return lambda value: _typed(value, int) * _MICROS_PER_MILLI
+            return lambda value: _within(_typed(value, int) * _MICROS_PER_MILLI, 64)
         case TypeRoot.DECIMAL:
             return _decimal_reading(type_)
         case TypeRoot.ARRAY:
@@ -112,6 +116,18 @@ def _decimal_reading(type_: DataType) -> Conversion:
         return Decimal(unscaled).scaleb(-scale) if abs(unscaled) < limit else None
 
     return read
+
+
+def _narrowing(bits: int) -> Conversion:
+    """As Java makes a byte or short of an int: the upper bits are dropped."""
+    half = 1 << (bits - 1)
+    return lambda value: (_typed(value, int) + half) % (2 * half) - half
+
+
+def _within(number: int, bits: int) -> int:
+    if not -(1 << (bits - 1)) <= number < 1 << (bits - 1):
+        raise ValueError(f"{number} is out of range")
+    return number
 
 
 def _typed(value: Any, *types: type) -> Any:

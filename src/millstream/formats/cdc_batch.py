@@ -63,7 +63,7 @@ class CdcBatchReader:
         # Canal writes its values as texts, whatever their type.
         quoted = [True, False] if self._dialect.shape is Shape.LISTS_OF_DATA_AND_OLD else [False]
         self._lines = [JsonLinesReader(envelope, format_.options.json, quoted_values=q) for q in quoted]
-        self.able = self._lines[0].able and bool(columns)
+        self.able = self._lines[0].able
 
     def settles_updates(self, messages: pa.Array) -> NDArray[np.bool_]:
         """Which messages are no updates, or updates whose old values are told apart from missing ones."""

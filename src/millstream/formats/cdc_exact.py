@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from millstream.changelog import RowKind
+from millstream.formats.cdc_changes import Row, before_and_after, change_of, whole_row
 from millstream.formats.cdc_dialect import CdcMetadata, Change, Shape
 from millstream.formats.cdc_metadata import exact_fields, value_of
 from millstream.formats.json_exact import ExactJsonReader
@@ -13,12 +14,9 @@ from millstream.formats.json_tokens import JsonObject, parse_tree, token_text
 from millstream.sql.types import STRING, DataType, Field, TypeRoot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import TypeAlias
+    from collections.abc import Iterator
 
     from millstream.formats.cdc_format import CdcJsonFormat
-
-    Row: TypeAlias = Mapping[str, object]
 
 PAYLOAD = "payload"
 
@@ -33,7 +31,6 @@ class ExactCdcReader:
         self._options = format_.options
         self._names = [name for name, _ in columns]
         self._metadata = metadata
-        self._changes = dict(self._dialect.changes)
         row = DataType(TypeRoot.ROW, fields=tuple(Field(name, type_) for name, type_ in columns))
         rows = DataType(TypeRoot.ARRAY, element=row) if self._dialect.shape is Shape.LISTS_OF_DATA_AND_OLD else row
         envelope = {self._dialect.old_field: rows, self._dialect.new_field: rows, self._dialect.kind_field: STRING}
@@ -81,17 +78,12 @@ class ExactCdcReader:
         return True
 
     def _changed_rows(self, values: dict[str, object], payload: JsonObject) -> Iterator[tuple[RowKind, Row]]:
-        kind = values[self._dialect.kind_field]
-        if kind is None:
-            raise ValueError(f'The "{self._dialect.kind_field}" field is missing or null')
-        change = self._changes.get(str(kind))
-        if change is None:
-            raise ValueError(f'Unknown "{self._dialect.kind_field}" value "{kind}".')
+        change = change_of(values[self._dialect.kind_field], self._dialect)
         old, new = values[self._dialect.old_field], values[self._dialect.new_field]
         if change is Change.NONE:
             return
         if self._dialect.shape is Shape.BEFORE_AND_AFTER:
-            yield from self._before_and_after(change, old, new)
+            yield from before_and_after(change, old, new)
         elif self._dialect.shape is Shape.DATA_AND_OLD:
             yield from self._data_and_old(change, new, old, payload)
         else:
@@ -99,29 +91,13 @@ class ExactCdcReader:
             for i, data in enumerate(_list(new, self._dialect.new_field)):
                 yield from self._data_and_old(change, data, olds[i] if i < len(olds) else None, payload)
 
-    def _before_and_after(self, change: Change, before: object, after: object) -> Iterator[tuple[RowKind, Row]]:
-        if change is not Change.INSERT and before is None:
-            raise ValueError(
-                f'The "before" field of {change.name} message is null, if you are using Debezium Postgres Connector, '
-                "please check the Postgres table has been set REPLICA IDENTITY to FULL level."
-            )
-        match change:
-            case Change.INSERT:
-                yield RowKind.INSERT, _row(after, "after")
-            case Change.DELETE:
-                yield RowKind.DELETE, _row(before, "before")
-            case _:
-                after = _row(after, "after")
-                yield RowKind.UPDATE_BEFORE, _row(before, "before")
-                yield RowKind.UPDATE_AFTER, after
-
     def _data_and_old(
         self, change: Change, data: object, old: object, payload: JsonObject
     ) -> Iterator[tuple[RowKind, Row]]:
         if change is not Change.UPDATE:
-            yield (RowKind.INSERT if change is Change.INSERT else RowKind.DELETE), _row(data, "data")
+            yield (RowKind.INSERT if change is Change.INSERT else RowKind.DELETE), whole_row(data, "data")
             return
-        after, changed = _row(data, "data"), _row(old, "old")
+        after, changed = whole_row(data, "data"), whole_row(old, "old")
         written = dict(payload)["old"]
         before = {
             name: after[name] if value is None and not _holds_name(written, name) else value
@@ -153,12 +129,6 @@ def _holds_name(value: object, name: str) -> bool:
 def _object(value: object, what: str) -> JsonObject:
     if not isinstance(value, JsonObject):
         raise ValueError(f"{what} is not a JSON object")  # noqa: TRY004
-    return value
-
-
-def _row(value: object, field: str) -> Row:
-    if not isinstance(value, dict):
-        raise ValueError(f'The "{field}" field has no row where it needs one')  # noqa: TRY004
     return value
 
 

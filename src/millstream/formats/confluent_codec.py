@@ -12,7 +12,9 @@ from millstream.changelog import ALL_CHANGES, KIND, RowKind
 from millstream.formats.arrow_types import arrow_schema
 from millstream.formats.avro_binary import AvroData, data_of, row_reading
 from millstream.formats.avro_schema import avro_schema, debezium_schema
-from millstream.formats.decoded import Decoded, DecodeError
+from millstream.formats.cdc_changes import Row, before_and_after, change_of
+from millstream.formats.cdc_dialect import DEBEZIUM
+from millstream.formats.decoded import Decoded, DecodeError, table_of
 from millstream.formats.schema_registry import RegistryError, SchemaRegistry
 from millstream.sql.types import STRING, DataType, Field, TypeRoot
 
@@ -24,10 +26,8 @@ if TYPE_CHECKING:
 _HEAD: Final = struct.Struct(">bI")
 _MAGIC: Final = 0
 _PUTS_IN: Final = (RowKind.INSERT, RowKind.UPDATE_AFTER)
-_REPLICA_IDENTITY: Final = (
-    'The "before" field of {} message is null, if you are using Debezium Postgres Connector, '
-    "please check the Postgres table has been set REPLICA IDENTITY to FULL level."
-)
+_CORRUPT_RECORD: Final = "Failed to deserialize Avro record."
+_CORRUPT_CHANGE: Final = "Can't deserialize Debezium Avro message."
 
 
 def schema_number(message: bytes) -> int:
@@ -45,6 +45,7 @@ class ConfluentAvroDecoder:
         self._format = format_
         self._schema = arrow_schema(columns)
         self._changes = format_.changelog == ALL_CHANGES
+        self._failure = _CORRUPT_CHANGE if self._changes else _CORRUPT_RECORD
         self._row = row_reading(_change_fields(columns) if self._changes else columns)
         self._registry = SchemaRegistry(format_.options.registry)
         self._data: dict[int, AvroData] = {}
@@ -54,58 +55,32 @@ class ConfluentAvroDecoder:
 
     def decode(self, values: pa.Array) -> Decoded:
         """The rows of the messages; NULL has none. Raises DecodeError for one that cannot be read."""
-        rows: list[dict[str, object]] = []
+        rows: list[Row] = []
         kinds: list[RowKind] = []
         origin: list[int] = []
-        read = self._change_rows if self._changes else self._plain_rows
         for i, message in enumerate(values.to_pylist()):
             if message is None or (self._changes and not message):
                 continue
             try:
-                for kind, row in read(message):
+                for kind, row in self._rows(message):
                     rows.append(row)
                     kinds.append(kind)
                     origin.append(i)
             except (ValueError, RegistryError) as error:
-                failure = (
-                    "Can't deserialize Debezium Avro message."
-                    if self._changes
-                    else "Failed to deserialize Avro record."
-                )
-                raise DecodeError(i, f"{failure} {error}") from None
-        arrays = [
-            pa.array([row[name] for row in rows], type_)
-            for name, type_ in zip(self._schema.names, self._schema.types, strict=True)
-        ]
-        table = pa.Table.from_arrays(arrays, schema=self._schema)
-        identity = origin == list(range(len(values)))
+                raise DecodeError(i, f"{self._failure} {error}") from None
+        arrays = [pa.array([row[field.name] for row in rows], field.type) for field in self._schema]
         return Decoded(
-            table,
-            None if identity else pa.array(origin, pa.int64()),
-            0,
-            pa.array(kinds, pa.int8()) if self._changes else None,
+            table_of(arrays, self._schema, len(rows)),
+            None if origin == list(range(len(values))) else pa.array(origin, pa.int64()),
+            kinds=pa.array(kinds, pa.int8()) if self._changes else None,
         )
 
-    def _plain_rows(self, message: bytes) -> Iterator[tuple[RowKind, dict[str, object]]]:
-        yield RowKind.INSERT, self._record(message)
-
-    def _change_rows(self, message: bytes) -> Iterator[tuple[RowKind, dict[str, Any]]]:
-        change: dict[str, Any] = self._record(message)
-        before, after, operation = change["before"], change["after"], change["op"]
-        if operation in ("u", "d") and before is None:
-            raise ValueError(_REPLICA_IDENTITY.format("UPDATE" if operation == "u" else "DELETE"))
-        if operation in ("c", "r", "u") and after is None:
-            raise ValueError('The "after" field has no row where it needs one')
-        match operation:
-            case "c" | "r":
-                yield RowKind.INSERT, after
-            case "u":
-                yield RowKind.UPDATE_BEFORE, before
-                yield RowKind.UPDATE_AFTER, after
-            case "d":
-                yield RowKind.DELETE, before
-            case _:
-                raise ValueError(f'Unknown "op" value "{operation}".')
+    def _rows(self, message: bytes) -> Iterator[tuple[RowKind, Row]]:
+        record = self._record(message)
+        if not self._changes:
+            yield RowKind.INSERT, record
+            return
+        yield from before_and_after(change_of(record["op"], DEBEZIUM), record["before"], record["after"])
 
     def _record(self, message: bytes) -> Any:
         number = schema_number(message)

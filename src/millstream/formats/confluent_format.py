@@ -110,7 +110,7 @@ def _has_an_address(use: DeclaredUse) -> None:
     if use.values[URL.key] is None:
         use.report_use(
             Code.MISSING_OPTION,
-            f"option '{use.under}{URL.key}' is missing",
+            f"table \"{use.reader.table.name}\" needs option '{use.under}{URL.key}'",
             hint=f"Add '{use.under}{URL.key}' = '…'. {URL.doc}",
         )
 

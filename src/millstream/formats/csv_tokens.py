@@ -43,6 +43,8 @@ class LineSplitter:
 
     def _check_extra(self, field: str, rest: Iterator[str]) -> None:
         if self._options.ignore_trailing_unmappable:
+            for _ in rest:  # what is ignored must still be well quoted
+                pass
             return
         if self._options.allow_trailing_comma:
             field = field.strip(_BLANKS)

@@ -13,8 +13,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from millstream.catalog.option_reader import OptionReader
-    from millstream.sql.statements import PhysicalColumn
+    from millstream.source import Span
     from millstream.sql.types import DataType
+
+
+class CarriedColumn(Protocol):
+    """A column as far as a format cares."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def type(self) -> DataType: ...
+
+    @property
+    def span(self) -> Span: ...
 
 
 class Format(Protocol):
@@ -44,7 +57,7 @@ class DeclaredUse:
     named_by: ConfigOption[str]
     under: str
     values: dict[str, Any]
-    columns: tuple[PhysicalColumn, ...]
+    columns: tuple[CarriedColumn, ...]
     role: Role
 
     @property
@@ -64,7 +77,7 @@ class DeclaredUse:
         place = self.reader.value_place(self.named_by.key)
         self.reader.problems.append(Diagnostic(code, primary, place, detail, hint))
 
-    def report_column(self, identifier: str, column: PhysicalColumn, why: str, hint: str | None = None) -> None:
+    def report_column(self, identifier: str, column: CarriedColumn, why: str, hint: str | None = None) -> None:
         primary = f"format '{identifier}' cannot carry column \"{column.name}\" of type {column.type}"
         self.reader.problems.append(Diagnostic(Code.UNSUPPORTED_TYPE, primary, column.span, f"{why}.", hint))
 

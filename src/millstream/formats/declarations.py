@@ -10,7 +10,7 @@ from millstream.formats.avro_format import AVRO, AvroFormat
 from millstream.formats.cdc_format import CANAL_JSON, DEBEZIUM_JSON, MAXWELL_JSON, OGG_JSON, CdcJsonFormat
 from millstream.formats.confluent_format import AVRO_CONFLUENT, DEBEZIUM_AVRO_CONFLUENT, ConfluentAvroFormat
 from millstream.formats.csv_format import CSV, CsvFormat
-from millstream.formats.declaration import DeclaredUse, Format, FormatDeclaration
+from millstream.formats.declaration import CarriedColumn, DeclaredUse, Format, FormatDeclaration
 from millstream.formats.json_format import JSON, JsonFormat
 from millstream.formats.protobuf_format import PROTOBUF
 from millstream.formats.raw_format import RAW, RawFormat
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from millstream.catalog.option_reader import OptionReader
-    from millstream.sql.statements import PhysicalColumn
 
 __all__ = [
     "FORMATS", "AvroFormat", "CdcJsonFormat", "ConfluentAvroFormat", "CsvFormat", "Format", "JsonFormat", "RawFormat",
@@ -39,7 +38,7 @@ def read_format(
     reader: OptionReader,
     named_by: ConfigOption[str],
     prefix: str,
-    columns: Iterable[PhysicalColumn],
+    columns: Iterable[CarriedColumn],
     role: Role = Role.BOTH,
 ) -> Format | None:
     """The format that an option names, with its own options under `prefix` (`value.json.…`).

@@ -56,6 +56,13 @@ class DecodeError(Exception):
         return f"message {self.index}: {self.text}"
 
 
+def table_of(arrays: list[pa.Array], schema: pa.Schema, rows: int) -> pa.Table:
+    """A table that knows its number of rows even where it has no column."""
+    if arrays:
+        return pa.Table.from_arrays(arrays, schema=schema)
+    return pa.table({"": pa.nulls(rows)}).select([])
+
+
 def shown(payload: bytes) -> str:
     """A payload as it may stand in an error message: readable and not too long."""
     text = payload.decode("utf-8", "replace")

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.changelog import KIND
-from millstream.formats.decoded import Decoded, DecodeError
+from millstream.formats.decoded import Decoded, DecodeError, table_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -101,7 +101,7 @@ class MessageDecoder(ABC):
             origin += [i] * len(new_rows)
             found.skipped += not complete
         arrays = [pa.array([row[i] for row in rows], field.type) for i, field in enumerate(self._schema)]
-        found.add(np.array(origin, np.int64), _table(arrays, self._schema, len(rows)))
+        found.add(np.array(origin, np.int64), table_of(arrays, self._schema, len(rows)))
 
 
 class _Found:
@@ -123,7 +123,7 @@ class _Found:
         if len(self._tables) == 1:
             table = self._tables[0]
         elif not self._tables or not self._schema.names:
-            table = _table([pa.array([], type_) for type_ in self._schema.types], self._schema, len(origin))
+            table = table_of([pa.array([], type_) for type_ in self._schema.types], self._schema, len(origin))
             origin.sort()
         else:
             order = np.argsort(origin, kind="stable")
@@ -134,12 +134,6 @@ class _Found:
         if KIND not in self._schema.names:
             return Decoded(table, origins, self.skipped)
         return Decoded(table.drop_columns([KIND]), origins, self.skipped, table[KIND].combine_chunks())
-
-
-def _table(arrays: list[pa.Array], schema: pa.Schema, rows: int) -> pa.Table:
-    if arrays:
-        return pa.Table.from_arrays(arrays, schema=schema)
-    return pa.table({"": pa.nulls(rows)}).select([])
 
 
 def _parts(

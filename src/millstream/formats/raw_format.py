@@ -48,7 +48,7 @@ def charset(value: str) -> str:
         "".encode(value)
         return codecs.lookup(value).name
     except LookupError:
-        raise ValueError(f'there is no charset "{value}"') from None
+        raise ValueError(f'"{value}" is not a charset') from None
 
 
 def _delimiter(value: str) -> str:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812
 
+from millstream.changelog import INSERT_ONLY, KIND, RowKind
 from millstream.formats.avro_schema import avro_schema
 from millstream.formats.codecs import encoder_of
 from millstream.formats.declarations import AvroFormat
@@ -30,8 +31,12 @@ _MESSAGE: str = "key BINARY, value BINARY"
 
 
 def encode_messages(rows: DataFrame, sink: KafkaSink) -> DataFrame:
-    """`key` and `value` of each message; a row that takes something back has no value."""
-    value = F.when(~is_retraction(rows), _row_of(sink.value_columns, sink.value_format, sink))
+    """`key` and `value` of each message; a row that takes something back has no value, unless the format tells it."""
+    if sink.value_format.changelog == INSERT_ONLY:
+        value = F.when(~is_retraction(rows), _row_of(sink.value_columns, sink.value_format, sink))
+    else:
+        kind = F.col(KIND) if KIND in rows.columns else F.lit(int(RowKind.INSERT))
+        value = _row_of(sink.value_columns, sink.value_format, sink, kind.cast("tinyint").alias(KIND))
     parts = {"value": (value, sink.value_format, sink.value_columns)}
     if sink.key_format is not None:
         key = _row_of(sink.key_columns, sink.key_format, sink)
@@ -85,8 +90,8 @@ def _encoded(row: Column, format_: Format, columns: tuple[PhysicalColumn, ...]) 
     return to_avro(row, json.dumps(schema)), None
 
 
-def _row_of(columns: tuple[PhysicalColumn, ...], format_: Format, sink: KafkaSink) -> Column:
-    return F.struct(*(_checked(column, format_, sink).alias(column.name) for column in columns))
+def _row_of(columns: tuple[PhysicalColumn, ...], format_: Format, sink: KafkaSink, *more: Column) -> Column:
+    return F.struct(*(_checked(column, format_, sink).alias(column.name) for column in columns), *more)
 
 
 def _checked(column: PhysicalColumn, format_: Format, sink: KafkaSink) -> Column:

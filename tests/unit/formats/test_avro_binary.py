@@ -11,7 +11,7 @@ from tests.unit.formats.flink_goldens import columns_of, goldens, literal, name_
 from tests.unit.formats.random_rows import INTS, PAIR, SCALARS, comparable, tables
 
 from millstream.formats.arrow_types import arrow_schema
-from millstream.formats.avro_binary import AvroData, data_of, row_reading
+from millstream.formats.avro_binary import AvroData, data_of, reading, row_reading
 from millstream.formats.avro_schema import avro_schema, same_shape
 from millstream.sql.types import BIGINT, INT, STRING, DataType, TypeRoot
 
@@ -58,6 +58,13 @@ def test_a_writer_may_have_other_fields_and_narrower_numbers() -> None:
     assert row(AvroData(writer).read(datum)) == {"n": 7, "d": None, "missing": None}
     with pytest.raises(ValueError, match='no field "must"'):
         row_reading((("must", INT.not_null()),))(AvroData(writer).read(datum))
+
+
+def test_numbers_that_do_not_fit() -> None:
+    assert reading(SCALARS["ti"])(300) == 44  # Java keeps the lowest byte
+    for type_, value in ((INT, 2**31), (SCALARS["ts"], 2**62), (STRING, 7), (SCALARS["do"], True)):
+        with pytest.raises(ValueError, match=r"out of range|a value of the writer is"):
+            reading(type_)(value)
 
 
 def test_schemas_are_compared_by_what_they_say() -> None:

@@ -171,6 +171,13 @@ def test_metadata_of_debezium() -> None:
     assert ("lsn", "7") in row["source.properties"]
 
 
+def test_changes_can_be_counted_without_any_column() -> None:
+    decoder = CdcJsonDecoder((), CdcJsonFormat(MAXWELL))
+    messages = pa.array([b'{"type":"update","data":{"id":1},"old":{"id":2}}'], pa.binary())
+    assert decoder._read_batch(messages) is not None
+    assert decoder.decode(messages).with_kinds().to_pydict() == {KIND: [RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER]}
+
+
 def test_the_schema_of_debezium_is_metadata() -> None:
     message = b'{"schema":{"a":[1]},"payload":{"op":"c","after":{"id":1},"ts_ms":0}}'
     format_ = CdcJsonFormat(DEBEZIUM, CdcOptions(schema_include=True))

@@ -89,7 +89,7 @@ def outcome(format_: CdcJsonFormat, messages: list[bytes | None], metadata: list
     return comparable(decoded.with_kinds()), origin, decoded.skipped
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=200)
 @given(batches(), st.data(), st.sampled_from([1, 256]))
 def test_both_readers_agree(batch: tuple[CdcJsonFormat, list[bytes | None]], data: st.DataObject, small: int) -> None:
     format_, messages = batch
