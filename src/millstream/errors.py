@@ -4,7 +4,8 @@
     ├── ScriptError      the script, an option or an argument is wrong; nothing was started (exit 2)
     ├── SetupError       this machine lacks something: Java, the JVM parts, jars in a given session
     ├── BrokerError      Kafka cannot be reached, or a topic is missing
-    └── JobError         a running job failed
+    ├── JobError         a running job failed
+    └── InternalError    nobody thought of it
 
 An error carries one or more diagnostics. Each has a stable code, a primary line, and where they help a
 position in the script, a detail and a hint. Tests compare codes, never prose. What a code means, why it comes
@@ -178,4 +179,8 @@ class BrokerError(MillstreamError):
 
 
 class JobError(MillstreamError):
+    pass
+
+
+class InternalError(MillstreamError):
     pass

@@ -13,6 +13,7 @@ SOURCES = sorted((ROOT / "src").rglob("*.py")) + sorted((ROOT / "tests").rglob("
 LONGEST = 500
 ROOMS = ("errors", "sql", "catalog", "formats", "connectors", "plan", "kernels", "spark", "runtime", "cli")
 MAY_IMPORT = {
+    "error_catalogue": {"errors"},
     "sql": {"errors", "source"},
     "catalog": {"errors", "source", "secrets", "changelog", "sql"},
     "formats": {"errors", "source", "changelog", "sql", "catalog"},

@@ -9,14 +9,10 @@ import sys
 import traceback
 from typing import TYPE_CHECKING
 
-from millstream.errors import Code, Diagnostic, MillstreamError
+from millstream.errors import Code, Diagnostic, InternalError, MillstreamError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-
-class InternalError(MillstreamError):
-    """Whatever nobody thought of."""
 
 
 def guarded(command: Callable[[], int], *, verbose: bool, as_json: bool = False) -> int:

@@ -179,7 +179,7 @@ class QueryBuilder:
             if isinstance(star, exp.Star):
                 refused += _other_parts(star, frozenset({"this"}))
         if refused:
-            raise ScriptError(d for what in refused for d in self._unsupported(what, tree).diagnostics)
+            raise ScriptError(d for what, part in refused for d in self._unsupported(what, part).diagnostics)
 
     def _unsupported(self, what: str, tree: exp.Expr) -> ScriptError:
         return ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, f"{what} is not supported yet", self._place(tree)))
@@ -215,9 +215,13 @@ def _types(node: Node) -> dict[str, DataType | None]:
     return {column.name: column.type for column in node.columns}
 
 
-def _other_parts(node: exp.Expr, known: frozenset[str]) -> list[str]:
+def _other_parts(node: exp.Expr, known: frozenset[str]) -> list[tuple[str, exp.Expr]]:
+    """What they are called and where they stand; a part without a place of its own stands where the node does."""
     return [
-        _IN_WORDS.get(part, part.strip("_").replace("_", " ").upper())
+        (
+            _IN_WORDS.get(part, part.strip("_").replace("_", " ").upper()),
+            value if isinstance(value, exp.Expr) and any("start" in inner.meta for inner in value.walk()) else node,
+        )
         for part, value in node.args.items()
         if value and part not in known
     ]

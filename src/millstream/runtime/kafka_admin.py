@@ -114,8 +114,8 @@ class KafkaAdmin:
 
     def committed(self, topics: Iterable[str], group: str) -> dict[TopicPartition, int]:
         """What the group has committed; partitions it never read are left out."""
-        asked = [ConsumerGroupTopicPartitions(group, self._all_partitions(topics))]
         try:
+            asked = [ConsumerGroupTopicPartitions(group, self._all_partitions(topics))]
             answer = self._client.list_consumer_group_offsets(asked)[group].result(_TIMEOUT_SECONDS)
         except (KafkaException, TimeoutError) as error:
             raise self._failure(f'the offsets of group "{group}" cannot be read', error) from error

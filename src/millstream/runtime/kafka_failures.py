@@ -32,6 +32,8 @@ class _Translation:
     code: Code
     primary: str
     hint: str
+    detail: str | None = None
+    """In place of the client's words, where those help nobody."""
 
 
 _TRANSLATIONS: Final = (
@@ -71,6 +73,13 @@ _TRANSLATIONS: Final = (
         "Check the address and that the broker runs; `millstream broker` starts one on this machine.",
     ),
     _Translation(
+        (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION),  # noqa: SLF001
+        Code.TOPIC_MISSING,
+        "{doing}",
+        "Create the topic, or correct 'topic' in the table's WITH clause.",
+        "The topic does not exist.",
+    ),
+    _Translation(
         (KafkaError.TOPIC_EXCEPTION,),
         Code.TOPIC_NOT_CREATED,
         "{doing}",
@@ -100,7 +109,7 @@ def broker_error(
     heard: Iterable[KafkaError] = (),
     span: Span | None = None,
 ) -> MillstreamError:
-    """The error of a question to Kafka; the original stays behind it as the cause.
+    """The error of a question to Kafka.
 
     `doing` and `code` tell of it where no translation does better. `heard` is what the client reported meanwhile: its
     answer says no more than that nobody answered.
@@ -109,17 +118,15 @@ def broker_error(
     translation = next((entry for entry in _TRANSLATIONS if cause and cause.code() in entry.codes), None)
     code = translation.code if translation else code
     kind = ScriptError if code is Code.INVALID_OPTION_VALUE else BrokerError
-    failure = kind(
+    return kind(
         Diagnostic(
             code,
             translation.primary.format(servers=servers, doing=doing) if translation else doing,
             span,
-            detail=f"{_in_short(cause)}." if cause else "It took too long to answer.",
+            detail=(translation and translation.detail) or _in_short(cause),
             hint=translation.hint if translation else "Try again; `--verbose` shows what the client said.",
         )
     )
-    failure.__cause__ = error
-    return failure
 
 
 def _telling(error: KafkaException | TimeoutError, heard: Iterable[KafkaError]) -> KafkaError | None:
@@ -135,7 +142,9 @@ def _vagueness(said: KafkaError) -> int:
     return _ANSWERLESS.index(said.code()) + 1 if said.code() in _ANSWERLESS else 0
 
 
-def _in_short(said: KafkaError) -> str:
+def _in_short(said: KafkaError | None) -> str:
     """Without the client's address of the broker and its clock."""
-    text = _CIRCUMSTANCE.sub("", _BROKER.sub("", str(said.str())))
-    return text[:1].upper() + text[1:].rstrip(".")
+    if said is None:
+        return "The answer took too long."
+    text = _CIRCUMSTANCE.sub("", _BROKER.sub("", str(said.str()))).removeprefix("Broker: ")
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from millstream.errors import Code, Diagnostic
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _GO_ON: Final = "Start it again to go on from its last finished batch."
 _START_OVER: Final = "Start over with --fresh to read what is there now; earlier results are computed anew."
@@ -43,9 +40,10 @@ def _plain(text: str) -> str:
     return re.sub(r"^(-?[\d.]+(?:E-?\d+)?)[LDSB]$", r"\1", text.strip())
 
 
-def _patterns(*rows: tuple[str, Code, str, str | None, str]) -> Iterator[FailurePattern]:
-    for words, code, primary, detail, hint in rows:
-        yield FailurePattern(re.compile(words), code, primary, hint, detail)
+def _patterns(*rows: tuple[str, Code, str, str | None, str]) -> tuple[FailurePattern, ...]:
+    return tuple(
+        FailurePattern(re.compile(words), code, primary, hint, detail) for words, code, primary, detail, hint in rows
+    )
 
 
 def _any_of(*words: str) -> str:
@@ -88,7 +86,7 @@ _EXPRESSIONS: Final = _patterns(
         "Write NULLIF(divisor, 0): the result is NULL then.",
     ),
     (
-        r"\[(?:\w+_)?OVERFLOW(?:[^]]*)\] (?P<said>[^.]*)",
+        r"\[(?:(?:BINARY_|INTERVAL_)?ARITHMETIC|DATETIME)_OVERFLOW[^]]*\]",
         Code.EXPRESSION_FAILED,
         'a result of job "{job}" is too large for its type',
         None,

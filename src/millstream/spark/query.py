@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.spark.failures import in_short
+from millstream.spark.failures import in_short, job_error
 from millstream.spark.running_query import RunningQuery
 from millstream.spark.translate import Surroundings
 from millstream.spark.writers import writer_of
@@ -85,7 +85,11 @@ def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWrite
 def start_query(spark: SparkSession, query: DataStreamWriter, job: ReportTaker) -> RunningQuery:
     reports = _reports_of(spark)
     with reports.starting:
-        started = query.start()
+        try:
+            started = query.start()
+        except PySparkException as error:
+            failure = job_error(job.name, error)
+            raise failure from failure.__cause__
         reports.subscribe(str(started.runId), job)
     return RunningQuery(job.name, started)
 

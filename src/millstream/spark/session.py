@@ -156,7 +156,7 @@ class OwnedSession:
                 Diagnostic(
                     Code.SPARK_NOT_STARTED,
                     "Spark did not start",
-                    detail=said.splitlines()[0],
+                    detail=f"{said.splitlines()[0].rstrip('.')}.",
                     hint=f"Check the settings under 'spark.'. What Spark said is in {log} and {printed}.",
                 )
             ) from error

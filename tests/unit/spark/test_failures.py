@@ -5,11 +5,13 @@ The texts in exceptions/ are those of Spark 4.2 and Kafka's client 4.1, of queri
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from millstream.errors import Code, Diagnostic
+from millstream.spark.failure_patterns import PATTERNS, FailurePattern
 from millstream.spark.failures import UndecodableMessageError, job_error, null_in_key
 
 PLAN = f"== plan ==\nraise_error({null_in_key('customer', 'totals')})"
@@ -99,6 +101,12 @@ def test_machine_at_its_limits(said: str, words: str) -> None:
     diagnostic = told(f"Task 0 in stage 9.0 failed 1 times\nCaused by: {said}")
     assert diagnostic.code is Code.JOB_FAILED
     assert words in diagnostic.primary
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.primary)
+def test_primary_line_needs_only_what_always_matches(pattern: FailurePattern) -> None:
+    assert set(re.findall(r"\{(\w+)\}", pattern.primary)) <= {"job", *pattern.words.groupindex}
+    assert set(re.findall(r"\{(\w+)\}", pattern.detail or "")) <= set(pattern.words.groupindex)
 
 
 def told(text: str) -> Diagnostic:
