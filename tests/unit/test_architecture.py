@@ -17,10 +17,10 @@ MAY_IMPORT = {
     "catalog": {"errors", "source", "changelog", "sql"},
     "formats": {"errors", "source", "changelog", "sql", "catalog"},
     "connectors": {"errors", "source", "changelog", "sql", "catalog", "formats"},
-    "plan": {"errors", "source", "changelog", "sql", "catalog", "formats", "connectors"},
-    "kernels": {"errors", "changelog"},
+    "plan": {"errors", "source", "changelog", "aggregates", "sql", "catalog", "formats", "connectors"},
+    "kernels": {"errors", "changelog", "aggregates"},
     "jvm": {"errors", "notices"},
-    "spark": {"errors", "changelog", "sql", "catalog", "formats", "connectors", "plan", "kernels", "jvm"},
+    "spark": {"errors", "changelog", "aggregates", "sql", "catalog", "formats", "connectors", "plan", "kernels", "jvm"},
     "runtime": {"errors", "source", "changelog", "catalog", "connectors", "plan", "spark"},
 }
 

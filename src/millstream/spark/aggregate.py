@@ -5,7 +5,7 @@ Inside, columns are called by number: PySpark looks them up unquoted, and a user
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -13,7 +13,7 @@ from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, Long
 
 from millstream.changelog import KIND
 from millstream.kernels.aggregate import AggregateOperator, Call, Function
-from millstream.kernels.state_table import HASH
+from millstream.kernels.operator import ORDER
 from millstream.plan.nodes import AggregateFunction
 from millstream.spark.kernel_host import host
 from millstream.spark.types import quoted
@@ -24,12 +24,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from millstream.plan.nodes import Aggregate, AggregateCall
-
-_FUNCTIONS: Final = {
-    AggregateFunction.COUNT_STAR: Function.COUNT_STAR,
-    AggregateFunction.COUNT: Function.COUNT,
-    AggregateFunction.SUM: Function.SUM,
-}
 
 
 def aggregate(rows: DataFrame, node: Aggregate, buckets: int, cache: Path) -> DataFrame:
@@ -43,7 +37,7 @@ def aggregate(rows: DataFrame, node: Aggregate, buckets: int, cache: Path) -> Da
     operator = AggregateOperator(
         tuple(keys.values()),
         tuple(
-            Call(results[call.name], _FUNCTIONS[call.function], arguments.get(call), call.distinct)
+            Call(results[call.name], Function(call.function.value), arguments.get(call), call.distinct)
             for call in node.calls
         ),
         to_arrow_schema(prepared.schema, timezone="UTC"),
@@ -54,11 +48,11 @@ def aggregate(rows: DataFrame, node: Aggregate, buckets: int, cache: Path) -> Da
 
 
 def _hashes(operator: AggregateOperator) -> dict[str, Column]:
-    keys = [F.col(key) for key in operator.keys]
-    hashes = {HASH: F.xxhash64(*keys) if keys else F.lit(0).cast("long")}
-    for argument in operator.distinct_arguments:
-        hashes[operator.value_hash(argument)] = F.xxhash64(*keys, F.col(argument))
-    return hashes
+    hashes = {
+        name: F.xxhash64(*map(F.col, columns)) if columns else F.lit(0).cast("long")
+        for name, columns in operator.hashes.items()
+    }
+    return hashes | ({ORDER: F.monotonically_increasing_id()} if operator.needs_order else {})
 
 
 def _argument(rows: DataFrame, call: AggregateCall) -> Column:
