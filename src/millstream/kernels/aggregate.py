@@ -52,7 +52,7 @@ class AggregateOperator:
 
     def entries_of(self, call: Call) -> EntrySpec | None:
         """Where the call's single values are kept, if it needs them."""
-        if call.argument is None or (self.insert_only and call.function in EXTREMES | ENDS):
+        if call.argument is None or (self.insert_only and call.grows):
             return None
         if call.function in ENDS | LISTS:
             kind = EntryKind.PRESENCES if call.distinct else EntryKind.ARRIVALS

@@ -41,6 +41,11 @@ class Call:
         return f"__{part}_{self.output}"
 
     @property
+    def grows(self) -> bool:
+        """Whether inserts alone need no single values. With DISTINCT, the last value is the last that was new."""
+        return self.function in EXTREMES or (self.function in ENDS and not self.distinct)
+
+    @property
     def keeps_nulls(self) -> bool:
         """ARRAY_AGG alone takes NULL for a value; all others pass over it."""
         return self.function is Function.ARRAY_AGG

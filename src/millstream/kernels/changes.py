@@ -25,6 +25,14 @@ def coming(rows: pl.DataFrame) -> pl.Expr | None:
     return pl.col(KIND).is_in([RowKind.INSERT, RowKind.UPDATE_AFTER])
 
 
+def differing(values: Sequence[str]) -> pl.Expr:
+    """Whether a row's values are not what they were."""
+    differs = pl.lit(value=False)
+    for name in values:
+        differs |= pl.col(name).ne_missing(pl.col(OLD + name))
+    return differs
+
+
 def changelog(
     images: pl.DataFrame,
     keys: Sequence[str],
@@ -39,9 +47,7 @@ def changelog(
     """
     values = [name for name in schema.names if name not in (*keys, KIND)]
     existed, exists = pl.col(EXISTED), pl.col(EXISTS)
-    differs = pl.lit(emits_unchanged)
-    for name in values:
-        differs = differs | pl.col(name).ne_missing(pl.col(OLD + name))
+    differs = differing(values) | emits_unchanged
     changed = images.filter(pl.when(existed & exists).then(differs).otherwise(existed | exists)).with_row_index(_PLACE)
     new = [pl.when(exists).then(pl.col(name)).otherwise(pl.col(OLD + name)).alias(name) for name in values]
     kind = pl.when(~exists).then(RowKind.DELETE).when(existed).then(RowKind.UPDATE_AFTER).otherwise(RowKind.INSERT)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import polars as pl
 
+from millstream.kernels.operator import ORDER
 from millstream.kernels.state_table import DEAD, HASH
 
 if TYPE_CHECKING:
@@ -71,6 +72,13 @@ class EntryTable:
 
     def write(self, entries: pl.DataFrame, *, dead: bool) -> None:
         self._table.put(entries.with_columns(pl.lit(dead).alias(DEAD)).to_arrow())
+
+
+def numbered(events: pl.DataFrame, groups: pl.DataFrame, seen: str, key: Sequence[str]) -> pl.DataFrame:
+    """Rows with their group, and their number in it: they go on from the `seen` that the group had before."""
+    placed = events.join(groups.select(GROUP, seen, *key), on=key, nulls_equal=True)
+    rank = pl.col(ORDER).rank("ordinal").over(GROUP).cast(pl.Int64)
+    return placed.with_columns((pl.col(seen).fill_null(0) + rank).alias(NUMBER))
 
 
 def numbers_of(column: pa.ChunkedArray, known: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -12,11 +12,10 @@ import pyarrow as pa
 from millstream.aggregates import AggregateFunction as Function
 from millstream.kernels.arrivals import Arrivals
 from millstream.kernels.calls import ENDS, EXTREMES, LISTS, OLD, Input
-from millstream.kernels.entries import GROUP, NUMBER, SIGN, VALUE, Moves
+from millstream.kernels.entries import GROUP, NUMBER, SIGN, VALUE, Moves, numbered
 from millstream.kernels.kept_values import KeptValue
 from millstream.kernels.listed_values import ListedValues
 from millstream.kernels.multiset import COUNT, Multiset
-from millstream.kernels.operator import ORDER
 from millstream.kernels.presences import Presences
 from millstream.kernels.state_table import HASH
 
@@ -83,10 +82,7 @@ class EntryCalls:
         if isinstance(self.table, Multiset):
             weights = part.group_by(pl.exclude(COUNT)).agg(pl.col(COUNT).sum())
             return self.table.update(weights.join(frame.select(GROUP, *group), on=group, nulls_equal=True))
-        events = part.join(frame.select(GROUP, OLD + EVENTS, *group), on=group, nulls_equal=True)
-        rank = pl.col(ORDER).rank("ordinal").over(GROUP).cast(pl.Int64)
-        events = events.with_columns((pl.col(OLD + EVENTS).fill_null(0) + rank).alias(NUMBER))
-        return self.table.update(events, frame)
+        return self.table.update(numbered(part, frame, OLD + EVENTS, group), frame)
 
     def _steps(self, moves: Moves) -> pl.DataFrame:
         """What the values that came to be there, or ceased to, add to accumulators: DISTINCT."""
