@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -14,9 +14,15 @@ if TYPE_CHECKING:
     OpenTable = Callable[[str, tuple[pa.Field, ...], tuple[pa.Field, ...]], StateTable]
     """Gives the state table of a name, with its key and value columns."""
 
+ORDER: Final = "__order"
+"""A number per row that rises in order of arrival within a batch, and is the same when the batch is replayed."""
+
 
 class Kernel(Protocol):
     """One bucket's share of the operator, opened for one batch."""
+
+    ignored: int
+    """How many rows took back what was not there."""
 
     def step(self, parts: Mapping[str, pa.Table]) -> pa.Table: ...
 
@@ -29,6 +35,16 @@ class Operator(Protocol):
 
     @property
     def output_schema(self) -> pa.Schema: ...
+
+    @property
+    def hashes(self) -> Mapping[str, tuple[str, ...]]:
+        """The hash columns `combine` needs, and the columns each is the hash of (none: zero)."""
+        ...
+
+    @property
+    def needs_order(self) -> bool:
+        """Whether `combine` needs the `__order` column."""
+        ...
 
     def combine(self, batch: pa.Table) -> dict[str, pa.Table]: ...
 

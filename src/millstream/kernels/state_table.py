@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.kernels.segment_log import Segment
+from millstream.kernels.segment_search import HASH, as_numpy, joined, matching_rows, rows_in_ranges
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from millstream.kernels.segment_log import SegmentCache, SegmentLog
 
-HASH: Final = "__hash"
+__all__ = ["DEAD", "HASH", "Found", "StateTable"]
+
 DEAD: Final = "__dead"
+_WRITTEN: Final = "__written"
 _MERGE_RATIO: Final = 2
 
 
@@ -35,124 +38,118 @@ class Found:
 
 
 class StateTable:
-    """`keys` and `values` name the columns; rows are found by `__hash` and told apart by the keys."""
+    """`keys` and `values` name the columns; rows are found by `__hash` and told apart by the keys.
+
+    With `now`, each row remembers when it was last written, and `expire` forgets by it.
+    """
 
     def __init__(
-        self, keys: tuple[pa.Field, ...], values: tuple[pa.Field, ...], log: SegmentLog, cache: SegmentCache
+        self,
+        keys: tuple[pa.Field, ...],
+        values: tuple[pa.Field, ...],
+        log: SegmentLog,
+        cache: SegmentCache,
+        now: int | None = None,
     ) -> None:
         self._keys = [field.name for field in keys]
         self._values = [field.name for field in values]
-        self._schema = pa.schema([pa.field(HASH, pa.int64()), *keys, *values, pa.field(DEAD, pa.bool_())])
+        written = [] if now is None else [pa.field(_WRITTEN, pa.int64())]
+        self._schema = pa.schema([pa.field(HASH, pa.int64()), *keys, *values, pa.field(DEAD, pa.bool_()), *written])
         self._log = log
         self._cache = cache
+        self._now = now
         self._segments = list(log.manifest())
 
     def lookup(self, asked: pa.Table) -> Found:
         """`asked` has `__hash` and the key columns, each key once."""
         wanted = pa.schema([self._schema.field(name) for name in (HASH, *self._keys)])
         asked = asked.select(wanted.names).cast(wanted)
-        hashes = _numpy(asked.column(HASH))
-        pending = np.arange(len(hashes))
+        pending = np.arange(asked.num_rows)
         pieces: list[pa.Table] = []
         places: list[NDArray[np.int64]] = []
         for segment in reversed(self._segments):
             if not len(pending):
                 break
             stored = self._cache.load(segment.id, self._log)
-            rows, matches = self._match(stored, hashes[pending], asked, pending)
+            rows, matches = matching_rows(stored, asked, pending, self._keys)
             places.append(rows)
             pieces.append(stored.select([*self._values, DEAD]).take(pa.array(matches)))
             pending = np.setdiff1d(pending, rows, assume_unique=True)
-        return self._gather(len(hashes), pieces, places)
+        return self._gather(asked.num_rows, pieces, places)
+
+    def scan(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> pa.Table:
+        """All rows with a hash in one of the ranges (ascending, ends included): `__hash`, keys and values."""
+        found = self._schema.empty_table()
+        for segment in reversed(self._segments):
+            stored = self._cache.load(segment.id, self._log)
+            older = stored.take(pa.array(rows_in_ranges(stored, low, high)))
+            found = self._merge(found, older) if older.num_rows else found
+        return found.filter(pc.invert(found.column(DEAD))).select([HASH, *self._keys, *self._values])
 
     def put(self, rows: pa.Table) -> None:
         """Writes rows (each key once): `__hash`, keys, values and `__dead` for those to be removed."""
         if rows.num_rows == 0:
             return
+        if self._now is not None:
+            rows = rows.append_column(_WRITTEN, pa.repeat(pa.scalar(self._now, pa.int64()), rows.num_rows))
         newest = _sorted(rows.select(self._schema.names).cast(self._schema))
         while self._segments and self._segments[-1].rows <= _MERGE_RATIO * newest.num_rows:
             older = self._segments.pop()
             newest = self._merge(newest, self._cache.load(older.id, self._log))
-            self._log.remove(older.id)
-            self._cache.forget(older.id)
+            self._remove(older)
         if not self._segments:
             newest = newest.filter(pc.invert(newest.column(DEAD)))
         if newest.num_rows:
-            self._append(newest)
+            self._segments.append(self._written(newest))
         self._log.save_manifest(tuple(self._segments))
 
-    def _append(self, rows: pa.Table) -> None:
+    def expire(self, before: int) -> None:
+        """Forgets rows last written before that time. What they replaced is older still, so nothing comes back."""
+        kept: list[Segment] = []
+        for segment in self._segments:
+            rows = self._cache.load(segment.id, self._log)
+            fresh = rows.filter(pc.greater_equal(rows.column(_WRITTEN), before))
+            if fresh.num_rows == rows.num_rows:
+                kept.append(segment)
+                continue
+            self._remove(segment)
+            if fresh.num_rows:
+                kept.append(self._written(fresh))
+        self._segments = kept
+        self._log.save_manifest(tuple(kept))
+
+    def _written(self, rows: pa.Table) -> Segment:
         segment = Segment(uuid.uuid4().hex, rows.num_rows)
         data = _file_bytes(rows)
         self._cache.store(segment.id, data)
         self._log.write(segment.id, data)
-        self._segments.append(segment)
+        return segment
 
-    def _match(
-        self, stored: pa.Table, hashes: NDArray[np.int64], asked: pa.Table, asked_rows: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Pairs of (row asked, row stored) whose keys are equal, hashes of other keys being equal or not."""
-        stored_hashes = _numpy(stored.column(HASH))
-        candidates = np.searchsorted(stored_hashes, hashes)
-        rows_out: list[NDArray[np.int64]] = []
-        stored_out: list[NDArray[np.int64]] = []
-        open_rows = np.arange(len(hashes))
-        while len(open_rows):
-            at = candidates[open_rows]
-            inside = at < len(stored_hashes)
-            open_rows, at = open_rows[inside], at[inside]
-            same_hash = stored_hashes[at] == hashes[open_rows]
-            open_rows, at = open_rows[same_hash], at[same_hash]
-            equal = self._keys_equal(stored, at, asked, asked_rows[open_rows])
-            rows_out.append(asked_rows[open_rows[equal]])
-            stored_out.append(at[equal])
-            open_rows = open_rows[~equal]
-            candidates[open_rows] += 1
-        return _joined(rows_out), _joined(stored_out)
-
-    def _keys_equal(
-        self, left: pa.Table, left_rows: NDArray[np.int64], right: pa.Table, right_rows: NDArray[np.int64]
-    ) -> NDArray[np.bool_]:
-        equal = np.ones(len(left_rows), dtype=bool)
-        for name in self._keys:
-            a = left.column(name).take(pa.array(left_rows))
-            b = right.column(name).take(pa.array(right_rows))
-            same = pc.or_(pc.fill_null(pc.equal(a, b), fill_value=False), pc.and_(pc.is_null(a), pc.is_null(b)))
-            if pa.types.is_floating(a.type):
-                same = pc.or_(same, pc.fill_null(pc.and_(pc.is_nan(a), pc.is_nan(b)), fill_value=False))
-            equal &= _numpy(same)
-        return equal
+    def _remove(self, segment: Segment) -> None:
+        self._log.remove(segment.id)
+        self._cache.forget(segment.id)
 
     def _merge(self, newest: pa.Table, older: pa.Table) -> pa.Table:
-        replaced, _ = self._match(newest, _numpy(older.column(HASH)), older, np.arange(older.num_rows))
+        replaced, _ = matching_rows(newest, older, np.arange(older.num_rows), self._keys)
         keep = np.ones(older.num_rows, dtype=bool)
         keep[replaced] = False
         return _sorted(pa.concat_tables([newest, older.filter(pa.array(keep)).cast(self._schema)]))
 
     def _gather(self, count: int, pieces: list[pa.Table], places: list[NDArray[np.int64]]) -> Found:
         found_at = np.full(count, -1, dtype=np.int64)
-        rows = _joined(places)
+        rows = joined(places)
         found_at[rows] = np.arange(len(rows))
         empty = self._schema.empty_table().select([*self._values, DEAD])
         gathered = pa.concat_tables([empty, *pieces]).take(pa.array(found_at, mask=found_at < 0))
-        alive = _numpy(pc.invert(pc.fill_null(gathered.column(DEAD), fill_value=True)))
+        alive = as_numpy(pc.invert(pc.fill_null(gathered.column(DEAD), fill_value=True)))
         values = gathered.select(self._values)
         if not alive.all():
             values = values.take(pa.array(np.arange(count), mask=~alive))
         return Found(alive, values)
 
 
-def _numpy(column: pa.ChunkedArray) -> NDArray[Any]:
-    array: NDArray[Any] = column.to_numpy()
-    return array
-
-
-def _joined(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-    return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
-
-
 def _sorted(rows: pa.Table) -> pa.Table:
-    order = np.argsort(_numpy(rows.column(HASH)), kind="stable")
+    order = np.argsort(as_numpy(rows.column(HASH)), kind="stable")
     return rows.take(pa.array(order)).combine_chunks()
 
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
+from millstream.aggregates import AggregateFunction
 from millstream.errors import Code, Diagnostic, Problems, ScriptError
 from millstream.plan.expressions import Scope, column_reference, output_names
 from millstream.plan.functions.registry import AGGREGATES
-from millstream.plan.nodes import Aggregate, AggregateCall, AggregateFunction, Filter, Node, Project, ProjectItem
+from millstream.plan.nodes import Aggregate, AggregateCall, Filter, Node, Project, ProjectItem
 from millstream.plan.reduced_aggregates import reduced
 from millstream.plan.typing import infer
 from millstream.sql.expression_parser import call

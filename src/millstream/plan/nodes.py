@@ -6,12 +6,12 @@ Expressions inside a node are sqlglot trees whose columns are columns of the nod
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
+    from millstream.aggregates import AggregateFunction
     from millstream.connectors.tables import Sink, Source
     from millstream.source import Span
     from millstream.sql.types import DataType
@@ -70,19 +70,6 @@ class Project:
         return tuple(OutputColumn(item.name, item.type) for item in self.items)
 
 
-class AggregateFunction(StrEnum):
-    COUNT_STAR = "COUNT(*)"
-    COUNT = "COUNT"
-    SUM = "SUM"
-    MIN = "MIN"
-    MAX = "MAX"
-    FIRST_VALUE = "FIRST_VALUE"
-    LAST_VALUE = "LAST_VALUE"
-    LISTAGG = "LISTAGG"
-    COLLECT = "COLLECT"
-    ARRAY_AGG = "ARRAY_AGG"
-
-
 @dataclass(frozen=True, slots=True)
 class AggregateCall:
     """`name` is the column that holds the result; `argument` a column of the input."""
@@ -101,6 +88,11 @@ class AggregateCall:
     def inputs(self) -> tuple[str, ...]:
         """The columns of the input that it reads."""
         return tuple(name for name in (self.argument, self.filter) if name is not None)
+
+    @property
+    def separator(self) -> str:
+        """What LISTAGG puts between two values."""
+        return self.parameters[0] if self.parameters else ","
 
     def __str__(self) -> str:
         if self.argument is None:

@@ -5,17 +5,15 @@ Inside, columns are called by number: PySpark looks them up unquoted, and a user
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, LongType
 
+from millstream.aggregates import AggregateFunction
 from millstream.changelog import KIND
-from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.kernels.aggregate import AggregateOperator, Call, Function
-from millstream.kernels.state_table import HASH
-from millstream.plan.nodes import AggregateFunction
+from millstream.kernels.aggregate import AggregateOperator, Call
 from millstream.spark.kernel_host import host
 from millstream.spark.types import quoted
 
@@ -26,52 +24,40 @@ if TYPE_CHECKING:
 
     from millstream.plan.nodes import Aggregate, AggregateCall
 
-_FUNCTIONS: Final = {
-    AggregateFunction.COUNT_STAR: Function.COUNT_STAR,
-    AggregateFunction.COUNT: Function.COUNT,
-    AggregateFunction.SUM: Function.SUM,
-}
-"""What the kernel computes; others are planned, and refused here."""
-
 
 def aggregate(rows: DataFrame, node: Aggregate, buckets: int, cache: Path) -> DataFrame:
-    refuse_unknown_functions(node)
     keys = {name: f"key{number}" for number, name in enumerate(node.keys)}
     arguments = {call: f"argument{number}" for number, call in enumerate(node.calls) if call.argument is not None}
+    filters = {call.filter: f"filter{number}" for number, call in enumerate(node.calls) if call.filter is not None}
     results = {call.name: f"result{number}" for number, call in enumerate(node.calls)}
     columns = [_comparable(rows, name).alias(column) for name, column in keys.items()]
     columns += [_argument(rows, call).alias(column) for call, column in arguments.items()]
+    columns += [F.coalesce(F.col(quoted(name)), F.lit(False)).alias(column) for name, column in filters.items()]
     kind = [F.col(KIND)] if KIND in rows.columns else []
     prepared = rows.select(*columns, *kind)
     operator = AggregateOperator(
         tuple(keys.values()),
         tuple(
-            Call(results[call.name], _FUNCTIONS[call.function], arguments.get(call), call.distinct)
+            Call(
+                results[call.name],
+                call.function,
+                arguments.get(call),
+                call.distinct,
+                filters.get(call.filter) if call.filter is not None else None,
+                call.separator,
+            )
             for call in node.calls
         ),
         to_arrow_schema(prepared.schema, timezone="UTC"),
+        insert_only=not kind,
     )
-    changes = host(prepared.withColumns(_hashes(operator)), operator, buckets, cache)
+    hashes = {
+        name: F.xxhash64(*map(F.col, hashed)) if hashed else F.lit(0).cast("long")
+        for name, hashed in operator.hashes.items()
+    }
+    changes = host(prepared.withColumns(hashes), operator, buckets, cache)
     named = {**keys, **results}
     return changes.select(*(F.col(column).alias(name) for name, column in named.items()), KIND)
-
-
-def refuse_unknown_functions(node: Aggregate) -> None:
-    problems = [
-        Diagnostic(Code.UNSUPPORTED_EXPRESSION, f"{call.function} cannot be computed yet", node.span)
-        for call in node.calls
-        if call.function not in _FUNCTIONS
-    ]
-    if problems:
-        raise ScriptError(problems)
-
-
-def _hashes(operator: AggregateOperator) -> dict[str, Column]:
-    keys = [F.col(key) for key in operator.keys]
-    hashes = {HASH: F.xxhash64(*keys) if keys else F.lit(0).cast("long")}
-    for argument in operator.distinct_arguments:
-        hashes[operator.value_hash(argument)] = F.xxhash64(*keys, F.col(argument))
-    return hashes
 
 
 def _argument(rows: DataFrame, call: AggregateCall) -> Column:

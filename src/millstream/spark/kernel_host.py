@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql import DataFrame, Row
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from millstream.kernels.operator import ORDER
 from millstream.kernels.segment_log import Segment, SegmentCache
 from millstream.kernels.state_table import StateTable
 from millstream.spark.packets import PACKET_SCHEMA, pack, to_payload, unpack, unpack_by_part
@@ -21,12 +24,15 @@ if TYPE_CHECKING:
     from millstream.kernels.operator import Operator
 
 
+_BITS_FOR_ROWS: Final = 40
+
+
 def host(rows: DataFrame, operator: Operator, buckets: int, cache: Path) -> DataFrame:
     """`rows` has the operator's input columns and hashes; gives its changelog with `__kind`."""
 
     def combine_and_pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            yield pack(operator.combine(pa.Table.from_batches([batch])), buckets)
+        for table in _ordered(batches) if operator.needs_order else map(_table, batches):
+            yield pack(operator.combine(table), buckets)
 
     output = operator.output_schema
 
@@ -40,6 +46,21 @@ def host(rows: DataFrame, operator: Operator, buckets: int, cache: Path) -> Data
         KernelProcessor(operator, cache), "payload BINARY", outputMode="Update", timeMode="None"
     )
     return changes.mapInArrow(unpacked, from_arrow_schema(output, prefer_timestamp_ntz=True))
+
+
+def _table(batch: pa.RecordBatch) -> pa.Table:
+    return pa.Table.from_batches([batch])
+
+
+def _ordered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Rows numbered as they come, task after task; a replayed batch has the same tasks with the same rows."""
+    context = TaskContext.get()
+    assert context is not None
+    count = context.partitionId() << _BITS_FOR_ROWS
+    for batch in batches:
+        numbers = np.arange(count, count + batch.num_rows, dtype=np.int64)
+        count += batch.num_rows
+        yield _table(batch).append_column(ORDER, pa.array(numbers))
 
 
 class KernelProcessor(StatefulProcessor):

@@ -1,156 +1,113 @@
-"""Any changelog, cut into any batches, folded, is the same SQL over the rows that are left."""
+"""Any changelog, cut into any batches, folded, is the same aggregates over the rows that are left."""
 
 from __future__ import annotations
 
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import duckdb
-import numpy as np
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from millstream.changelog import KIND
-from millstream.kernels.aggregate import (
-    AggregateOperator,
-    Call,
-    Function,
+from millstream.changelog import RowKind
+from millstream.kernels.aggregate import Call, Function
+from tests.unit.kernels.aggregate_cases import (
+    SCHEMA,
+    batches,
+    close,
+    every_call,
+    inserts,
+    operator,
+    run,
+    steps,
 )
-from millstream.kernels.segment_log import MemorySegmentLog, SegmentCache
-from millstream.kernels.state_table import HASH, StateTable
+from tests.unit.kernels.bench import Bench, Reader
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pytest
 
-SCHEMA = pa.schema(
-    [
-        ("region", pa.string()),
-        ("user", pa.int64()),
-        ("amount", pa.decimal128(38, 2)),
-        ("weight", pa.float64()),
-    ]
+    from tests.unit.kernels.aggregate_cases import Step
+
+CALLS = st.lists(st.sampled_from(every_call()), min_size=1, max_size=3)
+STANDARD = (
+    Call("pv", Function.COUNT_STAR),
+    Call("users", Function.COUNT, "user"),
+    Call("uv", Function.COUNT, "small", distinct=True),
+    Call("keen_uv", Function.COUNT, "small", distinct=True, filter="keen"),
+    Call("total", Function.SUM, "amount"),
+    Call("distinct_total", Function.SUM, "amount", distinct=True),
+    Call("least", Function.MIN, "word"),
+    Call("greatest", Function.MAX, "weight"),
+    Call("spread", Function.VAR_SAMP, "weight"),
 )
-SPEC = AggregateOperator(
-    ("region",),
-    (
-        Call("pv", Function.COUNT_STAR),
-        Call("users", Function.COUNT, "user"),
-        Call("uv", Function.COUNT, "user", distinct=True),
-        Call("total", Function.SUM, "amount"),
-        Call("distinct_total", Function.SUM, "amount", distinct=True),
-        Call("user_sum", Function.SUM, "user"),
-    ),
-    SCHEMA,
-)
-TRUTH = """
-    SELECT region, count(*), count("user"), count(DISTINCT "user"), sum(amount), sum(DISTINCT amount), sum("user")
+STANDARD_SQL = """
+    SELECT region, count(*), count("user"), count(DISTINCT small), count(DISTINCT small) FILTER (keen),
+           sum(amount), sum(DISTINCT amount), min(word), max(weight), var_samp(weight)
     FROM rows GROUP BY region
 """
 
-rows = st.tuples(
-    st.sampled_from([None, "", "north", "south", "wüste"]),
-    st.none() | st.integers(0, 5),
-    st.none() | st.sampled_from([Decimal("0.10"), Decimal("-2.00"), Decimal("99.99")]),
-    st.just(1.0),
+
+@settings(max_examples=650, deadline=None, print_blob=True)
+@given(
+    drawn=steps,
+    calls=CALLS,
+    keys=st.sampled_from([("region",), ("region", "shift"), ("region", "user")]),
+    emits_before=st.booleans(),
+    colliding=st.booleans(),
+    pieces=st.integers(1, 2),
 )
-# Each step inserts a row, or (True) takes back one that is there, chosen by the number.
-changelogs = st.lists(st.tuples(rows, st.booleans(), st.integers(0, 1000), st.booleans()), max_size=40)
+def test_any_changelog_in_any_batches_folds_to_the_truth(
+    tmp_path_factory: pytest.TempPathFactory,
+    drawn: list[Step],
+    calls: list[Call],
+    keys: tuple[str, ...],
+    pieces: int,
+    *,
+    emits_before: bool,
+    colliding: bool,
+) -> None:
+    spec = operator(calls, keys, emits_before=emits_before)
+    run(tmp_path_factory.mktemp("segments"), spec, batches(drawn), colliding=colliding, pieces=pieces)
 
 
-class Bench:
-    """A kernel on an in-memory log, opened anew for each batch as Spark does."""
-
-    def __init__(self, folder: Path, spec: AggregateOperator, *, colliding: bool) -> None:
-        self._cache = SegmentCache(folder)
-        self._logs: dict[str, MemorySegmentLog] = {}
-        self._spec = spec
-        self._colliding = colliding
-
-    def step(self, batch: list[tuple[int, tuple[Any, ...]]]) -> list[dict[str, Any]]:
-        table = pa.Table.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for _, row in batch], schema=SCHEMA)
-        kinds = pa.array([kind for kind, _ in batch], pa.int8())
-        table = table.append_column(KIND, kinds).append_column(HASH, self._hash(table, ["region"]))
-        for argument in self._spec.distinct_arguments:
-            table = table.append_column(self._spec.value_hash(argument), self._hash(table, ["region", argument]))
-        changes: list[dict[str, Any]] = self._spec.open(self._open).step(self._spec.combine(table)).to_pylist()
-        return changes
-
-    def _open(self, name: str, keys: tuple[pa.Field, ...], values: tuple[pa.Field, ...]) -> StateTable:
-        return StateTable(keys, values, self._logs.setdefault(name, MemorySegmentLog()), self._cache)
-
-    def _hash(self, table: pa.Table, columns: list[str]) -> pa.Array:
-        spread = 2 if self._colliding else 1 << 62
-        return pa.array(
-            np.array([hash(tuple(row.values())) % spread for row in table.select(columns).to_pylist()], np.int64)
-        )
+@settings(max_examples=150, deadline=None, print_blob=True)
+@given(drawn=steps, calls=CALLS, pieces=st.integers(1, 2))
+def test_a_query_without_group_by_has_one_row_while_there_are_rows(
+    tmp_path_factory: pytest.TempPathFactory, drawn: list[Step], calls: list[Call], pieces: int
+) -> None:
+    known = [step for step in drawn if step[0] != "ghost"]
+    run(tmp_path_factory.mktemp("segments"), operator(calls, ()), batches(known), colliding=False, pieces=pieces)
 
 
-def fold(table: dict[str | None, tuple[Any, ...]], changes: list[dict[str, Any]]) -> None:
-    """Applies changes as a reader would, refusing any step that is not legal."""
-    for change in changes:
-        key = change["region"]
-        values = tuple(value for name, value in change.items() if name not in ("region", KIND))
-        match change[KIND]:
-            case 0:
-                assert key not in table, "+I of a key that is there"
-                table[key] = values
-            case 2:
-                assert key in table, "+U of a key that is not there"
-                assert table[key] != values, "+U that changes nothing"
-                table[key] = values
-            case 3:
-                assert table.pop(key, None) is not None, "-D of a key that is not there"
-            case other:
-                raise AssertionError(other)
+@settings(max_examples=150, deadline=None, print_blob=True)
+@given(drawn=inserts, calls=CALLS, pieces=st.integers(1, 3))
+def test_inserts_alone_need_fewer_values_and_give_the_same(
+    tmp_path_factory: pytest.TempPathFactory, drawn: list[Step], calls: list[Call], pieces: int
+) -> None:
+    spec = operator(calls, ("region",), insert_only=True)
+    run(tmp_path_factory.mktemp("segments"), spec, batches(drawn), colliding=False, pieces=pieces)
 
 
-def truth(live: list[tuple[Any, ...]]) -> dict[str | None, tuple[Any, ...]]:
+@settings(max_examples=60, deadline=None, print_blob=True)
+@given(drawn=steps, colliding=st.booleans())
+def test_standard_aggregates_agree_with_duckdb(
+    tmp_path_factory: pytest.TempPathFactory, drawn: list[Step], *, colliding: bool
+) -> None:
+    spec = operator(list(STANDARD), ("region",))
+    bench = Bench(tmp_path_factory.mktemp("segments"), spec, SCHEMA, colliding=colliding)
+    reader = Reader(spec.keys, sees_before=False)
+    live = []
+    for batch in batches([step for step in drawn if step[0] != "ghost"]):
+        reader.read(bench.step(batch))
+        for kind, row in batch:
+            if kind in (RowKind.INSERT, RowKind.UPDATE_AFTER):
+                live.append(row)
+            else:
+                live.remove(row)
     rows = pa.Table.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for row in live], schema=SCHEMA)
     with duckdb.connect() as database:
         database.register("rows", rows)
-        return {region: tuple(values) for region, *values in database.execute(TRUTH).fetchall()}
-
-
-@settings(max_examples=300, deadline=None)
-@given(changelog=changelogs, colliding=st.booleans())
-def test_any_changelog_in_any_batches_folds_to_the_truth(
-    tmp_path_factory: pytest.TempPathFactory,
-    changelog: list[tuple[Any, bool, int, bool]],
-    *,
-    colliding: bool,
-) -> None:
-    bench = Bench(tmp_path_factory.mktemp("segments"), SPEC, colliding=colliding)
-    live: list[tuple[Any, ...]] = []
-    folded: dict[str | None, tuple[Any, ...]] = {}
-    batch: list[tuple[int, tuple[Any, ...]]] = []
-    for row, retract, choice, cut in changelog:
-        if retract and live:
-            batch.append((3, live.pop(choice % len(live))))
-        else:
-            live.append(row)
-            batch.append((0, row))
-        if cut:
-            fold(folded, bench.step(batch))
-            batch = []
-    if batch:
-        fold(folded, bench.step(batch))
-    assert folded == truth(live)
-
-
-def test_retraction_of_an_unknown_group_is_ignored(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, SPEC, colliding=False)
-    row = ("north", 1, Decimal("1.00"), 1.0)
-    assert bench.step([(3, row)]) == []
-    assert [change[KIND] for change in bench.step([(0, row)])] == [0]
-    assert [change["pv"] for change in bench.step([(0, row)])] == [2]
-
-
-def test_unchanged_value_emits_nothing(tmp_path: Path) -> None:
-    spec = AggregateOperator(("region",), (Call("uv", Function.COUNT, "user", distinct=True),), SCHEMA)
-    bench = Bench(tmp_path, spec, colliding=False)
-    row = ("north", 1, None, 1.0)
-    assert len(bench.step([(0, row)])) == 1
-    assert bench.step([(0, row)]) == []
+        truth = {row[:1]: row for row in database.execute(STANDARD_SQL).fetchall()}
+    assert reader.table.keys() == truth.keys()
+    for key, row in reader.table.items():
+        assert all(close(*pair) for pair in zip(row, truth[key], strict=True)), (row, truth[key])

@@ -1,0 +1,95 @@
+"""How fast the aggregate kernel is by itself: `python -m benchmarks.aggregate_kernel [ROWS]`, one bucket, no Spark."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from millstream.changelog import KIND, RowKind
+from millstream.kernels.aggregate import AggregateOperator, Call, Function
+from millstream.kernels.segment_log import MemorySegmentLog, SegmentCache
+from millstream.kernels.state_table import StateTable
+
+if TYPE_CHECKING:
+    from millstream.kernels.operator import Operator
+
+_BATCH: Final = 100_000
+_SCHEMA: Final = pa.schema([("region", pa.string()), ("user", pa.int64()), ("price", pa.int64()), (KIND, pa.int8())])
+_COUNTS: Final = (Call("pv", Function.COUNT_STAR), Call("uv", Function.COUNT, "user", distinct=True))
+_EXTREMES: Final = (Call("least", Function.MIN, "price"), Call("greatest", Function.MAX, "price"))
+
+
+def page_views(rows: int, regions: int) -> list[pa.Table]:
+    random = np.random.default_rng(7)
+    return [
+        pa.table(
+            {
+                "region": pa.array([f"region_{i}" for i in random.integers(0, regions, _BATCH)]),
+                "user": pa.array(random.integers(1, rows // 2, _BATCH)),
+                "price": pa.array(random.integers(0, 1_000_000, _BATCH)),
+                KIND: pa.array(np.full(_BATCH, RowKind.INSERT, np.int8)),
+            }
+        )
+        for _ in range(rows // _BATCH)
+    ]
+
+
+def with_retractions(batches: list[pa.Table]) -> list[pa.Table]:
+    """Each batch takes back every second row of the one before it."""
+    mixed = batches[:1]
+    for before, batch in pairwise(batches):
+        gone = before.take(pa.array(np.arange(0, _BATCH, 2)))
+        kinds = pa.array(np.full(gone.num_rows, RowKind.DELETE, np.int8))
+        mixed.append(pa.concat_tables([gone.set_column(3, KIND, kinds), batch]))
+    return mixed
+
+
+def rate(operator: Operator, batches: list[pa.Table]) -> float:
+    """Rows per second, from the second batch on."""
+    hashed = [_hashed(batch, operator) for batch in batches]
+    logs = {name: MemorySegmentLog() for name in operator.table_names}
+    with tempfile.TemporaryDirectory() as name:
+        cache = SegmentCache(Path(name))
+
+        def open_table(name: str, keys: tuple[pa.Field, ...], values: tuple[pa.Field, ...]) -> StateTable:
+            return StateTable(keys, values, logs[name], cache)
+
+        operator.open(open_table).step(operator.combine(hashed[0]))
+        begin = perf_counter()
+        for batch in hashed[1:]:
+            operator.open(open_table).step(operator.combine(batch))
+        seconds = perf_counter() - begin
+    return sum(len(batch) for batch in hashed[1:]) / seconds
+
+
+def _hashed(batch: pa.Table, operator: Operator) -> pa.Table:
+    rows = pl.DataFrame(batch)
+    for name, columns in operator.hashes.items():
+        rows = rows.with_columns(pl.struct(columns).hash(seed=7).reinterpret(signed=True).alias(name))
+    return rows.to_arrow()
+
+
+def main() -> None:
+    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000_000
+    few, many = page_views(rows, 10), page_views(rows, 20_000)
+    counts = AggregateOperator(("region",), _COUNTS, _SCHEMA)
+    extremes = AggregateOperator(("region",), _EXTREMES, _SCHEMA)
+    growing = AggregateOperator(("region",), _EXTREMES, _SCHEMA, insert_only=True)
+    print(f"{rows:,} rows in batches of {_BATCH:,}, one bucket")
+    print(f"COUNT(*), COUNT(DISTINCT), 10 groups        {rate(counts, few):>12,.0f} rows/s")
+    print(f"COUNT(*), COUNT(DISTINCT), 20,000 groups    {rate(counts, many):>12,.0f} rows/s")
+    print(f"MIN, MAX, inserts only, 20,000 groups       {rate(growing, many):>12,.0f} rows/s")
+    print(f"MIN, MAX, retractions, 10 groups            {rate(extremes, with_retractions(few)):>12,.0f} rows/s")
+    print(f"MIN, MAX, retractions, 20,000 groups        {rate(extremes, with_retractions(many)):>12,.0f} rows/s")
+
+
+if __name__ == "__main__":
+    main()

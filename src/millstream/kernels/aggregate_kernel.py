@@ -1,0 +1,93 @@
+"""One bucket's groups, opened for one batch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+import pyarrow as pa
+
+from millstream.kernels.accumulators import ROWS
+from millstream.kernels.calls import OLD
+from millstream.kernels.changes import EXISTED, EXISTS, changelog
+from millstream.kernels.entries import GROUP
+from millstream.kernels.entry_calls import EVENTS, EntryCalls
+from millstream.kernels.state_table import DEAD, HASH
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from millstream.kernels.accumulators import CallColumns
+    from millstream.kernels.aggregate import AggregateOperator
+    from millstream.kernels.operator import OpenTable
+
+GROUPS: Final = "groups"
+
+
+class AggregateKernel:
+    """`open_table(name, keys, values)` gives the state table of that name."""
+
+    def __init__(self, spec: AggregateOperator, open_table: OpenTable) -> None:
+        self.ignored = 0
+        self._spec = spec
+        self._accumulators = [found for call in spec.calls if (found := spec.accumulator(call)) is not None]
+        self._entries = {
+            name: EntryCalls(spec, name, entries, open_table) for name, entries in spec.entry_tables.items()
+        }
+        kept = [kept for entries in self._entries.values() for kept in entries.kept]
+        counters = [pa.field(ROWS, pa.int64()), *([pa.field(EVENTS, pa.int64())] if spec.needs_order else [])]
+        listed = [listed for entries in self._entries.values() for listed in entries.listed]
+        owners: list[CallColumns] = [*self._accumulators, *kept, *listed]
+        self._fields = [*counters, *(field for owner in owners for field in owner.fields)]
+        self._groups = open_table(GROUPS, spec.key_fields, tuple(self._fields))
+        self._results = {owner.call: owner.result for owner in owners}
+
+    def step(self, parts: Mapping[str, pa.Table]) -> pa.Table:
+        """Takes what `combine` gave for any number of batches; gives the groups that changed."""
+        frame = self._with_old(self._merged(pl.DataFrame(parts[GROUPS])))
+        for name, entries in self._entries.items():
+            frame = entries.step(frame, parts.get(name))
+        names = [ROWS, *([EVENTS] if self._spec.needs_order else [])]
+        applied = [(pl.col(name) + pl.col(OLD + name).fill_null(0)).alias(name) for name in names]
+        applied += [column for accumulator in self._accumulators for column in accumulator.applied()]
+        frame = frame.with_columns(applied).with_columns((pl.col(ROWS) > 0).alias(EXISTS))
+        # What is taken back from a group that is not there never was counted.
+        self.ignored -= int(frame[ROWS].clip(upper_bound=0).sum())
+        self._write(frame)
+        return self._changes(frame)
+
+    def _merged(self, part: pl.DataFrame) -> pl.DataFrame:
+        counters = [pl.col(ROWS).sum(), *([pl.col(EVENTS).sum()] if self._spec.needs_order else [])]
+        merged = [
+            column
+            for accumulator in self._accumulators
+            if self._spec.entries_of(accumulator.call) is None
+            for column in accumulator.merged()
+        ]
+        return part.group_by(HASH, *self._spec.keys).agg(*counters, *merged)
+
+    def _with_old(self, groups: pl.DataFrame) -> pl.DataFrame:
+        found = self._groups.lookup(groups.select(HASH, *self._spec.keys).to_arrow())
+        old = pl.DataFrame(found.values).rename(lambda name: OLD + name)
+        existed = pl.DataFrame({EXISTED: found.mask})
+        return pl.concat([groups, old, existed], how="horizontal").with_row_index(GROUP)
+
+    def _write(self, frame: pl.DataFrame) -> None:
+        names = [field.name for field in self._fields]
+        touched = frame.filter(pl.col(EXISTED) | pl.col(EXISTS))
+        self._groups.put(touched.select(HASH, *self._spec.keys, *names, (~pl.col(EXISTS)).alias(DEAD)).to_arrow())
+        gone = frame.filter(~pl.col(EXISTS))
+        for entries in self._entries.values():
+            entries.table.clear(gone)
+
+    def _changes(self, frame: pl.DataFrame) -> pa.Table:
+        results = [
+            self._results[call](prefix).alias(prefix + call.output) for call in self._spec.calls for prefix in ("", OLD)
+        ]
+        return changelog(
+            frame.select(*self._spec.keys, *results, EXISTED, EXISTS),
+            self._spec.keys,
+            self._spec.output_schema,
+            emits_before=self._spec.emits_before,
+            emits_unchanged=self._spec.expires,
+        )

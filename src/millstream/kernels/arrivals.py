@@ -1,0 +1,82 @@
+"""(group, number) -> value: the values of a group in order of arrival, as FIRST_VALUE, LAST_VALUE and the lists need.
+
+A retraction takes the earliest equal value, for each of these functions, as Flink does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import polars as pl
+
+from millstream.kernels.entries import GROUP, NUMBER, SIGN, VALUE_HASH, EntryTable, Moves
+from millstream.kernels.state_table import HASH
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from millstream.kernels.state_table import StateTable
+
+_GROUP_BITS: Final = ~0xFFFF_FFFF
+_SHORT: Final = 0xFFFF
+_STORED: Final = "__stored"
+
+
+class Arrivals(EntryTable):
+    """`values` are the columns that make two entries equal.
+
+    The lower half of an entry's hash is half the value's, so that equal values lie together, and half the number,
+    so that many equal values do not share one hash.
+    """
+
+    def __init__(self, keys: Sequence[str], values: Sequence[str], table: StateTable) -> None:
+        super().__init__(keys, table)
+        self._values = list(values)
+
+    def update(self, events: pl.DataFrame, groups: pl.DataFrame) -> Moves:
+        """`events` are signed rows with their `__group`, `__value_hash` and `__number`."""
+        goes = events.filter(pl.col(SIGN) < 0)
+        pushed = events.with_columns(_hash_of(pl.col(HASH), pl.col(VALUE_HASH), pl.col(NUMBER)).alias(HASH))
+        if goes.height == 0:
+            moves = Moves(pushed, pushed.clear())
+        else:
+            moves = self._played(pushed, self._equal_to(goes, groups))
+        columns = [HASH, *self._keys, NUMBER, *self._values]
+        self.write(moves.removed.select(columns), dead=True)
+        self.write(moves.added.select(columns), dead=False)
+        return moves
+
+    def _equal_to(self, goes: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
+        """The stored entries that could be meant."""
+        low = np.unique(goes.select(_hash_of(pl.col(HASH), pl.col(VALUE_HASH), pl.lit(0)))[HASH].to_numpy())
+        stored = self.in_ranges(low, low | _SHORT, groups)
+        return stored.join(goes, on=[GROUP, *self._values], how="semi", nulls_equal=True)
+
+    def _played(self, pushed: pl.DataFrame, stored: pl.DataFrame) -> Moves:
+        """Values queue up among their equals: a retraction takes the head, or nothing from an empty queue."""
+        columns = [GROUP, HASH, *self._keys, NUMBER, *self._values]
+        queue = [GROUP, *self._values]
+        played = pl.concat(
+            [
+                stored.select(*columns, pl.lit(1, dtype=pl.Int64).alias(SIGN), pl.lit(value=True).alias(_STORED)),
+                pushed.select(*columns, SIGN, pl.lit(value=False).alias(_STORED)),
+            ]
+        ).sort(NUMBER)
+        played = played.with_columns(
+            pl.col(SIGN).cum_sum().over(queue).alias("__length"),
+            (pl.col(SIGN) > 0).cum_sum().over(queue).cast(pl.Int64).alias("__place"),
+            (pl.col(SIGN) < 0).sum().over(queue).cast(pl.Int64).alias("__taken"),
+        ).with_columns((-pl.col("__length")).max().clip(0).over(queue).alias("__missed"))
+        missed = int(played.unique(queue)["__missed"].sum())
+        stays = pl.col("__place") > pl.col("__taken") - pl.col("__missed")
+        comes = played.filter(pl.col(SIGN) > 0)
+        return Moves(
+            comes.filter(~pl.col(_STORED) & stays).select(columns),
+            comes.filter(pl.col(_STORED) & ~stays).select(columns),
+            missed,
+        )
+
+
+def _hash_of(group: pl.Expr, value: pl.Expr, number: pl.Expr) -> pl.Expr:
+    return (group & _GROUP_BITS) | (value & _SHORT) * (_SHORT + 1) | (number & _SHORT)

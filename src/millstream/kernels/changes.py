@@ -1,0 +1,81 @@
+"""From rows before and after a batch to the changes that lead from one to the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+import pyarrow as pa
+
+from millstream.changelog import KIND, RowKind
+from millstream.kernels.calls import OLD
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+EXISTED: Final = "__existed"
+EXISTS: Final = "__exists"
+_PLACE: Final = "__place"
+
+
+def coming(rows: pl.DataFrame) -> pl.Expr | None:
+    """Whether a row comes or goes; None where the input has inserts only."""
+    if KIND not in rows.columns:
+        return None
+    return pl.col(KIND).is_in([RowKind.INSERT, RowKind.UPDATE_AFTER])
+
+
+def differing(values: Sequence[str]) -> pl.Expr:
+    """Whether a row's values are not what they were."""
+    differs = pl.lit(value=False)
+    for name in values:
+        differs |= pl.col(name).ne_missing(pl.col(OLD + name))
+    return differs
+
+
+def changelog(
+    images: pl.DataFrame,
+    keys: Sequence[str],
+    schema: pa.Schema,
+    *,
+    emits_before: bool,
+    emits_unchanged: bool = False,
+) -> pa.Table:
+    """`images` has per key its values before (`__old…`) and after, and whether it existed and exists.
+
+    A key appears with +I, changes with +U (and -U before it, if wanted) and goes with -D of its last row.
+    """
+    values = [name for name in schema.names if name not in (*keys, KIND)]
+    existed, exists = pl.col(EXISTED), pl.col(EXISTS)
+    differs = differing(values) | emits_unchanged
+    changed = images.filter(pl.when(existed & exists).then(differs).otherwise(existed | exists)).with_row_index(_PLACE)
+    new = [pl.when(exists).then(pl.col(name)).otherwise(pl.col(OLD + name)).alias(name) for name in values]
+    kind = pl.when(~exists).then(RowKind.DELETE).when(existed).then(RowKind.UPDATE_AFTER).otherwise(RowKind.INSERT)
+    rows = changed.select(_PLACE, *keys, *new, kind.cast(pl.Int8).alias(KIND))
+    if emits_before:
+        old = [pl.col(OLD + name).alias(name) for name in values]
+        before = changed.filter(existed & exists).select(
+            _PLACE, *keys, *old, pl.lit(RowKind.UPDATE_BEFORE, dtype=pl.Int8).alias(KIND)
+        )
+        rows = pl.concat([before, rows]).sort(_PLACE, maintain_order=True)
+    return to_arrow(rows, schema)
+
+
+def to_arrow(rows: pl.DataFrame, schema: pa.Schema) -> pa.Table:
+    table = rows.select(schema.names).to_arrow()
+    return pa.table([_typed(table.column(field.name), field.type) for field in schema], schema=schema)
+
+
+def _typed(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
+    """Arrow casts no list of pairs to a map."""
+    if not pa.types.is_map(type_) or pa.types.is_map(column.type):
+        return column.cast(type_)
+    chunks = [chunk.cast(pa.list_(chunk.type.value_type)) for chunk in column.chunks]
+    return pa.chunked_array([_map_of(chunk, type_) for chunk in chunks], type_)
+
+
+def _map_of(pairs: pa.ListArray, type_: pa.MapType) -> pa.MapArray:
+    entries = pairs.values
+    return pa.MapArray.from_arrays(
+        pairs.offsets, entries.field("key").cast(type_.key_type), entries.field("value").cast(type_.item_type)
+    )

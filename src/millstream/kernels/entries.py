@@ -1,0 +1,87 @@
+"""The single values of groups, kept beside the groups' rows so that a group's values lie together.
+
+An entry's hash has the group's upper half and the value's lower half: one range of hashes is one group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import polars as pl
+
+from millstream.kernels.operator import ORDER
+from millstream.kernels.state_table import DEAD, HASH
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from millstream.kernels.state_table import StateTable
+
+GROUP: Final = "__group"
+"""Which of the batch's groups: its row in the frame of groups."""
+VALUE: Final = "__value"
+VALUE_HASH: Final = "__value_hash"
+ENTRY: Final = "__entry"
+"""The hash an entry is kept by."""
+NUMBER: Final = "__number"
+"""A value's place in its group's order of arrival."""
+SIGN: Final = "__sign"
+_LOWER_HALF: Final = 0xFFFF_FFFF
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """The entries a batch brought and took, each with its `__group`."""
+
+    added: pl.DataFrame
+    removed: pl.DataFrame
+    ignored: int = 0
+    """Retractions of what was not there."""
+
+
+def entry_hash(group: pl.Expr, value: pl.Expr) -> pl.Expr:
+    return (group & ~_LOWER_HALF) | (value & _LOWER_HALF)
+
+
+class EntryTable:
+    """A state table whose rows belong to groups."""
+
+    def __init__(self, keys: Sequence[str], table: StateTable) -> None:
+        self._keys = list(keys)
+        self._table = table
+
+    def of_groups(self, groups: pl.DataFrame) -> pl.DataFrame:
+        """All entries of these groups."""
+        low = np.unique(groups[HASH].to_numpy() & ~_LOWER_HALF)
+        return self.in_ranges(low, low | _LOWER_HALF, groups)
+
+    def in_ranges(self, low: NDArray[np.int64], high: NDArray[np.int64], groups: pl.DataFrame) -> pl.DataFrame:
+        entries = pl.DataFrame(self._table.scan(low, high))
+        if not self._keys:
+            return entries.with_columns(pl.lit(0, dtype=pl.UInt32).alias(GROUP))
+        return entries.join(groups.select(GROUP, *self._keys), on=self._keys, nulls_equal=True)
+
+    def clear(self, groups: pl.DataFrame) -> None:
+        if groups.height:
+            self.write(self.of_groups(groups), dead=True)
+
+    def write(self, entries: pl.DataFrame, *, dead: bool) -> None:
+        self._table.put(entries.with_columns(pl.lit(dead).alias(DEAD)).to_arrow())
+
+
+def numbered(events: pl.DataFrame, groups: pl.DataFrame, seen: str, key: Sequence[str]) -> pl.DataFrame:
+    """Rows with their group, and their number in it: they go on from the `seen` that the group had before."""
+    placed = events.join(groups.select(GROUP, seen, *key), on=key, nulls_equal=True)
+    rank = pl.col(ORDER).rank("ordinal").over(GROUP).cast(pl.Int64)
+    return placed.with_columns((pl.col(seen).fill_null(0) + rank).alias(NUMBER))
+
+
+def numbers_of(column: pa.ChunkedArray, known: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Zero where a key was not found."""
+    filled: NDArray[np.int64] = np.where(known, column.fill_null(0).to_numpy(), 0)
+    return filled

@@ -1,0 +1,104 @@
+"""One table of single values, and the calls that live on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+import pyarrow as pa
+
+from millstream.aggregates import AggregateFunction as Function
+from millstream.kernels.arrivals import Arrivals
+from millstream.kernels.calls import ENDS, EXTREMES, LISTS, OLD, Input
+from millstream.kernels.entries import GROUP, NUMBER, SIGN, VALUE, Moves, numbered
+from millstream.kernels.kept_values import KeptValue
+from millstream.kernels.listed_values import ListedValues
+from millstream.kernels.multiset import COUNT, Multiset
+from millstream.kernels.presences import Presences
+from millstream.kernels.state_table import HASH
+
+if TYPE_CHECKING:
+    from millstream.kernels.aggregate import AggregateOperator
+    from millstream.kernels.operator import OpenTable
+
+EVENTS: Final = "__events"
+"""How many rows a group has seen, those that went included: the next one gets this number."""
+
+
+class EntryKind(StrEnum):
+    """How the values of a group are kept."""
+
+    MULTISET = "multiset"
+    ARRIVALS = "arrivals"
+    PRESENCES = "presences"
+
+
+@dataclass(frozen=True, slots=True)
+class EntrySpec:
+    """One table of values; calls that ask the same of the same argument share it."""
+
+    kind: EntryKind
+    argument: str
+    filter: str | None
+    keeps_nulls: bool
+
+
+class EntryCalls:
+    def __init__(self, spec: AggregateOperator, name: str, entries: EntrySpec, open_table: OpenTable) -> None:
+        self._keys = spec.keys
+        calls = [call for call in spec.calls if spec.entries_of(call) == entries]
+        type_ = spec.schema.field(entries.argument).type
+        self._distinct = [found for call in calls if (found := spec.accumulator(call)) is not None]
+        self.kept = [KeptValue(call, type_) for call in calls if call.function in EXTREMES | ENDS]
+        self.listed = [ListedValues(call) for call in calls if call.function in LISTS | {Function.COLLECT}]
+        keys, value = spec.key_fields, pa.field(VALUE, type_)
+        count, number = pa.field(COUNT, pa.int64()), pa.field(NUMBER, pa.int64())
+        self.table: Multiset | Arrivals | Presences
+        match entries.kind:
+            case EntryKind.MULTISET:
+                self.table = Multiset(spec.keys, open_table(name, (*keys, value), (count,)))
+            case EntryKind.ARRIVALS:
+                self.table = Arrivals(spec.keys, [VALUE], open_table(name, (*keys, number), (value,)))
+            case EntryKind.PRESENCES:
+                self.table = Presences(spec.keys, open_table(name, (*keys, value), (count, number)))
+        self._nothing = pl.DataFrame(pa.schema([value, number]).empty_table()).with_columns(
+            pl.lit(0, dtype=pl.get_index_type()).alias(GROUP)
+        )
+
+    def step(self, frame: pl.DataFrame, part: pa.Table | None) -> pl.DataFrame:
+        """Brings the table up to date, and with it the calls' columns in the frame of groups."""
+        frame = self._read(frame, OLD)
+        moves = Moves(self._nothing, self._nothing) if part is None else self._update(frame, pl.DataFrame(part))
+        for kept in self.kept:
+            frame = kept.step(frame, moves, self.table)
+        if self._distinct:
+            frame = frame.join(self._steps(moves), on=GROUP, how="left")
+        return self._read(frame, "")
+
+    def _update(self, frame: pl.DataFrame, part: pl.DataFrame) -> Moves:
+        group = [HASH, *self._keys]
+        if isinstance(self.table, Multiset):
+            weights = part.group_by(pl.exclude(COUNT)).agg(pl.col(COUNT).sum())
+            return self.table.update(weights.join(frame.select(GROUP, *group), on=group, nulls_equal=True))
+        return self.table.update(numbered(part, frame, OLD + EVENTS, group), frame)
+
+    def _steps(self, moves: Moves) -> pl.DataFrame:
+        """What the values that came to be there, or ceased to, add to accumulators: DISTINCT."""
+        steps = pl.concat(
+            [
+                moves.added.select(GROUP, VALUE, pl.lit(1, dtype=pl.Int64).alias(SIGN)),
+                moves.removed.select(GROUP, VALUE, pl.lit(-1, dtype=pl.Int64).alias(SIGN)),
+            ]
+        )
+        rows = Input(pl.col(VALUE), pl.col(SIGN))
+        return steps.group_by(GROUP).agg(column for owner in self._distinct for column in owner.partial(rows))
+
+    def _read(self, frame: pl.DataFrame, prefix: str) -> pl.DataFrame:
+        if not self.listed:
+            return frame
+        entries = self.table.of_groups(frame)
+        for listed in self.listed:
+            frame = listed.read(frame, entries, prefix)
+        return frame

@@ -1,0 +1,88 @@
+"""MIN, MAX, FIRST_VALUE and LAST_VALUE when rows can be taken back.
+
+The group's row keeps the value that leads (the least, the greatest, the first, the last to arrive). Only when that one
+is taken back, and nothing better came, the group's entries are read for the next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pyarrow as pa
+
+from millstream.aggregates import AggregateFunction as Function
+from millstream.kernels.accumulators import better, extreme
+from millstream.kernels.calls import EXTREMES, OLD
+from millstream.kernels.entries import GROUP, NUMBER, VALUE
+
+if TYPE_CHECKING:
+    from millstream.kernels.calls import Call
+    from millstream.kernels.entries import EntryTable, Moves
+
+
+@dataclass(frozen=True, slots=True)
+class KeptValue:
+    call: Call
+    argument: pa.DataType
+
+    @property
+    def fields(self) -> tuple[pa.Field, ...]:
+        value = pa.field(self.call.column("value"), self.argument)
+        return (value,) if self._by_value else (value, pa.field(self.call.column("number"), pa.int64()))
+
+    def result(self, prefix: str) -> pl.Expr:
+        return pl.col(prefix + self.call.column("value"))
+
+    def step(self, frame: pl.DataFrame, moves: Moves, entries: EntryTable) -> pl.DataFrame:
+        leads = [field.name for field in self.fields]
+        old_lead, new_lead = pl.col(OLD + self._lead), pl.col("__new" + self._lead)
+        frame = frame.join(self._leading(moves.added, "__new"), on=GROUP, how="left").join(
+            moves.removed.select(GROUP, self._by).unique().with_columns(pl.lit(value=True).alias("__lost")),
+            left_on=[GROUP, OLD + self._lead],
+            right_on=[GROUP, self._by],
+            how="left",
+        )
+        lost = pl.col("__lost").fill_null(value=False)
+        overtaken = new_lead.is_not_null() & (better(self._order, new_lead, old_lead) == new_lead)
+        orphans = frame.filter(lost & ~overtaken)
+        found = self._leading(entries.of_groups(orphans) if orphans.height else moves.added.clear(), "__found")
+        frame = frame.join(found, on=GROUP, how="left")
+        columns = [
+            pl.when(old_lead.is_null() | overtaken)
+            .then(pl.col("__new" + name))
+            .when(lost)
+            .then(pl.col("__found" + name))
+            .otherwise(pl.col(OLD + name))
+            .alias(name)
+            for name in leads
+        ]
+        return frame.with_columns(columns).drop(
+            "__lost", *("__new" + n for n in leads), *("__found" + n for n in leads)
+        )
+
+    def _leading(self, entries: pl.DataFrame, prefix: str) -> pl.DataFrame:
+        """Per group the entry that leads."""
+        value, number = prefix + self.call.column("value"), prefix + self.call.column("number")
+        if self._by_value:
+            return entries.group_by(GROUP).agg(extreme(self.call.function, pl.col(VALUE), self.argument).alias(value))
+        arrival = pl.col(NUMBER)
+        at = arrival.arg_min() if self._order is Function.MIN else arrival.arg_max()
+        return entries.group_by(GROUP).agg(pl.col(VALUE).get(at).alias(value), arrival.get(at).alias(number))
+
+    @property
+    def _by_value(self) -> bool:
+        return self.call.function in EXTREMES
+
+    @property
+    def _by(self) -> str:
+        return VALUE if self._by_value else NUMBER
+
+    @property
+    def _lead(self) -> str:
+        return self.call.column("value" if self._by_value else "number")
+
+    @property
+    def _order(self) -> Function:
+        return Function.MIN if self.call.function in (Function.MIN, Function.FIRST_VALUE) else Function.MAX

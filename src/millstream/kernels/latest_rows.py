@@ -1,0 +1,38 @@
+"""(group, upsert key) -> row and when it came: rows that replace the earlier one of their upsert key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from millstream.kernels.entries import GROUP, NUMBER, SIGN, VALUE, VALUE_HASH, EntryTable, Moves, entry_hash
+from millstream.kernels.state_table import DEAD, HASH
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from millstream.kernels.state_table import StateTable
+
+
+class LatestRows(EntryTable):
+    """A row that is replaced moves to the end, as the latest to arrive."""
+
+    def __init__(self, keys: Sequence[str], upsert_key: Sequence[str], table: StateTable) -> None:
+        super().__init__(keys, table)
+        self._columns = list(dict.fromkeys((*keys, *upsert_key)))
+
+    def update(self, events: pl.DataFrame, _: pl.DataFrame) -> Moves:
+        """`events` are signed rows with their `__group`, `__value_hash` and `__number`."""
+        one = [GROUP, *self._columns]
+        hashed = events.sort(NUMBER).with_columns(entry_hash(pl.col(HASH), pl.col(VALUE_HASH)).alias(HASH))
+        last = hashed.unique(one, keep="last", maintain_order=True)
+        found = self._table.lookup(last.select(HASH, *self._columns).to_arrow())
+        known = pl.Series(found.mask)
+        there = last[SIGN] > 0
+        written = last.filter(known | there)
+        self._table.put(written.select(HASH, *self._columns, NUMBER, VALUE, (pl.col(SIGN) < 0).alias(DEAD)).to_arrow())
+        old = last.select(GROUP).with_columns(pl.Series(NUMBER, pl.DataFrame(found.values)[NUMBER]))
+        return Moves(
+            last.filter(there).select(GROUP, VALUE, NUMBER), old.filter(known), last.filter(~known & ~there).height
+        )

@@ -1,0 +1,134 @@
+"""For upsert sinks whose primary key is not the query's upsert key: several rows may claim one key.
+
+All rows of a key are kept in order of arrival. The latest is what the sink shows; when it is taken back, the one before
+it shows again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+import pyarrow as pa
+
+from millstream.aggregates import AggregateFunction as Function
+from millstream.changelog import KIND
+from millstream.kernels.arrivals import Arrivals
+from millstream.kernels.calls import OLD, Call
+from millstream.kernels.changes import EXISTED, EXISTS, changelog, coming
+from millstream.kernels.entries import GROUP, NUMBER, SIGN, VALUE, VALUE_HASH, numbered
+from millstream.kernels.entry_calls import EVENTS
+from millstream.kernels.kept_values import KeptValue
+from millstream.kernels.latest_rows import LatestRows
+from millstream.kernels.operator import ORDER
+from millstream.kernels.state_table import DEAD, HASH
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from millstream.kernels.operator import OpenTable
+
+_KEYS: Final = "keys"
+_ROWS: Final = "rows"
+_ROW_HASH: Final = "__hash_row"
+
+
+@dataclass(frozen=True, slots=True)
+class MaterialiseOperator:
+    """`keys` is the sink's primary key, `schema` all columns.
+
+    With an upsert key, a row replaces and takes back that of the same upsert key; without, the earliest equal row.
+    """
+
+    keys: tuple[str, ...]
+    schema: pa.Schema
+    upsert_key: tuple[str, ...] = ()
+
+    @property
+    def table_names(self) -> tuple[str, ...]:
+        return (_KEYS, _ROWS)
+
+    @property
+    def output_schema(self) -> pa.Schema:
+        return self.schema.append(pa.field(KIND, pa.int8()))
+
+    @property
+    def hashes(self) -> Mapping[str, tuple[str, ...]]:
+        return {HASH: self.keys, _ROW_HASH: self.upsert_key or tuple(self.schema.names)}
+
+    @property
+    def needs_order(self) -> bool:
+        return True
+
+    def combine(self, batch: pa.Table) -> dict[str, pa.Table]:
+        rows = pl.DataFrame(batch)
+        comes = coming(rows)
+        sign = pl.lit(1) if comes is None else pl.when(comes).then(1).otherwise(-1)
+        keys = dict.fromkeys((*self.keys, *self.upsert_key))
+        row = pl.struct(self.schema.names).alias(VALUE)
+        return {
+            _ROWS: rows.select(
+                HASH, *keys, row, pl.col(_ROW_HASH).alias(VALUE_HASH), ORDER, sign.cast(pl.Int64).alias(SIGN)
+            ).to_arrow()
+        }
+
+    def open(self, open_table: OpenTable) -> MaterialiseKernel:
+        return MaterialiseKernel(self, open_table)
+
+
+class MaterialiseKernel:
+    """One bucket's keys, opened for one batch."""
+
+    def __init__(self, spec: MaterialiseOperator, open_table: OpenTable) -> None:
+        self.ignored = 0
+        self._spec = spec
+        row = pa.field(VALUE, pa.struct(list(spec.schema)))
+        number = pa.field(NUMBER, pa.int64())
+        self._shown = KeptValue(Call("row", Function.LAST_VALUE, VALUE), row.type)
+        keys = self._fields(spec.keys)
+        self._keys = open_table(_KEYS, keys, (pa.field(EVENTS, pa.int64()), *self._shown.fields))
+        self._rows: Arrivals | LatestRows
+        if spec.upsert_key:
+            one = self._fields(tuple(dict.fromkeys((*spec.keys, *spec.upsert_key))))
+            self._rows = LatestRows(spec.keys, spec.upsert_key, open_table(_ROWS, one, (number, row)))
+        else:
+            self._rows = Arrivals(spec.keys, [VALUE], open_table(_ROWS, (*keys, number), (row,)))
+
+    def step(self, parts: Mapping[str, pa.Table]) -> pa.Table:
+        events = pl.DataFrame(parts[_ROWS])
+        group = [HASH, *self._spec.keys]
+        frame = self._with_old(events.group_by(group).agg(pl.len().cast(pl.Int64).alias(EVENTS)))
+        moves = self._rows.update(numbered(events, frame, OLD + EVENTS, group), frame)
+        self.ignored += moves.ignored
+        frame = self._shown.step(frame, moves, self._rows).with_columns(
+            (pl.col(EVENTS) + pl.col(OLD + EVENTS).fill_null(0)).alias(EVENTS),
+            self._shown.result("").is_not_null().alias(EXISTS),
+        )
+        kept = [EVENTS, *(field.name for field in self._shown.fields)]
+        touched = frame.filter(pl.col(EXISTED) | pl.col(EXISTS))
+        self._keys.put(touched.select(*group, *kept, (~pl.col(EXISTS)).alias(DEAD)).to_arrow())
+        return self._changes(touched)
+
+    def _fields(self, names: tuple[str, ...]) -> tuple[pa.Field, ...]:
+        return tuple(self._spec.schema.field(name) for name in names)
+
+    def _with_old(self, groups: pl.DataFrame) -> pl.DataFrame:
+        found = self._keys.lookup(groups.select(HASH, *self._spec.keys).to_arrow())
+        old = pl.DataFrame(found.values).rename(lambda name: OLD + name)
+        existed = pl.DataFrame({EXISTED: found.mask})
+        return pl.concat([groups, old, existed], how="horizontal").with_row_index(GROUP)
+
+    def _changes(self, frame: pl.DataFrame) -> pa.Table:
+        values = [name for name in self._spec.schema.names if name not in self._spec.keys]
+        images = [
+            self._shown.result(prefix).struct.field(name).alias(prefix + name)
+            for name in values
+            for prefix in ("", OLD)
+        ]
+        return changelog(
+            frame.select(*self._spec.keys, *images, EXISTED, EXISTS),
+            self._spec.keys,
+            self._spec.output_schema,
+            emits_before=False,
+        )

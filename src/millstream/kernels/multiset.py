@@ -1,0 +1,39 @@
+"""(group, value) -> how often: what DISTINCT, MIN, MAX and COLLECT ask of a group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from millstream.kernels.entries import ENTRY, GROUP, VALUE, EntryTable, Moves, numbers_of
+from millstream.kernels.state_table import DEAD, HASH
+
+COUNT: Final = "__count"
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from millstream.kernels.state_table import StateTable
+
+
+class Multiset(EntryTable):
+    """Counts never fall below zero: a value that is not there cannot be taken back."""
+
+    def __init__(self, keys: Sequence[str], table: StateTable) -> None:
+        super().__init__(keys, table)
+
+    def update(self, weights: pl.DataFrame) -> Moves:
+        """`weights` has each (group, value) once, and in `__count` by how much its count changes."""
+        asked = weights.select(pl.col(ENTRY).alias(HASH), *self._keys, VALUE).to_arrow()
+        found = self._table.lookup(asked)
+        before = pl.Series("__before", numbers_of(found.values.column(COUNT), found.mask))
+        counted = weights.with_columns(before).with_columns(
+            pl.max_horizontal(pl.col(COUNT) + pl.col("__before"), 0).alias(COUNT)
+        )
+        changed = counted.filter(pl.col(COUNT) != pl.col("__before"))
+        written = changed.select(pl.col(ENTRY).alias(HASH), *self._keys, VALUE, COUNT, (pl.col(COUNT) == 0).alias(DEAD))
+        self._table.put(written.to_arrow())
+        return Moves(
+            changed.filter(pl.col("__before") == 0).select(GROUP, VALUE),
+            changed.filter(pl.col(COUNT) == 0).select(GROUP, VALUE),
+        )

@@ -1,0 +1,57 @@
+"""(group, value) -> how often, and since when: the order of arrival with DISTINCT.
+
+A value's place is that of the row that brought it when it was not there; further rows only count.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from millstream.kernels.entries import GROUP, NUMBER, SIGN, VALUE, VALUE_HASH, EntryTable, Moves, entry_hash, numbers_of
+from millstream.kernels.multiset import COUNT
+from millstream.kernels.state_table import DEAD, HASH
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from millstream.kernels.state_table import StateTable
+
+
+class Presences(EntryTable):
+    def __init__(self, keys: Sequence[str], table: StateTable) -> None:
+        super().__init__(keys, table)
+
+    def update(self, events: pl.DataFrame, _: pl.DataFrame) -> Moves:
+        """`events` are signed rows with their `__group`, `__value_hash` and `__number`."""
+        one = [GROUP, VALUE]
+        hashed = events.with_columns(entry_hash(pl.col(HASH), pl.col(VALUE_HASH)).alias(HASH))
+        values = hashed.unique(one)
+        found = self._table.lookup(values.select(HASH, *self._keys, VALUE).to_arrow())
+        values = values.select(GROUP, HASH, *self._keys, VALUE).with_columns(
+            pl.Series("__before", numbers_of(found.values.column(COUNT), found.mask)),
+            pl.Series("__since", numbers_of(found.values.column(NUMBER), found.mask)),
+        )
+        walked = (
+            hashed.sort(NUMBER)
+            .join(values.select(*one, "__before"), on=one, how="left", nulls_equal=True, maintain_order="left")
+            .with_columns((pl.col(SIGN).cum_sum().over(one) + pl.col("__before")).alias("__free"))
+            # Below zero there is nothing to take: the count stands still until it rises again.
+            .with_columns((pl.col("__free") - pl.col("__free").cum_min().over(one).clip(upper_bound=0)).alias(COUNT))
+        )
+        starts = (pl.col(SIGN) > 0) & (pl.col(COUNT) == 1)
+        ends = walked.group_by(one).agg(pl.col(COUNT).last(), pl.col(NUMBER).filter(starts).last().alias("__started"))
+        return self._moved(values.join(ends, on=one, nulls_equal=True))
+
+    def _moved(self, values: pl.DataFrame) -> Moves:
+        values = values.with_columns(pl.coalesce("__started", "__since").alias(NUMBER))
+        columns = [HASH, *self._keys, VALUE, COUNT, NUMBER]
+        changed = values.filter((pl.col(COUNT) != pl.col("__before")) | (pl.col(NUMBER) != pl.col("__since")))
+        self._table.put(changed.select(*columns, (pl.col(COUNT) == 0).alias(DEAD)).to_arrow())
+        there, was_there = pl.col(COUNT) > 0, pl.col("__before") > 0
+        moved = pl.col(NUMBER) != pl.col("__since")
+        return Moves(
+            changed.filter(there & (~was_there | moved)).select(GROUP, VALUE, NUMBER),
+            changed.filter(was_there & (~there | moved)).select(GROUP, VALUE, pl.col("__since").alias(NUMBER)),
+        )

@@ -1,0 +1,77 @@
+"""Finding rows in a segment, which is sorted by hash: by key, or by a range of hashes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+HASH: Final = "__hash"
+
+
+def matching_rows(
+    stored: pa.Table, asked: pa.Table, asked_rows: NDArray[np.int64], keys: Sequence[str]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs of (row asked, row stored) whose keys are equal, hashes of other keys being equal or not."""
+    stored_hashes = as_numpy(stored.column(HASH))
+    hashes = as_numpy(asked.column(HASH))[asked_rows]
+    candidates = np.searchsorted(stored_hashes, hashes)
+    rows_out: list[NDArray[np.int64]] = []
+    stored_out: list[NDArray[np.int64]] = []
+    open_rows = np.arange(len(hashes))
+    while len(open_rows):
+        at = candidates[open_rows]
+        inside = at < len(stored_hashes)
+        open_rows, at = open_rows[inside], at[inside]
+        same_hash = stored_hashes[at] == hashes[open_rows]
+        open_rows, at = open_rows[same_hash], at[same_hash]
+        equal = _keys_equal(stored, at, asked, asked_rows[open_rows], keys)
+        rows_out.append(asked_rows[open_rows[equal]])
+        stored_out.append(at[equal])
+        open_rows = open_rows[~equal]
+        candidates[open_rows] += 1
+    return joined(rows_out), joined(stored_out)
+
+
+def rows_in_ranges(stored: pa.Table, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The rows whose hash lies in one of the ranges, ends included; the ranges do not overlap."""
+    hashes = as_numpy(stored.column(HASH))
+    starts = np.searchsorted(hashes, low, side="left")
+    lengths = np.searchsorted(hashes, high, side="right") - starts
+    first_of_range = np.cumsum(lengths) - lengths
+    rows: NDArray[np.int64] = np.repeat(starts - first_of_range, lengths) + np.arange(lengths.sum())
+    return rows
+
+
+def _keys_equal(
+    left: pa.Table,
+    left_rows: NDArray[np.int64],
+    right: pa.Table,
+    right_rows: NDArray[np.int64],
+    keys: Sequence[str],
+) -> NDArray[np.bool_]:
+    equal = np.ones(len(left_rows), dtype=bool)
+    for name in keys:
+        a = left.column(name).take(pa.array(left_rows))
+        b = right.column(name).take(pa.array(right_rows))
+        same = pc.or_(pc.fill_null(pc.equal(a, b), fill_value=False), pc.and_(pc.is_null(a), pc.is_null(b)))
+        if pa.types.is_floating(a.type):
+            same = pc.or_(same, pc.fill_null(pc.and_(pc.is_nan(a), pc.is_nan(b)), fill_value=False))
+        equal &= as_numpy(same)
+    return equal
+
+
+def as_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
+    array: NDArray[Any] = column.to_numpy()
+    return array
+
+
+def joined(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)

@@ -1,0 +1,161 @@
+"""VAR and STDDEV: exact for whole numbers and decimals, by mean and squared distance for floats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pyarrow as pa
+
+from millstream.aggregates import AggregateFunction as Function
+from millstream.kernels.accumulators import added, present
+from millstream.kernels.calls import OLD, average_type
+from millstream.kernels.exact_numbers import (
+    decimal_of,
+    limb_count,
+    limb_expressions,
+    limb_pairs,
+    squares,
+    variance,
+    whole_numbers,
+)
+
+if TYPE_CHECKING:
+    from millstream.kernels.calls import Call, Input
+
+
+@dataclass(frozen=True, slots=True)
+class ExactVariance:
+    """Sums of limbs and of their products: linear, and no digit is lost when rows go."""
+
+    call: Call
+    argument: pa.DataType
+
+    @property
+    def fields(self) -> tuple[pa.Field, ...]:
+        sums = [*self._limbs, *self._products]
+        return (
+            pa.field(self.call.column("count"), pa.int64()),
+            *(pa.field(name, pa.decimal128(38, 0)) for name in sums),
+        )
+
+    def partial(self, rows: Input) -> list[pl.Expr]:
+        limbs = limb_expressions(rows.value, limb_count(self.argument))
+        sign = 1 if rows.sign is None else rows.sign.cast(pl.Int128)
+        products = [limbs[i] * limbs[j] for i, j in limb_pairs(len(limbs))]
+        sums = zip([*self._limbs, *self._products], [*limbs, *products], strict=True)
+        return [
+            present(rows).alias(self.call.column("count")),
+            *((term * sign).sum().cast(pl.Decimal(38, 0)).alias(name) for name, term in sums),
+        ]
+
+    def merged(self) -> list[pl.Expr]:
+        return [pl.col(field.name).sum() for field in self.fields]
+
+    def applied(self) -> list[pl.Expr]:
+        return [added(field.name) for field in self.fields]
+
+    def result(self, prefix: str) -> pl.Expr:
+        columns = [pl.col(prefix + field.name).alias(field.name) for field in self.fields]
+        type_ = pl.Series(pa.array([], average_type(self.argument))).dtype
+        return pl.struct(columns).map_batches(lambda states: self._results(states, type_), return_dtype=type_)
+
+    def _results(self, states: pl.Series, type_: pl.DataType) -> pl.Series:
+        scale = self.argument.scale if pa.types.is_decimal(self.argument) else 0
+        digits = type_.scale if isinstance(type_, pl.Decimal) else 0
+        results: list[int | None] = []
+        for count, *sums in zip(*(states.struct[field.name].to_list() for field in self.fields), strict=True):
+            if not count:
+                results.append(None)
+                continue
+            whole = [int(part) for part in sums]
+            total, square = squares(whole[: len(self._limbs)], whole[len(self._limbs) :])
+            results.append(variance(self.call.function, count, total, square, scale=scale, digits=digits))
+        if not isinstance(type_, pl.Decimal):
+            return whole_numbers(pl.Series(results, dtype=pl.Int128), type_)
+        return pl.Series([decimal_of(result, digits) for result in results], dtype=type_)
+
+    @property
+    def _limbs(self) -> list[str]:
+        return [self.call.column(f"limb{i}") for i in range(limb_count(self.argument))]
+
+    @property
+    def _products(self) -> list[str]:
+        return [self.call.column(f"product{i}{j}") for i, j in limb_pairs(limb_count(self.argument))]
+
+
+@dataclass(frozen=True, slots=True)
+class FloatVariance:
+    """Count, mean and sum of squared distances from it, merged as sets are: stable, as no large squares cancel."""
+
+    call: Call
+    argument: pa.DataType
+
+    @property
+    def fields(self) -> tuple[pa.Field, ...]:
+        return (
+            pa.field(self.call.column("count"), pa.int64()),
+            pa.field(self.call.column("mean"), pa.float64()),
+            pa.field(self.call.column("distance"), pa.float64()),
+        )
+
+    def partial(self, rows: Input) -> list[pl.Expr]:
+        value = rows.value.cast(pl.Float64)
+        comes = value if rows.sign is None else value.filter(rows.sign > 0)
+        goes = value.head(0) if rows.sign is None else value.filter(rows.sign < 0)
+        return [*self._moments("came", comes), *self._moments("gone", goes)]
+
+    def merged(self) -> list[pl.Expr]:
+        return [column for way in ("came", "gone") for column in self._merged_way(way)]
+
+    def applied(self) -> list[pl.Expr]:
+        count, mean, distance = (pl.col(OLD + field.name).fill_null(0) for field in self.fields)
+        came, came_mean, came_distance = self._way("came")
+        gone, gone_mean, gone_distance = self._way("gone")
+        between = count + came
+        weight = pl.when(between > 0).then(came / between).otherwise(0.0)
+        mean_between = mean + weight * (came_mean - mean)
+        distance_between = distance + came_distance + count * weight * (came_mean - mean) ** 2
+        left = between - gone
+        mean_left = (
+            pl.when(gone == 0)
+            .then(mean_between)
+            .when(left > 0)
+            .then(mean_between + gone / left * (mean_between - gone_mean))
+            .otherwise(0.0)
+        )
+        lost = (
+            gone_distance
+            + pl.when(between > 0).then(gone / between * left).otherwise(0.0) * (gone_mean - mean_left) ** 2
+        )
+        distance_left = pl.when(left > 1).then(pl.max_horizontal(distance_between - lost, 0.0)).otherwise(0.0)
+        names = [field.name for field in self.fields]
+        return [column.alias(name) for name, column in zip(names, (left, mean_left, distance_left), strict=True)]
+
+    def result(self, prefix: str) -> pl.Expr:
+        count = pl.col(prefix + self.call.column("count"))
+        sample = self.call.function in (Function.VAR_SAMP, Function.STDDEV_SAMP)
+        divisor = count - 1 if sample else count
+        square = pl.col(prefix + self.call.column("distance")) / pl.when(divisor > 0).then(divisor)
+        root = self.call.function in (Function.STDDEV_POP, Function.STDDEV_SAMP)
+        return (square.sqrt() if root else square).cast(pl.Series(pa.array([], self.argument)).dtype)
+
+    def _moments(self, way: str, values: pl.Expr) -> list[pl.Expr]:
+        number = values.count().cast(pl.Int64)
+        moments = (number, values.mean().fill_null(0), (values.var(ddof=0) * number).fill_null(0))
+        return [column.alias(name) for name, column in zip(self._names(way), moments, strict=True)]
+
+    def _merged_way(self, way: str) -> list[pl.Expr]:
+        number, mean, distance = (pl.col(name) for name in self._names(way))
+        total = number.sum()
+        middle = pl.when(total > 0).then((number * mean).sum() / total).otherwise(0.0)
+        spread = distance.sum() + (number * (mean - middle) ** 2).sum()
+        columns = (total, middle, spread)
+        return [column.alias(name) for name, column in zip(self._names(way), columns, strict=True)]
+
+    def _way(self, way: str) -> list[pl.Expr]:
+        return [pl.col(name).fill_null(0) for name in self._names(way)]
+
+    def _names(self, way: str) -> list[str]:
+        return [self.call.column(f"{way}_{part}") for part in ("count", "mean", "distance")]

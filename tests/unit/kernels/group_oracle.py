@@ -1,0 +1,134 @@
+"""What Flink's aggregates give, one row at a time and in plain Python."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from decimal import ROUND_HALF_UP, Decimal, localcontext
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from millstream.aggregates import AggregateFunction as Function
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pyarrow as pa
+
+    from millstream.kernels.aggregate import Call
+
+Record = dict[str, Any]
+
+
+class GroupOracle:
+    """One group: its rows, and per call the values that count, in order of arrival."""
+
+    def __init__(self, calls: tuple[Call, ...]) -> None:
+        self.rows = 0
+        self._values: dict[Call, list[Any]] = {call: [] for call in calls}
+        self._seen: dict[Call, Counter[Any]] = {call: Counter() for call in calls}
+
+    def insert(self, row: Record) -> None:
+        self.rows += 1
+        for call, values in self._values.items():
+            if counts(call, row):
+                value = row[call.argument] if call.argument else 1
+                self._seen[call][value] += 1
+                if not call.distinct or self._seen[call][value] == 1:
+                    values.append(value)
+
+    def retract(self, row: Record) -> None:
+        self.rows -= 1
+        for call, values in self._values.items():
+            if counts(call, row):
+                value = row[call.argument] if call.argument else 1
+                self._seen[call][value] -= 1
+                if not call.distinct or self._seen[call][value] == 0:
+                    values.remove(value)
+
+    def results(self, types: dict[str, pa.DataType]) -> tuple[Any, ...]:
+        return tuple(cast(result(call, values), call, types) for call, values in self._values.items())
+
+
+def cast(value: Any, call: Call, types: dict[str, pa.DataType]) -> Any:
+    """Sums of whole numbers wrap around; variances go to the nearest number, then a narrow type takes the low bits."""
+    if (
+        not isinstance(value, int)
+        or call.argument is None
+        or call.function is Function.COUNT
+        or isinstance(value, bool)
+    ):
+        return value
+    bits = 64 if call.function is Function.SUM else types[call.argument].bit_width
+    if call.function not in (Function.SUM, Function.AVG):
+        limit = 1 << (63 if bits == 64 else 31)
+        value = max(-limit, min(value, limit - 1))
+    return (value + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
+
+
+def counts(call: Call, row: Record) -> bool:
+    if call.filter is not None and not row[call.filter]:
+        return False
+    return call.argument is None or call.keeps_nulls or row[call.argument] is not None
+
+
+def result(call: Call, values: list[Any]) -> Any:
+    function = call.function
+    if function in (Function.COUNT, Function.COUNT_STAR):
+        return len(values)
+    if function is Function.COLLECT:
+        return tuple(sorted(Counter(values).items()))
+    if not values:
+        return None
+    simple: dict[Function, Callable[[list[Any]], Any]] = {
+        Function.SUM: sum,
+        Function.MIN: min,
+        Function.MAX: max,
+        Function.FIRST_VALUE: lambda found: found[0],
+        Function.LAST_VALUE: lambda found: found[-1],
+        Function.LISTAGG: call.separator.join,
+        Function.ARRAY_AGG: tuple,
+        Function.AVG: average,
+    }
+    return simple[function](values) if function in simple else variance(function, values)
+
+
+def average(values: list[Any]) -> Any:
+    if isinstance(values[0], float):
+        return sum(values) / len(values)
+    if isinstance(values[0], int):
+        total = (sum(values) + 2**63) % 2**64 - 2**63
+        return math.trunc(Fraction(total, len(values)))
+    mean = sum(map(Fraction, values), Fraction()) / len(values)
+    return rounded(mean)
+
+
+def variance(function: Function, values: list[Any]) -> Any:
+    divisor = len(values) - (function in (Function.VAR_SAMP, Function.STDDEV_SAMP))
+    if divisor == 0:
+        return None
+    numbers = [Fraction(value) for value in values]
+    mean = sum(numbers, Fraction()) / len(numbers)
+    spread = sum(((number - mean) * (number - mean) for number in numbers), Fraction()) / divisor
+    root = function in (Function.STDDEV_POP, Function.STDDEV_SAMP)
+    if isinstance(values[0], float):
+        return math.sqrt(spread) if root else float(spread)
+    if isinstance(values[0], Decimal):
+        return square_root(spread) if root else rounded(spread)
+    return math.isqrt(math.floor(spread)) if root else math.floor(spread)
+
+
+def rounded(number: Fraction) -> Decimal | None:
+    with localcontext(prec=80):
+        exact = Decimal(number.numerator) / Decimal(number.denominator)
+        return fitting(exact.quantize(Decimal("1.000000"), ROUND_HALF_UP))
+
+
+def square_root(number: Fraction) -> Decimal | None:
+    with localcontext(prec=80):
+        root = (Decimal(number.numerator) / Decimal(number.denominator)).sqrt()
+        return fitting(root.quantize(Decimal("1.000000"), ROUND_HALF_UP))
+
+
+def fitting(number: Decimal) -> Decimal | None:
+    return number if abs(number) < Decimal("1e32") else None

@@ -1,0 +1,120 @@
+"""Several rows claim one primary key: the sink shows the latest, and the one before it when that one goes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from millstream.changelog import KIND, RowKind
+from millstream.kernels.materialise import MaterialiseOperator
+from tests.unit.kernels.bench import Bench, Change, Reader, Row
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+SCHEMA = pa.schema([("city", pa.string()), ("order", pa.int64()), ("sum", pa.float64()), ("note", pa.string())])
+KEYS = ("city",)
+
+rows = st.tuples(
+    st.sampled_from(["oslo", "oslo", "rome", None]),
+    st.sampled_from([1, 2, 3, None]),
+    st.sampled_from([0.5, 2.0, None]),
+    st.sampled_from(["x", None]),
+)
+events = st.tuples(
+    st.sampled_from(["come", "come", "go", "go", "ghost"]),
+    rows,
+    st.integers(0, 100),
+    st.sampled_from([False] * 5 + [True]),
+)
+
+
+def batches(drawn: list[tuple[str, Row, int, bool]]) -> list[list[Change]]:
+    live: list[Row] = []
+    made: list[list[Change]] = [[]]
+    for kind, row, choice, cut in drawn:
+        if kind == "ghost":
+            made[-1].append((RowKind.DELETE, row))
+            live = [old for position, old in enumerate(live) if old != row or row in live[:position]]
+        elif kind == "come" or not live:
+            live.append(row)
+            made[-1].append((RowKind.UPDATE_AFTER if choice % 2 else RowKind.INSERT, row))
+        else:
+            made[-1].append((RowKind.UPDATE_BEFORE if choice % 2 else RowKind.DELETE, live.pop(choice % len(live))))
+        if cut:
+            made.append([])
+    return [batch for batch in made if batch]
+
+
+class ListPerKey:
+    def __init__(self, upsert_key: tuple[str, ...]) -> None:
+        self.lists: dict[Row, list[Row]] = {}
+        self._places = [SCHEMA.get_field_index(name) for name in upsert_key or SCHEMA.names]
+        self._replaces = bool(upsert_key)
+
+    def follow(self, batch: list[Change]) -> None:
+        for kind, row in batch:
+            rows = self.lists.setdefault(row[:1], [])
+            same = [index for index, old in enumerate(rows) if all(old[p] == row[p] for p in self._places)]
+            comes = kind in (RowKind.INSERT, RowKind.UPDATE_AFTER)
+            if same and (self._replaces or not comes):
+                del rows[same[0]]
+            if comes:
+                rows.append(row)
+
+    def shown(self) -> dict[Row, Row]:
+        return {key: rows[-1] for key, rows in self.lists.items() if rows}
+
+
+@settings(max_examples=1000, deadline=None, print_blob=True)
+@given(
+    drawn=st.lists(events, min_size=1, max_size=16),
+    upsert_key=st.sampled_from([(), ("order",), ("city", "order")]),
+    colliding=st.booleans(),
+    pieces=st.integers(1, 2),
+)
+def test_the_latest_row_of_each_key_is_shown(
+    tmp_path_factory: pytest.TempPathFactory,
+    drawn: list[tuple[str, Row, int, bool]],
+    upsert_key: tuple[str, ...],
+    pieces: int,
+    *,
+    colliding: bool,
+) -> None:
+    operator = MaterialiseOperator(KEYS, SCHEMA, upsert_key)
+    bench = Bench(tmp_path_factory.mktemp("segments"), operator, SCHEMA, colliding=colliding)
+    reader = Reader(KEYS, sees_before=False)
+    oracle = ListPerKey(upsert_key)
+    for batch in batches(drawn):
+        reader.read(bench.step(batch, pieces=pieces))
+        oracle.follow(batch)
+        assert reader.table == oracle.shown()
+
+
+def kinds(changes: list[dict[str, Any]]) -> list[tuple[str, Any]]:
+    return [(RowKind(change[KIND]).symbol, change["order"]) for change in changes]
+
+
+def test_what_is_taken_back_shows_the_row_before_it(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, MaterialiseOperator(KEYS, SCHEMA), SCHEMA)
+    first, second = ("oslo", 1, 1.0, None), ("oslo", 2, 2.0, None)
+    assert kinds(bench.step([(RowKind.INSERT, first)])) == [("+I", 1)]
+    assert kinds(bench.step([(RowKind.INSERT, second)])) == [("+U", 2)]
+    assert kinds(bench.step([(RowKind.DELETE, second)])) == [("+U", 1)]
+    assert kinds(bench.step([(RowKind.DELETE, second)])) == []
+    assert bench.ignored == 1
+    assert kinds(bench.step([(RowKind.UPDATE_BEFORE, first)])) == [("-D", 1)]
+    assert bench.stored_rows() == {"keys": 0, "rows": 0}
+
+
+def test_a_row_below_the_latest_goes_unseen(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, MaterialiseOperator(KEYS, SCHEMA), SCHEMA)
+    first, second = ("oslo", 1, 1.0, None), ("oslo", 2, 2.0, None)
+    assert kinds(bench.step([(RowKind.INSERT, first), (RowKind.INSERT, second)])) == [("+I", 2)]
+    assert kinds(bench.step([(RowKind.DELETE, first)])) == []
+    assert kinds(bench.step([(RowKind.DELETE, second)])) == [("-D", 2)]
