@@ -83,7 +83,8 @@ def in_short(said: str) -> str:
     elif _TRACEBACK in said:
         telling = lines[-1]
     else:
-        telling = lines[0] if lines else "Spark gave no reason"
+        thrown = [line.removeprefix(": ") for line in lines if line.startswith(": ")]  # as Py4J quotes the JVM
+        telling = next(iter(thrown + lines), "Spark gave no reason")
     return _CONDITION.sub("", _CLASS_NAME.sub("", telling))
 
 

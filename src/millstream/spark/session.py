@@ -141,25 +141,33 @@ class OwnedSession:
         ours = [f'"{option}"' for option in options if option]  # a path may have blanks in it
         configuration[_JAVA_OPTIONS] = " ".join([*ours, configuration.get(_JAVA_OPTIONS, "")]).strip()
         spark_conf = SparkConf().setAll(list(configuration.items()))
+        printed = log.with_suffix(".out")
+        before = printed.stat().st_size if printed.exists() else 0
         try:
-            printed = log.with_suffix(".out")
             with printed.open("ab") as output:
-                before = output.tell()
                 inherited = (lock.fileno(),) if lock else ()
                 # In a session of its own, so that a signal to our process group reaches us alone.
                 launch = {"stdout": output, "stderr": output, "pass_fds": inherited, "start_new_session": True}
                 SparkContext._ensure_initialized(gateway=launch_gateway(spark_conf, launch))  # noqa: SLF001
             return SparkSession.builder.config(conf=spark_conf).getOrCreate()
         except Exception as error:
-            said = printed.read_bytes()[before:].decode(errors="replace").strip() or in_short(str(error))
+            output_now = printed.read_bytes()[before:].decode(errors="replace")
+            said = in_short(_java_error(output_now) or str(error))
             raise SetupError(
                 Diagnostic(
                     Code.SPARK_NOT_STARTED,
                     "Spark did not start",
-                    detail=f"{said.splitlines()[0].rstrip('.')}.",
+                    detail=f"{said.rstrip('.')}.",
                     hint=f"Check the settings under 'spark.'. What Spark said is in {log} and {printed}.",
                 )
             ) from error
+
+
+def _java_error(printed: str) -> str | None:
+    """What a JVM says that refuses to start: its reason, then that it could not be created."""
+    before, failed, _ = printed.partition("Error: Could not create the Java Virtual Machine")
+    reasons = [line for line in before.splitlines() if line and not line.startswith(("Picked up ", "WARNING: "))]
+    return reasons[-1] if failed and reasons else None
 
 
 @contextmanager

@@ -66,6 +66,13 @@ def test_mark_in_the_plan_is_no_cause() -> None:
     assert error.diagnostics[0].detail == "broken pipe"
 
 
+def test_what_the_jvm_threw_says_more_than_the_call() -> None:
+    text = (
+        "An error occurred while calling o1.start.\n: java.lang.IllegalStateException: closed\n\tat a.b.C.d(C.java:1)"
+    )
+    assert job_error("j", RuntimeError(text)).diagnostics[0].detail == "closed"
+
+
 def test_words_of_the_users_query_are_no_cause() -> None:
     error = job_error("j", RuntimeError("boom\n\n=== Streaming Query ===\nProject ['OutOfMemoryError' AS reason]"))
     assert error.diagnostics[0].detail == "boom"
