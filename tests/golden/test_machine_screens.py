@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from millstream.catalog.catalog import Catalog
 from millstream.jvm import declaration
 from millstream.plan.program import compile_script
 from millstream.runtime.checkpoint import Checkpoint
 from millstream.source import SourceText
-from millstream.sql.statements import Drop, ObjectKind, ObjectName
 from tests.golden.conftest import called, typed
 
 if TYPE_CHECKING:
@@ -49,12 +47,6 @@ def test_argument_without_value(expect_screen: Callable[..., None]) -> None:
 
 def test_argument_master(expect_screen: Callable[..., None]) -> None:
     expect_screen(typed(*RUN, "--master", "mesos://host"))
-
-
-def test_undefined_function(expect_screen: Callable[..., None]) -> None:
-    source = SourceText("totals.sql", "DROP FUNCTION turnover;")
-    name = ObjectName(("turnover",), source.span(14, 22))
-    expect_screen(called(lambda: Catalog().drop(Drop(ObjectKind.FUNCTION, name, source.span(0, 22)))))
 
 
 def test_checkpoint_of_another_query(script: Path, expect_screen: Callable[..., None]) -> None:
@@ -138,5 +130,5 @@ def test_internal(monkeypatch: pytest.MonkeyPatch, expect_screen: Callable[..., 
     def fail(*_: object) -> None:
         raise RuntimeError("nobody thought of this")
 
-    monkeypatch.setattr("millstream.cli.run._read", fail)
+    monkeypatch.setattr("millstream.cli.run.read_script", fail)
     expect_screen(typed("run", "totals.sql"))

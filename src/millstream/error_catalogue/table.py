@@ -121,5 +121,34 @@ TABLE: Final = Group(
             fix="Declare a second table over the same data with a connector that reads.",
             example="upsert_kafka_as_source",
         ),
+        Code.INVALID_FUNCTION: Explanation(
+            "function that cannot be loaded",
+            cause="CREATE FUNCTION names a module or function that cannot be imported, or one whose types are not "
+            "declared.",
+            fix="Put the module beside the script or install it, and annotate the function's arguments and result, or "
+            "declare them with @millstream.udf.",
+            example="invalid_function",
+        ),
+        Code.NOT_A_SINK: Explanation(
+            "table that cannot be written",
+            cause="The statement writes to a table whose connector can only be read.",
+            fix="Write into a table of another connector, such as print or kafka.",
+            example="generated_table_as_sink",
+        ),
+        Code.NOT_BUILT_YET: Explanation(
+            "option that cannot be run yet",
+            cause="The script is in order and says something that a running job cannot do yet. It passes check, and "
+            "is refused before anything starts.",
+            fix="Leave it out, or use what the hint names instead.",
+            example="unbuilt_table",
+        ),
+        Code.INVALID_METADATA: Explanation(
+            "metadata column that cannot be had",
+            cause="The connector or format has no such metadata, cannot write it, or it cannot be cast to the "
+            "column's type.",
+            fix="Correct the key after METADATA FROM, add VIRTUAL to a column that is only read, or declare another "
+            "type.",
+            example="invalid_metadata",
+        ),
     },
 )

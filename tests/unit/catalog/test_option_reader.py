@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.declaring import KAFKA, KEYED, UPSERT, declare, declare_sql, problems, sink, source, source_codes
 
 from millstream.errors import Code
+from tests.declaring import KAFKA, KEYED, UPSERT, declare, declare_sql, problems, sink, source, source_codes
 
 LEGACY = {
     "connector.type": "kafka",

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.declaring import KAFKA, declare, problems, source
 
 from millstream.catalog.secrets import MASK, is_secret, masked, masked_all
 from millstream.errors import Code, ScriptError
 from millstream.plan.program import compile_script
 from millstream.secrets import concealed
 from millstream.source import SourceText
+from tests.declaring import KAFKA, declare, problems, source
 
 SECRET = [
     "properties.sasl.jaas.config",

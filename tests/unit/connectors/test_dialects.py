@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tests.declaring import COLUMNS, KEYED, declare, problems, sink, source
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from tests.declaring import COLUMNS, KAFKA, KEYED, UPSERT, declare, metadata_column, sink, source
 
 from millstream.changelog import ALL_CHANGES, INSERT_ONLY, UPSERTS, letters
 from millstream.connectors.kafka_tables import BufferFlush, Delivery, EndPosition, StartPosition
@@ -18,6 +17,7 @@ from millstream.connectors.kafka_values import (
     StartupMode,
 )
 from millstream.sql.types import BIGINT, STRING, DataType, TypeRoot
+from tests.declaring import COLUMNS, KAFKA, KEYED, UPSERT, declare, metadata_column, sink, source
 
 TIMESTAMP = DataType(TypeRoot.TIMESTAMP, precision=3)
 

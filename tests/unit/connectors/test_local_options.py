@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.declared import declared
 
 from millstream.changelog import ALL_CHANGES, INSERT_ONLY
 from millstream.connectors.file_formats import CsvFiles, JsonFiles
@@ -20,6 +19,7 @@ from millstream.connectors.local_tables import (
 )
 from millstream.connectors.registry import resolve_sink, resolve_source
 from millstream.errors import Code, ScriptError
+from tests.declared import declared
 
 if TYPE_CHECKING:
     from pathlib import Path

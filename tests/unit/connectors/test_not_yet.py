@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.declaring import COLUMNS, KAFKA, KEYED, UPSERT, declare, metadata_column, sink, source
 
 from millstream.connectors.not_yet import unbuilt
 from millstream.errors import Code, ScriptError
@@ -11,6 +10,7 @@ from millstream.plan.program import compile_script
 from millstream.runtime.before_start import refuse_unbuilt
 from millstream.source import SourceText
 from millstream.sql.types import BIGINT, STRING
+from tests.declaring import COLUMNS, KAFKA, KEYED, UPSERT, declare, metadata_column, sink, source
 
 TABLES = (
     "CREATE TABLE a (id INT) WITH ('connector' = 'kafka', 'topic' = 'a', 'properties.bootstrap.servers' = 'x', "

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
+from millstream.errors import Code
+from millstream.sql.types import BIGINT, INT, STRING, DataType, Field, TypeRoot
 from tests.declaring import (
     COLUMNS,
     KAFKA,
@@ -18,9 +21,6 @@ from tests.declaring import (
     source,
     source_codes,
 )
-
-from millstream.errors import Code
-from millstream.sql.types import BIGINT, INT, STRING, DataType, Field, TypeRoot
 
 OFFSETS = "partition:0,offset:42;partition:1,offset:300"
 HEADERS = DataType(TypeRoot.MAP, key=STRING, element=DataType(TypeRoot.BYTES))

@@ -7,13 +7,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
-from tests.unit.formats.flink_goldens import columns_of, goldens, literal, name_of, parts
-from tests.unit.formats.random_rows import INTS, PAIR, SCALARS, comparable, tables
 
 from millstream.formats.arrow_types import arrow_schema
 from millstream.formats.avro_binary import AvroData, data_of, reading, row_reading
 from millstream.formats.avro_schema import avro_schema, same_shape
 from millstream.sql.types import BIGINT, INT, STRING, DataType, TypeRoot
+from tests.unit.formats.flink_goldens import columns_of, goldens, literal, name_of, parts
+from tests.unit.formats.random_rows import INTS, PAIR, SCALARS, comparable, tables
 
 MILLIS = {name: DataType(type_.root, precision=3) for name, type_ in SCALARS.items() if name in ("ts", "tm")}
 CARRIED = {name: type_ for name, type_ in SCALARS.items() if name != "tz"} | MILLIS | {"ar": INTS, "ro": PAIR}

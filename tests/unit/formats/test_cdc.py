@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.formats.random_rows import INTS, PAIR, SCALARS, comparable, tables
 
 from millstream.changelog import KIND, RowKind
 from millstream.formats.cdc_batch import CdcBatchReader
@@ -21,6 +20,7 @@ from millstream.formats.cdc_format import CdcJsonFormat, CdcOptions
 from millstream.formats.decoded import DecodeError
 from millstream.formats.json_options import JsonOptions
 from millstream.sql.types import INT, STRING, DataType
+from tests.unit.formats.random_rows import INTS, PAIR, SCALARS, comparable, tables
 
 COLUMNS: Final = (("id", INT), ("name", STRING))
 DIALECTS: Final = (DEBEZIUM, CANAL, MAXWELL, OGG)

@@ -9,7 +9,6 @@ from unittest.mock import patch
 import pyarrow as pa
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.unit.formats.random_rows import PAIR, comparable
 
 from millstream.formats import message_decoder
 from millstream.formats.cdc_decode import CdcJsonDecoder
@@ -18,6 +17,7 @@ from millstream.formats.cdc_format import CdcJsonFormat, CdcOptions
 from millstream.formats.decoded import DecodeError
 from millstream.formats.json_options import JsonOptions
 from millstream.sql.types import INT, STRING, DataType
+from tests.unit.formats.random_rows import PAIR, comparable
 
 LENIENT: Final = CdcOptions(JsonOptions(ignore_parse_errors=True))
 FORMATS: Final = {

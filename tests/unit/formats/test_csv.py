@@ -8,7 +8,6 @@ from typing import Final
 import pyarrow as pa
 import pytest
 from hypothesis import assume, given, settings
-from tests.unit.formats.random_rows import DATE, INTS, PAIR, SCALARS, TINYINT, comparable, tables
 
 from millstream.formats.arrow_types import arrow_schema
 from millstream.formats.csv_decode import CsvDecoder
@@ -16,6 +15,7 @@ from millstream.formats.csv_encode import CsvEncoder
 from millstream.formats.csv_format import CsvOptions
 from millstream.formats.decoded import DecodeError
 from millstream.sql.types import INT, STRING, DataType, TypeRoot, decimal
+from tests.unit.formats.random_rows import DATE, INTS, PAIR, SCALARS, TINYINT, comparable, tables
 
 PLAIN: Final = CsvOptions()
 TOO_MANY: Final = 'Too many entries: expected at most 2 (value #2 (0 chars) "")'

@@ -9,13 +9,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.formats.random_rows import INTS, PAIR, SCALARS, comparable
 
 from millstream.formats import message_decoder
 from millstream.formats.csv_decode import CsvDecoder
 from millstream.formats.csv_format import CsvOptions
 from millstream.formats.decoded import DecodeError
 from millstream.sql.types import INT, DataType
+from tests.unit.formats.random_rows import INTS, PAIR, SCALARS, comparable
 
 ALL: Final = {**SCALARS, "ar": INTS, "ro": PAIR}
 OPTIONS: Final = {

@@ -6,13 +6,13 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pytest
-from tests.unit.formats.flink_goldens import bound, columns_of, goldens, literal, name_of, parts, shown
 
 from millstream.changelog import RowKind
 from millstream.formats.arrow_types import arrow_schema
 from millstream.formats.codecs import decoder_of, encoder_of
 from millstream.formats.decoded import DecodeError
 from millstream.formats.message_decoder import MessageDecoder
+from tests.unit.formats.flink_goldens import bound, columns_of, goldens, literal, name_of, parts, shown
 
 CDC: Final = ("debezium-json", "canal-json", "maxwell-json", "ogg-json")
 # The causes of broken syntax are Jackson's own words; the others are Flink's.

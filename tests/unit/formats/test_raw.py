@@ -6,13 +6,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.formats.random_rows import BYTES, FLOAT, SCALARS, SMALLINT, TINYINT, values
 
 from millstream.formats.arrow_types import arrow_type
 from millstream.formats.decoded import DecodeError
 from millstream.formats.raw_codec import RawDecoder, RawEncoder
 from millstream.formats.raw_format import FIXED_SIZES, Endianness, RawOptions, not_in_raw
 from millstream.sql.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, DataType, TypeRoot
+from tests.unit.formats.random_rows import BYTES, FLOAT, SCALARS, SMALLINT, TINYINT, values
 
 LITTLE = RawOptions(endianness=Endianness.LITTLE)
 CARRIED = [name for name, type_ in SCALARS.items() if not_in_raw(type_) is None]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from tests.declaring import declare, declare_sql, sink, sink_codes, source, source_codes
 
 from millstream.changelog import ALL_CHANGES, INSERT_ONLY
 from millstream.connectors.kafka_values import DeliveryGuarantee, Partitioner, Partitioning, StartupMode
 from millstream.errors import Code
+from tests.declaring import declare, declare_sql, sink, sink_codes, source, source_codes
 
 EXAMPLE = """
 CREATE TABLE kafkaTable (

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.declaring import declare, declare_sql, problems, sink, sink_codes, source, source_codes
 
 from millstream.changelog import ALL_CHANGES, INSERT_ONLY
 from millstream.connectors.kafka_values import Partitioner, Partitioning, StartupMode
 from millstream.errors import Code
+from tests.declaring import declare, declare_sql, problems, sink, sink_codes, source, source_codes
 
 EXAMPLE = """
    create table kafkaSink(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from tests.declaring import declare, declare_sql, problems, sink, sink_codes, source
 
 from millstream.changelog import ALL_CHANGES, INSERT_ONLY, UPSERTS, ChangelogMode
 from millstream.connectors.kafka_values import Partitioner, Partitioning, UpdateMode
 from millstream.connectors.not_yet import unbuilt
 from millstream.errors import Code
+from tests.declaring import declare, declare_sql, problems, sink, sink_codes, source
 
 EXAMPLE = """
    create table upsertKafkaSink(

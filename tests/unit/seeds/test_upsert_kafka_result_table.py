@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.declaring import declare, declare_sql, sink, sink_codes
 
 from millstream.changelog import UPSERTS
 from millstream.connectors.kafka_tables import KafkaSink
@@ -11,6 +10,7 @@ from millstream.errors import Code
 from millstream.plan.nodes import Write
 from millstream.plan.program import compile_script
 from millstream.source import SourceText
+from tests.declaring import declare, declare_sql, sink, sink_codes
 
 DDL = """
 CREATE TABLE upsert_kafka_sink (

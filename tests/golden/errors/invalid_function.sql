@@ -1,0 +1,2 @@
+CREATE FUNCTION shout AS 'voices:shout' LANGUAGE PYTHON;
+CREATE FUNCTION whisper AS 'voices' LANGUAGE PYTHON;

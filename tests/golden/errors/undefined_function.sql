@@ -1,0 +1,10 @@
+CREATE TABLE orders (
+  id BIGINT,
+  customer STRING
+) WITH (
+  'connector' = 'kafka',
+  'topic' = 'orders',
+  'properties.bootstrap.servers' = 'localhost:9092',
+  'format' = 'json'
+);
+SELECT SUBSTRNG(customer, 1, 2), shout(customer) FROM orders;
