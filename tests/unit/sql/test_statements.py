@@ -87,7 +87,6 @@ def rendered(text: str) -> str:
         ("ALTER TABLE t RENAME TO u", "ALTER TABLE `t` RENAME TO `u`"),
         ("INSERT INTO t (a, b) VALUES (1, 2), (3, 4)", "INSERT INTO `t` (`a`, `b`)\nVALUES (1, 2), (3, 4)"),
         ("INSERT INTO t (SELECT 1)", "INSERT INTO `t`\n(SELECT 1)"),
-        ("EXECUTE INSERT INTO t TABLE u", "INSERT INTO `t`\nTABLE u"),
         (
             "INSERT INTO t /*+ OPTIONS('a'='b') */ SELECT '${p}' FROM s /*+ OPTIONS('c' = '${p}') */ AS x",
             "INSERT INTO `t` /*+ OPTIONS('a' = 'b') */\nSELECT 'filled' FROM s /*+ OPTIONS('c' = 'filled') */ AS x",
