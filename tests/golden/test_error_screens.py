@@ -15,6 +15,7 @@ SCRIPTS = sorted(FOLDER.glob("*.sql"))
 RAISED_WHILE_COMPILING = {code for code in Code if code.value[1] in "123"} - {
     Code.UNREADABLE_SCRIPT,
     Code.BAD_ARGUMENT,
+    Code.INVALID_FUNCTION,
 }
 
 

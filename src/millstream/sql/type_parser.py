@@ -23,7 +23,10 @@ _PLAIN: Final = {
     "DATE": TypeRoot.DATE,
 }
 _SIZED: Final = {"CHAR": TypeRoot.CHAR, "VARCHAR": TypeRoot.VARCHAR}
-_SIZED_IN_EXPRESSIONS: Final = {"BINARY": TypeRoot.BINARY, "VARBINARY": TypeRoot.VARBINARY}
+_UNLIMITED: Final = {"VARCHAR": TypeRoot.STRING, "VARBINARY": TypeRoot.BYTES}
+"""What these are in a CAST that names no length."""
+_SHORTEST: Final = {"BINARY": 1, "TIME": 0}
+_IN_EXPRESSIONS: Final = frozenset({*_UNLIMITED, *_SHORTEST, "MULTISET"})
 _RECOGNISED: Final = frozenset({"BINARY", "VARBINARY", "INTERVAL", "MULTISET", "RAW", "NULL", "TIME", "VARIANT"})
 _MAX_FRACTION_DIGITS: Final = 9
 _DEFAULT_DECIMAL: Final = (10, 0)
@@ -31,7 +34,9 @@ _DEFAULT_DECIMAL: Final = (10, 0)
 
 def parse_type(cursor: TokenCursor, *, storable: bool = True) -> DataType:
     """`storable` is a column's type; an expression knows a few more."""
-    type_ = _bare_type(cursor, storable=storable)
+    word = cursor.current.text.upper() if cursor.current is not None else ""
+    is_wider = not storable and word in _IN_EXPRESSIONS
+    type_ = _type_in_expression(cursor, word) if is_wider else _bare_type(cursor, storable=storable)
     if cursor.accept("NOT", "NULL"):
         return type_.not_null()
     cursor.accept("NULL")
@@ -43,15 +48,11 @@ def _bare_type(cursor: TokenCursor, *, storable: bool) -> DataType:
     if cursor.current is None:
         raise before
     word = cursor.current.text.upper()
-    if word in _PLAIN:
-        cursor.expect(word)
+    if word in _PLAIN and cursor.accept(word):
         return DataType(_PLAIN[word])
     if word in _SIZED:
         cursor.expect(word)
         return DataType(_SIZED[word], precision=_bracketed(cursor) or 1)
-    if not storable and word in _SIZED_IN_EXPRESSIONS:
-        cursor.expect(word)
-        return DataType(_SIZED_IN_EXPRESSIONS[word], precision=_bracketed(cursor) or 1)
     match word:
         case "DOUBLE":
             cursor.expect("DOUBLE")
@@ -63,11 +64,6 @@ def _bare_type(cursor: TokenCursor, *, storable: bool) -> DataType:
             return _timestamp(cursor, word)
         case "ARRAY" | "MAP" | "ROW":
             return _nested(cursor, word, storable=storable)
-        case "TIME" if not storable:
-            cursor.expect("TIME")
-            return DataType(TypeRoot.TIME, precision=_bracketed(cursor) or 0)
-        case "MULTISET" if not storable:
-            return _nested(cursor, word, storable=storable)
     if word in _RECOGNISED:
         raise cursor.error(
             f"type {word} is not supported yet",
@@ -75,6 +71,17 @@ def _bare_type(cursor: TokenCursor, *, storable: bool) -> DataType:
             code=Code.UNSUPPORTED_TYPE,
         )
     raise before
+
+
+def _type_in_expression(cursor: TokenCursor, word: str) -> DataType:
+    """Types that a value can have and a column cannot, and those whose length may be left open here."""
+    if word == "MULTISET":
+        return _nested(cursor, word, storable=False)
+    cursor.expect(word)
+    size = _bracketed(cursor)
+    if size is None and word in _UNLIMITED:
+        return DataType(_UNLIMITED[word])
+    return DataType(TypeRoot(word), precision=size if size is not None else _SHORTEST[word])
 
 
 def _bracketed(cursor: TokenCursor) -> int | None:

@@ -20,4 +20,4 @@ CREATE TABLE totals (
   'key.format' = 'json',
   'value.format' = 'json'
 );
-INSERT INTO totals SELECT REVERSE(customer), SUM(amount) FROM orders GROUP BY REVERSE(customer);
+INSERT INTO totals SELECT PARSE_JSON(customer), SUM(amount) FROM orders GROUP BY PARSE_JSON(customer);
