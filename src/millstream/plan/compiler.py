@@ -172,11 +172,7 @@ class Compiler:
                 roots += [problems.of(partial(self._insert, insert)) for insert in statement.inserts]
             case Select():
                 wanted = "select"
-                roots.append(
-                    problems.of(
-                        lambda: _through_rules(build_select(statement, self._catalog), plan_settings(self._settings))
-                    )
-                )
+                roots.append(problems.of(lambda: self._planned(build_select(statement, self._catalog))))
         problems.raise_all()
         plans = tuple(root for root in roots if root is not None)
         return JobPlan(self._job_name(wanted), plans, tuple(self._settings.items()))
