@@ -16,8 +16,8 @@ _HEAD: Final = """# Functions
 
 All functions and operators of Flink 2.2 that Millstream knows, written from their declarations in
 `millstream.plan.functions`. Where the last column is empty, the result is that of Flink; otherwise it says what
-differs. A parameter in brackets may be left out; an ellipsis repeats the last one. NUMBER is any numeric type, INTEGER any
-without fraction digits. The session's time zone is UTC.
+differs. A parameter in brackets may be left out; an ellipsis repeats the last one. NUMBER is any numeric type, INTEGER
+any without fraction digits. The session's time zone is UTC.
 
 Functions of your own, in Python: `CREATE FUNCTION f AS 'module:function' LANGUAGE PYTHON`. Such a function has
 annotations (`def f(a: int, b: str | None) -> float`) and is called for each row, or carries

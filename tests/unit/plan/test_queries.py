@@ -59,7 +59,6 @@ def test_one_column_has_many_spellings(query: str) -> None:
         ("plain SELECT a, b FROM t TABLESAMPLE (10 PERCENT)", Code.UNSUPPORTED_STATEMENT),
         ("plain SELECT a, b FROM t SORT BY a", Code.UNSUPPORTED_STATEMENT),
         ("plain SELECT a, b FROM t ORDER BY a", Code.UNSUPPORTED_STATEMENT),
-        ("plain SELECT DISTINCT a, b FROM t", Code.UNSUPPORTED_STATEMENT),
         ("plain SELECT a, b FROM db.t", Code.UNDEFINED_TABLE),
         ("plain SELECT zzz.* FROM t", Code.UNDEFINED_TABLE),
         ("counts SELECT b, COUNT(a, d) FROM t GROUP BY b", Code.TYPE_MISMATCH),
@@ -111,7 +110,11 @@ def test_settings_from_outside_win() -> None:
 def test_another_key_than_the_sink_is_materialised(query: str) -> None:
     [job] = compile_script(SourceText("s", f"{TABLES}INSERT INTO {query};"), {}, {}).jobs
     assert "Materialise(" in job.explain()
+    settings = {"table.exec.sink.upsert-materialize": "NONE"}
     with pytest.raises(ScriptError) as refused:
-        settings = {"table.exec.sink.upsert-materialize": "NONE"}
         compile_script(SourceText("s", f"{TABLES}INSERT INTO {query};"), {}, settings)
     assert refused.value.code is Code.SINK_KEY_DIFFERS
+
+
+def test_distinct_rows_are_inserts() -> None:
+    assert codes("INSERT INTO plain SELECT DISTINCT a, b FROM t") == []
