@@ -41,6 +41,7 @@ def aggregate(rows: DataFrame, node: Aggregate, buckets: int, cache: Path) -> Da
             for call in node.calls
         ),
         to_arrow_schema(prepared.schema, timezone="UTC"),
+        insert_only=KIND not in rows.columns,
     )
     changes = host(prepared.withColumns(_hashes(operator)), operator, buckets, cache)
     named = {**keys, **results}
