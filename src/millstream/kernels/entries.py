@@ -68,10 +68,7 @@ class EntryTable:
 
     def clear(self, groups: pl.DataFrame) -> None:
         if groups.height:
-            self.write(self.of_groups(groups), dead=True)
-
-    def write(self, entries: pl.DataFrame, *, dead: bool) -> None:
-        self._table.put(entries.with_columns(pl.lit(dead).alias(DEAD)).to_arrow())
+            self._table.put(self.of_groups(groups).with_columns(pl.lit(value=True).alias(DEAD)).to_arrow())
 
 
 def placed_in(groups: pl.DataFrame, rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:

@@ -30,7 +30,7 @@ events = st.tuples(
     st.sampled_from(["come", "come", "go", "go", "ghost"]),
     rows,
     st.integers(0, 100),
-    st.sampled_from([False] * 5 + [True]),
+    st.sampled_from([False] * 6 + [True]),
 )
 
 
@@ -73,7 +73,7 @@ class ListPerKey:
 
 @settings(max_examples=1000, deadline=None, print_blob=True)
 @given(
-    drawn=st.lists(events, min_size=1, max_size=16),
+    drawn=st.lists(events, min_size=1, max_size=12),
     upsert_key=st.sampled_from([(), ("order",), ("city", "order")]),
     colliding=st.booleans(),
     pieces=st.integers(1, 2),
