@@ -21,10 +21,10 @@ SCHEMA = pa.schema([("city", pa.string()), ("order", pa.int64()), ("sum", pa.flo
 KEYS = ("city",)
 
 rows = st.tuples(
-    st.sampled_from(["oslo", "oslo", "rome", None]),
-    st.sampled_from([1, 2, 3, None]),
-    st.sampled_from([0.5, 2.0, None]),
-    st.sampled_from(["x", None]),
+    st.sampled_from(["oslo", "oslo", None]),
+    st.sampled_from([1, 2, None]),
+    st.sampled_from([0.5, None]),
+    st.just("x"),
 )
 events = st.tuples(
     st.sampled_from(["come", "come", "go", "go", "ghost"]),
@@ -40,7 +40,8 @@ def batches(drawn: list[tuple[str, Row, int, bool]]) -> list[list[Change]]:
     for kind, row, choice, cut in drawn:
         if kind == "ghost":
             made[-1].append((RowKind.DELETE, row))
-            live = [old for position, old in enumerate(live) if old != row or row in live[:position]]
+            if row in live:
+                live.remove(row)
         elif kind == "come" or not live:
             live.append(row)
             made[-1].append((RowKind.UPDATE_AFTER if choice % 2 else RowKind.INSERT, row))
@@ -118,3 +119,10 @@ def test_a_row_below_the_latest_goes_unseen(tmp_path: Path) -> None:
     assert kinds(bench.step([(RowKind.INSERT, first), (RowKind.INSERT, second)])) == [("+I", 2)]
     assert kinds(bench.step([(RowKind.DELETE, first)])) == []
     assert kinds(bench.step([(RowKind.DELETE, second)])) == [("-D", 2)]
+
+
+def test_a_retraction_before_its_row_takes_nothing(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, MaterialiseOperator(KEYS, SCHEMA), SCHEMA)
+    row = ("oslo", 1, 1.0, None)
+    assert kinds(bench.step([(RowKind.DELETE, row), (RowKind.INSERT, row)])) == [("+I", 1)]
+    assert bench.ignored == 1
