@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import importlib
 import inspect
 import sys
@@ -33,8 +33,8 @@ _OF_ANNOTATIONS: Final = {
     str: "STRING",
     bytes: "BYTES",
     Decimal: "DECIMAL(38, 18)",
-    datetime.date: "DATE",
-    datetime.datetime: "TIMESTAMP(6)",
+    dt.date: "DATE",
+    dt.datetime: "TIMESTAMP(6)",
 }
 
 

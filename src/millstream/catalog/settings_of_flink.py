@@ -102,7 +102,27 @@ SOURCE_IDLE_TIMEOUT: Final = ConfigOption(
     timedelta(0),
 )
 
-SHARED: Final[tuple[ConfigOption[Any], ...]] = (RESULT_MODE,)
+UPSERT_MATERIALIZE: Final = ConfigOption(
+    "table.exec.sink.upsert-materialize",
+    one_of(
+        UpsertMaterialize,
+        {
+            UpsertMaterialize.AUTO: "where the query updates by another key than the sink's",
+            UpsertMaterialize.NONE: "never; such a query is refused",
+            UpsertMaterialize.FORCE: "always",
+        },
+    ),
+    "When all rows of a key are kept before an upsert sink, so that the one before shows when the latest goes.",
+    UpsertMaterialize.AUTO,
+)
+CDC_EVENTS_DUPLICATE: Final = ConfigOption(
+    "table.exec.source.cdc-events-duplicate",
+    boolean,
+    "Whether change events may come twice and are made single by the primary key.",
+    False,
+)
+
+SHARED: Final[tuple[ConfigOption[Any], ...]] = (RESULT_MODE, UPSERT_MATERIALIZE, CDC_EVENTS_DUPLICATE)
 """What means here what it means in Flink."""
 
 _BATCHES: Final = "a job works in batches already; 'millstream.batch.interval-ms' and '.max-rows' set their size"
@@ -167,23 +187,5 @@ LATER: Final = (
             TypeLengthEnforcer.IGNORE,
         ),
         ("IGNORE",),
-    ),
-    Later(
-        ConfigOption(
-            "table.exec.sink.upsert-materialize",
-            one_of(UpsertMaterialize),
-            "Whether a sink keeps its rows where the query's key is another: AUTO, NONE or FORCE.",
-            UpsertMaterialize.AUTO,
-        ),
-        ("AUTO",),
-    ),
-    Later(
-        ConfigOption(
-            "table.exec.source.cdc-events-duplicate",
-            boolean,
-            "Whether change events may come twice and are made single by the primary key.",
-            False,
-        ),
-        ("false",),
     ),
 )

@@ -62,7 +62,7 @@ def reading(type_: DataType) -> Conversion:
     return lambda value: None if value is None else convert(value)
 
 
-def _reading(type_: DataType) -> Conversion:  # noqa: C901, PLR0911, PLR0912 - one line per type
+def _reading(type_: DataType) -> Conversion:  # noqa: C901, PLR0912 - one line per type
     match type_.root:
         case TypeRoot.BOOLEAN:
             return lambda value: _typed(value, bool)

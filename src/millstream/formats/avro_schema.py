@@ -76,7 +76,7 @@ def _nullable(type_: DataType, name: str, *, legacy_timestamps: bool) -> Any:
     return ["null", schema] if type_.nullable else schema
 
 
-def _bare(type_: DataType, name: str, *, legacy_timestamps: bool) -> Any:  # noqa: PLR0911 - one per kind of type
+def _bare(type_: DataType, name: str, *, legacy_timestamps: bool) -> Any:
     match type_.root:
         case TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ if not legacy_timestamps:
             unit = "micros" if (type_.precision or 0) > 3 else "millis"  # noqa: PLR2004

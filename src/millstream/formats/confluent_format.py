@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from millstream.catalog.options import ConfigOption, text
+from millstream.catalog.options import ConfigOption, one_of, text
 from millstream.changelog import ALL_CHANGES, INSERT_ONLY, ChangelogMode
 from millstream.errors import Code
 from millstream.formats.avro_schema import avro_schema, debezium_schema, same_shape
@@ -17,18 +18,26 @@ if TYPE_CHECKING:
     from millstream.sql.types import DataType
 
 
+class BasicAuthSource(StrEnum):
+    URL = "URL"
+    USER_INFO = "USER_INFO"
+
+
+class BearerAuthSource(StrEnum):
+    STATIC_TOKEN = "STATIC_TOKEN"  # noqa: S105 - the name of a way, not a token
+
+
 @dataclass(frozen=True, slots=True)
 class RegistryOptions:
+    """Certificates are in PEM files."""
+
     url: str
     keystore_location: str | None = None
     keystore_password: str | None = None
     truststore_location: str | None = None
-    truststore_password: str | None = None
-    basic_auth_source: str | None = None
+    basic_auth_source: BasicAuthSource | None = None
     basic_auth_user: str | None = None
-    bearer_auth_source: str | None = None
     bearer_auth_token: str | None = None
-    properties: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +64,12 @@ def key_values(value: str) -> tuple[tuple[str, str], ...]:
     """`a:1,b:2`."""
     pairs = [part.split(":", 1) for part in value.split(",") if part.strip()]
     if any(len(pair) != 2 for pair in pairs):  # noqa: PLR2004
-        raise ValueError(f'"{value}" does not follow the form key:value,key:value')
-    return tuple((key.strip(), item.strip()) for key, item in pairs)
+        raise ValueError("the value does not follow the form key:value,key:value")
+    found = tuple((key.strip(), item.strip()) for key, item in pairs)
+    for key, item in found:
+        if key in _JAVA_KEYS:
+            _JAVA_KEYS[key].parse(item)
+    return found
 
 
 def schema_text(value: str) -> str:
@@ -76,29 +89,47 @@ SUBJECT: Final = ConfigOption(
 SCHEMA: Final = ConfigOption(
     "schema", schema_text, "The schema to use; it must say the same as the table. It follows from the table otherwise."
 )
-KEYSTORE_LOCATION: Final = ConfigOption("ssl.keystore.location", text, "The file with the client's certificate.")
-KEYSTORE_PASSWORD: Final = ConfigOption("ssl.keystore.password", str, "The password of that file.")
-TRUSTSTORE_LOCATION: Final = ConfigOption("ssl.truststore.location", text, "The file with certificates to trust.")
-TRUSTSTORE_PASSWORD: Final = ConfigOption("ssl.truststore.password", str, "The password of that file.")
+KEYSTORE_LOCATION: Final = ConfigOption(
+    "ssl.keystore.location", text, "The PEM file with the client's key and certificate."
+)
+KEYSTORE_PASSWORD: Final = ConfigOption("ssl.keystore.password", str, "The password of the key in that file.")
+TRUSTSTORE_LOCATION: Final = ConfigOption("ssl.truststore.location", text, "The PEM file with certificates to trust.")
 BASIC_AUTH_SOURCE: Final = ConfigOption(
-    "basic-auth.credentials-source", text, "Where the user and password come from: USER_INFO or URL."
+    "basic-auth.credentials-source",
+    one_of(BasicAuthSource),
+    "Where the user and password come from: USER_INFO, the option for it, or URL, the address.",
 )
 BASIC_AUTH_USER: Final = ConfigOption("basic-auth.user-info", text, "User and password, as 'user:password'.")
 BEARER_AUTH_SOURCE: Final = ConfigOption(
-    "bearer-auth.credentials-source", text, "Where the token comes from: STATIC_TOKEN."
+    "bearer-auth.credentials-source", one_of(BearerAuthSource), "Where the token comes from: STATIC_TOKEN."
 )
 BEARER_AUTH_TOKEN: Final = ConfigOption("bearer-auth.token", text, "The token.")
 PROPERTIES: Final[ConfigOption[tuple[tuple[str, str], ...]]] = ConfigOption(
-    "properties", key_values, "More for the registry's client, as 'key:value,…'.", ()
+    "properties",
+    key_values,
+    "The same for TLS and authentication under the keys of the registry's Java client, as 'key:value,…'.",
+    (),
 )
 
-SECRET_KEYS: Final = tuple(
-    option.key for option in (KEYSTORE_PASSWORD, TRUSTSTORE_PASSWORD, BASIC_AUTH_USER, BEARER_AUTH_TOKEN, PROPERTIES)
-)
-_OPTIONS: Final[tuple[ConfigOption[Any], ...]] = (
-    URL, SUBJECT, SCHEMA, KEYSTORE_LOCATION, KEYSTORE_PASSWORD, TRUSTSTORE_LOCATION, TRUSTSTORE_PASSWORD,
-    BASIC_AUTH_SOURCE, BASIC_AUTH_USER, BEARER_AUTH_SOURCE, BEARER_AUTH_TOKEN, PROPERTIES,
+SECRET_KEYS: Final = (
+    "ssl.keystore.password", "ssl.truststore.password", "basic-auth.user-info", "bearer-auth.token", "properties",
 )  # fmt: skip
+_OPTIONS: Final[tuple[ConfigOption[Any], ...]] = (
+    URL, SUBJECT, SCHEMA, KEYSTORE_LOCATION, KEYSTORE_PASSWORD, TRUSTSTORE_LOCATION, BASIC_AUTH_SOURCE,
+    BASIC_AUTH_USER, BEARER_AUTH_SOURCE, BEARER_AUTH_TOKEN, PROPERTIES,
+)  # fmt: skip
+_JAVA_KEYS: Final[dict[str, ConfigOption[Any]]] = {
+    "schema.registry.ssl.keystore.location": KEYSTORE_LOCATION,
+    "schema.registry.ssl.keystore.password": KEYSTORE_PASSWORD,
+    "schema.registry.ssl.truststore.location": TRUSTSTORE_LOCATION,
+    "basic.auth.credentials.source": BASIC_AUTH_SOURCE,
+    "basic.auth.user.info": BASIC_AUTH_USER,
+    "bearer.auth.credentials.source": BEARER_AUTH_SOURCE,
+    "bearer.auth.token": BEARER_AUTH_TOKEN,
+}
+_WITHOUT_EFFECT: Final = (
+    ("ssl.truststore.password", "Certificates to trust are read from a PEM file, which has no password."),
+)
 _OLDER_KEYS: Final = tuple((f"schema-registry.{option.key}", option.key) for option in (URL, SUBJECT, SCHEMA))
 
 
@@ -136,9 +167,26 @@ def _schema_says_the_same(use: DeclaredUse) -> None:
         )
 
 
+def _registry(values: dict[str, Any]) -> RegistryOptions:
+    # An option of its own comes before the same among the properties.
+    told = {
+        _JAVA_KEYS[key].key: _JAVA_KEYS[key].parse(value) for key, value in values[PROPERTIES.key] if key in _JAVA_KEYS
+    }
+    told |= {key: value for key, value in values.items() if value is not None}
+    return RegistryOptions(
+        told.get(URL.key, ""),
+        told.get(KEYSTORE_LOCATION.key),
+        told.get(KEYSTORE_PASSWORD.key),
+        told.get(TRUSTSTORE_LOCATION.key),
+        told.get(BASIC_AUTH_SOURCE.key),
+        told.get(BASIC_AUTH_USER.key),
+        told.get(BEARER_AUTH_TOKEN.key),
+    )
+
+
 def _declaration(identifier: str, doc: str, changelog: ChangelogMode) -> FormatDeclaration:
     def bind(values: dict[str, Any]) -> ConfluentAvroFormat:
-        registry = RegistryOptions(values[URL.key] or "", *(values[option.key] for option in _OPTIONS[3:]))
+        registry = _registry(values)
         options = ConfluentOptions(registry, values[SUBJECT.key], values[SCHEMA.key])
         return ConfluentAvroFormat(options, identifier, changelog)
 
@@ -150,6 +198,7 @@ def _declaration(identifier: str, doc: str, changelog: ChangelogMode) -> FormatD
         changelog,
         _not_carried,
         (_has_an_address, _schema_says_the_same),
+        without_effect=_WITHOUT_EFFECT,
         fallback_keys=_OLDER_KEYS,
     )
 

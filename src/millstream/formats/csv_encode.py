@@ -82,7 +82,7 @@ class CsvEncoder:
         lists = pa.ListArray.from_arrays(pa.array(offsets - offsets[0], pa.int32()), texts, mask=mask)
         return pc.binary_join(lists, self._options.element_delimiter)
 
-    def _scalars(self, array: pa.Array, type_: DataType) -> pa.Array:  # noqa: PLR0911
+    def _scalars(self, array: pa.Array, type_: DataType) -> pa.Array:
         match type_.root:
             case root if root in APPROXIMATE:
                 return float_texts(array)

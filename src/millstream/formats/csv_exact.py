@@ -100,7 +100,7 @@ def _of_field(name: str, read: Reader, text: str) -> object:
         raise ValueError(f"Fail to deserialize at field: {name}. {cause}") from None
 
 
-def scalar_reader(type_: DataType) -> Reader:  # noqa: C901, PLR0911 - one line per type
+def scalar_reader(type_: DataType) -> Reader:
     match type_.root:
         case root if root in CHARACTER:
             return str

@@ -103,7 +103,7 @@ class ExactJsonReader:
 
         return read_or_null
 
-    def _reader(self, type_: DataType) -> Reader:  # noqa: PLR0911
+    def _reader(self, type_: DataType) -> Reader:
         match type_.root:
             case root if root in CHARACTER:
                 return self._text

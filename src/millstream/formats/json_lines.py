@@ -78,7 +78,7 @@ class JsonLinesReader:
         reading = pj.ReadOptions(use_threads=False, block_size=text.size + 1)
         return pj.read_json(pa.BufferReader(text), read_options=reading, parse_options=self._parsing)
 
-    def _settled(self, array: pa.Array, type_: DataType) -> pa.Array:  # noqa: PLR0911
+    def _settled(self, array: pa.Array, type_: DataType) -> pa.Array:
         if self._options.fail_on_missing_field and array.null_count:
             raise UnsettledError
         match type_.root:

@@ -91,7 +91,7 @@ def token_text(value: object) -> str:
     return "{" if isinstance(value, JsonObject) else "["
 
 
-def tree_text(value: object, *, exact_fractions: bool) -> str:  # noqa: PLR0911
+def tree_text(value: object, *, exact_fractions: bool) -> str:
     """A value as compact JSON, numbers as Jackson's tree keeps them."""
     match value:
         case None:

@@ -10,12 +10,13 @@ import urllib.parse
 import urllib.request
 from typing import TYPE_CHECKING, Any, Final
 
+from millstream.formats.confluent_format import BasicAuthSource
+
 if TYPE_CHECKING:
     from millstream.formats.confluent_format import RegistryOptions
 
 _CONTENT_TYPE: Final = "application/vnd.schemaregistry.v1+json"
 _SECONDS: Final = 30
-_NOT_FOUND: Final = 404
 
 
 class RegistryError(Exception):
@@ -95,7 +96,7 @@ def _addresses(text: str) -> tuple[list[str], str | None]:
 def _authorization(options: RegistryOptions, of_url: str | None) -> str | None:
     if options.bearer_auth_token is not None:
         return f"Bearer {options.bearer_auth_token}"
-    user = of_url if options.basic_auth_source == "URL" else options.basic_auth_user or of_url
+    user = of_url if options.basic_auth_source is BasicAuthSource.URL else options.basic_auth_user or of_url
     return None if user is None else f"Basic {base64.b64encode(user.encode()).decode()}"
 
 

@@ -90,7 +90,7 @@ def _at_least(lengths: NDArray[np.int32], least: int) -> bool:
     return not len(lengths) or int(lengths.min()) >= least
 
 
-def values_of(texts: pa.Array, type_: DataType) -> pa.Array:  # noqa: PLR0911 - one line per type
+def values_of(texts: pa.Array, type_: DataType) -> pa.Array:
     """Values in their plain form: 12, 1.5, true, 2024-01-02, 03:04:05, 2024-01-02 03:04:05."""
     match type_.root:
         case root if root in CHARACTER:

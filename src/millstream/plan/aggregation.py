@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -19,8 +20,6 @@ from millstream.sql.types import BIGINT, NESTED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from millstream.sql.types import DataType
 
 _DEFAULT_SEPARATOR: Final = ","
 
@@ -63,8 +62,8 @@ class _Aggregation:
         self._calls: dict[str, AggregateCall] = {}
 
     def build(self, items: Sequence[exp.Expr], group: exp.Group | None, having: exp.Having | None) -> Node:
-        keys = self._keys(group)
         problems = Problems()
+        keys = problems.of(partial(self._keys, group)) or {}
         selected = [problems.of(partial(self._selected, item, keys)) for item in items]
         condition = problems.of(partial(self._having, having, keys)) if having is not None else None
         problems.raise_all()
@@ -148,17 +147,11 @@ class _Aggregation:
         return rewritten
 
     def _aggregated(self, aggregate: exp.Expr, condition: exp.Expr | None, keys: dict[str, str]) -> exp.Expr:
-        ignores_nulls = aggregate.find(exp.IgnoreNulls) is not None
         plain = aggregate.this if isinstance(aggregate, exp.IgnoreNulls | exp.RespectNulls) else aggregate
-        name, [argument, *constants], distinct = plain.name.upper(), _arguments(plain), False
-        if isinstance(argument, exp.Distinct):
-            if len(argument.expressions) != 1:
-                raise self._refuse(plain, "DISTINCT takes one expression here")
-            argument, distinct = argument.expressions[0], True
-            self._require_comparable(argument, "DISTINCT")
-        if isinstance(argument, exp.Star) and condition is None:
-            return self._add_call(AggregateFunction.COUNT_STAR, None, BIGINT.not_null(), distinct=False)
+        argument, distinct = self._argument(plain)
         if isinstance(argument, exp.Star):
+            if condition is None:
+                return self._add_call(AggregateCall("", AggregateFunction.COUNT_STAR, None, False, BIGINT.not_null()))
             argument = exp.Literal.number(1)
 
         def over(inner: exp.Anonymous) -> exp.Expr:
@@ -166,55 +159,57 @@ class _Aggregation:
                 inner.set("expressions", [exp.Distinct(expressions=inner.expressions)])
             return inner if condition is None else exp.Filter(this=inner, expression=exp.Where(this=condition.copy()))
 
-        sums = reduced(name, argument, infer(argument, self._type_of), over)
+        sums = reduced(plain.name.upper(), argument, infer(argument, self._type_of), over)
         if sums is not None:
             return self._result(sums, keys)
-        function = AggregateFunction(name)
-        type_ = infer(call(name, argument.copy(), *constants), self._type_of)
-        filter_ = None
-        if function is AggregateFunction.ARRAY_AGG and not ignores_nulls:
-            filter_ = self._input(condition, "filter") if condition is not None else None
-        elif condition is not None:
-            argument = exp.Case(ifs=[exp.If(this=condition.copy(), true=argument.copy())])
+        return self._direct(
+            plain, argument, condition, distinct=distinct, nulls=aggregate.find(exp.IgnoreNulls) is None
+        )
+
+    def _argument(self, aggregate: exp.Expr) -> tuple[exp.Expr, bool]:
+        """What is aggregated, and whether each value counts once."""
+        argument = _plain(aggregate.expressions[0])
+        if not isinstance(argument, exp.Distinct):
+            return argument, False
+        if len(argument.expressions) != 1:
+            raise self._refuse(aggregate, "DISTINCT takes one expression here")
+        self._require_comparable(argument.expressions[0], "DISTINCT")
+        return argument.expressions[0], True
+
+    def _direct(
+        self, aggregate: exp.Expr, argument: exp.Expr, condition: exp.Expr | None, *, distinct: bool, nulls: bool
+    ) -> exp.Expr:
+        """An aggregate that the operator computes itself; a row that FILTER drops is given to it as NULL."""
+        function, constants = AggregateFunction(aggregate.name.upper()), aggregate.expressions[1:]
+        type_ = infer(call(function, argument.copy(), *(constant.copy() for constant in constants)), self._type_of)
         parameters = tuple(constant.name for constant in constants)
         if function is AggregateFunction.LISTAGG:
             parameters = parameters or (_DEFAULT_SEPARATOR,)
-        if ignores_nulls:
+        filter_ = None
+        if function is AggregateFunction.ARRAY_AGG and nulls:
+            filter_ = self._input(condition, "filter") if condition is not None else None
+        elif condition is not None:
+            argument = exp.Case(ifs=[exp.If(this=condition.copy(), true=argument.copy())])
+        if not nulls:
             parameters = (*parameters, "IGNORE NULLS")
-        return self._add_call(
-            function,
-            self._input(argument, "argument"),
-            type_,
-            distinct=distinct,
-            parameters=parameters,
-            filter_=filter_,
-        )
+        name = self._input(argument, "argument")
+        return self._add_call(AggregateCall("", function, name, distinct, type_, parameters, filter_))
 
-    def _add_call(
-        self,
-        function: AggregateFunction,
-        argument: str | None,
-        type_: DataType,
-        *,
-        distinct: bool,
-        parameters: tuple[str, ...] = (),
-        filter_: str | None = None,
-    ) -> exp.Expr:
-        identity = f"{function} {distinct} {argument} {parameters} {filter_}"
+    def _add_call(self, wanted: AggregateCall) -> exp.Expr:
+        """The column that holds the result; two calls of the same have one column."""
+        identity = str(wanted)
         if identity not in self._calls:
-            name = f"$aggregate{len(self._calls)}"
-            self._calls[identity] = AggregateCall(name, function, argument, distinct, type_, parameters, filter_)
+            self._calls[identity] = replace(wanted, name=f"$aggregate{len(self._calls)}")
         return column_reference(self._calls[identity].name)
 
     def _refuse(self, node: exp.Expr, why: str, code: Code = Code.UNSUPPORTED_EXPRESSION) -> ScriptError:
         return ScriptError(Diagnostic(code, why, self._scope.place(node)))
 
 
-def _arguments(aggregate: exp.Expr) -> list[exp.Expr]:
-    """Its arguments, without the words that stand after one of them."""
-    return [
-        item.this if isinstance(item, exp.IgnoreNulls | exp.RespectNulls) else item for item in aggregate.expressions
-    ]
+def _plain(argument: exp.Expr) -> exp.Expr:
+    """An argument without the words IGNORE NULLS after it."""
+    found: exp.Expr = argument.this if isinstance(argument, exp.IgnoreNulls | exp.RespectNulls) else argument
+    return found
 
 
 def _text(expression: exp.Expr) -> str:

@@ -6,8 +6,18 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from millstream.changelog import INSERT_ONLY, RowKind, letters
-from millstream.plan.nodes import Aggregate, Collect, Filter, Project, Scan, Values, Write
+from millstream.changelog import INSERT_ONLY, UPSERTS, RowKind, letters
+from millstream.plan.nodes import (
+    Aggregate,
+    Collect,
+    Filter,
+    Materialise,
+    Normalise,
+    Project,
+    Scan,
+    Values,
+    Write,
+)
 from millstream.plan.typing import keeps_apart
 
 if TYPE_CHECKING:
@@ -24,9 +34,18 @@ def provided(node: Node) -> ChangelogMode:
             return INSERT_ONLY
         case Aggregate():
             updating = frozenset({RowKind.INSERT, RowKind.UPDATE_AFTER})
-            return updating if provided(node.input) == INSERT_ONLY else updating | {RowKind.DELETE}
+            grows = updating if provided(node.input) == INSERT_ONLY else updating | {RowKind.DELETE}
+            return grows | _before(emits=node.emits_before)
+        case Normalise():
+            return UPSERTS | _before(emits=node.emits_before)
+        case Materialise():
+            return UPSERTS
         case Filter() | Project() | Write() | Collect():
             return provided(node.input)
+
+
+def _before(*, emits: bool) -> ChangelogMode:
+    return frozenset({RowKind.UPDATE_BEFORE}) if emits else frozenset()
 
 
 def upsert_key(node: Node) -> tuple[str, ...] | None:
@@ -36,7 +55,7 @@ def upsert_key(node: Node) -> tuple[str, ...] | None:
             return (node.source.table.primary_key or None) if node.source.changelog != INSERT_ONLY else None
         case Values():
             return None
-        case Aggregate():
+        case Aggregate() | Normalise() | Materialise():
             return node.keys
         case Filter() | Write() | Collect():
             return upsert_key(node.input)

@@ -15,6 +15,7 @@ from millstream.plan.listings import described, listed, shown
 from millstream.plan.program import JobPlan, Program, ShowJobs, Text
 from millstream.plan.rules import RULES
 from millstream.plan.scans import check_watermark, computed_items
+from millstream.plan.settings import plan_settings
 from millstream.sql.statements import (
     AlterTableRename,
     AlterTableReset,
@@ -171,13 +172,19 @@ class Compiler:
                 roots += [problems.of(partial(self._insert, insert)) for insert in statement.inserts]
             case Select():
                 wanted = "select"
-                roots.append(problems.of(lambda: _through_rules(build_select(statement, self._catalog))))
+                roots.append(problems.of(lambda: self._planned(build_select(statement, self._catalog))))
         problems.raise_all()
         plans = tuple(root for root in roots if root is not None)
         return JobPlan(self._job_name(wanted), plans, tuple(self._settings.items()))
 
     def _insert(self, statement: InsertInto) -> Root:
-        return _through_rules(build_insert(statement, self._catalog))
+        return self._planned(build_insert(statement, self._catalog))
+
+    def _planned(self, root: Root) -> Root:
+        settings = plan_settings(self._settings)
+        for rule in RULES:
+            root = rule(root, settings)
+        return root
 
     def _job_name(self, wanted: str) -> str:
         """Named after the sink, which stays the same when statements are added around it."""
@@ -190,12 +197,6 @@ class Compiler:
         return diagnostic.code in (Code.UNDEFINED_TABLE, Code.UNDEFINED_FUNCTION) and any(
             f'"{name}"' in diagnostic.primary for name in self._broken
         )
-
-
-def _through_rules(root: Root) -> Root:
-    for rule in RULES:
-        root = rule(root)
-    return root
 
 
 def _told(warning: Diagnostic) -> str:

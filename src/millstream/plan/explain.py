@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.plan.changelog import describe
-from millstream.plan.nodes import Aggregate, Collect, Filter, Node, Project, Scan, Values, Write
+from millstream.plan.nodes import (
+    Aggregate,
+    Collect,
+    Filter,
+    Materialise,
+    Node,
+    Normalise,
+    Project,
+    Scan,
+    Values,
+    Write,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +44,10 @@ def _step(node: Node) -> str:
             return f"Project({', '.join(items)})"
         case Aggregate():
             return f"Aggregate(keys=[{', '.join(node.keys)}], calls=[{', '.join(map(str, node.calls))}])"
+        case Normalise():
+            return f"Normalise(keys=[{', '.join(node.keys)}])"
+        case Materialise():
+            return f"Materialise(keys=[{', '.join(node.keys)}])"
         case Write():
             return f"Write(table=[{node.sink.table.name}], connector=[{node.sink.connector}])"
         case Collect():

@@ -75,7 +75,8 @@ class Scope:
         problems += resolver.problems
         if problems:
             raise ScriptError(problems)
-        return bound.this.unnest()
+        found: exp.Expr = bound.this
+        return found.unnest()
 
     def place(self, node: exp.Expr) -> Span:
         """The first and last place inside the expression that sqlglot remembers, or else around it."""
@@ -119,7 +120,7 @@ class Scope:
         if len(found) != 1:
             problems.append(self._ambiguous(column, found) if found else self._undefined(column))
             return column.copy()
-        bare = column_reference(found[0].reference)
+        bare: exp.Expr = column_reference(found[0].reference)
         bare.this.meta.update(column.parts[-len(fields) - 1].meta)
         for part in fields:
             bare = exp.Dot(this=bare, expression=part.copy())

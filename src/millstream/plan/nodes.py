@@ -109,12 +109,44 @@ class Aggregate:
     keys: tuple[str, ...]
     calls: tuple[AggregateCall, ...]
     span: Span
+    emits_before: bool = False
+    """Whether an update is preceded by the old row, because somebody above needs it."""
 
     @property
     def columns(self) -> tuple[OutputColumn, ...]:
         types = {column.name: column.type for column in self.input.columns}
         keys = tuple(OutputColumn(key, types[key]) for key in self.keys)
         return keys + tuple(OutputColumn(call.name, call.type) for call in self.calls)
+
+
+@dataclass(frozen=True, slots=True)
+class Normalise:
+    """Upserts and tombstones become a changelog: what a row does depends on the row its key had."""
+
+    input: Node
+    keys: tuple[str, ...]
+    span: Span
+    emits_before: bool = False
+
+    @property
+    def columns(self) -> tuple[OutputColumn, ...]:
+        return self.input.columns
+
+
+@dataclass(frozen=True, slots=True)
+class Materialise:
+    """Several rows of the query may claim one key of the sink: the latest is written, and the one before it again
+    when the latest is taken back."""
+
+    input: Node
+    keys: tuple[str, ...]
+    upsert_key: tuple[str, ...]
+    """By which the query's rows replace each other; empty where they are taken back whole."""
+    span: Span
+
+    @property
+    def columns(self) -> tuple[OutputColumn, ...]:
+        return self.input.columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +173,7 @@ class Collect:
 
 
 Root = Write | Collect
-Node = Scan | Values | Filter | Project | Aggregate | Root
+Node = Scan | Values | Filter | Project | Aggregate | Normalise | Materialise | Root
 
 
 def scans(node: Node) -> tuple[Scan, ...]:

@@ -14,7 +14,7 @@ from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, Long
 from millstream.aggregates import AggregateFunction
 from millstream.changelog import KIND
 from millstream.kernels.aggregate import AggregateOperator, Call
-from millstream.spark.kernel_host import host
+from millstream.spark.kernel_host import hash_columns, host
 from millstream.spark.types import quoted
 
 if TYPE_CHECKING:
@@ -49,13 +49,10 @@ def aggregate(rows: DataFrame, node: Aggregate, buckets: int, cache: Path) -> Da
             for call in node.calls
         ),
         to_arrow_schema(prepared.schema, timezone="UTC"),
+        emits_before=node.emits_before,
         insert_only=not kind,
     )
-    hashes = {
-        name: F.xxhash64(*map(F.col, hashed)) if hashed else F.lit(0).cast("long")
-        for name, hashed in operator.hashes.items()
-    }
-    changes = host(prepared.withColumns(hashes), operator, buckets, cache)
+    changes = host(prepared.withColumns(hash_columns(operator)), operator, buckets, cache)
     named = {**keys, **results}
     return changes.select(*(F.col(column).alias(name) for name, column in named.items()), KIND)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from millstream.plan.functions.spark_text import quoted, truncated
 from millstream.spark.types import quoted as quoted_name
 from millstream.spark.types import spark_type
-from millstream.sql.types import BINARIES, CHARACTER, INTEGERS, NUMERIC, TIMESTAMPS, DataType, TypeRoot
+from millstream.sql.types import BINARIES, CHARACTER, INT, INTEGERS, NUMERIC, TIMESTAMPS, DataType, TypeRoot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _WITH_FRACTION: Final = quoted(r"^\s*([+-]?\d+)\.\d*\s*$")
 _WHOLE: Final = "'$1'"
@@ -22,24 +25,24 @@ def coerced(text: str, found: DataType, wanted: DataType) -> str:
 def converted(text: str, found: DataType, wanted: DataType, *, attempt: bool = False, depth: int = 0) -> str:
     """CAST, or with `attempt` TRY_CAST."""
     cast = f"{'try_cast' if attempt else 'CAST'}({{}} AS {spark_type(wanted)})"
+    result = cast.format(text)
     if found.root is TypeRoot.NULL:
-        return f"CAST(NULL AS {spark_type(wanted)})"
-    if wanted.root in CHARACTER:
-        return _sized_text(_as_text(text, found, depth), wanted)
-    if wanted.root in BINARIES:
-        return _sized_bytes(cast.format(text), wanted)
-    if wanted.root in TIMESTAMPS:
+        result = f"CAST(NULL AS {spark_type(wanted)})"
+    elif wanted.root in CHARACTER:
+        result = _sized_text(_as_text(text, found, depth), wanted)
+    elif wanted.root in BINARIES:
+        result = _sized_bytes(result, wanted)
+    elif wanted.root in TIMESTAMPS:
         is_exact = found.root in TIMESTAMPS and _digits(found) <= _digits(wanted)
-        moved = text if found.root is wanted.root else cast.format(text)
-        with_zone = wanted.root is TypeRoot.TIMESTAMP_LTZ
-        return moved if is_exact else truncated(moved, _digits(wanted), with_zone=with_zone)
-    if wanted.root in INTEGERS and found.root in CHARACTER:
-        return cast.format(f"regexp_replace({text}, {_WITH_FRACTION}, {_WHOLE})")
-    if wanted.root is TypeRoot.DECIMAL and found.root in NUMERIC:  # too many digits are NULL in Flink
-        return text if found == wanted else f"try_cast({text} AS {spark_type(wanted)})"
-    if wanted.root in (TypeRoot.ARRAY, TypeRoot.MAP, TypeRoot.ROW):
-        return _nested(text, found, wanted, attempt=attempt, depth=depth)
-    return cast.format(text)
+        moved = text if found.root is wanted.root else result
+        result = moved if is_exact else truncated(moved, _digits(wanted), with_zone=_has_zone(wanted))
+    elif wanted.root in INTEGERS and found.root in CHARACTER:
+        result = cast.format(f"regexp_replace({text}, {_WITH_FRACTION}, {_WHOLE})")
+    elif wanted.root is TypeRoot.DECIMAL and found.root in NUMERIC:  # too many digits are NULL in Flink
+        result = f"try_cast({text} AS {spark_type(wanted)})"
+    elif wanted.root in (TypeRoot.ARRAY, TypeRoot.MAP, TypeRoot.ROW):
+        result = _nested(text, found, wanted, attempt=attempt, depth=depth)
+    return result
 
 
 def _nested(text: str, found: DataType, wanted: DataType, *, attempt: bool, depth: int) -> str:
@@ -70,32 +73,39 @@ def field_of(row: str, name: str) -> str:
 
 
 def _as_text(text: str, found: DataType, depth: int = 0) -> str:
-    match found.root:
-        case TypeRoot.BOOLEAN:
-            return f"upper(CAST({text} AS STRING))"
-        case TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ:
-            digits = _digits(found)
-            fraction = f".{'S' * digits}" if digits else ""
-            return f"date_format({text}, 'yyyy-MM-dd HH:mm:ss{fraction}')"
-        case TypeRoot.ARRAY:
-            return f"concat('[', array_join({_texts(text, found.element, depth)}, ', '), ']')"
-        case TypeRoot.MAP | TypeRoot.MULTISET:
-            keys = _texts(f"map_keys({text})", found.key or found.element, depth)
-            values = _texts(f"map_values({text})", found.element, depth)
-            return f"concat('{{', array_join(zip_with({keys}, {values}, (k, v) -> concat(k, '=', v)), ', '), '}}')"
-        case TypeRoot.ROW:
-            fields = (_or_null(_as_text(field_of(text, f.name), f.type, depth)) for f in found.fields)
-            return f"if({text} IS NULL, NULL, concat('(', concat_ws(', ', {', '.join(fields)}), ')'))"
-        case TypeRoot.INTERVAL_YEAR_MONTH:
-            months = f"(extract(YEAR FROM {text}) * 12 + extract(MONTH FROM {text}))"
-            return f"format_string('%s%d-%02d', if({months} < 0, '-', '+'), abs({months}) div 12, abs({months}) % 12)"
-        case TypeRoot.INTERVAL_DAY_TIME:
-            return _day_time_text(text)
-        case root:
-            return text if root in CHARACTER else f"CAST({text} AS STRING)"
+    if found.root in CHARACTER:
+        return text
+    write = _WRITERS.get(found.root)
+    return f"CAST({text} AS STRING)" if write is None else write(text, found, depth)
 
 
-def _day_time_text(text: str) -> str:
+def _timestamp_text(text: str, found: DataType, _: int) -> str:
+    digits = _digits(found)
+    fraction = f".{'S' * digits}" if digits else ""
+    return f"date_format({text}, 'yyyy-MM-dd HH:mm:ss{fraction}')"
+
+
+def _array_text(text: str, found: DataType, depth: int) -> str:
+    return f"concat('[', array_join({_texts(text, found.element, depth)}, ', '), ']')"
+
+
+def _map_text(text: str, found: DataType, depth: int) -> str:
+    keys = _texts(f"map_keys({text})", found.key or found.element, depth)
+    values = _texts(f"map_values({text})", INT if found.key is None else found.element, depth)
+    return f"concat('{{', array_join(zip_with({keys}, {values}, (k, v) -> concat(k, '=', v)), ', '), '}}')"
+
+
+def _row_text(text: str, found: DataType, depth: int) -> str:
+    fields = (_or_null(_as_text(field_of(text, f.name), f.type, depth)) for f in found.fields)
+    return f"if({text} IS NULL, NULL, concat('(', concat_ws(', ', {', '.join(fields)}), ')'))"
+
+
+def _months_text(text: str, _: DataType, __: int) -> str:
+    months = f"(extract(YEAR FROM {text}) * 12 + extract(MONTH FROM {text}))"
+    return f"format_string('%s%d-%02d', if({months} < 0, '-', '+'), abs({months}) div 12, abs({months}) % 12)"
+
+
+def _day_time_text(text: str, _: DataType, __: int) -> str:
     millis = f"CAST(extract(DAY FROM {text}) * 86400000L + extract(HOUR FROM {text}) * 3600000L "
     millis += f"+ extract(MINUTE FROM {text}) * 60000L + extract(SECOND FROM {text}) * 1000 AS BIGINT)"
     numbers = ", ".join(
@@ -135,5 +145,23 @@ def _sized_bytes(value: str, wanted: DataType) -> str:
             return value
 
 
+def _has_zone(type_: DataType) -> bool:
+    return type_.root is TypeRoot.TIMESTAMP_LTZ
+
+
 def _digits(type_: DataType) -> int:
     return _DEFAULT_DIGITS if type_.precision is None else type_.precision
+
+
+_WRITERS: Final[dict[TypeRoot, Callable[[str, DataType, int], str]]] = {
+    TypeRoot.BOOLEAN: lambda text, _, __: f"upper(CAST({text} AS STRING))",
+    TypeRoot.TIMESTAMP: _timestamp_text,
+    TypeRoot.TIMESTAMP_LTZ: _timestamp_text,
+    TypeRoot.ARRAY: _array_text,
+    TypeRoot.MAP: _map_text,
+    TypeRoot.MULTISET: _map_text,
+    TypeRoot.ROW: _row_text,
+    TypeRoot.INTERVAL_YEAR_MONTH: _months_text,
+    TypeRoot.INTERVAL_DAY_TIME: _day_time_text,
+}
+"""How a value looks as text, where Spark would write it otherwise."""

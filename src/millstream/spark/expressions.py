@@ -9,7 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.plan.functions.declaration import SparkCall
 from millstream.plan.functions.spark_text import quoted
-from millstream.plan.resolution import given_of
+from millstream.plan.signatures import given_of
 from millstream.plan.typed import Call, Constant, Conversion, FieldOf, InputColumn, Typed, UserCall, Word
 from millstream.plan.typing import typed
 from millstream.spark.casts import coerced, converted, field_of
@@ -87,6 +87,8 @@ def _argument(node: Call, index: int) -> str:
 
 def _literal(node: Constant) -> str:
     value, text = node.value, str(node.value)
+    if value is None and node.type.root is not TypeRoot.NULL:
+        return f"CAST(NULL AS {spark_type(node.type)})"
     match node.type.root:
         case TypeRoot.NULL:
             text = "NULL"

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from millstream.changelog import INSERT_ONLY, KIND, RowKind
 from millstream.formats.avro_schema import avro_schema
 from millstream.formats.codecs import encoder_of
-from millstream.formats.declarations import AvroFormat
+from millstream.formats.declarations import AvroFormat, ConfluentAvroFormat
 from millstream.spark.changelog import is_retraction
 from millstream.spark.failures import null_in_key
 from millstream.spark.types import quoted, spark_type
@@ -48,6 +48,8 @@ def encode_messages(rows: DataFrame, sink: KafkaSink) -> DataFrame:
             columns.append(F.lit(None).cast("binary").alias(name))
             continue
         row, format_, fields = parts[name]
+        if isinstance(format_, ConfluentAvroFormat):
+            format_ = format_.with_default_subject(f"{sink.topic}-{name}")
         column, encoder = _encoded(row, format_, fields)
         columns.append(column.alias(name))
         if encoder is not None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
@@ -46,6 +47,14 @@ def host(rows: DataFrame, operator: Operator, buckets: int, cache: Path) -> Data
         KernelProcessor(operator, cache), "payload BINARY", outputMode="Update", timeMode="None"
     )
     return changes.mapInArrow(unpacked, from_arrow_schema(output, prefer_timestamp_ntz=True))
+
+
+def hash_columns(operator: Operator) -> dict[str, Column]:
+    """What the operator wants hashed, computed in the JVM: stable over versions, and the same on every machine."""
+    return {
+        name: F.xxhash64(*map(F.col, columns)) if columns else F.lit(0).cast("long")
+        for name, columns in operator.hashes.items()
+    }
 
 
 def _table(batch: pa.RecordBatch) -> pa.Table:

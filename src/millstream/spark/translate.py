@@ -10,10 +10,22 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.changelog import KIND
 from millstream.connectors.kafka_tables import KafkaSource
-from millstream.plan.nodes import Aggregate, Collect, Filter, Node, Project, Scan, Values, Write
+from millstream.plan.nodes import (
+    Aggregate,
+    Collect,
+    Filter,
+    Materialise,
+    Node,
+    Normalise,
+    Project,
+    Scan,
+    Values,
+    Write,
+)
 from millstream.spark.aggregate import aggregate
 from millstream.spark.expressions import column_of
 from millstream.spark.kafka_source import read_rows
+from millstream.spark.keyed_rows import materialise, normalise
 from millstream.spark.local_tables import read_local
 from millstream.spark.once import one_row
 from millstream.spark.types import spark_type
@@ -63,6 +75,10 @@ def rows_of(node: Node, around: Surroundings) -> DataFrame:
             return rows.select(*(_item(item, node.input, around) for item in node.items), *kind)
         case Aggregate():
             return aggregate(rows_of(node.input, around), node, around.buckets, around.segment_cache)
+        case Normalise():
+            return normalise(rows_of(node.input, around), node, around.buckets, around.segment_cache)
+        case Materialise():
+            return materialise(rows_of(node.input, around), node, around.buckets, around.segment_cache)
         case Write() | Collect():
             return rows_of(node.input, around)
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pyspark import cloudpickle
-from pyspark.sql.functions import arrow_udf
+from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
 
 from millstream.plan.typed import Call, Conversion, FieldOf, Typed, UserCall, Word
 from millstream.spark.types import spark_type
-from millstream.sql.types import DataType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from millstream.catalog.functions import UserFunction
+    from millstream.sql.types import DataType
 
 
 def called(function: UserFunction) -> str:
@@ -30,7 +30,8 @@ def register(spark: SparkSession, expression: Typed) -> None:
         for module in function.modules:
             cloudpickle.register_pickle_by_value(module)
         computed = function.function if function.is_vectorised else _by_value(function.function, function.result)
-        spark.udf.register(called(function), arrow_udf(computed, spark_type(function.result)))
+        made = arrow_udf(computed, spark_type(function.result), ArrowUDFType.SCALAR)
+        spark.udf.register(called(function), made)
 
 
 def _functions(node: Typed | Word | DataType) -> Iterator[UserFunction]:

@@ -37,6 +37,7 @@ WITHOUT_PARENTHESES: Final = {
 _UNITS: Final = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
 _LITERALS: Final = frozenset({"DATE", "TIME", "TIMESTAMP"})
 _FRACTION: Final = re.compile(r"\.(\d+)\s*$")
+_WORDS_BETWEEN: Final = {"OVERLAY": ("PLACING", "FROM", "FOR"), "POSITION": ("IN",), "SUBSTRING": ("FROM", "FOR")}
 _BEHAVIOURS: Final = (
     ("EMPTY", "ARRAY"), ("EMPTY", "OBJECT"), ("NULL",), ("ERROR",), ("TRUE",), ("FALSE",), ("UNKNOWN",), ("ABSENT",),
 )  # fmt: skip
@@ -61,32 +62,24 @@ def type_named(text: str) -> exp.DataType:
     return exp.DataType(this=exp.DType.USERDEFINED, kind=text)
 
 
+def _read_special(name: str, parser: ExpressionParser) -> exp.Expr:
+    return parser.read_special(name)
+
+
 class ExpressionParser(sqlglot_parser.Parser):
     FUNCTIONS: ClassVar = {}
     LAMBDAS: ClassVar = {}
+    COLUMN_OPERATORS: ClassVar = {TokenType.DOT: None}
     NO_PAREN_FUNCTIONS: ClassVar = {token: partial(call, name) for token, name in WITHOUT_PARENTHESES.items()}
     NO_PAREN_FUNCTION_PARSERS: ClassVar = {"CASE": lambda self: self._parse_case()}
     FUNCTION_PARSERS: ClassVar = {
-        "CAST": lambda self: self._read_cast(exp.Cast),
-        "TRY_CAST": lambda self: self._read_cast(exp.TryCast),
-        "CEIL": lambda self: self._read_rounding("CEIL"),
-        "CEILING": lambda self: self._read_rounding("CEIL"),
-        "EXTRACT": lambda self: self._read_extract(),
-        "FLOOR": lambda self: self._read_rounding("FLOOR"),
-        "JSON_ARRAY": lambda self: self._read_json_constructor("JSON_ARRAY"),
-        "JSON_ARRAYAGG": lambda self: self._read_json_constructor("JSON_ARRAYAGG"),
-        "JSON_EXISTS": lambda self: self._read_json_path("JSON_EXISTS"),
-        "JSON_OBJECT": lambda self: self._read_json_constructor("JSON_OBJECT"),
-        "JSON_OBJECTAGG": lambda self: self._read_json_constructor("JSON_OBJECTAGG"),
-        "JSON_QUERY": lambda self: self._read_json_path("JSON_QUERY"),
-        "JSON_VALUE": lambda self: self._read_json_path("JSON_VALUE"),
-        "OVERLAY": lambda self: self._read_worded("OVERLAY", "PLACING", "FROM", "FOR"),
-        "POSITION": lambda self: self._read_worded("POSITION", "IN"),
-        "SUBSTRING": lambda self: self._read_worded("SUBSTRING", "FROM", "FOR"),
-        "TIMESTAMPADD": lambda self: self._read_unit_first("TIMESTAMPADD"),
-        "TIMESTAMPDIFF": lambda self: self._read_unit_first("TIMESTAMPDIFF"),
-        "TRIM": lambda self: self._read_trim(),
-    }
+        name: partial(_read_special, name)
+        for name in (
+            "CAST", "TRY_CAST", "CEIL", "CEILING", "EXTRACT", "FLOOR", "JSON_ARRAY", "JSON_ARRAYAGG", "JSON_EXISTS",
+            "JSON_OBJECT", "JSON_OBJECTAGG", "JSON_QUERY", "JSON_VALUE", "OVERLAY", "POSITION", "SUBSTRING",
+            "TIMESTAMPADD", "TIMESTAMPDIFF", "TRIM",
+        )
+    }  # fmt: skip
 
     def _parse_csv(self, parse_method: Callable[[], T | None], sep: TokenType = TokenType.COMMA) -> list[T]:
         """As sqlglot's, but a comma must have something on both its sides."""
@@ -110,15 +103,15 @@ class ExpressionParser(sqlglot_parser.Parser):
     def _parse_types(
         self,
         check_func: bool = False,  # noqa: FBT001, FBT002
-        schema: bool = False,  # noqa: ARG002, FBT001, FBT002
-        allow_identifiers: bool = True,  # noqa: ARG002, FBT001, FBT002
-        with_collation: bool = False,  # noqa: ARG002, FBT001, FBT002
+        schema: bool = False,  # noqa: FBT001, FBT002
+        allow_identifiers: bool = True,  # noqa: FBT001, FBT002
+        with_collation: bool = False,  # noqa: FBT001, FBT002
     ) -> exp.Expr | None:
-        """Inside an expression a type stands before a literal, `DATE '2020-01-01'`, or after AS, in a CAST."""
+        """In the midst of an expression a type stands before a literal, `DATE '2020-01-01'`."""
         if not check_func:
-            return self._read_type()
+            return super()._parse_types(check_func, schema, allow_identifiers, with_collation)
         word = self._curr.text.upper()
-        if word not in _LITERALS or self._next is None or self._next.token_type is not TokenType.STRING:
+        if word not in _LITERALS or self._next.token_type is not TokenType.STRING:
             return None
         self._advance()
         fraction = _FRACTION.search(self._curr.text)
@@ -178,6 +171,29 @@ class ExpressionParser(sqlglot_parser.Parser):
             found = self.expression(exp.Bracket(this=this, expressions=items))
         return self._parse_bracket(found)
 
+    def read_special(self, name: str) -> exp.Expr:
+        """A function with words among its arguments, from after its opening parenthesis to before the closing one."""
+        start = self._tokens[self._index - 2]
+        match name:
+            case "CAST" | "TRY_CAST":
+                made = self._read_cast(exp.Cast if name == "CAST" else exp.TryCast)
+            case "CEIL" | "CEILING" | "FLOOR":
+                made = self._read_rounding(name.removesuffix("ING"))
+            case "EXTRACT":
+                made = self._read_extract()
+            case "TIMESTAMPADD" | "TIMESTAMPDIFF":
+                made = self._read_unit_first(name)
+            case "TRIM":
+                made = self._read_trim()
+            case "JSON_EXISTS" | "JSON_QUERY" | "JSON_VALUE":
+                made = self._read_json_path(name)
+            case _:
+                words = _WORDS_BETWEEN.get(name)
+                made = self._read_json_constructor(name) if words is None else self._read_worded(name, *words)
+        if not self._match(TokenType.R_PAREN, advance=False):
+            self.raise_error("Expecting )")
+        return made.update_positions(start)
+
     def _read_type(self) -> exp.DataType:
         ahead = self._tokens[self._index : self._type_end()]
         cursor = TokenCursor(Script(SourceText("", self.sql), self.sql), ahead)
@@ -204,7 +220,7 @@ class ExpressionParser(sqlglot_parser.Parser):
         raise AssertionError("errors are raised at once")
 
     def _read_unit(self) -> exp.Var:
-        word = self._curr.text.upper() if self._curr else ""
+        word = self._curr.text.upper()
         if word.removesuffix("S") not in _UNITS:
             self.raise_error(f"Expecting one of {', '.join(_UNITS)}")
         self._advance()
@@ -214,44 +230,41 @@ class ExpressionParser(sqlglot_parser.Parser):
         return exp.Var(this=word.removesuffix("S"))
 
     def _read_cast(self, kind: type[exp.Cast]) -> exp.Expr:
-        start = self._tokens[self._index - 2]
         value = self._parse_disjunction()
         if not self._match(TokenType.ALIAS):
             self.raise_error("Expecting AS")
-        cast = self.expression(kind(this=value, to=self._read_type()))
-        cast.update_positions(start)
-        return self._closed(cast)
+        return self.expression(kind(this=value, to=self._read_type()))
 
     def _read_rounding(self, name: str) -> exp.Expr:
         made = self._called(name, self._parse_csv(self._parse_lambda))
         if self._match_text_seq("TO"):
             made.append("expressions", self._read_word())
-        return self._closed(made)
+        return made
 
     def _read_extract(self) -> exp.Expr:
         made = self._called("EXTRACT", [self._read_word()])
         if not self._match(TokenType.FROM):
             self.raise_error("Expecting FROM")
         made.append("expressions", self._parse_disjunction())
-        return self._closed(made)
+        return made
 
     def _read_unit_first(self, name: str) -> exp.Expr:
         made = self._called(name, [self._read_word()])
         if not self._match(TokenType.COMMA):
             self.raise_error("Expecting ,")
         made.set("expressions", [*made.expressions, *self._parse_csv(self._parse_lambda)])
-        return self._closed(made)
+        return made
 
     def _read_worded(self, name: str, *words: str) -> exp.Expr:
         """`name(a WORD b …)`, which is the same as `name(a, b, …)`."""
         made = self._called(name, [self._parse_bitwise()])
         if self._match(TokenType.COMMA):
             made.set("expressions", [*made.expressions, *self._parse_csv(self._parse_lambda)])
-            return self._closed(made)
+            return made
         for word in words:
             if self._match_text_seq(word):
                 made.append("expressions", self._parse_bitwise())
-        return self._closed(made)
+        return made
 
     def _read_trim(self) -> exp.Expr:
         """`TRIM([BOTH | LEADING | TRAILING] [characters] FROM text)` keeps its words; `TRIM(text)` has none."""
@@ -260,9 +273,9 @@ class ExpressionParser(sqlglot_parser.Parser):
         if not self._match(TokenType.FROM):
             if side is not None:
                 self.raise_error("Expecting FROM")
-            return self._closed(self._called("TRIM", [first]))
+            return self._called("TRIM", [first])
         parts = [side or exp.Var(this="BOTH"), first or exp.Literal.string(" "), self._parse_bitwise()]
-        return self._closed(self._called("TRIM", parts))
+        return self._called("TRIM", parts)
 
     def _read_json_path(self, name: str) -> exp.Expr:
         made = self._called(name, self._parse_csv(self._parse_lambda))
@@ -274,7 +287,7 @@ class ExpressionParser(sqlglot_parser.Parser):
                 break
         while (behaviour := self._read_behaviour()) is not None:
             self._read_on(made, behaviour, "EMPTY", "ERROR")
-        return self._closed(made)
+        return made
 
     def _read_json_constructor(self, name: str) -> exp.Expr:
         pairs = name.startswith("JSON_OBJECT")
@@ -292,7 +305,7 @@ class ExpressionParser(sqlglot_parser.Parser):
             made.append("expressions", self._parse_bitwise())
             if not self._match(TokenType.COMMA) and not self._is_on_null_ahead():
                 break
-        return self._closed(made)
+        return made
 
     def _is_on_null_ahead(self) -> bool:
         ahead = [token.text.upper() for token in self._tokens[self._index : self._index + 3]]
@@ -318,7 +331,7 @@ class ExpressionParser(sqlglot_parser.Parser):
         made.append("expressions", exp.Kwarg(this=exp.Var(this=name), expression=value))
 
     def _read_word(self) -> exp.Var:
-        if self._curr is None or not re.fullmatch(r"[^\W\d]\w*", self._curr.text):
+        if not re.fullmatch(r"[^\W\d]\w*", self._curr.text):
             self.raise_error("Expecting a word")
         word = exp.Var(this=self._curr.text.upper()).update_positions(self._curr)
         self._advance()
@@ -328,8 +341,3 @@ class ExpressionParser(sqlglot_parser.Parser):
         if any(argument is None for argument in arguments):
             self.raise_error("Expecting an expression")
         return call(name, *(argument for argument in arguments if argument is not None))
-
-    def _closed(self, made: exp.Expr) -> exp.Expr:
-        if not self._match(TokenType.R_PAREN, advance=False):
-            self.raise_error("Expecting )")
-        return made

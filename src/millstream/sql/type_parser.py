@@ -33,6 +33,7 @@ _SIZED: Final = {
     "BINARY": TypeRoot.BINARY,
     "VARBINARY": TypeRoot.VARBINARY,
 }
+_UNLIMITED: Final = {TypeRoot.VARCHAR: TypeRoot.STRING, TypeRoot.VARBINARY: TypeRoot.BYTES}
 _TIMES: Final = {
     "TIME": TypeRoot.TIME,
     "TIMESTAMP": TypeRoot.TIMESTAMP,
@@ -105,7 +106,11 @@ def _bracketed(cursor: TokenCursor, word: str, least: int, most: int) -> int | N
 
 
 def _sized(cursor: TokenCursor, root: TypeRoot) -> DataType:
-    return DataType(root, precision=_bracketed(cursor, root, 1, _MAX_LENGTH) or 1)
+    """Without a length, CHAR and BINARY hold one character or byte, VARCHAR and VARBINARY any number."""
+    length = _bracketed(cursor, root, 1, _MAX_LENGTH)
+    if length is None and root in _UNLIMITED:
+        return DataType(_UNLIMITED[root])
+    return DataType(root, precision=length or 1)
 
 
 def _double(cursor: TokenCursor) -> DataType:

@@ -70,7 +70,7 @@ def columns_of(text: str) -> tuple[tuple[str, DataType], ...]:
     return tuple((name, type_of(type_text)) for name, type_text in pairs)
 
 
-def literal(text: str, type_: DataType) -> object:  # noqa: C901, PLR0911, PLR0912
+def literal(text: str, type_: DataType) -> object:  # noqa: C901, PLR0912
     if cast := re.fullmatch(r"CAST\((.*) AS .*\)", text, re.DOTALL):
         text = cast[1]
     if text == "NULL":

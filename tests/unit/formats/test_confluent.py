@@ -10,13 +10,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.unit.formats.flink_goldens import bound
 
 from millstream.changelog import ALL_CHANGES, INSERT_ONLY, KIND, RowKind
 from millstream.formats.avro_binary import AvroData
 from millstream.formats.avro_schema import avro_schema, debezium_schema
 from millstream.formats.codecs import decoder_of, encoder_of
 from millstream.formats.confluent_codec import ConfluentAvroDecoder, ConfluentAvroEncoder, schema_number
-from millstream.formats.confluent_format import ConfluentAvroFormat, ConfluentOptions, RegistryOptions
+from millstream.formats.confluent_format import BasicAuthSource, ConfluentAvroFormat, ConfluentOptions, RegistryOptions
 from millstream.formats.decoded import DecodeError
 from millstream.formats.schema_registry import RegistryError, SchemaRegistry
 from millstream.sql.types import BIGINT, INT, STRING
@@ -24,6 +25,7 @@ from millstream.testing.schema_registry import EmbeddedSchemaRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 COLUMNS: Final = (("id", INT.not_null()), ("name", STRING))
 ROWS: Final = pa.table({"id": pa.array([1, 2], pa.int32()), "name": ["a", None]})
@@ -161,13 +163,21 @@ def test_the_registry_is_asked_once_per_schema(registry: EmbeddedSchemaRegistry)
 @pytest.mark.parametrize(
     ("header", "options"),
     [
-        ("Basic dXNlcjpzZWNyZXQ=", {"basic_auth_source": "USER_INFO", "basic_auth_user": "user:secret"}),
-        ("Bearer token", {"bearer_auth_source": "STATIC_TOKEN", "bearer_auth_token": "token"}),
+        (
+            "Basic dXNlcjpzZWNyZXQ=",
+            {"basic-auth.credentials-source": "USER_INFO", "basic-auth.user-info": "user:secret"},
+        ),
+        ("Basic dXNlcjpzZWNyZXQ=", {"properties": "basic.auth.user.info:user:secret,x:y"}),
+        ("Bearer token", {"bearer-auth.credentials-source": "STATIC_TOKEN", "bearer-auth.token": "token"}),
+        ("Bearer token", {"bearer-auth.token": "token", "properties": "bearer.auth.token:other"}),
     ],
 )
 def test_who_asks_is_told(header: str, options: dict[str, str]) -> None:
     with EmbeddedSchemaRegistry(header) as registry:
-        assert SchemaRegistry(RegistryOptions(registry.url, **options)).register("s", "int") == 1  # type: ignore[arg-type]
+        written = {"url": registry.url} | options
+        format_ = bound("avro-confluent", {f"avro-confluent.{key}": value for key, value in written.items()})
+        assert isinstance(format_, ConfluentAvroFormat)
+        assert SchemaRegistry(format_.options.registry).register("s", "int") == 1
         with pytest.raises(RegistryError, match="401"):
             SchemaRegistry(RegistryOptions(registry.url)).register("s", "int")
 
@@ -175,7 +185,7 @@ def test_who_asks_is_told(header: str, options: dict[str, str]) -> None:
 def test_user_and_password_may_stand_in_the_address() -> None:
     with EmbeddedSchemaRegistry("Basic dXNlcjpzZWNyZXQ=") as registry:
         address = registry.url.replace("http://", "http://user:secret@")
-        assert SchemaRegistry(RegistryOptions(address, basic_auth_source="URL")).register("s", "int") == 1
+        assert SchemaRegistry(RegistryOptions(address, basic_auth_source=BasicAuthSource.URL)).register("s", "int") == 1
 
 
 def test_the_next_address_is_asked_where_one_is_silent(registry: EmbeddedSchemaRegistry) -> None:
@@ -183,3 +193,15 @@ def test_the_next_address_is_asked_where_one_is_silent(registry: EmbeddedSchemaR
     assert SchemaRegistry(RegistryOptions(f"{silent}, {registry.url}/")).register("s", "int") > 0
     with pytest.raises(RegistryError, match=r"No answer from http://127\.0\.0\.1:1"):
         SchemaRegistry(RegistryOptions(silent)).schema_of(1)
+
+
+def test_certificates_are_pem_files(tmp_path: Path) -> None:
+    store = tmp_path / "store.jks"
+    store.write_bytes(b"\xfe\xed\xfe\xed")
+    for options in (
+        RegistryOptions("https://localhost", truststore_location=str(store)),
+        RegistryOptions("https://localhost", keystore_location=str(store)),
+        RegistryOptions("https://localhost", truststore_location=str(tmp_path / "missing")),
+    ):
+        with pytest.raises(RegistryError, match="cannot be read as PEM files"):
+            SchemaRegistry(options)

@@ -151,6 +151,8 @@ def test_options_without_effect_are_accepted(format_: str, options: dict[str, st
         ("avro-confluent", {}, Code.MISSING_OPTION),
         ("avro-confluent", {**URL, "schema": "{"}, Code.INVALID_OPTION_VALUE),
         ("avro-confluent", {**URL, "schema": '["null"]'}, Code.CONFLICTING_OPTIONS),
+        ("avro-confluent", {**URL, "bearer-auth.credentials-source": "OAUTHBEARER"}, Code.INVALID_OPTION_VALUE),
+        ("avro-confluent", {**URL, "properties": "basic.auth.credentials.source:x"}, Code.INVALID_OPTION_VALUE),
         ("protobuf", {"message-class-name": "a.B"}, Code.UNDEFINED_FORMAT),
         ("yaml", {}, Code.UNDEFINED_FORMAT),
     ],
@@ -215,4 +217,6 @@ def test_times_have_milliseconds(refuses: Callable[[DataType], str | None]) -> N
 
 
 def test_secrets_are_options() -> None:
-    assert set(SECRET_KEYS) <= {option.key for option in FORMATS["avro-confluent"].options}
+    declaration = FORMATS["avro-confluent"]
+    accepted = {option.key for option in declaration.options} | {key for key, _ in declaration.without_effect}
+    assert set(SECRET_KEYS) <= accepted

@@ -254,7 +254,7 @@ def plain_object(row: dict[str, Any], fields: dict[str, DataType], options: Json
     return f"{{{','.join(members)}}}"
 
 
-def plain_text(value: Any, type_: DataType, options: JsonOptions) -> str:  # noqa: C901, PLR0911
+def plain_text(value: Any, type_: DataType, options: JsonOptions) -> str:
     separator = "T" if options.timestamp_standard is TimestampStandard.ISO_8601 else " "
     match value:
         case None:

@@ -22,6 +22,7 @@ from millstream.plan.functions.declaration import (
     signature,
 )
 from millstream.plan.functions.results import arithmetic, decimal_digits, rounded, same_as, whole
+from millstream.plan.functions.spark_text import logarithm, quotient
 from millstream.sql.types import (
     APPROXIMATE,
     BIGINT,
@@ -69,9 +70,8 @@ def _quotient(call: SparkCall) -> str:
     left, right = _operands(call)
     if call.result.root in INTEGERS:
         return f"CAST(({left} div {right}) AS {call.type})"
-    if call.result.root in APPROXIMATE:  # Spark fails where IEEE 754 has an infinity
-        zero = f"if({left} = 0 OR isnan({left}), double('NaN'), sign({left}) * double('Infinity'))"
-        return f"CAST(if({right} = 0, {zero}, {left} / {right}) AS {call.type})"
+    if call.result.root in APPROXIMATE:
+        return f"CAST({quotient(left, right)} AS {call.type})"
     return f"CAST(({left} / {right}) AS {call.type})"
 
 
@@ -85,7 +85,7 @@ def _moved(given: Given) -> DataType:
     """A date moved by hours is a timestamp."""
     point, interval = given.types if given.types[1].root.startswith("INTERVAL") else given.types[::-1]
     if point.root is TypeRoot.DATE and interval.root is TypeRoot.INTERVAL_DAY_TIME and not _is_whole_days(given):
-        return DataType(TypeRoot.TIMESTAMP, precision=0)
+        return DataType(TypeRoot.TIMESTAMP, precision=6)
     return point
 
 
@@ -228,13 +228,16 @@ FUNCTIONS: Final = (
     Function("SIGN", Category.ARITHMETIC, (_KEEPS,), _signum),
     _plain("POWER", "pow({0}, {1})", signature(_AS_DOUBLE, Parameter("exponent", NUMBER, DOUBLE), gives=DOUBLE)),
     _of_double("SQRT", "sqrt({0})"),
-    _of_double("LN", "coalesce(ln({0}), if({0} = 0, -double('Infinity'), if({0} < 0, double('NaN'), NULL)))"),
-    _of_double("LOG2", "(ln({0}) / ln(2D))", note="NULL where the number is not positive; Flink has NaN or -Infinity."),
-    _of_double("LOG10", "log10({0})", note="NULL where the number is not positive; Flink has NaN or -Infinity."),
-    _plain(
-        "LOG", "(ln({1}) / ln({0}))",
-        signature(Parameter("base", NUMBER, DOUBLE), _AS_DOUBLE, gives=DOUBLE),
-        note="NULL where an argument is not positive; Flink has NaN or -Infinity.",
+    _of_double("LN", logarithm("{0}")),
+    _of_double("LOG2", f"({logarithm('{0}')} / ln(2D))"),
+    _of_double("LOG10", logarithm("{0}", "log10")),
+    Function(
+        "LOG", Category.ARITHMETIC,
+        (
+            signature(_AS_DOUBLE, gives=DOUBLE),
+            signature(Parameter("base", NUMBER, DOUBLE), _AS_DOUBLE, gives=DOUBLE),
+        ),
+        lambda call: quotient(*map(logarithm, call.texts[::-1])) if len(call.texts) > 1 else logarithm(call[0]),
     ),
     _of_double("EXP", "exp({0})"),
     _of_double("SIN", "sin({0})"),

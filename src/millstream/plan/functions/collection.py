@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from millstream.plan.functions.declaration import (
-    ANY,
     ARRAY,
     COLLECTION,
     CONDITION,
@@ -22,12 +21,12 @@ from millstream.plan.functions.declaration import (
     SparkCall,
     signature,
 )
-from millstream.plan.functions.results import array_of, bare, common, common_type, element, nullable, same_as
+from millstream.plan.functions.results import array_of, bare, common, common_type, element, same_as
 from millstream.plan.functions.spark_text import quoted, to_common_type
 from millstream.sql.types import BOOLEAN, INT, STRING, DataType, Field, TypeRoot
 
 if TYPE_CHECKING:
-    from millstream.plan.functions.declaration import SparkForm
+    from millstream.plan.functions.declaration import ResultRule, SparkForm
 
 _ARRAY: Final = Parameter("array", ARRAY)
 _OTHER: Final = Parameter("other", ARRAY)
@@ -111,7 +110,7 @@ def _both(form: str) -> SparkForm:
     return spark
 
 
-def _checked(result: DataType) -> tuple[object, str]:
+def _checked(result: DataType) -> tuple[ResultRule, str]:
     def rule(given: Given) -> DataType:
         _with_element(given)
         return result
@@ -243,8 +242,8 @@ FUNCTIONS: Final = (
     _made("MAP_KEYS", "map_keys({0})", signature(_MAP, gives=(_keys, "ARRAY"))),
     _made("MAP_VALUES", "map_values({0})", signature(_MAP, gives=(_values, "ARRAY"))),
     _made("MAP_ENTRIES", "map_entries({0})", signature(_MAP, gives=(_entries, "ARRAY<ROW<key, value>>"))),
-    _made("MAP_FROM_ARRAYS", "map_from_arrays({0}, {1})", signature(Parameter("keys", ARRAY), Parameter("values", ARRAY),
-                                                                     gives=(_zipped, "MAP")),
+    _made("MAP_FROM_ARRAYS", "map_from_arrays({0}, {1})",
+          signature(Parameter("keys", ARRAY), Parameter("values", ARRAY), gives=(_zipped, "MAP")),
           note="A key that stands twice fails the job; in Flink its last value counts."),
     _made("MAP_UNION", _map_union, signature(_MAP, gives=(common(), "the maps' type"), repeats=True)),
 )  # fmt: skip

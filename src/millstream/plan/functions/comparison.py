@@ -161,7 +161,7 @@ FUNCTIONS: Final = (
     _comparison(">", "({0} > {1})", "left > right", *_ORDER),
     _comparison(">=", "({0} >= {1})", "left >= right", *_ORDER),
     _comparison(
-        "IS DISTINCT FROM", "(NOT ({0} <=> {1}))", "left IS [NOT] DISTINCT FROM right", _LEFT, _RIGHT, never_null=True
+        "IS DISTINCT FROM", "(NOT ({0} <=> {1}))", "left IS DISTINCT FROM right", _LEFT, _RIGHT, never_null=True
     ),
     _comparison(
         "IS NOT DISTINCT FROM", "({0} <=> {1})", "left IS NOT DISTINCT FROM right", _LEFT, _RIGHT, never_null=True

@@ -104,8 +104,8 @@ FUNCTIONS: Final = (
         written="CASE [value] WHEN … THEN result … [ELSE result] END",
     ),
     Function(
-        "NULLIF", Category.CONDITIONAL, (signature(_VALUE, _OTHER, gives=(_null_if_type, "the value's type"), nulls=Nulls.ALWAYS),),
-        _null_if,
+        "NULLIF", Category.CONDITIONAL,
+        (signature(_VALUE, _OTHER, gives=(_null_if_type, "the value's type"), nulls=Nulls.ALWAYS),), _null_if,
     ),
     Function(
         "COALESCE", Category.CONDITIONAL, (signature(_VALUE, gives=(common(), _COMMON), repeats=True),),
@@ -113,7 +113,8 @@ FUNCTIONS: Final = (
     ),
     Function(
         "IF", Category.CONDITIONAL,
-        (signature(Parameter("condition", CONDITION), _VALUE, _OTHER, gives=(common(1), _COMMON), nulls=Nulls.ALWAYS),), _either,
+        (signature(Parameter("condition", CONDITION), _VALUE, _OTHER, gives=(common(1), _COMMON), nulls=Nulls.ALWAYS),),
+        _either,
     ),
     Function(
         "IFNULL", Category.CONDITIONAL, (signature(_VALUE, _OTHER, gives=(common(), _COMMON)),),

@@ -86,6 +86,8 @@ def _value(call: SparkCall) -> str:
     on_empty, on_error = _behaviour(call, _EMPTY), _behaviour(call, _ERROR)
     path, kind = _path(call.given), _kind(call)
     value = f"try_variant_get({_document(call)}, {quoted(path.spark)}, '{_RETURNED[call.result.root]}')"
+    if (on_empty, on_error) == ("NULL", "NULL"):
+        return f"if({kind} RLIKE '^(OBJECT|ARRAY)', NULL, {value})"
     nested = on_error if path.is_strict else on_empty
     return (
         f"CASE WHEN {call[0]} IS NULL THEN NULL WHEN {kind} = 'VOID' THEN {on_empty} "
@@ -113,7 +115,7 @@ def _query(call: SparkCall) -> str:
     scalar = on_error if path.is_strict else on_empty
     wrapper = call.given.clauses.get("WRAPPER", "WITHOUT")
     taken = {
-        "WITHOUT": f"WHEN NOT ({kind} LIKE 'OBJECT%' OR {kind} LIKE 'ARRAY%') THEN {scalar} ELSE {_made_list(call, text)}",
+        "WITHOUT": f"WHEN {kind} RLIKE '^(?!OBJECT|ARRAY)' THEN {scalar} ELSE {_made_list(call, text)}",
         "CONDITIONAL": f"WHEN {kind} LIKE 'ARRAY%' THEN {_made_list(call, text)} ELSE {_made_list(call, wrapped)}",
         "UNCONDITIONAL": f"ELSE {_made_list(call, wrapped)}",
     }
@@ -207,7 +209,8 @@ FUNCTIONS: Final = (
     ),
     _json(
         "JSON_VALUE", _value, signature(_TEXT, _PATH, gives=(_value_type, "STRING"), nulls=Nulls.ALWAYS),
-        clauses="RETURNING,ON EMPTY,ON ERROR", note=_PLAIN_PATH, written=f"JSON_VALUE(json, path [RETURNING type] {_ON})",
+        clauses="RETURNING,ON EMPTY,ON ERROR", note=_PLAIN_PATH,
+        written=f"JSON_VALUE(json, path [RETURNING type] {_ON})",
     ),
     _json(
         "JSON_QUERY", _query, signature(_TEXT, _PATH, gives=(_query_type, "STRING"), nulls=Nulls.ALWAYS),
@@ -220,7 +223,9 @@ FUNCTIONS: Final = (
     ),
     _json(
         "JSON_OBJECT", _object,
-        signature(Parameter("key", TEXT), _VALUE, gives=(_object_type, "STRING"), optional=2, repeats=True, nulls=Nulls.NEVER),
+        signature(
+            Parameter("key"), _VALUE, gives=(_object_type, "STRING"), optional=2, repeats=True, nulls=Nulls.NEVER
+        ),
         clauses="ON NULL", written="JSON_OBJECT([[KEY] key VALUE value, …] [{NULL | ABSENT} ON NULL])",
     ),
     _json(

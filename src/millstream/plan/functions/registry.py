@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from millstream.plan.functions import (
     aggregates,
@@ -16,7 +16,9 @@ from millstream.plan.functions import (
     temporal,
     text,
 )
-from millstream.plan.functions.declaration import Function, Missing
+
+if TYPE_CHECKING:
+    from millstream.plan.functions.declaration import Function, Missing
 
 FUNCTIONS: Final[dict[str, Function]] = {
     function.name: function

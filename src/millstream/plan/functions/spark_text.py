@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from millstream.plan.functions.declaration import SparkCall
+
+_WHOLE_UNITS: Final = {0: "seconds", 3: "millis"}
+INFINITY: Final = "double('Infinity')"
+NOT_A_NUMBER: Final = "double('NaN')"
 
 
 def quoted(text: str) -> str:
@@ -23,11 +27,25 @@ def to_common_type(form: str) -> Callable[[SparkCall], str]:
     )
 
 
+def quotient(left: str, right: str) -> str:
+    """Of doubles: Spark fails where IEEE 754 has an infinity."""
+    return f"if({right} = 0, {left} * {INFINITY}, {left} / {right})"
+
+
+def logarithm(number: str, name: str = "ln") -> str:
+    """Spark's is NULL where IEEE 754 has an infinity, or nothing."""
+    beyond = f"if({number} = 0, -{INFINITY}, if({number} < 0, {NOT_A_NUMBER}, NULL))"
+    return f"coalesce({name}({number}), {beyond})"
+
+
 def truncated(text: str, digits: int, *, with_zone: bool) -> str:
     """A timestamp with at most so many fraction digits; Spark's have six."""
     if digits >= 6:  # noqa: PLR2004
         return text
-    unit = 10 ** (6 - digits)
     instant = text if with_zone else f"CAST({text} AS TIMESTAMP_LTZ)"
-    cut = f"timestamp_micros(unix_micros({instant}) - pmod(unix_micros({instant}), {unit}L))"
+    if digits in _WHOLE_UNITS:
+        cut = f"timestamp_{_WHOLE_UNITS[digits]}(unix_{_WHOLE_UNITS[digits]}({instant}))"
+    else:
+        unit = 10 ** (6 - digits)
+        cut = f"timestamp_micros(unix_micros({instant}) - pmod(unix_micros({instant}), {unit}L))"
     return cut if with_zone else f"CAST({cut} AS TIMESTAMP_NTZ)"

@@ -11,9 +11,7 @@ from millstream.plan.functions.declaration import (
     INTERVAL,
     NUMBER,
     POINT,
-    TEMPORAL,
     TEXT,
-    TIMESTAMP,
     Category,
     Family,
     Function,
@@ -40,6 +38,7 @@ _TIMESTAMP: Final = DataType(TypeRoot.TIMESTAMP)
 _MILLIS: Final = DataType(TypeRoot.TIMESTAMP, precision=3)
 _MILLIS_LTZ: Final = DataType(TypeRoot.TIMESTAMP_LTZ, precision=3)
 _TIME_UNITS: Final = ("HOUR", "MINUTE", "SECOND")
+_SMALL_UNITS: Final = ("MILLISECOND", "MICROSECOND")
 _DATE_UNITS: Final = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY")
 _PARTS: Final = {
     "YEAR": "year({0})", "QUARTER": "quarter({0})", "MONTH": "month({0})", "WEEK": "weekofyear({0})",
@@ -56,6 +55,9 @@ _TEXT: Final = Parameter("text", TEXT)
 _DEFAULT_FORMAT: Final = "'yyyy-MM-dd HH:mm:ss'"
 _FRACTION: Final = re.compile("S+")
 _MOST_DIGITS: Final = 9
+_MICRO_DIGITS: Final = 6
+_YEAR_0, _YEAR_9999 = "-62167219200000000L", "253402300799999999L"
+"""The years that Flink's instants lie in; what is beyond them is NULL."""
 
 
 def _time(name: str, form: SparkForm, *signatures: Signature, note: str = "", **options: object) -> Function:
@@ -120,8 +122,8 @@ def _rounded_up(call: SparkCall) -> str:
 
 def _added_type(given: Given) -> DataType:
     point = given.types[2]
-    if point.root is TypeRoot.DATE and given.values[0] in _TIME_UNITS:
-        return DataType(TypeRoot.TIMESTAMP, precision=0)
+    if point.root is TypeRoot.DATE and given.values[0] in (*_TIME_UNITS, *_SMALL_UNITS):
+        return DataType(TypeRoot.TIMESTAMP, precision=6)
     return point
 
 
@@ -182,13 +184,14 @@ def _instant(call: SparkCall) -> str:
         return truncated(zoned, digits, with_zone=True)
     unit = call.given.values[1] if len(call.given) > 1 else 3
     assert isinstance(unit, int)
-    micros = f"CAST({call[0]} * {10 ** max(0, 6 - unit)} AS DECIMAL(38, 0))"
+    number = f"try_cast({call[0]} AS DECIMAL(38, 9))"
     micros = (
-        f"(CAST({call[0]} AS DECIMAL(38, 6)) * {10 ** (6 - unit)}BD)"
-        if unit <= 6
-        else f"({call[0]} / {10 ** (unit - 6)})"
-    )  # noqa: E501, PLR2004
-    return truncated(f"timestamp_micros(CAST({micros} AS BIGINT))", digits, with_zone=True)
+        f"try_cast({number} * {10 ** (6 - unit)}BD AS BIGINT)"
+        if unit <= _MICRO_DIGITS
+        else (f"try_cast({number} / {10 ** (unit - 6)}BD AS BIGINT)")
+    )
+    checked = f"if({micros} BETWEEN {_YEAR_0} AND {_YEAR_9999}, {micros}, NULL)"
+    return truncated(f"timestamp_micros({checked})", digits, with_zone=True)
 
 
 _NOW: Final = truncated("current_timestamp()", 3, with_zone=True)
@@ -219,21 +222,21 @@ FUNCTIONS: Final = (
     _part("YEAR", "YEAR"), _part("QUARTER", "QUARTER"), _part("MONTH", "MONTH"), _part("WEEK", "WEEK"),
     _part("DAYOFYEAR", "DOY"), _part("DAYOFMONTH", "DAY"), _part("DAYOFWEEK", "DOW"),
     _part("HOUR", "HOUR"), _part("MINUTE", "MINUTE"), _part("SECOND", "SECOND"),
-    Function("FLOOR", Category.TEMPORAL, (WHOLE_NUMBER, _ROUNDED), _rounded_down, written="FLOOR(number | point TO unit)",
-             note="DECADE, CENTURY and MILLENNIUM are missing."),
+    Function("FLOOR", Category.TEMPORAL, (WHOLE_NUMBER, _ROUNDED), _rounded_down,
+             written="FLOOR(number | point TO unit)", note="DECADE, CENTURY and MILLENNIUM are missing."),
     Function("CEIL", Category.TEMPORAL, (WHOLE_NUMBER, _ROUNDED), _rounded_up,
              written="CEIL | CEILING(number | point TO unit)", note="DECADE, CENTURY and MILLENNIUM are missing."),
     _time("DATE_FORMAT", _formatted,
           signature(_POINT, _FORMAT, gives=STRING, nulls=Nulls.ALWAYS),
           signature(_TEXT, _FORMAT, gives=STRING, nulls=Nulls.ALWAYS), note=_PATTERNS),
     _time("TIMESTAMPADD", _added,
-          signature(word("unit", *_UNIT_WORDS), Parameter("count", INTEGER, INT), _POINT,
+          signature(word("unit", *_UNIT_WORDS, *_SMALL_UNITS), Parameter("count", INTEGER, INT), _POINT,
                     gives=(_added_type, "the point's type"))),
     _time("TIMESTAMPDIFF", _difference,
           signature(word("unit", *_UNIT_WORDS), Parameter("from", POINT), Parameter("to", POINT), gives=INT)),
     _time("CONVERT_TZ",
-          f"date_format(convert_timezone({{1}}, {{2}}, CAST(try_to_timestamp({{0}}, {_DEFAULT_FORMAT}) AS TIMESTAMP_NTZ)), "
-          f"{_DEFAULT_FORMAT})",
+          f"date_format(convert_timezone({{1}}, {{2}}, "
+          f"CAST(try_to_timestamp({{0}}, {_DEFAULT_FORMAT}) AS TIMESTAMP_NTZ)), {_DEFAULT_FORMAT})",
           signature(_TEXT, Parameter("from", TEXT), Parameter("to", TEXT), gives=STRING, nulls=Nulls.ALWAYS)),
     _time("FROM_UNIXTIME", "from_unixtime({rest})",
           signature(_SECONDS, _FORMAT, gives=STRING, optional=1, nulls=Nulls.ALWAYS), note=_PATTERNS),

@@ -238,8 +238,8 @@ FUNCTIONS: Final = (
     _text(
         "ELT", _chosen,
         signature(
-            Parameter("index", INTEGER, BIGINT), Parameter("choice", TEXT_OR_BYTES), gives=(common(1), "the choices' type"),
-            repeats=True, nulls=Nulls.ALWAYS,
+            Parameter("index", INTEGER, BIGINT), Parameter("choice", TEXT_OR_BYTES),
+            gives=(common(1), "the choices' type"), repeats=True, nulls=Nulls.ALWAYS,
         ),
     ),
     _text(
@@ -251,7 +251,10 @@ FUNCTIONS: Final = (
     _text("URL_ENCODE", "url_encode({0})", _gives(STRING, _TEXT, nulls=Nulls.ALWAYS)),
     _text("ENCODE", "encode({0}, {1})", _gives(BYTES_TYPE, _TEXT, Parameter("charset", TEXT))),
     _text("DECODE", "decode({0}, {1})", _gives(STRING, Parameter("bytes", BYTES), Parameter("charset", TEXT))),
-    _text("TO_BASE64", "base64(CAST({0} AS BINARY))", _gives(STRING, Parameter("text", TEXT_OR_BYTES))),
+    _text(
+        "TO_BASE64", r"replace(base64(CAST({0} AS BINARY)), '\r\n', '')",
+        _gives(STRING, Parameter("text", TEXT_OR_BYTES)),
+    ),
     _text(
         "FROM_BASE64", "CAST(unbase64(CAST({0} AS STRING)) AS STRING)",
         _gives(STRING, Parameter("text", TEXT_OR_BYTES)),

@@ -5,16 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from millstream.plan.rules.check_sink import check_sink
+from millstream.plan.rules.materialise_before_sink import materialise_before_sink
 from millstream.plan.rules.merge_projections import merge_projections
+from millstream.plan.rules.normalise_sources import normalise_sources
 from millstream.plan.rules.prune_columns import prune_columns
+from millstream.plan.rules.settle_before_images import settle_before_images
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from millstream.plan.nodes import Root
+    from millstream.plan.settings import PlanSettings
 
-RULES: Final[tuple[Callable[[Root], Root], ...]] = (
+RULES: Final[tuple[Callable[[Root, PlanSettings], Root], ...]] = (
+    normalise_sources,
     prune_columns,
     merge_projections,
+    materialise_before_sink,
+    settle_before_images,
     check_sink,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from millstream.catalog.settings_of_flink import UPSERT_MATERIALIZE
 from millstream.changelog import INSERT_ONLY, RowKind
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.changelog import provided, upsert_key
@@ -11,9 +12,10 @@ from millstream.plan.nodes import Aggregate, Collect, Node, Scan, Values
 
 if TYPE_CHECKING:
     from millstream.plan.nodes import Root
+    from millstream.plan.settings import PlanSettings
 
 
-def check_sink(plan: Root) -> Root:
+def check_sink(plan: Root, settings: PlanSettings) -> Root:
     if isinstance(plan, Collect):
         return plan  # whoever looks at it can see any change
     kinds = provided(plan.input)
@@ -31,14 +33,18 @@ def check_sink(plan: Root) -> Root:
                 hint=f"Declare \"{sink.table.name}\" with 'connector' = 'upsert-kafka' and {key_ddl}.",
             )
         )
-    if key is None or set(key) != set(sink.table.primary_key):
+    goes_by_key = RowKind.UPDATE_BEFORE not in sink.accepts
+    if goes_by_key and (key is None or set(key) != set(sink.table.primary_key)):
         raise ScriptError(
             Diagnostic(
                 Code.SINK_KEY_DIFFERS,
                 f'the query updates its rows by another key than the primary key of sink "{sink.table.name}"',
                 plan.span,
-                detail=f"Query: [{', '.join(key or ())}]. Sink: [{', '.join(sink.table.primary_key)}].",
-                hint=f'Declare "{sink.table.name}" with {key_ddl}.' if key else _how_to_get_a_key(plan.input),
+                detail=f"Query: [{', '.join(key or ())}]. Sink: [{', '.join(sink.table.primary_key)}]. "
+                f"'{UPSERT_MATERIALIZE.key}' is {settings.upsert_materialize}.",
+                hint=f'Declare "{sink.table.name}" with {key_ddl}, or RESET the setting.'
+                if key
+                else _how_to_get_a_key(plan.input),
             )
         )
     return plan

@@ -12,10 +12,11 @@ from millstream.plan.nodes import Aggregate, Node, Project, ProjectItem, Scan, V
 
 if TYPE_CHECKING:
     from millstream.plan.nodes import Root
+    from millstream.plan.settings import PlanSettings
     from millstream.sql.types import DataType
 
 
-def merge_projections(plan: Root) -> Root:
+def merge_projections(plan: Root, settings: PlanSettings) -> Root:  # noqa: ARG001
     return replace(plan, input=_merged(plan.input))
 
 

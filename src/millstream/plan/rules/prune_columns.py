@@ -7,13 +7,27 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from millstream.plan.nodes import Aggregate, Collect, Filter, Node, Project, Root, Scan, Values, Write
+from millstream.plan.nodes import (
+    Aggregate,
+    Collect,
+    Filter,
+    Materialise,
+    Node,
+    Normalise,
+    Project,
+    Scan,
+    Values,
+    Write,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from millstream.plan.nodes import Root
+    from millstream.plan.settings import PlanSettings
 
-def prune_columns(plan: Root) -> Root:
+
+def prune_columns(plan: Root, settings: PlanSettings) -> Root:  # noqa: ARG001
     return replace(plan, input=_prune(plan.input, {column.name for column in plan.columns}))
 
 
@@ -34,8 +48,10 @@ def _prune(node: Node, needed: set[str]) -> Node:
             places = [at for at, column in enumerate(node.columns) if column.name in needed]
             rows = tuple(tuple(row[at] for at in places) for row in node.rows)
             return replace(node, rows=rows, columns=tuple(node.columns[at] for at in places))
+        case Normalise() | Materialise():
+            return replace(node, input=_prune(node.input, {*needed, *node.keys}))
         case Write() | Collect():
-            return prune_columns(node)
+            return replace(node, input=_prune(node.input, {column.name for column in node.columns}))
 
 
 def _named(expressions: Iterable[exp.Expr]) -> set[str]:

@@ -1,0 +1,67 @@
+"""The reference of all functions, written from their declarations: `python -m millstream.plan.functions.reference`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from millstream.plan.functions.declaration import Category
+from millstream.plan.functions.registry import FUNCTIONS, MISSING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from millstream.plan.functions.declaration import Function, Missing
+
+PAGE: Final = Path(__file__).parents[4] / "docs/reference/functions.md"
+_HEAD: Final = """# Functions
+
+All functions and operators of Flink 2.2 that Millstream knows, written from their declarations in
+`millstream.plan.functions`. Where the last column is empty, the result is that of Flink; otherwise it says what differs.
+A parameter in brackets may be left out; an ellipsis repeats the last one. NUMBER is any numeric type, INTEGER any
+without fraction digits. The session's time zone is UTC.
+
+Functions of your own, in Python: `CREATE FUNCTION f AS 'module:function' LANGUAGE PYTHON`. Such a function has
+annotations (`def f(a: int, b: str | None) -> float`) and is called for each row, or carries
+`@millstream.udf(arguments=["BIGINT"], result="STRING")` and is called with whole pyarrow arrays.
+
+`CAST(value AS type)` fails the job where a text cannot be read; `TRY_CAST` gives NULL there. A number that does not
+fit an integer type fails the job too, where Flink goes on with other digits; one that does not fit a DECIMAL is NULL.
+"""
+
+
+def page() -> str:
+    return "\n".join([_HEAD, *(line for category in Category for line in _section(category))])
+
+
+def _section(category: Category) -> Iterator[str]:
+    yield f"## {category}\n"
+    yield "| function | result | differs from Flink |"
+    yield "|---|---|---|"
+    for function in FUNCTIONS.values():
+        if function.category is category:
+            yield f"| {_forms(function)} | {_results(function)} | {_cell(function.note)} |"
+    for missing in MISSING.values():
+        if missing.category is category:
+            yield f"| `{missing.name}` | – | {_cell(_absence(missing))} |"
+    yield ""
+
+
+def _forms(function: Function) -> str:
+    return "<br>".join(f"`{_cell(form)}`" for form in function.forms)
+
+
+def _results(function: Function) -> str:
+    return "<br>".join(dict.fromkeys(_cell(sign.result_text) for sign in function.signatures))
+
+
+def _absence(missing: Missing) -> str:
+    return f"Not there. {missing.reason}{f' {missing.instead}' if missing.instead else ''}"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())

@@ -1,0 +1,66 @@
+"""Normalise and materialise on the kernel host.
+
+Inside, columns are called by number: PySpark looks them up unquoted, and a user's name may have dots in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from millstream.changelog import KIND
+from millstream.kernels.materialise import MaterialiseOperator
+from millstream.kernels.normalise import NormaliseOperator
+from millstream.spark.kernel_host import hash_columns, host
+from millstream.spark.types import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from millstream.kernels.operator import Operator
+    from millstream.plan.nodes import Materialise, Normalise
+
+
+def normalise(rows: DataFrame, node: Normalise, buckets: int, cache: Path) -> DataFrame:
+    numbered = _numbered(rows)
+    operator = NormaliseOperator(numbered.of(node.keys), numbered.schema, node.emits_before)
+    return numbered.through(operator, buckets, cache)
+
+
+def materialise(rows: DataFrame, node: Materialise, buckets: int, cache: Path) -> DataFrame:
+    numbered = _numbered(rows)
+    operator = MaterialiseOperator(numbered.of(node.keys), numbered.schema, numbered.of(node.upsert_key))
+    return numbered.through(operator, buckets, cache)
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbered:
+    """Rows whose columns have numbers for names."""
+
+    rows: DataFrame
+    names: dict[str, str]
+    """What each column of the user's is called inside."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        return to_arrow_schema(self.rows.select(*self.names.values()).schema, timezone="UTC")
+
+    def of(self, columns: Iterable[str]) -> tuple[str, ...]:
+        return tuple(self.names[name] for name in columns)
+
+    def through(self, operator: Operator, buckets: int, cache: Path) -> DataFrame:
+        changes = host(self.rows.withColumns(hash_columns(operator)), operator, buckets, cache)
+        return changes.select(*(F.col(inside).alias(name) for name, inside in self.names.items()), KIND)
+
+
+def _numbered(rows: DataFrame) -> _Numbered:
+    names = {name: f"column{number}" for number, name in enumerate(rows.columns) if name != KIND}
+    kind = [F.col(KIND)] if KIND in rows.columns else []
+    return _Numbered(rows.select(*(F.col(quoted(name)).alias(inside) for name, inside in names.items()), *kind), names)
