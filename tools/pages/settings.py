@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 _INTRODUCTION = """# Settings
 
-What `SET 'key' = 'value'`, `--set KEY=VALUE` and `Session(settings={…})` can say. A setting holds for the jobs below it;
-one given with `--set` wins over a SET in the script. `spark.*` is handed to Spark as it is; together with `pipeline.name`
-and `parallelism.default` it takes effect when Spark is started, so it stands before the first job.
+What `SET 'key' = 'value'`, `--set KEY=VALUE` and `Session(settings={…})` can say. A setting holds for the jobs below
+it; one given with `--set` wins over a SET in the script. `spark.*` is handed to Spark as it is; together with
+`pipeline.name` and `parallelism.default` it takes effect when Spark is started, so it stands before the first job.
 
 | setting | default | type | meaning |
 |---|---|---|---|"""
