@@ -13,7 +13,6 @@ from millstream.errors import Code, Diagnostic, Problems, ScriptError
 from millstream.plan.expressions import Scope, column_reference, output_names
 from millstream.plan.functions.registry import AGGREGATES
 from millstream.plan.nodes import Aggregate, AggregateCall, Filter, Node, Project, ProjectItem
-from millstream.plan.reduced_aggregates import reduced
 from millstream.plan.typing import infer
 from millstream.sql.expression_parser import call
 from millstream.sql.types import BIGINT, NESTED
@@ -129,9 +128,9 @@ class _Aggregation:
         if text in keys:
             return column_reference(keys[text])
         if isinstance(expression, exp.Filter):
-            return self._aggregated(expression.this, expression.expression.this, keys)
+            return self._aggregated(expression.this, expression.expression.this)
         if _is_aggregate(expression) or isinstance(expression, exp.IgnoreNulls | exp.RespectNulls):
-            return self._aggregated(expression, None, keys)
+            return self._aggregated(expression, None)
         if isinstance(expression, exp.Column):
             raise ScriptError(
                 Diagnostic(
@@ -146,22 +145,13 @@ class _Aggregation:
             child.replace(self._result(child, keys))
         return rewritten
 
-    def _aggregated(self, aggregate: exp.Expr, condition: exp.Expr | None, keys: dict[str, str]) -> exp.Expr:
+    def _aggregated(self, aggregate: exp.Expr, condition: exp.Expr | None) -> exp.Expr:
         plain = aggregate.this if isinstance(aggregate, exp.IgnoreNulls | exp.RespectNulls) else aggregate
         argument, distinct = self._argument(plain)
         if isinstance(argument, exp.Star):
             if condition is None:
                 return self._add_call(AggregateCall("", AggregateFunction.COUNT_STAR, None, False, BIGINT.not_null()))
             argument = exp.Literal.number(1)
-
-        def over(inner: exp.Anonymous) -> exp.Expr:
-            if distinct:
-                inner.set("expressions", [exp.Distinct(expressions=inner.expressions)])
-            return inner if condition is None else exp.Filter(this=inner, expression=exp.Where(this=condition.copy()))
-
-        sums = reduced(plain.name.upper(), argument, infer(argument, self._type_of), over)
-        if sums is not None:
-            return self._result(sums, keys)
         return self._direct(
             plain, argument, condition, distinct=distinct, nulls=aggregate.find(exp.IgnoreNulls) is None
         )
@@ -186,14 +176,18 @@ class _Aggregation:
         if function is AggregateFunction.LISTAGG:
             parameters = parameters or (_DEFAULT_SEPARATOR,)
         filter_ = None
-        if function is AggregateFunction.ARRAY_AGG and nulls:
-            filter_ = self._input(condition, "filter") if condition is not None else None
+        if function is AggregateFunction.ARRAY_AGG:
+            filter_ = self._counted(argument, condition, nulls=nulls)
         elif condition is not None:
             argument = exp.Case(ifs=[exp.If(this=condition.copy(), true=argument.copy())])
-        if not nulls:
-            parameters = (*parameters, "IGNORE NULLS")
         name = self._input(argument, "argument")
         return self._add_call(AggregateCall("", function, name, distinct, type_, parameters, filter_))
+
+    def _counted(self, argument: exp.Expr, condition: exp.Expr | None, *, nulls: bool) -> str | None:
+        """The column that says which rows count, for the one function that takes NULL for a value."""
+        present = None if nulls else exp.Not(this=exp.Is(this=argument.copy(), expression=exp.Null()))
+        conditions = [part.copy() for part in (condition, present) if part is not None]
+        return self._input(exp.and_(*conditions), "filter") if conditions else None
 
     def _add_call(self, wanted: AggregateCall) -> exp.Expr:
         """The column that holds the result; two calls of the same have one column."""

@@ -33,6 +33,8 @@ def provided(node: Node) -> ChangelogMode:
         case Values():
             return INSERT_ONLY
         case Aggregate():
+            if not node.calls and provided(node.input) == INSERT_ONLY:
+                return INSERT_ONLY  # SELECT DISTINCT
             updating = frozenset({RowKind.INSERT, RowKind.UPDATE_AFTER})
             grows = updating if provided(node.input) == INSERT_ONLY else updating | {RowKind.DELETE}
             return grows | _before(emits=node.emits_before)
