@@ -171,6 +171,6 @@ def test_any_batch_as_one_message_after_the_other(pairs: list[Any], upserts: boo
     messages = batch(
         [json("v", values) for _, values in pairs],
         [json("k", keys) for keys, _ in pairs],
-        at=pa.array(range(len(pairs)), pa.int64()),  # type: ignore[arg-type]
+        at=pa.array(range(len(pairs)), pa.int64()),
     )
     assert rows_of(rows, messages) == expected
