@@ -53,11 +53,7 @@ class UserFunction:
     """What was imported for it from the user's folders; Spark's workers cannot, so these travel with it."""
 
     def __deepcopy__(self, _: dict[int, object]) -> UserFunction:
-<<<<<<< HEAD
-        """A tree that calls it is copied again and again, and a module cannot be."""
-=======
         """Expressions carry it, and are copied often; it never changes."""
->>>>>>> wt-functions
         return self
 
 
