@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from millstream.plan.nodes import Node
     from millstream.plan.program import JobPlan
 
-LAYOUT: Final = 1
+LAYOUT: Final = 2
 _MARKER: Final = "millstream.json"
 _OURS: Final = re.compile(r"millstream\.json(\.new)?|lock|jobs|spark\.(log(\.\d+)?|out|log4j2\.properties)")
 _CLAIM_SECONDS: Final = 60.0

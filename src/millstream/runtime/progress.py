@@ -31,6 +31,8 @@ class JobProgress:
     """When the batch was committed, in seconds since the epoch."""
     total_rows_in: int
     total_rows_out: int
+    skipped: int = 0
+    """Messages passed over since the job started, because their format ignores parse errors."""
 
     @property
     def rows_in_per_second(self) -> float:
@@ -53,7 +55,9 @@ class JobProgress:
         }
 
 
-def progress_of(job: str, report: Mapping[str, Any], before: JobProgress | None, state_bytes: int) -> JobProgress:
+def progress_of(
+    job: str, report: Mapping[str, Any], before: JobProgress | None, state_bytes: int, skipped: int = 0
+) -> JobProgress:
     """One batch, from the report that Spark makes of it."""
     rows_in = int(report["numInputRows"])
     rows_out = max(int(report["sink"].get("numOutputRows", 0)), 0)
@@ -68,6 +72,7 @@ def progress_of(job: str, report: Mapping[str, Any], before: JobProgress | None,
         committed_at=time.time(),
         total_rows_in=rows_in + (before.total_rows_in if before else 0),
         total_rows_out=rows_out + (before.total_rows_out if before else 0),
+        skipped=skipped,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -24,6 +25,7 @@ from millstream.runtime.checkpoint import Checkpoint
 from millstream.runtime.job import Job
 from millstream.runtime.preflight import check_kafka
 from millstream.runtime.results import result_of
+from millstream.runtime.scan_ends import keep_ends
 from millstream.source import SourceText
 
 if TYPE_CHECKING:
@@ -169,8 +171,8 @@ class Session:
     def _prepare(self, plans: tuple[JobPlan, ...], *, drain: bool) -> list[tuple[Job, DataStreamWriter]]:
         checkpoint = self._open_checkpoint()
         folders = [None if self._fresh else checkpoint.find_job(plan) for plan in plans]
-        preflights = [
-            check_kafka(plan, self._notice, resumes=folder is not None)
+        positions = [
+            check_kafka(plan, self._notice, resumes=folder.path if folder is not None else None)
             for plan, folder in zip(plans, folders, strict=True)
         ]
         if self._fresh:
@@ -180,16 +182,18 @@ class Session:
 
         spark = self._open_spark(checkpoint)
         prepared = []
-        for plan, found, preflight in zip(plans, folders, preflights, strict=True):
+        for plan, found, ranges in zip(plans, folders, positions, strict=True):
             settings = dict(plan.settings)
             folder = found or checkpoint.new_job(plan, self._buckets(settings))
             result = result_of(plan, self._on_rows) if plan.is_shown else None
-            job = Job(plan, folder, self._on_progress, result)
+            keep_ends(folder.path, [ranges[scan.span].ends if scan.span in ranges else None for scan in plan.scans])
+            skipped = spark.sparkContext.accumulator(0)
+            job = Job(plan, folder, self._on_progress, result, positions=ranges, skipped=skipped)
             request = QueryRequest(
                 job=plan,
                 checkpoint=folder.path,
                 segment_cache=folder.segment_cache,
-                start_offsets=preflight.start_offsets,
+                positions={span: replace(found, skipped=skipped) for span, found in ranges.items()},
                 buckets=folder.buckets,
                 max_batch_rows=integer_setting(settings, MAX_BATCH_ROWS),
                 interval_ms=integer_setting(settings, TRIGGER_INTERVAL),

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+    from millstream.connectors.kafka_range import ReadRange
     from millstream.plan.program import JobPlan
     from millstream.source import Span
 
@@ -50,7 +51,7 @@ class QueryRequest:
     job: JobPlan
     checkpoint: Path
     segment_cache: Path
-    start_offsets: Mapping[Span, str]
+    positions: Mapping[Span, ReadRange]
     buckets: int
     max_batch_rows: int
     interval_ms: int
@@ -65,7 +66,7 @@ def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWrite
     around = Surroundings(
         spark=spark,
         folder=request.checkpoint,
-        start_offsets=request.start_offsets,
+        positions=request.positions,
         segment_cache=request.segment_cache,
         buckets=request.buckets,
         max_batch_rows=request.max_batch_rows,

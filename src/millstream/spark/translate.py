@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from sqlglot import exp
 
+    from millstream.connectors.kafka_range import ReadRange
     from millstream.plan.nodes import OutputColumn, ProjectItem
     from millstream.source import Span
 
@@ -49,8 +50,8 @@ class Surroundings:
     spark: SparkSession
     folder: Path
     """The job's own, kept over restarts."""
-    start_offsets: Mapping[Span, str]
-    """Per place where a topic is read, where a new job starts: Spark's JSON of offsets."""
+    positions: Mapping[Span, ReadRange]
+    """Per place where topics are read, from where to where."""
     segment_cache: Path
     buckets: int
     max_batch_rows: int
@@ -86,7 +87,7 @@ def rows_of(node: Node, around: Surroundings) -> DataFrame:
 def _scanned(scan: Scan, around: Surroundings) -> DataFrame:
     match scan.source:
         case KafkaSource():
-            return read_rows(around.spark, scan, scan.source, around.start_offsets[scan.span], around.max_batch_rows)
+            return read_rows(around.spark, scan, scan.source, around.positions[scan.span], around.max_batch_rows)
         case _:
             folder = around.folder / "sources" / quote(scan.source.table.name, safe="")
             return read_local(around.spark, scan.source, [column.name for column in scan.columns], folder)
