@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from pyspark import cloudpickle
@@ -30,7 +31,9 @@ def register(spark: SparkSession, expression: Typed) -> None:
         for module in function.modules:
             cloudpickle.register_pickle_by_value(module)
         computed = function.function if function.is_vectorised else _by_value(function.function, function.result)
-        made = arrow_udf(computed, spark_type(function.result), ArrowUDFType.SCALAR)
+        with warnings.catch_warnings():  # Spark would rather read the type from hints, which a user's function may lack
+            warnings.simplefilter("ignore", UserWarning)
+            made = arrow_udf(computed, spark_type(function.result), ArrowUDFType.SCALAR)
         spark.udf.register(called(function), made)
 
 
