@@ -24,7 +24,7 @@ it; one given with `--set` wins over a SET in the script. `spark.*` is handed to
 _LATER = """
 ## With one value so far
 
-Flink's settings of which only this value is what happens here. Another one is refused (M1003).
+Flink's settings of which only this value is what happens here. Another one is refused (M2021).
 
 | setting | value | meaning |
 |---|---|---|"""
