@@ -154,7 +154,7 @@ def test_a_half_that_came_decoded() -> None:
     ),
     st.booleans(),
 )
-def test_any_batch_as_one_message_after_the_other(pairs: list[Any], upserts: bool) -> None:
+def test_any_batch_as_one_message_after_the_other(pairs: list[Any], upserts: bool) -> None:  # noqa: FBT001
     def json(name: str, members: list[Any] | None) -> bytes | None:
         if members is None:
             return None
