@@ -68,13 +68,12 @@ RESULT_MODE: Final = ConfigOption(
     one_of(
         ResultMode,
         {
-            ResultMode.TABLE: "the table as it is now",
+            ResultMode.TABLE: "the table that is left when the query ends",
             ResultMode.CHANGELOG: "one line per change",
             ResultMode.TABLEAU: "one line per change, in a frame",
         },
     ),
-    "How the rows of a SELECT are shown: table, changelog or tableau.",
-    ResultMode.TABLE,
+    "How the rows of a SELECT are shown. Unless set, a query that ends shows its table, another its changes.",
 )
 NOT_NULL_ENFORCER: Final = ConfigOption(
     "table.exec.sink.not-null-enforcer",

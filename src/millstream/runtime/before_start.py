@@ -15,7 +15,6 @@ from millstream.sql.types import INTERVALS, TypeRoot
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from millstream.connectors.tables import Sink, Source
     from millstream.plan.program import JobPlan, Program
     from millstream.sql.types import DataType
 
@@ -25,10 +24,31 @@ _NOT_CARRIED: Final = INTERVALS | {TypeRoot.TIME}
 
 def refuse_unbuilt(program: Program) -> None:
     """Raises all that the tables say and no job can do yet, or not on this machine."""
-    problems = [problem for job in program.jobs for table in job.tables for problem in _problems(table)]
-    problems += [problem for job in program.jobs for problem in _types(job)]
+    problems = [*unbuilt_in(program), *_missing_paths(program)]
     if problems:
         raise ScriptError(dict.fromkeys(problems))
+
+
+def unbuilt_in(program: Program) -> Iterator[Diagnostic]:
+    """What passes every check and cannot be run yet."""
+    for job in program.jobs:
+        for table in job.tables:
+            if isinstance(table, KafkaSource | KafkaSink):
+                yield from unbuilt(table)
+        yield from _types(job)
+
+
+def _missing_paths(program: Program) -> Iterator[Diagnostic]:
+    """A folder that an earlier job of the script writes need not be there yet."""
+    written: set[str] = set()
+    for job in program.jobs:
+        for table in job.tables:
+            if isinstance(table, FilesystemSource) and table.path not in written and (wrong := path_problem(table)):
+                yield wrong
+            if isinstance(table, FilesystemSink):
+                if wrong := path_problem(table):
+                    yield wrong
+                written.add(table.path)
 
 
 def _types(job: JobPlan) -> Iterator[Diagnostic]:
@@ -51,12 +71,3 @@ def _not_carried(type_: DataType) -> TypeRoot | None:
         return type_.root
     inner = (type_.key, type_.element, *(field.type for field in type_.fields))
     return next((found for part in inner if part is not None and (found := _not_carried(part))), None)
-
-
-def _problems(table: Source | Sink) -> Iterator[Diagnostic]:
-    match table:
-        case KafkaSource() | KafkaSink():
-            yield from unbuilt(table)
-        case FilesystemSource() | FilesystemSink():
-            if problem := path_problem(table):
-                yield problem
