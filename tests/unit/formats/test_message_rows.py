@@ -145,16 +145,16 @@ def test_a_half_that_came_decoded() -> None:
 
 
 @given(
-    st.lists(
+    pairs=st.lists(
         st.tuples(
             st.none() | st.lists(st.integers(0, 9), max_size=3),
             st.none() | st.lists(st.text("xyz", max_size=2), max_size=3),
         ),
         max_size=12,
     ),
-    st.booleans(),
+    upserts=st.booleans(),
 )
-def test_any_batch_as_one_message_after_the_other(pairs: list[Any], upserts: bool) -> None:
+def test_any_batch_as_one_message_after_the_other(pairs: list[Any], *, upserts: bool) -> None:
     def json(name: str, members: list[Any] | None) -> bytes | None:
         if members is None:
             return None
@@ -171,6 +171,6 @@ def test_any_batch_as_one_message_after_the_other(pairs: list[Any], upserts: boo
     messages = batch(
         [json("v", values) for _, values in pairs],
         [json("k", keys) for keys, _ in pairs],
-        at=pa.array(range(len(pairs)), pa.int64()),  # type: ignore[arg-type]
+        at=pa.array(range(len(pairs)), pa.int64()),
     )
     assert rows_of(rows, messages) == expected
