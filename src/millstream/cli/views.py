@@ -209,4 +209,5 @@ def _line(progress: JobProgress) -> str:
         f"{count(progress.rows_in)} rows in ({count(progress.rows_in_per_second)}/s), "
         f"{count(progress.rows_out)} out ({count(progress.rows_out_per_second)}/s), "
         f"{duration(progress.batch_seconds)}, lag {_lag(progress)}, state {size(progress.state_bytes)}"
+        f"{f', {count(progress.skipped)} skipped so far' if progress.skipped else ''}"
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from confluent_kafka import TopicPartition
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from millstream.connectors.kafka_tables import KafkaSource
 
 _SWITCH: Final = "commit.offsets.on.checkpoint"
-_LAST_SECONDS: Final = 10.0
+_LAST_SECONDS: Final = 5.0
 
 
 class GroupOffsets:
@@ -38,6 +39,10 @@ class GroupOffsets:
         self._latest: Offsets | None = None
         self._is_closed = False
         self._thread: threading.Thread | None = None
+
+    @property
+    def is_asked_for(self) -> bool:
+        return bool(self._groups)
 
     def report(self, reached: Offsets) -> None:
         """All that finished batches have read so far, by topic and partition."""
@@ -72,12 +77,10 @@ class GroupOffsets:
         entries = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
         if not entries or source.group is None:
             return
-        try:
+        with suppress(MillstreamError):  # the next batch tries again
             if index not in self._admins:
                 self._admins[index] = KafkaAdmin(source.properties)
             self._admins[index].commit(entries, source.group)
-        except MillstreamError:
-            pass  # the next batch tries again
 
 
 def committed_by(source: KafkaSource, positions: ReadRange, reached: Offsets) -> Offsets:

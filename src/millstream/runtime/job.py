@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _POLL_SECONDS: Final = 0.02
 _FINISH_BATCH_SECONDS: Final = 120.0
 _REPORT_SECONDS: Final = 1.0
+_LAST_COMMIT_SECONDS: Final = 5.0
 
 
 class Job:
@@ -111,7 +112,10 @@ class Job:
         while self.is_running and (deadline is None or time.monotonic() < deadline):
             time.sleep(_POLL_SECONDS)
         self.raise_failure()
-        return not self.is_running
+        if self.is_running:
+            return False
+        self._await_last_commit()
+        return True
 
     def stop(self, *, finish_batch: bool = True) -> None:
         """Lets the batch under way finish, then stops. Raises the failure of a job that had failed."""
@@ -123,6 +127,7 @@ class Job:
             time.sleep(_POLL_SECONDS)
         self.raise_failure()
         query.stop()
+        self._await_last_commit()
 
     def raise_failure(self) -> None:
         failure = self._running_query().failure()
@@ -157,6 +162,11 @@ class Job:
     def await_last_report(self, timeout: float) -> None:
         """Reports reach us after the fact; this waits for the last of an ended job."""
         self._ended.wait(timeout)
+
+    def _await_last_commit(self) -> None:
+        """Whoever starts the next job of a group finds what this one has read."""
+        if self._group_offsets.is_asked_for:
+            self._ended.wait(_LAST_COMMIT_SECONDS)
 
     def _state_bytes(self, report: Mapping[str, Any]) -> int:
         held = sum(_size(file) for file in self._folder.segment_cache.glob("*"))

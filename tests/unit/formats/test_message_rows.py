@@ -145,16 +145,16 @@ def test_a_half_that_came_decoded() -> None:
 
 
 @given(
-    st.lists(
+    pairs=st.lists(
         st.tuples(
             st.none() | st.lists(st.integers(0, 9), max_size=3),
             st.none() | st.lists(st.text("xyz", max_size=2), max_size=3),
         ),
         max_size=12,
     ),
-    st.booleans(),
+    upserts=st.booleans(),
 )
-def test_any_batch_as_one_message_after_the_other(pairs: list[Any], upserts: bool) -> None:  # noqa: FBT001
+def test_any_batch_as_one_message_after_the_other(pairs: list[Any], *, upserts: bool) -> None:
     def json(name: str, members: list[Any] | None) -> bytes | None:
         if members is None:
             return None
