@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from millstream.connectors.custom_partitioner import partitioner_problems
 from millstream.connectors.filesystem import path_problem
 from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
 from millstream.connectors.local_tables import FilesystemSink, FilesystemSource
@@ -27,8 +28,11 @@ def refuse_unbuilt(program: Program) -> None:
 
 def _problems(table: Source | Sink) -> Iterator[Diagnostic]:
     match table:
-        case KafkaSource() | KafkaSink():
+        case KafkaSource():
             yield from unbuilt(table)
+        case KafkaSink():
+            yield from unbuilt(table)
+            yield from partitioner_problems(table)
         case FilesystemSource() | FilesystemSink():
             if problem := path_problem(table):
                 yield problem

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from confluent_kafka import TopicPartition
 
+from millstream.connectors import upsert_kafka
 from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
 from millstream.connectors.kafka_values import StartupMode
 from millstream.connectors.legacy import open_reader
@@ -45,10 +46,15 @@ def check_kafka(job: JobPlan, notice: Callable[[str], None], *, resumes: bool) -
             start_offsets[scan.span] = _check_source(source, notice, resumes=resumes)
     for root in job.roots:
         if isinstance(root, Write) and isinstance(root.sink, KafkaSink):
-            sink = root.sink
-            if _admin(sink.properties, sink.table).ensure_topic(sink.topic, sink.table.name):
-                notice(f'topic "{sink.topic}" of table "{sink.table.name}" did not exist and was created')
+            _check_sink(root.sink, notice)
     return Preflight(start_offsets)
+
+
+def _check_sink(sink: KafkaSink, notice: Callable[[str], None]) -> None:
+    for topic in sink.topics:
+        if _admin(sink.properties, sink.table).ensure_topic(topic, sink.table.name):
+            compaction = "; set its cleanup.policy to compact" if sink.connector == upsert_kafka.IDENTIFIER else ""
+            notice(f'topic "{topic}" of table "{sink.table.name}" did not exist and was created{compaction}')
 
 
 def _check_source(source: KafkaSource, notice: Callable[[str], None], *, resumes: bool) -> str:

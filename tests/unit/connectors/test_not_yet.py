@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from millstream.connectors.not_yet import unbuilt
@@ -9,7 +11,7 @@ from millstream.errors import Code, ScriptError
 from millstream.plan.program import compile_script
 from millstream.runtime.before_start import refuse_unbuilt
 from millstream.source import SourceText
-from millstream.sql.types import BIGINT, STRING
+from millstream.sql.types import BIGINT, STRING, DataType, TypeRoot
 from tests.declaring import COLUMNS, KAFKA, KEYED, UPSERT, declare, metadata_column, sink, source
 
 TABLES = (
@@ -44,10 +46,6 @@ def test_sources(options: dict[str, str | None]) -> None:
         {"properties.security.protocol": "SSL"},
         {"sink.delivery-guarantee": "exactly-once", "sink.transactional-id-prefix": "p"},
         {"sink.semantic": "exactly-once"},
-        {"sink.partitioner": "fixed"},
-        {"sink.partitioner": "shop.routing:ByRegion"},
-        {"format": "canal-json"},
-        {"key.format": "json", "key.fields": "id"},
     ],
 )
 def test_sinks(options: dict[str, str | None]) -> None:
@@ -57,15 +55,38 @@ def test_sinks(options: dict[str, str | None]) -> None:
     assert problem.span in [entry.key_span for entry in table.options if entry.key in options]
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"sink.partitioner": "fixed"},
+        {"sink.partitioner": "shop.routing:ByRegion"},
+        {"format": "canal-json"},
+        {"format": "avro-confluent", "avro-confluent.url": "http://r"},
+        {"key.format": "json", "key.fields": "id"},
+        {"key.format": "raw", "key.fields": "id", "key.fields-prefix": "i", "value.fields-include": "EXCEPT_KEY"},
+    ],
+)
+def test_what_runs_as_a_sink(options: dict[str, str]) -> None:
+    assert list(unbuilt(sink(declare({**KAFKA, **options})))) == []
+
+
 def test_several_topics_to_write_to() -> None:
     table = declare({**KAFKA, "topic": "a;b"}, COLUMNS, metadata_column("topic", STRING))
-    assert [problem.code for problem in unbuilt(sink(table))] == [Code.NOT_BUILT_YET] * 2
+    assert list(unbuilt(sink(table))) == []
 
 
 def test_metadata() -> None:
     table = declare(KAFKA, COLUMNS, metadata_column("offset", BIGINT, virtual=True))
     assert [problem.code for problem in unbuilt(source(table))] == [Code.NOT_BUILT_YET]
     assert list(unbuilt(sink(table))) == []
+
+
+def test_time_of_a_message_is_the_producers() -> None:
+    written = metadata_column("at", DataType(TypeRoot.TIMESTAMP_LTZ, precision=3), "timestamp")
+    [problem] = unbuilt(sink(declare(KAFKA, COLUMNS, written)))
+    assert problem.code is Code.NOT_BUILT_YET
+    assert "'timestamp'" in problem.primary
+    assert list(unbuilt(sink(declare(KAFKA, COLUMNS, replace(written, is_virtual=True))))) == []
 
 
 def test_upsert_kafka_as_a_source() -> None:
@@ -91,7 +112,7 @@ def test_what_runs(options: dict[str, str]) -> None:
 
 
 def test_only_a_run_refuses() -> None:
-    script = TABLES.format(read=", 'scan.bounded.mode' = 'latest-offset'", written=", 'sink.partitioner' = 'fixed'")
+    script = TABLES.format(read=", 'scan.bounded.mode' = 'latest-offset'", written=", 'sink.semantic' = 'exactly-once'")
     program = compile_script(SourceText("s", script), {}, {})
     with pytest.raises(ScriptError) as caught:
         refuse_unbuilt(program)
@@ -99,11 +120,11 @@ def test_only_a_run_refuses() -> None:
 
 
 def test_notices_are_told_once() -> None:
-    twice = TABLES.format(read=", 'scan.parallelism' = '2'", written=", 'sink.parallelism' = '2'")
+    twice = TABLES.format(read=", 'scan.parallelism' = '2'", written=", 'sink.semantic' = 'at-least-once'")
     script = f"SET 'table.exec.mini-batch.enabled' = 'true'; {twice} INSERT INTO b SELECT id FROM a;"
     told = list(compile_script(SourceText("s", script), {}, {}).notices)
     assert [text.split("'")[1] for text in told] == [
         "table.exec.mini-batch.enabled",
         "scan.parallelism",
-        "sink.parallelism",
+        "sink.semantic",
     ]
