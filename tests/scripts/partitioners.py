@@ -1,8 +1,12 @@
 """Partitioners of a user, named by script tests as 'partitioners:Class'."""
+# ruff: noqa: ARG002
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class ByLength:
