@@ -121,7 +121,12 @@ CDC_EVENTS_DUPLICATE: Final = ConfigOption(
     False,
 )
 
-SHARED: Final[tuple[ConfigOption[Any], ...]] = (RESULT_MODE, UPSERT_MATERIALIZE, CDC_EVENTS_DUPLICATE)
+SHARED: Final[tuple[ConfigOption[Any], ...]] = (
+    RESULT_MODE,
+    NOT_NULL_ENFORCER,
+    UPSERT_MATERIALIZE,
+    CDC_EVENTS_DUPLICATE,
+)
 """What means here what it means in Flink."""
 
 _BATCHES: Final = "a job works in batches already; 'millstream.batch.interval-ms' and '.max-rows' set their size"
@@ -177,7 +182,6 @@ LATER: Final = (
     Later(STATE_TTL, ("0",)),
     Later(LOCAL_TIME_ZONE, ("UTC", "Z", "GMT", "Etc/UTC", "GMT+00:00", "+00:00")),
     Later(SOURCE_IDLE_TIMEOUT, ("0",)),
-    Later(NOT_NULL_ENFORCER, ("ERROR",)),
     Later(
         ConfigOption(
             "table.exec.sink.type-length-enforcer",

@@ -49,7 +49,6 @@ _ONE_PARALLELISM: Final = "tasks are as many as 'parallelism.default' says, or a
 WITHOUT_EFFECT: Final = (
     (DISCOVERY_INTERVAL.key, "new partitions are looked for with every batch"),
     (SCAN_PARALLELISM.key, _ONE_PARALLELISM),
-    (SINK_PARALLELISM.key, _ONE_PARALLELISM),
     (WATERMARK_EMIT.key, _PER_BATCH),
     (WATERMARK_GAP.key, _PER_BATCH),
     (WATERMARK_GROUP.key, _NO_ALIGNMENT),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from millstream.connectors.custom_partitioner import partitioner_problems
 from millstream.connectors.filesystem import path_problem
 from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
 from millstream.connectors.local_tables import FilesystemSink, FilesystemSource
@@ -35,6 +36,8 @@ def unbuilt_in(program: Program) -> Iterator[Diagnostic]:
         for table in job.tables:
             if isinstance(table, KafkaSource | KafkaSink):
                 yield from unbuilt(table)
+            if isinstance(table, KafkaSink):
+                yield from partitioner_problems(table)
         yield from _types(job)
 
 

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from millstream.catalog.options import is_java_only
+from millstream.connectors import upsert_kafka
 from millstream.connectors.kafka_range import ReadRange
 from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
 from millstream.connectors.kafka_values import StartupMode
@@ -58,7 +59,8 @@ def topics_of(source: KafkaSource, admin: KafkaAdmin) -> tuple[str, ...]:
 def _check_sink(sink: KafkaSink, notice: Callable[[str], None]) -> None:
     for topic in sink.topics:
         if _admin(sink.properties, sink.table).ensure_topic(topic, sink.table.name):
-            notice(f'topic "{topic}" of table "{sink.table.name}" did not exist and was created')
+            compaction = "; set its cleanup.policy to compact" if sink.connector == upsert_kafka.IDENTIFIER else ""
+            notice(f'topic "{topic}" of table "{sink.table.name}" did not exist and was created{compaction}')
 
 
 def _range(source: KafkaSource, notice: Callable[[str], None], ends: Offsets | None, *, resumes: bool) -> ReadRange:

@@ -25,6 +25,7 @@ from millstream.plan.program import JobPlan, Listing, ShowJobs, Text, compile_sc
 from millstream.runtime.before_start import refuse_unbuilt
 from millstream.runtime.checkpoint import Checkpoint
 from millstream.runtime.job import Job
+from millstream.runtime.partition_counts import partitions_of
 from millstream.runtime.preflight import check_kafka
 from millstream.runtime.results import result_of
 from millstream.runtime.scan_ends import keep_ends
@@ -221,6 +222,7 @@ class Session:
                 max_batch_rows=integer_setting(settings, MAX_BATCH_ROWS),
                 interval_ms=integer_setting(settings, TRIGGER_INTERVAL),
                 drain=drain,
+                partitions_of=partitions_of,
                 printed=_print_errors if _goes_to_standard_error(plan) else self._on_rows,
                 shown=result.take if result is not None else _unheard,
             )

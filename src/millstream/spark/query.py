@@ -56,6 +56,7 @@ class QueryRequest:
     max_batch_rows: int
     interval_ms: int
     drain: bool
+    partitions_of: Callable[[Mapping[str, str], str], tuple[int, ...]]
     printed: Callable[[list[str]], None]
     shown: Callable[[pa.Table, list[int] | None], None]
 
@@ -70,6 +71,7 @@ def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWrite
         segment_cache=request.segment_cache,
         buckets=request.buckets,
         max_batch_rows=request.max_batch_rows,
+        partitions_of=request.partitions_of,
         printed=request.printed,
         shown=request.shown,
     )

@@ -57,6 +57,8 @@ class Surroundings:
     max_batch_rows: int
     printed: Callable[[list[str]], None]
     """Takes the lines of a print table."""
+    partitions_of: Callable[[Mapping[str, str], str], tuple[int, ...]]
+    """The partitions of a topic, by the properties of its table; asked by the tasks that choose among them."""
     shown: Callable[[pa.Table, list[int] | None], None]
     """Takes the rows of a SELECT, and their kinds where they are changes."""
 

@@ -38,6 +38,16 @@ class Received:
     message: Message
     partition: int
     offset: int
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+
+    @property
+    def under_its_partition(self) -> Message:
+        return Message(str(self.partition).encode(), self.message.value)
+
+    @property
+    def under_its_headers(self) -> Message:
+        shown = ";".join(f"{name}={_text(value)}" for name, value in self.headers)
+        return Message(shown.encode() or None, self.message.value)
 
 
 def parse_message(line: str) -> Message:

@@ -170,14 +170,14 @@ class _Run:
                 shown(found, step.key_columns, step.value_columns)
                 for found in self._kafka.read(self._parameters[step.topic])
             ]
-            found = fold(received) if step.view is View.FOLDED else self._unseen(step.topic, received)
+            found = fold(received) if step.view is View.FOLDED else self._unseen(step, received)
         except ValueError as error:
             raise AssertionError(f"{self._place(step)} topic {step.topic} has {error}") from None
         order = Order.KEY if step.view is View.FOLDED else step.order
         self._compare(step, _ordered(step.expected, order), _ordered(found, order))
 
-    def _unseen(self, topic: str, received: list[Received]) -> list[Message]:
-        places = {(topic, found.partition, found.offset): found.message for found in received}
+    def _unseen(self, step: Consume, received: list[Received]) -> list[Message]:
+        places = {(step.topic, found.partition, found.offset): _viewed(found, step.view) for found in received}
         messages = [message for place, message in places.items() if place not in self._seen]
         self._seen |= places.keys()
         return messages
@@ -230,6 +230,16 @@ def _error_of(action: Callable[[], object]) -> MillstreamError | None:
     except MillstreamError as error:
         return error
     return None
+
+
+def _viewed(received: Received, view: View) -> Message:
+    match view:
+        case View.PARTITIONS:
+            return received.under_its_partition
+        case View.HEADERS:
+            return received.under_its_headers
+        case _:
+            return received.message
 
 
 def _ordered(messages: Iterable[Message], order: Order) -> list[str]:

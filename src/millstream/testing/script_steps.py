@@ -91,6 +91,10 @@ class View(StrEnum):
     """The messages that this test has not seen yet, tombstones among them."""
     FOLDED = "folded"
     """The table the whole topic describes: the last value of each key."""
+    PARTITIONS = "partitions"
+    """As messages, each with the number of its partition in the place of its key."""
+    HEADERS = "headers"
+    """As messages, each with its headers in the place of its key: `a=1;b=null => VALUE`."""
 
 
 class Order(StrEnum):

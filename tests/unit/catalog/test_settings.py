@@ -60,7 +60,6 @@ def test_has_no_effect_and_says_why(key: str, value: str) -> None:
         ("table.exec.state.ttl", "1 d", Code.NOT_BUILT_YET),
         ("table.local-time-zone", "Europe/Berlin", Code.NOT_BUILT_YET),
         ("table.exec.source.idle-timeout", "5 s", Code.NOT_BUILT_YET),
-        ("table.exec.sink.not-null-enforcer", "DROP", Code.NOT_BUILT_YET),
         ("table.exec.sink.type-length-enforcer", "TRIM_PAD", Code.NOT_BUILT_YET),
         ("table.exec.sink.not-null-enforcer", "maybe", Code.INVALID_OPTION_VALUE),
         ("sql-client.execution.result-mode", "chart", Code.INVALID_OPTION_VALUE),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +12,7 @@ from millstream.errors import Code, ScriptError
 from millstream.plan.program import compile_script
 from millstream.runtime.before_start import refuse_unbuilt
 from millstream.source import SourceText
-from millstream.sql.types import BIGINT, STRING
+from millstream.sql.types import BIGINT, STRING, DataType, TypeRoot
 from tests.declaring import COLUMNS, KAFKA, KEYED, UPSERT, declare, metadata_column, sink, source
 
 if TYPE_CHECKING:
@@ -59,10 +60,6 @@ def test_connections_that_only_java_makes(
     [
         {"sink.delivery-guarantee": "exactly-once", "sink.transactional-id-prefix": "p"},
         {"sink.semantic": "exactly-once"},
-        {"sink.partitioner": "fixed"},
-        {"sink.partitioner": "shop.routing:ByRegion"},
-        {"format": "canal-json"},
-        {"key.format": "json", "key.fields": "id"},
     ],
 )
 def test_sinks(options: dict[str, str | None]) -> None:
@@ -72,14 +69,37 @@ def test_sinks(options: dict[str, str | None]) -> None:
     assert problem.span in [entry.key_span for entry in table.options if entry.key in options]
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"sink.partitioner": "fixed"},
+        {"sink.partitioner": "shop.routing:ByRegion"},
+        {"format": "canal-json"},
+        {"format": "avro-confluent", "avro-confluent.url": "http://r"},
+        {"key.format": "json", "key.fields": "id"},
+        {"key.format": "raw", "key.fields": "id", "key.fields-prefix": "i", "value.fields-include": "EXCEPT_KEY"},
+    ],
+)
+def test_what_runs_as_a_sink(options: dict[str, str]) -> None:
+    assert list(unbuilt(sink(declare({**KAFKA, **options})))) == []
+
+
 def test_several_topics_to_write_to() -> None:
     table = declare({**KAFKA, "topic": "a;b"}, COLUMNS, metadata_column("topic", STRING))
-    assert [problem.code for problem in unbuilt(sink(table))] == [Code.NOT_BUILT_YET] * 2
+    assert list(unbuilt(sink(table))) == []
 
 
 def test_metadata() -> None:
     table = declare(KAFKA, COLUMNS, metadata_column("offset", BIGINT, virtual=True))
     assert [*unbuilt(source(table)), *unbuilt(sink(table))] == []
+
+
+def test_time_of_a_message_is_the_producers() -> None:
+    written = metadata_column("at", DataType(TypeRoot.TIMESTAMP_LTZ, precision=3), "timestamp")
+    [problem] = unbuilt(sink(declare(KAFKA, COLUMNS, written)))
+    assert problem.code is Code.NOT_BUILT_YET
+    assert "'timestamp'" in problem.primary
+    assert list(unbuilt(sink(declare(KAFKA, COLUMNS, replace(written, is_virtual=True))))) == []
 
 
 @pytest.mark.parametrize(
@@ -116,7 +136,8 @@ def test_what_is_read(options: dict[str, str | None]) -> None:
 
 
 def test_only_a_run_refuses() -> None:
-    script = TABLES.format(read=", 'scan.watermark.idle-timeout' = '1 s'", written=", 'sink.partitioner' = 'fixed'")
+    exactly_once = ", 'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix' = 'p'"
+    script = TABLES.format(read=", 'scan.watermark.idle-timeout' = '1 s'", written=exactly_once)
     program = compile_script(SourceText("s", script), {}, {})
     with pytest.raises(ScriptError) as caught:
         refuse_unbuilt(program)
@@ -124,11 +145,11 @@ def test_only_a_run_refuses() -> None:
 
 
 def test_notices_are_told_once() -> None:
-    twice = TABLES.format(read=", 'scan.parallelism' = '2'", written=", 'sink.parallelism' = '2'")
+    twice = TABLES.format(read=", 'scan.parallelism' = '2'", written=", 'sink.semantic' = 'at-least-once'")
     script = f"SET 'table.exec.mini-batch.enabled' = 'true'; {twice} INSERT INTO b SELECT id FROM a;"
     told = list(compile_script(SourceText("s", script), {}, {}).notices)
     assert [text.split("'")[1] for text in told] == [
         "table.exec.mini-batch.enabled",
         "scan.parallelism",
-        "sink.parallelism",
+        "sink.semantic",
     ]

@@ -71,6 +71,13 @@ def test_what_is_no_table_is_not_folded(topic: list[Received], why: str) -> None
         fold(topic)
 
 
+def test_partition_and_headers_stand_in_the_place_of_the_key() -> None:
+    found = Received(Message(b"k", b"v"), 3, 0, (("a", b"1"), ("b", None), ("c", b"")))
+    assert found.under_its_partition.line == "3 => v"
+    assert found.under_its_headers.line == "a=1;b=null;c=hex: => v"
+    assert Received(Message(b"k", None), 3, 0).under_its_headers.line == "null"
+
+
 def test_blocks_are_rewritten_where_they_stand() -> None:
     text = "1\n2\n3\n4\n5\n"
     rewrites = [Rewrite(Block(1, 3), ("one",)), Rewrite(Block(4, 4), ("more", "still more")), Rewrite(Block(5, 6), ())]
