@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from millstream.catalog.options import ConfigOption, at_least, long_integer, text
+from millstream.catalog.options import ConfigOption, at_least, long_integer, one_of, text
 from millstream.catalog.settings_of_flink import IDLE, IDLE_FAMILIES, LATER, SHARED
 from millstream.catalog.suggestions import nearest_key
 from millstream.errors import Code, Diagnostic, ScriptError
@@ -13,6 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from millstream.source import Span
+
+
+class NativeAggregate(StrEnum):
+    AUTO = "auto"
+    NEVER = "never"
+
 
 PARALLELISM: Final = ConfigOption(
     "parallelism.default",
@@ -36,12 +43,25 @@ MAX_BATCH_ROWS: Final = ConfigOption(
 TRIGGER_INTERVAL: Final = ConfigOption(
     "millstream.batch.interval-ms", at_least(0, long_integer), "The least time between two batch starts.", 0
 )
+AGGREGATE_NATIVE: Final = ConfigOption(
+    "millstream.aggregate.native",
+    one_of(
+        NativeAggregate,
+        {
+            NativeAggregate.AUTO: "where that gives the same results",
+            NativeAggregate.NEVER: "every aggregate runs on the kernel",
+        },
+    ),
+    "Whether an aggregate may run on Spark's own operator, auto or never; a job keeps what it began with.",
+    NativeAggregate.AUTO,
+)
 _WORKING: Final[tuple[ConfigOption[Any], ...]] = (
     PARALLELISM,
     PIPELINE_NAME,
     STATE_BUCKETS,
     MAX_BATCH_ROWS,
     TRIGGER_INTERVAL,
+    AGGREGATE_NATIVE,
     *SHARED,
 )
 SETTINGS: Final[dict[str, ConfigOption[Any]]] = {

@@ -194,6 +194,8 @@ class Session:
 
     def _prepare(self, plans: tuple[JobPlan, ...], *, drain: bool) -> list[tuple[Job, DataStreamWriter]]:
         checkpoint = self._open_checkpoint()
+        if not self._fresh:
+            plans = tuple(self._as_begun(plan, checkpoint) for plan in plans)
         folders = [None if self._fresh else checkpoint.find_job(plan) for plan in plans]
         positions = [
             check_kafka(plan, self._notice, resumes=folder.path if folder is not None else None)
@@ -228,6 +230,14 @@ class Session:
             )
             prepared.append((job, prepare_query(spark, request)))
         return prepared
+
+    def _as_begun(self, plan: JobPlan, checkpoint: Checkpoint) -> JobPlan:
+        begun = checkpoint.as_begun(plan)
+        if begun != plan:
+            self._notice(
+                f'job "{plan.name}" stays on the kernel, on which it began; with --fresh it would run natively'
+            )
+        return begun
 
     def _launch(self, job: Job, query: DataStreamWriter) -> Job:
         from millstream.spark.query import start_query

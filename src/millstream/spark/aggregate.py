@@ -30,7 +30,7 @@ def aggregate(rows: DataFrame, node: Aggregate, buckets: int, cache: Path) -> Da
     arguments = {call: f"argument{number}" for number, call in enumerate(node.calls) if call.argument is not None}
     filters = {call.filter: f"filter{number}" for number, call in enumerate(node.calls) if call.filter is not None}
     results = {call.name: f"result{number}" for number, call in enumerate(node.calls)}
-    columns = [_comparable(rows, name).alias(column) for name, column in keys.items()]
+    columns = [comparable(rows, name).alias(column) for name, column in keys.items()]
     columns += [_argument(rows, call).alias(column) for call, column in arguments.items()]
     columns += [F.coalesce(F.col(quoted(name)), F.lit(False)).alias(column) for name, column in filters.items()]
     kind = [F.col(KIND)] if KIND in rows.columns else []
@@ -60,13 +60,13 @@ def aggregate(rows: DataFrame, node: Aggregate, buckets: int, cache: Path) -> Da
 def _argument(rows: DataFrame, call: AggregateCall) -> Column:
     """SUM adds up in a wider type than its argument's."""
     assert call.argument is not None
-    value = _comparable(rows, call.argument)
+    value = comparable(rows, call.argument)
     if call.function is AggregateFunction.SUM:
         return value.cast(_accumulator(rows.schema[call.argument].dataType))
     return value
 
 
-def _comparable(rows: DataFrame, name: str) -> Column:
+def comparable(rows: DataFrame, name: str) -> Column:
     """Values that SQL finds equal hash alike: minus zero is zero."""
     column = F.col(quoted(name))
     is_float = isinstance(rows.schema[name].dataType, FloatType | DoubleType)

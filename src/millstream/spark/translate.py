@@ -13,10 +13,12 @@ from millstream.connectors.kafka_tables import KafkaSource
 from millstream.plan.nodes import (
     Aggregate,
     Collect,
+    Expand,
     Filter,
     Materialise,
     Node,
     Normalise,
+    Operator,
     Project,
     Scan,
     Values,
@@ -27,8 +29,9 @@ from millstream.spark.expressions import column_of
 from millstream.spark.kafka_source import read_rows
 from millstream.spark.keyed_rows import materialise, normalise
 from millstream.spark.local_tables import read_local
+from millstream.spark.native_aggregate import native_aggregate
 from millstream.spark.once import one_row
-from millstream.spark.types import spark_type
+from millstream.spark.types import quoted, spark_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -76,6 +79,10 @@ def rows_of(node: Node, around: Surroundings) -> DataFrame:
             rows = rows_of(node.input, around)
             kind = [F.col(KIND)] if KIND in rows.columns else []
             return rows.select(*(_item(item, node.input, around) for item in node.items), *kind)
+        case Expand():
+            return _expanded(rows_of(node.input, around), node)
+        case Aggregate(operator=Operator.NATIVE):
+            return native_aggregate(rows_of(node.input, around), node)
         case Aggregate():
             return aggregate(rows_of(node.input, around), node, around.buckets, around.segment_cache)
         case Normalise():
@@ -93,6 +100,20 @@ def _scanned(scan: Scan, around: Surroundings) -> DataFrame:
         case _:
             folder = around.folder / "sources" / quote(scan.source.table.name, safe="")
             return read_local(around.spark, scan.source, [column.name for column in scan.columns], folder)
+
+
+def _expanded(rows: DataFrame, node: Expand) -> DataFrame:
+    types = {key: rows.schema[key].dataType for key in node.keys}
+
+    def key_of(key: str, kept: tuple[str, ...]) -> Column:
+        return (F.col(quoted(key)) if key in kept else F.lit(None).cast(types[key])).alias(key)
+
+    sets = (
+        F.struct(*(key_of(key, kept) for key in node.keys), F.lit(number).alias(node.number))
+        for number, kept in enumerate(node.sets)
+    )
+    others = [F.col(quoted(name)) for name in rows.columns if name not in node.keys]
+    return rows.select(*others, F.inline(F.array(*sets)))
 
 
 def _values(node: Values, around: Surroundings) -> DataFrame:
