@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from millstream.plan.nodes import OutputColumn, ProjectItem
     from millstream.source import Span
+    from millstream.spark.kernel_host import Hosting
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,7 @@ class Surroundings:
     """The job's own, kept over restarts."""
     start_offsets: Mapping[Span, str]
     """Per place where a topic is read, where a new job starts: Spark's JSON of offsets."""
-    segment_cache: Path
-    buckets: int
+    hosting: Hosting
     max_batch_rows: int
     printed: Callable[[list[str]], None]
     """Takes the lines of a print table."""
@@ -74,11 +74,11 @@ def rows_of(node: Node, around: Surroundings) -> DataFrame:
             kind = [F.col(KIND)] if KIND in rows.columns else []
             return rows.select(*(_item(item, node.input, around) for item in node.items), *kind)
         case Aggregate():
-            return aggregate(rows_of(node.input, around), node, around.buckets, around.segment_cache)
+            return aggregate(rows_of(node.input, around), node, around.hosting)
         case Normalise():
-            return normalise(rows_of(node.input, around), node, around.buckets, around.segment_cache)
+            return normalise(rows_of(node.input, around), node, around.hosting)
         case Materialise():
-            return materialise(rows_of(node.input, around), node, around.buckets, around.segment_cache)
+            return materialise(rows_of(node.input, around), node, around.hosting)
         case Write() | Collect():
             return rows_of(node.input, around)
 
