@@ -87,7 +87,7 @@ NOT_NULL_ENFORCER: Final = ConfigOption(
 STATE_TTL: Final = ConfigOption(
     "table.exec.state.ttl",
     duration,
-    "How long state that no row has touched is kept; 0 is for ever.",
+    "How long state is kept after it was last written; 0 is for ever.",
     timedelta(0),
     example="1 d",
 )
@@ -126,6 +126,7 @@ SHARED: Final[tuple[ConfigOption[Any], ...]] = (
     NOT_NULL_ENFORCER,
     UPSERT_MATERIALIZE,
     CDC_EVENTS_DUPLICATE,
+    STATE_TTL,
 )
 """What means here what it means in Flink."""
 
@@ -179,7 +180,6 @@ LATER: Final = (
         ),
         ("streaming",),
     ),
-    Later(STATE_TTL, ("0",)),
     Later(LOCAL_TIME_ZONE, ("UTC", "Z", "GMT", "Etc/UTC", "GMT+00:00", "+00:00")),
     Later(SOURCE_IDLE_TIMEOUT, ("0",)),
     Later(

@@ -15,10 +15,13 @@ from millstream.catalog.settings import (
     PARALLELISM,
     SETTINGS,
     STATE_BUCKETS,
+    STATE_CACHE_BYTES,
     TRIGGER_INTERVAL,
     check_setting,
+    duration_ms_setting,
     integer_setting,
 )
+from millstream.catalog.settings_of_flink import STATE_TTL
 from millstream.connectors.local_tables import PrintSink
 from millstream.plan.nodes import Write
 from millstream.plan.program import JobPlan, Listing, ShowJobs, Text, compile_script
@@ -204,6 +207,7 @@ class Session:
         if self._fresh:
             checkpoint.clear()
             self._fresh = False
+        from millstream.spark.kernel_host import Hosting
         from millstream.spark.query import QueryRequest, prepare_query
 
         spark = self._open_spark(checkpoint)
@@ -218,9 +222,13 @@ class Session:
             request = QueryRequest(
                 job=plan,
                 checkpoint=folder.path,
-                segment_cache=folder.segment_cache,
+                hosting=Hosting(
+                    folder.buckets,
+                    folder.segment_cache,
+                    integer_setting(settings, STATE_CACHE_BYTES),
+                    duration_ms_setting(settings, STATE_TTL),
+                ),
                 positions={span: replace(found, skipped=skipped) for span, found in ranges.items()},
-                buckets=folder.buckets,
                 max_batch_rows=integer_setting(settings, MAX_BATCH_ROWS),
                 interval_ms=integer_setting(settings, TRIGGER_INTERVAL),
                 drain=drain,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from millstream.connectors.kafka_range import ReadRange
     from millstream.plan.program import JobPlan
     from millstream.source import Span
+    from millstream.spark.kernel_host import Hosting
 
 
 class ReportTaker(Protocol):
@@ -50,9 +51,8 @@ class QueryRequest:
 
     job: JobPlan
     checkpoint: Path
-    segment_cache: Path
+    hosting: Hosting
     positions: Mapping[Span, ReadRange]
-    buckets: int
     max_batch_rows: int
     interval_ms: int
     drain: bool
@@ -63,13 +63,12 @@ class QueryRequest:
 
 def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWriter:
     """All of a query but its start; what Spark finds wrong with it is raised here."""
-    shutil.rmtree(request.segment_cache, ignore_errors=True)  # what a killed run left behind
+    shutil.rmtree(request.hosting.cache, ignore_errors=True)  # what a killed run left behind
     around = Surroundings(
         spark=spark,
         folder=request.checkpoint,
         positions=request.positions,
-        segment_cache=request.segment_cache,
-        buckets=request.buckets,
+        hosting=request.hosting,
         max_batch_rows=request.max_batch_rows,
         partitions_of=request.partitions_of,
         printed=request.printed,

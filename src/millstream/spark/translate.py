@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from millstream.connectors.kafka_range import ReadRange
     from millstream.plan.nodes import OutputColumn, ProjectItem
     from millstream.source import Span
+    from millstream.spark.kernel_host import Hosting
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,7 @@ class Surroundings:
     """The job's own, kept over restarts."""
     positions: Mapping[Span, ReadRange]
     """Per place where topics are read, from where to where."""
-    segment_cache: Path
-    buckets: int
+    hosting: Hosting
     max_batch_rows: int
     printed: Callable[[list[str]], None]
     """Takes the lines of a print table."""
@@ -84,11 +84,11 @@ def rows_of(node: Node, around: Surroundings) -> DataFrame:
         case Aggregate(operator=Operator.NATIVE):
             return native_aggregate(rows_of(node.input, around), node)
         case Aggregate():
-            return aggregate(rows_of(node.input, around), node, around.buckets, around.segment_cache)
+            return aggregate(rows_of(node.input, around), node, around.hosting)
         case Normalise():
-            return normalise(rows_of(node.input, around), node, around.buckets, around.segment_cache)
+            return normalise(rows_of(node.input, around), node, around.hosting)
         case Materialise():
-            return materialise(rows_of(node.input, around), node, around.buckets, around.segment_cache)
+            return materialise(rows_of(node.input, around), node, around.hosting)
         case Write() | Collect():
             return rows_of(node.input, around)
 
