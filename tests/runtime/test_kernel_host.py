@@ -13,7 +13,7 @@ import pytest
 from millstream.changelog import KIND, RowKind
 from millstream.kernels.aggregate import AggregateOperator, Call, Function
 from millstream.kernels.normalise import NormaliseOperator
-from millstream.runtime.progress import progress_of
+from millstream.runtime.progress import Counted, progress_of
 from millstream.spark.kernel_host import Hosting, hash_columns, host
 from millstream.spark.print_sink import show_rows
 
@@ -59,7 +59,7 @@ class Stream:
         assert query.awaitTermination(120)
         assert query.lastProgress is not None
         report = json.loads(query.lastProgress.json)
-        self.progress = progress_of("job", report, self.progress, 0)
+        self.progress = progress_of("job", report, self.progress, Counted(0))
         return pa.concat_tables(found)
 
     @property

@@ -77,7 +77,11 @@ class JsonView:
 
     def rows(self, rows: list[str]) -> None:
         for row in rows:
-            print(json.dumps({"row": row}, ensure_ascii=False), flush=True)
+            print(json.dumps({"printed": row}, ensure_ascii=False), flush=True)
+
+    def data(self, rows: list[str]) -> None:
+        """Rows of a SELECT, each an object already."""
+        print("\n".join(rows), flush=True)
 
     def tick(self) -> None:
         pass
@@ -202,7 +206,9 @@ def _line(progress: JobProgress) -> str:
         f"{time.strftime('%H:%M:%S', time.localtime(progress.committed_at))} {progress.job} batch {progress.batch}: "
         f"{count(progress.rows_in)} rows in ({count(progress.rows_in_per_second)}/s), "
         f"{count(progress.rows_out)} out ({count(progress.rows_out_per_second)}/s), "
-        f"{duration(progress.batch_seconds)}, lag {_lag(progress)}, state {size(progress.state_bytes)}"
+        f"{duration(progress.batch_seconds)}"
+        f"{f', lag {_lag(progress)}' if progress.lag else ''}"
+        f"{f', state {size(progress.state_bytes)}' if progress.state_bytes else ''}"
         f"{f', {count(progress.skipped)} skipped so far' if progress.skipped else ''}"
         f"{f', {count(missed)} retractions ignored' if missed else ''}"
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from millstream.connectors.local_tables import DatagenSource
 from millstream.sql.types import INT
 
 if TYPE_CHECKING:
@@ -224,3 +225,14 @@ def scans(node: Node) -> tuple[Scan, ...]:
 def is_bounded(node: Node) -> bool:
     """Whether the plan comes to an end by itself: when all it reads does."""
     return all(scan.source.is_bounded for scan in scans(node))
+
+
+def made_up_rows(node: Node) -> int | None:
+    """How many rows are read where they come from the script or a generator that ends; None elsewhere."""
+    match node:
+        case Values():
+            return len(node.rows)
+        case Scan():
+            return node.source.number_of_rows if isinstance(node.source, DatagenSource) else None
+        case _:
+            return made_up_rows(node.input)

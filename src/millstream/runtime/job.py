@@ -12,12 +12,13 @@ from millstream.errors import Code, Diagnostic, JobError, MillstreamError
 from millstream.runtime.group_offsets import GroupOffsets
 from millstream.runtime.kafka_admin import KafkaAdmin
 from millstream.runtime.preflight import topics_of
-from millstream.runtime.progress import flat_offsets, progress_of
+from millstream.runtime.progress import Counted, flat_offsets, progress_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    import pyarrow as pa
     from pyspark.accumulators import Accumulator
 
     from millstream.connectors.kafka_range import ReadRange
@@ -57,6 +58,7 @@ class Job:
         self._on_progress = on_progress
         self._result = result
         self._skipped = skipped
+        self._shown: int | None = None
         kafka = [(scan.source, scan.span) for scan in plan.scans if isinstance(scan.source, KafkaSource)]
         reads = [(source, positions[span]) for source, span in kafka]
         self._ends = {place: end for _, range_ in reads for place, end in (range_.ends or {}).items()}
@@ -138,7 +140,7 @@ class Job:
         """Takes Spark's report of a batch, on the listener's thread."""
         if not report["durationMs"].get("addBatch"):
             return  # a trigger that found nothing to do
-        progress = progress_of(self.name, report, self._progress, self._state_bytes(report), self._skipped.value)
+        progress = progress_of(self.name, report, self._progress, self._counted(report))
         with self._reported:
             self._progress = progress
             for source in report["sources"]:
@@ -150,6 +152,30 @@ class Job:
         if self.is_bounded and self._ends and _reached(reached, self._ends):
             # What comes behind the end is dropped: no need to read it. The listener's thread must not wait for Spark.
             threading.Thread(target=self._end_early, daemon=True).start()
+
+    def counting(self, emit: Callable[[list[str]], None]) -> Callable[[list[str]], None]:
+        """`emit`, with the rows it is given counted as the job's output."""
+
+        def counted(rows: list[str]) -> None:
+            self._shown = (self._shown or 0) + len(rows)
+            emit(rows)
+
+        return counted
+
+    def show(self, rows: pa.Table, kinds: list[int] | None) -> None:
+        """Takes rows of a SELECT."""
+        assert self._result is not None
+        self._shown = (self._shown or 0) + rows.num_rows
+        self._result.take(rows, kinds)
+
+    def _counted(self, report: Mapping[str, Any]) -> Counted:
+        shown, self._shown = self._shown, None
+        return Counted(
+            state_bytes=self._state_bytes(report),
+            skipped=self._skipped.value,
+            rows_in=self._plan.made_up_rows if self._plan.is_bounded else None,
+            rows_out=shown,
+        )
 
     def _end_early(self) -> None:
         with suppress(MillstreamError):  # it has ended by itself, or its failure is told elsewhere

@@ -60,13 +60,24 @@ class JobProgress:
         }
 
 
-def progress_of(
-    job: str, report: Mapping[str, Any], before: JobProgress | None, state_bytes: int, skipped: int = 0
-) -> JobProgress:
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What Spark's report does not tell, or tells otherwise than a user would."""
+
+    state_bytes: int
+    skipped: int = 0
+    rows_in: int | None = None
+    """Where rows are made up from one."""
+    rows_out: int | None = None
+    """Where they are shown."""
+
+
+def progress_of(job: str, report: Mapping[str, Any], before: JobProgress | None, counted: Counted) -> JobProgress:
     """One batch, from the report that Spark makes of it."""
-    rows_in = int(report["numInputRows"])
+    rows_in = int(report["numInputRows"]) if counted.rows_in is None else counted.rows_in
     ignored = _ignored_retractions(report)
-    rows_out = max(int(report["sink"].get("numOutputRows", 0)), 0)
+    written = max(int(report["sink"].get("numOutputRows", 0)), 0)
+    rows_out = written if counted.rows_out is None else counted.rows_out
     return JobProgress(
         job=job,
         batch=int(report["batchId"]),
@@ -74,13 +85,13 @@ def progress_of(
         rows_out=rows_out,
         batch_seconds=report["durationMs"].get("triggerExecution", 0) / 1000,
         lag=tuple(lag for source in report["sources"] if (lag := _lag(source)).source),
-        state_bytes=state_bytes,
+        state_bytes=counted.state_bytes,
         committed_at=time.time(),
         total_rows_in=rows_in + (before.total_rows_in if before else 0),
         total_rows_out=rows_out + (before.total_rows_out if before else 0),
         ignored_retractions=ignored,
         total_ignored_retractions=ignored + (before.total_ignored_retractions if before else 0),
-        skipped=skipped,
+        skipped=counted.skipped,
     )
 
 

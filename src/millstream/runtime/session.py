@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from millstream.plan.program import Program, Step
     from millstream.runtime.progress import JobProgress
+    from millstream.runtime.results import Result
     from millstream.spark.session import OwnedSession
 
 
@@ -93,6 +94,7 @@ class Session:
     `spark` is a SparkSession to run in; without it one is started when the first job is. Settings are those of
     SET, by their own names in `settings={"parallelism.default": "2"}`, or as keywords with `_` for `.` and `-`.
     Answers of SHOW and its kin go to `on_answer`, rows of a SELECT or a print table to `on_rows`: stdout unless set.
+    With `on_data` the rows of a SELECT go there as JSON objects instead.
     """
 
     def __init__(
@@ -106,6 +108,7 @@ class Session:
         on_progress: Callable[[JobProgress], None] = _unheard,
         on_answer: Callable[[Listing | Text], None] = _print_answer,
         on_rows: Callable[[list[str]], None] = _print_rows,
+        on_data: Callable[[list[str]], None] | None = None,
         settings: Mapping[str, str] | None = None,
         **named_settings: Any,
     ) -> None:
@@ -117,6 +120,7 @@ class Session:
         self._on_progress = on_progress
         self._on_answer = on_answer
         self._on_rows = on_rows
+        self._on_data = on_data
         self._settings = _named_settings({**(settings or {}), **named_settings})
         self._catalog = Catalog()
         self._root = Path(checkpoint) if checkpoint is not None else _default_checkpoint()
@@ -215,7 +219,7 @@ class Session:
         for plan, found, ranges in zip(plans, folders, positions, strict=True):
             settings = dict(plan.settings)
             folder = found or checkpoint.new_job(plan, self._buckets(settings))
-            result = result_of(plan, self._on_rows) if plan.is_shown else None
+            result = self._result_of(plan)
             keep_ends(folder.path, [ranges[scan.span].ends if scan.span in ranges else None for scan in plan.scans])
             skipped = spark.sparkContext.accumulator(0)
             job = Job(plan, folder, self._on_progress, result, positions=ranges, skipped=skipped)
@@ -233,8 +237,8 @@ class Session:
                 interval_ms=integer_setting(settings, TRIGGER_INTERVAL),
                 drain=drain,
                 partitions_of=partitions_of,
-                printed=_print_errors if _goes_to_standard_error(plan) else self._on_rows,
-                shown=result.take if result is not None else _unheard,
+                printed=job.counting(_print_errors if _goes_to_standard_error(plan) else self._on_rows),
+                shown=job.show,
             )
             prepared.append((job, prepare_query(spark, request)))
         return prepared
@@ -246,6 +250,11 @@ class Session:
                 f'job "{plan.name}" stays on the kernel, on which it began; with --fresh it would run natively'
             )
         return begun
+
+    def _result_of(self, plan: JobPlan) -> Result | None:
+        if not plan.is_shown:
+            return None
+        return result_of(plan, self._on_data or self._on_rows, as_data=self._on_data is not None)
 
     def _launch(self, job: Job, query: DataStreamWriter) -> Job:
         from millstream.spark.query import start_query
