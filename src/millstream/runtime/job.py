@@ -12,10 +12,10 @@ from millstream.errors import Code, Diagnostic, JobError, MillstreamError
 from millstream.runtime.group_offsets import GroupOffsets
 from millstream.runtime.kafka_admin import KafkaAdmin
 from millstream.runtime.preflight import topics_of
-from millstream.runtime.progress import Counted, flat_offsets, progress_of
+from millstream.runtime.progress import Counted, flat_offsets, least_offsets, progress_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     import pyarrow as pa
@@ -61,7 +61,7 @@ class Job:
         self._shown: int | None = None
         kafka = [(scan.source, scan.span) for scan in plan.scans if isinstance(scan.source, KafkaSource)]
         reads = [(source, positions[span]) for source, span in kafka]
-        self._ends = {place: end for _, range_ in reads for place, end in (range_.ends or {}).items()}
+        self._ends = _last_ends(positions.values())
         self._group_offsets = GroupOffsets(reads)
         self._query: RunningQuery | None = None
         self._progress: JobProgress | None = None
@@ -145,8 +145,8 @@ class Job:
             self._progress = progress
             for source in report["sources"]:
                 self._reported_offsets |= flat_offsets(source["endOffset"])
-            reached = dict(self._reported_offsets)
             self._reported.notify_all()
+        reached = least_offsets(report)
         self._group_offsets.report(reached)
         self._on_progress(progress)
         if self.is_bounded and self._ends and _reached(reached, self._ends):
@@ -229,6 +229,14 @@ def _size(file: Path) -> int:
         return file.stat().st_size
     except FileNotFoundError:
         return 0
+
+
+def _last_ends(ranges: Iterable[ReadRange]) -> dict[tuple[str, int], int]:
+    """Where a topic is read twice, the later end."""
+    ends: dict[tuple[str, int], int] = {}
+    for place, end in (item for found in ranges for item in (found.ends or {}).items()):
+        ends[place] = max(end, ends.get(place, end))
+    return ends
 
 
 def _reached(committed: Mapping[tuple[str, int], int], targets: Mapping[tuple[str, int], int]) -> bool:

@@ -107,6 +107,15 @@ def _lag(source: Mapping[str, Any]) -> SourceLag:
     return SourceLag(", ".join(sorted({topic for topic, _ in reached})), behind)
 
 
+def least_offsets(report: Mapping[str, Any]) -> dict[tuple[str, int], int]:
+    """How far all of a job has read: where a topic is read twice, what both have."""
+    least: dict[tuple[str, int], int] = {}
+    for source in report["sources"]:
+        for place, offset in flat_offsets(source.get("endOffset")).items():
+            least[place] = min(offset, least.get(place, offset))
+    return least
+
+
 def flat_offsets(offsets: Any) -> dict[tuple[str, int], int]:
     """Spark's `{"topic": {"0": 42}}` as `{("topic", 0): 42}`; what is read from elsewhere has other offsets."""
     return {

@@ -20,7 +20,7 @@ from millstream.jvm.parts import Part, jars
 from millstream.testing.broker_folder import HOST, BrokerFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from types import TracebackType
     from typing import IO
 
@@ -38,6 +38,7 @@ class EmbeddedBroker:
     """A broker that ends with the process that started it, whatever ends that.
 
     With `port` 0 the system chooses one; without `data` the messages go when the broker stops.
+    With `users`, passwords by name, it listens at `secured_bootstrap` too, to those who log in with SASL PLAIN.
 
         with EmbeddedBroker() as broker:
             Producer({"bootstrap.servers": broker.bootstrap})
@@ -49,7 +50,10 @@ class EmbeddedBroker:
         data: Path | None = None,
         partitions: int = 1,
         notice: Callable[[str], None] | None = None,
+        users: Mapping[str, str] | None = None,
     ) -> None:
+        self._users = users or {}
+        self._secured_port = 0
         self._wanted_port = port
         self._data = data
         self._partitions = partitions
@@ -65,6 +69,10 @@ class EmbeddedBroker:
     @property
     def bootstrap(self) -> str:
         return f"{HOST}:{self._port}"
+
+    @property
+    def secured_bootstrap(self) -> str:
+        return f"{HOST}:{self._secured_port}"
 
     @property
     def is_running(self) -> bool:
@@ -120,8 +128,10 @@ class EmbeddedBroker:
 
     def _start_on_free_ports(self, folder: BrokerFolder, java: list[str], lock: IO[bytes]) -> None:
         for _ in range(_PORTS_TRIED):
-            self._port, controller_port = _free_ports(self._wanted_port)
+            self._port, controller_port, self._secured_port = _free_ports(self._wanted_port)
             folder.write_settings(self._port, controller_port, self._partitions)
+            if self._users:
+                folder.add_secured_listener(self._port, controller_port, self._secured_port, self._users)
             if not folder.is_formatted:
                 self._format(folder, java)
             self._guard = self._launch(folder, java, lock)
@@ -180,8 +190,8 @@ def _temporary_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="millstream-broker-"))
 
 
-def _free_ports(wanted: int) -> tuple[int, int]:
-    with socket.socket() as broker, socket.socket() as controller:
+def _free_ports(wanted: int) -> tuple[int, int, int]:
+    with socket.socket() as broker, socket.socket() as controller, socket.socket() as secured:
         broker.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             broker.bind((HOST, wanted))
@@ -195,7 +205,8 @@ def _free_ports(wanted: int) -> tuple[int, int]:
                 )
             ) from error
         controller.bind((HOST, 0))
-        return broker.getsockname()[1], controller.getsockname()[1]
+        secured.bind((HOST, 0))
+        return broker.getsockname()[1], controller.getsockname()[1], secured.getsockname()[1]
 
 
 def _accepts_connections(address: tuple[str, int]) -> bool:

@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING
 from millstream.errors import Code, Diagnostic, SetupError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 HOST = "127.0.0.1"
@@ -41,6 +42,16 @@ share.coordinator.state.topic.num.partitions=1
 share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
+"""
+
+_SECURED_LISTENER = """\
+# The last word on a setting holds.
+listeners=BROKER://{host}:{port},CONTROLLER://{host}:{controller_port},SECURED://{host}:{secured_port}
+advertised.listeners=BROKER://{host}:{port},SECURED://{host}:{secured_port}
+listener.security.protocol.map=BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURED:SASL_PLAINTEXT
+sasl.enabled.mechanisms=PLAIN
+listener.name.secured.plain.sasl.jaas.config=\
+org.apache.kafka.common.security.plain.PlainLoginModule required {users};
 """
 
 _LOG_SETTINGS = """\
@@ -118,6 +129,19 @@ class BrokerFolder:
         self.server_properties.write_text(settings, encoding="utf-8")
         self.log_settings.write_text(_LOG_SETTINGS, encoding="utf-8")
         self.log.unlink(missing_ok=True)
+
+    def add_secured_listener(
+        self, port: int, controller_port: int, secured_port: int, users: Mapping[str, str]
+    ) -> None:
+        settings = _SECURED_LISTENER.format(
+            host=HOST,
+            port=port,
+            controller_port=controller_port,
+            secured_port=secured_port,
+            users=" ".join(f'user_{name}="{password}"' for name, password in users.items()),
+        )
+        with self.server_properties.open("a", encoding="utf-8") as file:
+            file.write(settings)
 
     def log_says(self, words: str) -> bool:
         return any(words in line for line in _lines(self.log))
