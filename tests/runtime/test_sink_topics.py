@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from confluent_kafka.admin import AdminClient, NewPartitions
+from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]
 
 from millstream.errors import BrokerError, Code
 from millstream.plan.program import compile_script
+from millstream.runtime.kafka_admin import client_settings
 from millstream.runtime.partition_counts import partitions_of
 from millstream.runtime.preflight import check_kafka
 from millstream.source import SourceText
@@ -59,6 +60,6 @@ def test_partitions_that_are_added_are_seen(broker: str) -> None:
     topic, properties = fresh_name("growing"), {"bootstrap.servers": broker}
     ScriptKafka(broker).create_topic(topic, 2)
     assert partitions_of(properties, topic) == (0, 1)
-    admin = AdminClient(properties)
+    admin = AdminClient(client_settings(properties))
     admin.create_partitions([NewPartitions(topic, 3)])[topic].result(30)
     assert partitions_of(properties, topic) == (0, 1, 2)
