@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _BATCHES: Final = 5
 _PARTITIONS: Final = 4
-_SCRIPT: Final = """
+SCRIPT: Final = """
 CREATE TABLE pageviews (user_id BIGINT, page_id BIGINT, viewtime TIMESTAMP(3), user_region STRING) WITH (
   'connector' = 'kafka', 'topic' = 'pageviews', 'properties.bootstrap.servers' = '${brokers}', 'format' = 'json');
 CREATE TABLE counts (user_region STRING, pv BIGINT, PRIMARY KEY (user_region) NOT ENFORCED) WITH (
@@ -63,7 +63,7 @@ def fill(brokers: str, rows: int) -> None:
 def millstream_rate(spark: SparkSession, brokers: str, rows: int, insert: str, folder: Path) -> float:
     batches: list[JobProgress] = []
     with Session(spark, checkpoint=folder, on_progress=batches.append) as session:
-        script = f"SET 'millstream.batch.max-rows' = '{rows // _BATCHES}'; {_SCRIPT} {insert};"
+        script = f"SET 'millstream.batch.max-rows' = '{rows // _BATCHES}'; {SCRIPT} {insert};"
         [job] = session.execute_sql(script, parameters={"brokers": brokers}, drain=True)
         job.await_end()
         job.await_last_report(10)

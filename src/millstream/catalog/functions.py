@@ -50,6 +50,10 @@ class UserFunction:
     modules: tuple[types.ModuleType, ...] = field(compare=False, repr=False)
     """What was imported for it from the user's folders; Spark's workers cannot, so these travel with it."""
 
+    def __deepcopy__(self, _: dict[int, object]) -> UserFunction:
+        """Expressions carry it, and are copied often; it never changes."""
+        return self
+
 
 @dataclass(frozen=True, slots=True)
 class Declaration:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from millstream.catalog.options import ConfigOption, at_least, long_integer, text
+from millstream.catalog.options import ConfigOption, at_least, long_integer, one_of, text
 from millstream.catalog.settings_of_flink import IDLE, IDLE_FAMILIES, LATER, SHARED
 from millstream.catalog.suggestions import nearest_key
 from millstream.errors import Code, Diagnostic, ScriptError
@@ -13,6 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from millstream.source import Span
+
+
+class NativeAggregate(StrEnum):
+    AUTO = "auto"
+    NEVER = "never"
+
 
 PARALLELISM: Final = ConfigOption(
     "parallelism.default",
@@ -27,6 +35,12 @@ STATE_BUCKETS: Final = ConfigOption(
     "Buckets the keys of a job are spread over, 4 per task unless set; fixed when it first starts.",
     example="16",
 )
+STATE_CACHE_BYTES: Final = ConfigOption(
+    "millstream.state.cache-bytes",
+    at_least(1, long_integer),
+    "How much of a job's state each machine keeps at hand on its temporary disk.",
+    16 << 30,
+)
 MAX_BATCH_ROWS: Final = ConfigOption(
     "millstream.batch.max-rows",
     at_least(1, long_integer),
@@ -36,12 +50,26 @@ MAX_BATCH_ROWS: Final = ConfigOption(
 TRIGGER_INTERVAL: Final = ConfigOption(
     "millstream.batch.interval-ms", at_least(0, long_integer), "The least time between two batch starts.", 0
 )
+AGGREGATE_NATIVE: Final = ConfigOption(
+    "millstream.aggregate.native",
+    one_of(
+        NativeAggregate,
+        {
+            NativeAggregate.AUTO: "where that gives the same results",
+            NativeAggregate.NEVER: "every aggregate runs on the kernel",
+        },
+    ),
+    "Whether an aggregate may run on Spark's own operator, auto or never; a job keeps what it began with.",
+    NativeAggregate.AUTO,
+)
 _WORKING: Final[tuple[ConfigOption[Any], ...]] = (
     PARALLELISM,
     PIPELINE_NAME,
     STATE_BUCKETS,
+    STATE_CACHE_BYTES,
     MAX_BATCH_ROWS,
     TRIGGER_INTERVAL,
+    AGGREGATE_NATIVE,
     *SHARED,
 )
 SETTINGS: Final[dict[str, ConfigOption[Any]]] = {
@@ -99,6 +127,13 @@ def integer_setting(settings: Mapping[str, str], option: ConfigOption[int]) -> i
         return option.parse(written)
     assert option.default is not None
     return option.default
+
+
+def duration_ms_setting(settings: Mapping[str, str], option: ConfigOption[timedelta]) -> int:
+    written = settings.get(option.key)
+    length = option.default if written is None else option.parse(written)
+    assert length is not None
+    return length // timedelta(milliseconds=1)
 
 
 def _family(key: str) -> str | None:

@@ -68,13 +68,12 @@ RESULT_MODE: Final = ConfigOption(
     one_of(
         ResultMode,
         {
-            ResultMode.TABLE: "the table as it is now",
+            ResultMode.TABLE: "the table that is left when the query ends",
             ResultMode.CHANGELOG: "one line per change",
             ResultMode.TABLEAU: "one line per change, in a frame",
         },
     ),
-    "How the rows of a SELECT are shown: table, changelog or tableau.",
-    ResultMode.TABLE,
+    "How the rows of a SELECT are shown. Unless set, a query that ends shows its table, another its changes.",
 )
 NOT_NULL_ENFORCER: Final = ConfigOption(
     "table.exec.sink.not-null-enforcer",
@@ -88,7 +87,7 @@ NOT_NULL_ENFORCER: Final = ConfigOption(
 STATE_TTL: Final = ConfigOption(
     "table.exec.state.ttl",
     duration,
-    "How long state that no row has touched is kept; 0 is for ever.",
+    "How long state is kept after it was last written; 0 is for ever.",
     timedelta(0),
     example="1 d",
 )
@@ -127,6 +126,7 @@ SHARED: Final[tuple[ConfigOption[Any], ...]] = (
     NOT_NULL_ENFORCER,
     UPSERT_MATERIALIZE,
     CDC_EVENTS_DUPLICATE,
+    STATE_TTL,
 )
 """What means here what it means in Flink."""
 
@@ -180,7 +180,6 @@ LATER: Final = (
         ),
         ("streaming",),
     ),
-    Later(STATE_TTL, ("0",)),
     Later(LOCAL_TIME_ZONE, ("UTC", "Z", "GMT", "Etc/UTC", "GMT+00:00", "+00:00")),
     Later(SOURCE_IDLE_TIMEOUT, ("0",)),
     Later(

@@ -11,7 +11,7 @@ from millstream.catalog.settings import check_setting
 from millstream.cli.arguments import pairs, read_script
 from millstream.cli.numbers import count
 from millstream.cli.stop_signal import StopSignal
-from millstream.cli.views import View, view_for
+from millstream.cli.views import JsonView, View, view_for
 from millstream.errors import Code, Diagnostic, ScriptError
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def run_script(request: RunRequest) -> int:
             on_progress=until_reader_leaves(view.progress, stop),
             on_answer=view.answer,
             on_rows=until_reader_leaves(view.rows, stop),
+            on_data=until_reader_leaves(view.data, stop) if isinstance(view, JsonView) else None,
         )
         program = session.compile(text, str(request.script), parameters, settings)
         if not program.steps:

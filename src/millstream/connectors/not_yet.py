@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from millstream.connectors import kafka_options as options
 from millstream.connectors import kafka_scan_options as scan
 from millstream.connectors import kafka_sink_options as sink_options
+from millstream.connectors.kafka_client import untranslatable
 from millstream.connectors.kafka_metadata import TIMESTAMP
 from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
 from millstream.connectors.kafka_values import DeliveryGuarantee
@@ -18,10 +19,8 @@ if TYPE_CHECKING:
 
     from millstream.catalog.option_reader import OptionReader
     from millstream.connectors.tables import Sink, Source
-    from millstream.formats.declarations import Format
 
-_RUNNING_FORMATS: Final = ("json", "avro", "csv", "raw")
-_PROTOCOL: Final = "security.protocol"
+_WHO_ASKS: Final = "Brokers are asked for topics and offsets by Kafka's C client, which cannot do what Java's can here."
 
 
 def unbuilt(table: Source | Sink) -> Iterator[Diagnostic]:
@@ -37,34 +36,13 @@ def unbuilt(table: Source | Sink) -> Iterator[Diagnostic]:
 
 
 def _of_both(table: KafkaSource | KafkaSink, reader: OptionReader) -> Iterator[Diagnostic]:
-    if table.properties.get(_PROTOCOL, "PLAINTEXT").upper() != "PLAINTEXT":
-        yield _not_yet(reader, options.PROPERTIES + _PROTOCOL, "an encrypted or authenticated connection")
-
-
-def _formats(reader: OptionReader, chosen: tuple[tuple[str, Format | None], ...]) -> Iterator[Diagnostic]:
-    for key, found in chosen:
-        if found is not None and found.name not in _RUNNING_FORMATS:
-            yield _not_yet(reader, key, f"format '{found.name}'")
+    for found in untranslatable(table.properties):
+        yield reader.problem(
+            Code.INVALID_OPTION_VALUE, found.why, options.PROPERTIES + found.key, detail=_WHO_ASKS, hint=found.hint
+        )
 
 
 def _of_source(source: KafkaSource, reader: OptionReader) -> Iterator[Diagnostic]:
-    if source.topic_pattern is not None:
-        yield _not_yet(reader, options.TOPIC_PATTERN.key, "a pattern of topics")
-    value_key = options.FORMAT.key if reader.has(options.FORMAT.key) else options.VALUE_FORMAT.key
-    yield from _formats(reader, ((value_key, source.value_format), (options.KEY_FORMAT.key, source.key_format)))
-    for use in source.metadata:
-        yield Diagnostic(Code.NOT_BUILT_YET, "metadata columns are not supported yet", use.column.span)
-    if source.connector != "kafka":
-        yield Diagnostic(
-            Code.NOT_A_SOURCE,
-            f"table \"{source.table.name}\" cannot be read: connector '{source.connector}' is a sink only, so far",
-            reader.place("connector"),
-            hint="Read the topic with 'connector' = 'kafka' to see its messages as inserts.",
-        )
-    elif source.key_format is not None:
-        yield _not_yet(reader, options.KEY_FORMAT.key, "the message key of a table that is read")
-    if source.end is not None:
-        yield _not_yet(reader, scan.BOUNDED_MODE.key, "a bounded scan")
     if source.idle_timeout:
         yield _not_yet(reader, scan.WATERMARK_IDLE.key, "an idle timeout")
 

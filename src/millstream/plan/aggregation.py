@@ -12,14 +12,16 @@ from millstream.aggregates import AggregateFunction
 from millstream.errors import Code, Diagnostic, Problems, ScriptError
 from millstream.plan.expressions import Scope, column_reference, output_names
 from millstream.plan.functions.registry import AGGREGATES
-from millstream.plan.nodes import Aggregate, AggregateCall, Filter, Node, Project, ProjectItem
-from millstream.plan.reduced_aggregates import reduced
+from millstream.plan.grouping_sets import SET_NUMBER, constant_per_set, grouping_sets, is_grouping, values_of
+from millstream.plan.nodes import Aggregate, AggregateCall, Expand, Filter, Node, Project, ProjectItem
 from millstream.plan.typing import infer
 from millstream.sql.expression_parser import call
 from millstream.sql.types import BIGINT, NESTED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from millstream.source import Span
 
 _DEFAULT_SEPARATOR: Final = ","
 
@@ -60,54 +62,66 @@ class _Aggregation:
         self._type_of = {column.name: column.type for column in node.columns}.get
         self._before: dict[str, ProjectItem] = {}
         self._calls: dict[str, AggregateCall] = {}
+        self._sets: tuple[tuple[str, ...], ...] = ()
+        """The key columns of each grouping set; a plain GROUP BY is one set."""
+        self._in_some_sets: frozenset[str] = frozenset()
+        """The texts of keys that are NULL in the rows of other sets."""
 
     def build(self, items: Sequence[exp.Expr], group: exp.Group | None, having: exp.Having | None) -> Node:
         problems = Problems()
-        keys = problems.of(partial(self._keys, group)) or {}
+        keys = problems.of(partial(self._keys, group))
         selected = [problems.of(partial(self._selected, item, keys)) for item in items]
         condition = problems.of(partial(self._having, having, keys)) if having is not None else None
         problems.raise_all()
+        assert keys is not None
         results = zip(output_names(items), (result for result in selected if result is not None), strict=True)
-        inputs = tuple(self._before.values())
-        node: Node = Aggregate(
-            Project(self._node, inputs, self._scope.statement),
-            tuple(keys.values()),
-            tuple(self._calls.values()),
-            self._scope.place(group) if group is not None else self._scope.statement,
-        )
+        node: Node = self._grouped(keys, self._scope.place(group) if group is not None else self._scope.statement)
         type_of = {column.name: column.type for column in node.columns}.get
         if having is not None and condition is not None:
             node = Filter(node, condition, self._scope.place(having))
         projected = tuple(ProjectItem(name, result, infer(result, type_of)) for name, result in results)
         return Project(node, projected, self._scope.statement)
 
-    def _selected(self, item: exp.Expr, keys: dict[str, str]) -> exp.Expr:
-        return self._result(self._scope.bind(item.unalias(), aggregates=True), keys)
+    def _grouped(self, keys: dict[str, str], span: Span) -> Aggregate:
+        columns = tuple(keys.values())
+        inputs: Node = Project(self._node, tuple(self._before.values()), self._scope.statement)
+        if len(self._sets) > 1:
+            inputs = Expand(inputs, columns, self._sets, SET_NUMBER, span)
+            columns = (*columns, SET_NUMBER)
+        return Aggregate(inputs, columns, tuple(self._calls.values()), span)
 
-    def _having(self, having: exp.Having, keys: dict[str, str]) -> exp.Expr:
+    def _selected(self, item: exp.Expr, keys: dict[str, str] | None) -> exp.Expr:
+        """`keys` is None where GROUP BY could not be read: then nothing can be said of what is grouped."""
+        bound = self._scope.bind(item.unalias(), aggregates=True)
+        return bound if keys is None else self._result(bound, keys)
+
+    def _having(self, having: exp.Having, keys: dict[str, str] | None) -> exp.Expr:
         bound = self._scope.bind(having.this, aggregates=True)
         self._scope.require_boolean(bound, infer(bound, self._type_of), "HAVING")
-        return self._result(bound, keys)
+        return bound if keys is None else self._result(bound, keys)
 
     def _keys(self, group: exp.Group | None) -> dict[str, str]:
         """Each grouping expression's text, and the column that holds it."""
         if group is None:
             return {}
-        for kind in ("grouping_sets", "cube", "rollup", "totals"):
-            if group.args.get(kind):
-                raise ScriptError(
-                    Diagnostic(
-                        Code.UNSUPPORTED_STATEMENT,
-                        f"{kind.replace('_', ' ').upper()} is not supported yet",
-                        self._scope.place(group),
-                    )
-                )
         keys: dict[str, str] = {}
-        for expression in group.expressions:
-            bound = self._scope.bind(expression)
-            self._require_comparable(bound, "GROUP BY")
-            keys[_text(bound)] = self._input(bound, "key")
+        sets = []
+        texts: dict[int, str] = {}
+        for written in grouping_sets(group, self._scope.place(group)):
+            for expression in written:
+                if id(expression) not in texts:
+                    texts[id(expression)] = self._key(expression, keys)
+            sets.append(tuple(dict.fromkeys(keys[texts[id(expression)]] for expression in written)))
+        self._sets = tuple(sets)
+        self._in_some_sets = frozenset(keys) if len(sets) > 1 else frozenset()
         return keys
+
+    def _key(self, expression: exp.Expr, keys: dict[str, str]) -> str:
+        bound = self._scope.bind(expression)
+        self._require_comparable(bound, "GROUP BY")
+        text = _text(bound)
+        keys[text] = self._input(bound, "key")
+        return text
 
     def _require_comparable(self, expression: exp.Expr, clause: str) -> None:
         type_ = infer(expression, self._type_of)
@@ -116,9 +130,10 @@ class _Aggregation:
 
     def _input(self, expression: exp.Expr, purpose: str) -> str:
         """The name of a column below the aggregate that holds this expression."""
-        text = _text(expression)
+        text, plain = _text(expression), isinstance(expression, exp.Column)
+        if text in self._in_some_sets:
+            text, plain = f"{purpose} {text}", False  # what is aggregated is NULL in no set
         if text not in self._before:
-            plain = isinstance(expression, exp.Column)
             name = expression.name if plain else f"${purpose}{len(self._before)}"
             self._before[text] = ProjectItem(name, expression, infer(expression, self._type_of))
         return self._before[text].name
@@ -128,10 +143,14 @@ class _Aggregation:
         text = _text(expression)
         if text in keys:
             return column_reference(keys[text])
+        if is_grouping(expression):
+            return self._grouping(expression, keys)
         if isinstance(expression, exp.Filter):
-            return self._aggregated(expression.this, expression.expression.this, keys)
+            if is_grouping(expression.this):
+                raise self._refuse(expression, f"{expression.this.name.upper()} takes no FILTER")
+            return self._aggregated(expression.this, expression.expression.this)
         if _is_aggregate(expression) or isinstance(expression, exp.IgnoreNulls | exp.RespectNulls):
-            return self._aggregated(expression, None, keys)
+            return self._aggregated(expression, None)
         if isinstance(expression, exp.Column):
             raise ScriptError(
                 Diagnostic(
@@ -146,22 +165,24 @@ class _Aggregation:
             child.replace(self._result(child, keys))
         return rewritten
 
-    def _aggregated(self, aggregate: exp.Expr, condition: exp.Expr | None, keys: dict[str, str]) -> exp.Expr:
+    def _grouping(self, function: exp.Expr, keys: dict[str, str]) -> exp.Expr:
+        """GROUPING and its kin: a constant per grouping set."""
+        if not self._sets:
+            raise self._refuse(function, f"{function.name.upper()} needs GROUP BY")
+        for argument in function.expressions:
+            if _text(argument) not in keys:
+                why = f"{function.name.upper()} takes what stands in GROUP BY, and this does not"
+                raise self._refuse(argument, why)
+        asked = [keys[_text(argument)] for argument in function.expressions]
+        return constant_per_set(values_of(function, asked, self._sets))
+
+    def _aggregated(self, aggregate: exp.Expr, condition: exp.Expr | None) -> exp.Expr:
         plain = aggregate.this if isinstance(aggregate, exp.IgnoreNulls | exp.RespectNulls) else aggregate
         argument, distinct = self._argument(plain)
         if isinstance(argument, exp.Star):
             if condition is None:
                 return self._add_call(AggregateCall("", AggregateFunction.COUNT_STAR, None, False, BIGINT.not_null()))
             argument = exp.Literal.number(1)
-
-        def over(inner: exp.Anonymous) -> exp.Expr:
-            if distinct:
-                inner.set("expressions", [exp.Distinct(expressions=inner.expressions)])
-            return inner if condition is None else exp.Filter(this=inner, expression=exp.Where(this=condition.copy()))
-
-        sums = reduced(plain.name.upper(), argument, infer(argument, self._type_of), over)
-        if sums is not None:
-            return self._result(sums, keys)
         return self._direct(
             plain, argument, condition, distinct=distinct, nulls=aggregate.find(exp.IgnoreNulls) is None
         )
@@ -186,14 +207,18 @@ class _Aggregation:
         if function is AggregateFunction.LISTAGG:
             parameters = parameters or (_DEFAULT_SEPARATOR,)
         filter_ = None
-        if function is AggregateFunction.ARRAY_AGG and nulls:
-            filter_ = self._input(condition, "filter") if condition is not None else None
+        if function is AggregateFunction.ARRAY_AGG:
+            filter_ = self._counted(argument, condition, nulls=nulls)
         elif condition is not None:
             argument = exp.Case(ifs=[exp.If(this=condition.copy(), true=argument.copy())])
-        if not nulls:
-            parameters = (*parameters, "IGNORE NULLS")
         name = self._input(argument, "argument")
         return self._add_call(AggregateCall("", function, name, distinct, type_, parameters, filter_))
+
+    def _counted(self, argument: exp.Expr, condition: exp.Expr | None, *, nulls: bool) -> str | None:
+        """The column that says which rows count, for the one function that takes NULL for a value."""
+        present = None if nulls else exp.Not(this=exp.Is(this=argument.copy(), expression=exp.Null()))
+        conditions = [part.copy() for part in (condition, present) if part is not None]
+        return self._input(exp.and_(*conditions), "filter") if conditions else None
 
     def _add_call(self, wanted: AggregateCall) -> exp.Expr:
         """The column that holds the result; two calls of the same have one column."""

@@ -10,6 +10,7 @@ from millstream.changelog import INSERT_ONLY, UPSERTS, RowKind, letters
 from millstream.plan.nodes import (
     Aggregate,
     Collect,
+    Expand,
     Filter,
     Materialise,
     Normalise,
@@ -33,6 +34,8 @@ def provided(node: Node) -> ChangelogMode:
         case Values():
             return INSERT_ONLY
         case Aggregate():
+            if not node.calls and provided(node.input) == INSERT_ONLY:
+                return INSERT_ONLY  # SELECT DISTINCT
             updating = frozenset({RowKind.INSERT, RowKind.UPDATE_AFTER})
             grows = updating if provided(node.input) == INSERT_ONLY else updating | {RowKind.DELETE}
             return grows | _before(emits=node.emits_before)
@@ -40,7 +43,7 @@ def provided(node: Node) -> ChangelogMode:
             return UPSERTS | _before(emits=node.emits_before)
         case Materialise():
             return UPSERTS
-        case Filter() | Project() | Write() | Collect():
+        case Filter() | Project() | Expand() | Write() | Collect():
             return provided(node.input)
 
 
@@ -53,7 +56,7 @@ def upsert_key(node: Node) -> tuple[str, ...] | None:
     match node:
         case Scan():
             return (node.source.table.primary_key or None) if node.source.changelog != INSERT_ONLY else None
-        case Values():
+        case Values() | Expand():
             return None
         case Aggregate() | Normalise() | Materialise():
             return node.keys

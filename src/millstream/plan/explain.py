@@ -8,10 +8,12 @@ from millstream.plan.changelog import describe
 from millstream.plan.nodes import (
     Aggregate,
     Collect,
+    Expand,
     Filter,
     Materialise,
     Node,
     Normalise,
+    Operator,
     Project,
     Scan,
     Values,
@@ -42,16 +44,23 @@ def _step(node: Node) -> str:
         case Project():
             items = (f"{item.expression.sql(dialect='flink')} AS {item.name}" for item in node.items)
             return f"Project({', '.join(items)})"
-        case Aggregate():
-            return f"Aggregate(keys=[{', '.join(node.keys)}], calls=[{', '.join(map(str, node.calls))}])"
-        case Normalise():
-            return f"Normalise(keys=[{', '.join(node.keys)}])"
-        case Materialise():
-            return f"Materialise(keys=[{', '.join(node.keys)}])"
+        case Expand():
+            sets = ", ".join(f"({', '.join(kept)})" for kept in node.sets)
+            return f"Expand(sets=[{sets}], number=[{node.number}])"
+        case Aggregate() | Normalise() | Materialise():
+            return _stateful(node)
         case Write():
             return f"Write(table=[{node.sink.table.name}], connector=[{node.sink.connector}])"
         case Collect():
             return "Show"
+
+
+def _stateful(node: Aggregate | Normalise | Materialise) -> str:
+    """A step that keeps state, and what runs it."""
+    keys, operator = f"keys=[{', '.join(node.keys)}]", Operator.KERNEL
+    if isinstance(node, Aggregate):
+        keys, operator = f"{keys}, calls=[{', '.join(map(str, node.calls))}]", node.operator
+    return f"{type(node).__name__}({keys}) [{operator}]"
 
 
 def _read(node: Scan | Values) -> str:

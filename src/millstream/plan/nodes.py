@@ -5,8 +5,12 @@ Expressions inside a node are sqlglot trees whose columns are columns of the nod
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from millstream.connectors.local_tables import DatagenSource
+from millstream.sql.types import INT
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -71,6 +75,36 @@ class Project:
 
 
 @dataclass(frozen=True, slots=True)
+class Expand:
+    """Every row once per grouping set, with NULL in the keys that the set leaves out and the set's number beside it."""
+
+    input: Node
+    keys: tuple[str, ...]
+    sets: tuple[tuple[str, ...], ...]
+    """The keys that each set keeps."""
+    number: str
+    """The column that holds the number of the set: it keeps the sets apart where their keys are alike."""
+    span: Span
+
+    @property
+    def columns(self) -> tuple[OutputColumn, ...]:
+        partial = {key for key in self.keys if any(key not in kept for kept in self.sets)}
+        columns = (_nullable(column) if column.name in partial else column for column in self.input.columns)
+        return (*columns, OutputColumn(self.number, INT.not_null()))
+
+
+def _nullable(column: OutputColumn) -> OutputColumn:
+    return column if column.type is None else replace(column, type=replace(column.type, nullable=True))
+
+
+class Operator(StrEnum):
+    """What runs a step that keeps state: Spark's own operator, or one of ours on the kernel host."""
+
+    NATIVE = "native"
+    KERNEL = "kernel"
+
+
+@dataclass(frozen=True, slots=True)
 class AggregateCall:
     """`name` is the column that holds the result; `argument` a column of the input."""
 
@@ -111,6 +145,7 @@ class Aggregate:
     span: Span
     emits_before: bool = False
     """Whether an update is preceded by the old row, because somebody above needs it."""
+    operator: Operator = Operator.KERNEL
 
     @property
     def columns(self) -> tuple[OutputColumn, ...]:
@@ -173,7 +208,7 @@ class Collect:
 
 
 Root = Write | Collect
-Node = Scan | Values | Filter | Project | Aggregate | Normalise | Materialise | Root
+Node = Scan | Values | Filter | Project | Expand | Aggregate | Normalise | Materialise | Root
 
 
 def scans(node: Node) -> tuple[Scan, ...]:
@@ -190,3 +225,14 @@ def scans(node: Node) -> tuple[Scan, ...]:
 def is_bounded(node: Node) -> bool:
     """Whether the plan comes to an end by itself: when all it reads does."""
     return all(scan.source.is_bounded for scan in scans(node))
+
+
+def made_up_rows(node: Node) -> int | None:
+    """How many rows are read where they come from the script or a generator that ends; None elsewhere."""
+    match node:
+        case Values():
+            return len(node.rows)
+        case Scan():
+            return node.source.number_of_rows if isinstance(node.source, DatagenSource) else None
+        case _:
+            return made_up_rows(node.input)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from millstream.catalog.catalog import Catalog
 from millstream.plan.explain import explain
-from millstream.plan.nodes import Collect, Write, is_bounded, scans
+from millstream.plan.nodes import Collect, Write, is_bounded, made_up_rows, scans
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -38,6 +38,13 @@ class JobPlan:
     @property
     def scans(self) -> tuple[Scan, ...]:
         return tuple(scan for root in self.roots for scan in scans(root))
+
+    @property
+    def made_up_rows(self) -> int | None:
+        """How many rows a job has to read that reads no table but what the script or a generator makes; else None."""
+        counts = [made_up_rows(root) for root in self.roots]
+        known = [count for count in counts if count is not None]
+        return sum(known) if len(known) == len(counts) else None
 
     @property
     def tables(self) -> tuple[Source | Sink, ...]:

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from millstream.catalog.table import CatalogTable
 from millstream.errors import Code, Diagnostic, Problems, ScriptError
-from millstream.plan.aggregation import build_aggregate, has_aggregate
+from millstream.plan.aggregation import build_aggregate, distinct_rows, has_aggregate
 from millstream.plan.expressions import Scope, ScopeColumn, column_reference, output_names
 from millstream.plan.nodes import Filter, Node, OutputColumn, Project, ProjectItem, Values
 from millstream.plan.scans import scan_of
@@ -26,14 +26,13 @@ if TYPE_CHECKING:
     from millstream.sql.statements import Name, OptionEntry, Query
     from millstream.sql.types import DataType
 
-_CLAUSES: Final = frozenset({"expressions", "from_", "where", "group", "with_"})
+_CLAUSES: Final = frozenset({"expressions", "from_", "where", "group", "having", "distinct", "with_"})
 _OF_A_TABLE: Final = frozenset({"this", "alias", "db", "catalog"})
 _OF_A_SUBQUERY: Final = frozenset({"this", "alias"})
 _IN_WORDS: Final = {
     "joins": "JOIN",
     "laterals": "LATERAL",
     "order": "ORDER BY",
-    "distinct": "SELECT DISTINCT",
 }
 _DEEPEST: Final = 50
 
@@ -126,6 +125,7 @@ class QueryBuilder:
         if self._depth == _DEEPEST:
             raise ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, "views are nested too deeply", view.span))
         node = QueryBuilder(view.query, self._catalog, self._statement, self._depth + 1).build()
+        self.require_as_many(view.columns, node, view.span)
         return _with_names(node, view.columns, self._statement)
 
     def _renamed(self, node: Node, tree: exp.Expr) -> Node:
@@ -158,10 +158,12 @@ class QueryBuilder:
             scope.require_boolean(condition, infer(condition, _types(node).get), "WHERE")
             node = Filter(node, condition, scope.place(where))
         items = [item for written in tree.expressions for item in _expand_star(written, columns, scope)]
-        group = tree.args.get("group")
-        if group is not None or any(has_aggregate(item) for item in items):
-            return build_aggregate(node, items, group, scope)
-        return _project(node, items, scope)
+        group, having = tree.args.get("group"), tree.args.get("having")
+        if group is not None or having is not None or any(has_aggregate(item) for item in items):
+            selected = build_aggregate(node, items, group, scope, having)
+        else:
+            selected = _project(node, items, scope)
+        return distinct_rows(selected, scope) if tree.args.get("distinct") else selected
 
     def _scope(self, qualifier: str, columns: tuple[OutputColumn, ...]) -> Scope:
         known = tuple(ScopeColumn(qualifier, column.name, column.type, column.name) for column in columns)

@@ -14,28 +14,33 @@ import json
 import os
 import re
 import shutil
-import tempfile
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from millstream.catalog.settings import AGGREGATE_NATIVE, NativeAggregate
 from millstream.errors import Code, Diagnostic, JobError
-from millstream.plan.nodes import Aggregate, Project, Scan, Values
+from millstream.plan.nodes import Aggregate, Expand, Operator, Project, Scan, Values
+from millstream.plan.rules.choose_operators import on_kernel
+from millstream.runtime.cache_folder import CacheFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from millstream.plan.nodes import Node
     from millstream.plan.program import JobPlan
 
-LAYOUT: Final = 1
+LAYOUT: Final = 2
 _MARKER: Final = "millstream.json"
 _OURS: Final = re.compile(r"millstream\.json(\.new)?|lock|jobs|spark\.(log(\.\d+)?|out|log4j2\.properties)")
 _CLAIM_SECONDS: Final = 60.0
 """How long the JVM of a killed run may take to go."""
+_NATIVELY: Final = " natively"
+"""Marks state that Spark's own operator keeps, which the kernel cannot read, nor the other way round."""
 _LOOK_SECONDS: Final = 0.1
 
 
@@ -56,10 +61,10 @@ class Checkpoint:
     def __init__(self, root: Path) -> None:
         self.root = root.absolute()
         identity = hashlib.sha256(str(self.root).encode()).hexdigest()[:16]
-        self._segment_caches = Path(tempfile.gettempdir()) / f"millstream-segments-{identity}"
         self._lock = self._claim()
         try:
             self._jobs = self._read_marker()
+            self._segment_caches = CacheFolder(identity)
         except BaseException:
             self._lock.close()
             raise
@@ -73,13 +78,17 @@ class Checkpoint:
         """Whoever writes here beside us holds it too: Spark's JVM outlives a killed driver by a moment."""
         return self._lock
 
+    def as_begun(self, job: JobPlan) -> JobPlan:
+        """A job that was begun on the kernel stays there, whatever operator a new one would get."""
+        known = self._jobs.get(job.name)
+        kernel = replace(job, roots=tuple(map(on_kernel, job.roots)))
+        keeps_kernel = known is not None and known["state"] == _state(kernel) and self._has_begun(job)
+        return kernel if keeps_kernel else job
+
     def find_job(self, job: JobPlan) -> JobFolder | None:
         """The folder of a job that has begun a batch before; refuses one whose state was made by another query."""
         folder = self._folder(job)
-        if job.is_shown:
-            return None
-        offsets = folder / "offsets"
-        if not offsets.is_dir() or not any(entry.name.isdigit() for entry in offsets.iterdir()):
+        if job.is_shown or not self._has_begun(job):
             return None
         known = self._jobs.get(job.name)
         if known is None:
@@ -93,17 +102,17 @@ class Checkpoint:
         shape = _state(job)
         if known["state"] != shape:
             raise JobError(_changed(self.root, job, known["state"], shape))
-        return JobFolder(folder, True, known["buckets"], self._segment_caches / folder.name)
+        return JobFolder(folder, True, known["buckets"], self._segment_caches.path / folder.name)
 
     def new_job(self, job: JobPlan, buckets: int) -> JobFolder:
         """An empty folder for a job that starts from nothing."""
         folder = self._folder(job)
         shutil.rmtree(folder, ignore_errors=True)
         if job.is_shown:
-            return JobFolder(folder, False, buckets, self._segment_caches / folder.name)
+            return JobFolder(folder, False, buckets, self._segment_caches.path / folder.name)
         self._jobs[job.name] = {"state": _state(job), "buckets": buckets}
         self._write_marker()
-        return JobFolder(folder, False, buckets, self._segment_caches / folder.name)
+        return JobFolder(folder, False, buckets, self._segment_caches.path / folder.name)
 
     def clear(self) -> None:
         """Forgets all jobs. A folder that holds anything else is left as it is."""
@@ -122,8 +131,12 @@ class Checkpoint:
         self._jobs = {}
 
     def release(self) -> None:
-        shutil.rmtree(self._segment_caches, ignore_errors=True)
+        self._segment_caches.close()
         self._lock.close()
+
+    def _has_begun(self, job: JobPlan) -> bool:
+        offsets = self._folder(job) / "offsets"
+        return offsets.is_dir() and any(entry.name.isdigit() for entry in offsets.iterdir())
 
     def _folder(self, job: JobPlan) -> Path:
         name = quote(job.name, safe="").replace(".", "%2E")  # a table may be called `../x`
@@ -231,24 +244,34 @@ def state_shape(node: Node) -> Iterator[str]:
             rows = "; ".join(", ".join(value.sql() for value in row) for row in node.rows)
             yield f"values {hashlib.sha256(rows.encode()).hexdigest()[:16]}"
         case Aggregate():
-            assert isinstance(node.input, Project)
-            below = {item.name: f"{item.expression.sql()} {item.type}" for item in node.input.items}
-            keys = ", ".join(below[key] for key in node.keys)
+            expanded = node.input if isinstance(node.input, Expand) else None
+            inputs = node.input if expanded is None else expanded.input
+            assert isinstance(inputs, Project)
+            below = {item.name: f"{item.expression.sql()} {item.type}" for item in inputs.items}
+            keys = ", ".join(below[key] for key in node.keys if key in below)
             calls = ", ".join(
                 f"{call.function} {'DISTINCT ' if call.distinct else ''}{below.get(call.argument or '', '')}".strip()
                 for call in node.calls
             )
-            yield f"group by [{keys}] compute [{calls}]"
-            yield from state_shape(node.input)
+            yield f"group by [{keys}] compute [{calls}]{_NATIVELY if node.operator is Operator.NATIVE else ''}"
+            if expanded is not None:
+                yield f"in sets {', '.join(str([below[key] for key in kept]) for kept in expanded.sets)}"
+            yield from state_shape(inputs)
         case _:
             yield from state_shape(node.input)
 
 
 def _changed(root: Path, job: JobPlan, before: list[str], now: list[str]) -> Diagnostic:
+    hint = "Start over with --fresh, or keep the old state and name another folder with --checkpoint."
+    if [step.removesuffix(_NATIVELY) for step in before] == now:
+        hint = (
+            f"The job began on Spark's own operator: undo what rules it out, such as '{AGGREGATE_NATIVE.key}' = "
+            f"'{NativeAggregate.NEVER}', or start over with --fresh."
+        )
     return Diagnostic(
         Code.CHECKPOINT_MISMATCH,
         f'job "{job.name}" keeps another state than the one in checkpoint {root}',
         job.roots[0].span,
         detail=f"Then: {'; '.join(before)}. Now: {'; '.join(now)}.",
-        hint="Start over with --fresh, or keep the old state and name another folder with --checkpoint.",
+        hint=hint,
     )

@@ -6,6 +6,8 @@ import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from millstream.kernels.operator import IGNORED, OBSERVED
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -31,6 +33,11 @@ class JobProgress:
     """When the batch was committed, in seconds since the epoch."""
     total_rows_in: int
     total_rows_out: int
+    ignored_retractions: int
+    """How often a row was to be taken back that was not there: the input contradicts itself, or its state expired."""
+    total_ignored_retractions: int
+    skipped: int = 0
+    """Messages passed over since the job started, because their format ignores parse errors."""
 
     @property
     def rows_in_per_second(self) -> float:
@@ -53,10 +60,24 @@ class JobProgress:
         }
 
 
-def progress_of(job: str, report: Mapping[str, Any], before: JobProgress | None, state_bytes: int) -> JobProgress:
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What Spark's report does not tell, or tells otherwise than a user would."""
+
+    state_bytes: int
+    skipped: int = 0
+    rows_in: int | None = None
+    """Where rows are made up from one."""
+    rows_out: int | None = None
+    """Where they are shown."""
+
+
+def progress_of(job: str, report: Mapping[str, Any], before: JobProgress | None, counted: Counted) -> JobProgress:
     """One batch, from the report that Spark makes of it."""
-    rows_in = int(report["numInputRows"])
-    rows_out = max(int(report["sink"].get("numOutputRows", 0)), 0)
+    rows_in = int(report["numInputRows"]) if counted.rows_in is None else counted.rows_in
+    ignored = _ignored_retractions(report)
+    written = max(int(report["sink"].get("numOutputRows", 0)), 0)
+    rows_out = written if counted.rows_out is None else counted.rows_out
     return JobProgress(
         job=job,
         batch=int(report["batchId"]),
@@ -64,11 +85,19 @@ def progress_of(job: str, report: Mapping[str, Any], before: JobProgress | None,
         rows_out=rows_out,
         batch_seconds=report["durationMs"].get("triggerExecution", 0) / 1000,
         lag=tuple(lag for source in report["sources"] if (lag := _lag(source)).source),
-        state_bytes=state_bytes,
+        state_bytes=counted.state_bytes,
         committed_at=time.time(),
         total_rows_in=rows_in + (before.total_rows_in if before else 0),
         total_rows_out=rows_out + (before.total_rows_out if before else 0),
+        ignored_retractions=ignored,
+        total_ignored_retractions=ignored + (before.total_ignored_retractions if before else 0),
+        skipped=counted.skipped,
     )
+
+
+def _ignored_retractions(report: Mapping[str, Any]) -> int:
+    observed: Mapping[str, Mapping[str, Any]] = report.get("observedMetrics", {})
+    return sum(row.get(IGNORED) or 0 for name, row in observed.items() if name.startswith(OBSERVED))
 
 
 def _lag(source: Mapping[str, Any]) -> SourceLag:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from collections import Counter
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
@@ -15,7 +17,6 @@ from millstream.plan.changelog import upsert_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any
 
     from millstream.formats.table_text import TableColumn
     from millstream.plan.program import JobPlan
@@ -31,11 +32,16 @@ class Result(Protocol):
         """All has been taken."""
 
 
-def result_of(plan: JobPlan, emit: Callable[[list[str]], None]) -> Result:
-    """Unless the user chose, a query that ends shows its table, one that does not its changes."""
+def result_of(plan: JobPlan, emit: Callable[[list[str]], None], *, as_data: bool = False) -> Result:
+    """Unless the user chose, a query that ends shows its table, one that does not its changes.
+
+    `as_data` gives JSON objects instead of text, one a line, whatever the mode.
+    """
     chosen = dict(plan.settings).get(RESULT_MODE.key)
     usual = ResultMode.TABLE if plan.is_bounded else ResultMode.CHANGELOG
     mode = RESULT_MODE.parse(chosen) if chosen else usual
+    if as_data and mode is not ResultMode.TABLE:
+        return ChangeObjects(emit)
     match mode:
         case ResultMode.CHANGELOG:
             return ChangeLines(emit)
@@ -43,7 +49,7 @@ def result_of(plan: JobPlan, emit: Callable[[list[str]], None]) -> Result:
             return Tableau(emit)
         case ResultMode.TABLE:
             [root] = plan.roots
-            return ResultTable(upsert_key(root), emit)
+            return ResultTable(upsert_key(root), emit, objects if as_data else _framed)
 
 
 class ChangeLines:
@@ -54,6 +60,19 @@ class ChangeLines:
 
     def take(self, rows: pa.Table, kinds: Sequence[int] | None) -> None:
         self._emit(row_lines(rows, kinds))
+
+    def end(self) -> None:
+        pass
+
+
+class ChangeObjects:
+    """`{"kind": "+I", "row": {"id": 1}}`, a line for each change."""
+
+    def __init__(self, emit: Callable[[list[str]], None]) -> None:
+        self._emit = emit
+
+    def take(self, rows: pa.Table, kinds: Sequence[int] | None) -> None:
+        self._emit(objects(rows, kinds if kinds is not None else [RowKind.INSERT] * rows.num_rows))
 
     def end(self) -> None:
         pass
@@ -85,9 +104,15 @@ class Tableau:
 class ResultTable:
     """The changes folded into the rows that are left; shown once, at the end."""
 
-    def __init__(self, key: tuple[str, ...] | None, emit: Callable[[list[str]], None]) -> None:
+    def __init__(
+        self,
+        key: tuple[str, ...] | None,
+        emit: Callable[[list[str]], None],
+        render: Callable[[pa.Table], list[str]],
+    ) -> None:
         self._key = key
         self._emit = emit
+        self._render = render
         self._schema: pa.Schema | None = None
         self._by_key: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         self._rows: Counter[tuple[Any, ...]] = Counter()
@@ -108,12 +133,30 @@ class ResultTable:
 
     def end(self) -> None:
         if self._schema is None:
-            self._emit([_counted(0)])
+            self._emit(self._render(pa.table({})))
             return
         rows = [row for key, row in self._by_key.items() for _ in range(self._rows[key] if self._key is None else 1)]
         columns = zip(*rows, strict=True) if rows else ([] for _ in self._schema)
         arrays = [pa.array(list(column), field.type) for column, field in zip(columns, self._schema, strict=True)]
-        self._emit([*table_lines(pa.Table.from_arrays(arrays, schema=self._schema)), _counted(len(rows))])
+        self._emit(self._render(pa.Table.from_arrays(arrays, schema=self._schema)))
+
+
+def objects(rows: pa.Table, kinds: Sequence[int] | None = None) -> list[str]:
+    """Each row as a JSON object, with its kind where there are kinds."""
+    told = [{}] * rows.num_rows if kinds is None else [{"kind": RowKind(kind).symbol} for kind in kinds]
+    return [
+        json.dumps({**kind, "row": row}, ensure_ascii=False, default=_as_text)
+        for kind, row in zip(told, rows.to_pylist(), strict=True)
+    ]
+
+
+def _as_text(value: Any) -> str:
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
+
+
+def _framed(rows: pa.Table) -> list[str]:
+    frame = table_lines(rows) if rows.num_columns else []
+    return [*frame, _counted(rows.num_rows)]
 
 
 def _hashable(values: Any) -> tuple[Any, ...]:

@@ -18,19 +18,18 @@ from millstream.spark.kernel_host import hash_columns, host
 from millstream.spark.types import quoted
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import Column, DataFrame
 
     from millstream.plan.nodes import Aggregate, AggregateCall
+    from millstream.spark.kernel_host import Hosting
 
 
-def aggregate(rows: DataFrame, node: Aggregate, buckets: int, cache: Path) -> DataFrame:
+def aggregate(rows: DataFrame, node: Aggregate, hosting: Hosting) -> DataFrame:
     keys = {name: f"key{number}" for number, name in enumerate(node.keys)}
     arguments = {call: f"argument{number}" for number, call in enumerate(node.calls) if call.argument is not None}
     filters = {call.filter: f"filter{number}" for number, call in enumerate(node.calls) if call.filter is not None}
     results = {call.name: f"result{number}" for number, call in enumerate(node.calls)}
-    columns = [_comparable(rows, name).alias(column) for name, column in keys.items()]
+    columns = [comparable(rows, name).alias(column) for name, column in keys.items()]
     columns += [_argument(rows, call).alias(column) for call, column in arguments.items()]
     columns += [F.coalesce(F.col(quoted(name)), F.lit(False)).alias(column) for name, column in filters.items()]
     kind = [F.col(KIND)] if KIND in rows.columns else []
@@ -51,8 +50,9 @@ def aggregate(rows: DataFrame, node: Aggregate, buckets: int, cache: Path) -> Da
         to_arrow_schema(prepared.schema, timezone="UTC"),
         emits_before=node.emits_before,
         insert_only=not kind,
+        expires=hosting.expires,
     )
-    changes = host(prepared.withColumns(hash_columns(operator)), operator, buckets, cache)
+    changes = host(prepared.withColumns(hash_columns(operator)), operator, hosting)
     named = {**keys, **results}
     return changes.select(*(F.col(column).alias(name) for name, column in named.items()), KIND)
 
@@ -60,13 +60,13 @@ def aggregate(rows: DataFrame, node: Aggregate, buckets: int, cache: Path) -> Da
 def _argument(rows: DataFrame, call: AggregateCall) -> Column:
     """SUM adds up in a wider type than its argument's."""
     assert call.argument is not None
-    value = _comparable(rows, call.argument)
+    value = comparable(rows, call.argument)
     if call.function is AggregateFunction.SUM:
         return value.cast(_accumulator(rows.schema[call.argument].dataType))
     return value
 
 
-def _comparable(rows: DataFrame, name: str) -> Column:
+def comparable(rows: DataFrame, name: str) -> Column:
     """Values that SQL finds equal hash alike: minus zero is zero."""
     column = F.col(quoted(name))
     is_float = isinstance(rows.schema[name].dataType, FloatType | DoubleType)

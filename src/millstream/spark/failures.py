@@ -114,7 +114,7 @@ def _of_mark(job: str, found: dict[str, str]) -> Diagnostic:
             Code.UNDECODABLE_MESSAGE,
             f'job "{job}" met a message that it cannot decode',
             detail=f"{place}: {found['text']}",
-            hint="Correct what is produced, or skip such messages with 'json.ignore-parse-errors' = 'true'.",
+            hint="Correct what is produced, or skip such messages with the format's option 'ignore-parse-errors'.",
         )
     if found["code"] == Code.UNWRITABLE_ROW:
         return Diagnostic(

@@ -13,10 +13,12 @@ from millstream.connectors.kafka_tables import KafkaSource
 from millstream.plan.nodes import (
     Aggregate,
     Collect,
+    Expand,
     Filter,
     Materialise,
     Node,
     Normalise,
+    Operator,
     Project,
     Scan,
     Values,
@@ -27,8 +29,9 @@ from millstream.spark.expressions import column_of
 from millstream.spark.kafka_source import read_rows
 from millstream.spark.keyed_rows import materialise, normalise
 from millstream.spark.local_tables import read_local
+from millstream.spark.native_aggregate import native_aggregate
 from millstream.spark.once import one_row
-from millstream.spark.types import spark_type
+from millstream.spark.types import quoted, spark_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,8 +41,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from sqlglot import exp
 
+    from millstream.connectors.kafka_range import ReadRange
     from millstream.plan.nodes import OutputColumn, ProjectItem
     from millstream.source import Span
+    from millstream.spark.kernel_host import Hosting
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +54,9 @@ class Surroundings:
     spark: SparkSession
     folder: Path
     """The job's own, kept over restarts."""
-    start_offsets: Mapping[Span, str]
-    """Per place where a topic is read, where a new job starts: Spark's JSON of offsets."""
-    segment_cache: Path
-    buckets: int
+    positions: Mapping[Span, ReadRange]
+    """Per place where topics are read, from where to where."""
+    hosting: Hosting
     max_batch_rows: int
     printed: Callable[[list[str]], None]
     """Takes the lines of a print table."""
@@ -75,12 +79,16 @@ def rows_of(node: Node, around: Surroundings) -> DataFrame:
             rows = rows_of(node.input, around)
             kind = [F.col(KIND)] if KIND in rows.columns else []
             return rows.select(*(_item(item, node.input, around) for item in node.items), *kind)
+        case Expand():
+            return _expanded(rows_of(node.input, around), node)
+        case Aggregate(operator=Operator.NATIVE):
+            return native_aggregate(rows_of(node.input, around), node)
         case Aggregate():
-            return aggregate(rows_of(node.input, around), node, around.buckets, around.segment_cache)
+            return aggregate(rows_of(node.input, around), node, around.hosting)
         case Normalise():
-            return normalise(rows_of(node.input, around), node, around.buckets, around.segment_cache)
+            return normalise(rows_of(node.input, around), node, around.hosting)
         case Materialise():
-            return materialise(rows_of(node.input, around), node, around.buckets, around.segment_cache)
+            return materialise(rows_of(node.input, around), node, around.hosting)
         case Write() | Collect():
             return rows_of(node.input, around)
 
@@ -88,10 +96,24 @@ def rows_of(node: Node, around: Surroundings) -> DataFrame:
 def _scanned(scan: Scan, around: Surroundings) -> DataFrame:
     match scan.source:
         case KafkaSource():
-            return read_rows(around.spark, scan, scan.source, around.start_offsets[scan.span], around.max_batch_rows)
+            return read_rows(around.spark, scan, scan.source, around.positions[scan.span], around.max_batch_rows)
         case _:
             folder = around.folder / "sources" / quote(scan.source.table.name, safe="")
             return read_local(around.spark, scan.source, [column.name for column in scan.columns], folder)
+
+
+def _expanded(rows: DataFrame, node: Expand) -> DataFrame:
+    types = {key: rows.schema[key].dataType for key in node.keys}
+
+    def key_of(key: str, kept: tuple[str, ...]) -> Column:
+        return (F.col(quoted(key)) if key in kept else F.lit(None).cast(types[key])).alias(key)
+
+    sets = (
+        F.struct(*(key_of(key, kept) for key in node.keys), F.lit(number).alias(node.number))
+        for number, kept in enumerate(node.sets)
+    )
+    others = [F.col(quoted(name)) for name in rows.columns if name not in node.keys]
+    return rows.select(*others, F.inline(F.array(*sets)))
 
 
 def _values(node: Values, around: Surroundings) -> DataFrame:

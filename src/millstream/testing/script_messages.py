@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _ARROW: Final = " => "
 _NULL: Final = "null"
 _HEX: Final = "hex:"
-_NOT_AT_THE_START: Final = ("#", "$", ">", "!", _HEX)
+_NOT_AT_THE_START: Final = ("#", "$", ">", "!", "?", _HEX)
 
 
 @dataclass(frozen=True, slots=True)

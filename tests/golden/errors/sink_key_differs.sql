@@ -1,3 +1,4 @@
+SET 'table.exec.sink.upsert-materialize' = 'NONE';
 CREATE TABLE orders (
   id BIGINT,
   customer STRING,

@@ -32,7 +32,9 @@ def function():
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("routing_of_this_test", "broken_of_this_test"):
+        monkeypatch.delitem(sys.modules, name, raising=False)  # what another test has imported lies elsewhere
     (tmp_path / "routing_of_this_test.py").write_text(MODULE)
     (tmp_path / "broken_of_this_test.py").write_text("import nothing_of_this_name")
     return tmp_path

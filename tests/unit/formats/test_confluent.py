@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.unit.formats.flink_goldens import bound
 
 from millstream.changelog import ALL_CHANGES, INSERT_ONLY, KIND, RowKind
 from millstream.formats.avro_binary import AvroData
@@ -22,6 +21,7 @@ from millstream.formats.decoded import DecodeError
 from millstream.formats.schema_registry import RegistryError, SchemaRegistry
 from millstream.sql.types import BIGINT, INT, STRING
 from millstream.testing.schema_registry import EmbeddedSchemaRegistry
+from tests.unit.formats.flink_goldens import bound
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

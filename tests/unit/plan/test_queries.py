@@ -59,16 +59,16 @@ def test_one_column_has_many_spellings(query: str) -> None:
         ("plain SELECT a, b FROM t TABLESAMPLE (10 PERCENT)", Code.UNSUPPORTED_STATEMENT),
         ("plain SELECT a, b FROM t SORT BY a", Code.UNSUPPORTED_STATEMENT),
         ("plain SELECT a, b FROM t ORDER BY a", Code.UNSUPPORTED_STATEMENT),
-        ("plain SELECT DISTINCT a, b FROM t", Code.UNSUPPORTED_STATEMENT),
         ("plain SELECT a, b FROM db.t", Code.UNDEFINED_TABLE),
+        ("plain SELECT a, b, FROM t", Code.SYNTAX),
+        ("plain SELECT a, CONCAT(b, ) FROM t", Code.SYNTAX),
+        ("counts SELECT b, COUNT(*) FROM t GROUP BY b,", Code.SYNTAX),
         ("plain SELECT zzz.* FROM t", Code.UNDEFINED_TABLE),
         ("counts SELECT b, COUNT(a, d) FROM t GROUP BY b", Code.TYPE_MISMATCH),
         ("counts SELECT b, COUNT(*) FILTER (WHERE a) FROM t GROUP BY b", Code.TYPE_MISMATCH),
         ("counts SELECT b, COUNT(DISTINCT xs) FROM t GROUP BY b", Code.UNSUPPORTED_TYPE),
         ("counts (b, b) SELECT b, b FROM t", Code.DUPLICATE_COLUMN),
         ("counts (n) SELECT a FROM t", Code.SINK_SCHEMA_MISMATCH),
-        ("days SELECT ts, COUNT(*) FROM t GROUP BY ts", Code.SINK_KEY_DIFFERS),
-        ("counts SELECT 'all', COUNT(*) FROM t", Code.SINK_KEY_DIFFERS),
         ("numbers SELECT xs FROM t", Code.SINK_SCHEMA_MISMATCH),
         ("plain SELECT d, b FROM t", Code.SINK_SCHEMA_MISMATCH),
     ],
@@ -105,3 +105,19 @@ def test_settings_from_outside_win() -> None:
     script = SourceText("s", f"SET 'parallelism.default' = '7'; {TABLES} INSERT INTO plain SELECT a, b FROM t;")
     program = compile_script(script, {}, {}, overrides={"parallelism.default": "3"})
     assert dict(program.jobs[0].settings) == {"parallelism.default": "3"}
+
+
+@pytest.mark.parametrize(
+    "query", ["counts SELECT 'all', COUNT(*) FROM t", "days SELECT CAST(ts AS DATE), COUNT(*) FROM t GROUP BY ts"]
+)
+def test_another_key_than_the_sink_is_materialised(query: str) -> None:
+    [job] = compile_script(SourceText("s", f"{TABLES}INSERT INTO {query};"), {}, {}).jobs
+    assert "Materialise(" in job.explain()
+    settings = {"table.exec.sink.upsert-materialize": "NONE"}
+    with pytest.raises(ScriptError) as refused:
+        compile_script(SourceText("s", f"{TABLES}INSERT INTO {query};"), {}, settings)
+    assert refused.value.code is Code.SINK_KEY_DIFFERS
+
+
+def test_distinct_rows_are_inserts() -> None:
+    assert codes("INSERT INTO plain SELECT DISTINCT a, b FROM t") == []

@@ -29,7 +29,9 @@ def test_lines(line: str, message: Message) -> None:
     assert parse_message(line) == message
 
 
-@pytest.mark.parametrize("value", [b"", b"null", b" a", b"a\nb", b"# a", b"$ a", b"> a", b"! a", b"hex:00", b"a => b"])
+@pytest.mark.parametrize(
+    "value", [b"", b"null", b" a", b"a\nb", b"# a", b"$ a", b"> a", b"! a", b"? a", b"hex:00", b"a => b"]
+)
 def test_text_that_would_be_misread_is_shown_as_bytes(value: bytes) -> None:
     assert Message(None, value).line == f"hex:{value.hex()}"
 

@@ -82,5 +82,10 @@ FUNCTIONS: Final = (
         ),
     ),
     _aggregate("COLLECT", signature(_VALUE, gives=(_multiset, "MULTISET"), nulls=Nulls.ALWAYS)),
+    *(
+        _aggregate(name, signature(_VALUE, gives=BIGINT, repeats=True, nulls=Nulls.NEVER))
+        for name in ("GROUPING", "GROUPING_ID")
+    ),
+    _aggregate("GROUP_ID", signature(gives=BIGINT, nulls=Nulls.NEVER)),
     _aggregate("ARRAY_AGG", signature(_VALUE, gives=(_array, "ARRAY"), nulls=Nulls.ALWAYS)),
 )

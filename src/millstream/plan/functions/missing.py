@@ -10,7 +10,6 @@ _TIME: Final = "Values of type TIME are not supported yet."
 _VARIANT: Final = "Values of type VARIANT are not supported yet."
 _STRUCTURED: Final = "Structured types of Java classes are not supported."
 _OVER: Final = "It needs an OVER window, and those are not supported yet."
-_SETS: Final = "GROUPING SETS, CUBE and ROLLUP are not supported yet."
 _OLD_WINDOW: Final = "Windows in GROUP BY are the old way of Flink."
 _WINDOW_HINT: Final = "Use TABLE(TUMBLE(…)), TABLE(HOP(…)) or TABLE(SESSION(…)) after FROM."
 
@@ -36,7 +35,6 @@ MISSING: Final = (
             "ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE", "LEAD", "LAG",
         )
     ),
-    *(Missing(name, Category.AGGREGATE, _SETS) for name in ("GROUPING", "GROUPING_ID", "GROUP_ID")),
     *(
         Missing(f"{window}{part}", Category.TEMPORAL, _OLD_WINDOW, _WINDOW_HINT)
         for window in ("TUMBLE", "HOP", "SESSION")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from millstream.plan.rules.check_sink import check_sink
+from millstream.plan.rules.choose_operators import choose_operators
 from millstream.plan.rules.materialise_before_sink import materialise_before_sink
 from millstream.plan.rules.merge_projections import merge_projections
 from millstream.plan.rules.normalise_sources import normalise_sources
@@ -24,4 +25,5 @@ RULES: Final[tuple[Callable[[Root, PlanSettings], Root], ...]] = (
     materialise_before_sink,
     settle_before_images,
     check_sink,
+    choose_operators,
 )

@@ -8,7 +8,7 @@ from millstream.catalog.settings_of_flink import UPSERT_MATERIALIZE
 from millstream.changelog import INSERT_ONLY, RowKind
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.changelog import provided, upsert_key
-from millstream.plan.nodes import Aggregate, Collect, Node, Scan, Values
+from millstream.plan.nodes import Aggregate, Collect, Expand, Node, Scan, Values
 
 if TYPE_CHECKING:
     from millstream.plan.nodes import Root
@@ -56,6 +56,8 @@ def _how_to_get_a_key(node: Node) -> str:
         return f'Select the primary key of "{updating.source.table.name}", each column as it is.'
     if not updating.keys:
         return "Add GROUP BY: without it there is one row and no key to write it by."
+    if isinstance(updating.input, Expand):
+        return "Rows of several grouping sets have no key in common: RESET the setting."
     return "Select every column of GROUP BY, each into a primary key column of the same type."
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from millstream.plan.nodes import Aggregate, Node, Project, ProjectItem, Scan, Values
+from millstream.plan.nodes import Aggregate, Expand, Node, Project, ProjectItem, Scan, Values
 
 if TYPE_CHECKING:
     from millstream.plan.nodes import Root
@@ -24,7 +24,7 @@ def _merged(node: Node) -> Node:
     if isinstance(node, Scan | Values):
         return node
     below = _merged(node.input)
-    if isinstance(below, Project) and _changes_nothing(below) and not isinstance(node, Aggregate):
+    if isinstance(below, Project) and _changes_nothing(below) and not isinstance(node, Aggregate | Expand):
         below = below.input
     node = replace(node, input=below)
     if isinstance(node, Project) and isinstance(below, Project):

@@ -10,6 +10,7 @@ from sqlglot import exp
 from millstream.plan.nodes import (
     Aggregate,
     Collect,
+    Expand,
     Filter,
     Materialise,
     Node,
@@ -44,6 +45,8 @@ def _prune(node: Node, needed: set[str]) -> Node:
         case Aggregate():
             read = {name for call in node.calls for name in call.inputs}
             return replace(node, input=_prune(node.input, {*node.keys, *read}))
+        case Expand():
+            return replace(node, input=_prune(node.input, {*needed, *node.keys} - {node.number}))
         case Values():
             places = [at for at, column in enumerate(node.columns) if column.name in needed]
             rows = tuple(tuple(row[at] for at in places) for row in node.rows)

@@ -9,7 +9,19 @@ from sqlglot import exp
 
 from millstream.changelog import INSERT_ONLY, RowKind
 from millstream.plan.changelog import provided, upsert_key
-from millstream.plan.nodes import Aggregate, Collect, Filter, Materialise, Node, Normalise, Project, Scan, Values, Write
+from millstream.plan.nodes import (
+    Aggregate,
+    Collect,
+    Expand,
+    Filter,
+    Materialise,
+    Node,
+    Normalise,
+    Project,
+    Scan,
+    Values,
+    Write,
+)
 
 if TYPE_CHECKING:
     from millstream.plan.nodes import Root
@@ -35,7 +47,7 @@ def _settled(node: Node, *, needed: bool) -> Node:
             return replace(node, input=_settled(node.input, needed=True))
         case Filter():
             return replace(node, input=_settled(node.input, needed=needed or _may_let_go(node)))
-        case Project() | Write() | Collect():
+        case Project() | Expand() | Write() | Collect():
             return replace(node, input=_settled(node.input, needed=needed))
 
 

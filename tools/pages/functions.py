@@ -1,8 +1,7 @@
-"""The reference of all functions, written from their declarations: `python -m millstream.plan.functions.reference`."""
+"""The reference of all functions."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from millstream.plan.functions.declaration import Category
@@ -13,13 +12,12 @@ if TYPE_CHECKING:
 
     from millstream.plan.functions.declaration import Function, Missing
 
-PAGE: Final = Path(__file__).parents[4] / "docs/reference/functions.md"
 _HEAD: Final = """# Functions
 
 All functions and operators of Flink 2.2 that Millstream knows, written from their declarations in
-`millstream.plan.functions`. Where the last column is empty, the result is that of Flink; otherwise it says what differs.
-A parameter in brackets may be left out; an ellipsis repeats the last one. NUMBER is any numeric type, INTEGER any
-without fraction digits. The session's time zone is UTC.
+`millstream.plan.functions`. Where the last column is empty, the result is that of Flink; otherwise it says what
+differs. A parameter in brackets may be left out; an ellipsis repeats the last one. NUMBER is any numeric type, INTEGER
+any without fraction digits. The session's time zone is UTC.
 
 Functions of your own, in Python: `CREATE FUNCTION f AS 'module:function' LANGUAGE PYTHON`. Such a function has
 annotations (`def f(a: int, b: str | None) -> float`) and is called for each row, or carries
@@ -30,7 +28,7 @@ fit an integer type fails the job too, where Flink goes on with other digits; on
 """
 
 
-def page() -> str:
+def functions_page() -> str:
     return "\n".join([_HEAD, *(line for category in Category for line in _section(category))])
 
 
@@ -43,7 +41,7 @@ def _section(category: Category) -> Iterator[str]:
             yield f"| {_forms(function)} | {_results(function)} | {_cell(function.note)} |"
     for missing in MISSING.values():
         if missing.category is category:
-            yield f"| `{missing.name}` | – | {_cell(_absence(missing))} |"
+            yield f"| `{missing.name}` |  | {_cell(_absence(missing))} |"
     yield ""
 
 
@@ -61,7 +59,3 @@ def _absence(missing: Missing) -> str:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page())

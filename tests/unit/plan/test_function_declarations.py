@@ -1,13 +1,8 @@
-"""The page of functions is the one that their declarations make."""
+"""What is said of functions, whatever they compute."""
 
 from __future__ import annotations
 
-from millstream.plan.functions.reference import PAGE, page
 from millstream.plan.functions.registry import FUNCTIONS, MISSING
-
-
-def test_page_is_not_stale() -> None:
-    assert PAGE.read_text() == page(), "run `python -m millstream.plan.functions.reference`"
 
 
 def test_no_function_is_both_there_and_missing() -> None:
