@@ -42,9 +42,9 @@ def load_partitioner(sink: KafkaSink) -> LoadedPartitioner | None:
     name = sink.partitioner.implementation
     if name is None:
         return None
-    module, colon, class_name = name.partition(":")
-    if not colon:
+    if not sink.partitioner.is_python:
         raise ScriptError(_invalid(sink, "it is not a Python class", "Name a class as 'module:Class'."))
+    module, _, class_name = name.partition(":")
     try:
         imported = import_named(module, class_name, [Path(sink.table.span.source.name).parent])
     except NotImportableError as error:

@@ -216,7 +216,8 @@ class Job:
     def _committed_offsets(self) -> dict[tuple[str, int], int]:
         committed: dict[tuple[str, int], int] = {}
         for of_source in self._running_query().committed_offsets():
-            committed |= flat_offsets(of_source)
+            for partition, offset in flat_offsets(of_source).items():  # a topic may be read in several places
+                committed[partition] = min(offset, committed.get(partition, offset))
         return committed
 
     def _error(self, primary: str) -> JobError:

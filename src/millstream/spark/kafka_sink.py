@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.changelog import INSERT_ONLY, KIND, RowKind
+from millstream.connectors.kafka_metadata import TOPIC
 from millstream.formats.avro_schema import avro_schema
 from millstream.formats.codecs import encoder_of
 from millstream.formats.declarations import AvroFormat, ConfluentAvroFormat
@@ -158,7 +159,7 @@ def _beside_the_row(sink: KafkaSink) -> dict[str, Column]:
     columns: dict[str, Column] = {}
     for use in sink.metadata:
         value = _checked(use.column, sink).cast(spark_type(use.type))
-        if use.key == "topic":
+        if use.key == TOPIC.key:
             columns["topic"] = topic_of(value, sink)
         else:
             columns["headers"] = headers_of(value, use.key)
