@@ -13,6 +13,7 @@ from millstream.runtime.kafka_admin import KafkaAdmin
 from tests.runtime.topics import folded, fresh_name, produce
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -48,7 +49,7 @@ def parameters(broker: str) -> dict[str, str]:
 def events(number: int) -> list[dict[str, Any]]:
     """Few groups and large numbers, so that sums of BIGINT wrap; 0.0 and -0.0 are one key."""
     chance = random.Random(number)
-    values = {
+    values: dict[str, Callable[[], Any]] = {
         "i": lambda: chance.randint(-1000, 1000),
         "l": lambda: chance.choice([-(2**63), 2**63 - 1, chance.randint(-5, 5), chance.randint(-(2**63), 2**63 - 1)]),
         "m": lambda: f"{chance.randint(-(10**19), 10**19) / 10**4:.4f}",
