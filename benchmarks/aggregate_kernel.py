@@ -15,7 +15,8 @@ import pyarrow as pa
 
 from millstream.changelog import KIND, RowKind
 from millstream.kernels.aggregate import AggregateOperator, Call, Function
-from millstream.kernels.segment_log import MemorySegmentLog, SegmentCache
+from millstream.kernels.segment_cache import SegmentCache
+from millstream.kernels.segment_log import MemorySegmentLog
 from millstream.kernels.state_table import StateTable
 
 if TYPE_CHECKING:

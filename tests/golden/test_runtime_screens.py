@@ -145,6 +145,17 @@ def test_null_in_key(case: Case, spark: SparkSession, expect: Callable[[Screen],
     expect(called(lambda: case.drain(spark)))
 
 
+def test_unwritable_row(case: Case, spark: SparkSession, expect: Callable[[Screen], None]) -> None:
+    script = (
+        COPIES.replace("'${totals}'", "'${totals};${totals}-more'")
+        .replace("  total BIGINT,", "  total BIGINT,\n  topic STRING METADATA,")
+        .replace(" amount FROM", " amount, 'elsewhere' FROM")
+    )
+    case.create_topics()
+    case.produce('{"customer": "ada", "amount": 3}')
+    expect(called(lambda: case.drain(spark, script)))
+
+
 def test_expression_failed(case: Case, spark: SparkSession, expect: Callable[[Screen], None]) -> None:
     case.create_topics()
     case.produce('{"customer": "ada", "quantity": "a dozen"}')

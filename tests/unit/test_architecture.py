@@ -34,7 +34,7 @@ MAY_IMPORT = {
         "kernels",
         "jvm",
     },
-    "runtime": {"errors", "source", "changelog", "catalog", "formats", "connectors", "plan", "spark"},
+    "runtime": {"errors", "source", "changelog", "sql", "catalog", "formats", "connectors", "plan", "spark"},
 }
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from tools.pages.errors import errors_page
 from tools.pages.functions import functions_page
 from tools.pages.options import connectors_page, formats_page
+from tools.pages.settings import settings_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,4 +35,5 @@ PAGES: Final = (
     Page(DOCS / "reference" / "formats.md", formats_page),
     Page(DOCS / "reference" / "functions.md", functions_page),
     Page(DOCS / "reference" / "errors.md", errors_page),
+    Page(DOCS / "reference" / "settings.md", settings_page),
 )

@@ -96,6 +96,16 @@ class Catalog:
                 known, key = [view.name for view in self.views], name
         if key in known:
             (self._functions if statement.kind is ObjectKind.FUNCTION else self._relations).pop(key)
+        elif name in self._relations and statement.kind is not ObjectKind.FUNCTION:
+            other = ObjectKind.VIEW if statement.kind is ObjectKind.TABLE else ObjectKind.TABLE
+            raise ScriptError(
+                Diagnostic(
+                    Code.UNDEFINED_TABLE,
+                    f'"{name}" is a {other.lower()}',
+                    statement.name.span,
+                    hint=f"Write DROP {other} {name}.",
+                )
+            )
         elif not statement.if_exists:
             raise ScriptError(self._undefined(statement.name, statement.kind.lower(), known))
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import datetime as dt
-import importlib
 import inspect
-import sys
 import types
 import typing
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from millstream.catalog.user_modules import NotImportableError, import_named
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.sql.type_text import type_of_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from millstream.source import Span
     from millstream.sql.types import DataType
@@ -52,6 +50,10 @@ class UserFunction:
     modules: tuple[types.ModuleType, ...] = field(compare=False, repr=False)
     """What was imported for it from the user's folders; Spark's workers cannot, so these travel with it."""
 
+    def __deepcopy__(self, _: dict[int, object]) -> UserFunction:
+        """Expressions carry it, and are copied often; it never changes."""
+        return self
+
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
@@ -81,39 +83,16 @@ def load_function(name: str, implementation: str, span: Span, folders: Sequence[
     module_name, colon, function_name = implementation.partition(":")
     if not colon or not module_name or not function_name:
         raise _invalid(name, span, f"'{implementation}' is not of the form 'module:function'")
-    before = set(sys.modules)
-    searched = [*folders, Path.cwd()]
-    with _importable(searched):
-        try:
-            found = getattr(importlib.import_module(module_name), function_name)
-        except AttributeError:
-            raise _invalid(name, span, f'module "{module_name}" has no "{function_name}"') from None
-        except Exception as error:  # whatever the user's module does while it is imported
-            why = f'module "{module_name}" could not be imported'
-            raise _invalid(name, span, why, f"{type(error).__name__}: {error}.") from error
+    try:
+        imported = import_named(module_name, function_name, folders)
+    except NotImportableError as error:
+        raise _invalid(name, span, error.why, error.detail) from error
+    found = imported.found
     if not callable(found):
         raise _invalid(name, span, f'"{implementation}" is not a function')
     arguments, result = _signature(name, found, span)
-    imported = {*(sys.modules.keys() - before), module_name}
-    modules = tuple(sys.modules[key] for key in sorted(imported) if _lies_in(sys.modules[key], searched))
     vectorised = hasattr(found, _DECLARED)
-    return UserFunction(name, implementation, arguments, result, vectorised, span, found, modules)
-
-
-def _lies_in(module: types.ModuleType, folders: Sequence[Path]) -> bool:
-    file = getattr(module, "__file__", None)
-    return file is not None and any(Path(file).resolve().is_relative_to(folder.resolve()) for folder in folders)
-
-
-@contextmanager
-def _importable(folders: Sequence[Path]) -> Iterator[None]:
-    before = list(sys.path)
-    sys.path[:0] = [str(folder) for folder in folders]
-    importlib.invalidate_caches()
-    try:
-        yield
-    finally:
-        sys.path[:] = before
+    return UserFunction(name, implementation, arguments, result, vectorised, span, found, imported.modules)
 
 
 def _signature(name: str, function: Callable[..., Any], span: Span) -> tuple[tuple[DataType, ...], DataType]:

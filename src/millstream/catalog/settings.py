@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -34,6 +35,12 @@ STATE_BUCKETS: Final = ConfigOption(
     "Buckets the keys of a job are spread over, 4 per task unless set; fixed when it first starts.",
     example="16",
 )
+STATE_CACHE_BYTES: Final = ConfigOption(
+    "millstream.state.cache-bytes",
+    at_least(1, long_integer),
+    "How much of a job's state each machine keeps at hand on its temporary disk.",
+    16 << 30,
+)
 MAX_BATCH_ROWS: Final = ConfigOption(
     "millstream.batch.max-rows",
     at_least(1, long_integer),
@@ -59,6 +66,7 @@ _WORKING: Final[tuple[ConfigOption[Any], ...]] = (
     PARALLELISM,
     PIPELINE_NAME,
     STATE_BUCKETS,
+    STATE_CACHE_BYTES,
     MAX_BATCH_ROWS,
     TRIGGER_INTERVAL,
     AGGREGATE_NATIVE,
@@ -119,6 +127,13 @@ def integer_setting(settings: Mapping[str, str], option: ConfigOption[int]) -> i
         return option.parse(written)
     assert option.default is not None
     return option.default
+
+
+def duration_ms_setting(settings: Mapping[str, str], option: ConfigOption[timedelta]) -> int:
+    written = settings.get(option.key)
+    length = option.default if written is None else option.parse(written)
+    assert length is not None
+    return length // timedelta(milliseconds=1)
 
 
 def _family(key: str) -> str | None:

@@ -68,13 +68,12 @@ RESULT_MODE: Final = ConfigOption(
     one_of(
         ResultMode,
         {
-            ResultMode.TABLE: "the table as it is now",
+            ResultMode.TABLE: "the table that is left when the query ends",
             ResultMode.CHANGELOG: "one line per change",
             ResultMode.TABLEAU: "one line per change, in a frame",
         },
     ),
-    "How the rows of a SELECT are shown: table, changelog or tableau.",
-    ResultMode.TABLE,
+    "How the rows of a SELECT are shown. Unless set, a query that ends shows its table, another its changes.",
 )
 NOT_NULL_ENFORCER: Final = ConfigOption(
     "table.exec.sink.not-null-enforcer",
@@ -88,7 +87,7 @@ NOT_NULL_ENFORCER: Final = ConfigOption(
 STATE_TTL: Final = ConfigOption(
     "table.exec.state.ttl",
     duration,
-    "How long state that no row has touched is kept; 0 is for ever.",
+    "How long state is kept after it was last written; 0 is for ever.",
     timedelta(0),
     example="1 d",
 )
@@ -122,7 +121,13 @@ CDC_EVENTS_DUPLICATE: Final = ConfigOption(
     False,
 )
 
-SHARED: Final[tuple[ConfigOption[Any], ...]] = (RESULT_MODE, UPSERT_MATERIALIZE, CDC_EVENTS_DUPLICATE)
+SHARED: Final[tuple[ConfigOption[Any], ...]] = (
+    RESULT_MODE,
+    NOT_NULL_ENFORCER,
+    UPSERT_MATERIALIZE,
+    CDC_EVENTS_DUPLICATE,
+    STATE_TTL,
+)
 """What means here what it means in Flink."""
 
 _BATCHES: Final = "a job works in batches already; 'millstream.batch.interval-ms' and '.max-rows' set their size"
@@ -175,10 +180,8 @@ LATER: Final = (
         ),
         ("streaming",),
     ),
-    Later(STATE_TTL, ("0",)),
     Later(LOCAL_TIME_ZONE, ("UTC", "Z", "GMT", "Etc/UTC", "GMT+00:00", "+00:00")),
     Later(SOURCE_IDLE_TIMEOUT, ("0",)),
-    Later(NOT_NULL_ENFORCER, ("ERROR",)),
     Later(
         ConfigOption(
             "table.exec.sink.type-length-enforcer",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from millstream.catalog.settings import check_setting
 from millstream.cli.arguments import pairs, read_script
 from millstream.plan.program import Program, compile_script
+from millstream.runtime.before_start import unbuilt_in
 from millstream.source import SourceText
 
 if TYPE_CHECKING:
@@ -25,12 +26,21 @@ class CheckRequest:
 
 def check_script(request: CheckRequest) -> int:
     program = _understood(request)
+    unbuilt = tuple(dict.fromkeys(unbuilt_in(program)))
     if request.as_json:
-        found = {"errors": [], "notices": list(program.notices), "jobs": [job.name for job in program.jobs]}
+        found = {
+            "errors": [],
+            "unbuilt": [problem.as_json() for problem in unbuilt],
+            "notices": list(program.notices),
+            "jobs": [job.name for job in program.jobs],
+        }
         print(json.dumps(found, ensure_ascii=False))
         return 0
     for notice in program.notices:
         print(notice)
+    for problem in unbuilt:
+        place = f"{problem.span.source.name}:{problem.span.line}: " if problem.span else ""
+        print(f"{place}run refuses this: {problem.primary}")
     jobs = ", ".join(job.name for job in program.jobs)
     print(f"{request.script} is in order: {f'it runs {jobs}' if jobs else 'it starts no job'}")
     return 0

@@ -167,17 +167,9 @@ def progress_table(jobs: list[JobProgress], before_first: str = _WAITING) -> Tab
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("job")
-    for heading in (
-        "batch",
-        "rows in",
-        "in/s",
-        "rows out",
-        "out/s",
-        "batch time",
-        "lag",
-        "state",
-        "last commit",
-    ):
+    has_missed = any(job.total_ignored_retractions for job in jobs)
+    headings = ("batch", "rows in", "in/s", "rows out", "out/s", "batch time", "lag", "state", "last commit")
+    for heading in (*headings, *(("ignored",) if has_missed else ())):
         table.add_column(heading, justify="right")
     if not jobs:
         table.add_row(Text(f"{before_first} …", style="dim"))
@@ -195,6 +187,7 @@ def progress_table(jobs: list[JobProgress], before_first: str = _WAITING) -> Tab
             Text(_lag(job)),
             size(job.state_bytes),
             f"{duration(age)} ago",
+            *((count(job.total_ignored_retractions),) if has_missed else ()),
         )
     return table
 
@@ -204,9 +197,12 @@ def _lag(progress: JobProgress) -> str:
 
 
 def _line(progress: JobProgress) -> str:
+    missed = progress.total_ignored_retractions
     return (
         f"{time.strftime('%H:%M:%S', time.localtime(progress.committed_at))} {progress.job} batch {progress.batch}: "
         f"{count(progress.rows_in)} rows in ({count(progress.rows_in_per_second)}/s), "
         f"{count(progress.rows_out)} out ({count(progress.rows_out_per_second)}/s), "
         f"{duration(progress.batch_seconds)}, lag {_lag(progress)}, state {size(progress.state_bytes)}"
+        f"{f', {count(progress.skipped)} skipped so far' if progress.skipped else ''}"
+        f"{f', {count(missed)} retractions ignored' if missed else ''}"
     )

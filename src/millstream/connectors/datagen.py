@@ -63,11 +63,13 @@ def resolve_source(reader: OptionReader) -> DatagenSource:
     fields = _FieldReader(reader)
     generators = tuple(fields.column(column) for column in reader.table.physical_columns)
     fields.refuse_leftovers()
-    notices = finish(reader, IDENTIFIER)
-    assert rows_per_second is not None
     counts = [end - start + 1 for start, end in (g.sequence for g in generators if g.sequence is not None)]
     if number_of_rows is not None:
         counts.append(number_of_rows)
+    if counts:
+        reader.without_effect(ROWS_PER_SECOND.key, "a source that ends gives its rows at once")
+    notices = finish(reader, IDENTIFIER)
+    assert rows_per_second is not None
     return DatagenSource(reader.table, generators, rows_per_second, min(counts, default=None), notices)
 
 

@@ -47,6 +47,8 @@ DECLARATION: Final = ConnectorDeclaration(
         scan.BOUNDED_OFFSETS,
         scan.DISCOVERY_INTERVAL,
         scan.SCAN_PARALLELISM,
+        scan.MAX_BATCH_RECORDS,
+        scan.FAIL_ON_DATA_LOSS,
         scan.WATERMARK_EMIT,
         scan.WATERMARK_GAP,
         scan.WATERMARK_IDLE,

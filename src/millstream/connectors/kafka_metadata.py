@@ -28,6 +28,12 @@ HEADER_LIST: Final = MessagePart(
     "Headers in order, repeated keys included.",
     is_writable=True,
 )
+TIMESTAMP: Final = MessagePart(
+    "timestamp",
+    DataType(TypeRoot.TIMESTAMP_LTZ, precision=3).not_null(),
+    "The message's time; written as NULL, it is the time of writing.",
+    is_writable=True,
+)
 KAFKA_METADATA: Final = (
     TOPIC,
     MessagePart("partition", INT.not_null(), "The partition."),
@@ -35,12 +41,7 @@ KAFKA_METADATA: Final = (
     HEADER_LIST,
     MessagePart("leader-epoch", INT, "The epoch of the partition's leader."),
     MessagePart("offset", BIGINT.not_null(), "The offset in the partition."),
-    MessagePart(
-        "timestamp",
-        DataType(TypeRoot.TIMESTAMP_LTZ, precision=3).not_null(),
-        "The message's time; written as NULL, it is the time of writing.",
-        is_writable=True,
-    ),
+    TIMESTAMP,
     MessagePart("timestamp-type", STRING.not_null(), "NoTimestampType, CreateTime or LogAppendTime."),
 )
 _OF_THE_VALUE: Final = "value."

@@ -10,6 +10,8 @@ from millstream.connectors.kafka_scan_options import (
     BOUNDED_OFFSETS,
     BOUNDED_TIMESTAMP,
     DISCOVERY_INTERVAL,
+    FAIL_ON_DATA_LOSS,
+    MAX_BATCH_RECORDS,
     SCAN_PARALLELISM,
     WATERMARK_DRIFT,
     WATERMARK_EMIT,
@@ -47,7 +49,6 @@ _ONE_PARALLELISM: Final = "tasks are as many as 'parallelism.default' says, or a
 WITHOUT_EFFECT: Final = (
     (DISCOVERY_INTERVAL.key, "new partitions are looked for with every batch"),
     (SCAN_PARALLELISM.key, _ONE_PARALLELISM),
-    (SINK_PARALLELISM.key, _ONE_PARALLELISM),
     (WATERMARK_EMIT.key, _PER_BATCH),
     (WATERMARK_GAP.key, _PER_BATCH),
     (WATERMARK_GROUP.key, _NO_ALIGNMENT),
@@ -78,6 +79,8 @@ def source_of(
         discovery=timedelta(0) if end else table.value(DISCOVERY_INTERVAL) or timedelta(0),
         parallelism=table.value(SCAN_PARALLELISM),
         idle_timeout=table.value(WATERMARK_IDLE),
+        max_batch_records=table.value(MAX_BATCH_RECORDS),
+        fails_on_data_loss=table.value(FAIL_ON_DATA_LOSS) is not False,
         notices=notices,
     )
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Final
 
 from millstream.catalog.durations import duration
-from millstream.catalog.options import ConfigOption, Role, at_least, long_integer, one_of, text
+from millstream.catalog.options import ConfigOption, Role, at_least, boolean, long_integer, one_of, text
 from millstream.connectors.kafka_values import BoundedMode, StartupMode, WatermarkEmit, offsets
 
 _OFFSETS_EXAMPLE: Final = "partition:0,offset:42;partition:1,offset:300"
@@ -86,6 +86,20 @@ DISCOVERY_INTERVAL: Final = ConfigOption(
 )
 SCAN_PARALLELISM: Final = ConfigOption(
     "scan.parallelism", at_least(1), "Tasks that read the table.", role=Role.SOURCE, example="4"
+)
+MAX_BATCH_RECORDS: Final = ConfigOption(
+    "scan.max-records-per-batch",
+    at_least(1, long_integer),
+    "The most messages that one batch reads, over all partitions; 'millstream.batch.max-rows' unless set.",
+    role=Role.SOURCE,
+    example="100000",
+)
+FAIL_ON_DATA_LOSS: Final = ConfigOption(
+    "scan.fail-on-data-loss",
+    boolean,
+    "Whether the job fails when messages are gone that it has not read; false: it goes on behind the gap.",
+    True,
+    Role.SOURCE,
 )
 WATERMARK_EMIT: Final = ConfigOption(
     "scan.watermark.emit.strategy",

@@ -68,13 +68,25 @@ NAMING_STRATEGY: Final = ConfigOption(
     Role.SINK,
 )
 SINK_PARALLELISM: Final = ConfigOption(
-    "sink.parallelism", at_least(1), "Tasks that write the table.", role=Role.SINK, example="4"
+    "sink.parallelism",
+    at_least(1),
+    "Tasks that write the table, the rows of a key in one of them; as many as compute the rows if left out.",
+    role=Role.SINK,
+    example="4",
 )
 FLUSH_ROWS: Final = ConfigOption(
-    "sink.buffer-flush.max-rows", at_least(0), "Keys to gather before they are written; 0 is off.", 0, Role.SINK
+    "sink.buffer-flush.max-rows",
+    at_least(0),
+    "Keys to gather before the last change of each is written; 0 is off.",
+    0,
+    Role.SINK,
 )
 FLUSH_INTERVAL: Final = ConfigOption(
-    "sink.buffer-flush.interval", duration, "How long to gather before writing; 0 is off.", timedelta(0), Role.SINK
+    "sink.buffer-flush.interval",
+    duration,
+    "How long to gather, at most until the batch ends; 0 is off.",
+    timedelta(0),
+    Role.SINK,
 )
 
 IGNORE_RETRACTION: Final = ConfigOption(

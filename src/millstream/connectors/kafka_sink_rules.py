@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.connectors.kafka_metadata import HEADER_LIST, HEADERS
 from millstream.connectors.kafka_metadata import TOPIC as TOPIC_PART
-from millstream.connectors.kafka_options import KEY_FIELDS, TOPIC, TOPIC_PATTERN
+from millstream.connectors.kafka_options import FORMAT, KEY_FIELDS, TOPIC, TOPIC_PATTERN
 from millstream.connectors.kafka_sink_options import (
     DELIVERY_GUARANTEE,
     FLUSH_INTERVAL,
@@ -19,6 +19,7 @@ from millstream.connectors.kafka_sink_options import (
 from millstream.connectors.kafka_values import MISPRINT, DeliveryGuarantee, Partitioning, UpdateMode
 from millstream.connectors.metadata import unwritable
 from millstream.errors import Code, Diagnostic
+from millstream.formats.confluent_format import SUBJECT, ConfluentAvroFormat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,6 +38,20 @@ def one_topic_or_a_column_naming_it(declared: DeclaredTable) -> Iterator[Diagnos
         at,
         hint="Name one topic, or add a column `topic` STRING METADATA to say for each row which it goes to.",
     )
+
+
+def a_registry_knows_the_subject(declared: DeclaredTable) -> Iterator[Diagnostic]:
+    """One topic gives its schemas their subject; several do not."""
+    under = "" if declared.reader.has(FORMAT.key) and FORMAT in declared.connector.options else "value."
+    for prefix, found in (("key.", declared.key_format), (under, declared.value_format)):
+        if declared.has_many_topics and isinstance(found, ConfluentAvroFormat) and found.options.subject is None:
+            yield Diagnostic(
+                Code.MISSING_OPTION,
+                f"table \"{declared.table.name}\" needs option '{prefix}{found.name}.{SUBJECT.key}'",
+                declared.table.span,
+                detail="Its messages go to several topics, so none of them can stand for the subject.",
+                hint=f"Add '{prefix}{found.name}.{SUBJECT.key}' = '…' to its WITH clause. {SUBJECT.doc}",
+            )
 
 
 def round_robin_has_no_key(declared: DeclaredTable) -> Iterator[Diagnostic]:
@@ -133,6 +148,7 @@ def headers_are_written_once(declared: DeclaredTable) -> Iterator[Diagnostic]:
 
 SINK_RULES: Final = (
     one_topic_or_a_column_naming_it,
+    a_registry_knows_the_subject,
     transactions_need_a_prefix,
     older_words_for_guarantees_are_told,
     update_mode_fits_the_table,

@@ -96,6 +96,9 @@ class KafkaSource:
     """How often new partitions are looked for; zero for never."""
     parallelism: int | None = None
     idle_timeout: timedelta | None = None
+    max_batch_records: int | None = None
+    """A bound on one batch over all partitions; None for the job's own."""
+    fails_on_data_loss: bool = True
     notices: tuple[Notice, ...] = field(default=(), compare=False)
 
     @property
@@ -106,11 +109,16 @@ class KafkaSource:
     @property
     def reads(self) -> str:
         """What a checkpoint's positions belong to."""
-        return ", ".join(self.topics)
+        return self.topic_pattern or ", ".join(self.topics)
 
     @property
     def group(self) -> str | None:
         return self.properties.get("group.id")
+
+    @property
+    def reads_committed(self) -> bool:
+        """Whether messages of open and aborted transactions are passed over."""
+        return self.properties.get("isolation.level", "").strip().lower() == "read_committed"
 
     @property
     def is_bounded(self) -> bool:

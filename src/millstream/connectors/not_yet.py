@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Final
 from millstream.connectors import kafka_options as options
 from millstream.connectors import kafka_scan_options as scan
 from millstream.connectors import kafka_sink_options as sink_options
+from millstream.connectors.kafka_client import untranslatable
+from millstream.connectors.kafka_metadata import TIMESTAMP
 from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
-from millstream.connectors.kafka_values import DeliveryGuarantee, Partitioning
+from millstream.connectors.kafka_values import DeliveryGuarantee
 from millstream.connectors.legacy import open_reader
 from millstream.errors import Code, Diagnostic
 
@@ -17,10 +19,8 @@ if TYPE_CHECKING:
 
     from millstream.catalog.option_reader import OptionReader
     from millstream.connectors.tables import Sink, Source
-    from millstream.formats.declarations import Format
 
-_RUNNING_FORMATS: Final = ("json", "avro", "csv", "raw")
-_PROTOCOL: Final = "security.protocol"
+_WHO_ASKS: Final = "Brokers are asked for topics and offsets by Kafka's C client, which cannot do what Java's can here."
 
 
 def unbuilt(table: Source | Sink) -> Iterator[Diagnostic]:
@@ -36,41 +36,18 @@ def unbuilt(table: Source | Sink) -> Iterator[Diagnostic]:
 
 
 def _of_both(table: KafkaSource | KafkaSink, reader: OptionReader) -> Iterator[Diagnostic]:
-    if table.properties.get(_PROTOCOL, "PLAINTEXT").upper() != "PLAINTEXT":
-        yield _not_yet(reader, options.PROPERTIES + _PROTOCOL, "an encrypted or authenticated connection")
-    if table.topic_pattern is not None:
-        yield _not_yet(reader, options.TOPIC_PATTERN.key, "a pattern of topics")
-    value_key = options.FORMAT.key if reader.has(options.FORMAT.key) else options.VALUE_FORMAT.key
-    yield from _formats(reader, ((value_key, table.value_format), (options.KEY_FORMAT.key, table.key_format)))
-    for use in table.metadata:
-        yield Diagnostic(Code.NOT_BUILT_YET, "metadata columns are not supported yet", use.column.span)
-
-
-def _formats(reader: OptionReader, chosen: tuple[tuple[str, Format | None], ...]) -> Iterator[Diagnostic]:
-    for key, found in chosen:
-        if found is not None and found.name not in _RUNNING_FORMATS:
-            yield _not_yet(reader, key, f"format '{found.name}'")
+    for found in untranslatable(table.properties):
+        yield reader.problem(
+            Code.INVALID_OPTION_VALUE, found.why, options.PROPERTIES + found.key, detail=_WHO_ASKS, hint=found.hint
+        )
 
 
 def _of_source(source: KafkaSource, reader: OptionReader) -> Iterator[Diagnostic]:
-    if source.connector != "kafka":
-        yield Diagnostic(
-            Code.NOT_A_SOURCE,
-            f"table \"{source.table.name}\" cannot be read: connector '{source.connector}' is a sink only, so far",
-            reader.place("connector"),
-            hint="Read the topic with 'connector' = 'kafka' to see its messages as inserts.",
-        )
-    elif source.key_format is not None:
-        yield _not_yet(reader, options.KEY_FORMAT.key, "the message key of a table that is read")
-    if source.end is not None:
-        yield _not_yet(reader, scan.BOUNDED_MODE.key, "a bounded scan")
     if source.idle_timeout:
         yield _not_yet(reader, scan.WATERMARK_IDLE.key, "an idle timeout")
 
 
 def _of_sink(sink: KafkaSink, reader: OptionReader) -> Iterator[Diagnostic]:
-    if len(sink.topics) > 1:
-        yield _not_yet(reader, options.TOPIC.key, "writing to several topics")
     if sink.delivery.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
         key = (
             sink_options.SEMANTIC.key if reader.has(sink_options.SEMANTIC.key) else sink_options.DELIVERY_GUARANTEE.key
@@ -81,21 +58,15 @@ def _of_sink(sink: KafkaSink, reader: OptionReader) -> Iterator[Diagnostic]:
             "delivery guarantee exactly-once",
             "Use at-least-once: readers of an upsert topic converge, because the last message of a key wins.",
         )
-    if sink.partitioner.kind is Partitioning.CUSTOM and not sink.partitioner.is_python:
-        yield Diagnostic(
-            Code.INVALID_OPTION_VALUE,
-            f"partitioner '{sink.partitioner.implementation}' is not a Python class",
-            reader.value_place(sink_options.PARTITIONER.key),
-            hint="Name a class that can be imported, as 'module:Class'.",
-        )
-    if sink.partitioner.kind in (Partitioning.CUSTOM, Partitioning.FIXED):
-        yield _not_yet(reader, sink_options.PARTITIONER.key, f"a {sink.partitioner.kind} partitioner")
-    if sink.connector == "kafka" and sink.key_format is not None:
-        yield _not_yet(reader, options.KEY_FORMAT.key, "the message key of connector 'kafka'")
-    if sink.key.names != tuple(column.name for column in sink.key.columns):
-        yield _not_yet(reader, options.KEY_FIELDS_PREFIX.key, "a prefix of key fields")
-    if sink.ignore_retraction:
-        yield _not_yet(reader, sink_options.IGNORE_RETRACTION.key, "dropping retractions")
+    for use in sink.metadata:
+        if use.key == TIMESTAMP.key:
+            yield Diagnostic(
+                Code.NOT_BUILT_YET,
+                f"writing metadata '{use.key}' is not supported yet",
+                use.column.span,
+                detail="Spark's Kafka sink leaves the time of a message to the producer.",
+                hint=f'Declare "{use.column.name}" as METADATA VIRTUAL: then it is read only.',
+            )
 
 
 def _not_yet(reader: OptionReader, key: str, what: str, hint: str | None = None) -> Diagnostic:

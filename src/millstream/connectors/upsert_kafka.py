@@ -45,6 +45,8 @@ _OPTIONS: Final = (
     scan.BOUNDED_OFFSETS,
     scan.DISCOVERY_INTERVAL,
     scan.SCAN_PARALLELISM,
+    scan.MAX_BATCH_RECORDS,
+    scan.FAIL_ON_DATA_LOSS,
     scan.WATERMARK_EMIT,
     scan.WATERMARK_GAP,
     scan.WATERMARK_IDLE,
@@ -66,11 +68,7 @@ DECLARATION: Final = ConnectorDeclaration(
     gives="updates and deletes by primary key",
     takes="inserts, updates and deletes by primary key",
     metadata=KAFKA_METADATA,
-    without_effect=(
-        *WITHOUT_EFFECT,
-        (sink.FLUSH_ROWS.key, "a batch writes the last change of each key already"),
-        (sink.FLUSH_INTERVAL.key, "a batch writes the last change of each key already"),
-    ),
+    without_effect=WITHOUT_EFFECT,
 )
 
 

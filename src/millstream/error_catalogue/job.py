@@ -36,7 +36,8 @@ JOB: Final = Group(
         Code.NULL_IN_KEY: Explanation(
             "NULL for a NOT NULL column",
             cause="The query gave NULL for a column that is NOT NULL, as columns of a primary key are.",
-            fix="Filter such rows with WHERE … IS NOT NULL, or replace them with COALESCE.",
+            fix="Filter such rows with WHERE … IS NOT NULL, or replace them with COALESCE. "
+            "SET 'table.exec.sink.not-null-enforcer' = 'DROP' drops them.",
             example="null_in_key",
         ),
         Code.CHECKPOINT_IN_USE: Explanation(
@@ -51,6 +52,13 @@ JOB: Final = Group(
             "a division by zero, a result too large for its type.",
             fix="Use TRY_CAST, NULLIF(divisor, 0) or a larger type, or filter the row.",
             example="expression_failed",
+        ),
+        Code.UNWRITABLE_ROW: Explanation(
+            "row that cannot be written",
+            cause="The row names a topic that is not one of its table's, or the table's partitioner chose a partition "
+            "that the topic does not have, or failed.",
+            fix="Filter such rows, or correct what the query gives for the column `topic`, or the partitioner.",
+            example="unwritable_row",
         ),
     },
 )

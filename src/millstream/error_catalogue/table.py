@@ -119,7 +119,7 @@ TABLE: Final = Group(
             "table that cannot be read",
             cause="The query reads a table whose connector can only be written to.",
             fix="Declare a second table over the same data with a connector that reads.",
-            example="upsert_kafka_as_source",
+            example="print_as_source",
         ),
         Code.INVALID_FUNCTION: Explanation(
             "function that cannot be loaded",

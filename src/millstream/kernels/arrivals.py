@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from millstream.kernels.entries import GROUP, NUMBER, SIGN, VALUE_HASH, EntryTable, Moves
-from millstream.kernels.state_table import HASH
+from millstream.kernels.state_table import DEAD, HASH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,8 +43,9 @@ class Arrivals(EntryTable):
         else:
             moves = self._played(pushed, self._equal_to(goes, groups))
         columns = [HASH, *self._keys, NUMBER, *self._values]
-        self.write(moves.removed.select(columns), dead=True)
-        self.write(moves.added.select(columns), dead=False)
+        sides = ((moves.removed, True), (moves.added, False))
+        written = pl.concat([side.select(*columns, pl.lit(dead).alias(DEAD)) for side, dead in sides])
+        self._table.put(written.to_arrow())
         return moves
 
     def _equal_to(self, goes: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:

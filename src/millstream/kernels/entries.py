@@ -68,15 +68,19 @@ class EntryTable:
 
     def clear(self, groups: pl.DataFrame) -> None:
         if groups.height:
-            self.write(self.of_groups(groups), dead=True)
+            self._table.put(self.of_groups(groups).with_columns(pl.lit(value=True).alias(DEAD)).to_arrow())
 
-    def write(self, entries: pl.DataFrame, *, dead: bool) -> None:
-        self._table.put(entries.with_columns(pl.lit(dead).alias(DEAD)).to_arrow())
+
+def placed_in(groups: pl.DataFrame, rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+    """Rows with the columns of their group. `key` begins with the hash, which mostly tells groups apart by itself."""
+    if groups[HASH].n_unique() == groups.height:
+        return rows.join(groups.drop(key[1:]), on=HASH)
+    return rows.join(groups, on=key, nulls_equal=True)
 
 
 def numbered(events: pl.DataFrame, groups: pl.DataFrame, seen: str, key: Sequence[str]) -> pl.DataFrame:
     """Rows with their group, and their number in it: they go on from the `seen` that the group had before."""
-    placed = events.join(groups.select(GROUP, seen, *key), on=key, nulls_equal=True)
+    placed = placed_in(groups.select(GROUP, seen, *key), events, key)
     rank = pl.col(ORDER).rank("ordinal").over(GROUP).cast(pl.Int64)
     return placed.with_columns((pl.col(seen).fill_null(0) + rank).alias(NUMBER))
 

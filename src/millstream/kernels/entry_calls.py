@@ -12,7 +12,7 @@ import pyarrow as pa
 from millstream.aggregates import AggregateFunction as Function
 from millstream.kernels.arrivals import Arrivals
 from millstream.kernels.calls import ENDS, EXTREMES, LISTS, OLD, Input
-from millstream.kernels.entries import GROUP, NUMBER, SIGN, VALUE, Moves, numbered
+from millstream.kernels.entries import ENTRY, GROUP, NUMBER, SIGN, VALUE, Moves, numbered, placed_in
 from millstream.kernels.kept_values import KeptValue
 from millstream.kernels.listed_values import ListedValues
 from millstream.kernels.multiset import COUNT, Multiset
@@ -80,8 +80,11 @@ class EntryCalls:
     def _update(self, frame: pl.DataFrame, part: pl.DataFrame) -> Moves:
         group = [HASH, *self._keys]
         if isinstance(self.table, Multiset):
-            weights = part.group_by(pl.exclude(COUNT)).agg(pl.col(COUNT).sum())
-            return self.table.update(weights.join(frame.select(GROUP, *group), on=group, nulls_equal=True))
+            placed = placed_in(frame.select(GROUP, *group), part, group)
+            weights = placed.group_by(GROUP, ENTRY, VALUE).agg(
+                pl.col(COUNT).sum(), *(pl.col(key).first() for key in self._keys)
+            )
+            return self.table.update(weights)
         return self.table.update(numbered(part, frame, OLD + EVENTS, group), frame)
 
     def _steps(self, moves: Moves) -> pl.DataFrame:

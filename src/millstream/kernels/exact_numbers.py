@@ -87,12 +87,15 @@ def decimal_of(unscaled: int | None, scale: int) -> Decimal | None:
 
 
 def divided_half_up(total: pl.Expr, count: pl.Expr, scale: int, digits: int) -> pl.Expr:
-    """A decimal sum by a count, rounded half up to `digits` after the point."""
+    """A decimal sum by a count, rounded half up to `digits` after the point; NULL if it does not fit then."""
     unscaled = total.to_physical().cast(pl.Int128)
     size = pl.when(unscaled < 0).then(0 - unscaled).otherwise(unscaled)
     number = count.cast(pl.Int128)
     factor = 10 ** (digits - scale)
-    quotient = size // number * factor + (2 * factor * (size % number) + number) // (2 * number)
+    whole = size // number
+    fraction = (2 * factor * (size % number) + number) // (2 * number)
+    fits = whole < pl.lit(10**_PRECISION // factor, dtype=pl.Int128)
+    quotient = pl.when(fits).then(whole * factor + fraction)
     signed = pl.when(unscaled < 0).then(0 - quotient).otherwise(quotient)
     return signed.map_batches(lambda numbers: _as_decimal(numbers, digits), return_dtype=pl.Decimal(_PRECISION, digits))
 
@@ -104,6 +107,6 @@ def divided_toward_zero(total: pl.Expr, count: pl.Expr) -> pl.Expr:
 
 def _as_decimal(unscaled: pl.Series, digits: int) -> pl.Series:
     """The same 128 bits read with a scale."""
-    whole = unscaled.cast(pl.Decimal(_PRECISION, 0)).to_arrow()
+    whole = unscaled.cast(pl.Decimal(_PRECISION, 0), strict=False).to_arrow()
     scaled = pa.Array.from_buffers(pa.decimal128(_PRECISION, digits), len(whole), whole.buffers(), offset=whole.offset)
     return pl.Series(unscaled.name, scaled)

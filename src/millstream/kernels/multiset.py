@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import polars as pl
 
@@ -10,20 +10,15 @@ from millstream.kernels.entries import ENTRY, GROUP, VALUE, EntryTable, Moves, n
 from millstream.kernels.state_table import DEAD, HASH
 
 COUNT: Final = "__count"
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from millstream.kernels.state_table import StateTable
 
 
 class Multiset(EntryTable):
     """Counts never fall below zero: a value that is not there cannot be taken back."""
 
-    def __init__(self, keys: Sequence[str], table: StateTable) -> None:
-        super().__init__(keys, table)
-
     def update(self, weights: pl.DataFrame) -> Moves:
         """`weights` has each (group, value) once, and in `__count` by how much its count changes."""
+        # Hashes in order are found several times faster: neighbours lie in the same pages of a segment.
+        weights = weights.sort(ENTRY)
         asked = weights.select(pl.col(ENTRY).alias(HASH), *self._keys, VALUE).to_arrow()
         found = self._table.lookup(asked)
         before = pl.Series("__before", numbers_of(found.values.column(COUNT), found.mask))

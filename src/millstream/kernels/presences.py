@@ -5,24 +5,14 @@ A value's place is that of the row that brought it when it was not there; furthe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
 from millstream.kernels.entries import GROUP, NUMBER, SIGN, VALUE, VALUE_HASH, EntryTable, Moves, entry_hash, numbers_of
 from millstream.kernels.multiset import COUNT
 from millstream.kernels.state_table import DEAD, HASH
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from millstream.kernels.state_table import StateTable
-
 
 class Presences(EntryTable):
-    def __init__(self, keys: Sequence[str], table: StateTable) -> None:
-        super().__init__(keys, table)
-
     def update(self, events: pl.DataFrame, _: pl.DataFrame) -> Moves:
         """`events` are signed rows with their `__group`, `__value_hash` and `__number`."""
         one = [GROUP, VALUE]

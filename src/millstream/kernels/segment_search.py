@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from millstream.kernels.segment_pieces import Range
+
 HASH: Final = "__hash"
 
 
@@ -48,6 +50,14 @@ def rows_in_ranges(stored: pa.Table, low: NDArray[np.int64], high: NDArray[np.in
     first_of_range = np.cumsum(lengths) - lengths
     rows: NDArray[np.int64] = np.repeat(starts - first_of_range, lengths) + np.arange(lengths.sum())
     return rows
+
+
+def rows_between(stored: pa.Table, wanted: Range) -> pa.Table:
+    """The rows whose hash lies in a range, without copying them."""
+    start, end = wanted
+    hashes = as_numpy(stored.column(HASH))
+    begin = 0 if start is None else int(np.searchsorted(hashes, start))
+    return stored.slice(begin, None if end is None else int(np.searchsorted(hashes, end)) - begin)
 
 
 def _keys_equal(

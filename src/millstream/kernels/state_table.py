@@ -6,27 +6,32 @@ grows with the logarithm of the rows and a lookup is one binary search per segme
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.kernels.segment_log import Segment
-from millstream.kernels.segment_search import HASH, as_numpy, joined, matching_rows, rows_in_ranges
+from millstream.kernels.segment_log import Manifest
+from millstream.kernels.segment_pieces import by_piece, covering, overlapping, ranges_to_merge
+from millstream.kernels.segment_search import HASH, as_numpy, joined, matching_rows, rows_between, rows_in_ranges
+from millstream.kernels.segment_writer import PIECE_BYTES, SegmentWriter
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from millstream.kernels.segment_log import SegmentCache, SegmentLog
+    from millstream.kernels.segment_cache import SegmentCache
+    from millstream.kernels.segment_log import Piece, Segment, SegmentLog
+    from millstream.kernels.segment_pieces import Range
 
-__all__ = ["DEAD", "HASH", "Found", "StateTable"]
+__all__ = ["DEAD", "HASH", "Found", "Lifetime", "StateTable"]
 
 DEAD: Final = "__dead"
 _WRITTEN: Final = "__written"
 _MERGE_RATIO: Final = 2
+_SWEEPS_PER_LIFETIME: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +42,24 @@ class Found:
     values: pa.Table
 
 
+@dataclass(frozen=True, slots=True)
+class Lifetime:
+    """Rows are gone when they were last written `length` before `now`, or earlier; both in milliseconds."""
+
+    now: int
+    length: int
+
+    @property
+    def end(self) -> int:
+        """When the youngest of the rows that are gone was written."""
+        return self.now - self.length
+
+
 class StateTable:
     """`keys` and `values` name the columns; rows are found by `__hash` and told apart by the keys.
 
-    With `now`, each row remembers when it was last written, and `expire` forgets by it.
+    With a lifetime each row remembers when it was last written. Rows from a time without one count as written when
+    they are first met, so a lifetime may come, change and go between two batches.
     """
 
     def __init__(
@@ -49,99 +68,151 @@ class StateTable:
         values: tuple[pa.Field, ...],
         log: SegmentLog,
         cache: SegmentCache,
-        now: int | None = None,
+        lifetime: Lifetime | None = None,
+        *,
+        piece_bytes: int = PIECE_BYTES,
     ) -> None:
         self._keys = [field.name for field in keys]
         self._values = [field.name for field in values]
-        written = [] if now is None else [pa.field(_WRITTEN, pa.int64())]
+        written = [] if lifetime is None else [pa.field(_WRITTEN, pa.int64())]
         self._schema = pa.schema([pa.field(HASH, pa.int64()), *keys, *values, pa.field(DEAD, pa.bool_()), *written])
         self._log = log
         self._cache = cache
-        self._now = now
-        self._segments = list(log.manifest())
+        self._lifetime = lifetime
+        self._piece_bytes = piece_bytes
+        manifest = log.manifest()
+        self._segments = list(manifest.segments)
+        self._swept = manifest.swept
+        self._sweep_if_due()
 
     def lookup(self, asked: pa.Table) -> Found:
         """`asked` has `__hash` and the key columns, each key once."""
         wanted = pa.schema([self._schema.field(name) for name in (HASH, *self._keys)])
         asked = asked.select(wanted.names).cast(wanted)
-        pending = np.arange(asked.num_rows)
-        pieces: list[pa.Table] = []
+        hashes = as_numpy(asked.column(HASH))
+        # Hashes in order are found several times faster: neighbours lie in the same pages of a segment.
+        pending = np.argsort(hashes)
+        is_found = np.zeros(asked.num_rows, dtype=bool)
+        taken: list[pa.Table] = []
         places: list[NDArray[np.int64]] = []
         for segment in reversed(self._segments):
-            if not len(pending):
-                break
-            stored = self._cache.load(segment.id, self._log)
-            rows, matches = matching_rows(stored, asked, pending, self._keys)
-            places.append(rows)
-            pieces.append(stored.select([*self._values, DEAD]).take(pa.array(matches)))
-            pending = np.setdiff1d(pending, rows, assume_unique=True)
-        return self._gather(asked.num_rows, pieces, places)
+            for piece, rows_asked in by_piece(segment, pending, hashes):
+                stored = self._load(piece)
+                rows, matches = matching_rows(stored, asked, rows_asked, self._keys)
+                places.append(rows)
+                taken.append(stored.drop_columns([HASH, *self._keys]).take(pa.array(matches)))
+                is_found[rows] = True
+            pending = pending[~is_found[pending]]
+        return self._gather(asked.num_rows, taken, places)
 
     def scan(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> pa.Table:
         """All rows with a hash in one of the ranges (ascending, ends included): `__hash`, keys and values."""
         found = self._schema.empty_table()
         for segment in reversed(self._segments):
-            stored = self._cache.load(segment.id, self._log)
-            older = stored.take(pa.array(rows_in_ranges(stored, low, high)))
+            pieces = (self._load(piece) for piece in overlapping(segment, low, high))
+            taken = [stored.take(pa.array(rows_in_ranges(stored, low, high))) for stored in pieces]
+            older = pa.concat_tables([self._schema.empty_table(), *taken])
             found = self._merge(found, older) if older.num_rows else found
-        return found.filter(pc.invert(found.column(DEAD))).select([HASH, *self._keys, *self._values])
+        return self._living(found).select([HASH, *self._keys, *self._values])
 
     def put(self, rows: pa.Table) -> None:
         """Writes rows (each key once): `__hash`, keys, values and `__dead` for those to be removed."""
         if rows.num_rows == 0:
             return
-        if self._now is not None:
-            rows = rows.append_column(_WRITTEN, pa.repeat(pa.scalar(self._now, pa.int64()), rows.num_rows))
-        newest = _sorted(rows.select(self._schema.names).cast(self._schema))
-        while self._segments and self._segments[-1].rows <= _MERGE_RATIO * newest.num_rows:
-            older = self._segments.pop()
-            newest = self._merge(newest, self._cache.load(older.id, self._log))
-            self._remove(older)
-        if not self._segments:
-            newest = newest.filter(pc.invert(newest.column(DEAD)))
-        if newest.num_rows:
-            self._segments.append(self._written(newest))
-        self._log.save_manifest(tuple(self._segments))
+        newest = _sorted(self._timed(rows))
+        merged: list[Segment] = []
+        count = newest.num_rows
+        while self._segments and self._segments[-1].rows <= _MERGE_RATIO * count:
+            merged.append(self._segments.pop())
+            count += merged[-1].rows
+        writer = self._writer()
+        for part in ranges_to_merge(merged):
+            older = (self._between(segment, part) for segment in merged)
+            writer.add(self._kept(reduce(self._merge, older, rows_between(newest, part))))
+        self._append(writer.finish())
+        for piece in (piece for segment in merged for piece in segment.pieces):
+            self._remove(piece)
+        self._save()
 
-    def expire(self, before: int) -> None:
-        """Forgets rows last written before that time. What they replaced is older still, so nothing comes back."""
-        kept: list[Segment] = []
-        for segment in self._segments:
-            rows = self._cache.load(segment.id, self._log)
-            fresh = rows.filter(pc.greater_equal(rows.column(_WRITTEN), before))
-            if fresh.num_rows == rows.num_rows:
-                kept.append(segment)
-                continue
-            self._remove(segment)
-            if fresh.num_rows:
-                kept.append(self._written(fresh))
-        self._segments = kept
-        self._log.save_manifest(tuple(kept))
+    def _sweep_if_due(self) -> None:
+        """Drops the pieces most of whose rows are past their time: such rows are never found, but take up space."""
+        if self._lifetime is None:
+            return
+        due = (self._swept or 0) + self._lifetime.length // _SWEEPS_PER_LIFETIME
+        if self._swept is not None and self._lifetime.now < due:
+            return
+        segments, self._segments, self._swept = self._segments, [], self._lifetime.now
+        for segment in segments:
+            writer = self._writer()
+            for piece in segment.pieces:
+                self._sweep(piece, writer)
+            self._append(writer.finish())
+        self._save()
 
-    def _written(self, rows: pa.Table) -> Segment:
-        segment = Segment(uuid.uuid4().hex, rows.num_rows)
-        data = _file_bytes(rows)
-        self._cache.store(segment.id, data)
-        self._log.write(segment.id, data)
-        return segment
+    def _sweep(self, piece: Piece, writer: SegmentWriter) -> None:
+        stored = self._cache.load(piece.id, self._log)
+        fresh = self._kept(self._timed(stored))
+        if _WRITTEN in stored.column_names and 2 * fresh.num_rows >= stored.num_rows:
+            writer.keep(piece)
+            return
+        writer.add(fresh)
+        self._remove(piece)
 
-    def _remove(self, segment: Segment) -> None:
-        self._log.remove(segment.id)
-        self._cache.forget(segment.id)
+    def _append(self, segment: Segment | None) -> None:
+        self._segments += [] if segment is None else [segment]
+
+    def _save(self) -> None:
+        self._log.save_manifest(Manifest(tuple(self._segments), self._swept))
+
+    def _writer(self) -> SegmentWriter:
+        return SegmentWriter(self._log, self._cache, self._piece_bytes)
+
+    def _load(self, piece: Piece) -> pa.Table:
+        return self._timed(self._cache.load(piece.id, self._log))
+
+    def _remove(self, piece: Piece) -> None:
+        self._log.remove(piece.id)
+        self._cache.forget(piece.id)
+
+    def _timed(self, rows: pa.Table) -> pa.Table:
+        """As the table has them now; rows without a time get this batch's."""
+        if self._lifetime is not None and _WRITTEN not in rows.column_names:
+            rows = rows.append_column(_WRITTEN, pa.repeat(pa.scalar(self._lifetime.now, pa.int64()), rows.num_rows))
+        return rows if rows.schema.equals(self._schema) else rows.select(self._schema.names).cast(self._schema)
+
+    def _kept(self, rows: pa.Table) -> pa.Table:
+        """What is worth writing. What a row past its time replaced is older still, so nothing comes back."""
+        if not self._segments:  # nothing below that a dead row would hide
+            return self._living(rows)
+        return rows if self._lifetime is None else rows.filter(pc.greater(rows.column(_WRITTEN), self._lifetime.end))
+
+    def _living(self, rows: pa.Table) -> pa.Table:
+        return rows.filter(pa.array(self._is_alive(rows)))
+
+    def _is_alive(self, rows: pa.Table) -> NDArray[np.bool_]:
+        """A row of NULLs is not."""
+        alive = pc.invert(pc.fill_null(rows.column(DEAD), fill_value=True))
+        if self._lifetime is not None:
+            alive = pc.and_(alive, pc.greater(pc.fill_null(rows.column(_WRITTEN), 0), self._lifetime.end))
+        return as_numpy(alive)
+
+    def _between(self, segment: Segment, part: Range) -> pa.Table:
+        found = [rows_between(self._load(piece), part) for piece in covering(segment, part)]
+        return pa.concat_tables([self._schema.empty_table(), *found]).combine_chunks()
 
     def _merge(self, newest: pa.Table, older: pa.Table) -> pa.Table:
         replaced, _ = matching_rows(newest, older, np.arange(older.num_rows), self._keys)
         keep = np.ones(older.num_rows, dtype=bool)
         keep[replaced] = False
-        return _sorted(pa.concat_tables([newest, older.filter(pa.array(keep)).cast(self._schema)]))
+        return _sorted(pa.concat_tables([newest, older.filter(pa.array(keep))]))
 
-    def _gather(self, count: int, pieces: list[pa.Table], places: list[NDArray[np.int64]]) -> Found:
+    def _gather(self, count: int, taken: list[pa.Table], places: list[NDArray[np.int64]]) -> Found:
         found_at = np.full(count, -1, dtype=np.int64)
         rows = joined(places)
         found_at[rows] = np.arange(len(rows))
-        empty = self._schema.empty_table().select([*self._values, DEAD])
-        gathered = pa.concat_tables([empty, *pieces]).take(pa.array(found_at, mask=found_at < 0))
-        alive = as_numpy(pc.invert(pc.fill_null(gathered.column(DEAD), fill_value=True)))
+        empty = self._schema.empty_table().drop_columns([HASH, *self._keys])
+        gathered = pa.concat_tables([empty, *taken]).take(pa.array(found_at, mask=found_at < 0))
+        alive = self._is_alive(gathered)
         values = gathered.select(self._values)
         if not alive.all():
             values = values.take(pa.array(np.arange(count), mask=~alive))
@@ -151,11 +222,3 @@ class StateTable:
 def _sorted(rows: pa.Table) -> pa.Table:
     order = np.argsort(as_numpy(rows.column(HASH)), kind="stable")
     return rows.take(pa.array(order)).combine_chunks()
-
-
-def _file_bytes(rows: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, rows.schema) as writer:
-        writer.write_table(rows)
-    data: bytes = sink.getvalue().to_pybytes()
-    return data

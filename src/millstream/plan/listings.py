@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from millstream.catalog.catalog import Catalog, Relation
     from millstream.catalog.table import CatalogView
     from millstream.sql.statements import Column, Show
+    from millstream.sql.types import DataType
 
 _OF_A_COLUMN: Final = ("name", "type", "null", "key", "extras", "watermark")
 
@@ -75,14 +76,13 @@ def _table(table: CatalogTable, catalog: Catalog) -> Listing:
     for column in table.columns:
         type_ = types[column.name]
         is_rowtime = table.watermark is not None and table.watermark.column == column.name
-        name = "?" if type_ is None else str(type_).removesuffix(" NOT NULL")
-        nullable = type_ is None or type_.nullable
+        name = _without_null(type_)
         watermark = table.watermark.expression.tree.sql("flink") if is_rowtime and table.watermark else ""
         rows.append(
             (
                 column.name,
                 f"{name} *ROWTIME*" if is_rowtime else name,
-                str(nullable).upper(),
+                _nullable(type_),
                 key if column.name in table.primary_key else "",
                 _extras(column),
                 f"`{watermark}`" if watermark else "",
@@ -100,10 +100,18 @@ def _view(view: CatalogView, catalog: Catalog) -> Listing:
     return Listing(
         _OF_A_COLUMN,
         tuple(
-            (name, "?" if type_ is None else str(type_).removesuffix(" NOT NULL"), "TRUE", "", "", "")
+            (name, _without_null(type_), _nullable(type_), "", "", "")
             for name, type_ in zip(view.columns, types, strict=True)
         ),
     )
+
+
+def _without_null(type_: DataType | None) -> str:
+    return "?" if type_ is None else str(type_).removesuffix(" NOT NULL")
+
+
+def _nullable(type_: DataType | None) -> str:
+    return str(type_ is None or type_.nullable).upper()
 
 
 def _extras(column: Column) -> str:

@@ -125,6 +125,7 @@ class QueryBuilder:
         if self._depth == _DEEPEST:
             raise ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, "views are nested too deeply", view.span))
         node = QueryBuilder(view.query, self._catalog, self._statement, self._depth + 1).build()
+        self.require_as_many(view.columns, node, view.span)
         return _with_names(node, view.columns, self._statement)
 
     def _renamed(self, node: Node, tree: exp.Expr) -> Node:

@@ -13,7 +13,7 @@ from millstream.plan.functions.declaration import Given, MismatchError, Nulls
 from millstream.plan.functions.registry import FUNCTIONS, MISSING, nearest
 from millstream.plan.functions.results import bare, nullable
 from millstream.plan.literals import constant, negated
-from millstream.plan.signatures import Mismatch, choose, given_of, how_written
+from millstream.plan.signatures import Mismatch, choose, given_of, how_written, wrong_clause
 from millstream.plan.typed import Call, Constant, Conversion, FieldOf, InputColumn, Typed, UserCall, Word
 from millstream.sql.type_text import type_of_text
 from millstream.sql.types import DataType, TypeRoot
@@ -231,6 +231,8 @@ class Resolver:
             place = node if sign.argument is None else nodes[sign.argument]
             return self._refuse(place, sign.why, Code.TYPE_MISMATCH, how_written(function))
         known = {name: value for name, value in clauses.items() if value is not None}
+        if (wrong := wrong_clause(function, known)) is not None:
+            return self._refuse(node, wrong, Code.TYPE_MISMATCH, how_written(function))
         given = given_of(arguments, known)
         try:
             type_ = sign.result(given)

@@ -40,6 +40,17 @@ def choose(function: Function, arguments: Sequence[Argument]) -> Signature | Mis
     return Mismatch(f"{function.name} does not take ({', '.join(map(_shown, arguments))})")
 
 
+def wrong_clause(function: Function, clauses: Mapping[str, Clause]) -> str | None:
+    """What is wrong with the clauses of a call, in words."""
+    for name, value in clauses.items():
+        word = value.text if isinstance(value, Word) else "TYPE" if isinstance(value, DataType) else "DEFAULT"
+        if name not in function.clauses:
+            return f"{function.name} has no {name}"
+        if word not in function.clauses[name]:
+            return f"{function.name} has no {word} {name}"
+    return None
+
+
 def given_of(arguments: Sequence[Argument], clauses: Mapping[str, Clause]) -> Given:
     """What a declaration gets to see of a call."""
     return Given(

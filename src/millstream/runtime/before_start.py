@@ -2,33 +2,75 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from millstream.connectors.custom_partitioner import partitioner_problems
 from millstream.connectors.filesystem import path_problem
 from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
 from millstream.connectors.local_tables import FilesystemSink, FilesystemSource
 from millstream.connectors.not_yet import unbuilt
-from millstream.errors import ScriptError
+from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.plan.nodes import Write
+from millstream.sql.types import INTERVALS, TypeRoot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from millstream.connectors.tables import Sink, Source
-    from millstream.errors import Diagnostic
-    from millstream.plan.program import Program
+    from millstream.plan.program import JobPlan, Program
+    from millstream.sql.types import DataType
+
+_NOT_CARRIED: Final = INTERVALS | {TypeRoot.TIME}
+"""Spark has no way to hand them to Python."""
 
 
 def refuse_unbuilt(program: Program) -> None:
     """Raises all that the tables say and no job can do yet, or not on this machine."""
-    problems = [problem for job in program.jobs for table in job.tables for problem in _problems(table)]
+    problems = [*unbuilt_in(program), *_missing_paths(program)]
     if problems:
         raise ScriptError(dict.fromkeys(problems))
 
 
-def _problems(table: Source | Sink) -> Iterator[Diagnostic]:
-    match table:
-        case KafkaSource() | KafkaSink():
-            yield from unbuilt(table)
-        case FilesystemSource() | FilesystemSink():
-            if problem := path_problem(table):
-                yield problem
+def unbuilt_in(program: Program) -> Iterator[Diagnostic]:
+    """What passes every check and cannot be run yet."""
+    for job in program.jobs:
+        for table in job.tables:
+            if isinstance(table, KafkaSource | KafkaSink):
+                yield from unbuilt(table)
+            if isinstance(table, KafkaSink):
+                yield from partitioner_problems(table)
+        yield from _types(job)
+
+
+def _missing_paths(program: Program) -> Iterator[Diagnostic]:
+    """A folder that an earlier job of the script writes need not be there yet."""
+    written: set[str] = set()
+    for job in program.jobs:
+        for table in job.tables:
+            if isinstance(table, FilesystemSource) and table.path not in written and (wrong := path_problem(table)):
+                yield wrong
+            if isinstance(table, FilesystemSink):
+                if wrong := path_problem(table):
+                    yield wrong
+                written.add(table.path)
+
+
+def _types(job: JobPlan) -> Iterator[Diagnostic]:
+    """Types that can be declared and not be carried through a job."""
+    used = [(scan.source.table, {column.name for column in scan.columns}) for scan in job.scans]
+    used += [(root.sink.table, set(root.sink.table.column_names)) for root in job.roots if isinstance(root, Write)]
+    for table, names in used:
+        for column in table.physical_columns:
+            if column.name in names and (root := _not_carried(column.type)):
+                yield Diagnostic(
+                    Code.NOT_BUILT_YET,
+                    f'column "{column.name}" of type {root} cannot be read or written yet',
+                    column.span,
+                    hint="Declare it as STRING or BIGINT, or leave it out of the query.",
+                )
+
+
+def _not_carried(type_: DataType) -> TypeRoot | None:
+    if type_.root in _NOT_CARRIED:
+        return type_.root
+    inner = (type_.key, type_.element, *(field.type for field in type_.fields))
+    return next((found for part in inner if part is not None and (found := _not_carried(part))), None)

@@ -14,7 +14,6 @@ import json
 import os
 import re
 import shutil
-import tempfile
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -26,14 +25,16 @@ from millstream.catalog.settings import AGGREGATE_NATIVE, NativeAggregate
 from millstream.errors import Code, Diagnostic, JobError
 from millstream.plan.nodes import Aggregate, Expand, Operator, Project, Scan, Values
 from millstream.plan.rules.choose_operators import on_kernel
+from millstream.runtime.cache_folder import CacheFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from millstream.plan.nodes import Node
     from millstream.plan.program import JobPlan
 
-LAYOUT: Final = 1
+LAYOUT: Final = 2
 _MARKER: Final = "millstream.json"
 _OURS: Final = re.compile(r"millstream\.json(\.new)?|lock|jobs|spark\.(log(\.\d+)?|out|log4j2\.properties)")
 _CLAIM_SECONDS: Final = 60.0
@@ -60,10 +61,10 @@ class Checkpoint:
     def __init__(self, root: Path) -> None:
         self.root = root.absolute()
         identity = hashlib.sha256(str(self.root).encode()).hexdigest()[:16]
-        self._segment_caches = Path(tempfile.gettempdir()) / f"millstream-segments-{identity}"
         self._lock = self._claim()
         try:
             self._jobs = self._read_marker()
+            self._segment_caches = CacheFolder(identity)
         except BaseException:
             self._lock.close()
             raise
@@ -101,17 +102,17 @@ class Checkpoint:
         shape = _state(job)
         if known["state"] != shape:
             raise JobError(_changed(self.root, job, known["state"], shape))
-        return JobFolder(folder, True, known["buckets"], self._segment_caches / folder.name)
+        return JobFolder(folder, True, known["buckets"], self._segment_caches.path / folder.name)
 
     def new_job(self, job: JobPlan, buckets: int) -> JobFolder:
         """An empty folder for a job that starts from nothing."""
         folder = self._folder(job)
         shutil.rmtree(folder, ignore_errors=True)
         if job.is_shown:
-            return JobFolder(folder, False, buckets, self._segment_caches / folder.name)
+            return JobFolder(folder, False, buckets, self._segment_caches.path / folder.name)
         self._jobs[job.name] = {"state": _state(job), "buckets": buckets}
         self._write_marker()
-        return JobFolder(folder, False, buckets, self._segment_caches / folder.name)
+        return JobFolder(folder, False, buckets, self._segment_caches.path / folder.name)
 
     def clear(self) -> None:
         """Forgets all jobs. A folder that holds anything else is left as it is."""
@@ -130,7 +131,7 @@ class Checkpoint:
         self._jobs = {}
 
     def release(self) -> None:
-        shutil.rmtree(self._segment_caches, ignore_errors=True)
+        self._segment_caches.close()
         self._lock.close()
 
     def _has_begun(self, job: JobPlan) -> bool:

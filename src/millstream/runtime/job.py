@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from millstream.connectors.kafka_tables import KafkaSource
-from millstream.errors import Code, Diagnostic, JobError
+from millstream.errors import Code, Diagnostic, JobError, MillstreamError
+from millstream.runtime.group_offsets import GroupOffsets
 from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.preflight import topics_of
 from millstream.runtime.progress import flat_offsets, progress_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from pyspark.accumulators import Accumulator
+
+    from millstream.connectors.kafka_range import ReadRange
     from millstream.plan.program import JobPlan
     from millstream.runtime.checkpoint import JobFolder
     from millstream.runtime.progress import JobProgress
     from millstream.runtime.results import Result
+    from millstream.source import Span
     from millstream.spark.running_query import RunningQuery
 
 _POLL_SECONDS: Final = 0.02
 _FINISH_BATCH_SECONDS: Final = 120.0
 _REPORT_SECONDS: Final = 1.0
+_LAST_COMMIT_SECONDS: Final = 5.0
 
 
 class Job:
@@ -35,6 +43,9 @@ class Job:
         folder: JobFolder,
         on_progress: Callable[[JobProgress], None],
         result: Result | None = None,
+        *,
+        positions: Mapping[Span, ReadRange],
+        skipped: Accumulator[int],
     ) -> None:
         self.name = plan.name
         self.is_bounded = plan.is_bounded
@@ -45,6 +56,11 @@ class Job:
         self._folder = folder
         self._on_progress = on_progress
         self._result = result
+        self._skipped = skipped
+        kafka = [(scan.source, scan.span) for scan in plan.scans if isinstance(scan.source, KafkaSource)]
+        reads = [(source, positions[span]) for source, span in kafka]
+        self._ends = {place: end for _, range_ in reads for place, end in (range_.ends or {}).items()}
+        self._group_offsets = GroupOffsets(reads)
         self._query: RunningQuery | None = None
         self._progress: JobProgress | None = None
         self._reported = threading.Condition()
@@ -96,7 +112,10 @@ class Job:
         while self.is_running and (deadline is None or time.monotonic() < deadline):
             time.sleep(_POLL_SECONDS)
         self.raise_failure()
-        return not self.is_running
+        if self.is_running:
+            return False
+        self._await_last_commit()
+        return True
 
     def stop(self, *, finish_batch: bool = True) -> None:
         """Lets the batch under way finish, then stops. Raises the failure of a job that had failed."""
@@ -108,6 +127,7 @@ class Job:
             time.sleep(_POLL_SECONDS)
         self.raise_failure()
         query.stop()
+        self._await_last_commit()
 
     def raise_failure(self) -> None:
         failure = self._running_query().failure()
@@ -118,20 +138,35 @@ class Job:
         """Takes Spark's report of a batch, on the listener's thread."""
         if not report["durationMs"].get("addBatch"):
             return  # a trigger that found nothing to do
-        progress = progress_of(self.name, report, self._progress, self._state_bytes(report))
+        progress = progress_of(self.name, report, self._progress, self._state_bytes(report), self._skipped.value)
         with self._reported:
             self._progress = progress
             for source in report["sources"]:
                 self._reported_offsets |= flat_offsets(source["endOffset"])
+            reached = dict(self._reported_offsets)
             self._reported.notify_all()
+        self._group_offsets.report(reached)
         self._on_progress(progress)
+        if self.is_bounded and self._ends and _reached(reached, self._ends):
+            # What comes behind the end is dropped: no need to read it. The listener's thread must not wait for Spark.
+            threading.Thread(target=self._end_early, daemon=True).start()
+
+    def _end_early(self) -> None:
+        with suppress(MillstreamError):  # it has ended by itself, or its failure is told elsewhere
+            self._running_query().stop()
 
     def report_end(self) -> None:
+        self._group_offsets.close()
         self._ended.set()
 
     def await_last_report(self, timeout: float) -> None:
         """Reports reach us after the fact; this waits for the last of an ended job."""
         self._ended.wait(timeout)
+
+    def _await_last_commit(self) -> None:
+        """Whoever starts the next job of a group finds what this one has read."""
+        if self._group_offsets.is_asked_for:
+            self._ended.wait(_LAST_COMMIT_SECONDS)
 
     def _state_bytes(self, report: Mapping[str, Any]) -> int:
         held = sum(_size(file) for file in self._folder.segment_cache.glob("*"))
@@ -147,8 +182,8 @@ class Job:
         for source in (scan.source for scan in self._plan.scans):
             if not isinstance(source, KafkaSource):
                 continue
-            committed_only = source.properties.get("isolation.level") == "read_committed"
-            latest = KafkaAdmin(source.properties).latest(source.topics, committed_only=committed_only)
+            admin = KafkaAdmin(source.properties)
+            latest = admin.latest(topics_of(source, admin), committed_only=source.reads_committed)
             ends |= {(partition.topic, partition.partition): offset for partition, offset in latest.items()}
         return ends
 

@@ -16,6 +16,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ResourceType,
 )
 
+from millstream.connectors.kafka_client import client_properties
 from millstream.errors import BrokerError, Code, Diagnostic
 from millstream.runtime.kafka_failures import broker_error
 
@@ -34,16 +35,15 @@ _SOON_OVER: Final = (
     KafkaError.NOT_LEADER_FOR_PARTITION,
     KafkaError.UNKNOWN_TOPIC_OR_PART,
 )
-_FOR_ADMIN: Final = ("bootstrap.servers", "security.protocol", "client.id")
+_INTERNAL: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 _SILENT: Final = logging.getLogger("millstream.librdkafka")
 _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False
 
 
 def client_settings(properties: Mapping[str, str]) -> dict[str, Any]:
-    """The part of a table's properties that librdkafka understands, and no chatter on stderr."""
-    chosen: dict[str, Any] = {key: properties[key] for key in _FOR_ADMIN if key in properties}
-    return {**chosen, "log_level": 0, "logger": _SILENT}
+    """The part of a table's properties that concerns the connection, and no chatter on stderr."""
+    return {**client_properties(properties), "log_level": 0, "logger": _SILENT}
 
 
 class KafkaAdmin:
@@ -68,6 +68,10 @@ class KafkaAdmin:
                 code=Code.INVALID_OPTION_VALUE,
                 span=asked_at,
             ) from error
+
+    def topics(self) -> list[str]:
+        """All but the brokers' own."""
+        return sorted(topic for topic in self._metadata().topics if topic not in _INTERNAL)
 
     def partitions(self, topic: str) -> list[int] | None:
         """The partitions of a topic; None when there is no such topic."""
@@ -124,6 +128,17 @@ class KafkaAdmin:
             for entry in answer.topic_partitions
             if entry.offset >= 0
         }
+
+    def commit(self, offsets: Iterable[TopicPartition], group: str) -> None:
+        """In the name of a group that has no members."""
+        try:
+            asked = [ConsumerGroupTopicPartitions(group, list(offsets))]
+            answer = self._client.alter_consumer_group_offsets(asked)[group].result(_TIMEOUT_SECONDS)
+        except (KafkaException, TimeoutError) as error:
+            raise self._failure(f'the offsets of group "{group}" cannot be committed', error) from error
+        for entry in answer.topic_partitions:
+            if entry.error is not None:
+                raise self._failure(f'the offsets of group "{group}" cannot be committed', KafkaException(entry.error))
 
     def _offsets(
         self, topics: Iterable[str], spec: OffsetSpec, *, committed_only: bool = False

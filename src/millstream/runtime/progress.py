@@ -6,6 +6,8 @@ import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from millstream.kernels.operator import IGNORED, OBSERVED
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -31,6 +33,11 @@ class JobProgress:
     """When the batch was committed, in seconds since the epoch."""
     total_rows_in: int
     total_rows_out: int
+    ignored_retractions: int
+    """How often a row was to be taken back that was not there: the input contradicts itself, or its state expired."""
+    total_ignored_retractions: int
+    skipped: int = 0
+    """Messages passed over since the job started, because their format ignores parse errors."""
 
     @property
     def rows_in_per_second(self) -> float:
@@ -53,9 +60,12 @@ class JobProgress:
         }
 
 
-def progress_of(job: str, report: Mapping[str, Any], before: JobProgress | None, state_bytes: int) -> JobProgress:
+def progress_of(
+    job: str, report: Mapping[str, Any], before: JobProgress | None, state_bytes: int, skipped: int = 0
+) -> JobProgress:
     """One batch, from the report that Spark makes of it."""
     rows_in = int(report["numInputRows"])
+    ignored = _ignored_retractions(report)
     rows_out = max(int(report["sink"].get("numOutputRows", 0)), 0)
     return JobProgress(
         job=job,
@@ -68,7 +78,15 @@ def progress_of(job: str, report: Mapping[str, Any], before: JobProgress | None,
         committed_at=time.time(),
         total_rows_in=rows_in + (before.total_rows_in if before else 0),
         total_rows_out=rows_out + (before.total_rows_out if before else 0),
+        ignored_retractions=ignored,
+        total_ignored_retractions=ignored + (before.total_ignored_retractions if before else 0),
+        skipped=skipped,
     )
+
+
+def _ignored_retractions(report: Mapping[str, Any]) -> int:
+    observed: Mapping[str, Mapping[str, Any]] = report.get("observedMetrics", {})
+    return sum(row.get(IGNORED) or 0 for name, row in observed.items() if name.startswith(OBSERVED))
 
 
 def _lag(source: Mapping[str, Any]) -> SourceLag:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -14,26 +15,33 @@ from millstream.catalog.settings import (
     PARALLELISM,
     SETTINGS,
     STATE_BUCKETS,
+    STATE_CACHE_BYTES,
     TRIGGER_INTERVAL,
     check_setting,
+    duration_ms_setting,
     integer_setting,
 )
+from millstream.catalog.settings_of_flink import STATE_TTL
+from millstream.connectors.local_tables import PrintSink
+from millstream.plan.nodes import Write
 from millstream.plan.program import JobPlan, Listing, ShowJobs, Text, compile_script
 from millstream.runtime.before_start import refuse_unbuilt
 from millstream.runtime.checkpoint import Checkpoint
 from millstream.runtime.job import Job
+from millstream.runtime.partition_counts import partitions_of
 from millstream.runtime.preflight import check_kafka
 from millstream.runtime.results import result_of
+from millstream.runtime.scan_ends import keep_ends
 from millstream.source import SourceText
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import TracebackType
 
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-    from millstream.plan.program import Program
+    from millstream.plan.program import Program, Step
     from millstream.runtime.progress import JobProgress
     from millstream.spark.session import OwnedSession
 
@@ -57,6 +65,22 @@ def _print_rows(rows: list[str]) -> None:
 def _listed(jobs: list[Job]) -> Listing:
     rows = ((job.name, "RUNNING" if job.is_running else "FINISHED") for job in jobs)
     return Listing(("job name", "status"), tuple(rows))
+
+
+def _print_errors(rows: list[str]) -> None:
+    print("\n".join(rows), file=sys.stderr, flush=True)
+
+
+def _goes_to_standard_error(plan: JobPlan) -> bool:
+    sinks = (root.sink for root in plan.roots if isinstance(root, Write))
+    return any(isinstance(sink, PrintSink) and sink.to_standard_error for sink in sinks)
+
+
+def _up_to_the_next_end(steps: Sequence[Step]) -> tuple[JobPlan, ...]:
+    """The jobs from here to the first that ends by itself."""
+    plans = [step for step in steps if isinstance(step, JobPlan)]
+    bounded = next((position for position, plan in enumerate(plans) if plan.is_bounded), len(plans))
+    return tuple(plans[: bounded + 1])
 
 
 class Session:
@@ -117,7 +141,7 @@ class Session:
         `overrides` are settings that win over a SET in the script.
         """
         catalog = self._catalog.copy()
-        running = [job.name for job in self._jobs if job.is_running]
+        running = [job.name for job in self._jobs if job.is_running or job.is_bounded]
         source = SourceText(name, text)
         program = compile_script(
             source, parameters or {}, self._settings, catalog, running_jobs=running, overrides=overrides
@@ -150,17 +174,22 @@ class Session:
         return tuple(jobs)
 
     def walk(self, program: Program, *, drain: bool = False) -> Iterator[Job]:
-        """As `start`, but leaves the waiting to the caller. No job starts before all are known to be good."""
+        """As `start`, but leaves the waiting to the caller.
+
+        No job starts before all are known to be good, up to one that ends by itself: what comes behind that is asked of
+        Kafka and Spark when it has ended, because it may have made the topics and files that are read then.
+        """
         refuse_unbuilt(program)
         for notice in program.notices:
             if notice not in self._told:
                 self._told.add(notice)
                 self._notice(notice)
-        prepared = iter(self._prepare(program.jobs, drain=drain) if program.jobs else ())
-        for step in program.steps:
+        prepared: list[tuple[Job, DataStreamWriter]] = []
+        for position, step in enumerate(program.steps):
             match step:
                 case JobPlan():
-                    yield self._launch(*next(prepared))
+                    prepared = prepared or self._prepare(_up_to_the_next_end(program.steps[position:]), drain=drain)
+                    yield self._launch(*prepared.pop(0))
                 case ShowJobs():
                     self._on_answer(_listed(self._jobs))
                 case Listing() | Text():
@@ -171,32 +200,40 @@ class Session:
         if not self._fresh:
             plans = tuple(self._as_begun(plan, checkpoint) for plan in plans)
         folders = [None if self._fresh else checkpoint.find_job(plan) for plan in plans]
-        preflights = [
-            check_kafka(plan, self._notice, resumes=folder is not None)
+        positions = [
+            check_kafka(plan, self._notice, resumes=folder.path if folder is not None else None)
             for plan, folder in zip(plans, folders, strict=True)
         ]
         if self._fresh:
             checkpoint.clear()
             self._fresh = False
+        from millstream.spark.kernel_host import Hosting
         from millstream.spark.query import QueryRequest, prepare_query
 
         spark = self._open_spark(checkpoint)
         prepared = []
-        for plan, found, preflight in zip(plans, folders, preflights, strict=True):
+        for plan, found, ranges in zip(plans, folders, positions, strict=True):
             settings = dict(plan.settings)
             folder = found or checkpoint.new_job(plan, self._buckets(settings))
             result = result_of(plan, self._on_rows) if plan.is_shown else None
-            job = Job(plan, folder, self._on_progress, result)
+            keep_ends(folder.path, [ranges[scan.span].ends if scan.span in ranges else None for scan in plan.scans])
+            skipped = spark.sparkContext.accumulator(0)
+            job = Job(plan, folder, self._on_progress, result, positions=ranges, skipped=skipped)
             request = QueryRequest(
                 job=plan,
                 checkpoint=folder.path,
-                segment_cache=folder.segment_cache,
-                start_offsets=preflight.start_offsets,
-                buckets=folder.buckets,
+                hosting=Hosting(
+                    folder.buckets,
+                    folder.segment_cache,
+                    integer_setting(settings, STATE_CACHE_BYTES),
+                    duration_ms_setting(settings, STATE_TTL),
+                ),
+                positions={span: replace(found, skipped=skipped) for span, found in ranges.items()},
                 max_batch_rows=integer_setting(settings, MAX_BATCH_ROWS),
                 interval_ms=integer_setting(settings, TRIGGER_INTERVAL),
                 drain=drain,
-                printed=self._on_rows,
+                partitions_of=partitions_of,
+                printed=_print_errors if _goes_to_standard_error(plan) else self._on_rows,
                 shown=result.take if result is not None else _unheard,
             )
             prepared.append((job, prepare_query(spark, request)))

@@ -18,14 +18,13 @@ from millstream.spark.kernel_host import hash_columns, host
 from millstream.spark.types import quoted
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import Column, DataFrame
 
     from millstream.plan.nodes import Aggregate, AggregateCall
+    from millstream.spark.kernel_host import Hosting
 
 
-def aggregate(rows: DataFrame, node: Aggregate, buckets: int, cache: Path) -> DataFrame:
+def aggregate(rows: DataFrame, node: Aggregate, hosting: Hosting) -> DataFrame:
     keys = {name: f"key{number}" for number, name in enumerate(node.keys)}
     arguments = {call: f"argument{number}" for number, call in enumerate(node.calls) if call.argument is not None}
     filters = {call.filter: f"filter{number}" for number, call in enumerate(node.calls) if call.filter is not None}
@@ -51,8 +50,9 @@ def aggregate(rows: DataFrame, node: Aggregate, buckets: int, cache: Path) -> Da
         to_arrow_schema(prepared.schema, timezone="UTC"),
         emits_before=node.emits_before,
         insert_only=not kind,
+        expires=hosting.expires,
     )
-    changes = host(prepared.withColumns(hash_columns(operator)), operator, buckets, cache)
+    changes = host(prepared.withColumns(hash_columns(operator)), operator, hosting)
     named = {**keys, **results}
     return changes.select(*(F.col(column).alias(name) for name, column in named.items()), KIND)
 

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 _WITH_FRACTION: Final = quoted(r"^\s*([+-]?\d+)\.\d*\s*$")
 _WHOLE: Final = "'$1'"
 _DEFAULT_DIGITS: Final = 6
+_ENTRY: Final = "(millstream_key, millstream_value) -> concat(millstream_key, '=', millstream_value)"
+
+
+def _item(depth: int) -> str:
+    """The variable of a function on elements: a name that no column has."""
+    return f"millstream_item{depth}"
 
 
 def coerced(text: str, found: DataType, wanted: DataType) -> str:
@@ -52,8 +58,8 @@ def _nested(text: str, found: DataType, wanted: DataType, *, attempt: bool, dept
     def each(values: str, before: DataType | None, after: DataType | None) -> str:
         assert before is not None
         assert after is not None
-        inner = converted(f"x{depth}", before, after, attempt=attempt, depth=depth + 1)
-        return values if inner == f"x{depth}" else f"transform({values}, x{depth} -> {inner})"
+        inner = converted(_item(depth), before, after, attempt=attempt, depth=depth + 1)
+        return values if inner == _item(depth) else f"transform({values}, {_item(depth)} -> {inner})"
 
     if wanted.root is TypeRoot.ARRAY:
         return each(text, found.element, wanted.element)
@@ -92,7 +98,7 @@ def _array_text(text: str, found: DataType, depth: int) -> str:
 def _map_text(text: str, found: DataType, depth: int) -> str:
     keys = _texts(f"map_keys({text})", found.key or found.element, depth)
     values = _texts(f"map_values({text})", INT if found.key is None else found.element, depth)
-    return f"concat('{{', array_join(zip_with({keys}, {values}, (k, v) -> concat(k, '=', v)), ', '), '}}')"
+    return f"concat('{{', array_join(zip_with({keys}, {values}, {_ENTRY}), ', '), '}}')"
 
 
 def _row_text(text: str, found: DataType, depth: int) -> str:
@@ -117,8 +123,8 @@ def _day_time_text(text: str, _: DataType, __: int) -> str:
 
 def _texts(values: str, element: DataType | None, depth: int) -> str:
     assert element is not None
-    inner = _or_null(_as_text(f"x{depth}", element, depth + 1))
-    return f"transform({values}, x{depth} -> {inner})"
+    inner = _or_null(_as_text(_item(depth), element, depth + 1))
+    return f"transform({values}, {_item(depth)} -> {inner})"
 
 
 def _or_null(text: str) -> str:

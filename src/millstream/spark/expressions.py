@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, SparkSession
     from sqlglot import exp
-
-_LARGEST_INT: Final = (1 << 31) - 1
 
 
 def column_of(expression: exp.Expr, types: Mapping[str, DataType | None], spark: SparkSession | None = None) -> Column:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812
 
+from millstream.catalog.settings_of_flink import NOT_NULL_ENFORCER
 from millstream.errors import Code, Diagnostic, JobError
 from millstream.spark.failure_patterns import PATTERNS
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from millstream.errors import MillstreamError
 
 # Spark's exceptions end with the query's plan, which holds our marks too: only a raised one counts.
-_MARK: Final = re.compile(r"(?:\[USER_RAISED_EXCEPTION\]|UndecodableMessageError:) <<millstream ")
+_MARK: Final = re.compile(r"(?:\[USER_RAISED_EXCEPTION\]|UndecodableMessageError:|UnwritableRowError:) <<millstream ")
 _PLAN: Final = "\n=== Streaming Query ==="
 _ENVELOPE: Final = re.compile(r"^\[STREAM_FAILED\] Query \[.*?\] terminated with exception: |(?: SQLSTATE: \w{5})+$")
 _CONDITION: Final = re.compile(r"^\[[A-Z_.]+\] ")
@@ -36,16 +37,34 @@ class UndecodableMessageError(Exception):
         super().__init__(_marked(Code.UNDECODABLE_MESSAGE, topic=topic, partition=partition, offset=offset, text=text))
 
 
+class UnwritableRowError(Exception):
+    """Raised in a Python worker too; `why` is a sentence."""
+
+    def __init__(self, table: str, why: str) -> None:
+        super().__init__(_marked(Code.UNWRITABLE_ROW, table=table, why=why))
+
+
 def undecodable_message(text: str) -> Column:
     """The same, raised by a native expression over the columns of Spark's Kafka source."""
-    parameters = F.struct(
-        F.lit(str(Code.UNDECODABLE_MESSAGE)).alias("code"), "topic", "partition", "offset", F.lit(text).alias("text")
-    )
-    return F.raise_error(F.concat(F.lit("<<millstream "), F.to_json(parameters), F.lit(">>")))
+    return _raised(Code.UNDECODABLE_MESSAGE, F.col("topic"), F.col("partition"), F.col("offset"), _named("text", text))
+
+
+def unwritable_row(table: str, why: Column) -> Column:
+    """The same, raised by a native expression over a row that is to be written."""
+    return _raised(Code.UNWRITABLE_ROW, _named("table", table), why.alias("why"))
 
 
 def null_in_key(column: str, table: str) -> str:
     return _marked(Code.NULL_IN_KEY, column=column, table=table)
+
+
+def _named(name: str, text: str) -> Column:
+    return F.lit(text).alias(name)
+
+
+def _raised(code: Code, *parameters: Column) -> Column:
+    told = F.to_json(F.struct(_named("code", str(code)), *parameters))
+    return F.raise_error(F.concat(F.lit("<<millstream "), told, F.lit(">>")))
 
 
 def _marked(code: Code, **parameters: str | int) -> str:
@@ -95,11 +114,19 @@ def _of_mark(job: str, found: dict[str, str]) -> Diagnostic:
             Code.UNDECODABLE_MESSAGE,
             f'job "{job}" met a message that it cannot decode',
             detail=f"{place}: {found['text']}",
-            hint="Correct what is produced, or skip such messages with 'json.ignore-parse-errors' = 'true'.",
+            hint="Correct what is produced, or skip such messages with the format's option 'ignore-parse-errors'.",
+        )
+    if found["code"] == Code.UNWRITABLE_ROW:
+        return Diagnostic(
+            Code.UNWRITABLE_ROW,
+            f'job "{job}" has a row that cannot be written to table "{found["table"]}"',
+            detail=found["why"],
+            hint="Filter such rows in the query, or correct what chooses their topic or partition.",
         )
     return Diagnostic(
         Code.NULL_IN_KEY,
         f'job "{job}" would write NULL into column "{found["column"]}" of sink "{found["table"]}"',
         detail="The column is NOT NULL, as all columns of a primary key are.",
-        hint="Filter such rows in the query with WHERE … IS NOT NULL, or replace the NULL with COALESCE.",
+        hint="Filter such rows in the query with WHERE … IS NOT NULL, replace the NULL with COALESCE, "
+        f"or drop them with SET '{NOT_NULL_ENFORCER.key}' = 'DROP'.",
     )

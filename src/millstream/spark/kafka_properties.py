@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from millstream.connectors.kafka_client import SHADED
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -41,4 +43,4 @@ def writer_options(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def _prefixed(properties: Mapping[str, str]) -> dict[str, str]:
-    return {f"kafka.{key}": value for key, value in properties.items() if key not in _NOT_FOR_SPARK}
+    return {f"kafka.{key}": value.replace(SHADED, "") for key, value in properties.items() if key not in _NOT_FOR_SPARK}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,8 +15,11 @@ from millstream.changelog import INSERT_ONLY, KIND, RowKind
 from millstream.formats.avro_schema import avro_schema
 from millstream.formats.codecs import encoder_of
 from millstream.formats.declarations import AvroFormat, ConfluentAvroFormat
+from millstream.kernels.fold import fold_updates, last_changes
 from millstream.spark.changelog import is_retraction
 from millstream.spark.failures import null_in_key
+from millstream.spark.message_metadata import HEADERS_TYPE, headers_of, topic_of
+from millstream.spark.partitioners import choose_partitions
 from millstream.spark.types import quoted, spark_type
 
 if TYPE_CHECKING:
@@ -25,51 +30,67 @@ if TYPE_CHECKING:
     from millstream.connectors.kafka_tables import KafkaSink
     from millstream.formats.declarations import Format
     from millstream.formats.decoded import Encoder
-    from millstream.sql.statements import PhysicalColumn
+    from millstream.spark.partitioners import Choice
+    from millstream.sql.statements import MetadataColumn, PhysicalColumn
 
-_MESSAGE: str = "key BINARY, value BINARY"
+    Step = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+_TYPES: Final = {
+    "key": "BINARY",
+    "value": "BINARY",
+    "topic": "STRING",
+    "headers": HEADERS_TYPE,
+    "partition": "INT",
+}
+"""What Spark's Kafka sink takes of a message. It takes no timestamp."""
 
 
-def encode_messages(rows: DataFrame, sink: KafkaSink) -> DataFrame:
-    """`key` and `value` of each message; a row that takes something back has no value, unless the format tells it."""
-    if sink.value_format.changelog == INSERT_ONLY:
-        value = F.when(~is_retraction(rows), _row_of(sink.value_columns, sink.value_format, sink))
-    else:
-        kind = F.col(KIND) if KIND in rows.columns else F.lit(int(RowKind.INSERT))
-        value = _row_of(sink.value_columns, sink.value_format, sink, kind.cast("tinyint").alias(KIND))
-    parts = {"value": (value, sink.value_format, sink.value_columns)}
-    if sink.key_format is not None:
-        key = _row_of(sink.key_columns, sink.key_format, sink)
-        parts["key"] = (key, sink.key_format, sink.key_columns)
-    columns: list[Column] = []
+def encode_messages(
+    rows: DataFrame, sink: KafkaSink, choice: Choice | None = None, *, folds: bool = False
+) -> DataFrame:
+    """The messages of the rows; one that takes something back has no value, unless the format tells it.
+
+    `folds`: the rows have old images of updates that a reader by key need not see.
+    """
+    columns: dict[str, Column] = {}
     encoders: dict[str, Encoder] = {}
-    for name in ("key", "value"):
-        if name not in parts:
-            columns.append(F.lit(None).cast("binary").alias(name))
-            continue
-        row, format_, fields = parts[name]
-        if isinstance(format_, ConfluentAvroFormat):
-            format_ = format_.with_default_subject(f"{sink.topic}-{name}")
-        column, encoder = _encoded(row, format_, fields)
-        columns.append(column.alias(name))
+    for part in _parts(rows, sink):
+        columns[part.name], encoder = part.encoded()
         if encoder is not None:
-            encoders[name] = encoder
-    prepared = rows.select(*columns)
-    return prepared.mapInArrow(encode_with(encoders), _MESSAGE) if encoders else prepared
+            encoders[part.name] = encoder
+    columns |= _beside_the_row(sink)
+    steps: list[Step] = [partial(encode_with, encoders)] if encoders else []
+    if sink.buffer_flush is not None:
+        steps.append(partial(last_changes, key_columns=["key"], max_keys=sink.buffer_flush.rows))
+    elif folds:
+        columns[KIND] = F.col(KIND).cast("tinyint")
+        steps.append(partial(fold_updates, key_columns=["key"]))
+    if choice is not None:
+        steps.append(partial(choose_partitions, choice))
+    prepared = rows.select(*(column.alias(name) for name, column in columns.items()))
+    if steps:
+        given = [name for name in _TYPES if name in columns or (name == "partition" and choice is not None)]
+        schema = ", ".join(f"{name} {_TYPES[name]}" for name in given)
+        prepared = prepared.mapInArrow(_one_after_another(steps, given), schema)
+    return prepared if "topic" in columns else prepared.withColumn("topic", F.lit(sink.topic))
 
 
-def encode_with(
-    encoders: dict[str, Encoder],
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            columns = [
-                _encode_rows(encoders[name], column) if name in encoders else column
-                for name, column in zip(batch.schema.names, batch.columns, strict=True)
-            ]
-            yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+def encode_with(encoders: dict[str, Encoder], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        columns = [
+            _encode_rows(encoders[name], column) if name in encoders else column
+            for name, column in zip(batch.schema.names, batch.columns, strict=True)
+        ]
+        yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
-    return encode
+
+def _one_after_another(steps: list[Step], given: list[str]) -> Step:
+    def through(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for step in steps:
+            batches = step(batches)
+        return (batch.select(given) for batch in batches)
+
+    return through
 
 
 def _encode_rows(encoder: Encoder, rows: pa.StructArray) -> pa.Array:
@@ -81,27 +102,72 @@ def _encode_rows(encoder: Encoder, rows: pa.StructArray) -> pa.Array:
     return encoded.take(pc.if_else(present, places, None))
 
 
-def _encoded(row: Column, format_: Format, columns: tuple[PhysicalColumn, ...]) -> tuple[Column, Encoder | None]:
-    """The column to hand on, and what is left for Python to encode."""
-    named = tuple((column.name, column.type) for column in columns)
-    if not isinstance(format_, AvroFormat):
-        return row, encoder_of(format_, named)
-    from pyspark.sql.avro.functions import to_avro
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The key or the value of a message: the columns it has, by their names in the message."""
 
-    schema = avro_schema(named, legacy_timestamps=format_.options.legacy_timestamps)
-    return to_avro(row, json.dumps(schema)), None
+    name: str
+    sink: KafkaSink
+    format: Format
+    columns: tuple[tuple[str, PhysicalColumn], ...]
+    kind: Column | None = None
+    """For a format that tells it."""
+    is_there: Column | None = None
+
+    def encoded(self) -> tuple[Column, Encoder | None]:
+        """The column to hand on, and what is left for Python to encode."""
+        named = tuple((name, column.type) for name, column in self.columns)
+        if not isinstance(self.format, AvroFormat):
+            return self._row(), encoder_of(self._with_subject(), named)
+        from pyspark.sql.avro.functions import to_avro
+
+        schema = avro_schema(named, legacy_timestamps=self.format.options.legacy_timestamps)
+        return to_avro(self._row(), json.dumps(schema)), None
+
+    def _row(self) -> Column:
+        kind = [] if self.kind is None else [self.kind.cast("tinyint").alias(KIND)]
+        row = F.struct(*(self._field(column).alias(name) for name, column in self.columns), *kind)
+        return row if self.is_there is None else F.when(self.is_there, row)
+
+    def _field(self, column: PhysicalColumn) -> Column:
+        value = _checked(column, self.sink)
+        if isinstance(self.format, AvroFormat) and self.format.options.legacy_timestamps:
+            # Avro's timestamp-millis is the wall clock as if it were UTC, which is our session's zone.
+            return value.cast(spark_type(column.type).replace("TIMESTAMP_NTZ", "TIMESTAMP_LTZ"))
+        return value
+
+    def _with_subject(self) -> Format:
+        if isinstance(self.format, ConfluentAvroFormat) and len(self.sink.topics) == 1:
+            return self.format.with_default_subject(f"{self.sink.topic}-{self.name}")
+        return self.format
 
 
-def _row_of(columns: tuple[PhysicalColumn, ...], format_: Format, sink: KafkaSink, *more: Column) -> Column:
-    return F.struct(*(_checked(column, format_, sink).alias(column.name) for column in columns), *more)
+def _parts(rows: DataFrame, sink: KafkaSink) -> Iterator[_Part]:
+    if sink.key_format is not None:
+        yield _Part("key", sink, sink.key_format, tuple(zip(sink.key.names, sink.key_columns, strict=True)))
+    columns = tuple((column.name, column) for column in sink.value_columns)
+    if sink.value_format.changelog == INSERT_ONLY:
+        yield _Part("value", sink, sink.value_format, columns, is_there=~is_retraction(rows))
+    else:
+        kind = F.col(KIND) if KIND in rows.columns else F.lit(int(RowKind.INSERT))
+        yield _Part("value", sink, sink.value_format, columns, kind)
 
 
-def _checked(column: PhysicalColumn, format_: Format, sink: KafkaSink) -> Column:
-    """The column as the format wants it; where it is NOT NULL, a NULL fails the job."""
+def _beside_the_row(sink: KafkaSink) -> dict[str, Column]:
+    """What the sink's metadata columns say of a message."""
+    columns: dict[str, Column] = {}
+    for use in sink.metadata:
+        value = _checked(use.column, sink).cast(spark_type(use.type))
+        if use.key == "topic":
+            columns["topic"] = topic_of(value, sink)
+        else:
+            columns["headers"] = headers_of(value, use.key)
+    return columns
+
+
+def _checked(column: PhysicalColumn | MetadataColumn, sink: KafkaSink) -> Column:
+    """The column's value; where it is NOT NULL, a NULL fails the job."""
     value = F.col(quoted(column.name))
-    if isinstance(format_, AvroFormat) and format_.options.legacy_timestamps:
-        # Avro's timestamp-millis is the wall clock as if it were UTC, which is our session's zone.
-        value = value.cast(spark_type(column.type).replace("TIMESTAMP_NTZ", "TIMESTAMP_LTZ"))
     if column.type.nullable:
         return value
     return F.coalesce(value, F.raise_error(F.lit(null_in_key(column.name, sink.table.name))))

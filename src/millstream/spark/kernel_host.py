@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import uuid
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -13,10 +14,11 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from millstream.kernels.operator import ORDER
-from millstream.kernels.segment_log import Segment, SegmentCache
-from millstream.kernels.state_table import StateTable
-from millstream.spark.packets import PACKET_SCHEMA, pack, to_payload, unpack, unpack_by_part
+from millstream.kernels.operator import IGNORED, OBSERVED, ORDER
+from millstream.kernels.segment_cache import SegmentCache
+from millstream.kernels.state_table import Lifetime, StateTable
+from millstream.spark.packets import PACKET_SCHEMA, pack, to_payloads, unpack, unpack_by_part
+from millstream.spark.segment_state import SparkSegmentLog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,29 +26,48 @@ if TYPE_CHECKING:
 
     from millstream.kernels.operator import Operator
 
-
 _BITS_FOR_ROWS: Final = 40
+_NOW: Final = "now"
 
 
-def host(rows: DataFrame, operator: Operator, buckets: int, cache: Path) -> DataFrame:
+@dataclass(frozen=True, slots=True)
+class Hosting:
+    """How all kernels of a job keep their state."""
+
+    buckets: int
+    cache: Path
+    """Where pieces of the state lie mapped, on each machine that has workers."""
+    cache_bytes: int | None = None
+    lifetime_ms: int = 0
+    """How long a row of state lives after it was last written; 0 is for ever."""
+
+    @property
+    def expires(self) -> bool:
+        return self.lifetime_ms > 0
+
+
+def host(rows: DataFrame, operator: Operator, hosting: Hosting) -> DataFrame:
     """`rows` has the operator's input columns and hashes; gives its changelog with `__kind`."""
 
     def combine_and_pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for table in _ordered(batches) if operator.needs_order else map(_table, batches):
-            yield pack(operator.combine(table), buckets)
+            yield pack(operator.combine(table), hosting.buckets)
 
     output = operator.output_schema
 
     def unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for payload in batch.column(0).to_pylist():
+            for payload in batch.column(0).drop_null().to_pylist():
                 yield from unpack(payload).cast(output).to_batches()
 
-    packets = rows.mapInArrow(combine_and_pack, PACKET_SCHEMA)
+    # The time of a batch is in its checkpoint: a batch that is run again has the same.
+    now = F.unix_millis(F.current_timestamp())
+    packets = rows.mapInArrow(combine_and_pack, PACKET_SCHEMA).withColumn(_NOW, now)
     changes = packets.groupBy("bucket").transformWithState(
-        KernelProcessor(operator, cache), "payload BINARY", outputMode="Update", timeMode="None"
+        KernelProcessor(operator, hosting), f"payload BINARY, {IGNORED} LONG", outputMode="Update", timeMode="None"
     )
-    return changes.mapInArrow(unpacked, from_arrow_schema(output, prefer_timestamp_ntz=True))
+    observed = changes.observe(OBSERVED + uuid.uuid4().hex, F.sum(IGNORED).alias(IGNORED))
+    return observed.select("payload").mapInArrow(unpacked, from_arrow_schema(output, prefer_timestamp_ntz=True))
 
 
 def hash_columns(operator: Operator) -> dict[str, Column]:
@@ -73,55 +94,30 @@ def _ordered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 class KernelProcessor(StatefulProcessor):
-    """Runs one bucket's kernel on state kept as a manifest and a map of segments."""
+    """Runs one bucket's kernel on state kept as a manifest and a map of pieces."""
 
-    def __init__(self, operator: Operator, cache: Path) -> None:
+    def __init__(self, operator: Operator, hosting: Hosting) -> None:
         self._operator = operator
-        self._cache = cache
+        self._hosting = hosting
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self._logs = {
-            name: SparkSegmentLog(
-                handle.getValueState(f"manifest-{name}", "segments STRING"),
-                handle.getMapState(f"segments-{name}", "id STRING", "data BINARY"),
-            )
-            for name in self._operator.table_names
-        }
+        self._logs = {name: SparkSegmentLog.of(handle, name) for name in self._operator.table_names}
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: ARG002, N802, N803
-        cache = SegmentCache(self._cache)
+        packets = list(rows)
+        cache = SegmentCache(self._hosting.cache, self._hosting.cache_bytes)
+        lifetime = Lifetime(packets[0][_NOW], self._hosting.lifetime_ms) if self._hosting.expires else None
 
         def open_table(name: str, keys: tuple[pa.Field, ...], values: tuple[pa.Field, ...]) -> StateTable:
-            return StateTable(keys, values, self._logs[name], cache)
+            return StateTable(keys, values, self._logs[name], cache, lifetime)
 
         kernel = self._operator.open(open_table)
-        changes = kernel.step(unpack_by_part((row["part"], bytes(row["payload"])) for row in rows))
-        if changes.num_rows:
-            yield Row(payload=to_payload(changes))
+        changes = kernel.step(unpack_by_part((row["part"], bytes(row["payload"])) for row in packets))
+        cache.trim()
+        for payload in to_payloads(changes):
+            yield Row(payload=payload, ignored=0)
+        if kernel.ignored:
+            yield Row(payload=None, ignored=kernel.ignored)
 
     def close(self) -> None:
         pass
-
-
-class SparkSegmentLog:
-    """Segments in Spark's state store, which commits and rolls back with the batch."""
-
-    def __init__(self, manifest: Any, segments: Any) -> None:
-        self._manifest = manifest
-        self._segments = segments
-
-    def manifest(self) -> tuple[Segment, ...]:
-        stored = self._manifest.get()
-        return tuple(Segment(*entry) for entry in json.loads(stored[0])) if stored else ()
-
-    def save_manifest(self, segments: tuple[Segment, ...]) -> None:
-        self._manifest.update((json.dumps([[segment.id, segment.rows] for segment in segments]),))
-
-    def read(self, segment_id: str) -> bytes:
-        return bytes(self._segments.getValue((segment_id,))[0])
-
-    def write(self, segment_id: str, data: bytes) -> None:
-        self._segments.updateValue((segment_id,), (data,))
-
-    def remove(self, segment_id: str) -> None:
-        self._segments.removeKey((segment_id,))

@@ -19,25 +19,25 @@ from millstream.spark.types import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from millstream.kernels.operator import Operator
     from millstream.plan.nodes import Materialise, Normalise
+    from millstream.spark.kernel_host import Hosting
 
 
-def normalise(rows: DataFrame, node: Normalise, buckets: int, cache: Path) -> DataFrame:
+def normalise(rows: DataFrame, node: Normalise, hosting: Hosting) -> DataFrame:
     numbered = _numbered(rows)
-    operator = NormaliseOperator(numbered.of(node.keys), numbered.schema, node.emits_before)
-    return numbered.through(operator, buckets, cache)
+    operator = NormaliseOperator(numbered.of(node.keys), numbered.schema, node.emits_before, expires=hosting.expires)
+    return numbered.through(operator, hosting)
 
 
-def materialise(rows: DataFrame, node: Materialise, buckets: int, cache: Path) -> DataFrame:
+def materialise(rows: DataFrame, node: Materialise, hosting: Hosting) -> DataFrame:
     numbered = _numbered(rows)
     operator = MaterialiseOperator(numbered.of(node.keys), numbered.schema, numbered.of(node.upsert_key))
-    return numbered.through(operator, buckets, cache)
+    return numbered.through(operator, hosting)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class _Numbered:
     def of(self, columns: Iterable[str]) -> tuple[str, ...]:
         return tuple(self.names[name] for name in columns)
 
-    def through(self, operator: Operator, buckets: int, cache: Path) -> DataFrame:
-        changes = host(self.rows.withColumns(hash_columns(operator)), operator, buckets, cache)
+    def through(self, operator: Operator, hosting: Hosting) -> DataFrame:
+        changes = host(self.rows.withColumns(hash_columns(operator)), operator, hosting)
         return changes.select(*(F.col(inside).alias(name) for name, inside in self.names.items()), KIND)
 
 

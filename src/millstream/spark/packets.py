@@ -13,16 +13,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 PACKET_SCHEMA: Final = "bucket INT, part STRING, payload BINARY"
+_LARGEST_BYTES: Final = 16 << 20
 _ARROW_SCHEMA: Final = pa.schema([("bucket", pa.int32()), ("part", pa.string()), ("payload", pa.binary())])
 
 
 def pack(parts: dict[str, pa.Table], buckets: int) -> pa.RecordBatch:
     """Each part cut by `__hash mod buckets`."""
     rows = [
-        (bucket, name, to_payload(piece))
+        (bucket, name, payload)
         for name, table in parts.items()
         if table.num_rows
         for bucket, piece in _by_bucket(table, buckets)
+        for payload in to_payloads(piece)
     ]
     columns = list(zip(*rows, strict=True)) if rows else [(), (), ()]
     return pa.RecordBatch.from_arrays(
@@ -54,7 +56,16 @@ def _by_bucket(table: pa.Table, buckets: int) -> Iterator[tuple[int, pa.Table]]:
         yield int(bucket), ordered.slice(start, end - start)
 
 
-def to_payload(table: pa.Table) -> bytes:
+def to_payloads(table: pa.Table) -> Iterator[bytes]:
+    """The rows in order, in packets that the JVM can hold several of."""
+    if table.num_rows == 0:
+        return
+    size = -(-table.num_rows // -(-table.nbytes // _LARGEST_BYTES))
+    for start in range(0, table.num_rows, size):
+        yield _to_payload(table.slice(start, size))
+
+
+def _to_payload(table: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)

@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+    from millstream.connectors.kafka_range import ReadRange
     from millstream.plan.program import JobPlan
     from millstream.source import Span
+    from millstream.spark.kernel_host import Hosting
 
 
 class ReportTaker(Protocol):
@@ -49,26 +51,26 @@ class QueryRequest:
 
     job: JobPlan
     checkpoint: Path
-    segment_cache: Path
-    start_offsets: Mapping[Span, str]
-    buckets: int
+    hosting: Hosting
+    positions: Mapping[Span, ReadRange]
     max_batch_rows: int
     interval_ms: int
     drain: bool
+    partitions_of: Callable[[Mapping[str, str], str], tuple[int, ...]]
     printed: Callable[[list[str]], None]
     shown: Callable[[pa.Table, list[int] | None], None]
 
 
 def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWriter:
     """All of a query but its start; what Spark finds wrong with it is raised here."""
-    shutil.rmtree(request.segment_cache, ignore_errors=True)  # what a killed run left behind
+    shutil.rmtree(request.hosting.cache, ignore_errors=True)  # what a killed run left behind
     around = Surroundings(
         spark=spark,
         folder=request.checkpoint,
-        start_offsets=request.start_offsets,
-        segment_cache=request.segment_cache,
-        buckets=request.buckets,
+        positions=request.positions,
+        hosting=request.hosting,
         max_batch_rows=request.max_batch_rows,
+        partitions_of=request.partitions_of,
         printed=request.printed,
         shown=request.shown,
     )

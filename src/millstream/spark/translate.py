@@ -41,8 +41,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from sqlglot import exp
 
+    from millstream.connectors.kafka_range import ReadRange
     from millstream.plan.nodes import OutputColumn, ProjectItem
     from millstream.source import Span
+    from millstream.spark.kernel_host import Hosting
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +54,14 @@ class Surroundings:
     spark: SparkSession
     folder: Path
     """The job's own, kept over restarts."""
-    start_offsets: Mapping[Span, str]
-    """Per place where a topic is read, where a new job starts: Spark's JSON of offsets."""
-    segment_cache: Path
-    buckets: int
+    positions: Mapping[Span, ReadRange]
+    """Per place where topics are read, from where to where."""
+    hosting: Hosting
     max_batch_rows: int
     printed: Callable[[list[str]], None]
     """Takes the lines of a print table."""
+    partitions_of: Callable[[Mapping[str, str], str], tuple[int, ...]]
+    """The partitions of a topic, by the properties of its table; asked by the tasks that choose among them."""
     shown: Callable[[pa.Table, list[int] | None], None]
     """Takes the rows of a SELECT, and their kinds where they are changes."""
 
@@ -81,11 +84,11 @@ def rows_of(node: Node, around: Surroundings) -> DataFrame:
         case Aggregate(operator=Operator.NATIVE):
             return native_aggregate(rows_of(node.input, around), node)
         case Aggregate():
-            return aggregate(rows_of(node.input, around), node, around.buckets, around.segment_cache)
+            return aggregate(rows_of(node.input, around), node, around.hosting)
         case Normalise():
-            return normalise(rows_of(node.input, around), node, around.buckets, around.segment_cache)
+            return normalise(rows_of(node.input, around), node, around.hosting)
         case Materialise():
-            return materialise(rows_of(node.input, around), node, around.buckets, around.segment_cache)
+            return materialise(rows_of(node.input, around), node, around.hosting)
         case Write() | Collect():
             return rows_of(node.input, around)
 
@@ -93,7 +96,7 @@ def rows_of(node: Node, around: Surroundings) -> DataFrame:
 def _scanned(scan: Scan, around: Surroundings) -> DataFrame:
     match scan.source:
         case KafkaSource():
-            return read_rows(around.spark, scan, scan.source, around.start_offsets[scan.span], around.max_batch_rows)
+            return read_rows(around.spark, scan, scan.source, around.positions[scan.span], around.max_batch_rows)
         case _:
             folder = around.folder / "sources" / quote(scan.source.table.name, safe="")
             return read_local(around.spark, scan.source, [column.name for column in scan.columns], folder)

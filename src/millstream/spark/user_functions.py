@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from pyspark import cloudpickle
-from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
+from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
 
 from millstream.plan.typed import Call, Conversion, FieldOf, Typed, UserCall, Word
 from millstream.spark.types import spark_type
@@ -29,8 +32,8 @@ def register(spark: SparkSession, expression: Typed) -> None:
     for function in {id(found): found for found in _functions(expression)}.values():
         for module in function.modules:
             cloudpickle.register_pickle_by_value(module)
-        computed = function.function if function.is_vectorised else _by_value(function.function, function.result)
-        made = arrow_udf(computed, spark_type(function.result), ArrowUDFType.SCALAR)
+        compute = _by_array(function.function) if function.is_vectorised else _by_value(function)
+        made = arrow_udf(compute, spark_type(function.result))  # type: ignore[call-overload]  # stubs want a kind
         spark.udf.register(called(function), made)
 
 
@@ -49,21 +52,27 @@ def _functions(node: Typed | Word | DataType) -> Iterator[UserFunction]:
             yield from _functions(node.row)
 
 
-def _by_value(function: Callable[..., Any], result: DataType) -> Callable[..., Any]:
+def _by_array(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Spark looks at annotations to tell what a function takes; the user's need not have them."""
+
+    def compute(*arrays: pa.Array) -> pa.Array:
+        return function(*arrays)
+
+    return compute
+
+
+def _by_value(user: UserFunction) -> Callable[..., Any]:
     """A function of single values, applied along the arrays."""
+    function, arrow_type = user.function, _arrow_type(user.result)
 
-    def apply(*arrays: Any) -> Any:
-        import pyarrow as pa
-
+    def compute(*arrays: pa.Array) -> pa.Array:
         rows = zip(*(array.to_pylist() for array in arrays), strict=True)
         return pa.array([function(*row) for row in rows], type=arrow_type)
 
-    arrow_type = _arrow_type(result)
-    return apply
+    return compute
 
 
-def _arrow_type(type_: DataType) -> Any:
-    from pyspark.sql.pandas.types import to_arrow_type
-    from pyspark.sql.types import _parse_datatype_string
-
-    return to_arrow_type(_parse_datatype_string(spark_type(type_)), timezone="UTC")
+def _arrow_type(type_: DataType) -> pa.DataType:
+    schema = StructType.fromDDL(f"value {spark_type(type_)}")
+    assert isinstance(schema, StructType)
+    return to_arrow_schema(schema, timezone="UTC").field(0).type

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from dataclasses import replace
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark import cloudpickle
 
-from millstream.changelog import INSERT_ONLY
+from millstream.catalog.settings_of_flink import NOT_NULL_ENFORCER, NotNullEnforcer
+from millstream.changelog import INSERT_ONLY, RowKind, letters
+from millstream.connectors import upsert_kafka
+from millstream.connectors.custom_partitioner import load_partitioner
+from millstream.connectors.kafka_sink_options import SINK_PARALLELISM
 from millstream.connectors.kafka_tables import KafkaSink
+from millstream.connectors.kafka_values import Partitioning, UpdateMode
 from millstream.connectors.local_tables import BlackholeSink, FilesystemSink, PrintSink
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.changelog import provided
@@ -16,11 +22,13 @@ from millstream.plan.nodes import Collect, Write
 from millstream.spark.kafka_properties import writer_options
 from millstream.spark.kafka_sink import encode_messages
 from millstream.spark.local_tables import write_local
+from millstream.spark.partitioners import Choice
 from millstream.spark.print_sink import show_rows
+from millstream.spark.sink_rows import written_rows
 from millstream.spark.translate import rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -33,10 +41,10 @@ if TYPE_CHECKING:
 def writer_of(job: JobPlan, around: Surroundings) -> DataStreamWriter:
     """One query for the whole job."""
     insert_only = all(provided(root) == INSERT_ONLY for root in job.roots)
-    return _writer(job.roots, around).outputMode("append" if insert_only else "update")
+    return _writer(job.roots, dict(job.settings), around).outputMode("append" if insert_only else "update")
 
 
-def _writer(roots: tuple[Root, ...], around: Surroundings) -> DataStreamWriter:
+def _writer(roots: tuple[Root, ...], settings: Mapping[str, str], around: Surroundings) -> DataStreamWriter:
     """Several sinks of a statement set are topics of one Kafka."""
     match roots:
         case (Collect(),):
@@ -46,20 +54,59 @@ def _writer(roots: tuple[Root, ...], around: Surroundings) -> DataStreamWriter:
     to_kafka = [(root, root.sink) for root in roots if isinstance(root, Write) and isinstance(root.sink, KafkaSink)]
     if len(to_kafka) < len(roots):
         raise ScriptError(_separate(roots[0], "a statement set writes to Kafka tables only"))
-    return _kafka_writer(to_kafka, around)
+    return _kafka_writer(to_kafka, settings, around)
 
 
-def _kafka_writer(writes: Sequence[tuple[Root, KafkaSink]], around: Surroundings) -> DataStreamWriter:
+def _kafka_writer(
+    writes: Sequence[tuple[Root, KafkaSink]], settings: Mapping[str, str], around: Surroundings
+) -> DataStreamWriter:
     options = [writer_options(sink.properties) for _, sink in writes]
     if any(other != options[0] for other in options):
         raise ScriptError(_separate(writes[0][0], "the tables of a statement set have the same 'properties.*'"))
-    messages = [_messages(root, sink, around) for root, sink in writes]
-    together = reduce(lambda left, right: left.unionByName(right), messages)
+    drops_nulls = _enforcer(settings) is NotNullEnforcer.DROP
+    messages = [_messages(root, sink, around, drops_nulls=drops_nulls) for root, sink in writes]
+    together = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), messages)
     return together.writeStream.format("kafka").options(**options[0])
 
 
-def _messages(root: Root, sink: KafkaSink, around: Surroundings) -> DataFrame:
-    return encode_messages(rows_of(root, around), sink).withColumn("topic", F.lit(sink.topic))
+def _enforcer(settings: Mapping[str, str]) -> NotNullEnforcer | None:
+    written = settings.get(NOT_NULL_ENFORCER.key)
+    return NOT_NULL_ENFORCER.parse(written) if written else NOT_NULL_ENFORCER.default
+
+
+def _messages(root: Root, sink: KafkaSink, around: Surroundings, *, drops_nulls: bool) -> DataFrame:
+    changes = provided(root)
+    if sink.parallelism is not None and changes != INSERT_ONLY and not sink.table.primary_key:
+        raise ScriptError(_out_of_order(root, sink))
+    rows = written_rows(rows_of(root, around), sink, drops_nulls=drops_nulls)
+    by_key = sink.connector == upsert_kafka.IDENTIFIER and sink.update_mode is not UpdateMode.RETRACT
+    folds = by_key and RowKind.UPDATE_BEFORE in changes and not sink.ignore_retraction
+    return encode_messages(rows, sink, _choice(sink, around), folds=folds)
+
+
+def _choice(sink: KafkaSink, around: Surroundings) -> Choice | None:
+    """None where Kafka's producer chooses: by the key, or round about without one."""
+    if sink.partitioner.kind not in (Partitioning.FIXED, Partitioning.CUSTOM):
+        return None
+    topic = sink.topic if len(sink.topics) == 1 else None
+    partitions_of = partial(around.partitions_of, sink.properties)
+    choice = Choice(sink.table.name, topic, sink.parallelism, partitions_of)
+    custom = load_partitioner(sink)
+    if custom is None:
+        return choice
+    for module in custom.modules:
+        cloudpickle.register_pickle_by_value(module)
+    return replace(choice, custom_name=custom.name, custom=custom.make)
+
+
+def _out_of_order(root: Root, sink: KafkaSink) -> Diagnostic:
+    return Diagnostic(
+        Code.MISSING_PRIMARY_KEY,
+        f"table \"{sink.table.name}\" needs a primary key, because its '{SINK_PARALLELISM.key}' is set",
+        root.span,
+        detail=f"The query gives [{letters(provided(root))}]; by a key, the changes of a row stay in their order.",
+        hint=f"Add PRIMARY KEY (…) NOT ENFORCED, or remove '{SINK_PARALLELISM.key}'.",
+    )
 
 
 def _separate(root: Root, primary: str) -> Diagnostic:

@@ -19,6 +19,7 @@ from millstream.testing.script_steps import (
     Order,
     Produce,
     Restart,
+    Shown,
     View,
 )
 
@@ -138,6 +139,11 @@ def _consume(arguments: _Arguments) -> Step:
     return Consume(arguments.line, topic, view, order, key, value, expected, block)
 
 
+def _shown(arguments: _Arguments) -> Step:
+    order = arguments.one_of(Order, "order", Order.OFFSET)
+    return Shown(arguments.line, order, *arguments.lines.expected_lines())
+
+
 def _await_caught_up(arguments: _Arguments) -> Step:
     return AwaitCaughtUp(arguments.line, arguments.number("timeout") or _TIMEOUT_SECONDS)
 
@@ -154,5 +160,6 @@ _ACTIONS: Final[dict[str, Callable[[_Arguments], Step]]] = {
     "await caught-up": _await_caught_up,
     "await failure": _await_failure,
     "consume": _consume,
+    "shown": _shown,
     "restart": lambda arguments: Restart(arguments.line),
 }

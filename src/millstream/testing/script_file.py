@@ -12,10 +12,15 @@
     north => {"region":"north","n":1}
     ! INSERT INTO plain SELECT …;                       must fail
     code: M3001
+    ? SHOW TABLES;                                      shows these lines
+    table name
+    ----------
+    views
 
 A statement ends with the first line that ends with `;` and has no indented line after it, so that one block
-can hold several. Blank lines and lines that begin with `#` say nothing. Other steps: `$ restart`, and
-`$ await failure [job=…]`, which takes `code:` lines. `# known-bug: …` says why the test cannot pass yet.
+can hold several. Blank lines and lines that begin with `#` say nothing. Other steps: `$ restart`, `$ shown` (what
+jobs that run on have shown since), and `$ await failure [job=…]`, which takes `code:` lines. `# known-bug: …` says
+why the test cannot pass yet.
 """
 
 from __future__ import annotations
@@ -27,7 +32,7 @@ from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.source import SourceText
 from millstream.testing.script_action import parse_action
 from millstream.testing.script_lines import ScriptLines
-from millstream.testing.script_steps import CreateTopic, Execute, Refuse, ScriptFile
+from millstream.testing.script_steps import Answer, CreateTopic, Execute, Refuse, ScriptFile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,12 +77,15 @@ def _parse_step(lines: ScriptLines) -> Step:
             return parse_action(lines)
         case ">":
             return Execute(line, _sql(lines))
+        case "?":
+            sql = _sql(lines)
+            return Answer(line, sql, *lines.expected_lines())
         case "!":
             sql = _sql(lines)
             codes, contains, block = lines.expected_error(line)
             return Refuse(line, sql, codes, contains, block)
         case _:
-            raise lines.error(line, "expected a step: a line that begins with $, > or !")
+            raise lines.error(line, "expected a step: a line that begins with $, >, ? or !")
 
 
 def _sql(lines: ScriptLines) -> str:

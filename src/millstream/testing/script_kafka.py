@@ -80,7 +80,7 @@ class ScriptKafka:
                 assert offset is not None
                 if error is None:
                     content = Message(_as_bytes(message.key()), _as_bytes(message.value()))
-                    found[partition].append(Received(content, partition, offset))
+                    found[partition].append(Received(content, partition, offset, _headers_of(message)))
                 elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
                     unfinished.discard(partition)
                 else:
@@ -107,6 +107,11 @@ def _as_json(part: bytes | None, columns: Columns | None) -> bytes | None:
     if stream.read():
         raise ValueError(f"{part.hex()} has more bytes than Avro of these columns")
     return json.dumps(record, separators=(",", ":"), ensure_ascii=False, default=str).encode()
+
+
+def _headers_of(message: KafkaMessage) -> tuple[tuple[str, bytes | None], ...]:
+    headers: Any = message.headers() or ()  # a list of pairs, though its annotation says more
+    return tuple((name, _as_bytes(value)) for name, value in headers)
 
 
 def _as_bytes(part: str | bytes | None) -> bytes | None:

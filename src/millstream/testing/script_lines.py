@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from millstream.source import SourceText, Span
     from millstream.testing.script_messages import Message
 
-_STEP_MARKS: Final = ("$", ">", "!")
+_STEP_MARKS: Final = ("$", ">", "!", "?")
 _CODE: Final = re.compile(r"M\d{4}")
 
 
@@ -64,6 +64,15 @@ class ScriptLines:
                 raise self.error(number, f"the message cannot be read: {error}") from None
             end = number + 1
         return tuple(messages), Block(first, end)
+
+    def expected_lines(self) -> tuple[tuple[str, ...], Block]:
+        """What is shown, up to the next step."""
+        first = self.number
+        lines, end = [], first
+        for number, line in self._up_to_step():
+            lines.append(line.rstrip())
+            end = number + 1
+        return tuple(lines), Block(first, end)
 
     def expected_error(self, step: int) -> tuple[tuple[str, ...], tuple[str, ...], Block]:
         """The `code:` and `contains:` lines up to the next step; the block has the codes."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _ARROW: Final = " => "
 _NULL: Final = "null"
 _HEX: Final = "hex:"
-_NOT_AT_THE_START: Final = ("#", "$", ">", "!", _HEX)
+_NOT_AT_THE_START: Final = ("#", "$", ">", "!", "?", _HEX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,16 @@ class Received:
     message: Message
     partition: int
     offset: int
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+
+    @property
+    def under_its_partition(self) -> Message:
+        return Message(str(self.partition).encode(), self.message.value)
+
+    @property
+    def under_its_headers(self) -> Message:
+        shown = ";".join(f"{name}={_text(value)}" for name, value in self.headers)
+        return Message(shown.encode() or None, self.message.value)
 
 
 def parse_message(line: str) -> Message:

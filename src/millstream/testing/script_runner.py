@@ -17,6 +17,7 @@ from millstream.testing.script_kafka import ScriptKafka, shown
 from millstream.testing.script_messages import Message, Received, fold, in_key_order
 from millstream.testing.script_record import Rewrite, rewritten
 from millstream.testing.script_steps import (
+    Answer,
     AwaitCaughtUp,
     AwaitFailure,
     Consume,
@@ -26,6 +27,7 @@ from millstream.testing.script_steps import (
     Produce,
     Refuse,
     Restart,
+    Shown,
     View,
 )
 
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from millstream.plan.program import Listing, Text
     from millstream.runtime.job import Job
     from millstream.testing.script_steps import ScriptFile, Step
 
@@ -76,6 +79,7 @@ class _Run:
         self._parameters = {BROKERS: around.bootstrap}
         self._executed: list[str] = []
         self._seen: set[tuple[str, int, int]] = set()
+        self._shown: list[str] = []
         self._failed: set[Job] = set()
         self._session = self._new_session()
 
@@ -102,25 +106,40 @@ class _Run:
                 self._parameters[step.name] = real
             case Produce():
                 self._kafka.produce(self._parameters[step.topic], step.messages, step.partition)
-            case Execute():
-                self._execute(step.sql)
-                self._executed.append(step.sql)
+            case Execute() | Answer():
+                self._take_sql(step)
             case Refuse():
-                self._refuse(step)
+                self._compare_error(step, _error_of(lambda: self._execute(step.sql)))
             case AwaitCaughtUp():
                 self._await_caught_up(step)
             case AwaitFailure():
                 self._await_failure(step)
             case Consume():
                 self._consume(step)
+            case Shown():
+                self._compare_shown(step, step.order)
             case Restart():
                 self._restart()
 
     def _execute(self, sql: str) -> None:
         self._session.execute_sql(sql, name=self._script.source.name, parameters=self._parameters)
 
-    def _refuse(self, step: Refuse) -> None:
-        self._compare_error(step, _error_of(lambda: self._execute(step.sql)))
+    def _take_sql(self, step: Execute | Answer) -> None:
+        if isinstance(step, Execute):
+            self._execute(step.sql)
+            self._executed.append(step.sql)
+            return
+        self._shown.clear()
+        self._execute(step.sql)
+        self._compare_shown(step, Order.OFFSET)
+
+    def _compare_shown(self, step: Answer | Shown, order: Order) -> None:
+        expected = list(step.expected)
+        found = [line.rstrip() for line in self._shown if line.strip()]
+        self._shown.clear()
+        if order is Order.ANY:
+            expected, found = sorted(expected), sorted(found)
+        self._compare(step, expected, found)
 
     def _await_caught_up(self, step: AwaitCaughtUp) -> None:
         jobs = self._running_jobs()
@@ -151,14 +170,14 @@ class _Run:
                 shown(found, step.key_columns, step.value_columns)
                 for found in self._kafka.read(self._parameters[step.topic])
             ]
-            found = fold(received) if step.view is View.FOLDED else self._unseen(step.topic, received)
+            found = fold(received) if step.view is View.FOLDED else self._unseen(step, received)
         except ValueError as error:
             raise AssertionError(f"{self._place(step)} topic {step.topic} has {error}") from None
         order = Order.KEY if step.view is View.FOLDED else step.order
         self._compare(step, _ordered(step.expected, order), _ordered(found, order))
 
-    def _unseen(self, topic: str, received: list[Received]) -> list[Message]:
-        places = {(topic, found.partition, found.offset): found.message for found in received}
+    def _unseen(self, step: Consume, received: list[Received]) -> list[Message]:
+        places = {(step.topic, found.partition, found.offset): _viewed(found, step.view) for found in received}
         messages = [message for place, message in places.items() if place not in self._seen]
         self._seen |= places.keys()
         return messages
@@ -173,7 +192,11 @@ class _Run:
         self._compare(step, expected, [f"code: {found.code}" for found in error.diagnostics], str(error))
 
     def _compare(
-        self, step: Consume | Refuse | AwaitFailure, expected: list[str], found: list[str], why: str = ""
+        self,
+        step: Consume | Answer | Shown | Refuse | AwaitFailure,
+        expected: list[str],
+        found: list[str],
+        why: str = "",
     ) -> None:
         if expected == found:
             return
@@ -187,7 +210,15 @@ class _Run:
         return [job for job in self._session.jobs if job not in self._failed]
 
     def _new_session(self) -> Session:
-        return Session(self._around.spark, checkpoint=self._around.folder / "checkpoint")
+        return Session(
+            self._around.spark,
+            checkpoint=self._around.folder / "checkpoint",
+            on_answer=self._take_answer,
+            on_rows=self._shown.extend,
+        )
+
+    def _take_answer(self, answer: Listing | Text) -> None:
+        self._shown += answer.render().split("\n")
 
     def _place(self, step: Step) -> str:
         return f"{self._script.source.name}:{step.line}:"
@@ -199,6 +230,16 @@ def _error_of(action: Callable[[], object]) -> MillstreamError | None:
     except MillstreamError as error:
         return error
     return None
+
+
+def _viewed(received: Received, view: View) -> Message:
+    match view:
+        case View.PARTITIONS:
+            return received.under_its_partition
+        case View.HEADERS:
+            return received.under_its_headers
+        case _:
+            return received.message
 
 
 def _ordered(messages: Iterable[Message], order: Order) -> list[str]:

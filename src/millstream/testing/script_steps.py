@@ -59,6 +59,16 @@ class Refuse:
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """`? SQL`: must succeed, and show these lines: answers, and rows of a SELECT or of a print table."""
+
+    line: int
+    sql: str
+    expected: tuple[str, ...]
+    block: Block
+
+
+@dataclass(frozen=True, slots=True)
 class AwaitCaughtUp:
     line: int
     timeout: float
@@ -81,6 +91,10 @@ class View(StrEnum):
     """The messages that this test has not seen yet, tombstones among them."""
     FOLDED = "folded"
     """The table the whole topic describes: the last value of each key."""
+    PARTITIONS = "partitions"
+    """As messages, each with the number of its partition in the place of its key."""
+    HEADERS = "headers"
+    """As messages, each with its headers in the place of its key: `a=1;b=null => VALUE`."""
 
 
 class Order(StrEnum):
@@ -106,13 +120,23 @@ class Consume:
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """The lines that jobs have shown and this test has not seen yet."""
+
+    line: int
+    order: Order
+    expected: tuple[str, ...]
+    block: Block
+
+
+@dataclass(frozen=True, slots=True)
 class Restart:
     """Stops all jobs and starts them again from their checkpoints."""
 
     line: int
 
 
-Step = CreateTopic | Produce | Execute | Refuse | AwaitCaughtUp | AwaitFailure | Consume | Restart
+Step = CreateTopic | Produce | Execute | Answer | Refuse | AwaitCaughtUp | AwaitFailure | Consume | Shown | Restart
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ CREATE TABLE orders (
 ) WITH (
   'connector' = 'kafka',
   'topic' = 'orders',
-  'scan.bounded.mode' = 'latest-offset',
+  'scan.watermark.idle-timeout' = '1 min',
   'properties.bootstrap.servers' = 'localhost:9092',
   'format' = 'json'
 );

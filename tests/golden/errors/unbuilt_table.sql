@@ -4,7 +4,7 @@ CREATE TABLE orders (
   'connector' = 'kafka',
   'topic-pattern' = 'orders-[0-9]+',
   'properties.bootstrap.servers' = 'localhost:9092',
-  'properties.security.protocol' = 'SASL_SSL',
+  'scan.watermark.idle-timeout' = '1 min',
   'properties.sasl.jaas.config' = 'LoginModule required password="tiger";',
   'format' = 'json'
 );

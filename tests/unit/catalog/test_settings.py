@@ -19,6 +19,7 @@ from millstream.errors import Code, ScriptError
         ("execution.runtime-mode", "STREAMING"),
         ("table.local-time-zone", "UTC"),
         ("table.exec.state.ttl", "0"),
+        ("table.exec.state.ttl", "1 d"),
         ("table.exec.source.idle-timeout", "0 ms"),
         ("table.exec.sink.not-null-enforcer", "error"),
         ("table.exec.sink.upsert-materialize", "AUTO"),
@@ -57,10 +58,8 @@ def test_has_no_effect_and_says_why(key: str, value: str) -> None:
     ("key", "value", "code"),
     [
         ("execution.runtime-mode", "batch", Code.NOT_BUILT_YET),
-        ("table.exec.state.ttl", "1 d", Code.NOT_BUILT_YET),
         ("table.local-time-zone", "Europe/Berlin", Code.NOT_BUILT_YET),
         ("table.exec.source.idle-timeout", "5 s", Code.NOT_BUILT_YET),
-        ("table.exec.sink.not-null-enforcer", "DROP", Code.NOT_BUILT_YET),
         ("table.exec.sink.type-length-enforcer", "TRIM_PAD", Code.NOT_BUILT_YET),
         ("table.exec.sink.not-null-enforcer", "maybe", Code.INVALID_OPTION_VALUE),
         ("sql-client.execution.result-mode", "chart", Code.INVALID_OPTION_VALUE),

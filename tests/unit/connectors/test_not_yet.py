@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import pytest
 
 from millstream.connectors.not_yet import unbuilt
@@ -9,8 +12,14 @@ from millstream.errors import Code, ScriptError
 from millstream.plan.program import compile_script
 from millstream.runtime.before_start import refuse_unbuilt
 from millstream.source import SourceText
-from millstream.sql.types import BIGINT, STRING
+from millstream.sql.types import BIGINT, STRING, DataType, TypeRoot
 from tests.declaring import COLUMNS, KAFKA, KEYED, UPSERT, declare, metadata_column, sink, source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from millstream.catalog.table import CatalogTable
+    from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
 
 TABLES = (
     "CREATE TABLE a (id INT) WITH ('connector' = 'kafka', 'topic' = 'a', 'properties.bootstrap.servers' = 'x', "
@@ -20,34 +29,37 @@ TABLES = (
 )
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"topic": None, "topic-pattern": "a.*"},
-        {"properties.security.protocol": "SASL_SSL"},
-        {"format": "debezium-json"},
-        {"key.format": "json", "key.fields": "id"},
-        {"scan.bounded.mode": "latest-offset"},
-        {"scan.watermark.idle-timeout": "1 s"},
-    ],
-)
-def test_sources(options: dict[str, str | None]) -> None:
-    table = declare({**KAFKA, **options})
+def test_sources() -> None:
+    table = declare({**KAFKA, "scan.watermark.idle-timeout": "1 s"})
     [problem] = unbuilt(source(table))
     assert problem.code is Code.NOT_BUILT_YET
-    assert problem.span in [entry.key_span for entry in table.options if entry.key in options]
+    assert problem.span == table.options[-1].key_span
+
+
+@pytest.mark.parametrize("resolve", [source, sink])
+@pytest.mark.parametrize(
+    ("options", "key"),
+    [
+        ({"security.protocol": "SASL_SSL"}, "security.protocol"),
+        ({"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"}, "sasl.mechanism"),
+        ({"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"}, "sasl.mechanism"),
+        ({"security.protocol": "SSL", "ssl.truststore.location": "/trust.jks"}, "ssl.truststore.location"),
+    ],
+)
+def test_connections_that_only_java_makes(
+    resolve: Callable[[CatalogTable], KafkaSource | KafkaSink], options: dict[str, str], key: str
+) -> None:
+    table = declare({**KAFKA, **{f"properties.{name}": value for name, value in options.items()}})
+    [problem] = unbuilt(resolve(table))
+    assert problem.code is Code.INVALID_OPTION_VALUE
+    assert problem.span in [entry.key_span for entry in table.options if entry.key == f"properties.{key}"]
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        {"properties.security.protocol": "SSL"},
         {"sink.delivery-guarantee": "exactly-once", "sink.transactional-id-prefix": "p"},
         {"sink.semantic": "exactly-once"},
-        {"sink.partitioner": "fixed"},
-        {"sink.partitioner": "shop.routing:ByRegion"},
-        {"format": "canal-json"},
-        {"key.format": "json", "key.fields": "id"},
     ],
 )
 def test_sinks(options: dict[str, str | None]) -> None:
@@ -57,19 +69,37 @@ def test_sinks(options: dict[str, str | None]) -> None:
     assert problem.span in [entry.key_span for entry in table.options if entry.key in options]
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"sink.partitioner": "fixed"},
+        {"sink.partitioner": "shop.routing:ByRegion"},
+        {"format": "canal-json"},
+        {"format": "avro-confluent", "avro-confluent.url": "http://r"},
+        {"key.format": "json", "key.fields": "id"},
+        {"key.format": "raw", "key.fields": "id", "key.fields-prefix": "i", "value.fields-include": "EXCEPT_KEY"},
+    ],
+)
+def test_what_runs_as_a_sink(options: dict[str, str]) -> None:
+    assert list(unbuilt(sink(declare({**KAFKA, **options})))) == []
+
+
 def test_several_topics_to_write_to() -> None:
     table = declare({**KAFKA, "topic": "a;b"}, COLUMNS, metadata_column("topic", STRING))
-    assert [problem.code for problem in unbuilt(sink(table))] == [Code.NOT_BUILT_YET] * 2
+    assert list(unbuilt(sink(table))) == []
 
 
 def test_metadata() -> None:
     table = declare(KAFKA, COLUMNS, metadata_column("offset", BIGINT, virtual=True))
-    assert [problem.code for problem in unbuilt(source(table))] == [Code.NOT_BUILT_YET]
-    assert list(unbuilt(sink(table))) == []
+    assert [*unbuilt(source(table)), *unbuilt(sink(table))] == []
 
 
-def test_upsert_kafka_as_a_source() -> None:
-    assert [problem.code for problem in unbuilt(source(declare(UPSERT, KEYED)))] == [Code.NOT_A_SOURCE]
+def test_time_of_a_message_is_the_producers() -> None:
+    written = metadata_column("at", DataType(TypeRoot.TIMESTAMP_LTZ, precision=3), "timestamp")
+    [problem] = unbuilt(sink(declare(KAFKA, COLUMNS, written)))
+    assert problem.code is Code.NOT_BUILT_YET
+    assert "'timestamp'" in problem.primary
+    assert list(unbuilt(sink(declare(KAFKA, COLUMNS, replace(written, is_virtual=True))))) == []
 
 
 @pytest.mark.parametrize(
@@ -77,6 +107,7 @@ def test_upsert_kafka_as_a_source() -> None:
     [
         {},
         {"properties.security.protocol": "plaintext"},
+        {"properties.security.protocol": "SSL"},
         {"scan.startup.mode": "latest-offset"},
         {"sink.partitioner": "round-robin"},
         {"sink.delivery-guarantee": "none"},
@@ -84,14 +115,29 @@ def test_upsert_kafka_as_a_source() -> None:
         {"scan.bounded.mode": "unbounded"},
     ],
 )
-def test_what_runs(options: dict[str, str]) -> None:
+def test_what_is_read_or_written(options: dict[str, str]) -> None:
     table = declare({**KAFKA, **options})
     assert [*unbuilt(source(table)), *unbuilt(sink(table))] == []
     assert list(unbuilt(sink(declare(UPSERT, KEYED)))) == []
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"topic": None, "topic-pattern": "a.*"},
+        {"format": "debezium-json"},
+        {"key.format": "json", "key.fields": "id"},
+        {"scan.bounded.mode": "latest-offset"},
+    ],
+)
+def test_what_is_read(options: dict[str, str | None]) -> None:
+    assert list(unbuilt(source(declare({**KAFKA, **options})))) == []
+    assert list(unbuilt(source(declare(UPSERT, KEYED)))) == []
+
+
 def test_only_a_run_refuses() -> None:
-    script = TABLES.format(read=", 'scan.bounded.mode' = 'latest-offset'", written=", 'sink.partitioner' = 'fixed'")
+    exactly_once = ", 'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix' = 'p'"
+    script = TABLES.format(read=", 'scan.watermark.idle-timeout' = '1 s'", written=exactly_once)
     program = compile_script(SourceText("s", script), {}, {})
     with pytest.raises(ScriptError) as caught:
         refuse_unbuilt(program)
@@ -99,11 +145,11 @@ def test_only_a_run_refuses() -> None:
 
 
 def test_notices_are_told_once() -> None:
-    twice = TABLES.format(read=", 'scan.parallelism' = '2'", written=", 'sink.parallelism' = '2'")
+    twice = TABLES.format(read=", 'scan.parallelism' = '2'", written=", 'sink.semantic' = 'at-least-once'")
     script = f"SET 'table.exec.mini-batch.enabled' = 'true'; {twice} INSERT INTO b SELECT id FROM a;"
     told = list(compile_script(SourceText("s", script), {}, {}).notices)
     assert [text.split("'")[1] for text in told] == [
         "table.exec.mini-batch.enabled",
         "scan.parallelism",
-        "sink.parallelism",
+        "sink.semantic",
     ]

@@ -318,6 +318,14 @@ def test_several_topics_to_write_to(topics: dict[str, str | None]) -> None:
     assert sink_codes(declare({**KAFKA, **topics}, COLUMNS, metadata_column("topic", STRING))) == []
 
 
+@pytest.mark.parametrize(("topics", "codes"), [("a", []), ("a;b", [Code.MISSING_OPTION])])
+def test_subject_of_several_topics(topics: str, codes: list[Code]) -> None:
+    options = {**KAFKA, "topic": topics, "format": "avro-confluent", "avro-confluent.url": "http://r"}
+    named = [metadata_column("topic", STRING, virtual=topics == "a")]
+    assert sink_codes(declare(options, COLUMNS, *named)) == codes
+    assert sink_codes(declare({**options, "avro-confluent.subject": "s"}, COLUMNS, *named)) == []
+
+
 def test_metadata_of_the_value_format() -> None:
     cdc = {**KAFKA, "format": "debezium-json"}
     of_format = metadata_column("origin", STRING, "value.source.table")

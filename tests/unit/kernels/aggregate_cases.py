@@ -64,8 +64,8 @@ rows = st.tuples(
     st.sampled_from([True, True, False, None]),
 )
 kinds = st.sampled_from(["insert", "insert", "insert", "insert", "retract", "retract", "update", "ghost", "empty"])
-cuts = st.sampled_from([False] * 5 + [True])
-steps = st.lists(st.tuples(kinds, rows, st.integers(0, 1000), cuts), min_size=4, max_size=16)
+cuts = st.sampled_from([False] * 6 + [True])
+steps = st.lists(st.tuples(kinds, rows, st.integers(0, 1000), cuts), min_size=4, max_size=12)
 
 
 inserts = st.lists(st.tuples(st.just("insert"), rows, st.just(0), cuts), min_size=2, max_size=12)

@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from millstream.changelog import KIND, RowKind
 from millstream.kernels.operator import ORDER
-from millstream.kernels.segment_log import MemorySegmentLog, SegmentCache
+from millstream.kernels.segment_cache import SegmentCache
+from millstream.kernels.segment_log import MemorySegmentLog
 from millstream.kernels.state_table import StateTable
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from millstream.kernels.operator import Operator
+    from millstream.kernels.state_table import Lifetime
 
 Row = tuple[Any, ...]
 Change = tuple[RowKind, Row]
@@ -26,10 +28,9 @@ Change = tuple[RowKind, Row]
 class Bench:
     def __init__(self, folder: Path, operator: Operator, schema: pa.Schema, *, colliding: bool = False) -> None:
         self.ignored = 0
-        self.now: int | None = None
+        self.lifetime: Lifetime | None = None
         self._cache = SegmentCache(folder)
         self._logs: dict[str, MemorySegmentLog] = {}
-        self._tables: dict[str, StateTable] = {}
         self._operator = operator
         self._schema = schema
         self._colliding = colliding
@@ -50,12 +51,8 @@ class Bench:
         images: list[dict[str, Any]] = changes.to_pylist()
         return images
 
-    def expire(self, before: int) -> None:
-        for table in self._tables.values():
-            table.expire(before)
-
     def stored_rows(self) -> dict[str, int]:
-        return {name: sum(segment.rows for segment in log.manifest()) for name, log in self._logs.items()}
+        return {name: sum(segment.rows for segment in log.manifest().segments) for name, log in self._logs.items()}
 
     def _table(self, batch: Sequence[Change]) -> pa.Table:
         columns = zip(*(row for _, row in batch), strict=True)
@@ -68,8 +65,7 @@ class Bench:
 
     def _open(self, name: str, keys: tuple[pa.Field, ...], values: tuple[pa.Field, ...]) -> StateTable:
         log = self._logs.setdefault(name, MemorySegmentLog())
-        self._tables[name] = StateTable(keys, values, log, self._cache, self.now)
-        return self._tables[name]
+        return StateTable(keys, values, log, self._cache, self.lifetime)
 
     def _hash(self, rows: pa.Table, columns: list[str]) -> pa.Array:
         if not columns:

@@ -87,6 +87,12 @@ def test_averages_of_decimals_have_six_digits_rounded_half_up(tmp_path: Path) ->
     assert group.delete(Decimal("0.03")) == [("+U", Decimal("0.010000"))]
 
 
+def test_an_average_that_does_not_fit_its_type_is_null(tmp_path: Path) -> None:
+    group = Group(tmp_path, Function.AVG, pa.decimal128(38, 0))
+    assert group.insert(Decimal("9" * 38)) == [("+I", None)]
+    assert group.insert(Decimal("-" + "9" * 38), Decimal(7)) == [("+U", Decimal("2.333333"))]
+
+
 def test_the_earliest_equal_value_is_taken_back(tmp_path: Path) -> None:
     texts = Group(tmp_path, Function.LISTAGG, pa.string(), separator="-")
     assert texts.insert("a", "b", None, "a") == [("+I", "a-b-a")]

@@ -21,16 +21,16 @@ SCHEMA = pa.schema([("city", pa.string()), ("order", pa.int64()), ("sum", pa.flo
 KEYS = ("city",)
 
 rows = st.tuples(
-    st.sampled_from(["oslo", "oslo", "rome", None]),
-    st.sampled_from([1, 2, 3, None]),
-    st.sampled_from([0.5, 2.0, None]),
-    st.sampled_from(["x", None]),
+    st.sampled_from(["oslo", "oslo", None]),
+    st.sampled_from([1, 2, None]),
+    st.sampled_from([0.5, None]),
+    st.just("x"),
 )
 events = st.tuples(
     st.sampled_from(["come", "come", "go", "go", "ghost"]),
     rows,
     st.integers(0, 100),
-    st.sampled_from([False] * 5 + [True]),
+    st.sampled_from([False] * 6 + [True]),
 )
 
 
@@ -40,7 +40,8 @@ def batches(drawn: list[tuple[str, Row, int, bool]]) -> list[list[Change]]:
     for kind, row, choice, cut in drawn:
         if kind == "ghost":
             made[-1].append((RowKind.DELETE, row))
-            live = [old for position, old in enumerate(live) if old != row or row in live[:position]]
+            if row in live:
+                live.remove(row)
         elif kind == "come" or not live:
             live.append(row)
             made[-1].append((RowKind.UPDATE_AFTER if choice % 2 else RowKind.INSERT, row))
@@ -73,7 +74,7 @@ class ListPerKey:
 
 @settings(max_examples=1000, deadline=None, print_blob=True)
 @given(
-    drawn=st.lists(events, min_size=1, max_size=16),
+    drawn=st.lists(events, min_size=1, max_size=12),
     upsert_key=st.sampled_from([(), ("order",), ("city", "order")]),
     colliding=st.booleans(),
     pieces=st.integers(1, 2),
@@ -118,3 +119,10 @@ def test_a_row_below_the_latest_goes_unseen(tmp_path: Path) -> None:
     assert kinds(bench.step([(RowKind.INSERT, first), (RowKind.INSERT, second)])) == [("+I", 2)]
     assert kinds(bench.step([(RowKind.DELETE, first)])) == []
     assert kinds(bench.step([(RowKind.DELETE, second)])) == [("-D", 2)]
+
+
+def test_a_retraction_before_its_row_takes_nothing(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, MaterialiseOperator(KEYS, SCHEMA), SCHEMA)
+    row = ("oslo", 1, 1.0, None)
+    assert kinds(bench.step([(RowKind.DELETE, row), (RowKind.INSERT, row)])) == [("+I", 1)]
+    assert bench.ignored == 1

@@ -32,7 +32,7 @@ keys = st.tuples(st.sampled_from([1, 2, 3, None]), st.sampled_from(["a", "b", No
 tags = st.sampled_from([None, [], [None], [{"label": "x", "level": 1}], [{"label": None, "level": 2}]])
 values = st.tuples(st.sampled_from(["n", "m", "", None]), tags, st.sampled_from([True, True, False, None]))
 inputs = st.sampled_from([RowKind.INSERT, RowKind.INSERT, RowKind.UPDATE_AFTER, RowKind.DELETE, RowKind.UPDATE_BEFORE])
-changes = st.tuples(inputs, keys, values, st.sampled_from([False] * 5 + [True]))
+changes = st.tuples(inputs, keys, values, st.sampled_from([False] * 6 + [True]))
 
 
 def batches(drawn: list[tuple[RowKind, Row, Row, bool]]) -> list[list[Change]]:
@@ -56,7 +56,7 @@ def follow(table: dict[Row, Row], batch: list[Change], *, filtered: bool) -> Non
 
 @settings(max_examples=1000, deadline=None, print_blob=True)
 @given(
-    drawn=st.lists(changes, min_size=1, max_size=16),
+    drawn=st.lists(changes, min_size=1, max_size=12),
     filtered=st.booleans(),
     emits_before=st.booleans(),
     colliding=st.booleans(),

@@ -1,4 +1,4 @@
-"""State that was not written for a while can be forgotten; without a clock, nothing is kept for it."""
+"""State that was not written for a while is as if it were not there, and its space comes free in time."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from millstream.changelog import KIND, RowKind
 from millstream.kernels.aggregate import AggregateOperator, Call, Function
 from millstream.kernels.normalise import NormaliseOperator
-from millstream.kernels.segment_log import MemorySegmentLog, SegmentCache
-from millstream.kernels.state_table import DEAD, HASH, StateTable
+from millstream.kernels.segment_cache import SegmentCache
+from millstream.kernels.segment_log import MemorySegmentLog
+from millstream.kernels.state_table import Lifetime, StateTable
 from tests.unit.kernels.bench import Bench
+from tests.unit.kernels.stored_rows import KEY, VALUE, found_in, scanned_in, to_put
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,62 +23,76 @@ if TYPE_CHECKING:
     import pytest
 
 SCHEMA = pa.schema([("key", pa.string()), ("x", pa.int64())])
-KEY = (pa.field("key", pa.int64()),)
-VALUE = (pa.field("value", pa.int64()),)
-
-writes = st.lists(st.lists(st.tuples(st.integers(0, 9), st.none() | st.integers(0, 99)), max_size=8), max_size=10)
-
-
-def rows(written: dict[int, int | None], *, colliding: bool) -> pa.Table:
-    keys = list(written)
-    return pa.table(
-        {
-            HASH: pa.array([key % 2 if colliding else key * 7919 for key in keys], pa.int64()),
-            "key": pa.array(keys, pa.int64()),
-            "value": pa.array(written.values(), pa.int64()),
-            DEAD: pa.array([value is None for value in written.values()]),
-        }
-    )
+writes = st.lists(st.lists(st.tuples(st.integers(0, 9), st.none() | st.integers(0, 99)), max_size=8), max_size=12)
 
 
 @settings(max_examples=300, deadline=None, print_blob=True)
-@given(batches=writes, lifetime=st.integers(1, 5), colliding=st.booleans())
+@given(batches=writes, length=st.integers(1, 5), colliding=st.booleans(), piece_bytes=st.sampled_from([1, 60, 1 << 20]))
 def test_rows_live_for_a_time_after_their_last_write(
     tmp_path_factory: pytest.TempPathFactory,
     batches: list[list[tuple[int, int | None]]],
-    lifetime: int,
+    length: int,
+    piece_bytes: int,
     *,
     colliding: bool,
 ) -> None:
     cache, log = SegmentCache(tmp_path_factory.mktemp("segments")), MemorySegmentLog()
     written: dict[int, tuple[int, int | None]] = {}
     for now, batch in enumerate(batches):
-        table = StateTable(KEY, VALUE, log, cache, now)
-        table.expire(now - lifetime)
-        table.put(rows(dict(batch), colliding=colliding))
+        table = StateTable(KEY, VALUE, log, cache, Lifetime(now, length), piece_bytes=piece_bytes)
+        table.put(to_put(dict(batch), colliding=colliding))
         written |= {key: (now, value) for key, value in batch}
-        alive = {key: value for key, (at, value) in written.items() if at >= now - lifetime and value is not None}
-        found = table.lookup(rows(dict.fromkeys(range(10)), colliding=colliding))
-        assert {key: found.values["value"][key].as_py() for key in range(10) if found.mask[key]} == alive
+        alive = {key: value for key, (at, value) in written.items() if at > now - length and value is not None}
+        assert found_in(table, range(10), colliding=colliding) == alive
+        assert scanned_in(table) == alive
 
 
-def test_without_a_clock_rows_have_no_time(tmp_path: Path) -> None:
-    log = MemorySegmentLog()
-    StateTable(KEY, VALUE, log, SegmentCache(tmp_path)).put(rows({1: 2}, colliding=False))
-    [segment] = log.manifest()
-    stored = SegmentCache(tmp_path).load(segment.id, log)
-    assert stored.column_names == [HASH, "key", "value", DEAD]
+@settings(max_examples=300, deadline=None, print_blob=True)
+@given(
+    batches=st.lists(st.tuples(st.sampled_from([None, 2, 4]), st.dictionaries(st.integers(0, 9), st.integers(0, 99))))
+)
+def test_a_lifetime_may_come_and_go_between_batches(
+    tmp_path_factory: pytest.TempPathFactory, batches: list[tuple[int | None, dict[int, int]]]
+) -> None:
+    """Nothing is wrong or lost before its time; rows without a time begin theirs when there is a lifetime again."""
+    cache, log = SegmentCache(tmp_path_factory.mktemp("segments")), MemorySegmentLog()
+    written: dict[int, tuple[int, int]] = {}
+    for now, (length, batch) in enumerate(batches):
+        table = StateTable(KEY, VALUE, log, cache, None if length is None else Lifetime(now, length))
+        table.put(to_put(dict(batch), colliding=False))
+        written |= {key: (now, value) for key, value in batch.items()}
+        found = found_in(table, range(10), colliding=False)
+        assert found.items() <= {key: value for key, (_, value) in written.items()}.items()
+        shortest = min((other for other, _ in batches[: now + 1] if other is not None), default=now + 1)
+        assert {key for key, (at, _) in written.items() if at > now - shortest} <= found.keys()
+
+
+def test_rows_from_a_time_without_a_lifetime_expire_after_it_came(tmp_path: Path) -> None:
+    cache, log = SegmentCache(tmp_path), MemorySegmentLog()
+    StateTable(KEY, VALUE, log, cache).put(to_put({1: 2}, colliding=False))
+    for now, there in ((1000, True), (1009, True), (1010, False)):
+        table = StateTable(KEY, VALUE, log, cache, Lifetime(now, 10))
+        assert bool(found_in(table, [1], colliding=False)) is there
+
+
+def test_a_sweep_frees_the_space_of_keys_that_never_come_again(tmp_path: Path) -> None:
+    cache, log = SegmentCache(tmp_path), MemorySegmentLog()
+    for now in range(100):
+        table = StateTable(KEY, VALUE, log, cache, Lifetime(now, 10))
+        table.put(to_put({now * 100 + each: each for each in range(100)}, colliding=False))
+    assert sum(segment.rows for segment in log.manifest().segments) <= 4 * 10 * 100
+    assert len(list(tmp_path.iterdir())) == sum(len(segment.pieces) for segment in log.manifest().segments)
 
 
 def test_an_expired_group_starts_anew(tmp_path: Path) -> None:
     calls = (Call("n", Function.COUNT_STAR), Call("all", Function.LISTAGG, "word"))
     schema = pa.schema([("key", pa.string()), ("word", pa.string())])
     bench = Bench(tmp_path, AggregateOperator(("key",), calls, schema, expires=True), schema)
-    bench.now = 10
+    bench.lifetime = Lifetime(10, 15)
     bench.step([(RowKind.INSERT, ("A", "x")), (RowKind.INSERT, ("B", "y"))])
-    bench.now = 20
+    bench.lifetime = Lifetime(20, 15)
     bench.step([(RowKind.INSERT, ("B", "z"))])
-    bench.expire(15)
+    bench.lifetime = Lifetime(30, 15)
     changes = bench.step([(RowKind.INSERT, ("A", "w")), (RowKind.DELETE, ("B", "z"))])
     images = {change["key"]: (RowKind(change[KIND]).symbol, change["n"], change["all"]) for change in changes}
     # B's row was written again and lives; its first value was not, and is gone.

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from millstream.errors import Code
-from tests.unit.plan.expressions import bound, problems, type_of
+from millstream.errors import Code, ScriptError
+from millstream.plan.expressions import Scope
+from tests.unit.plan.expressions import bound, problems, read, scope, type_of
 
 COLUMNS = {
     "a": "BIGINT", "i": "INT", "f": "FLOAT", "d": "DOUBLE", "s": "STRING", "n": "DECIMAL(10, 2)", "b": "BOOLEAN",
@@ -109,6 +112,8 @@ def test_aggregates_have_the_types_of_flink(text: str, expected: str) -> None:
         ("ROUND(d, i)", Code.TYPE_MISMATCH, "i"),
         ("s LIKE 'a#b' ESCAPE '#'", Code.TYPE_MISMATCH, "s LIKE 'a#b' ESCAPE '#'"),
         ("JSON_VALUE(s, '$.a[*]')", Code.TYPE_MISMATCH, "JSON_VALUE(s, '$.a[*]'"),
+        ("JSON_EXISTS(s, '$' NULL ON ERROR)", Code.TYPE_MISMATCH, "JSON_EXISTS(s, '$'"),
+        ("JSON_VALUE(s, '$' EMPTY ARRAY ON EMPTY)", Code.TYPE_MISMATCH, "JSON_VALUE(s, '$'"),
         ("PARSE_JSON(s)", Code.UNSUPPORTED_EXPRESSION, "PARSE_JSON(s"),
         ("SUM(i)", Code.UNSUPPORTED_EXPRESSION, "SUM(i"),
         ("ROW_NUMBER() OVER (ORDER BY a)", Code.UNSUPPORTED_EXPRESSION, "ROW_NUMBER() OVER (ORDER BY a"),
@@ -147,3 +152,18 @@ def test_signatures_and_near_names_are_shown() -> None:
 
 def test_binding_leaves_bare_quoted_columns() -> None:
     assert bound("CONCAT(t.s, r.y.z)", COLUMNS).sql(dialect="flink") == "CONCAT(`s`, `r`.y.z)"
+
+
+def test_columns_of_several_tables_are_told_apart() -> None:
+    text = "a.id = b.id AND x > id"
+    one, other = scope(text, {"id": "INT", "x": "INT"}), scope(text, {"id": "INT"})
+    columns = [
+        *(replace(column, qualifier="a") for column in one.columns),
+        *(replace(column, qualifier="b", reference="id0") for column in other.columns),
+    ]
+    both = Scope(tuple(columns), one.script, one.statement)
+    assert both.bind(read("a.id = b.id AND x > 1")).sql(dialect="flink") == "`id` = `id0` AND `x` > 1"
+    with pytest.raises(ScriptError) as caught:
+        both.bind(read(text))
+    [problem] = caught.value.diagnostics
+    assert problem.hint == "Write a.id."

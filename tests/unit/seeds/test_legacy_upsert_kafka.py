@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from millstream.changelog import ALL_CHANGES, INSERT_ONLY, UPSERTS, ChangelogMode
+from millstream.connectors.custom_partitioner import partitioner_problems
 from millstream.connectors.kafka_values import Partitioner, Partitioning, UpdateMode
-from millstream.connectors.not_yet import unbuilt
 from millstream.errors import Code
 from tests.declaring import declare, declare_sql, problems, sink, sink_codes, source
 
@@ -113,7 +113,10 @@ def test_partitioner(chosen: dict[str, str], partitioner: Partitioner) -> None:
 def test_java_partitioner_is_refused_when_it_runs() -> None:
     chosen = {"connector.sink-partitioner": "custom", "connector.sink-partitioner-class": "org.mycompany.MyPartitioner"}
     found = sink(declare({**OPTIONS, **chosen}, COLUMNS))
-    assert Code.INVALID_OPTION_VALUE in [problem.code for problem in unbuilt(found)]
+    [problem] = partitioner_problems(found)
+    assert problem.code is Code.INVALID_OPTION_VALUE
+    assert problem.span is not None
+    assert problem.span.text == "'org.mycompany.MyPartitioner'"
 
 
 @pytest.mark.parametrize("value", ["random", "org.mycompany.MyPartitioner"])

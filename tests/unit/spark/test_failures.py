@@ -12,7 +12,7 @@ import pytest
 
 from millstream.errors import Code, Diagnostic
 from millstream.spark.failure_patterns import PATTERNS, FailurePattern
-from millstream.spark.failures import UndecodableMessageError, job_error, null_in_key
+from millstream.spark.failures import UndecodableMessageError, UnwritableRowError, job_error, null_in_key
 
 PLAN = f"== plan ==\nraise_error({null_in_key('customer', 'totals')})"
 EXCEPTIONS = Path(__file__).parent / "exceptions"
@@ -58,6 +58,14 @@ def test_null_in_key() -> None:
     error = job_error("j", RuntimeError(f"[USER_RAISED_EXCEPTION] {null_in_key('customer', 'totals')} SQLSTATE"))
     assert error.code is Code.NULL_IN_KEY
     assert '"customer"' in error.diagnostics[0].primary
+
+
+def test_unwritable_row() -> None:
+    raised = UnwritableRowError("totals", "Partitioner 'a:B' chose 7.")
+    error = job_error("j", RuntimeError(f"Traceback\nmillstream.spark.failures.UnwritableRowError: {raised}\n{PLAN}"))
+    assert error.code is Code.UNWRITABLE_ROW
+    assert '"totals"' in error.diagnostics[0].primary
+    assert error.diagnostics[0].detail == "Partitioner 'a:B' chose 7."
 
 
 def test_mark_in_the_plan_is_no_cause() -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlglot import exp
 from sqlglot.errors import ParseError
 
 from tests.runtime.expression_cases import GROUPS
@@ -15,6 +18,12 @@ def test_text_reads_back_as_the_same_tree(group: str) -> None:
         tree = read(text)
         assert read(tree.sql(dialect="flink")) == tree, text
         assert bound(tree.sql(dialect="flink")).sql(dialect="flink") == bound(text).sql(dialect="flink"), text
+
+
+@given(st.text())
+def test_any_text_is_a_literal(value: str) -> None:
+    tree = exp.Literal.string(value)
+    assert read(tree.sql(dialect="flink")).name == value
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from millstream.sql.types import BIGINT, STRING
 from millstream.testing.script_file import known_bug, parse_script_file, read_script_file
 from millstream.testing.script_messages import Message
 from millstream.testing.script_steps import (
+    Answer,
     AwaitCaughtUp,
     AwaitFailure,
     Block,
@@ -22,6 +23,7 @@ from millstream.testing.script_steps import (
     Produce,
     Refuse,
     Restart,
+    Shown,
     View,
 )
 
@@ -131,6 +133,13 @@ def test_an_expected_block_may_be_empty() -> None:
     step = parse_step("$ consume topic=totals\n\n# nothing is written\n")
     assert step.expected == ()
     assert step.block == Block(5, 5)
+
+
+def test_what_is_shown_is_compared_line_by_line() -> None:
+    step = parse_step("? SHOW TABLES;\ntable name  \n----------\n\n# a comment\norders\n\n")
+    assert step == Answer(4, "\n" * 3 + "  SHOW TABLES;", ("table name", "----------", "orders"), Block(5, 10))
+    step = parse_step("$ shown order=any\n+I[1]\n+I[2]")
+    assert step == Shown(4, Order.ANY, ("+I[1]", "+I[2]"), Block(5, 7))
 
 
 def test_avro_columns_are_read_as_a_table_declares_them() -> None:

@@ -29,7 +29,9 @@ def test_lines(line: str, message: Message) -> None:
     assert parse_message(line) == message
 
 
-@pytest.mark.parametrize("value", [b"", b"null", b" a", b"a\nb", b"# a", b"$ a", b"> a", b"! a", b"hex:00", b"a => b"])
+@pytest.mark.parametrize(
+    "value", [b"", b"null", b" a", b"a\nb", b"# a", b"$ a", b"> a", b"! a", b"? a", b"hex:00", b"a => b"]
+)
 def test_text_that_would_be_misread_is_shown_as_bytes(value: bytes) -> None:
     assert Message(None, value).line == f"hex:{value.hex()}"
 
@@ -67,6 +69,13 @@ def test_a_fold_has_the_last_value_of_each_key() -> None:
 def test_what_is_no_table_is_not_folded(topic: list[Received], why: str) -> None:
     with pytest.raises(ValueError, match=why):
         fold(topic)
+
+
+def test_partition_and_headers_stand_in_the_place_of_the_key() -> None:
+    found = Received(Message(b"k", b"v"), 3, 0, (("a", b"1"), ("b", None), ("c", b"")))
+    assert found.under_its_partition.line == "3 => v"
+    assert found.under_its_headers.line == "a=1;b=null;c=hex: => v"
+    assert Received(Message(b"k", None), 3, 0).under_its_headers.line == "null"
 
 
 def test_blocks_are_rewritten_where_they_stand() -> None:

@@ -72,7 +72,8 @@ def _quotient(call: SparkCall) -> str:
         return f"CAST(({left} div {right}) AS {call.type})"
     if call.result.root in APPROXIMATE:
         return f"CAST({quotient(left, right)} AS {call.type})"
-    return f"CAST(({left} / {right}) AS {call.type})"
+    exact = f"if({right} = 0, {left} / {right}, try_divide({left}, {right}))"  # zero fails, too many digits are NULL
+    return f"CAST({exact} AS {call.type})"
 
 
 def _remainder(call: SparkCall) -> str:
@@ -196,8 +197,8 @@ def _signum(call: SparkCall) -> str:
     return f"CAST(sign({call[0]}) AS {call.type})"
 
 
-def _plain(name: str, form: str, *signatures: Signature, note: str = "", deterministic: bool = True) -> Function:
-    return Function(name, Category.ARITHMETIC, signatures, form, note=note, deterministic=deterministic)
+def _plain(name: str, form: str, *signatures: Signature, note: str = "") -> Function:
+    return Function(name, Category.ARITHMETIC, signatures, form, note=note)
 
 
 _UNARY: Final = (
@@ -258,7 +259,7 @@ FUNCTIONS: Final = (
     _plain(
         "RAND", "rand({rest})",
         signature(Parameter("seed", INTEGER, INT, literal=True), gives=DOUBLE, optional=1, nulls=Nulls.NEVER),
-        deterministic=False, note=_SEEDED,
+        note=_SEEDED,
     ),
     Function(
         "RAND_INTEGER", Category.ARITHMETIC,
@@ -267,12 +268,9 @@ FUNCTIONS: Final = (
             signature(Parameter("seed", INTEGER, INT, literal=True), Parameter("bound", INTEGER, INT), gives=INT),
         ),
         lambda call: f"CAST(floor(rand({', '.join(call.texts[:-1])}) * {call[len(call.texts) - 1]}) AS INT)",
-        deterministic=False, note=_SEEDED,
+        note=_SEEDED,
     ),
-    _plain(
-        "UUID", "uuid()", signature(gives=DataType(TypeRoot.CHAR, precision=36), nulls=Nulls.NEVER),
-        deterministic=False,
-    ),
+    _plain("UUID", "uuid()", signature(gives=DataType(TypeRoot.CHAR, precision=36), nulls=Nulls.NEVER)),
     _plain("BIN", "bin({0})", signature(Parameter("number", INTEGER, BIGINT), gives=STRING)),
     _plain(
         "HEX", "hex({0})",

@@ -32,7 +32,6 @@ _ARRAY: Final = Parameter("array", ARRAY)
 _OTHER: Final = Parameter("other", ARRAY)
 _MAP: Final = Parameter("map", MAP)
 _ELEMENT: Final = Parameter("element")
-_FLAG: Final = Parameter("flag", CONDITION, literal=True)
 _SAME: Final = "the array's type"
 
 
@@ -161,7 +160,8 @@ def _map_union(call: SparkCall) -> str:
     merged = call.as_type(0, call.result)
     for i in range(1, len(call.texts)):
         later = call.as_type(i, call.result)
-        merged = f"map_concat(map_filter({merged}, (k, v) -> NOT map_contains_key({later}, k)), {later})"
+        kept = f"(millstream_key, millstream_value) -> NOT map_contains_key({later}, millstream_key)"
+        merged = f"map_concat(map_filter({merged}, {kept}), {later})"
     return merged
 
 
@@ -198,7 +198,7 @@ _ITEM: Final = signature(
 )
 _VALUE_OF: Final = signature(_MAP, Parameter("key"), gives=(_item_type, "the value's type"), nulls=Nulls.ALWAYS)
 _CONTAINS: Final = (
-    "CASE WHEN {0} IS NULL THEN NULL WHEN {1} IS NULL THEN exists({0}, x -> x IS NULL) "
+    "CASE WHEN {0} IS NULL THEN NULL WHEN {1} IS NULL THEN exists({0}, millstream_item -> millstream_item IS NULL) "
     "ELSE coalesce(array_contains({0}, {1}), FALSE) END"
 )
 
@@ -220,7 +220,7 @@ FUNCTIONS: Final = (
     _made("ARRAY_DISTINCT", "array_distinct({0})", signature(_ARRAY, gives=(same_as(0), _SAME))),
     _made("ARRAY_POSITION", _both("CAST(array_position({0}, {1}) AS INT)"),
           signature(_ARRAY, _ELEMENT, gives=_checked(INT))),
-    _made("ARRAY_REMOVE", _both("filter({0}, x -> NOT (x <=> {1}))"),
+    _made("ARRAY_REMOVE", _both("filter({0}, millstream_item -> NOT (millstream_item <=> {1}))"),
           signature(_ARRAY, _ELEMENT, gives=(_without, _SAME))),
     _made("ARRAY_REVERSE", "reverse({0})", signature(_ARRAY, gives=(same_as(0), _SAME))),
     _made("ARRAY_SLICE", _slice,

@@ -60,13 +60,10 @@ TEXT_OR_BYTES: Final = Family("STRING or BYTES", CHARACTER | BINARIES)
 CONDITION: Final = Family("BOOLEAN", frozenset({TypeRoot.BOOLEAN}))
 DATE: Final = Family("DATE", frozenset({TypeRoot.DATE}))
 TIMESTAMP: Final = Family("TIMESTAMP", TIMESTAMPS)
-LTZ: Final = Family("TIMESTAMP_LTZ", frozenset({TypeRoot.TIMESTAMP_LTZ}))
 POINT: Final = Family("DATE or TIMESTAMP", TIMESTAMPS | {TypeRoot.DATE})
 INTERVAL: Final = Family("INTERVAL", INTERVALS)
-TEMPORAL: Final = Family("DATE, TIMESTAMP or INTERVAL", TIMESTAMPS | INTERVALS | {TypeRoot.DATE})
 ARRAY: Final = Family("ARRAY", frozenset({TypeRoot.ARRAY}))
 MAP: Final = Family("MAP", frozenset({TypeRoot.MAP}))
-ROW: Final = Family("ROW", frozenset({TypeRoot.ROW}))
 COLLECTION: Final = Family("ARRAY, MAP or MULTISET", frozenset({TypeRoot.ARRAY, TypeRoot.MAP, TypeRoot.MULTISET}))
 ANY: Final = Family("ANY", frozenset(TypeRoot))
 WORD: Final = Family("word", frozenset())
@@ -173,10 +170,10 @@ class Function:
     """None for what an operator of its own computes, such as an aggregate."""
     note: str = ""
     """How it differs from Flink; empty where it does not."""
-    deterministic: bool = True
     written: str | None = None
     """How it is written, where that is not `NAME(arguments)`."""
-    clauses: frozenset[str] = frozenset()
+    clauses: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """The words that may stand in each clause; DEFAULT there allows an expression, TYPE a type."""
 
     @property
     def is_aggregate(self) -> bool:

@@ -192,29 +192,41 @@ def _unquoted(call: SparkCall) -> str:
     return f"if({is_quoted}, coalesce({inner}, {call[0]}), {call[0]})"
 
 
-def _json(
-    name: str, form: SparkForm, *signatures: Signature, note: str = "", written: str | None = None, clauses: str = ""
-) -> Function:
-    names = frozenset(filter(None, clauses.split(",")))
-    return Function(name, Category.JSON, signatures, form, note=note, written=written, clauses=names)
+def _json(name: str, form: SparkForm, *signatures: Signature, note: str = "", written: str | None = None) -> Function:
+    return Function(name, Category.JSON, signatures, form, note=note, written=written, clauses=_CLAUSES.get(name, {}))
 
 
+_VALUE_WORDS: Final = frozenset({"NULL", "ERROR", "DEFAULT"})
+_QUERY_WORDS: Final = frozenset({"NULL", "ERROR", "EMPTY ARRAY", "EMPTY OBJECT"})
+_ON_NULL: Final = {"ON NULL": frozenset({"NULL", "ABSENT"})}
+_CLAUSES: Final = {
+    "JSON_EXISTS": {_ERROR: frozenset({"TRUE", "FALSE", "UNKNOWN", "ERROR"})},
+    "JSON_VALUE": {"RETURNING": frozenset({"TYPE"}), _EMPTY: _VALUE_WORDS, _ERROR: _VALUE_WORDS},
+    "JSON_QUERY": {
+        "RETURNING": frozenset({"TYPE"}),
+        "WRAPPER": frozenset({"WITHOUT", "CONDITIONAL", "UNCONDITIONAL"}),
+        _EMPTY: _QUERY_WORDS,
+        _ERROR: _QUERY_WORDS,
+    },
+    "JSON_OBJECT": _ON_NULL,
+    "JSON_ARRAY": _ON_NULL,
+}
 _ON: Final = "[… ON EMPTY] [… ON ERROR]"
 
 FUNCTIONS: Final = (
     _json(
         "JSON_EXISTS", _exists, signature(_TEXT, _PATH, gives=(_exists_type, "BOOLEAN"), nulls=Nulls.ALWAYS),
-        clauses="ON ERROR", note=_PLAIN_PATH,
+        note=_PLAIN_PATH,
         written="JSON_EXISTS(json, path [{TRUE | FALSE | UNKNOWN | ERROR} ON ERROR])",
     ),
     _json(
         "JSON_VALUE", _value, signature(_TEXT, _PATH, gives=(_value_type, "STRING"), nulls=Nulls.ALWAYS),
-        clauses="RETURNING,ON EMPTY,ON ERROR", note=_PLAIN_PATH,
+        note=_PLAIN_PATH,
         written=f"JSON_VALUE(json, path [RETURNING type] {_ON})",
     ),
     _json(
         "JSON_QUERY", _query, signature(_TEXT, _PATH, gives=(_query_type, "STRING"), nulls=Nulls.ALWAYS),
-        clauses="RETURNING,WRAPPER,ON EMPTY,ON ERROR", note=_PLAIN_PATH,
+        note=_PLAIN_PATH,
         written=f"JSON_QUERY(json, path [RETURNING type] [WITH … WRAPPER] {_ON})",
     ),
     _json(
@@ -226,11 +238,11 @@ FUNCTIONS: Final = (
         signature(
             Parameter("key"), _VALUE, gives=(_object_type, "STRING"), optional=2, repeats=True, nulls=Nulls.NEVER
         ),
-        clauses="ON NULL", written="JSON_OBJECT([[KEY] key VALUE value, …] [{NULL | ABSENT} ON NULL])",
+        written="JSON_OBJECT([[KEY] key VALUE value, …] [{NULL | ABSENT} ON NULL])",
     ),
     _json(
         "JSON_ARRAY", _array, signature(_VALUE, gives=STRING, optional=1, repeats=True, nulls=Nulls.NEVER),
-        clauses="ON NULL", written="JSON_ARRAY([value, …] [{NULL | ABSENT} ON NULL])",
+        written="JSON_ARRAY([value, …] [{NULL | ABSENT} ON NULL])",
     ),
     _json(
         "JSON", "to_json(parse_json(nullif(trim({0}), '')))", signature(_TEXT, gives=STRING, nulls=Nulls.ALWAYS),

@@ -15,8 +15,8 @@ NOT_A_NUMBER: Final = "double('NaN')"
 
 
 def quoted(text: str) -> str:
-    """A string literal; Spark reads backslashes in it as escapes."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    """A string literal; Spark reads backslashes in it as escapes, and would put a variable in place of `${…}`."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("${", "\\u0024{") + "'"
 
 
 def to_common_type(form: str) -> Callable[[SparkCall], str]:

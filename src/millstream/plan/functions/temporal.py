@@ -34,7 +34,6 @@ _PER_BATCH: Final = "The time of the micro-batch, the same for all its rows; Fli
 _PATTERNS: Final = (
     "Patterns are those of Spark: the letters for weeks (Y, w, W) are refused, digits must match exactly."
 )
-_TIMESTAMP: Final = DataType(TypeRoot.TIMESTAMP)
 _MILLIS: Final = DataType(TypeRoot.TIMESTAMP, precision=3)
 _MILLIS_LTZ: Final = DataType(TypeRoot.TIMESTAMP_LTZ, precision=3)
 _TIME_UNITS: Final = ("HOUR", "MINUTE", "SECOND")
@@ -64,7 +63,6 @@ def _time(name: str, form: SparkForm, *signatures: Signature, note: str = "", **
     written = options.get("written")
     return Function(
         name, Category.TEMPORAL, signatures, form, note=note,
-        deterministic=bool(options.get("deterministic", True)),
         written=str(written) if written else None,
     )  # fmt: skip
 
@@ -204,15 +202,15 @@ _POINT: Final = Parameter("point", POINT)
 
 FUNCTIONS: Final = (
     _time("CURRENT_DATE", "current_date()", signature(gives=DATE, nulls=Nulls.NEVER),
-          note=_PER_BATCH, written="CURRENT_DATE", deterministic=False),
+          note=_PER_BATCH, written="CURRENT_DATE"),
     _time("CURRENT_TIMESTAMP", _NOW, signature(gives=_MILLIS_LTZ, nulls=Nulls.NEVER),
-          note=_PER_BATCH, written="CURRENT_TIMESTAMP", deterministic=False),
-    _time("NOW", _NOW, signature(gives=_MILLIS_LTZ, nulls=Nulls.NEVER), note=_PER_BATCH, deterministic=False),
+          note=_PER_BATCH, written="CURRENT_TIMESTAMP"),
+    _time("NOW", _NOW, signature(gives=_MILLIS_LTZ, nulls=Nulls.NEVER), note=_PER_BATCH),
     _time("CURRENT_ROW_TIMESTAMP", _NOW, signature(gives=_MILLIS_LTZ, nulls=Nulls.NEVER),
-          note=_PER_BATCH, deterministic=False),
-    _time("PROCTIME", _NOW, signature(gives=_MILLIS_LTZ, nulls=Nulls.NEVER), note=_PER_BATCH, deterministic=False),
+          note=_PER_BATCH),
+    _time("PROCTIME", _NOW, signature(gives=_MILLIS_LTZ, nulls=Nulls.NEVER), note=_PER_BATCH),
     _time("LOCALTIMESTAMP", f"CAST({_NOW} AS TIMESTAMP_NTZ)", signature(gives=_MILLIS, nulls=Nulls.NEVER),
-          note=_PER_BATCH, written="LOCALTIMESTAMP", deterministic=False),
+          note=_PER_BATCH, written="LOCALTIMESTAMP"),
     _time("EXTRACT", _extracted,
           signature(word("part", *_PARTS), Parameter("value", POINT), gives=BIGINT),
           signature(word("part", "YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"), Parameter("value", INTERVAL),
@@ -243,7 +241,7 @@ FUNCTIONS: Final = (
     _time("UNIX_TIMESTAMP",
           lambda call: _read_seconds(call) if call.texts else "unix_timestamp()",
           signature(gives=BIGINT, nulls=Nulls.NEVER),
-          signature(_TEXT, _FORMAT, gives=BIGINT, optional=1), note=_PATTERNS, deterministic=False),
+          signature(_TEXT, _FORMAT, gives=BIGINT, optional=1), note=_PATTERNS),
     _time("TO_DATE", _read_date, signature(_TEXT, _FORMAT, gives=DATE, optional=1, nulls=Nulls.ALWAYS), note=_PATTERNS),
     _time("TO_TIMESTAMP", _read_timestamp,
           signature(_TEXT, _FORMAT, gives=_MILLIS, optional=1, nulls=Nulls.ALWAYS), note=_PATTERNS),

@@ -117,7 +117,7 @@ def as_regex(call: SparkCall, index: int) -> str:
     separator = call.given.values[index]
     if isinstance(separator, str):
         return quoted(re.sub(r"([\\.\[\]{}()*+?^$|\-])", r"\\\1", separator))
-    return f"concat({_QUOTE}, {call[index]}, {_END_QUOTE})"
+    return f"if({call[index]} = '', '', concat({_QUOTE}, {call[index]}, {_END_QUOTE}))"
 
 
 def _split_index(call: SparkCall) -> str:
@@ -131,8 +131,8 @@ def _capitalised(call: SparkCall) -> str:
     """Words are of ASCII letters and digits, and no other letter changes; Spark's begin after blanks."""
     lower, upper = quoted(ascii_lowercase), quoted(ascii_uppercase)
     words = f"regexp_extract_all(translate({call[0]}, {upper}, {lower}), '[a-z0-9]+|[^a-z0-9]+', 0)"
-    word_ = f"concat(translate(left(w, 1), {lower}, {upper}), substring(w, 2))"
-    return f"array_join(transform({words}, w -> {word_}), '')"
+    capital = f"concat(translate(left(millstream_word, 1), {lower}, {upper}), substring(millstream_word, 2))"
+    return f"array_join(transform({words}, millstream_word -> {capital}), '')"
 
 
 def _padded(name: str) -> str:
@@ -203,7 +203,7 @@ FUNCTIONS: Final = (
     _text("REVERSE", "reverse({0})", _gives(STRING, _TEXT, nulls=Nulls.ALWAYS)),
     _text("ASCII", "ascii({0})", _gives(INT, _TEXT), note="Of a character beyond ASCII, its Unicode number."),
     _text("CHR", "chr({0})", _gives(STRING, Parameter("code", INTEGER, BIGINT), nulls=Nulls.ALWAYS)),
-    _text("REGEXP", _matches, _gives(BOOLEAN, _TEXT, _REGEX), note=_FAULTY_REGEX),
+    _text("REGEXP", _matches, _gives(BOOLEAN, _TEXT, _REGEX), note=_FAULTY_REGEX.replace("NULL", "FALSE")),
     _text("REGEXP_REPLACE", _replaced, _gives(STRING, _TEXT, _REGEX, Parameter("other", TEXT)), note=_FAULTY_REGEX),
     _text(
         "REGEXP_EXTRACT", _extracted, _gives(STRING, _TEXT, _REGEX, _GROUP, optional=1, nulls=Nulls.ALWAYS),

@@ -1,13 +1,8 @@
-CREATE TABLE orders (
-  id BIGINT,
+CREATE TABLE shown (
   customer STRING,
-  amount DECIMAL(10, 2),
-  placed TIMESTAMP(3)
+  total DECIMAL(38, 2)
 ) WITH (
-  'connector' = 'kafka',
-  'topic' = 'orders',
-  'properties.bootstrap.servers' = 'localhost:9092',
-  'format' = 'json'
+  'connector' = 'print'
 );
 CREATE TABLE totals (
   customer STRING,
@@ -20,4 +15,4 @@ CREATE TABLE totals (
   'key.format' = 'json',
   'value.format' = 'json'
 );
-INSERT INTO totals SELECT customer, total FROM totals;
+INSERT INTO totals SELECT customer, total FROM shown;

@@ -1,0 +1,154 @@
+"""Messages as rows: key, value and what else a message tells, put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millstream.changelog import KIND, RowKind
+from millstream.formats.decoded import Decoded, table_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from millstream.formats.decoded import Decoder
+
+KEY: Final = "__key"
+VALUE: Final = "__value"
+_NO_ROW: Final = -1
+
+
+@dataclass(frozen=True, slots=True)
+class MessageHalf:
+    """The key or the value: what decodes it, and which of the table's columns it gives, in the decoder's order."""
+
+    decoder: Decoder
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRows:
+    """Reads batches whose columns are VALUE, KEY where there is a key, and message parts by their column's name."""
+
+    columns: tuple[str, ...]
+    """Those of the rows, in order."""
+    value: MessageHalf
+    key: MessageHalf | None = None
+    with_kinds: bool = False
+    upserts: bool = False
+    """A value is the row of its key from then on, and no value deletes it: only key and parts are known of that."""
+
+    def read(self, messages: pa.RecordBatch) -> tuple[pa.Table, int]:
+        """The rows, with KIND where they are changes, and how many messages were passed over as unreadable."""
+        values = messages.column(VALUE)
+        decoded = self.value.decoder.decode(values)
+        if self.key is None and self.columns == self.value.columns and not self.upserts:
+            return decoded.with_kinds() if self.with_kinds else decoded.table, decoded.skipped
+        rows = _Rows.of(decoded, len(values))
+        if self.upserts:
+            rows = rows.with_tombstones(~values.is_valid().to_numpy(zero_copy_only=False))
+        if self.key is None:
+            return self._table(messages, rows, decoded, None), decoded.skipped
+        keys = self.key.decoder.decode(messages.column(KEY))
+        rows = rows.joined(_origin(keys, len(values)), len(values))
+        return self._table(messages, rows, decoded, keys.table), decoded.skipped + keys.skipped
+
+    def _table(self, messages: pa.RecordBatch, rows: _Rows, decoded: Decoded, keys: pa.Table | None) -> pa.Table:
+        arrays = [self._column(name, messages, rows, decoded.table, keys) for name in self.columns]
+        names = list(self.columns)
+        if self.with_kinds:
+            arrays.append(self._kinds(rows, decoded))
+            names.append(KIND)
+        return pa.table(arrays, names) if arrays else table_of([], pa.schema([]), len(rows.origin))
+
+    def _column(
+        self, name: str, messages: pa.RecordBatch, rows: _Rows, values: pa.Table, keys: pa.Table | None
+    ) -> pa.ChunkedArray:
+        of_key = self.key.columns.index(name) if self.key is not None and name in self.key.columns else None
+        if name in self.value.columns:
+            of_value = _taken(values.column(self.value.columns.index(name)), rows.value)
+            if of_key is None or keys is None or rows.are_all_values:
+                return of_value
+            return pc.if_else(pa.array(rows.value == _NO_ROW), _taken(keys.column(of_key), rows.key), of_value)
+        if of_key is not None and keys is not None:
+            return _taken(keys.column(of_key), rows.key)
+        return _taken(pa.chunked_array([messages.column(name)]), rows.origin)
+
+    def _kinds(self, rows: _Rows, decoded: Decoded) -> pa.Array:
+        if self.upserts:
+            kinds = np.where(rows.value == _NO_ROW, RowKind.DELETE, RowKind.UPDATE_AFTER)
+            return pa.array(kinds.astype(np.int8))
+        return _taken(decoded.with_kinds()[KIND], rows.value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Per row the number of its message, of its decoded value (_NO_ROW for a tombstone) and of its decoded key."""
+
+    origin: NDArray[np.int64]
+    value: NDArray[np.int64]
+    key: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, decoded: Decoded, messages: int) -> _Rows:
+        origin = _origin(decoded, messages)
+        return cls(origin, np.arange(len(origin)), origin[:0])
+
+    @property
+    def are_all_values(self) -> bool:
+        return not (self.value == _NO_ROW).any()
+
+    def with_tombstones(self, is_tombstone: NDArray[np.bool_]) -> _Rows:
+        """`raw` makes a row of no value: here it is none."""
+        if not is_tombstone.any():
+            return self
+        has_value = ~is_tombstone[self.origin]
+        tombstones = np.flatnonzero(is_tombstone)
+        origin = np.concatenate([self.origin[has_value], tombstones])
+        value = np.concatenate([self.value[has_value], np.full(len(tombstones), _NO_ROW)])
+        order = np.argsort(origin, kind="stable")
+        return _Rows(origin[order], value[order], self.key)
+
+    def joined(self, keys: NDArray[np.int64], messages: int) -> _Rows:
+        """Each row with each row of its message's key: where the key has none, there is no row."""
+        if len(keys) == messages and (keys == np.arange(messages)).all():
+            return _Rows(self.origin, self.value, self.origin)
+        per_message = np.bincount(keys, minlength=messages)
+        first_key = np.cumsum(per_message) - per_message
+        copies = per_message[self.origin]
+        row = np.repeat(np.arange(len(self.origin)), copies)
+        which = np.arange(len(row)) - np.repeat(np.cumsum(copies) - copies, copies)
+        origin = self.origin[row]
+        return _Rows(origin, self.value[row], first_key[origin] + which)
+
+
+def _origin(decoded: Decoded, messages: int) -> NDArray[np.int64]:
+    if decoded.origin is None:
+        return np.arange(messages)
+    numbers: NDArray[np.int64] = decoded.origin.to_numpy().astype(np.int64)
+    return numbers
+
+
+def _taken(column: pa.ChunkedArray, rows: NDArray[np.int64]) -> pa.ChunkedArray:
+    if len(rows) == len(column) and (rows == np.arange(len(rows))).all():
+        return column
+    return column.take(pa.array(rows, mask=rows == _NO_ROW))
+
+
+@dataclass(frozen=True, slots=True)
+class StructDecoder:
+    """For a half that came decoded, as a struct: NULL is no row."""
+
+    columns: tuple[str, ...]
+
+    def decode(self, values: pa.Array) -> Decoded:
+        present = np.flatnonzero(values.is_valid())
+        whole = len(present) == len(values)
+        rows = values if whole else values.take(pa.array(present))
+        fields = [rows.field(name) for name in self.columns]
+        table = pa.table(fields, list(self.columns)) if fields else table_of([], pa.schema([]), len(rows))
+        return Decoded(table, None if whole else pa.array(present))

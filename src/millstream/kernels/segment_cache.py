@@ -1,0 +1,69 @@
+"""Copies of segments on this machine's disk, mapped into memory: what is not looked at takes up none."""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from millstream.kernels.segment_log import SegmentLog
+
+_ABANDONED_SECONDS: Final = 600
+"""A file that has been unfinished for so long is of a worker that was killed."""
+
+
+class SegmentCache:
+    """Shared by all workers of a host. Ids are never reused, so a file is right or absent: nothing is invalidated.
+
+    Over `limit` bytes, `trim` drops what was not used for longest, what failed batches left behind before all else.
+    """
+
+    def __init__(self, folder: Path, limit: int | None = None) -> None:
+        self._folder = folder
+        self._limit = limit
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def load(self, piece_id: str, log: SegmentLog) -> pa.Table:
+        file = self._folder / piece_id
+        try:
+            with pa.memory_map(str(file)) as source:
+                rows = pa.ipc.open_file(source).read_all()
+            os.utime(file)
+        except FileNotFoundError:
+            data = log.read(piece_id)
+            self.store(piece_id, data)
+            return pa.ipc.open_file(pa.py_buffer(data)).read_all()
+        return rows
+
+    def store(self, piece_id: str, data: bytes) -> None:
+        # Another worker may store the same piece: each writes its own file, the last rename wins.
+        unfinished = self._folder / f"{piece_id}.{uuid.uuid4().hex}"
+        unfinished.write_bytes(data)
+        unfinished.replace(self._folder / piece_id)
+
+    def forget(self, piece_id: str) -> None:
+        (self._folder / piece_id).unlink(missing_ok=True)
+
+    def trim(self) -> None:
+        if self._limit is None:
+            return
+        held: list[tuple[float, int, Path]] = []
+        for file in self._folder.iterdir():
+            with suppress(FileNotFoundError):  # another worker trims too
+                found = file.stat()
+                held.append((found.st_mtime, found.st_size, file))
+        too_much = sum(size for _, size, _ in held) - self._limit
+        for used, size, file in sorted(held):
+            if too_much <= 0:
+                break
+            if file.suffix and used > time.time() - _ABANDONED_SECONDS:
+                continue
+            file.unlink(missing_ok=True)
+            too_much -= size

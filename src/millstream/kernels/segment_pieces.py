@@ -1,0 +1,59 @@
+"""Which pieces of a segment a range of hashes, or a batch of them, has to do with."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from millstream.kernels.segment_log import Piece, Segment
+
+Range = tuple[int | None, int | None]
+"""From one hash (included) to another (not included); None is no end."""
+
+
+def by_piece(
+    segment: Segment, rows: NDArray[np.int64], hashes: NDArray[np.int64]
+) -> Iterator[tuple[Piece, NDArray[np.int64]]]:
+    """`rows` are places in `hashes`, in order of their hash: those of each piece that has any."""
+    firsts = [piece.first for piece in segment.pieces[1:]]
+    cuts = [0, *np.searchsorted(hashes[rows], firsts), len(rows)]
+    for piece, (start, end) in zip(segment.pieces, pairwise(cuts), strict=True):
+        if start < end:
+            yield piece, rows[start:end]
+
+
+def covering(segment: Segment, wanted: Range) -> list[Piece]:
+    """The pieces that may have rows in a range."""
+    start, end = wanted
+    return [
+        piece
+        for piece, (first, after) in zip(segment.pieces, _ranges(segment), strict=True)
+        if (first is None or end is None or first < end) and (after is None or start is None or after > start)
+    ]
+
+
+def overlapping(segment: Segment, low: NDArray[np.int64], high: NDArray[np.int64]) -> list[Piece]:
+    """The pieces that may have rows in one of many ranges (ascending, ends included)."""
+    found = []
+    for piece, (_, after) in zip(segment.pieces, _ranges(segment), strict=True):
+        at = int(np.searchsorted(high, piece.first))
+        if at < len(high) and (after is None or low[at] < after):
+            found.append(piece)
+    return found
+
+
+def ranges_to_merge(segments: Sequence[Segment]) -> list[Range]:
+    """All hashes, in ranges that hold no more than a few pieces of each segment."""
+    return _ranges(max(segments, key=lambda segment: len(segment.pieces))) if segments else [(None, None)]
+
+
+def _ranges(segment: Segment) -> list[Range]:
+    """Where each piece's hashes lie."""
+    return list(pairwise([None, *(piece.first for piece in segment.pieces[1:]), None]))

@@ -1,0 +1,100 @@
+"""What a job has read, told to the consumer groups of its tables, so that lag monitors see it.
+
+Nothing depends on it: a job goes on from its checkpoint. So what goes wrong here never stops a job.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from confluent_kafka import TopicPartition
+
+from millstream.errors import MillstreamError
+from millstream.runtime.kafka_admin import KafkaAdmin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from millstream.connectors.kafka_range import Offsets, ReadRange
+    from millstream.connectors.kafka_tables import KafkaSource
+
+_SWITCH: Final = "commit.offsets.on.checkpoint"
+_LAST_SECONDS: Final = 5.0
+
+
+class GroupOffsets:
+    """Commits on a thread of its own, the newest offsets only: a batch never waits for it."""
+
+    def __init__(self, scans: Iterable[tuple[KafkaSource, ReadRange]]) -> None:
+        self._groups = [
+            (source, positions)
+            for source, positions in scans
+            if source.group and source.properties.get(_SWITCH, "true").strip().lower() != "false"
+        ]
+        self._admins: dict[int, KafkaAdmin] = {}
+        self._changed = threading.Condition()
+        self._latest: Offsets | None = None
+        self._is_closed = False
+        self._thread: threading.Thread | None = None
+
+    @property
+    def is_asked_for(self) -> bool:
+        return bool(self._groups)
+
+    def report(self, reached: Offsets) -> None:
+        """All that finished batches have read so far, by topic and partition."""
+        if not self._groups:
+            return
+        with self._changed:
+            self._latest = reached
+            self._changed.notify_all()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="millstream-group-offsets", daemon=True)
+                self._thread.start()
+
+    def close(self) -> None:
+        """Returns when the last offsets are committed, or that takes too long."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+        if self._thread is not None:
+            self._thread.join(_LAST_SECONDS)
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._latest is not None or self._is_closed)
+                reached, self._latest = self._latest, None
+            if reached is None:
+                return
+            for index, (source, positions) in enumerate(self._groups):
+                self._commit(index, source, committed_by(source, positions, reached))
+
+    def _commit(self, index: int, source: KafkaSource, offsets: Offsets) -> None:
+        entries = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
+        if not entries or source.group is None:
+            return
+        with suppress(MillstreamError):  # the next batch tries again
+            if index not in self._admins:
+                self._admins[index] = KafkaAdmin(source.properties)
+            self._admins[index].commit(entries, source.group)
+
+
+def committed_by(source: KafkaSource, positions: ReadRange, reached: Offsets) -> Offsets:
+    """What of a job's offsets is this table's; a bounded scan has read nothing behind its end."""
+    own = {place: offset for place, offset in reached.items() if reads(source, place[0])}
+    if positions.ends is None:
+        return own
+    return {place: min(offset, positions.ends[place]) for place, offset in own.items() if place in positions.ends}
+
+
+def reads(source: KafkaSource, topic: str) -> bool:
+    if source.topic_pattern is None:
+        return topic in source.topics
+    try:
+        return re.fullmatch(source.topic_pattern, topic) is not None
+    except re.error:
+        return False

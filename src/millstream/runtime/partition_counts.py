@@ -1,0 +1,27 @@
+"""The partitions of a topic, asked by the tasks that choose among them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from confluent_kafka.admin import AdminClient
+
+from millstream.runtime.kafka_admin import client_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_TIMEOUT_SECONDS: Final = 30.0
+_CLIENTS: dict[frozenset[tuple[str, str]], Any] = {}
+"""Kept as long as the process: a worker of Spark's lives longer than a batch, and connecting costs more than asking."""
+
+
+def partitions_of(properties: Mapping[str, str], topic: str) -> tuple[int, ...]:
+    """Raises LookupError where there is no such topic."""
+    cluster = frozenset(properties.items())
+    if cluster not in _CLIENTS:
+        _CLIENTS[cluster] = AdminClient(client_settings(properties))
+    found = _CLIENTS[cluster].list_topics(topic, timeout=_TIMEOUT_SECONDS).topics[topic]
+    if not found.partitions:
+        raise LookupError(f'topic "{topic}" has no partitions: {found.error}')
+    return tuple(sorted(found.partitions))

@@ -1,0 +1,133 @@
+"""Where a table's topics are read from and up to, as Kafka answers it now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from millstream.connectors.kafka_values import BoundedMode, StartupMode
+from millstream.connectors.legacy import open_reader
+from millstream.errors import BrokerError, Code, Diagnostic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from confluent_kafka import TopicPartition
+
+    from millstream.connectors.kafka_range import Offsets
+    from millstream.connectors.kafka_tables import KafkaSource
+    from millstream.runtime.kafka_admin import KafkaAdmin
+
+
+class SourcePositions:
+    """Questions about one table's topics; `topics` are those that are there."""
+
+    def __init__(
+        self, source: KafkaSource, admin: KafkaAdmin, topics: tuple[str, ...], notice: Callable[[str], None]
+    ) -> None:
+        self._source = source
+        self._admin = admin
+        self._topics = topics
+        self._notice = notice
+
+    def starts(self) -> Offsets | None:
+        """None for the earliest: what that is now may be gone when the job reads."""
+        start = self._source.start
+        match start.mode:
+            case StartupMode.EARLIEST:
+                if not start.chosen:
+                    self._notice(
+                        f'table "{self._source.table.name}": a new job starts at the earliest offset '
+                        "(scan.startup.mode is not set)"
+                    )
+                return None
+            case StartupMode.LATEST:
+                return self._latest()
+            case StartupMode.TIMESTAMP:
+                assert start.timestamp is not None
+                return _plain(self._admin.at_timestamp(self._topics, start.timestamp))
+            case StartupMode.SPECIFIC:
+                given = {(self._topics[0], partition): offset for partition, offset in start.offsets}
+                return self._there({**self._committed(), **given})
+            case StartupMode.GROUP:
+                return self._group_starts()
+
+    def ends(self) -> Offsets | None:
+        """None for never."""
+        end = self._source.end
+        if end is None:
+            return None
+        match end.mode:
+            case BoundedMode.LATEST:
+                return self._latest()
+            case BoundedMode.TIMESTAMP:
+                assert end.timestamp is not None
+                return _plain(self._admin.at_timestamp(self._topics, end.timestamp))
+            case BoundedMode.SPECIFIC:
+                given = {(self._topics[0], partition): offset for partition, offset in end.offsets}
+                wanted, earliest = {**self._committed(), **given}, self._earliest()
+                return {place: wanted.get(place, first) for place, first in earliest.items()}
+            case BoundedMode.GROUP:
+                committed = self._committed()
+                self._refuse_gaps(committed, "another 'scan.bounded.mode'")
+                return committed
+            case BoundedMode.UNBOUNDED:
+                return None
+
+    def _there(self, wanted: Offsets) -> Offsets:
+        """A scan with an end may begin behind it, and behind all there is: then it reads nothing."""
+        starts = _not_before(self._earliest(), wanted)
+        if self._source.end is None:
+            return starts
+        last = self._latest()
+        return {partition: min(start, last.get(partition, start)) for partition, start in starts.items()}
+
+    def _group_starts(self) -> Offsets:
+        source = self._source
+        committed, earliest = self._committed(), self._earliest()
+        if committed.keys() >= earliest.keys():
+            return _not_before(earliest, committed)
+        reset = source.properties.get("auto.offset.reset", "").strip().lower()
+        if not source.start.chosen or reset == "earliest":
+            if not source.start.chosen:
+                where = "the offsets committed by" if committed else "the earliest offset, as nothing is committed by"
+                self._notice(f'table "{source.table.name}": a new job starts at {where} group "{source.group}"')
+            return _not_before(earliest, committed)
+        if reset == "latest":
+            return _not_before(earliest, {**self._latest(), **committed})
+        self._refuse_gaps(
+            committed, "'properties.auto.offset.reset' to earliest or latest, or another 'scan.startup.mode'"
+        )
+        return committed
+
+    def _refuse_gaps(self, committed: Offsets, otherwise: str) -> None:
+        source = self._source
+        missing = sorted(f"{topic}-{partition}" for topic, partition in self._earliest().keys() - committed.keys())
+        if not missing:
+            return
+        raise BrokerError(
+            Diagnostic(
+                Code.OFFSETS_UNAVAILABLE,
+                f'group "{source.group}" has committed no offsets for table "{source.table.name}"',
+                open_reader(source.table).value_place("properties.group.id"),
+                detail=f"Partitions without: {', '.join(missing)}.",
+                hint=f"Set {otherwise}.",
+            )
+        )
+
+    def _latest(self) -> Offsets:
+        return _plain(self._admin.latest(self._topics, committed_only=self._source.reads_committed))
+
+    def _earliest(self) -> Offsets:
+        return _plain(self._admin.earliest(self._topics))
+
+    def _committed(self) -> Offsets:
+        return _plain(self._admin.committed(self._topics, self._source.group)) if self._source.group else {}
+
+
+def _plain(offsets: dict[TopicPartition, int]) -> Offsets:
+    return {(partition.topic, partition.partition): offset for partition, offset in offsets.items()}
+
+
+def _not_before(earliest: Offsets, wanted: Offsets) -> Offsets:
+    """What is wanted, but nothing that retention has taken; what is not mentioned starts at the earliest."""
+    return {partition: max(first, wanted.get(partition, first)) for partition, first in earliest.items()}

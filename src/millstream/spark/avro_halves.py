@@ -1,0 +1,71 @@
+"""Avro keys and values, which Spark reads itself."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F  # noqa: N812
+
+from millstream.changelog import KIND, RowKind
+from millstream.formats.avro_schema import avro_schema
+from millstream.spark.failures import undecodable_message
+from millstream.spark.message_parts import part_of
+from millstream.spark.types import quoted, spark_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from millstream.formats.avro_format import AvroFormat
+    from millstream.spark.message_layout import MessageLayout
+    from millstream.sql.types import DataType
+
+_IS_READ: Final = "__is_read"
+
+
+def avro_struct(half: str, format_: AvroFormat, columns: tuple[tuple[str, DataType], ...]) -> Column:
+    """The key or value as a struct of these columns; NULL where the message has none.
+
+    All columns are read, be they needed or not: Avro has no field names in its bytes.
+    """
+    from pyspark.sql.avro.functions import from_avro
+
+    written = avro_schema(columns, legacy_timestamps=format_.options.legacy_timestamps)
+    # Spark gives a row of NULLs for what it cannot read: a field that only a reader fills tells such rows.
+    is_read = {"name": _IS_READ, "type": "boolean", "default": True}
+    read = {**written, "fields": [*written["fields"], is_read]}
+    row = from_avro(F.col(half), json.dumps(written), {"mode": "PERMISSIVE", "avroSchema": json.dumps(read)})
+    checked = F.when(row[_IS_READ], row).otherwise(undecodable_message("Failed to deserialize Avro record."))
+    fields = ", ".join(f"{quoted(name)}: {spark_type(type_)}" for name, type_ in columns)
+    fields += f"{', ' if fields else ''}{_IS_READ}: BOOLEAN"
+    return F.when(F.col(half).isNotNull(), checked.cast(f"STRUCT<{fields}>"))
+
+
+def rows_of_avro(messages: DataFrame, layout: MessageLayout, key: Column | None, value: Column) -> DataFrame:
+    """The rows where all of a message is Avro: then there is one for each message, or none."""
+    halves = messages.withColumn("__value_row", value)
+    if key is not None:
+        halves = halves.withColumn("__key_row", key).where("key IS NOT NULL")
+    if not layout.upserts:
+        halves = halves.where("value IS NOT NULL")
+    return halves.select(*(_column(name, layout).alias(name) for name, _ in layout.columns), *_kind(layout))
+
+
+def _column(name: str, layout: MessageLayout) -> Column:
+    parts = {use.column.name: use for use in layout.message_parts}
+    if name in parts:
+        return F.expr(part_of(parts[name]))
+    names_in_key = dict(zip(layout.key_columns_read, layout.key_names_read, strict=True))
+    of_value = F.col(f"__value_row.{quoted(name)}") if name in layout.value_columns_read else None
+    of_key = F.col(f"__key_row.{quoted(names_in_key[name])}") if name in names_in_key else None
+    if of_value is None:
+        assert of_key is not None
+        return of_key
+    return of_value if of_key is None else F.when(F.col("value").isNull(), of_key).otherwise(of_value)
+
+
+def _kind(layout: MessageLayout) -> list[Column]:
+    if not layout.upserts:
+        return []
+    kind = F.when(F.col("value").isNull(), F.lit(int(RowKind.DELETE))).otherwise(F.lit(int(RowKind.UPDATE_AFTER)))
+    return [kind.cast("TINYINT").alias(KIND)]

@@ -1,0 +1,46 @@
+"""Metadata columns that Spark's Kafka source can tell, as expressions over its columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from millstream.spark.casts import converted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from millstream.connectors.kafka_tables import MetadataUse
+
+_OF_THE_VALUE: Final = "value."
+_HEADERS: Final = "coalesce(headers, array())"
+_LAST_OF_EACH_KEY: Final = (
+    f"filter({_HEADERS}, (one, at) -> NOT exists(slice({_HEADERS}, at + 2, size(headers)), "
+    "later -> later.key = one.key))"
+)
+_EXPRESSIONS: Final = {
+    "topic": "topic",
+    "partition": "partition",
+    "offset": "offset",
+    "timestamp": "timestamp",
+    "timestamp-type": (
+        "CASE timestampType WHEN 0 THEN 'CreateTime' WHEN 1 THEN 'LogAppendTime' ELSE 'NoTimestampType' END"
+    ),
+    "headers": f"map_from_entries({_LAST_OF_EACH_KEY})",
+    "header-list": _HEADERS,
+    "leader-epoch": "CAST(NULL AS INT)",  # Spark's consumers know it and do not hand it on
+}
+_NEED_HEADERS: Final = ("headers", "header-list")
+
+
+def format_key(use: MetadataUse) -> str | None:
+    """The key by which the value's format knows it; None where the message itself does."""
+    return use.key.removeprefix(_OF_THE_VALUE) if use.key.startswith(_OF_THE_VALUE) else None
+
+
+def needs_headers(uses: Iterable[MetadataUse]) -> bool:
+    return any(use.key in _NEED_HEADERS for use in uses)
+
+
+def part_of(use: MetadataUse) -> str:
+    """What the message tells, as the column's type."""
+    return converted(_EXPRESSIONS[use.key], use.type, use.column.type)

@@ -1,0 +1,84 @@
+"""Which partition a message goes to, where Kafka's producer is not the one to say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark import TaskContext
+
+from millstream.spark.failures import UnwritableRowError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from millstream.connectors.custom_partitioner import SinkPartitioner
+
+    Choose = Callable[[bytes | None, bytes | None, str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How the tasks that write a table choose; it travels to them."""
+
+    table: str
+    topic: str | None
+    """The only one; None where each message names its own."""
+    parallelism: int | None
+    partitions_of: Callable[[str], tuple[int, ...]]
+    """Asked once per topic in each task of a batch, so that partitions that are added are seen."""
+    custom_name: str = ""
+    custom: Callable[[], SinkPartitioner] | None = None
+    """Without it the choice is fixed: a task writes to one partition."""
+
+    def opened(self, task: int) -> Choose:
+        """For one task of one batch."""
+        partitions_of = cache(self.partitions_of)
+        if self.custom is None:
+            return lambda _key, _value, topic: partitions_of(topic)[task % len(partitions_of(topic))]
+        partitioner = self._made(self.custom, task)
+
+        def choose(key: bytes | None, value: bytes | None, topic: str) -> int:
+            partitions = partitions_of(topic)
+            try:
+                chosen = partitioner.partition(key, value, topic, partitions)
+            except Exception as error:  # whatever the user's class does
+                raise self._failed(error) from error
+            if chosen not in partitions:
+                there = f"partitions 0 to {partitions[-1]}" if len(partitions) > 1 else "partition 0 only"
+                raise UnwritableRowError(
+                    self.table,
+                    f"Partitioner '{self.custom_name}' chose {chosen!r} for topic {topic}, which has {there}.",
+                )
+            return int(chosen)
+
+        return choose
+
+    def _made(self, make: Callable[[], SinkPartitioner], task: int) -> SinkPartitioner:
+        try:
+            partitioner = make()
+            if open_ := getattr(partitioner, "open", None):
+                open_(task, self.parallelism)
+        except Exception as error:
+            raise self._failed(error) from error
+        return partitioner
+
+    def _failed(self, error: Exception) -> UnwritableRowError:
+        why = f"{type(error).__name__}: {error}"
+        return UnwritableRowError(self.table, f"Partitioner '{self.custom_name}' failed with {why}.")
+
+
+def choose_partitions(choice: Choice, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The messages with a column `partition`."""
+    context = TaskContext.get()
+    assert context is not None
+    task = context.partitionId()
+    # In a set of statements the tasks of all sinks are numbered through.
+    choose = choice.opened(task if choice.parallelism is None else task % choice.parallelism)
+    for batch in batches:
+        keys = batch.column("key").to_pylist() if "key" in batch.schema.names else [None] * batch.num_rows
+        topics = batch.column("topic").to_pylist() if choice.topic is None else [choice.topic] * batch.num_rows
+        chosen = map(choose, keys, batch.column("value").to_pylist(), topics)
+        yield batch.append_column("partition", pa.array(chosen, pa.int32()))

@@ -1,0 +1,51 @@
+"""The rows of a table that is written, before they become messages: which are left, and in which tasks."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import and_
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812
+
+from millstream.changelog import INSERT_ONLY
+from millstream.spark.changelog import is_retraction
+from millstream.spark.types import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pyspark.sql import Column, DataFrame
+
+    from millstream.connectors.kafka_tables import KafkaSink
+    from millstream.sql.statements import MetadataColumn, PhysicalColumn
+
+
+def written_rows(rows: DataFrame, sink: KafkaSink, *, drops_nulls: bool) -> DataFrame:
+    """`drops_nulls`: a row with NULL where the table has NOT NULL is left out; else it fails when it is encoded."""
+    if sink.ignore_retraction:
+        rows = rows.where(~is_retraction(rows))
+    if drops_nulls:
+        rows = rows.where(_is_complete(rows, sink))
+    return _spread(rows, sink)
+
+
+def _is_complete(rows: DataFrame, sink: KafkaSink) -> Column:
+    """Only what is written counts: a row taken back by its key alone may lack the rest."""
+    always = _present((*sink.key_columns, *(use.column for use in sink.metadata)))
+    value = _present(sink.value_columns)
+    by_key_alone = sink.value_format.changelog == INSERT_ONLY
+    return always & (is_retraction(rows) | value if by_key_alone else value)
+
+
+def _present(columns: Iterable[PhysicalColumn | MetadataColumn]) -> Column:
+    required = (F.col(quoted(column.name)).isNotNull() for column in columns if not column.type.nullable)
+    return reduce(and_, required, F.lit(True))
+
+
+def _spread(rows: DataFrame, sink: KafkaSink) -> DataFrame:
+    """Over as many tasks as 'sink.parallelism' says, the rows of a key in one of them and in their order."""
+    if sink.parallelism is None:
+        return rows
+    keys = sink.table.primary_key or tuple(column.name for column in sink.key_columns)
+    return rows.repartition(sink.parallelism, *(F.col(quoted(name)) for name in keys))

@@ -1,0 +1,48 @@
+"""Functions in Python, computed by Spark's workers on Arrow data."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from millstream.catalog.functions import load_function
+from millstream.source import SourceText
+from millstream.spark.expressions import column_of
+from millstream.sql.type_text import type_of_text
+from tests.unit.plan.expressions import read, scope
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+    from pyspark.sql import SparkSession
+
+MODULE = """
+import pyarrow.compute as pc
+import millstream
+from nearby_code import SUFFIX
+
+def shout(a: str | None) -> str | None:
+    return None if a is None else a.upper() + SUFFIX
+
+@millstream.udf(arguments=["BIGINT", "BIGINT"], result="BIGINT")
+def total(a, b):
+    return pc.add(a, b)
+"""
+
+
+def test_functions_run_on_rows(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "spark_user_code.py").write_text(MODULE)
+    (tmp_path / "nearby_code.py").write_text("SUFFIX = '!'")
+    for name in ("spark_user_code", "nearby_code"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    span = SourceText("s", "x").span(0, 1)
+    functions = {
+        name.upper(): load_function(name, f"spark_user_code:{name}", span, [tmp_path]) for name in ("shout", "total")
+    }
+    columns = {"s": "STRING", "a": "BIGINT", "i": "INT"}
+    types = {name: type_of_text(text) for name, text in columns.items()}
+    rows = spark.createDataFrame([("a", 1, 10), (None, 2, None)], "s STRING, a BIGINT, i INT")
+    bound = [scope(text, columns, functions).bind(read(text)) for text in ("Shout(s) || '?'", "total(a, i) + 1")]
+    found = rows.select(*(column_of(tree, types, spark) for tree in bound)).collect()
+    assert sorted(map(tuple, found), key=str) == [("A!?", 12), (None, None)]

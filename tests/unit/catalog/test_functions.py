@@ -1,0 +1,110 @@
+"""Functions in Python: found, imported and understood when the script is."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from millstream.catalog.functions import UserFunction, load_function
+from millstream.errors import Code, ScriptError
+from millstream.source import SourceText
+from tests.unit.plan.expressions import read, scope
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SOURCE = """
+import datetime
+from decimal import Decimal
+import millstream
+
+def double(a: int) -> int:
+    return a * 2
+
+def shout(a: str | None, times: "int | None" = 1) -> str:
+    return (a or "").upper()
+
+def day(a: datetime.datetime, b: Decimal, c: bool, d: bytes, e: float) -> datetime.date:
+    return a.date()
+
+@millstream.udf(arguments=["BIGINT", "ARRAY<STRING>"], result="DECIMAL(10, 2)")
+def whole(a, b):
+    return a
+
+@millstream.udf(arguments=["NUMBER"], result="INT")
+def faulty_type(a):
+    return a
+
+def bare(a):
+    return a
+
+def listed(a: list) -> int:
+    return 1
+
+constant = 5
+"""
+SPAN = SourceText("s.sql", "CREATE FUNCTION f").span(0, 6)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "user_code.py").write_text(SOURCE)
+    (tmp_path / "broken_code.py").write_text("1 / 0")
+    monkeypatch.delitem(sys.modules, "user_code", raising=False)
+    return tmp_path
+
+
+def load(folder: Path, implementation: str) -> UserFunction:
+    return load_function("f", implementation, SPAN, [folder])
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "result"),
+    [
+        ("double", ["BIGINT"], "BIGINT"),
+        ("shout", ["STRING", "BIGINT"], "STRING"),
+        ("day", ["TIMESTAMP(6)", "DECIMAL(38, 18)", "BOOLEAN", "BYTES", "DOUBLE"], "DATE"),
+        ("whole", ["BIGINT", "ARRAY<STRING>"], "DECIMAL(10, 2)"),
+    ],
+)
+def test_types_come_from_annotations_or_the_decorator(
+    folder: Path, name: str, arguments: list[str], result: str
+) -> None:
+    found = load(folder, f"user_code:{name}")
+    assert ([str(type_) for type_ in found.arguments], str(found.result)) == (arguments, result)
+    assert found.is_vectorised is (name == "whole")
+    assert [module.__name__ for module in found.modules] == ["user_code"]
+
+
+def test_search_path_is_the_users_again(folder: Path) -> None:
+    before = list(sys.path)
+    load(folder, "user_code:double")
+    assert sys.path == before
+
+
+@pytest.mark.parametrize(
+    "implementation",
+    [
+        "user_code", "user_code:", "nowhere:f", "broken_code:f", "user_code:missing", "user_code:constant",
+        "user_code:bare", "user_code:listed", "user_code:faulty_type",
+    ],
+)  # fmt: skip
+def test_what_cannot_be_used_is_a_diagnostic(folder: Path, implementation: str) -> None:
+    with pytest.raises(ScriptError) as caught:
+        load(folder, implementation)
+    assert caught.value.code is Code.INVALID_FUNCTION
+    assert caught.value.diagnostics[0].span == SPAN
+
+
+def test_calls_are_checked(folder: Path) -> None:
+    functions = {"F": load(folder, "user_code:double")}
+    text = "f(i) + f(d)"
+    assert (
+        scope(text, {"i": "INT", "d": "DOUBLE"}, functions).bind(read(text)).sql(dialect="flink") == "F(`i`) + F(`d`)"
+    )
+    for faulty in ("f()", "f(day)", "f(i, i)"):
+        with pytest.raises(ScriptError) as caught:
+            scope(faulty, {"i": "INT", "day": "DATE"}, functions).bind(read(faulty))
+        assert caught.value.code is Code.TYPE_MISMATCH

@@ -1,0 +1,77 @@
+"""What the documentation shows can be run, and what it points at is there."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from millstream.catalog.catalog import Catalog
+from millstream.plan.program import compile_script
+from millstream.source import SourceText
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SHOWS_ERRORS = "errors.md"
+PARAMETERS = {"brokers": "localhost:9092"}
+
+_BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+_FILE = re.compile(r"# (\w+)\.py\n")
+_LINK = re.compile(r"\[[^\]]*\]\((?P<page>[^)#:]*)(?:#(?P<heading>[^)]*))?\)")
+_HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+
+
+def blocks(page: Path, language: str) -> Iterator[tuple[int, str]]:
+    """Each with the line it begins on."""
+    text = page.read_text(encoding="utf-8")
+    for block in _BLOCK.finditer(text):
+        if block["language"] == language:
+            yield text.count("\n", 0, block.start("text")) + 1, block["text"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """Where a page's modules are written; they are forgotten afterwards."""
+    before = set(sys.modules)
+    yield tmp_path
+    for name in sys.modules.keys() - before:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if page.name != SHOWS_ERRORS and any(blocks(page, "sql"))],
+    ids=lambda page: page.name,
+)
+def test_scripts_of_a_page_are_in_order(page: Path, folder: Path) -> None:
+    """The blocks of a page are one script; a Python block that begins with its file's name is a module beside it."""
+    for _, text in blocks(page, "python"):
+        if file := _FILE.match(text):
+            (folder / f"{file[1]}.py").write_text(text, encoding="utf-8")
+    catalog, settings = Catalog(), dict[str, str]()
+    for line, text in blocks(page, "sql"):
+        source = SourceText(str(folder / page.name), "\n" * (line - 1) + text)
+        program = compile_script(source, PARAMETERS, settings, catalog)
+        settings = dict(program.settings)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_of_a_page_lead_somewhere(page: Path) -> None:
+    for link in _LINK.finditer(page.read_text(encoding="utf-8")):
+        target = (page.parent / link["page"]) if link["page"] else page
+        assert target.exists(), f"{page.name} points at {link['page']}"
+        if link["heading"] and target.suffix == ".md":
+            assert link["heading"] in anchors(target), f"{page.name} points at {link['page']}#{link['heading']}"
+
+
+def anchors(page: Path) -> set[str]:
+    text = page.read_text(encoding="utf-8")
+    headings = (re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in _HEADING.findall(text))
+    return {*headings, *re.findall(r'<a id="([^"]*)">', text)}

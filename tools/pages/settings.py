@@ -1,0 +1,79 @@
+"""The reference of settings."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from millstream.catalog.settings import SETTINGS
+from millstream.catalog.settings_of_flink import IDLE, IDLE_FAMILIES, LATER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from millstream.catalog.options import ConfigOption
+
+_INTRODUCTION = """# Settings
+
+What `SET 'key' = 'value'`, `--set KEY=VALUE` and `Session(settings={…})` can say. A setting holds for the jobs below
+it; one given with `--set` wins over a SET in the script. `spark.*` is handed to Spark as it is; together with
+`pipeline.name` and `parallelism.default` it takes effect when Spark is started, so it stands before the first job.
+
+| setting | default | type | meaning |
+|---|---|---|---|"""
+_LATER = """
+## With one value so far
+
+Flink's settings of which only this value is what happens here. Another one is refused (M2021).
+
+| setting | value | meaning |
+|---|---|---|"""
+_IDLE = """
+## Without effect
+
+Flink's settings that are read and checked and change nothing here; why is told once, when the script is run or checked.
+
+| setting | why |
+|---|---|"""
+
+
+def settings_page() -> str:
+    return "\n".join((_INTRODUCTION, *_working(), _LATER, *_later(), _IDLE, *_idle(), ""))
+
+
+def _working() -> Iterator[str]:
+    elsewhere = {setting.option.key for setting in (*IDLE, *LATER)}
+    for option in SETTINGS.values():
+        if option.key not in elsewhere:
+            default = f"`{_shown(option.default)}`" if option.default is not None else ""
+            yield f"| `{option.key}` | {default} | {option.type.name} | {_meaning(option)} |"
+    yield "| `spark.*` |  | STRING | One of Spark's own. |"
+
+
+def _later() -> Iterator[str]:
+    for later in LATER:
+        yield f"| `{later.option.key}` | `{later.so_far[0]}` | {_meaning(later.option)} |"
+
+
+def _idle() -> Iterator[str]:
+    for idle in IDLE:
+        yield f"| `{idle.option.key}` | {_sentence(idle.because)} |"
+    for prefix, because in IDLE_FAMILIES:
+        yield f"| `{prefix}…` | {_sentence(because)} |"
+
+
+def _meaning(option: ConfigOption[Any]) -> str:
+    values = "".join(f"<br>`{value}`: {meaning}" for value, meaning in option.type.values if meaning)
+    return f"{option.doc}{values}".replace("|", "\\|")
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, timedelta):
+        return f"{value // timedelta(seconds=1)} s" if value else "0"
+    return str(value)
