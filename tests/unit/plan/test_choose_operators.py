@@ -80,6 +80,6 @@ def test_kernel_where_they_would_not(statement: str) -> None:
     assert "[native]" not in explained(statement)
 
 
-@pytest.mark.parametrize("setting", [("millstream.aggregate.native", "never")])
+@pytest.mark.parametrize("setting", [("millstream.aggregate.native", "never"), ("table.exec.state.ttl", "1 h")])
 def test_setting_rules_it_out(setting: tuple[str, str]) -> None:
     assert "[native]" not in explained(COUNT, dict([setting]))

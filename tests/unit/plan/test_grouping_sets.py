@@ -51,7 +51,8 @@ def planned(query: str) -> Aggregate:
 def test_sets_are_those_of_duckdb(written: str) -> None:
     columns = [name for name in "abc" if re.search(rf"\b{name}\b", written)]
     nulls = ", ".join([*(f"{name} IS NULL" for name in columns), "COUNT(*)"])
-    rows = duckdb.sql(f"SELECT {nulls} FROM (SELECT 1 AS a, 2 AS b, 3 AS c) GROUP BY {written}").fetchall()
+    query = f"SELECT {nulls} FROM (SELECT 1 AS a, 2 AS b, 3 AS c) GROUP BY {written}"
+    rows = duckdb.connect().execute(query).fetchall()
     group = sqlglot.parse_one(f"SELECT 1 FROM t GROUP BY {written}", dialect=Flink).args["group"]
     span = SourceText("s", written).span(0, 1)
     names = [{part.name for part in parts} for parts in grouping_sets(group, span)]
