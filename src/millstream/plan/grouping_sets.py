@@ -57,8 +57,12 @@ def grouping_sets(group: exp.Group, span: Span) -> list[Set]:
             )
         )
     found = [tuple(chain.from_iterable(sets)) for sets in product(*map(_sets, group.expressions))]
-    is_distinct = group.args.get("all") is False
-    return list({frozenset(part.sql() for part in set_): set_ for set_ in found}.values()) if is_distinct else found
+    if group.args.get("all") is not False:
+        return found
+    different: dict[frozenset[str], Set] = {}  # GROUP BY DISTINCT
+    for set_ in found:
+        different.setdefault(frozenset(part.sql() for part in set_), set_)
+    return list(different.values())
 
 
 def values_of(function: exp.Expr, asked: Sequence[str], sets: Sequence[tuple[str, ...]]) -> list[int]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import ArrayType, MapType, StructField, StructType
 
 from millstream.changelog import KIND
 from millstream.kernels.materialise import MaterialiseOperator
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType
 
     from millstream.kernels.operator import Operator
     from millstream.plan.nodes import Materialise, Normalise
@@ -50,7 +52,7 @@ class _Numbered:
 
     @property
     def schema(self) -> pa.Schema:
-        return to_arrow_schema(self.rows.select(*self.names.values()).schema, timezone="UTC")
+        return to_arrow_schema(_nullable(self.rows.select(*self.names.values()).schema), timezone="UTC")
 
     def of(self, columns: Iterable[str]) -> tuple[str, ...]:
         return tuple(self.names[name] for name in columns)
@@ -58,6 +60,23 @@ class _Numbered:
     def through(self, operator: Operator, hosting: Hosting) -> DataFrame:
         changes = host(self.rows.withColumns(hash_columns(operator)), operator, hosting)
         return changes.select(*(F.col(inside).alias(name) for name, inside in self.names.items()), KIND)
+
+
+def _nullable(row: StructType) -> StructType:
+    """The kernels keep a row as one value, and of a row that is gone every column is NULL."""
+    return StructType([StructField(field.name, _nullable_inside(field.dataType)) for field in row.fields])
+
+
+def _nullable_inside(type_: DataType) -> DataType:
+    match type_:
+        case StructType():
+            return _nullable(type_)
+        case ArrayType():
+            return ArrayType(_nullable_inside(type_.elementType))
+        case MapType():
+            return MapType(_nullable_inside(type_.keyType), _nullable_inside(type_.valueType))
+        case _:
+            return type_
 
 
 def _numbered(rows: DataFrame) -> _Numbered:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from millstream.plan.program import JobPlan
 
 
-def insert(aggregate: str = "COUNT(*)") -> JobPlan:
+def insert(aggregate: str = "COUNT(*)", native: str = "auto") -> JobPlan:
     script = f"""
     CREATE TABLE t (a BIGINT, b STRING) WITH (
       'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'x', 'format' = 'json');
@@ -30,7 +30,7 @@ def insert(aggregate: str = "COUNT(*)") -> JobPlan:
       'key.format' = 'json', 'value.format' = 'json');
     INSERT INTO `../counts` SELECT b, {aggregate} FROM t GROUP BY b;
     """
-    return compile_script(SourceText("s", script), {}, {}).jobs[0]
+    return compile_script(SourceText("s", script), {}, {"millstream.aggregate.native": native}).jobs[0]
 
 
 def begin_a_batch(folder: Path) -> None:
@@ -59,6 +59,30 @@ def test_other_state_is_refused_only_if_there_is_any(tmp_path: Path) -> None:
         checkpoint.find_job(insert("SUM(a)"))
     checkpoint.release()
     assert caught.value.code is Code.CHECKPOINT_MISMATCH
+
+
+def test_job_begun_on_the_kernel_stays_there(tmp_path: Path) -> None:
+    """So does one of a version that knew no other operator: what is written of the kernel's state did not change."""
+    checkpoint = Checkpoint(tmp_path)
+    folder = checkpoint.new_job(insert(native="never"), buckets=5).path
+    assert checkpoint.as_begun(insert()) == insert()
+    begin_a_batch(folder)
+    assert "[kernel]" in checkpoint.as_begun(insert()).explain()
+    assert checkpoint.find_job(checkpoint.as_begun(insert())) is not None
+    assert checkpoint.as_begun(insert("SUM(a)")) == insert("SUM(a)")
+    checkpoint.release()
+    assert r'"group by [\"b\" STRING] compute [COUNT(*)]"' in (tmp_path / "millstream.json").read_text()
+
+
+def test_job_begun_natively_is_not_moved_to_the_kernel(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path)
+    begin_a_batch(checkpoint.new_job(insert(), buckets=5).path)
+    assert checkpoint.find_job(checkpoint.as_begun(insert())) is not None
+    with pytest.raises(JobError) as refused:
+        checkpoint.find_job(checkpoint.as_begun(insert(native="never")))
+    checkpoint.release()
+    assert refused.value.code is Code.CHECKPOINT_MISMATCH
+    assert "'millstream.aggregate.native' = 'never'" in str(refused.value)
 
 
 def test_state_of_which_nothing_is_known_is_not_thrown_away(tmp_path: Path) -> None:

@@ -1,0 +1,113 @@
+"""GROUPING SETS, ROLLUP and CUBE stand for the sets that DuckDB makes of them, and each set is told from the others."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import duckdb
+import pytest
+import sqlglot
+from hypothesis import given
+from hypothesis import strategies as st
+
+from millstream.errors import Code, ScriptError
+from millstream.plan.grouping_sets import grouping_sets
+from millstream.plan.nodes import Aggregate, Collect, Expand, Project
+from millstream.plan.program import compile_script
+from millstream.source import SourceText
+from millstream.sql.dialect import Flink
+from millstream.sql.types import BIGINT
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+TABLE = """
+CREATE TABLE t (a BIGINT, b STRING, c INT NOT NULL) WITH (
+  'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'x', 'format' = 'json');
+"""
+
+
+def wrapped(parts: SearchStrategy[str], word: str = "", least: int = 1) -> SearchStrategy[str]:
+    return st.lists(parts, min_size=least, max_size=3).map(lambda chosen: f"{word} ({', '.join(chosen)})".strip())
+
+
+COLUMN = st.sampled_from("abc")
+SET = COLUMN | wrapped(COLUMN, least=0)
+PART = COLUMN | wrapped(COLUMN)
+ELEMENT = SET | wrapped(PART, "ROLLUP") | wrapped(PART, "CUBE")
+LIST = st.lists(ELEMENT | wrapped(ELEMENT, "GROUPING SETS"), min_size=1, max_size=3).map(", ".join)
+
+
+def planned(query: str) -> Aggregate:
+    root = compile_script(SourceText("s", f"{TABLE}{query};"), {}, {}).jobs[0].roots[0]
+    assert isinstance(root, Collect)
+    assert isinstance(root.input, Project)
+    assert isinstance(root.input.input, Aggregate)
+    return root.input.input
+
+
+@given(LIST)
+def test_sets_are_those_of_duckdb(written: str) -> None:
+    columns = [name for name in "abc" if re.search(rf"\b{name}\b", written)]
+    nulls = ", ".join([*(f"{name} IS NULL" for name in columns), "COUNT(*)"])
+    query = f"SELECT {nulls} FROM (SELECT 1 AS a, 2 AS b, 3 AS c) GROUP BY {written}"
+    rows = duckdb.connect().execute(query).fetchall()
+    group = sqlglot.parse_one(f"SELECT 1 FROM t GROUP BY {written}", dialect=Flink).args["group"]
+    span = SourceText("s", written).span(0, 1)
+    names = [{part.name for part in parts} for parts in grouping_sets(group, span)]
+    assert sorted(tuple(name not in kept for name in columns) for kept in names) == sorted(row[:-1] for row in rows)
+
+
+def test_aggregated_column_keeps_its_values_where_its_key_is_null() -> None:
+    aggregate = planned("SELECT c, SUM(c), MAX(c) FROM t GROUP BY ROLLUP (c)")
+    expand = aggregate.input
+    assert isinstance(expand, Expand)
+    assert {call.argument for call in aggregate.calls}.isdisjoint(expand.keys)
+    assert {column.name: column.type and column.type.nullable for column in expand.columns} == {
+        "c": True,
+        "$argument1": False,
+        "$set": False,
+    }
+
+
+def test_one_set_needs_no_expansion() -> None:
+    for written in ("(a, b)", "GROUPING SETS ((a, b))", "DISTINCT GROUPING SETS ((a, b), (b, a))"):
+        aggregate = planned(f"SELECT GROUPING(a), GROUP_ID() FROM t GROUP BY {written}")
+        assert (type(aggregate.input), aggregate.keys) == (Project, ("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("call", "values"),
+    [
+        ("GROUPING(a)", "CASE WHEN `$set` IN (0, 2) THEN 0 ELSE 1 END"),
+        ("GROUPING_ID(b, a)", "CASE WHEN `$set` IN (0, 2) THEN 2 WHEN `$set` = 1 THEN 1 ELSE 3 END"),
+        ("GROUP_ID()", "CASE WHEN `$set` IN (0, 1, 3) THEN 0 ELSE 1 END"),
+    ],
+)
+def test_functions_of_the_set(call: str, values: str) -> None:
+    query = f"{TABLE}SELECT {call} FROM t GROUP BY GROUPING SETS (a, b, a, ());"
+    [item] = compile_script(SourceText("s", query), {}, {}).jobs[0].roots[0].input.items  # type: ignore[union-attr]
+    assert item.expression.sql(dialect="flink") == f"CAST({values} AS BIGINT)"
+    assert item.type == BIGINT
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("SELECT GROUPING(b) FROM t GROUP BY ROLLUP (a)", Code.UNSUPPORTED_EXPRESSION),
+        ("SELECT GROUPING(a) FILTER (WHERE a > 1) FROM t GROUP BY a", Code.UNSUPPORTED_EXPRESSION),
+        ("SELECT GROUP_ID() FROM t", Code.UNSUPPORTED_EXPRESSION),
+        ("SELECT a FROM t WHERE GROUPING(a) = 0 GROUP BY a", Code.UNSUPPORTED_EXPRESSION),
+        ("SELECT SUM(GROUPING(a)) FROM t GROUP BY a", Code.UNSUPPORTED_EXPRESSION),
+        ("SELECT a, c FROM t GROUP BY ROLLUP (a)", Code.UNDEFINED_COLUMN),
+        ("SELECT a FROM t GROUP BY a WITH ROLLUP", Code.UNSUPPORTED_STATEMENT),
+        ("SELECT a FROM t GROUP BY a GROUPING SETS ((a), ())", Code.UNSUPPORTED_STATEMENT),
+        ("SELECT COUNT(*) FROM t GROUP BY ALL", Code.SYNTAX),
+        ("SELECT a FROM t GROUP BY CUBE (a, b, c, a, b, c, a, b, c, a, b)", Code.UNSUPPORTED_STATEMENT),
+    ],
+)
+def test_what_is_refused_is_refused_once(query: str, code: Code) -> None:
+    with pytest.raises(ScriptError) as refused:
+        planned(query)
+    assert [diagnostic.code for diagnostic in refused.value.diagnostics] == [code]
