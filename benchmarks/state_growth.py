@@ -35,6 +35,7 @@ _FILL_BATCH: Final = 1_000_000
 _MEASURED: Final = 20
 _WARM_UP: Final = 3
 _CORES: Final = 2
+_WORKER: Final = b"millstream.spark.worker_daemon"
 _BUCKETS: Final = 8
 _SCHEMA: Final = pa.schema([("key", pa.int64()), ("user", pa.int64())])
 _OPERATOR: Final = AggregateOperator(
@@ -123,7 +124,7 @@ def _worker_memory() -> WorkerMemory:
     own, mapped = [0], [0]
     for status in Path("/proc").glob("[0-9]*/status"):
         try:
-            if b"millstream.spark.worker_daemon" not in (status.parent / "cmdline").read_bytes():
+            if _WORKER not in (status.parent / "cmdline").read_bytes().split(b"\0"):
                 continue
             fields = dict(line.split(":", 1) for line in status.read_text().splitlines())
         except OSError:  # it ended meanwhile

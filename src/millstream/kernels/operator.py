@@ -17,11 +17,6 @@ if TYPE_CHECKING:
 ORDER: Final = "__order"
 """A number per row that rises in order of arrival within a batch, and is the same when the batch is replayed."""
 
-OBSERVED: Final = "millstream-"
-"""What the names of our own counts begin with in Spark's report of a batch."""
-IGNORED: Final = "ignored"
-"""The count of `Kernel.ignored` there."""
-
 
 class Kernel(Protocol):
     """One bucket's share of the operator, opened for one batch."""

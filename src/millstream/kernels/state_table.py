@@ -30,7 +30,7 @@ __all__ = ["DEAD", "HASH", "Found", "Lifetime", "StateTable"]
 
 DEAD: Final = "__dead"
 _WRITTEN: Final = "__written"
-_MERGE_RATIO: Final = 2
+_LEAST_MERGE_RATIO: Final = 1.5
 _SWEEPS_PER_LIFETIME: Final = 2
 
 
@@ -122,7 +122,7 @@ class StateTable:
         newest = _sorted(self._timed(rows))
         merged: list[Segment] = []
         count = newest.num_rows
-        while self._segments and self._segments[-1].rows <= _MERGE_RATIO * count:
+        while self._segments and self._segments[-1].rows <= _merge_ratio(self._segments[-1]) * count:
             merged.append(self._segments.pop())
             count += merged[-1].rows
         writer = self._writer()
@@ -217,6 +217,14 @@ class StateTable:
         if not alive.all():
             values = values.take(pa.array(np.arange(count), mask=~alive))
         return Found(alive, values)
+
+
+def _merge_ratio(segment: Segment) -> float:
+    """How much larger than what is above it a segment may be to be merged with it: between 1.5 and 2.5.
+
+    By chance, else all buckets of a job, which grow alike, would have their large merges in the same batch.
+    """
+    return _LEAST_MERGE_RATIO + int(segment.pieces[0].id[:4], 16) / 0xFFFF
 
 
 def _sorted(rows: pa.Table) -> pa.Table:

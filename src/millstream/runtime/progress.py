@@ -6,7 +6,7 @@ import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from millstream.kernels.operator import IGNORED, OBSERVED
+from millstream.spark.observed_counts import ignored_retractions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,7 +75,7 @@ class Counted:
 def progress_of(job: str, report: Mapping[str, Any], before: JobProgress | None, counted: Counted) -> JobProgress:
     """One batch, from the report that Spark makes of it."""
     rows_in = int(report["numInputRows"]) if counted.rows_in is None else counted.rows_in
-    ignored = _ignored_retractions(report)
+    ignored = ignored_retractions(report)
     written = max(int(report["sink"].get("numOutputRows", 0)), 0)
     rows_out = written if counted.rows_out is None else counted.rows_out
     return JobProgress(
@@ -93,11 +93,6 @@ def progress_of(job: str, report: Mapping[str, Any], before: JobProgress | None,
         total_ignored_retractions=ignored + (before.total_ignored_retractions if before else 0),
         skipped=counted.skipped,
     )
-
-
-def _ignored_retractions(report: Mapping[str, Any]) -> int:
-    observed: Mapping[str, Mapping[str, Any]] = report.get("observedMetrics", {})
-    return sum(row.get(IGNORED) or 0 for name, row in observed.items() if name.startswith(OBSERVED))
 
 
 def _lag(source: Mapping[str, Any]) -> SourceLag:

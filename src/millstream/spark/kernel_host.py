@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,9 +13,10 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from millstream.kernels.operator import IGNORED, OBSERVED, ORDER
+from millstream.kernels.operator import ORDER
 from millstream.kernels.segment_cache import SegmentCache
 from millstream.kernels.state_table import Lifetime, StateTable
+from millstream.spark.observed_counts import IGNORED, fresh_name
 from millstream.spark.packets import PACKET_SCHEMA, pack, to_payloads, unpack, unpack_by_part
 from millstream.spark.segment_state import SparkSegmentLog
 
@@ -66,7 +66,7 @@ def host(rows: DataFrame, operator: Operator, hosting: Hosting) -> DataFrame:
     changes = packets.groupBy("bucket").transformWithState(
         KernelProcessor(operator, hosting), f"payload BINARY, {IGNORED} LONG", outputMode="Update", timeMode="None"
     )
-    observed = changes.observe(OBSERVED + uuid.uuid4().hex, F.sum(IGNORED).alias(IGNORED))
+    observed = changes.observe(fresh_name(), F.sum(IGNORED).alias(IGNORED))
     return observed.select("payload").mapInArrow(unpacked, from_arrow_schema(output, prefer_timestamp_ntz=True))
 
 
