@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from millstream.cli.views import JsonView, PlainView, progress_table
-from millstream.runtime.progress import JobProgress, progress_of
+from millstream.runtime.progress import Counted, JobProgress, progress_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +25,7 @@ def progress(observed: Mapping[str, Any], before: JobProgress | None = None) -> 
         "sources": [],
         "observedMetrics": observed,
     }
-    return progress_of("totals", report, before, 0)
+    return progress_of("totals", report, before, Counted(0))
 
 
 SOME = {"millstream-a": {"ignored": 3}, "millstream-b": {"ignored": None}, "mine": {"ignored": 100}}
