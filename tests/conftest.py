@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
+from hypothesis import settings
 
 from millstream.errors import Code, SetupError
 from millstream.testing.broker import EmbeddedBroker
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
+
+settings.register_profile("house", deadline=None, print_blob=True)  # how fast a case runs is for benchmarks/
+settings.load_profile("house")
 
 EXPENSIVE = ("broker", "spark")
 NOT_ON_THIS_MACHINE = (Code.JAVA_MISSING, Code.JAVA_VERSION, Code.JVM_PARTS_UNAVAILABLE)
