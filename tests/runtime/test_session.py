@@ -129,3 +129,16 @@ def test_undefined_setting() -> None:
     with pytest.raises(ScriptError) as caught:
         Session(paralellism_default=2)
     assert caught.value.code is Code.UNDEFINED_OPTION
+
+
+def test_files_that_one_step_writes_are_read_by_the_next(spark: SparkSession, tmp_path: Path) -> None:
+    shown: list[str] = []
+    table = f"""
+    CREATE TABLE kept (id INT, name STRING) WITH (
+      'connector' = 'filesystem', 'path' = '{tmp_path / "kept"}', 'format' = 'json');
+    """
+    with Session(spark, checkpoint=tmp_path / "checkpoint", on_rows=shown.extend) as session:
+        session.execute_sql(f"{table} INSERT INTO kept VALUES (1, 'a'), (2, 'b'); SELECT id, name FROM kept;")
+        assert shown[-1] == "2 rows"
+        session.execute_sql("INSERT INTO kept VALUES (3, 'c'); SELECT id, name FROM kept;")
+        assert shown[-1] == "3 rows"
