@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from millstream.catalog.functions import UserFunction
+    from millstream.source import Span
     from millstream.sql.statements import (
         AlterTableRename,
         AlterTableReset,
@@ -36,11 +37,14 @@ class Catalog:
     def __init__(self) -> None:
         self._relations: dict[str, Relation] = {}
         self._functions: dict[str, UserFunction] = {}
+        self._dropped: dict[str, Span] = {}
+        """Where a table or view was dropped: views over it may still name it."""
 
     def copy(self) -> Catalog:
         twin = Catalog()
         twin._relations = dict(self._relations)
         twin._functions = dict(self._functions)
+        twin._dropped = dict(self._dropped)
         return twin
 
     @property
@@ -94,8 +98,11 @@ class Catalog:
                 known, key = [table.name for table in self.tables], name
             case ObjectKind.VIEW:
                 known, key = [view.name for view in self.views], name
-        if key in known:
-            (self._functions if statement.kind is ObjectKind.FUNCTION else self._relations).pop(key)
+        if key in known and statement.kind is ObjectKind.FUNCTION:
+            self._functions.pop(key)
+        elif key in known:
+            self._relations.pop(key)
+            self._dropped[key] = statement.span
         elif name in self._relations and statement.kind is not ObjectKind.FUNCTION:
             other = ObjectKind.VIEW if statement.kind is ObjectKind.TABLE else ObjectKind.TABLE
             raise ScriptError(
@@ -196,10 +203,12 @@ class Catalog:
     def _undefined(self, name: ObjectName, kind: str, known: Iterable[str]) -> Diagnostic:
         names = tuple(known)
         near = difflib.get_close_matches(name.text, names, n=1, cutoff=0.6)
+        gone = self._dropped.get(name.text) if kind != "function" else None
+        dropped = f"It was dropped at {gone.source.name}:{gone.line}. " if gone is not None else ""
         return Diagnostic(
             Code.UNDEFINED_FUNCTION if kind == "function" else Code.UNDEFINED_TABLE,
             f'{kind} "{name.text}" is not defined',
             name.span,
-            detail=f"{kind.capitalize()}s defined so far: {', '.join(names) or 'none'}.",
+            detail=f"{dropped}{kind.capitalize()}s defined so far: {', '.join(names) or 'none'}.",
             hint=f'Did you mean "{near[0]}"?' if near else f"Define it with CREATE {kind.upper()} before it is used.",
         )

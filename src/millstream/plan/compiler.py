@@ -68,6 +68,7 @@ class Compiler:
 
     def compile(self, script: ParsedScript) -> Program:
         problems = list(script.problems)
+        follow_ups: list[Diagnostic] = []
         self._broken.update(script.unreadable_tables)
         for statement in script.statements:
             try:
@@ -75,9 +76,11 @@ class Compiler:
             except RecursionError:
                 problems.append(Diagnostic(Code.SYNTAX, "the statement is nested too deeply", statement.span))
             except ScriptError as error:
+                for diagnostic in error.diagnostics:
+                    (follow_ups if self._follows_from_another(diagnostic) else problems).append(diagnostic)
                 if isinstance(statement, CreateTable | CreateView | CreateFunction):
                     self._broken.add(statement.name.text)
-                problems += (d for d in error.diagnostics if not self._follows_from_another(d))
+        problems = problems or follow_ups
         if problems:
             raise ScriptError(sorted(dict.fromkeys(problems), key=_position))
         notices = dict.fromkeys(chain(map(_told, script.warnings), self._notices()))
