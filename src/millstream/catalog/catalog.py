@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from millstream.catalog.like import with_like
-from millstream.catalog.table import CatalogTable, CatalogView, table_of
+from millstream.catalog.table import CatalogTable, CatalogView, contradictions, table_of
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.sql.statements import ObjectKind
 
@@ -61,11 +61,14 @@ class Catalog:
         return self._functions
 
     def create_table(self, statement: CreateTable) -> None:
+        """A table that contradicts itself is refused and still kept, so that what uses it can be checked."""
         if self._is_taken(statement):
             return
         base = self.table(statement.like.table) if statement.like is not None else None
         whole = statement if base is None else with_like(statement, base)
         self._relations[statement.name.text] = table_of(whole)
+        if found := contradictions(whole):
+            raise ScriptError(found)
 
     def create_view(self, statement: CreateView, columns: tuple[str, ...]) -> None:
         """`columns` are those of the view's query, under the names the statement gives them."""

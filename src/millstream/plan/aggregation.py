@@ -105,15 +105,15 @@ class _Aggregation:
         if group is None:
             return {}
         keys: dict[str, str] = {}
-        sets = []
-        texts: dict[int, str] = {}
-        for written in grouping_sets(group, self._scope.place(group)):
-            for expression in written:
-                if id(expression) not in texts:
-                    texts[id(expression)] = self._key(expression, keys)
-            sets.append(tuple(dict.fromkeys(keys[texts[id(expression)]] for expression in written)))
-        self._sets = tuple(sets)
-        self._in_some_sets = frozenset(keys) if len(sets) > 1 else frozenset()
+        all_sets = grouping_sets(group, self._scope.place(group))
+        problems = Problems()
+        written_once = {id(expression): expression for written in all_sets for expression in written}
+        texts = {at: problems.of(partial(self._key, one, keys)) or "" for at, one in written_once.items()}
+        problems.raise_all()
+        self._sets = tuple(
+            tuple(dict.fromkeys(keys[texts[id(expression)]] for expression in written)) for written in all_sets
+        )
+        self._in_some_sets = frozenset(keys) if len(all_sets) > 1 else frozenset()
         return keys
 
     def _key(self, expression: exp.Expr, keys: dict[str, str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.functions import load_function
 from millstream.catalog.settings import SETTINGS, check_setting, setting_notice
@@ -46,6 +46,11 @@ if TYPE_CHECKING:
     from millstream.sql.statements import Statement
 
     Definition = CreateTable | CreateView | CreateFunction | Drop | AlterTableSet | AlterTableReset | AlterTableRename
+
+_FOLLOW_UPS: Final = frozenset(
+    {Code.UNDEFINED_TABLE, Code.UNDEFINED_FUNCTION, Code.MISSING_PRIMARY_KEY, Code.SINK_KEY_DIFFERS}
+)
+"""What a table, view or function that was refused brings about where it is used."""
 
 
 class Compiler:
@@ -124,10 +129,13 @@ class Compiler:
                 self._catalog.rename(statement)
 
     def _create_table(self, statement: CreateTable) -> None:
-        self._catalog.create_table(statement)
-        table = self._catalog.table(statement.name)
-        computed_items(table, self._catalog.functions)
-        check_watermark(table, self._catalog.functions)
+        problems = Problems()
+        problems.of(lambda: self._catalog.create_table(statement))
+        table = problems.of(lambda: self._catalog.table(statement.name))
+        if table is not None:
+            problems.of(lambda: computed_items(table, self._catalog.functions))
+            problems.of(lambda: check_watermark(table, self._catalog.functions))
+        problems.raise_all()
 
     def _create_function(self, statement: CreateFunction) -> None:
         folder = Path(statement.span.source.name).parent
@@ -197,9 +205,7 @@ class Compiler:
         return name
 
     def _follows_from_another(self, diagnostic: Diagnostic) -> bool:
-        return diagnostic.code in (Code.UNDEFINED_TABLE, Code.UNDEFINED_FUNCTION) and any(
-            f'"{name}"' in diagnostic.primary for name in self._broken
-        )
+        return diagnostic.code in _FOLLOW_UPS and any(f'"{name}"' in diagnostic.primary for name in self._broken)
 
 
 def _told(warning: Diagnostic) -> str:

@@ -40,16 +40,22 @@ _DEEPEST: Final = 50
 class QueryBuilder:
     """Builds the plan of one query text. A view's query is another text and gets a builder of its own."""
 
-    def __init__(self, query: Query, catalog: Catalog, statement: Span, depth: int = 0) -> None:
+    def __init__(
+        self, query: Query, catalog: Catalog, statement: Span, depth: int = 0, problems: Problems | None = None
+    ) -> None:
+        """Wrong options of the tables it reads go to `problems`, if given, and do not keep the plan back."""
         self._query = query
         self._catalog = catalog
         self._statement = statement
         self._hints: Mapping[int, tuple[OptionEntry, ...]] = dict(query.hints)
         self._depth = depth
-        self._problems = Problems()
+        self._given_problems = problems
+        self._problems = problems or Problems()
 
     def build(self) -> Node:
         """Problems of all parts are raised together."""
+        if self._given_problems is not None:
+            return self._relation(self._query.tree, {})
         node = self._problems.of(lambda: self._relation(self._query.tree, {}))
         self._problems.raise_all()
         assert node is not None
@@ -124,7 +130,7 @@ class QueryBuilder:
     def _view(self, view: CatalogView) -> Node:
         if self._depth == _DEEPEST:
             raise ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, "views are nested too deeply", view.span))
-        node = QueryBuilder(view.query, self._catalog, self._statement, self._depth + 1).build()
+        node = QueryBuilder(view.query, self._catalog, self._statement, self._depth + 1, self._problems).build()
         self.require_as_many(view.columns, node, view.span)
         return _with_names(node, view.columns, self._statement)
 
@@ -152,17 +158,13 @@ class QueryBuilder:
     def _over(self, tree: exp.Select, qualifier: str, node: Node) -> Node:
         """WHERE, GROUP BY and SELECT on top of what FROM gives."""
         scope = self._scope(qualifier, node.columns)
-        columns = node.columns
+        problems = Problems()
         if (where := tree.args.get("where")) is not None:
-            condition = scope.bind(where.this)
-            scope.require_boolean(condition, infer(condition, _types(node).get), "WHERE")
-            node = Filter(node, condition, scope.place(where))
-        items = [item for written in tree.expressions for item in _expand_star(written, columns, scope)]
-        group, having = tree.args.get("group"), tree.args.get("having")
-        if group is not None or having is not None or any(has_aggregate(item) for item in items):
-            selected = build_aggregate(node, items, group, scope, having)
-        else:
-            selected = _project(node, items, scope)
+            condition = problems.of(lambda: _condition(where.this, scope))
+            node = Filter(node, condition, scope.place(where)) if condition is not None else node
+        selected = problems.of(lambda: _selected(tree, node, scope))
+        problems.raise_all()
+        assert selected is not None
         return distinct_rows(selected, scope) if tree.args.get("distinct") else selected
 
     def _scope(self, qualifier: str, columns: tuple[OutputColumn, ...]) -> Scope:
@@ -188,6 +190,20 @@ class QueryBuilder:
 
     def _place(self, tree: exp.Expr) -> Span:
         return self._scope("", ()).place(tree)
+
+
+def _condition(written: exp.Expr, scope: Scope) -> exp.Expr:
+    bound = scope.bind(written)
+    scope.require_boolean(bound, infer(bound, scope.type_of), "WHERE")
+    return bound
+
+
+def _selected(tree: exp.Select, node: Node, scope: Scope) -> Node:
+    items = [item for written in tree.expressions for item in _expand_star(written, node.columns, scope)]
+    group, having = tree.args.get("group"), tree.args.get("having")
+    if group is not None or having is not None or any(has_aggregate(item) for item in items):
+        return build_aggregate(node, items, group, scope, having)
+    return _project(node, items, scope)
 
 
 def _project(node: Node, items: list[exp.Expr], scope: Scope) -> Project:

@@ -39,3 +39,54 @@ def test_views_in_a_circle_are_told_where_the_first_went() -> None:
     )
     assert found.code is Code.UNDEFINED_TABLE
     assert "dropped at s.sql:6" in (found.detail or "")
+
+
+def test_each_clause_of_a_query_has_its_say() -> None:
+    found = problems("SELECT nope1, UPER(b), a + 'x' FROM p WHERE nope2 = 1 GROUP BY nope3, nope5 HAVING nope4 > 1;")
+    places = [marked(one).split("(")[0].split()[0] for one in found]
+    assert places == ["nope1", "UPER", "a", "nope2", "nope3", "nope5", "nope4"]
+
+
+def test_a_wrong_option_of_a_source_hides_nothing_behind_it() -> None:
+    table = "CREATE TABLE w (a INT, b STRING) WITH ('connector' = 'datagen', 'rows' = '5');"
+    found = problems(f"{table} INSERT INTO s SELECT b, a FROM w;")
+    assert [one.code for one in found] == [Code.UNDEFINED_OPTION, Code.SINK_SCHEMA_MISMATCH]
+
+
+def test_a_wrong_option_of_a_sink_hides_no_mismatch() -> None:
+    found = problems("CREATE TABLE w (a INT) WITH ('connector' = 'print', 'x' = 'y'); INSERT INTO w SELECT b FROM p;")
+    assert [one.code for one in found] == [Code.UNDEFINED_OPTION, Code.SINK_SCHEMA_MISMATCH]
+
+
+def test_every_insert_of_a_statement_set_is_looked_at() -> None:
+    found = problems(
+        "EXECUTE STATEMENT SET BEGIN INSERT INTO s SELECT nope, b FROM p; INSERT INTO s SELECT b, a FROM p; END;"
+    )
+    assert [one.code for one in found] == [Code.UNDEFINED_COLUMN, Code.SINK_SCHEMA_MISMATCH]
+
+
+def test_a_wrong_key_hides_nothing_else_of_its_table() -> None:
+    found = problems(
+        "CREATE TABLE w (ident INT, c AS UPER(x), w TIMESTAMP(9), WATERMARK FOR w AS w, "
+        "PRIMARY KEY (idnt) NOT ENFORCED) PARTITIONED BY (nope) WITH ('connector' = 'upsert-kafka', 'tpic' = 'x');"
+        "INSERT INTO w SELECT b FROM p;"
+    )
+    assert {one.code for one in found} == {
+        Code.INVALID_PRIMARY_KEY, Code.UNDEFINED_FUNCTION, Code.UNDEFINED_COLUMN, Code.INVALID_WATERMARK,
+        Code.MISSING_OPTION, Code.UNDEFINED_OPTION, Code.SINK_SCHEMA_MISMATCH,
+    }  # fmt: skip
+    assert next(one.hint for one in found if one.code is Code.INVALID_PRIMARY_KEY) == 'Did you mean "ident"?'
+
+
+@pytest.mark.parametrize("column", ["k ARRAY<INT>", "k MAP<INT, INT>", "k ROW<x INT>", "k AS a + 1"])
+def test_a_key_is_made_of_plain_columns(column: str) -> None:
+    [found] = problems(f"CREATE TABLE w (a INT, {column}, PRIMARY KEY (k) NOT ENFORCED) WITH ('connector' = 'print');")
+    assert found.code is Code.INVALID_PRIMARY_KEY
+
+
+@pytest.mark.parametrize(
+    ("type_", "is_taken"), [("TIMESTAMP(3)", True), ("TIMESTAMP", True), ("TIMESTAMP_LTZ(9)", False)]
+)
+def test_a_watermark_counts_milliseconds(type_: str, is_taken: bool) -> None:  # noqa: FBT001
+    script = f"CREATE TABLE w (r {type_}, WATERMARK FOR r AS r) WITH ('connector' = 'datagen');"
+    assert [one.code for one in problems(script)] == ([] if is_taken else [Code.INVALID_WATERMARK])
