@@ -11,6 +11,7 @@ from millstream.catalog.functions import load_function
 from millstream.catalog.settings import SETTINGS, check_setting, setting_notice
 from millstream.errors import Code, Diagnostic, Problems, ScriptError
 from millstream.plan.build import build_insert, build_select, view_columns
+from millstream.plan.functions.registry import FUNCTIONS
 from millstream.plan.listings import described, listed, shown
 from millstream.plan.program import JobPlan, Program, ShowJobs, Text
 from millstream.plan.rules import RULES
@@ -138,6 +139,15 @@ class Compiler:
         problems.raise_all()
 
     def _create_function(self, statement: CreateFunction) -> None:
+        if statement.name.text.upper() in FUNCTIONS:
+            raise ScriptError(
+                Diagnostic(
+                    Code.INVALID_FUNCTION,
+                    f'function "{statement.name.text}" would never be called: there is a built-in one of that name',
+                    statement.name.span,
+                    hint="Choose another name.",
+                )
+            )
         folder = Path(statement.span.source.name).parent
         function = load_function(statement.name.text, statement.implementation.text, statement.span, [folder])
         self._catalog.create_function(function, if_not_exists=statement.if_not_exists)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeGuard
 from sqlglot import exp
 
 from millstream.errors import Code, Diagnostic
-from millstream.plan.casts import can_cast
+from millstream.plan.casts import can_cast, fits
 from millstream.plan.functions.declaration import Given, MismatchError, Nulls
 from millstream.plan.functions.registry import FUNCTIONS, MISSING, nearest
 from millstream.plan.functions.results import bare, nullable
@@ -166,12 +166,12 @@ class Resolver:
             return (
                 self._aggregate(function, node) if function.is_aggregate else self._call(name, node.expressions, node)
             )
-        if (missing := MISSING.get(name)) is not None:
-            why = f"{name} is not supported"
-            return self._refuse(node, why, Code.UNSUPPORTED_EXPRESSION, missing.reason, missing.instead)
         user = node.meta.get(USER_FUNCTION) or self._functions.get(name)
         if user is not None:
             return self._user_call(user, node)
+        if (missing := MISSING.get(name)) is not None:
+            why = f"{name} is not supported"
+            return self._refuse(node, why, Code.UNSUPPORTED_EXPRESSION, missing.reason, missing.instead)
         near = nearest(name, tuple(self._functions))
         hint = f"Did you mean {near}?" if near else None
         return self._refuse(node, f'function "{node.name}" does not exist', Code.UNDEFINED_FUNCTION, hint=hint)
@@ -195,13 +195,15 @@ class Resolver:
         if not _complete(arguments):
             return None
         types = [argument.type for argument in arguments]
-        fits = len(types) == len(user.arguments) and all(
-            can_cast(found, wanted) for found, wanted in zip(types, user.arguments, strict=True)
-        )
-        if not fits:
-            why = f'function "{user.name}" does not take ({", ".join(map(bare, types))})'
-            takes = f"It takes ({', '.join(map(bare, user.arguments))})."
-            return self._refuse(node, why, Code.TYPE_MISMATCH, takes)
+        if len(types) != len(user.arguments):
+            why = f'function "{user.name}" does not take {len(types)} argument{"" if len(types) == 1 else "s"}'
+            return self._refuse(node, why, Code.TYPE_MISMATCH, _takes(user))
+        wrong = [at for at, pair in enumerate(zip(types, user.arguments, strict=True)) if not fits(*pair)]
+        for at in wrong:
+            why = f'function "{user.name}" takes {bare(user.arguments[at])} here, and this is {bare(types[at])}'
+            self._refuse(node.expressions[at], why, Code.TYPE_MISMATCH, _takes(user), "Use CAST.")
+        if wrong:
+            return None
         return UserCall(user, tuple(arguments), user.result)
 
     def _call(self, name: str, nodes: Sequence[exp.Expr], node: exp.Expr) -> Typed | None:
@@ -273,6 +275,10 @@ class Resolver:
 
 def _complete(items: Sequence[Typed | Word | None]) -> TypeGuard[Sequence[Typed]]:
     return all(item is not None for item in items)
+
+
+def _takes(user: UserFunction) -> str:
+    return f"It takes ({', '.join(map(bare, user.arguments))})."
 
 
 def _without_nulls_words(node: exp.Expr) -> exp.Expr:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.plan.casts import fits
 from millstream.plan.expressions import column_reference
 from millstream.plan.nodes import Project, ProjectItem
-from millstream.plan.typing import fits
 
 if TYPE_CHECKING:
     from millstream.catalog.table import CatalogTable

@@ -90,3 +90,8 @@ def test_a_key_is_made_of_plain_columns(column: str) -> None:
 def test_a_watermark_counts_milliseconds(type_: str, is_taken: bool) -> None:  # noqa: FBT001
     script = f"CREATE TABLE w (r {type_}, WATERMARK FOR r AS r) WITH ('connector' = 'datagen');"
     assert [one.code for one in problems(script)] == ([] if is_taken else [Code.INVALID_WATERMARK])
+
+
+def test_a_function_cannot_take_the_name_of_a_built_in_one() -> None:
+    [found] = problems("CREATE FUNCTION Upper AS 'voices:shout' LANGUAGE PYTHON;")
+    assert (found.code, marked(found)) == (Code.INVALID_FUNCTION, "Upper")
