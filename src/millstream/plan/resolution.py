@@ -12,7 +12,7 @@ from millstream.plan.casts import can_cast, fits
 from millstream.plan.functions.declaration import Given, MismatchError, Nulls
 from millstream.plan.functions.registry import FUNCTIONS, MISSING, nearest
 from millstream.plan.functions.results import bare, nullable
-from millstream.plan.literals import constant, negated
+from millstream.plan.literals import HOW_WRITTEN, INTERVAL_PARTS, constant, is_impossible, negated
 from millstream.plan.signatures import Mismatch, choose, given_of, how_written, wrong_clause
 from millstream.plan.typed import Call, Constant, Conversion, FieldOf, InputColumn, Typed, UserCall, Word
 from millstream.sql.type_text import type_of_text
@@ -78,7 +78,9 @@ class Resolver:
     def _literal(self, node: exp.Expr) -> Typed | None:
         found = constant(node)
         if found is None:
-            return self._refuse(node, f"literal {node.sql(dialect='flink')} cannot be read", Code.TYPE_MISMATCH)
+            why = f"literal {node.sql(dialect='flink')} cannot be read"
+            detail = INTERVAL_PARTS if isinstance(node, exp.Interval) else None
+            return self._refuse(node, why, Code.TYPE_MISMATCH, detail)
         return found
 
     def _negative(self, node: exp.Neg) -> Typed | None:
@@ -138,6 +140,9 @@ class Resolver:
         if isinstance(value, Constant) and value.value is None:
             return Constant(None, nullable(wanted))
         attempt = isinstance(node, exp.TryCast)
+        if not attempt and isinstance(value, Constant) and is_impossible(value.value, wanted.root):
+            why, hint = f"'{value.value}' is no {wanted.root}", f"Write it as in {HOW_WRITTEN[wanted.root]}."
+            return self._refuse(node, why, Code.TYPE_MISMATCH, hint=hint)
         return Conversion(value, replace(wanted, nullable=attempt or value.type.nullable), attempt)
 
     def _field(self, node: exp.Dot) -> Typed | None:
@@ -239,7 +244,7 @@ class Resolver:
         try:
             type_ = sign.result(given)
         except MismatchError as error:
-            return self._refuse(node, str(error), Code.TYPE_MISMATCH)
+            return self._refuse(node, str(error), Code.TYPE_MISMATCH, hint=error.hint)
         can_be_null = sign.nulls is Nulls.ALWAYS or (
             sign.nulls is Nulls.FROM_ARGUMENTS and any(type_.nullable for type_ in given.types)
         )

@@ -21,6 +21,7 @@ from millstream.plan.functions.declaration import (
     signature,
     word,
 )
+from millstream.plan.functions.patterns import regex_problem
 from millstream.plan.functions.results import common, varying
 from millstream.plan.functions.spark_text import quoted
 from millstream.sql.types import BIGINT, BOOLEAN, INT, STRING, DataType, TypeRoot
@@ -33,7 +34,7 @@ _TEXT: Final = Parameter("text", TEXT)
 _PART: Final = Parameter("part", TEXT)
 _CHARACTERS: Final = Parameter("characters", TEXT)
 _COUNT: Final = Parameter("count", INTEGER, INT)
-_REGEX: Final = Parameter("regex", TEXT)
+_REGEX: Final = Parameter("regex", TEXT, problem=regex_problem)
 _GROUP: Final = Parameter("group", INTEGER, INT)
 _STRINGS: Final = DataType(TypeRoot.ARRAY, element=STRING)
 _STRING_MAP: Final = DataType(TypeRoot.MAP, key=STRING, element=STRING)
