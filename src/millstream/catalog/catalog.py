@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from millstream.catalog.like import with_like
 from millstream.catalog.table import CatalogTable, CatalogView, contradictions, table_of
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.sql.statements import ObjectKind
+from millstream.sql.statements import CreateTable, ObjectKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         AlterTableRename,
         AlterTableReset,
         AlterTableSet,
-        CreateTable,
         CreateView,
         Drop,
         ObjectName,
@@ -37,6 +36,8 @@ class Catalog:
     def __init__(self) -> None:
         self._relations: dict[str, Relation] = {}
         self._functions: dict[str, UserFunction] = {}
+        self._covered: dict[str, Relation] = {}
+        """What a temporary table or view of the same name stands before, until it is dropped."""
         self._dropped: dict[str, Span] = {}
         """Where a table or view was dropped: views over it may still name it."""
 
@@ -44,6 +45,7 @@ class Catalog:
         twin = Catalog()
         twin._relations = dict(self._relations)
         twin._functions = dict(self._functions)
+        twin._covered = dict(self._covered)
         twin._dropped = dict(self._dropped)
         return twin
 
@@ -104,8 +106,7 @@ class Catalog:
         if key in known and statement.kind is ObjectKind.FUNCTION:
             self._functions.pop(key)
         elif key in known:
-            self._relations.pop(key)
-            self._dropped[key] = statement.span
+            self._drop_relation(key, statement)
         elif name in self._relations and statement.kind is not ObjectKind.FUNCTION:
             other = ObjectKind.VIEW if statement.kind is ObjectKind.TABLE else ObjectKind.TABLE
             raise ScriptError(
@@ -118,6 +119,22 @@ class Catalog:
             )
         elif not statement.if_exists:
             raise ScriptError(self._undefined(statement.name, statement.kind.lower(), known))
+
+    def _drop_relation(self, name: str, statement: Drop) -> None:
+        if name in self._covered and not statement.is_temporary:
+            raise ScriptError(
+                Diagnostic(
+                    Code.DUPLICATE_TABLE,
+                    f'a temporary {statement.kind.lower()} stands before "{name}"',
+                    statement.name.span,
+                    hint=f"Write DROP TEMPORARY {statement.kind} {name} first.",
+                )
+            )
+        del self._relations[name]
+        if name in self._covered:
+            self._relations[name] = self._covered.pop(name)
+        else:
+            self._dropped[name] = statement.span
 
     def set_options(self, statement: AlterTableSet) -> None:
         self._replace(self.table(statement.name).with_options(statement.options))
@@ -150,6 +167,8 @@ class Catalog:
             (name if known == table.name else known): (replace(table, name=name) if known == table.name else found)
             for known, found in self._relations.items()
         }
+        if table.name in self._covered:
+            self._relations[table.name] = self._covered.pop(table.name)
 
     def table(self, name: ObjectName) -> CatalogTable:
         found = self.relation(name)
@@ -175,17 +194,23 @@ class Catalog:
         self._relations[table.name] = table
 
     def _is_taken(self, statement: CreateTable | CreateView) -> bool:
-        first = self._relations.get(self._own_name(statement.name))
+        name = self._own_name(statement.name)
+        first = self._relations.get(name)
         if first is None or statement.if_not_exists:
             return first is not None
+        if statement.is_temporary and not first.is_temporary:
+            self._covered[name] = first
+            return False
         kind = "table" if isinstance(first, CatalogTable) else "view"
+        wanted = "table" if isinstance(statement, CreateTable) else "view"
+        other = f", or write CREATE {kind.upper()} IF NOT EXISTS" if kind == wanted else f", or DROP the {kind} first"
         raise ScriptError(
             Diagnostic(
                 Code.DUPLICATE_TABLE,
                 f'{kind} "{statement.name.text}" exists already',
                 statement.span,
                 detail=f"It was created at {first.span.source.name}:{first.span.line}.",
-                hint=f"Choose another name, or write CREATE {kind.upper()} IF NOT EXISTS.",
+                hint=f"Choose another name{other}.",
             )
         )
 

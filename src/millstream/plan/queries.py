@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from millstream.catalog.table import CatalogTable
 from millstream.errors import Code, Diagnostic, Problems, ScriptError
-from millstream.plan.aggregation import build_aggregate, distinct_rows, has_aggregate
+from millstream.plan.aggregation import OF_STAR, build_aggregate, distinct_rows, has_aggregate
 from millstream.plan.expressions import Scope, ScopeColumn, column_reference, output_names
 from millstream.plan.nodes import Filter, Node, OutputColumn, Project, ProjectItem, Values
 from millstream.plan.scans import scan_of
@@ -33,7 +33,12 @@ _IN_WORDS: Final = {
     "joins": "JOIN",
     "laterals": "LATERAL",
     "order": "ORDER BY",
+    "sample": "TABLESAMPLE",
+    "version": "FOR SYSTEM_TIME AS OF",
+    "windows": "WINDOW",
 }
+_OTHER_TABLES: Final = ("joins", "laterals")
+"""Where these stand, nothing can be said of the columns."""
 _DEEPEST: Final = 50
 
 
@@ -41,14 +46,19 @@ class QueryBuilder:
     """Builds the plan of one query text. A view's query is another text and gets a builder of its own."""
 
     def __init__(
-        self, query: Query, catalog: Catalog, statement: Span, depth: int = 0, problems: Problems | None = None
+        self,
+        query: Query,
+        catalog: Catalog,
+        statement: Span,
+        inside: tuple[str, ...] = (),
+        problems: Problems | None = None,
     ) -> None:
-        """Wrong options of the tables it reads go to `problems`, if given, and do not keep the plan back."""
+        """`inside` are the views around it. Wrong options of the tables it reads go to `problems`, if given."""
         self._query = query
         self._catalog = catalog
         self._statement = statement
         self._hints: Mapping[int, tuple[OptionEntry, ...]] = dict(query.hints)
-        self._depth = depth
+        self._inside = inside
         self._given_problems = problems
         self._problems = problems or Problems()
 
@@ -81,6 +91,10 @@ class QueryBuilder:
             raise self._unsupported("WITH RECURSIVE", tree)
         found: dict[str, Node] = {}
         for cte in clause.expressions:
+            if cte.alias in found:
+                why, hint = f'WITH names "{cte.alias}" twice', "Rename one of the two."
+                place = self._place(cte.args["alias"])
+                raise ScriptError(Diagnostic(Code.DUPLICATE_TABLE, why, place, hint=hint))
             node = self._relation(cte.this, {**named, **found})
             found[cte.alias] = self._renamed(node, cte)
         return found
@@ -90,7 +104,8 @@ class QueryBuilder:
         problems.of(lambda: self._refuse_clauses(tree))
         from_ = tree.args.get("from_")
         source = problems.of(lambda: self._from(from_.this if from_ is not None else None, named))
-        if source is not None:
+        reads_more = any(tree.args.get(part) for part in _OTHER_TABLES)
+        if source is not None and not reads_more:
             node = problems.of(lambda: self._over(tree, *source))
         problems.raise_all()
         assert node is not None
@@ -107,6 +122,8 @@ class QueryBuilder:
                 return tree.alias, self._renamed(self._relation(tree.this, named), tree)
             case exp.Values():
                 return tree.alias, self._renamed(self._relation(tree, named), tree)
+            case exp.Unnest():
+                raise self._unsupported("UNNEST", tree)
             case _:
                 raise self._unsupported("anything but a table or a query after FROM", tree)
 
@@ -128,9 +145,14 @@ class QueryBuilder:
         return self._view(relation)
 
     def _view(self, view: CatalogView) -> Node:
-        if self._depth == _DEEPEST:
+        if view.name in self._inside:
+            why = f'view "{view.name}" reads itself'
+            way = " -> ".join((*self._inside[self._inside.index(view.name) :], view.name))
+            raise ScriptError(Diagnostic(Code.UNDEFINED_TABLE, why, view.span, detail=f"By way of {way}."))
+        if len(self._inside) == _DEEPEST:
             raise ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, "views are nested too deeply", view.span))
-        node = QueryBuilder(view.query, self._catalog, self._statement, self._depth + 1, self._problems).build()
+        inside = (*self._inside, view.name)
+        node = QueryBuilder(view.query, self._catalog, self._statement, inside, self._problems).build()
         self.require_as_many(view.columns, node, view.span)
         return _with_names(node, view.columns, self._statement)
 
@@ -149,7 +171,8 @@ class QueryBuilder:
             raise ScriptError(
                 Diagnostic(
                     Code.SINK_SCHEMA_MISMATCH,
-                    f"{len(names)} columns are named, and the query has {len(node.columns)}",
+                    f"{len(names)} {'column is' if len(names) == 1 else 'columns are'} named, "
+                    f"and the query has {len(node.columns)}",
                     span,
                     detail=f"The query gives: {', '.join(column.name for column in node.columns)}.",
                 )
@@ -177,7 +200,7 @@ class QueryBuilder:
         from_ = tree.args.get("from_")
         if from_ is not None:
             known = _OF_A_TABLE if isinstance(from_.this, exp.Table) else _OF_A_SUBQUERY
-            refused += _other_parts(from_.this, known) if not isinstance(from_.this, exp.Values) else []
+            refused += _other_parts(from_.this, known) if isinstance(from_.this, exp.Table | exp.Subquery) else []
         for item in tree.expressions:
             star = item.this if isinstance(item, exp.Column) else item
             if isinstance(star, exp.Star):
@@ -236,13 +259,23 @@ def _types(node: Node) -> dict[str, DataType | None]:
 def _other_parts(node: exp.Expr, known: frozenset[str]) -> list[tuple[str, exp.Expr]]:
     """What they are called and where they stand; a part without a place of its own stands where the node does."""
     return [
-        (
-            _IN_WORDS.get(part, part.strip("_").replace("_", " ").upper()),
-            value if isinstance(value, exp.Expr) and any("start" in inner.meta for inner in value.walk()) else node,
-        )
+        (_named(part, value), next(filter(_has_place, _listed(value)), node))
         for part, value in node.args.items()
         if value and part not in known
     ]
+
+
+def _named(part: str, value: object) -> str:
+    written = "FETCH" if isinstance(value, exp.Fetch) else part.strip("_").replace("_", " ").upper()
+    return _IN_WORDS.get(part, written)
+
+
+def _listed(value: object) -> list[exp.Expr]:
+    return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, exp.Expr)]
+
+
+def _has_place(tree: exp.Expr) -> bool:
+    return any("start" in inner.meta for inner in tree.walk())
 
 
 def _expand_star(item: exp.Expr, columns: tuple[OutputColumn, ...], scope: Scope) -> list[exp.Expr]:
@@ -251,4 +284,7 @@ def _expand_star(item: exp.Expr, columns: tuple[OutputColumn, ...], scope: Scope
             raise ScriptError(scope.wrong_table(item))
     elif not isinstance(item, exp.Star):
         return [item]
-    return [column_reference(column.name) for column in columns]
+    references: list[exp.Expr] = [column_reference(column.name) for column in columns]
+    for reference in references:
+        reference.this.meta[OF_STAR] = True
+    return references

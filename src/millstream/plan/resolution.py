@@ -39,6 +39,12 @@ _IN_WORDS: Final[dict[type[exp.Expr], str]] = {
     exp.Window: "OVER",
     exp.Overlaps: "OVERLAPS",
     exp.Star: "* in this place",
+    exp.BitwiseAnd: "operator &",
+    exp.BitwiseOr: "operator |",
+    exp.BitwiseXor: "operator ^",
+    exp.BitwiseNot: "operator ~",
+    exp.BitwiseLeftShift: "operator <<",
+    exp.BitwiseRightShift: "operator >>",
 }
 
 
@@ -244,7 +250,8 @@ class Resolver:
         try:
             type_ = sign.result(given)
         except MismatchError as error:
-            return self._refuse(node, str(error), Code.TYPE_MISMATCH, hint=error.hint)
+            place = node if error.argument is None else nodes[error.argument]
+            return self._refuse(place, str(error), Code.TYPE_MISMATCH, hint=error.hint)
         can_be_null = sign.nulls is Nulls.ALWAYS or (
             sign.nulls is Nulls.FROM_ARGUMENTS and any(type_.nullable for type_ in given.types)
         )

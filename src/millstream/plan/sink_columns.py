@@ -10,9 +10,11 @@ from sqlglot import exp
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.casts import fits
 from millstream.plan.expressions import column_reference
-from millstream.plan.nodes import Project, ProjectItem
+from millstream.plan.nodes import Project, ProjectItem, Values
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from millstream.catalog.table import CatalogTable
     from millstream.plan.nodes import Node, OutputColumn
     from millstream.sql.statements import InsertInto, MetadataColumn, PhysicalColumn
@@ -24,6 +26,7 @@ def project_to_sink(query: Node, sink: CatalogTable, statement: InsertInto) -> N
     targets = _targets(sink, statement)
     if len(targets) != len(query.columns):
         raise ScriptError(_mismatch(query, sink, statement, "They differ in the number of columns."))
+    _refuse_nulls(query, targets, statement)
     for found, wanted in zip(query.columns, targets, strict=True):
         if found.type is not None and not fits(found.type, wanted.type):
             raise ScriptError(
@@ -44,6 +47,34 @@ def project_to_sink(query: Node, sink: CatalogTable, statement: InsertInto) -> N
         for column in sink.written_columns
     )
     return Project(query, items, statement.span)
+
+
+def _refuse_nulls(query: Node, targets: tuple[TargetColumn, ...], statement: InsertInto) -> None:
+    """NULLs that are written in the statement; others show when the job runs."""
+    problems = [
+        Diagnostic(
+            Code.SINK_SCHEMA_MISMATCH,
+            f'column "{wanted.name}" is NOT NULL and is given NULL',
+            statement.span,
+            hint="Give it a value, or declare it without NOT NULL.",
+        )
+        for found, wanted in zip(query.columns, targets, strict=True)
+        if not wanted.type.nullable and any(isinstance(one, exp.Null) for one in _written(query, found.name))
+    ]
+    if problems:
+        raise ScriptError(problems)
+
+
+def _written(node: Node, name: str) -> Iterator[exp.Expr]:
+    """The expressions that a column is given, as far down as it is only handed on."""
+    at = next(at for at, column in enumerate(node.columns) if column.name == name)
+    match node:
+        case Values():
+            yield from (row[at] for row in node.rows)
+        case Project():
+            expression = node.items[at].expression
+            is_column = isinstance(expression, exp.Column)
+            yield from _written(node.input, expression.name) if is_column else [expression]
 
 
 def _targets(sink: CatalogTable, statement: InsertInto) -> tuple[TargetColumn, ...]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.plan.program import compile_script
+from millstream.plan.program import Listing, compile_script
 from millstream.source import SourceText
 
 TABLES = """
 CREATE TABLE p (a INT, b STRING, t TIMESTAMP(3)) WITH ('connector' = 'datagen');
 CREATE TABLE s (a INT, b STRING) WITH ('connector' = 'print');
 """
+JOINED = "s AS h ON p.a = h.a"
 
 
 def problems(script: str) -> list[Diagnostic]:
@@ -95,3 +96,79 @@ def test_a_watermark_counts_milliseconds(type_: str, is_taken: bool) -> None:  #
 def test_a_function_cannot_take_the_name_of_a_built_in_one() -> None:
     [found] = problems("CREATE FUNCTION Upper AS 'voices:shout' LANGUAGE PYTHON;")
     assert (found.code, marked(found)) == (Code.INVALID_FUNCTION, "Upper")
+
+
+@pytest.mark.parametrize(
+    ("query", "primary", "place"),
+    [
+        ("SELECT nope", 'there is no table to read column "nope" from', "nope"),
+        ("SELECT nope FROM (SELECT a FROM p)", 'column "nope" is not a column of a sub-query without a name', "nope"),
+        ("SELECT a & 1 FROM p", "operator & is not supported yet", "a & 1"),
+        ("SELECT a FROM p FOR SYSTEM_TIME AS OF t", "FOR SYSTEM_TIME AS OF is not supported yet", "t"),
+        ("SELECT a FROM p TABLESAMPLE (10 PERCENT)", "TABLESAMPLE is not supported yet", "10"),
+        ("SELECT a FROM p FETCH FIRST 5 ROWS ONLY", "FETCH is not supported yet", "5"),
+        ("SELECT x FROM UNNEST(ARRAY[1]) AS u(x)", "UNNEST is not supported yet", "ARRAY[1]) AS u(x"),
+        (
+            "SELECT h.b FROM p JOIN s AS h ON p.a = h.a WHERE h.b = 'x'",
+            "JOIN is not supported yet",
+            "s AS h ON p.a = h.a",
+        ),
+        ("CREATE VIEW v (x) AS SELECT a, b FROM p", "1 column is named, and the query has 2", "CREATE VIEW v"),
+        ("SELECT CASE WHEN a = 1 THEN 1 ELSE b END FROM p", "INT and STRING have no type in common", "b"),
+        ("WITH c AS (SELECT a FROM p), c AS (SELECT b FROM p) SELECT * FROM c", 'WITH names "c" twice', "c"),
+    ],
+)
+def test_one_problem_in_the_words_of_the_user(query: str, primary: str, place: str) -> None:
+    [found] = problems(f"{query};")
+    assert (found.primary, marked(found)) == (primary, place)
+
+
+def test_one_star_is_one_problem() -> None:
+    [found] = problems("SELECT *, COUNT(*) FROM p;")
+    assert found.code is Code.UNDEFINED_COLUMN
+
+
+def test_numbers_in_group_by_are_no_positions() -> None:
+    [found] = problems("SELECT a, COUNT(*) FROM p GROUP BY 1;")
+    assert "not the position" in (found.detail or "")
+    assert problems("SELECT COUNT(*) FROM p GROUP BY 1;") == []
+
+
+@pytest.mark.parametrize("query", ["VALUES (1, 'x'), (NULL, 'y')", "SELECT NULL, b FROM p"])
+def test_a_null_that_is_written_is_refused(query: str) -> None:
+    table = "CREATE TABLE n (a INT NOT NULL, b STRING) WITH ('connector' = 'print');"
+    assert [one.code for one in problems(f"{table} INSERT INTO n {query};")] == [Code.SINK_SCHEMA_MISMATCH]
+    assert problems(f"INSERT INTO s {query};") == []
+
+
+def test_what_stands_in_the_way_of_a_name_is_named() -> None:
+    [found] = problems("CREATE VIEW p AS SELECT 1;")
+    assert found.hint == "Choose another name, or DROP the table first."
+
+
+def test_a_temporary_table_covers_another_until_it_is_dropped() -> None:
+    cover = "CREATE TEMPORARY TABLE p (z INT) WITH ('connector' = 'datagen');"
+    assert problems(f"{cover} SELECT z FROM p; DROP TEMPORARY TABLE p; SELECT a FROM p;") == []
+    assert problems(f"{cover} ALTER TABLE p RENAME TO q; SELECT z FROM q; SELECT a FROM p;") == []
+    assert [one.code for one in problems(f"{cover} SELECT a FROM p;")] == [Code.UNDEFINED_COLUMN]
+    assert [one.code for one in problems(f"{cover} DROP TABLE p;")] == [Code.DUPLICATE_TABLE]
+
+
+def test_a_view_that_covers_what_it_reads_reads_itself() -> None:
+    [found] = problems("CREATE TEMPORARY VIEW p AS SELECT a FROM p; SELECT * FROM p;")
+    assert found.primary == 'view "p" reads itself'
+
+
+def test_views_and_computed_columns_are_described_alike() -> None:
+    script = (
+        "CREATE TABLE c (a INT NOT NULL, x AS a + 1) WITH ('connector' = 'datagen');"
+        "CREATE VIEW v AS SELECT a, a + 1 AS x FROM c; DESCRIBE c; DESCRIBE v;"
+    )
+    table, view = compile_script(SourceText("s.sql", script), {}, {}).steps
+    assert isinstance(table, Listing)
+    assert isinstance(view, Listing)
+    assert (
+        [row[:3] for row in table.rows]
+        == [row[:3] for row in view.rows]
+        == [("a", "INT", "FALSE"), ("x", "INT", "FALSE")]
+    )

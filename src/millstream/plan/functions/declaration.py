@@ -102,9 +102,10 @@ class Given:
 class MismatchError(Exception):
     """Types that are fine one by one and do not go together; the text says why."""
 
-    def __init__(self, why: str, hint: str | None = None) -> None:
+    def __init__(self, why: str, hint: str | None = None, argument: int | None = None) -> None:
         super().__init__(why)
         self.hint = hint
+        self.argument = argument
 
 
 ResultRule = Callable[[Given], DataType]
