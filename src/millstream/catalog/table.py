@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
     from millstream.source import Span
     from millstream.sql.statements import Column, OptionEntry, Query, WatermarkDeclaration
+    from millstream.sql.types import DataType
 
-_MOST_OF_A_WATERMARK: Final = 3
+MOST_OF_A_ROWTIME: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,10 +253,14 @@ def _watermark_problems(statement: CreateTable) -> Iterator[Diagnostic]:
             watermark.span,
             hint="A watermark stands on a TIMESTAMP or TIMESTAMP_LTZ column.",
         )
-    elif not isinstance(column, ComputedColumn) and (column.type.precision or 0) > _MOST_OF_A_WATERMARK:
-        yield Diagnostic(
-            Code.INVALID_WATERMARK,
-            f'watermark column "{watermark.column}" is of type {column.type}, finer than milliseconds',
-            watermark.span,
-            hint=f"Declare it {replace(column.type, precision=_MOST_OF_A_WATERMARK)}.",
-        )
+    elif not isinstance(column, ComputedColumn) and (column.type.precision or 0) > MOST_OF_A_ROWTIME:
+        yield finer_than_milliseconds(watermark, column.type)
+
+
+def finer_than_milliseconds(watermark: WatermarkDeclaration, type_: DataType) -> Diagnostic:
+    return Diagnostic(
+        Code.INVALID_WATERMARK,
+        f'watermark column "{watermark.column}" is of type {type_}, finer than milliseconds',
+        watermark.span,
+        hint=f"Declare it {replace(type_, precision=MOST_OF_A_ROWTIME)}, or CAST to that.",
+    )

@@ -172,3 +172,9 @@ def test_views_and_computed_columns_are_described_alike() -> None:
         == [row[:3] for row in view.rows]
         == [("a", "INT", "FALSE"), ("x", "INT", "FALSE")]
     )
+
+
+def test_a_computed_column_can_be_too_fine_for_a_watermark() -> None:
+    columns = "s STRING, r AS CAST(s AS TIMESTAMP(6)), WATERMARK FOR r AS r"
+    [found] = problems(f"CREATE TABLE w ({columns}) WITH ('connector' = 'datagen');")
+    assert found.code is Code.INVALID_WATERMARK

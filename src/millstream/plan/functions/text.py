@@ -42,7 +42,7 @@ _ONE_BACKSLASH: Final = quoted("\\")
 _TWO_BACKSLASHES: Final = quoted("\\\\")
 _DOLLAR: Final = quoted("\\$")
 _QUOTE, _END_QUOTE = quoted("\\Q"), quoted("\\E")
-_FAULTY_REGEX: Final = "A regular expression that cannot be read fails the job; in Flink the result is NULL."
+_FAULTY_REGEX: Final = "An unreadable regular expression is refused or fails the job; in Flink the result is NULL."
 
 
 def _text(name: str, form: SparkForm, *signatures: Signature, note: str = "", **options: str) -> Function:
