@@ -89,15 +89,21 @@ class QueryBuilder:
             return {}
         if clause.args.get("recursive"):
             raise self._unsupported("WITH RECURSIVE", tree)
-        found: dict[str, Node] = {}
+        found: dict[str, Node | None] = {}
+        problems = Problems()
         for cte in clause.expressions:
             if cte.alias in found:
                 why, hint = f'WITH names "{cte.alias}" twice', "Rename one of the two."
                 place = self._place(cte.args["alias"])
                 raise ScriptError(Diagnostic(Code.DUPLICATE_TABLE, why, place, hint=hint))
-            node = self._relation(cte.this, {**named, **found})
-            found[cte.alias] = self._renamed(node, cte)
-        return found
+            known = {**named, **{name: node for name, node in found.items() if node is not None}}
+            follows = any(found.get(table.name, True) is None for table in cte.this.find_all(exp.Table))
+            found[cte.alias] = None if follows else problems.of(partial(self._named_query, cte, known))
+        problems.raise_all()
+        return {name: node for name, node in found.items() if node is not None}
+
+    def _named_query(self, cte: exp.CTE, named: Mapping[str, Node]) -> Node:
+        return self._renamed(self._relation(cte.this, named), cte)
 
     def _select(self, tree: exp.Select, named: Mapping[str, Node]) -> Node:
         problems = Problems()

@@ -178,3 +178,14 @@ def test_a_computed_column_can_be_too_fine_for_a_watermark() -> None:
     columns = "s STRING, r AS CAST(s AS TIMESTAMP(6)), WATERMARK FOR r AS r"
     [found] = problems(f"CREATE TABLE w ({columns}) WITH ('connector' = 'datagen');")
     assert found.code is Code.INVALID_WATERMARK
+
+
+def test_every_query_of_with_is_looked_at() -> None:
+    found = problems(
+        "WITH c AS (SELECT nope1 FROM p), d AS (SELECT * FROM c), e AS (SELECT nope2 FROM p) SELECT * FROM c;"
+    )
+    assert [marked(one) for one in found] == ["nope1", "nope2"]
+
+
+def test_every_value_is_looked_at() -> None:
+    assert [marked(one) for one in problems("INSERT INTO s VALUES (nope1, nope2);")] == ["nope1", "nope2"]
