@@ -7,19 +7,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from millstream.catalog.like import with_like
-from millstream.catalog.table import CatalogTable, CatalogView, table_of
+from millstream.catalog.table import CatalogTable, CatalogView, contradictions, table_of
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.sql.statements import ObjectKind
+from millstream.sql.statements import CreateTable, ObjectKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from millstream.catalog.functions import UserFunction
+    from millstream.source import Span
     from millstream.sql.statements import (
         AlterTableRename,
         AlterTableReset,
         AlterTableSet,
-        CreateTable,
         CreateView,
         Drop,
         ObjectName,
@@ -36,11 +36,17 @@ class Catalog:
     def __init__(self) -> None:
         self._relations: dict[str, Relation] = {}
         self._functions: dict[str, UserFunction] = {}
+        self._covered: dict[str, Relation] = {}
+        """What a temporary table or view of the same name stands before, until it is dropped."""
+        self._dropped: dict[str, Span] = {}
+        """Where a table or view was dropped: views over it may still name it."""
 
     def copy(self) -> Catalog:
         twin = Catalog()
         twin._relations = dict(self._relations)
         twin._functions = dict(self._functions)
+        twin._covered = dict(self._covered)
+        twin._dropped = dict(self._dropped)
         return twin
 
     @property
@@ -57,11 +63,14 @@ class Catalog:
         return self._functions
 
     def create_table(self, statement: CreateTable) -> None:
+        """A table that contradicts itself is refused and still kept, so that what uses it can be checked."""
         if self._is_taken(statement):
             return
         base = self.table(statement.like.table) if statement.like is not None else None
         whole = statement if base is None else with_like(statement, base)
         self._relations[statement.name.text] = table_of(whole)
+        if found := contradictions(whole):
+            raise ScriptError(found)
 
     def create_view(self, statement: CreateView, columns: tuple[str, ...]) -> None:
         """`columns` are those of the view's query, under the names the statement gives them."""
@@ -94,8 +103,10 @@ class Catalog:
                 known, key = [table.name for table in self.tables], name
             case ObjectKind.VIEW:
                 known, key = [view.name for view in self.views], name
-        if key in known:
-            (self._functions if statement.kind is ObjectKind.FUNCTION else self._relations).pop(key)
+        if key in known and statement.kind is ObjectKind.FUNCTION:
+            self._functions.pop(key)
+        elif key in known:
+            self._drop_relation(key, statement)
         elif name in self._relations and statement.kind is not ObjectKind.FUNCTION:
             other = ObjectKind.VIEW if statement.kind is ObjectKind.TABLE else ObjectKind.TABLE
             raise ScriptError(
@@ -108,6 +119,22 @@ class Catalog:
             )
         elif not statement.if_exists:
             raise ScriptError(self._undefined(statement.name, statement.kind.lower(), known))
+
+    def _drop_relation(self, name: str, statement: Drop) -> None:
+        if name in self._covered and not statement.is_temporary:
+            raise ScriptError(
+                Diagnostic(
+                    Code.DUPLICATE_TABLE,
+                    f'a temporary {statement.kind.lower()} stands before "{name}"',
+                    statement.name.span,
+                    hint=f"Write DROP TEMPORARY {statement.kind} {name} first.",
+                )
+            )
+        del self._relations[name]
+        if name in self._covered:
+            self._relations[name] = self._covered.pop(name)
+        else:
+            self._dropped[name] = statement.span
 
     def set_options(self, statement: AlterTableSet) -> None:
         self._replace(self.table(statement.name).with_options(statement.options))
@@ -140,6 +167,8 @@ class Catalog:
             (name if known == table.name else known): (replace(table, name=name) if known == table.name else found)
             for known, found in self._relations.items()
         }
+        if table.name in self._covered:
+            self._relations[table.name] = self._covered.pop(table.name)
 
     def table(self, name: ObjectName) -> CatalogTable:
         found = self.relation(name)
@@ -165,17 +194,23 @@ class Catalog:
         self._relations[table.name] = table
 
     def _is_taken(self, statement: CreateTable | CreateView) -> bool:
-        first = self._relations.get(self._own_name(statement.name))
+        name = self._own_name(statement.name)
+        first = self._relations.get(name)
         if first is None or statement.if_not_exists:
             return first is not None
+        if statement.is_temporary and not first.is_temporary:
+            self._covered[name] = first
+            return False
         kind = "table" if isinstance(first, CatalogTable) else "view"
+        wanted = "table" if isinstance(statement, CreateTable) else "view"
+        other = f", or write CREATE {kind.upper()} IF NOT EXISTS" if kind == wanted else f", or DROP the {kind} first"
         raise ScriptError(
             Diagnostic(
                 Code.DUPLICATE_TABLE,
                 f'{kind} "{statement.name.text}" exists already',
                 statement.span,
                 detail=f"It was created at {first.span.source.name}:{first.span.line}.",
-                hint=f"Choose another name, or write CREATE {kind.upper()} IF NOT EXISTS.",
+                hint=f"Choose another name{other}.",
             )
         )
 
@@ -196,10 +231,12 @@ class Catalog:
     def _undefined(self, name: ObjectName, kind: str, known: Iterable[str]) -> Diagnostic:
         names = tuple(known)
         near = difflib.get_close_matches(name.text, names, n=1, cutoff=0.6)
+        gone = self._dropped.get(name.text) if kind != "function" else None
+        dropped = f"It was dropped at {gone.source.name}:{gone.line}. " if gone is not None else ""
         return Diagnostic(
             Code.UNDEFINED_FUNCTION if kind == "function" else Code.UNDEFINED_TABLE,
             f'{kind} "{name.text}" is not defined',
             name.span,
-            detail=f"{kind.capitalize()}s defined so far: {', '.join(names) or 'none'}.",
+            detail=f"{dropped}{kind.capitalize()}s defined so far: {', '.join(names) or 'none'}.",
             hint=f'Did you mean "{near[0]}"?' if near else f"Define it with CREATE {kind.upper()} before it is used.",
         )

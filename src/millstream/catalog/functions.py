@@ -35,6 +35,8 @@ _OF_ANNOTATIONS: Final = {
     dt.datetime: "TIMESTAMP(6)",
 }
 
+_ANNOTATE: Final = "Annotate its parameters and its result, e.g. `def f(a: int) -> str`, or use @millstream.udf."
+
 
 @dataclass(frozen=True, slots=True)
 class UserFunction:
@@ -82,14 +84,19 @@ def load_function(name: str, implementation: str, span: Span, folders: Sequence[
     """Imports `module:function`, looked for in these folders and the current one first."""
     module_name, colon, function_name = implementation.partition(":")
     if not colon or not module_name or not function_name:
-        raise _invalid(name, span, f"'{implementation}' is not of the form 'module:function'")
+        why = f"'{implementation}' is not of the form 'module:function'"
+        raise _invalid(name, span, why, hint="Write the module and the function, e.g. AS 'prices:rounded'.")
     try:
         imported = import_named(module_name, function_name, folders)
     except NotImportableError as error:
-        raise _invalid(name, span, error.why, error.detail) from error
+        raise _invalid(name, span, error.why, error.detail, error.hint) from error
     found = imported.found
     if not callable(found):
         raise _invalid(name, span, f'"{implementation}" is not a function')
+    if inspect.iscoroutinefunction(found) or inspect.isgeneratorfunction(found) or inspect.isasyncgenfunction(found):
+        raise _invalid(
+            name, span, "it gives no value when it is called", hint="Write it with plain `def` and `return`."
+        )
     arguments, result = _signature(name, found, span)
     vectorised = hasattr(found, _DECLARED)
     return UserFunction(name, implementation, arguments, result, vectorised, span, found, imported.modules)
@@ -101,15 +108,17 @@ def _signature(name: str, function: Callable[..., Any], span: Span) -> tuple[tup
         try:
             return tuple(map(type_of_text, declaration.arguments)), type_of_text(declaration.result)
         except ScriptError as error:
-            raise _invalid(name, span, "its declaration has a type that cannot be read", f"{error}") from None
+            raise _invalid(
+                name, span, "its declaration has a type that cannot be read", f"{error}", _ANNOTATE
+            ) from None
     try:
         hints = typing.get_type_hints(function)
         parameters = list(inspect.signature(function).parameters)
     except (TypeError, NameError, ValueError) as error:
-        raise _invalid(name, span, "its annotations cannot be read", f"{error}.") from None
+        raise _invalid(name, span, "its annotations cannot be read", f"{error}.", _ANNOTATE) from None
     missing = [parameter for parameter in (*parameters, "return") if parameter not in hints]
     if missing:
-        raise _invalid(name, span, f"{', '.join(missing)} has no annotation")
+        raise _invalid(name, span, f"{', '.join(missing)} has no annotation", hint=_ANNOTATE)
     return tuple(_annotated(name, span, hints[p]) for p in parameters), _annotated(name, span, hints["return"])
 
 
@@ -119,17 +128,11 @@ def _annotated(name: str, span: Span, annotation: object) -> DataType:
     text = _OF_ANNOTATIONS.get(options[0] if is_optional else annotation)  # type: ignore[arg-type]
     if text is None:
         known = ", ".join(kind.__name__ for kind in _OF_ANNOTATIONS)
-        raise _invalid(name, span, f"no SQL type is known for the annotation {annotation}", f"Known are {known}.")
+        why = f"no SQL type is known for the annotation {annotation}"
+        raise _invalid(name, span, why, f"Known are {known}.", _ANNOTATE)
     return type_of_text(text)
 
 
-def _invalid(name: str, span: Span, why: str, detail: str | None = None) -> ScriptError:
-    return ScriptError(
-        Diagnostic(
-            Code.INVALID_FUNCTION,
-            f'function "{name}" cannot be used: {why}',
-            span,
-            detail=detail,
-            hint="Annotate its parameters and its result, e.g. `def f(a: int) -> str`, or use @millstream.udf.",
-        )
-    )
+def _invalid(name: str, span: Span, why: str, detail: str | None = None, hint: str | None = None) -> ScriptError:
+    primary = f'function "{name}" cannot be used: {why}'
+    return ScriptError(Diagnostic(Code.INVALID_FUNCTION, primary, span, detail=detail, hint=hint))

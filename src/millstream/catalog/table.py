@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
 from millstream.changelog import KIND
-from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.errors import Code, Diagnostic
 from millstream.sql.statements import (
     ComputedColumn,
     CreateTable,
@@ -19,13 +20,16 @@ from millstream.sql.statements import (
     PhysicalColumn,
     PrimaryKeyDeclaration,
 )
-from millstream.sql.types import TIMESTAMPS
+from millstream.sql.types import NESTED, TIMESTAMPS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from millstream.source import Span
     from millstream.sql.statements import Column, OptionEntry, Query, WatermarkDeclaration
+    from millstream.sql.types import DataType
+
+MOST_OF_A_ROWTIME: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,21 +118,30 @@ class CatalogView:
         )
 
 
+def contradictions(statement: CreateTable) -> list[Diagnostic]:
+    """What a CREATE TABLE says against itself, all of it at once."""
+    return [
+        *_column_problems(statement),
+        *_key_problems(statement),
+        *_watermark_problems(statement),
+        *_partition_problems(statement),
+    ]
+
+
 def table_of(statement: CreateTable) -> CatalogTable:
-    """The table a CREATE TABLE declares; all contradictions inside it are reported at once."""
-    problems = [*_repeated_columns(statement), *_key_problems(statement), *_watermark_problems(statement)]
-    if problems:
-        raise ScriptError(problems)
-    key = statement.primary_key.columns if statement.primary_key else ()
+    """The table a CREATE TABLE declares, without what contradicts itself in it."""
+    columns = {column.name: column for column in reversed(statement.columns) if column.name != KIND}
+    written = statement.primary_key.columns if statement.primary_key else ()
+    key = tuple(dict.fromkeys(name for name in written if name in columns))
     return CatalogTable(
         name=statement.name.text,
-        columns=tuple(_keyed(column) if column.name in key else column for column in statement.columns),
+        columns=tuple(_keyed(column) if column.name in key else column for column in reversed(columns.values())),
         primary_key=key,
-        watermark=statement.watermark,
+        watermark=statement.watermark if not any(_watermark_problems(statement)) else None,
         options=statement.options,
         span=statement.span,
         comment=statement.comment,
-        partitioned_by=tuple(name.text for name in statement.partitioned_by),
+        partitioned_by=tuple(name.text for name in statement.partitioned_by if name.text in columns),
         is_temporary=statement.is_temporary,
     )
 
@@ -138,7 +151,7 @@ def _keyed(column: Column) -> Column:
     return replace(column, type=column.type.not_null()) if isinstance(column, PhysicalColumn) else column
 
 
-def _repeated_columns(statement: CreateTable) -> Iterator[Diagnostic]:
+def _column_problems(statement: CreateTable) -> Iterator[Diagnostic]:
     seen: set[str] = set()
     for column in statement.columns:
         if column.name == KIND:
@@ -161,15 +174,31 @@ def _repeated_columns(statement: CreateTable) -> Iterator[Diagnostic]:
 def _key_problems(statement: CreateTable) -> Iterator[Diagnostic]:
     if statement.primary_key is None:
         return
-    names = [column.name for column in statement.columns]
-    for name in statement.primary_key.columns:
-        if name not in names:
+    columns = {column.name: column for column in statement.columns}
+    for name in dict.fromkeys(statement.primary_key.columns):
+        column = columns.get(name)
+        if column is None:
             yield Diagnostic(
                 Code.INVALID_PRIMARY_KEY,
                 f'primary key column "{name}" is not a column of table "{statement.name.text}"',
                 statement.primary_key.span,
-                detail=f"It has: {', '.join(names)}.",
-                hint="Name columns of the table.",
+                detail=f"It has: {', '.join(columns)}.",
+                hint=_did_you_mean(name, columns) or "Name columns of the table.",
+            )
+        elif not isinstance(column, PhysicalColumn):
+            yield Diagnostic(
+                Code.INVALID_PRIMARY_KEY,
+                f'primary key column "{name}" is a {"computed" if isinstance(column, ComputedColumn) else "metadata"} '
+                "column",
+                statement.primary_key.span,
+                hint="Name columns that the messages hold.",
+            )
+        elif column.type.root in NESTED:
+            yield Diagnostic(
+                Code.INVALID_PRIMARY_KEY,
+                f'primary key column "{name}" is of type {column.type}, which cannot be compared',
+                statement.primary_key.span,
+                hint="A key is made of numbers, texts, dates and timestamps.",
             )
     if len(set(statement.primary_key.columns)) < len(statement.primary_key.columns):
         yield Diagnostic(
@@ -178,6 +207,24 @@ def _key_problems(statement: CreateTable) -> Iterator[Diagnostic]:
             statement.primary_key.span,
             hint="Name each column once.",
         )
+
+
+def _partition_problems(statement: CreateTable) -> Iterator[Diagnostic]:
+    names = [column.name for column in statement.columns]
+    for name in statement.partitioned_by:
+        if name.text not in names:
+            yield Diagnostic(
+                Code.UNDEFINED_COLUMN,
+                f'PARTITIONED BY names "{name.text}", which is not a column of table "{statement.name.text}"',
+                name.span,
+                detail=f"It has: {', '.join(names)}.",
+                hint=_did_you_mean(name.text, names),
+            )
+
+
+def _did_you_mean(name: str, names: Iterable[str]) -> str | None:
+    near = difflib.get_close_matches(name, list(names), n=1, cutoff=0.6)
+    return f'Did you mean "{near[0]}"?' if near else None
 
 
 def _watermark_problems(statement: CreateTable) -> Iterator[Diagnostic]:
@@ -206,3 +253,14 @@ def _watermark_problems(statement: CreateTable) -> Iterator[Diagnostic]:
             watermark.span,
             hint="A watermark stands on a TIMESTAMP or TIMESTAMP_LTZ column.",
         )
+    elif not isinstance(column, ComputedColumn) and (column.type.precision or 0) > MOST_OF_A_ROWTIME:
+        yield finer_than_milliseconds(watermark, column.type)
+
+
+def finer_than_milliseconds(watermark: WatermarkDeclaration, type_: DataType) -> Diagnostic:
+    return Diagnostic(
+        Code.INVALID_WATERMARK,
+        f'watermark column "{watermark.column}" is of type {type_}, finer than milliseconds',
+        watermark.span,
+        hint=f"Declare it {replace(type_, precision=MOST_OF_A_ROWTIME)}, or CAST to that.",
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,29 +22,42 @@ class Imported:
 
 
 class NotImportableError(Exception):
-    """`why` says it in short; `detail` has the words of what the user's module raised."""
+    """`why` says it in short; `detail` has the words of what the user's module raised, `hint` what to do."""
 
-    def __init__(self, why: str, detail: str | None = None) -> None:
+    def __init__(self, why: str, detail: str | None = None, hint: str | None = None) -> None:
         super().__init__(why)
         self.why = why
         self.detail = detail
+        self.hint = hint
 
 
 def import_named(module_name: str, name: str, folders: Sequence[Path]) -> Imported:
     """Looks for the module in these folders and the current one first."""
     before = set(sys.modules)
     searched = [*folders, Path.cwd()]
-    with _importable(searched):
-        try:
-            found = getattr(importlib.import_module(module_name), name)
-        except AttributeError:
-            raise NotImportableError(f'module "{module_name}" has no "{name}"') from None
-        except Exception as error:  # whatever the user's module does while it is imported
-            why = f'module "{module_name}" could not be imported'
-            raise NotImportableError(why, f"{type(error).__name__}: {error}.") from error
+    with _importable(searched), redirect_stdout(sys.stderr):
+        module = _imported(module_name)
+    if not hasattr(module, name):
+        raise NotImportableError(f'module "{module_name}" has no "{name}"', f"It lies in {module.__file__}.")
     imported = {*(sys.modules.keys() - before), module_name}
-    modules = (sys.modules[key] for key in sorted(imported))
-    return Imported(found, tuple(module for module in modules if _lies_in(module, searched)))
+    known = (sys.modules[key] for key in sorted(imported))
+    return Imported(getattr(module, name), tuple(one for one in known if _lies_in(one, searched)))
+
+
+def _imported(name: str) -> types.ModuleType:
+    """Whatever the user's module does while it is imported, even leaving, is an error of the script."""
+    why = f'module "{name}" could not be imported'
+    try:
+        return importlib.import_module(name)
+    except KeyboardInterrupt:
+        raise
+    except ModuleNotFoundError as error:
+        is_itself = error.name is not None and f"{name}.".startswith(f"{error.name}.")
+        file = f"{name.partition('.')[0]}.py"
+        hint = f"Put {file} beside the script, or into the folder this is run from." if is_itself else None
+        raise NotImportableError(why, f"{type(error).__name__}: {error}.", hint) from error
+    except BaseException as error:
+        raise NotImportableError(why, f"{type(error).__name__}: {error}.") from error
 
 
 def _lies_in(module: types.ModuleType, folders: Sequence[Path]) -> bool:

@@ -24,10 +24,14 @@ if TYPE_CHECKING:
     from millstream.source import Span
 
 _DEFAULT_SEPARATOR: Final = ","
+_NO_POSITIONS: Final = "A number in GROUP BY is that number, not the position of a column."
+OF_STAR: Final = "of_star"
+"""Where a column remembers that nobody wrote it: it stands for a part of `*`."""
 
 
 def has_aggregate(expression: exp.Expr) -> bool:
-    return any(_is_aggregate(node) for node in expression.find_all(exp.Anonymous))
+    found = (node for node in expression.find_all(exp.Anonymous) if _is_aggregate(node))
+    return any(node.find_ancestor(exp.Window) is None for node in found)
 
 
 def build_aggregate(
@@ -105,15 +109,15 @@ class _Aggregation:
         if group is None:
             return {}
         keys: dict[str, str] = {}
-        sets = []
-        texts: dict[int, str] = {}
-        for written in grouping_sets(group, self._scope.place(group)):
-            for expression in written:
-                if id(expression) not in texts:
-                    texts[id(expression)] = self._key(expression, keys)
-            sets.append(tuple(dict.fromkeys(keys[texts[id(expression)]] for expression in written)))
-        self._sets = tuple(sets)
-        self._in_some_sets = frozenset(keys) if len(sets) > 1 else frozenset()
+        all_sets = grouping_sets(group, self._scope.place(group))
+        problems = Problems()
+        written_once = {id(expression): expression for written in all_sets for expression in written}
+        texts = {at: problems.of(partial(self._key, one, keys)) or "" for at, one in written_once.items()}
+        problems.raise_all()
+        self._sets = tuple(
+            tuple(dict.fromkeys(keys[texts[id(expression)]] for expression in written)) for written in all_sets
+        )
+        self._in_some_sets = frozenset(keys) if len(all_sets) > 1 else frozenset()
         return keys
 
     def _key(self, expression: exp.Expr, keys: dict[str, str]) -> str:
@@ -152,18 +156,25 @@ class _Aggregation:
         if _is_aggregate(expression) or isinstance(expression, exp.IgnoreNulls | exp.RespectNulls):
             return self._aggregated(expression, None)
         if isinstance(expression, exp.Column):
-            raise ScriptError(
-                Diagnostic(
-                    Code.UNDEFINED_COLUMN,
-                    f'column "{expression.name}" is neither grouped nor aggregated',
-                    self._scope.place(expression),
-                    hint="Add it to GROUP BY, or put it into an aggregate function.",
-                )
-            )
+            raise ScriptError(self._not_grouped(expression, keys))
         rewritten = expression.copy()
         for child in list(rewritten.iter_expressions()):
             child.replace(self._result(child, keys))
         return rewritten
+
+    def _not_grouped(self, column: exp.Column, keys: dict[str, str]) -> Diagnostic:
+        """All the columns of one * give one and the same."""
+        of_star = column.this.meta.get(OF_STAR)
+        what = "* stands for columns that are" if of_star else f'column "{column.name}" is'
+        return Diagnostic(
+            Code.UNDEFINED_COLUMN,
+            f"{what} neither grouped nor aggregated",
+            self._scope.place(column) if not of_star else self._scope.statement,
+            detail=_NO_POSITIONS if any(text.isdigit() for text in keys) else None,
+            hint="Name the columns that GROUP BY names."
+            if of_star
+            else "Add it to GROUP BY, or put it into an aggregate function.",
+        )
 
     def _grouping(self, function: exp.Expr, keys: dict[str, str]) -> exp.Expr:
         """GROUPING and its kin: a constant per grouping set."""

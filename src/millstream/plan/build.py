@@ -18,12 +18,16 @@ if TYPE_CHECKING:
 def build_insert(statement: InsertInto, catalog: Catalog) -> Write:
     """The plan of one INSERT, before any rule has touched it; problems of all its parts at once."""
     found = Problems()
-    sink = found.of(lambda: resolve_sink(catalog.table(statement.target).with_options(statement.hints)))
-    query = found.of(lambda: QueryBuilder(statement.query, catalog, statement.span).build())
+    target = found.of(lambda: catalog.table(statement.target).with_options(statement.hints))
+    sink = found.of(lambda: resolve_sink(target)) if target is not None else None
+    query = found.of(lambda: QueryBuilder(statement.query, catalog, statement.span, problems=found).build())
+    rows = None
+    if target is not None and query is not None:
+        rows = found.of(lambda: project_to_sink(query, target, statement))
     found.raise_all()
     assert sink is not None
-    assert query is not None
-    return Write(project_to_sink(query, sink, statement), sink, statement.span)
+    assert rows is not None
+    return Write(rows, sink, statement.span)
 
 
 def build_select(statement: Select, catalog: Catalog) -> Collect:

@@ -1,4 +1,4 @@
-"""Which types can be cast to which."""
+"""Which types can be cast to which, and which need no CAST."""
 
 from __future__ import annotations
 
@@ -26,6 +26,19 @@ _FROM: Final = {
     **dict.fromkeys(BINARIES, BINARIES),
     **dict.fromkeys(TIMESTAMPS, _POINTS),
 }
+_WITHOUT_CAST: Final = {
+    TypeRoot.SMALLINT: {TypeRoot.TINYINT},
+    TypeRoot.INT: {TypeRoot.TINYINT, TypeRoot.SMALLINT},
+    TypeRoot.BIGINT: INTEGERS,
+    TypeRoot.FLOAT: INTEGERS | {TypeRoot.DECIMAL},
+    TypeRoot.DOUBLE: NUMERIC,
+    TypeRoot.DECIMAL: NUMERIC,
+    TypeRoot.TIMESTAMP: TIMESTAMPS,
+    TypeRoot.TIMESTAMP_LTZ: TIMESTAMPS,
+    TypeRoot.DATE: {TypeRoot.TIMESTAMP},
+    **dict.fromkeys(CHARACTER, CHARACTER),
+    **dict.fromkeys(BINARIES, BINARIES),
+}
 _WITHOUT_VALUES: Final = frozenset({TypeRoot.TIME, *INTERVALS})
 """What nothing is cast to: Spark's times are incomplete, and Flink's intervals are written as literals."""
 
@@ -40,6 +53,16 @@ def can_cast(found: DataType, wanted: DataType) -> bool:
         same = found.root is wanted.root and len(parts(found)) == len(parts(wanted))
         return same and all(can_cast(inner, outer) for inner, outer in pairs)
     return wanted.root in _FROM.get(found.root, frozenset())
+
+
+def fits(found: DataType, wanted: DataType) -> bool:
+    """Whether a value can go into a sink's column or a user's function without a CAST."""
+    if found.root is TypeRoot.NULL:
+        return True
+    if found.root is not wanted.root:
+        return found.root in _WITHOUT_CAST.get(wanted.root, frozenset())
+    inner = zip(parts(found), parts(wanted), strict=False)
+    return len(parts(found)) == len(parts(wanted)) and all(fits(a, b) for a, b in inner)
 
 
 def parts(type_: DataType) -> list[DataType]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.functions import load_function
 from millstream.catalog.settings import SETTINGS, check_setting, setting_notice
 from millstream.errors import Code, Diagnostic, Problems, ScriptError
 from millstream.plan.build import build_insert, build_select, view_columns
+from millstream.plan.functions.registry import FUNCTIONS
 from millstream.plan.listings import described, listed, shown
 from millstream.plan.program import JobPlan, Program, ShowJobs, Text
 from millstream.plan.rules import RULES
@@ -47,6 +48,11 @@ if TYPE_CHECKING:
 
     Definition = CreateTable | CreateView | CreateFunction | Drop | AlterTableSet | AlterTableReset | AlterTableRename
 
+_FOLLOW_UPS: Final = frozenset(
+    {Code.UNDEFINED_TABLE, Code.UNDEFINED_FUNCTION, Code.MISSING_PRIMARY_KEY, Code.SINK_KEY_DIFFERS}
+)
+"""What a table, view or function that was refused brings about where it is used."""
+
 
 class Compiler:
     """Settings the caller overrides win over SET; job names of the caller's session are not given twice."""
@@ -68,6 +74,7 @@ class Compiler:
 
     def compile(self, script: ParsedScript) -> Program:
         problems = list(script.problems)
+        follow_ups: list[Diagnostic] = []
         self._broken.update(script.unreadable_tables)
         for statement in script.statements:
             try:
@@ -75,9 +82,11 @@ class Compiler:
             except RecursionError:
                 problems.append(Diagnostic(Code.SYNTAX, "the statement is nested too deeply", statement.span))
             except ScriptError as error:
+                for diagnostic in error.diagnostics:
+                    (follow_ups if self._follows_from_another(diagnostic) else problems).append(diagnostic)
                 if isinstance(statement, CreateTable | CreateView | CreateFunction):
                     self._broken.add(statement.name.text)
-                problems += (d for d in error.diagnostics if not self._follows_from_another(d))
+        problems = problems or follow_ups
         if problems:
             raise ScriptError(sorted(dict.fromkeys(problems), key=_position))
         notices = dict.fromkeys(chain(map(_told, script.warnings), self._notices()))
@@ -121,12 +130,24 @@ class Compiler:
                 self._catalog.rename(statement)
 
     def _create_table(self, statement: CreateTable) -> None:
-        self._catalog.create_table(statement)
-        table = self._catalog.table(statement.name)
-        computed_items(table, self._catalog.functions)
-        check_watermark(table, self._catalog.functions)
+        problems = Problems()
+        problems.of(lambda: self._catalog.create_table(statement))
+        table = problems.of(lambda: self._catalog.table(statement.name))
+        if table is not None:
+            problems.of(lambda: computed_items(table, self._catalog.functions))
+            problems.of(lambda: check_watermark(table, self._catalog.functions))
+        problems.raise_all()
 
     def _create_function(self, statement: CreateFunction) -> None:
+        if statement.name.text.upper() in FUNCTIONS:
+            raise ScriptError(
+                Diagnostic(
+                    Code.INVALID_FUNCTION,
+                    f'function "{statement.name.text}" would never be called: there is a built-in one of that name',
+                    statement.name.span,
+                    hint="Choose another name.",
+                )
+            )
         folder = Path(statement.span.source.name).parent
         function = load_function(statement.name.text, statement.implementation.text, statement.span, [folder])
         self._catalog.create_function(function, if_not_exists=statement.if_not_exists)
@@ -194,9 +215,7 @@ class Compiler:
         return name
 
     def _follows_from_another(self, diagnostic: Diagnostic) -> bool:
-        return diagnostic.code in (Code.UNDEFINED_TABLE, Code.UNDEFINED_FUNCTION) and any(
-            f'"{name}"' in diagnostic.primary for name in self._broken
-        )
+        return diagnostic.code in _FOLLOW_UPS and any(f'"{name}"' in diagnostic.primary for name in self._broken)
 
 
 def _told(warning: Diagnostic) -> str:

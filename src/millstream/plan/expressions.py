@@ -127,12 +127,19 @@ class Scope:
         return bare
 
     def _undefined(self, column: exp.Column) -> Diagnostic:
-        if column.table and column.table not in self.qualifiers:
+        if self.columns and column.table and column.table not in self.qualifiers:
             if column.table in {known.name for known in self.columns}:
                 return Diagnostic(
                     Code.TYPE_MISMATCH, f'column "{column.table}" is no ROW, and has no fields', self.place(column)
                 )
             return self.wrong_table(column)
+        if not self.columns:
+            return Diagnostic(
+                Code.UNDEFINED_COLUMN,
+                f'there is no table to read column "{column.name}" from',
+                self.place(column),
+                hint="Add FROM, or write a text in single quotes.",
+            )
         names = [known.name for known in self.columns if column.table in ("", known.qualifier)]
         near = difflib.get_close_matches(column.name, names, n=1, cutoff=0.6)
         tables = (column.table,) if column.table else self.qualifiers
@@ -155,7 +162,7 @@ class Scope:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return " and ".join(f'"{name}"' for name in names)
+    return " and ".join(f'"{name}"' if name else "a sub-query without a name" for name in names)
 
 
 def output_names(items: Sequence[exp.Expr]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
@@ -10,7 +11,17 @@ from sqlglot import exp
 
 from millstream.plan.functions.results import NULL
 from millstream.plan.typed import Constant
-from millstream.sql.types import BIGINT, BOOLEAN, DOUBLE, INT, MAX_DECIMAL_PRECISION, DataType, TypeRoot, decimal
+from millstream.sql.types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    INT,
+    MAX_DECIMAL_PRECISION,
+    TIMESTAMPS,
+    DataType,
+    TypeRoot,
+    decimal,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +32,15 @@ _MICROS: Final = {
 }  # fmt: skip
 _MONTHS: Final = {"YEAR": 12, "QUARTER": 3, "MONTH": 1}
 _ORDER: Final = ("DAY", "HOUR", "MINUTE", "SECOND")
+_LIMITS: Final = {"HOUR": 24, "MINUTE": 60, "SECOND": 60}
+INTERVAL_PARTS: Final = "Behind the first part, hours stay below 24, minutes and seconds below 60, months below 12."
+_DATE: Final = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T](.*))?)?)?")
+_TIME: Final = re.compile(r"(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.\d*)?)?)?(?:[Z+\- A-Za-z].*)?")
+_LEAP_YEAR: Final = 2000
+HOW_WRITTEN: Final = {
+    TypeRoot.DATE: "DATE '2024-02-28'",
+    **dict.fromkeys(TIMESTAMPS, "TIMESTAMP '2024-02-28 13:14:15.678'"),
+}
 _SEPARATORS: Final = {"HOUR": " ", "MINUTE": ":", "SECOND": ":"}
 
 
@@ -46,6 +66,26 @@ def negated(literal: Constant) -> Constant | None:
     if isinstance(literal.value, int | float | Decimal) and not isinstance(literal.value, bool):
         return Constant(-literal.value, literal.type)
     return None
+
+
+def is_impossible(text: object, root: TypeRoot) -> bool:
+    """Whether this text is surely no date or no timestamp, as '2024-02-30'."""
+    if not isinstance(text, str) or root not in HOW_WRITTEN:
+        return False
+    found = _DATE.fullmatch(text.strip())
+    if found is None:
+        return text.strip()[:1] not in ("+", "-") and re.match(r"\s*\d{5,}-", text) is None
+    try:
+        dt.date(int(found[1]) or _LEAP_YEAR, int(found[2] or 1), int(found[3] or 1))
+        if found[4] and root is not TypeRoot.DATE:
+            time = _TIME.fullmatch(found[4])
+            if time is None:
+                return True
+            hour, minute, second = (int(part or 0) for part in time.groups())
+            dt.time(hour, minute, second)
+    except ValueError:
+        return True
+    return False
 
 
 def _text(value: str) -> Constant:
@@ -82,7 +122,9 @@ def _months(text: str, first: str, last: str) -> int | None:
     if first == last:
         return int(text) * _MONTHS[first] if text.isdigit() else None
     found = re.fullmatch(r"(\d+)-(\d+)", text) if (first, last) == ("YEAR", "MONTH") else None
-    return int(found[1]) * _MONTHS["YEAR"] + int(found[2]) if found else None
+    if found is None or int(found[2]) >= _MONTHS["YEAR"]:
+        return None
+    return int(found[1]) * _MONTHS["YEAR"] + int(found[2])
 
 
 def _microseconds(text: str, first: str, last: str) -> int | None:
@@ -96,6 +138,8 @@ def _microseconds(text: str, first: str, last: str) -> int | None:
         for i, unit in enumerate(units)
     )
     found = re.fullmatch(pattern, text)
-    if found is None:
+    if found is None or any(
+        Decimal(amount) >= _LIMITS[unit] for amount, unit in zip(found.groups()[1:], units[1:], strict=True)
+    ):
         return None
     return int(sum(Decimal(amount) * _MICROS[unit] for amount, unit in zip(found.groups(), units, strict=True)))

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from millstream.catalog.table import CatalogTable
 from millstream.errors import Code, Diagnostic, Problems, ScriptError
-from millstream.plan.aggregation import build_aggregate, distinct_rows, has_aggregate
+from millstream.plan.aggregation import OF_STAR, build_aggregate, distinct_rows, has_aggregate
 from millstream.plan.expressions import Scope, ScopeColumn, column_reference, output_names
 from millstream.plan.nodes import Filter, Node, OutputColumn, Project, ProjectItem, Values
 from millstream.plan.scans import scan_of
@@ -33,23 +33,39 @@ _IN_WORDS: Final = {
     "joins": "JOIN",
     "laterals": "LATERAL",
     "order": "ORDER BY",
+    "sample": "TABLESAMPLE",
+    "version": "FOR SYSTEM_TIME AS OF",
+    "windows": "WINDOW",
 }
+_OTHER_TABLES: Final = ("joins", "laterals")
+"""Where these stand, nothing can be said of the columns."""
 _DEEPEST: Final = 50
 
 
 class QueryBuilder:
     """Builds the plan of one query text. A view's query is another text and gets a builder of its own."""
 
-    def __init__(self, query: Query, catalog: Catalog, statement: Span, depth: int = 0) -> None:
+    def __init__(
+        self,
+        query: Query,
+        catalog: Catalog,
+        statement: Span,
+        inside: tuple[str, ...] = (),
+        problems: Problems | None = None,
+    ) -> None:
+        """`inside` are the views around it. Wrong options of the tables it reads go to `problems`, if given."""
         self._query = query
         self._catalog = catalog
         self._statement = statement
         self._hints: Mapping[int, tuple[OptionEntry, ...]] = dict(query.hints)
-        self._depth = depth
-        self._problems = Problems()
+        self._inside = inside
+        self._given_problems = problems
+        self._problems = problems or Problems()
 
     def build(self) -> Node:
         """Problems of all parts are raised together."""
+        if self._given_problems is not None:
+            return self._relation(self._query.tree, {})
         node = self._problems.of(lambda: self._relation(self._query.tree, {}))
         self._problems.raise_all()
         assert node is not None
@@ -73,18 +89,29 @@ class QueryBuilder:
             return {}
         if clause.args.get("recursive"):
             raise self._unsupported("WITH RECURSIVE", tree)
-        found: dict[str, Node] = {}
+        found: dict[str, Node | None] = {}
+        problems = Problems()
         for cte in clause.expressions:
-            node = self._relation(cte.this, {**named, **found})
-            found[cte.alias] = self._renamed(node, cte)
-        return found
+            if cte.alias in found:
+                why, hint = f'WITH names "{cte.alias}" twice', "Rename one of the two."
+                place = self._place(cte.args["alias"])
+                raise ScriptError(Diagnostic(Code.DUPLICATE_TABLE, why, place, hint=hint))
+            known = {**named, **{name: node for name, node in found.items() if node is not None}}
+            follows = any(found.get(table.name, True) is None for table in cte.this.find_all(exp.Table))
+            found[cte.alias] = None if follows else problems.of(partial(self._named_query, cte, known))
+        problems.raise_all()
+        return {name: node for name, node in found.items() if node is not None}
+
+    def _named_query(self, cte: exp.CTE, named: Mapping[str, Node]) -> Node:
+        return self._renamed(self._relation(cte.this, named), cte)
 
     def _select(self, tree: exp.Select, named: Mapping[str, Node]) -> Node:
         problems = Problems()
         problems.of(lambda: self._refuse_clauses(tree))
         from_ = tree.args.get("from_")
         source = problems.of(lambda: self._from(from_.this if from_ is not None else None, named))
-        if source is not None:
+        reads_more = any(tree.args.get(part) for part in _OTHER_TABLES)
+        if source is not None and not reads_more:
             node = problems.of(lambda: self._over(tree, *source))
         problems.raise_all()
         assert node is not None
@@ -101,6 +128,8 @@ class QueryBuilder:
                 return tree.alias, self._renamed(self._relation(tree.this, named), tree)
             case exp.Values():
                 return tree.alias, self._renamed(self._relation(tree, named), tree)
+            case exp.Unnest():
+                raise self._unsupported("UNNEST", tree)
             case _:
                 raise self._unsupported("anything but a table or a query after FROM", tree)
 
@@ -122,9 +151,14 @@ class QueryBuilder:
         return self._view(relation)
 
     def _view(self, view: CatalogView) -> Node:
-        if self._depth == _DEEPEST:
+        if view.name in self._inside:
+            why = f'view "{view.name}" reads itself'
+            way = " -> ".join((*self._inside[self._inside.index(view.name) :], view.name))
+            raise ScriptError(Diagnostic(Code.UNDEFINED_TABLE, why, view.span, detail=f"By way of {way}."))
+        if len(self._inside) == _DEEPEST:
             raise ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, "views are nested too deeply", view.span))
-        node = QueryBuilder(view.query, self._catalog, self._statement, self._depth + 1).build()
+        inside = (*self._inside, view.name)
+        node = QueryBuilder(view.query, self._catalog, self._statement, inside, self._problems).build()
         self.require_as_many(view.columns, node, view.span)
         return _with_names(node, view.columns, self._statement)
 
@@ -143,7 +177,8 @@ class QueryBuilder:
             raise ScriptError(
                 Diagnostic(
                     Code.SINK_SCHEMA_MISMATCH,
-                    f"{len(names)} columns are named, and the query has {len(node.columns)}",
+                    f"{len(names)} {'column is' if len(names) == 1 else 'columns are'} named, "
+                    f"and the query has {len(node.columns)}",
                     span,
                     detail=f"The query gives: {', '.join(column.name for column in node.columns)}.",
                 )
@@ -152,17 +187,13 @@ class QueryBuilder:
     def _over(self, tree: exp.Select, qualifier: str, node: Node) -> Node:
         """WHERE, GROUP BY and SELECT on top of what FROM gives."""
         scope = self._scope(qualifier, node.columns)
-        columns = node.columns
+        problems = Problems()
         if (where := tree.args.get("where")) is not None:
-            condition = scope.bind(where.this)
-            scope.require_boolean(condition, infer(condition, _types(node).get), "WHERE")
-            node = Filter(node, condition, scope.place(where))
-        items = [item for written in tree.expressions for item in _expand_star(written, columns, scope)]
-        group, having = tree.args.get("group"), tree.args.get("having")
-        if group is not None or having is not None or any(has_aggregate(item) for item in items):
-            selected = build_aggregate(node, items, group, scope, having)
-        else:
-            selected = _project(node, items, scope)
+            condition = problems.of(lambda: _condition(where.this, scope))
+            node = Filter(node, condition, scope.place(where)) if condition is not None else node
+        selected = problems.of(lambda: _selected(tree, node, scope))
+        problems.raise_all()
+        assert selected is not None
         return distinct_rows(selected, scope) if tree.args.get("distinct") else selected
 
     def _scope(self, qualifier: str, columns: tuple[OutputColumn, ...]) -> Scope:
@@ -175,7 +206,7 @@ class QueryBuilder:
         from_ = tree.args.get("from_")
         if from_ is not None:
             known = _OF_A_TABLE if isinstance(from_.this, exp.Table) else _OF_A_SUBQUERY
-            refused += _other_parts(from_.this, known) if not isinstance(from_.this, exp.Values) else []
+            refused += _other_parts(from_.this, known) if isinstance(from_.this, exp.Table | exp.Subquery) else []
         for item in tree.expressions:
             star = item.this if isinstance(item, exp.Column) else item
             if isinstance(star, exp.Star):
@@ -188,6 +219,20 @@ class QueryBuilder:
 
     def _place(self, tree: exp.Expr) -> Span:
         return self._scope("", ()).place(tree)
+
+
+def _condition(written: exp.Expr, scope: Scope) -> exp.Expr:
+    bound = scope.bind(written)
+    scope.require_boolean(bound, infer(bound, scope.type_of), "WHERE")
+    return bound
+
+
+def _selected(tree: exp.Select, node: Node, scope: Scope) -> Node:
+    items = [item for written in tree.expressions for item in _expand_star(written, node.columns, scope)]
+    group, having = tree.args.get("group"), tree.args.get("having")
+    if group is not None or having is not None or any(has_aggregate(item) for item in items):
+        return build_aggregate(node, items, group, scope, having)
+    return _project(node, items, scope)
 
 
 def _project(node: Node, items: list[exp.Expr], scope: Scope) -> Project:
@@ -220,13 +265,23 @@ def _types(node: Node) -> dict[str, DataType | None]:
 def _other_parts(node: exp.Expr, known: frozenset[str]) -> list[tuple[str, exp.Expr]]:
     """What they are called and where they stand; a part without a place of its own stands where the node does."""
     return [
-        (
-            _IN_WORDS.get(part, part.strip("_").replace("_", " ").upper()),
-            value if isinstance(value, exp.Expr) and any("start" in inner.meta for inner in value.walk()) else node,
-        )
+        (_named(part, value), next(filter(_has_place, _listed(value)), node))
         for part, value in node.args.items()
         if value and part not in known
     ]
+
+
+def _named(part: str, value: object) -> str:
+    written = "FETCH" if isinstance(value, exp.Fetch) else part.strip("_").replace("_", " ").upper()
+    return _IN_WORDS.get(part, written)
+
+
+def _listed(value: object) -> list[exp.Expr]:
+    return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, exp.Expr)]
+
+
+def _has_place(tree: exp.Expr) -> bool:
+    return any("start" in inner.meta for inner in tree.walk())
 
 
 def _expand_star(item: exp.Expr, columns: tuple[OutputColumn, ...], scope: Scope) -> list[exp.Expr]:
@@ -235,4 +290,7 @@ def _expand_star(item: exp.Expr, columns: tuple[OutputColumn, ...], scope: Scope
             raise ScriptError(scope.wrong_table(item))
     elif not isinstance(item, exp.Star):
         return [item]
-    return [column_reference(column.name) for column in columns]
+    references: list[exp.Expr] = [column_reference(column.name) for column in columns]
+    for reference in references:
+        reference.this.meta[OF_STAR] = True
+    return references

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeGuard
 from sqlglot import exp
 
 from millstream.errors import Code, Diagnostic
-from millstream.plan.casts import can_cast
+from millstream.plan.casts import can_cast, fits
 from millstream.plan.functions.declaration import Given, MismatchError, Nulls
 from millstream.plan.functions.registry import FUNCTIONS, MISSING, nearest
 from millstream.plan.functions.results import bare, nullable
-from millstream.plan.literals import constant, negated
+from millstream.plan.literals import HOW_WRITTEN, INTERVAL_PARTS, constant, is_impossible, negated
 from millstream.plan.signatures import Mismatch, choose, given_of, how_written, wrong_clause
 from millstream.plan.typed import Call, Constant, Conversion, FieldOf, InputColumn, Typed, UserCall, Word
 from millstream.sql.type_text import type_of_text
@@ -39,6 +39,12 @@ _IN_WORDS: Final[dict[type[exp.Expr], str]] = {
     exp.Window: "OVER",
     exp.Overlaps: "OVERLAPS",
     exp.Star: "* in this place",
+    exp.BitwiseAnd: "operator &",
+    exp.BitwiseOr: "operator |",
+    exp.BitwiseXor: "operator ^",
+    exp.BitwiseNot: "operator ~",
+    exp.BitwiseLeftShift: "operator <<",
+    exp.BitwiseRightShift: "operator >>",
 }
 
 
@@ -78,7 +84,9 @@ class Resolver:
     def _literal(self, node: exp.Expr) -> Typed | None:
         found = constant(node)
         if found is None:
-            return self._refuse(node, f"literal {node.sql(dialect='flink')} cannot be read", Code.TYPE_MISMATCH)
+            why = f"literal {node.sql(dialect='flink')} cannot be read"
+            detail = INTERVAL_PARTS if isinstance(node, exp.Interval) else None
+            return self._refuse(node, why, Code.TYPE_MISMATCH, detail)
         return found
 
     def _negative(self, node: exp.Neg) -> Typed | None:
@@ -138,6 +146,9 @@ class Resolver:
         if isinstance(value, Constant) and value.value is None:
             return Constant(None, nullable(wanted))
         attempt = isinstance(node, exp.TryCast)
+        if not attempt and isinstance(value, Constant) and is_impossible(value.value, wanted.root):
+            why, hint = f"'{value.value}' is no {wanted.root}", f"Write it as in {HOW_WRITTEN[wanted.root]}."
+            return self._refuse(node, why, Code.TYPE_MISMATCH, hint=hint)
         return Conversion(value, replace(wanted, nullable=attempt or value.type.nullable), attempt)
 
     def _field(self, node: exp.Dot) -> Typed | None:
@@ -166,12 +177,12 @@ class Resolver:
             return (
                 self._aggregate(function, node) if function.is_aggregate else self._call(name, node.expressions, node)
             )
-        if (missing := MISSING.get(name)) is not None:
-            why = f"{name} is not supported"
-            return self._refuse(node, why, Code.UNSUPPORTED_EXPRESSION, missing.reason, missing.instead)
         user = node.meta.get(USER_FUNCTION) or self._functions.get(name)
         if user is not None:
             return self._user_call(user, node)
+        if (missing := MISSING.get(name)) is not None:
+            why = f"{name} is not supported"
+            return self._refuse(node, why, Code.UNSUPPORTED_EXPRESSION, missing.reason, missing.instead)
         near = nearest(name, tuple(self._functions))
         hint = f"Did you mean {near}?" if near else None
         return self._refuse(node, f'function "{node.name}" does not exist', Code.UNDEFINED_FUNCTION, hint=hint)
@@ -195,13 +206,15 @@ class Resolver:
         if not _complete(arguments):
             return None
         types = [argument.type for argument in arguments]
-        fits = len(types) == len(user.arguments) and all(
-            can_cast(found, wanted) for found, wanted in zip(types, user.arguments, strict=True)
-        )
-        if not fits:
-            why = f'function "{user.name}" does not take ({", ".join(map(bare, types))})'
-            takes = f"It takes ({', '.join(map(bare, user.arguments))})."
-            return self._refuse(node, why, Code.TYPE_MISMATCH, takes)
+        if len(types) != len(user.arguments):
+            why = f'function "{user.name}" does not take {len(types)} argument{"" if len(types) == 1 else "s"}'
+            return self._refuse(node, why, Code.TYPE_MISMATCH, _takes(user))
+        wrong = [at for at, pair in enumerate(zip(types, user.arguments, strict=True)) if not fits(*pair)]
+        for at in wrong:
+            why = f'function "{user.name}" takes {bare(user.arguments[at])} here, and this is {bare(types[at])}'
+            self._refuse(node.expressions[at], why, Code.TYPE_MISMATCH, _takes(user), "Use CAST.")
+        if wrong:
+            return None
         return UserCall(user, tuple(arguments), user.result)
 
     def _call(self, name: str, nodes: Sequence[exp.Expr], node: exp.Expr) -> Typed | None:
@@ -237,7 +250,8 @@ class Resolver:
         try:
             type_ = sign.result(given)
         except MismatchError as error:
-            return self._refuse(node, str(error), Code.TYPE_MISMATCH)
+            place = node if error.argument is None else nodes[error.argument]
+            return self._refuse(place, str(error), Code.TYPE_MISMATCH, hint=error.hint)
         can_be_null = sign.nulls is Nulls.ALWAYS or (
             sign.nulls is Nulls.FROM_ARGUMENTS and any(type_.nullable for type_ in given.types)
         )
@@ -273,6 +287,10 @@ class Resolver:
 
 def _complete(items: Sequence[Typed | Word | None]) -> TypeGuard[Sequence[Typed]]:
     return all(item is not None for item in items)
+
+
+def _takes(user: UserFunction) -> str:
+    return f"It takes ({', '.join(map(bare, user.arguments))})."
 
 
 def _without_nulls_words(node: exp.Expr) -> exp.Expr:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
+from millstream.catalog.table import MOST_OF_A_ROWTIME, finer_than_milliseconds
 from millstream.connectors.registry import resolve_source
 from millstream.errors import Code, Diagnostic, Problems, ScriptError
 from millstream.plan.expressions import Scope, column_reference
@@ -74,5 +75,8 @@ def check_watermark(table: CatalogTable, functions: Functions) -> None:
         for what, type_ in found
         if type_ is not None and type_.root not in TIMESTAMPS
     ]
+    rowtime = types[watermark.column]
+    if rowtime is not None and rowtime.root in TIMESTAMPS and (rowtime.precision or 0) > MOST_OF_A_ROWTIME:
+        problems.append(finer_than_milliseconds(watermark, rowtime))
     if problems:
         raise ScriptError(problems)

@@ -34,7 +34,8 @@ def choose(function: Function, arguments: Sequence[Argument]) -> Signature | Mis
         return Mismatch(f"{function.name} does not take {many}")
     wrong = [_first_wrong(sign, arguments) for sign in counted]
     if None in wrong:
-        return counted[wrong.index(None)]
+        sign = counted[wrong.index(None)]
+        return _wrong_literal(sign, arguments) or sign
     if len(counted) == 1 and (index := wrong[0]) is not None:
         return Mismatch(_why(function, counted[0].parameter(index), arguments[index]), index)
     return Mismatch(f"{function.name} does not take ({', '.join(map(_shown, arguments))})")
@@ -76,6 +77,16 @@ def _clause_value(value: Clause) -> object:
 
 def _first_wrong(sign: Signature, arguments: Sequence[Argument]) -> int | None:
     return next((i for i, item in enumerate(arguments) if not _takes(sign.parameter(i), item)), None)
+
+
+def _wrong_literal(sign: Signature, arguments: Sequence[Argument]) -> Mismatch | None:
+    for index, item in enumerate(arguments):
+        problem = sign.parameter(index).problem if sign.parameters else None
+        if problem is not None and isinstance(item, Constant) and isinstance(item.value, str):
+            why = problem(item.value)
+            if why is not None:
+                return Mismatch(why, index)
+    return None
 
 
 def _takes(parameter: Parameter, item: Argument) -> bool:

@@ -8,22 +8,25 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.plan.casts import fits
 from millstream.plan.expressions import column_reference
-from millstream.plan.nodes import Project, ProjectItem
-from millstream.plan.typing import fits
+from millstream.plan.nodes import Project, ProjectItem, Values
 
 if TYPE_CHECKING:
-    from millstream.connectors.tables import Sink
+    from collections.abc import Iterator
+
+    from millstream.catalog.table import CatalogTable
     from millstream.plan.nodes import Node, OutputColumn
     from millstream.sql.statements import InsertInto, MetadataColumn, PhysicalColumn
 
     TargetColumn = PhysicalColumn | MetadataColumn
 
 
-def project_to_sink(query: Node, sink: Sink, statement: InsertInto) -> Node:
+def project_to_sink(query: Node, sink: CatalogTable, statement: InsertInto) -> Node:
     targets = _targets(sink, statement)
     if len(targets) != len(query.columns):
         raise ScriptError(_mismatch(query, sink, statement, "They differ in the number of columns."))
+    _refuse_nulls(query, targets, statement)
     for found, wanted in zip(query.columns, targets, strict=True):
         if found.type is not None and not fits(found.type, wanted.type):
             raise ScriptError(
@@ -41,20 +44,48 @@ def project_to_sink(query: Node, sink: Sink, statement: InsertInto) -> Node:
             column_reference(given[column.name].name) if column.name in given else exp.Null(),
             column.type,
         )
-        for column in sink.table.written_columns
+        for column in sink.written_columns
     )
     return Project(query, items, statement.span)
 
 
-def _targets(sink: Sink, statement: InsertInto) -> tuple[TargetColumn, ...]:
+def _refuse_nulls(query: Node, targets: tuple[TargetColumn, ...], statement: InsertInto) -> None:
+    """NULLs that are written in the statement; others show when the job runs."""
+    problems = [
+        Diagnostic(
+            Code.SINK_SCHEMA_MISMATCH,
+            f'column "{wanted.name}" is NOT NULL and is given NULL',
+            statement.span,
+            hint="Give it a value, or declare it without NOT NULL.",
+        )
+        for found, wanted in zip(query.columns, targets, strict=True)
+        if not wanted.type.nullable and any(isinstance(one, exp.Null) for one in _written(query, found.name))
+    ]
+    if problems:
+        raise ScriptError(problems)
+
+
+def _written(node: Node, name: str) -> Iterator[exp.Expr]:
+    """The expressions that a column is given, as far down as it is only handed on."""
+    at = next(at for at, column in enumerate(node.columns) if column.name == name)
+    match node:
+        case Values():
+            yield from (row[at] for row in node.rows)
+        case Project():
+            expression = node.items[at].expression
+            is_column = isinstance(expression, exp.Column)
+            yield from _written(node.input, expression.name) if is_column else [expression]
+
+
+def _targets(sink: CatalogTable, statement: InsertInto) -> tuple[TargetColumn, ...]:
     if not statement.columns:
-        return sink.table.written_columns
-    columns = {column.name: column for column in sink.table.written_columns}
+        return sink.written_columns
+    columns = {column.name: column for column in sink.written_columns}
     given = Counter(name.text for name in statement.columns)
     problems = [
         Diagnostic(
             Code.UNDEFINED_COLUMN,
-            f'column "{name.text}" is not a column of "{sink.table.name}" that can be written',
+            f'column "{name.text}" is not a column of "{sink.name}" that can be written',
             name.span,
             detail=f"It has: {', '.join(columns)}.",
         )
@@ -78,12 +109,12 @@ def _targets(sink: Sink, statement: InsertInto) -> tuple[TargetColumn, ...]:
     return tuple(columns[name.text] for name in statement.columns)
 
 
-def _mismatch(query: Node, sink: Sink, statement: InsertInto, why: str) -> Diagnostic:
+def _mismatch(query: Node, sink: CatalogTable, statement: InsertInto, why: str) -> Diagnostic:
     given = ", ".join(f"{column.name} {column.type or '?'}" for column in query.columns)
     wanted = ", ".join(f"{column.name} {column.type}" for column in _targets(sink, statement))
     return Diagnostic(
         Code.SINK_SCHEMA_MISMATCH,
-        f'columns of the query and of sink "{sink.table.name}" do not match',
+        f'columns of the query and of sink "{sink.name}" do not match',
         statement.span,
         detail=f"{why} Query: [{given}]. Sink: [{wanted}].",
         hint="Columns are matched by position; use CAST where a type differs.",

@@ -39,7 +39,10 @@ def values_node(tree: exp.Values, scope: Scope) -> Values:
 
 def _row(tree: exp.Expr, scope: Scope) -> tuple[exp.Expr, ...]:
     written = tree.expressions if isinstance(tree, exp.Tuple) else [tree.unnest()]
-    return tuple(scope.bind(value) for value in written)
+    problems = Problems()
+    bound = [problems.of(partial(scope.bind, value)) for value in written]
+    problems.raise_all()
+    return tuple(value for value in bound if value is not None)
 
 
 def _column(position: int, rows: tuple[tuple[exp.Expr, ...], ...], scope: Scope) -> OutputColumn:

@@ -13,7 +13,10 @@ from millstream.source import SourceText
 from tests.unit.plan.expressions import read, scope
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from millstream.errors import Diagnostic
 
 SOURCE = """
 import datetime
@@ -42,6 +45,9 @@ def bare(a):
 
 def listed(a: list) -> int:
     return 1
+
+async def later(a: int) -> int:
+    return a
 
 constant = 5
 """
@@ -100,11 +106,59 @@ def test_what_cannot_be_used_is_a_diagnostic(folder: Path, implementation: str) 
 
 def test_calls_are_checked(folder: Path) -> None:
     functions = {"F": load(folder, "user_code:double")}
-    text = "f(i) + f(d)"
+    text = "f(i) + f(b)"
     assert (
-        scope(text, {"i": "INT", "d": "DOUBLE"}, functions).bind(read(text)).sql(dialect="flink") == "F(`i`) + F(`d`)"
+        scope(text, {"i": "INT", "b": "BIGINT"}, functions).bind(read(text)).sql(dialect="flink") == "F(`i`) + F(`b`)"
     )
     for faulty in ("f()", "f(day)", "f(i, i)"):
         with pytest.raises(ScriptError) as caught:
             scope(faulty, {"i": "INT", "day": "DATE"}, functions).bind(read(faulty))
         assert caught.value.code is Code.TYPE_MISMATCH
+
+
+@pytest.mark.parametrize(
+    ("source", "detail", "hint"),
+    [
+        ("import sys; sys.exit(3)", "SystemExit: 3.", None),
+        ("def f(", "SyntaxError", None),
+        ("import no_such_module", "No module named 'no_such_module'", None),
+        ("[].nope", "AttributeError", None),
+        (None, "No module named 'odd_code'", "Put odd_code.py beside the script"),
+    ],
+)
+def test_what_a_module_does_is_told(tmp_path: Path, source: str | None, detail: str, hint: str | None) -> None:
+    if source is not None:
+        (tmp_path / "odd_code.py").write_text(source)
+    with pytest.raises(ScriptError) as caught:
+        load(tmp_path, "odd_code:f")
+    [found] = caught.value.diagnostics
+    assert (found.code, detail in (found.detail or "")) == (Code.INVALID_FUNCTION, True)
+    assert found.hint is None if hint is None else hint in (found.hint or "")
+
+
+def test_what_a_module_prints_is_no_part_of_the_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "loud_code.py").write_text("print('hello')\ndef f(a: int) -> int: return a")
+    load(tmp_path, "loud_code:f")
+    assert capsys.readouterr() == ("", "hello\n")
+
+
+def test_a_coroutine_is_no_value(folder: Path) -> None:
+    with pytest.raises(ScriptError, match="plain `def`"):
+        load(folder, "user_code:later")
+
+
+@pytest.mark.parametrize(("call", "places"), [("f(s, i)", ["s", "i"]), ("f(i, s)", []), ("f(d, s)", ["d"])])
+def test_arguments_are_widened_and_never_converted(folder: Path, call: str, places: list[str]) -> None:
+    (folder / "typed_code.py").write_text("def f(a: int, b: str | None) -> int: return a")
+    columns = {"i": "INT", "s": "STRING", "d": "DOUBLE"}
+    known = scope(call, columns, {"F": load(folder, "typed_code:f")})
+    found = problems_of(lambda: known.bind(read(call)))
+    assert [(one.code, one.span.text) for one in found if one.span] == [(Code.TYPE_MISMATCH, at) for at in places]
+
+
+def problems_of(check: Callable[[], object]) -> tuple[Diagnostic, ...]:
+    try:
+        check()
+    except ScriptError as error:
+        return error.diagnostics
+    return ()

@@ -28,14 +28,17 @@ _COMMON: Final = "the type that all fit into"
 
 
 def _case_type(given: Given) -> DataType:
-    for condition in given.types[: len(given) - len(given) % 2 : 2]:
-        if condition.root not in (TypeRoot.BOOLEAN, TypeRoot.NULL):
-            raise MismatchError(f"WHEN takes a condition, and this is {bare(condition)}")
-    return common_type([*given.types[1::2], *_default(given)])
-
-
-def _default(given: Given) -> tuple[DataType, ...]:
-    return given.types[-1:] if len(given) % 2 else ()
+    for at in range(0, len(given) - len(given) % 2, 2):
+        if given.types[at].root not in (TypeRoot.BOOLEAN, TypeRoot.NULL):
+            raise MismatchError(f"WHEN takes a condition, and this is {bare(given.types[at])}", argument=at)
+    values = [*range(1, len(given), 2), *([len(given) - 1] if len(given) % 2 else [])]
+    found: DataType | None = None
+    for at in values:
+        try:
+            found = given.types[at] if found is None else common_type([found, given.types[at]])
+        except MismatchError as error:
+            raise MismatchError(str(error), error.hint, at) from None
+    return common_type([given.types[at] for at in values])
 
 
 def _case(call: SparkCall) -> str:

@@ -79,6 +79,8 @@ class Parameter:
     words: frozenset[str] = frozenset()
     literal: bool = False
     """Whether only a literal will do."""
+    problem: Callable[[str], str | None] | None = None
+    """What is wrong with a text that is given as a literal, in words."""
 
     def __str__(self) -> str:
         return self.name if self.family is WORD else f"{self.name} {self.family.name}"
@@ -99,6 +101,11 @@ class Given:
 
 class MismatchError(Exception):
     """Types that are fine one by one and do not go together; the text says why."""
+
+    def __init__(self, why: str, hint: str | None = None, argument: int | None = None) -> None:
+        super().__init__(why)
+        self.hint = hint
+        self.argument = argument
 
 
 ResultRule = Callable[[Given], DataType]

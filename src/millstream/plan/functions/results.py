@@ -86,7 +86,7 @@ def _of_two(left: DataType, right: DataType) -> DataType:
     elif len(roots) == 1:
         found = _nested(left, right)
     if found is None:
-        raise MismatchError(f"{bare(left)} and {bare(right)} have no type in common")
+        raise MismatchError(f"{bare(left)} and {bare(right)} have no type in common", "CAST one of the two.")
     return found
 
 

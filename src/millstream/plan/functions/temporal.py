@@ -23,6 +23,7 @@ from millstream.plan.functions.declaration import (
     signature,
     word,
 )
+from millstream.plan.functions.patterns import format_problem
 from millstream.plan.functions.results import same_as
 from millstream.plan.functions.spark_text import truncated
 from millstream.sql.types import BIGINT, CHARACTER, DATE, INT, INTERVALS, STRING, DataType, TypeRoot
@@ -49,7 +50,7 @@ _PARTS: Final = {
     "EPOCH": "unix_seconds(CAST({0} AS TIMESTAMP_LTZ))",
 }  # fmt: skip
 _ROUNDED_TO: Final = (*_DATE_UNITS, *_TIME_UNITS, "MILLISECOND")
-_FORMAT: Final = Parameter("format", TEXT)
+_FORMAT: Final = Parameter("format", TEXT, problem=format_problem)
 _TEXT: Final = Parameter("text", TEXT)
 _DEFAULT_FORMAT: Final = "'yyyy-MM-dd HH:mm:ss'"
 _FRACTION: Final = re.compile("S+")

@@ -21,6 +21,7 @@ from millstream.plan.functions.declaration import (
     signature,
     word,
 )
+from millstream.plan.functions.patterns import regex_problem
 from millstream.plan.functions.results import common, varying
 from millstream.plan.functions.spark_text import quoted
 from millstream.sql.types import BIGINT, BOOLEAN, INT, STRING, DataType, TypeRoot
@@ -33,7 +34,7 @@ _TEXT: Final = Parameter("text", TEXT)
 _PART: Final = Parameter("part", TEXT)
 _CHARACTERS: Final = Parameter("characters", TEXT)
 _COUNT: Final = Parameter("count", INTEGER, INT)
-_REGEX: Final = Parameter("regex", TEXT)
+_REGEX: Final = Parameter("regex", TEXT, problem=regex_problem)
 _GROUP: Final = Parameter("group", INTEGER, INT)
 _STRINGS: Final = DataType(TypeRoot.ARRAY, element=STRING)
 _STRING_MAP: Final = DataType(TypeRoot.MAP, key=STRING, element=STRING)
@@ -41,7 +42,7 @@ _ONE_BACKSLASH: Final = quoted("\\")
 _TWO_BACKSLASHES: Final = quoted("\\\\")
 _DOLLAR: Final = quoted("\\$")
 _QUOTE, _END_QUOTE = quoted("\\Q"), quoted("\\E")
-_FAULTY_REGEX: Final = "A regular expression that cannot be read fails the job; in Flink the result is NULL."
+_FAULTY_REGEX: Final = "An unreadable regular expression is refused or fails the job; in Flink the result is NULL."
 
 
 def _text(name: str, form: SparkForm, *signatures: Signature, note: str = "", **options: str) -> Function:

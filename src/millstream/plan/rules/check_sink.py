@@ -30,7 +30,8 @@ def check_sink(plan: Root, settings: PlanSettings) -> Root:
                 f'table sink "{sink.table.name}" accepts inserts only',
                 plan.span,
                 detail=_who_updates(plan.input, kinds),
-                hint=f"Declare \"{sink.table.name}\" with 'connector' = 'upsert-kafka' and {key_ddl}.",
+                hint=f"Declare \"{sink.table.name}\" with 'connector' = 'upsert-kafka' and {key_ddl}: "
+                "a later row then replaces the earlier one of its key.",
             )
         )
     goes_by_key = RowKind.UPDATE_BEFORE not in sink.accepts
