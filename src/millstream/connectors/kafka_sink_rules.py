@@ -67,6 +67,17 @@ def round_robin_has_no_key(declared: DeclaredTable) -> Iterator[Diagnostic]:
         )
 
 
+def java_partitioners_are_told(declared: DeclaredTable) -> Iterator[Diagnostic]:
+    chosen = declared.value(PARTITIONER)
+    if chosen is not None and chosen.kind is Partitioning.CUSTOM and not chosen.is_python:
+        declared.reader.tell(
+            f"partitioner '{chosen.implementation}' of table \"{declared.table.name}\" is a Java class, and none is "
+            "loaded here: to run, name a Python class as 'module:Class'",
+            PARTITIONER.key,
+        )
+    yield from ()
+
+
 def transactions_need_a_prefix(declared: DeclaredTable) -> Iterator[Diagnostic]:
     """`sink.semantic` is older than the prefix: with it the table's name stands in, and that is told."""
     reader = declared.reader
@@ -149,6 +160,7 @@ def headers_are_written_once(declared: DeclaredTable) -> Iterator[Diagnostic]:
 SINK_RULES: Final = (
     one_topic_or_a_column_naming_it,
     a_registry_knows_the_subject,
+    java_partitioners_are_told,
     transactions_need_a_prefix,
     older_words_for_guarantees_are_told,
     update_mode_fits_the_table,

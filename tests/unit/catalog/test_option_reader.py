@@ -66,7 +66,7 @@ def test_options_of_the_other_role_are_silent() -> None:
 def test_repeated_key_says_where_the_first_is() -> None:
     table = declare_sql(
         "CREATE TABLE t (a INT) WITH (\n'connector' = 'kafka',\n'topic' = 'a',\n'format' = 'json',\n"
-        "'properties.bootstrap.servers' = 'x',\n'topic' = 'b')"
+        "'properties.bootstrap.servers' = 'x:9092',\n'topic' = 'b')"
     )
     [problem] = problems(source, table)
     assert problem.code is Code.CONFLICTING_OPTIONS
