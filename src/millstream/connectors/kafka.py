@@ -68,6 +68,10 @@ DECLARATION: Final = ConnectorDeclaration(
     takes="inserts, or the changes of its value format",
     metadata=KAFKA_METADATA,
     without_effect=WITHOUT_EFFECT,
+    lacks=tuple(
+        (option.key, "Remove it: only connector 'upsert-kafka' gathers rows before it writes them.")
+        for option in (sink.FLUSH_ROWS, sink.FLUSH_INTERVAL)
+    ),
 )
 RULES: Final = (*TOPIC_RULES, *PROPERTY_RULES, format_is_named, *KEY_RULES, primary_key_needs_changes)
 

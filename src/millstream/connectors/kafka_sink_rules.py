@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 def one_topic_or_a_column_naming_it(declared: DeclaredTable) -> Iterator[Diagnostic]:
     named = any(column.key == TOPIC_PART.key and not column.is_virtual for column in declared.table.metadata_columns)
-    if not declared.has_many_topics or named:
+    is_told_already = declared.topics and declared.topic_pattern is not None
+    if not declared.has_many_topics or named or is_told_already:
         return
     at = TOPIC.key if declared.topics else TOPIC_PATTERN.key
     yield declared.reader.problem(

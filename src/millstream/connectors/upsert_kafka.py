@@ -70,6 +70,16 @@ DECLARATION: Final = ConnectorDeclaration(
     takes="inserts, updates and deletes by primary key",
     metadata=KAFKA_METADATA,
     without_effect=WITHOUT_EFFECT,
+    lacks=(
+        *dict.fromkeys(
+            (scan.STARTUP_MODE.key, scan.STARTUP_TIMESTAMP.key, scan.STARTUP_OFFSETS.key),
+            "Remove it: a table of this connector is always read from the earliest offset.",
+        ).items(),
+        (options.KEY_FIELDS.key, "Remove it: the columns of the PRIMARY KEY are the message key."),
+        (options.FORMAT.key, "Write 'key.format' and 'value.format'."),
+        (sink.PARTITIONER.key, "Remove it: the key of a row says to which partition it goes."),
+        (sink.SEMANTIC.key, "Write 'sink.delivery-guarantee'."),
+    ),
 )
 
 
