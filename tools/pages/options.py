@@ -41,8 +41,7 @@ def _entry(entry: Entry, depth: int = 2) -> str:
 
 def _lines(entry: Entry, heading: str) -> Iterator[str]:
     yield f"{heading} `{entry.identifier}`\n"
-    if entry.doc:
-        yield f"{entry.doc} {entry.changes.capitalize()}.\n"
+    yield f"{entry.summary}\n"
     yield from _options(entry.options)
     if entry.metadata:
         yield "| metadata key | type | access | what it is |"

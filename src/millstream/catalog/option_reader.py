@@ -54,6 +54,7 @@ class OptionReader:
             self._take(key, entry)
         self._values: dict[str, Any] = {}
         self._known: set[str] = set()
+        self._taken_whole: set[str] = set()
         self._recognised: set[str] = set()
         self._lacking: dict[str, str] = {}
         self._missed: dict[Diagnostic, str] = {}
@@ -140,7 +141,7 @@ class OptionReader:
     def prefixed(self, prefix: str) -> dict[str, str]:
         """All options under a prefix, which is cut off: `properties.acks` gives `acks`."""
         found = {key: entry.value for key, entry in self._entries.items() if key.startswith(prefix)}
-        self._known.update(found)
+        self._taken_whole.update(found)
         return {key.removeprefix(prefix): value for key, value in found.items()}
 
     def recognise(self, keys: Iterable[str]) -> None:
@@ -193,7 +194,7 @@ class OptionReader:
         written = {entry.key for entry in self._entries.values()}
         meant: set[str] = set()
         for key, entry in self._entries.items():
-            if key in self._known:
+            if key in self._known or key in self._taken_whole:
                 continue
             near = None if key in self._lacking else nearest_key(entry.key, keys)
             if near is not None and near not in written:

@@ -70,6 +70,13 @@ def _connector(reader: OptionReader) -> ModuleType:
                 hint=f"Did you mean '{near}'?" if near else known,
             )
         )
+    if reader.table.partitioned_by and not CONNECTORS[identifier].DECLARATION.has_partitions:
+        reader.report(
+            Code.CONFLICTING_OPTIONS,
+            f"table \"{reader.table.name}\" is PARTITIONED BY, and connector '{identifier}' has no such partitions",
+            CONNECTOR.key,
+            hint="Remove PARTITIONED BY; connector 'filesystem' has it, and keeps each partition in a folder.",
+        )
     return CONNECTORS[identifier]
 
 
