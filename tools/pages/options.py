@@ -13,8 +13,10 @@ _CONNECTORS = """# Connectors
 
 What can stand in a table's `WITH (…)`, by its `connector`. `millstream options NAME` shows the same in a terminal.
 A table may also be written in the older dialect, with `connector.type`; what a key is called there stands beside it.
-Options are checked when a table is first read or written, all at once, before anything starts. A key that is right
-and does nothing here is accepted, and the reason is told once.
+Options are checked when a table is first read or written, all at once, before anything starts; `millstream check`
+looks at tables that nothing uses too. A key that is right and does nothing here is accepted, and the reason is told
+once. `properties.*` go to Kafka's clients: values that these would refuse are errors, a name much like one of theirs
+is told.
 """
 _FORMATS = """# Formats
 

@@ -65,7 +65,8 @@ def _of_unused_tables(program: Program, catalog: Catalog) -> Findings:
 def _with_unused_tables(error: ScriptError, catalog: Catalog) -> ScriptError:
     """Which tables a script uses is not known where it cannot be understood: all are looked at."""
     more = unused_tables(catalog, (), error.diagnostics).errors
-    return ScriptError(dict.fromkeys((*error.diagnostics, *more)))
+    every = dict.fromkeys((*error.diagnostics, *more))
+    return ScriptError(sorted(every, key=lambda problem: problem.span.start if problem.span else -1))
 
 
 def _print_json(

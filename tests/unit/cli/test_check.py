@@ -68,6 +68,11 @@ def test_problem_of_a_used_table_is_told_once(tmp_path: Path) -> None:
     assert codes(tmp_path, f"{' '.join(tables)} INSERT INTO t SELECT 1;") == ["M2011", "M2011"]
 
 
+def test_problems_are_told_in_the_order_of_the_script(tmp_path: Path) -> None:
+    script = "CREATE TABLE t (a INT) WITH ('connector' = 'kafak'); SELEC 1;"
+    assert codes(tmp_path, script) == ["M2011", "M1001"]
+
+
 @pytest.mark.parametrize("script", ["SELECT 1;", "SELEC 1;", "CREATE TABLE t (a INT) WITH ('connector' = 'kafak');"])
 def test_json_has_every_key_in_order_or_not(tmp_path: Path, script: str) -> None:
     assert set(checked(tmp_path, script)[1]) == {"errors", "unbuilt", "notices", "jobs"}
