@@ -13,8 +13,10 @@ _CONNECTORS = """# Connectors
 
 What can stand in a table's `WITH (…)`, by its `connector`. `millstream options NAME` shows the same in a terminal.
 A table may also be written in the older dialect, with `connector.type`; what a key is called there stands beside it.
-Options are checked when a table is first read or written, all at once, before anything starts. A key that is right
-and does nothing here is accepted, and the reason is told once.
+Options are checked when a table is first read or written, all at once, before anything starts; `millstream check`
+looks at tables that nothing uses too. A key that is right and does nothing here is accepted, and the reason is told
+once. `properties.*` go to Kafka's clients: values that these would refuse are errors, a name much like one of theirs
+is told.
 """
 _FORMATS = """# Formats
 
@@ -41,8 +43,7 @@ def _entry(entry: Entry, depth: int = 2) -> str:
 
 def _lines(entry: Entry, heading: str) -> Iterator[str]:
     yield f"{heading} `{entry.identifier}`\n"
-    if entry.doc:
-        yield f"{entry.doc} {entry.changes.capitalize()}.\n"
+    yield f"{entry.summary}\n"
     yield from _options(entry.options)
     if entry.metadata:
         yield "| metadata key | type | access | what it is |"

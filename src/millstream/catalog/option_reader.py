@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from millstream.catalog.suggestions import nearest_key
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.secrets import is_secret
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable
 
     from millstream.catalog.options import ConfigOption
     from millstream.catalog.table import CatalogTable
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from millstream.sql.statements import OptionEntry
 
 T = TypeVar("T")
+
+_SHOWN_KEYS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,10 @@ class OptionReader:
             self._take(key, entry)
         self._values: dict[str, Any] = {}
         self._known: set[str] = set()
+        self._taken_whole: set[str] = set()
         self._recognised: set[str] = set()
+        self._lacking: dict[str, str] = {}
+        self._missed: dict[Diagnostic, str] = {}
 
     def _take(self, key: str, entry: OptionEntry) -> None:
         first = self._entries.setdefault(key, entry)
@@ -122,23 +128,29 @@ class OptionReader:
     def missing(self, option: ConfigOption[Any], because: str | None = None) -> Diagnostic:
         """`because` says which other option asks for it."""
         key = self.written(option.key)
-        return Diagnostic(
+        missed = Diagnostic(
             Code.MISSING_OPTION,
             f"table \"{self.table.name}\" needs option '{key}'",
             self.table.span,
             detail=because,
             hint=f"Add '{key}' = '…' to its WITH clause. {option.doc}",
         )
+        self._missed[missed] = key
+        return missed
 
     def prefixed(self, prefix: str) -> dict[str, str]:
         """All options under a prefix, which is cut off: `properties.acks` gives `acks`."""
         found = {key: entry.value for key, entry in self._entries.items() if key.startswith(prefix)}
-        self._known.update(found)
+        self._taken_whole.update(found)
         return {key.removeprefix(prefix): value for key, value in found.items()}
 
     def recognise(self, keys: Iterable[str]) -> None:
         """Keys that are right and do nothing yet: they are refused by name, not as a slip of the pen."""
         self._recognised.update(keys)
+
+    def explain_lack(self, reasons: Iterable[tuple[str, str]]) -> None:
+        """Keys that the connector does not have, each with the hint that is given where one is written."""
+        self._lacking.update(reasons)
 
     def without_effect(self, key: str, because: str) -> None:
         """A key that is right and does nothing here: the user is told why, once."""
@@ -176,28 +188,42 @@ class OptionReader:
             raise ScriptError(dict.fromkeys(self.problems))
         return tuple(self.notices)
 
-    def refuse_leftovers(self, connector: str, recognised: Iterable[str] = ()) -> None:
-        """Whatever nobody asked for is a problem: a slip of the pen, or something not built yet."""
-        recognised = self._recognised.union(recognised)
-        keys = {spelt for key in self._known | recognised if (spelt := self._spell(key))}
-        self.problems += self._leftovers(connector, recognised, keys)
-
-    def _leftovers(self, connector: str, recognised: set[str], keys: set[str]) -> Iterator[Diagnostic]:
+    def refuse_leftovers(self, connector: str) -> None:
+        """Whatever nobody asked for is a problem; what a slip of the pen was meant for is not missing as well."""
+        keys = {spelt for key in self._known if (spelt := self._spell(key))}
+        written = {entry.key for entry in self._entries.values()}
+        meant: set[str] = set()
         for key, entry in self._entries.items():
-            if key in self._known:
+            if key in self._known or key in self._taken_whole:
                 continue
-            if key in recognised:
-                yield Diagnostic(
-                    Code.NOT_BUILT_YET,
-                    f"option '{entry.key}' of connector '{connector}' is not supported yet",
-                    entry.key_span,
-                )
-                continue
-            near = nearest_key(entry.key, keys)
-            yield Diagnostic(
-                Code.UNDEFINED_OPTION,
-                f"connector '{connector}' has no option '{entry.key}'",
+            near = None if key in self._lacking else nearest_key(entry.key, keys)
+            if near is not None and near not in written:
+                meant.add(near)
+            self.problems.append(self._leftover(connector, key, near, keys))
+        self.problems = [problem for problem in self.problems if self._missed.get(problem) not in meant]
+
+    def _leftover(self, connector: str, key: str, near: str | None, keys: set[str]) -> Diagnostic:
+        """A slip of the pen, or something not built yet."""
+        entry = self._entries[key]
+        if key in self._recognised:
+            return Diagnostic(
+                Code.NOT_BUILT_YET,
+                f"option '{entry.key}' of connector '{connector}' is not supported yet",
                 entry.key_span,
-                detail=None if near else f"It has: {', '.join(sorted(keys))}.",
-                hint=f"Did you mean '{near}'?" if near else None,
             )
+        hint = self._lacking.get(key) or (f"Did you mean '{near}'?" if near else None)
+        return Diagnostic(
+            Code.UNDEFINED_OPTION,
+            f"connector '{connector}' has no option '{entry.key}'",
+            entry.key_span,
+            detail=None if hint else _some_of(keys, entry.key, connector),
+            hint=hint,
+        )
+
+
+def _some_of(keys: Collection[str], written: str, connector: str) -> str:
+    """All of a few keys, the nearest of many."""
+    if len(keys) <= _SHOWN_KEYS:
+        return f"It has: {', '.join(sorted(keys))}."
+    shown = sorted(difflib.get_close_matches(written, sorted(keys), n=_SHOWN_KEYS, cutoff=0.0))
+    return f"It has {len(keys)} options, among them {', '.join(shown)}; `millstream options {connector}` lists all."

@@ -5,18 +5,12 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Final
 
+from millstream.catalog.kafka_properties import is_of_kafka
+
 if TYPE_CHECKING:
     from collections.abc import Collection
 
 _NEAR_ENOUGH: Final = 0.6
-_OF_KAFKA: Final = (
-    "bootstrap.servers", "group.id", "auto.offset.reset", "enable.auto.commit", "isolation.level", "client.id",
-    "client.rack", "security.protocol", "acks", "batch.size", "linger.ms", "buffer.memory", "compression.type",
-    "max.request.size", "max.poll.records", "request.timeout.ms", "delivery.timeout.ms", "transaction.timeout.ms",
-    "enable.idempotence", "retries", "allow.auto.create.topics", "fetch.min.bytes", "fetch.max.wait.ms",
-)  # fmt: skip
-"""Properties of Kafka's clients that are often written without the prefix that hands them over."""
-_KAFKA_FAMILIES: Final = ("sasl.", "ssl.")
 _HANDED_OVER: Final = "properties."
 
 
@@ -32,7 +26,7 @@ def nearest_key(key: str, keys: Collection[str]) -> str | None:
         return lowered
     prefix = next((k.partition(_HANDED_OVER)[0] + _HANDED_OVER for k in known if _HANDED_OVER in k), None)
     bare = lowered.removeprefix("kafka.").removeprefix("connector.")
-    if prefix is not None and (bare in _OF_KAFKA or bare.startswith(_KAFKA_FAMILIES)):
+    if prefix is not None and is_of_kafka(bare):
         return prefix + bare
     by_ending = [k for k in known if k.endswith(f".{lowered}")]
     if by_ending:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from millstream.catalog.catalog import Catalog
 from millstream.catalog.settings import check_setting
 from millstream.cli.arguments import pairs, read_script
+from millstream.cli.unused_tables import Findings, unused_tables
+from millstream.errors import ScriptError
 from millstream.plan.program import Program, compile_script
 from millstream.runtime.before_start import unbuilt_in
 from millstream.source import SourceText
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from millstream.errors import Diagnostic
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,18 +30,22 @@ class CheckRequest:
 
 
 def check_script(request: CheckRequest) -> int:
-    program = _understood(request)
+    catalog = Catalog()
+    try:
+        program = _understood(request, catalog)
+        findings = _of_unused_tables(program, catalog)
+    except ScriptError as error:
+        every = _with_unused_tables(error, catalog)
+        if not request.as_json:
+            raise every from None
+        _print_json([problem.as_json() for problem in every.diagnostics])
+        return every.exit_code
     unbuilt = tuple(dict.fromkeys(unbuilt_in(program)))
+    notices = tuple(dict.fromkeys((*program.notices, *findings.notices)))
     if request.as_json:
-        found = {
-            "errors": [],
-            "unbuilt": [problem.as_json() for problem in unbuilt],
-            "notices": list(program.notices),
-            "jobs": [job.name for job in program.jobs],
-        }
-        print(json.dumps(found, ensure_ascii=False))
+        _print_json([], unbuilt, notices, program)
         return 0
-    for notice in program.notices:
+    for notice in notices:
         print(notice)
     for problem in unbuilt:
         place = f"{problem.span.source.name}:{problem.span.line}: " if problem.span else ""
@@ -46,8 +55,37 @@ def check_script(request: CheckRequest) -> int:
     return 0
 
 
+def _of_unused_tables(program: Program, catalog: Catalog) -> Findings:
+    findings = unused_tables(catalog, {table.table.name for job in program.jobs for table in job.tables})
+    if findings.errors:
+        raise ScriptError(findings.errors)
+    return findings
+
+
+def _with_unused_tables(error: ScriptError, catalog: Catalog) -> ScriptError:
+    """Which tables a script uses is not known where it cannot be understood: all are looked at."""
+    more = unused_tables(catalog, (), error.diagnostics).errors
+    every = dict.fromkeys((*error.diagnostics, *more))
+    return ScriptError(sorted(every, key=lambda problem: problem.span.start if problem.span else -1))
+
+
+def _print_json(
+    errors: list[dict[str, Any]],
+    unbuilt: tuple[Diagnostic, ...] = (),
+    notices: tuple[str, ...] = (),
+    program: Program | None = None,
+) -> None:
+    found = {
+        "errors": errors,
+        "unbuilt": [problem.as_json() for problem in unbuilt],
+        "notices": list(notices),
+        "jobs": [job.name for job in program.jobs] if program else [],
+    }
+    print(json.dumps(found, ensure_ascii=False))
+
+
 def explain_script(request: CheckRequest) -> int:
-    program = _understood(request)
+    program = _understood(request, Catalog())
     if request.as_json:
         print(json.dumps({"jobs": [{"name": job.name, "plan": job.explain()} for job in program.jobs]}))
         return 0
@@ -59,11 +97,11 @@ def explain_script(request: CheckRequest) -> int:
     return 0
 
 
-def _understood(request: CheckRequest) -> Program:
+def _understood(request: CheckRequest, catalog: Catalog) -> Program:
     text = read_script(request.script)
     settings = pairs(request.settings, "--set")
     for key, value in settings.items():
         check_setting(key, value)
     return compile_script(
-        SourceText(str(request.script), text), pairs(request.parameters, "--param"), {}, overrides=settings
+        SourceText(str(request.script), text), pairs(request.parameters, "--param"), {}, catalog, overrides=settings
     )

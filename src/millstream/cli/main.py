@@ -92,7 +92,7 @@ def run(
     ] = Output.auto,
     verbose: Verbose = False,
 ) -> None:
-    """Run a script's INSERT statements as streaming jobs.
+    """Run a script: INSERT and SELECT as streaming jobs, SHOW, DESCRIBE and EXPLAIN as answers.
 
     Without --drain it runs until Ctrl-C or SIGTERM, which finishes the batch under way. Started again, it goes on
     where it stopped. Exit code 0: ended as asked; 1: a job failed; 2: the script or an argument is wrong.
@@ -130,6 +130,7 @@ def check(
 ) -> None:
     """Tell all that is wrong with a script, without Spark or a broker.
 
+    Tables that no query uses are looked at too, unless they have no options or others are LIKE them.
     Exit code 0: in order; 2: not, with every problem, its place and a hint.
     """
     from millstream.cli.check import CheckRequest, check_script

@@ -9,6 +9,7 @@ import textwrap
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
+from millstream.connectors.filesystem import IDENTIFIER as FILESYSTEM
 from millstream.connectors.reference import Entry, OptionEntry, connectors, file_formats, formats
 from millstream.errors import Code, Diagnostic, ScriptError
 
@@ -19,12 +20,13 @@ _WIDEST: Final = 100
 
 
 def show_options(name: str | None, *, as_json: bool) -> int:
-    entries = (*connectors(), *formats())
+    files = file_formats()
+    entries = (*connectors(), *formats(), *files)
     chosen = [entry for entry in entries if name is None or entry.identifier == name.lower()]
     if not chosen:
-        raise ScriptError(_undefined(str(name), [entry.identifier for entry in entries]))
-    if name == "filesystem":
-        chosen += file_formats()
+        raise ScriptError(_undefined(str(name), list(dict.fromkeys(entry.identifier for entry in entries))))
+    if name is not None and name.lower() == FILESYSTEM:
+        chosen += files
     if as_json:
         print(json.dumps([asdict(entry) for entry in chosen], ensure_ascii=False))
     else:
@@ -33,7 +35,7 @@ def show_options(name: str | None, *, as_json: bool) -> int:
 
 
 def _overview(entries: tuple[Entry, ...]) -> Iterator[str]:
-    for kind in ("connector", "format"):
+    for kind in ("connector", "format", "file format"):
         yield f"{kind}s"
         for entry in entries:
             if entry.kind == kind:
@@ -45,7 +47,7 @@ def _overview(entries: tuple[Entry, ...]) -> Iterator[str]:
 def _whole(entries: list[Entry]) -> Iterator[str]:
     for entry in entries:
         yield f"{entry.kind} {entry.identifier}"
-        yield from _wrapped(f"{entry.doc} {entry.changes.capitalize()}.".strip(), "  ", "  ")
+        yield from _wrapped(entry.summary, "  ", "  ")
         yield ""
         for option in entry.options:
             yield from _option(option)

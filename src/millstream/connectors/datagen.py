@@ -35,7 +35,7 @@ from millstream.connectors.declaration import ConnectorDeclaration
 from millstream.connectors.local_options import finish, not_a_sink
 from millstream.connectors.local_tables import DatagenSource, Generator
 from millstream.errors import Code, Diagnostic
-from millstream.sql.types import INTEGERS, NUMERIC, DataType, TypeRoot
+from millstream.sql.types import INTEGERS, NESTED, NUMERIC, DataType, TypeRoot
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -91,7 +91,7 @@ class _FieldReader:
         for key in sorted(self._unread):
             under = key.removeprefix(FIELDS)
             if any(under.startswith(f"{name}.") for name in names):
-                options = ", ".join(option.key for option in (KIND, *FIELD_OPTIONS))
+                options = ", ".join([KIND.key, *(option.key for option in self._fitting(under))])
                 self._reader.report(
                     Code.UNDEFINED_OPTION,
                     f"connector 'datagen' has no option '{key}'",
@@ -106,6 +106,11 @@ class _FieldReader:
                 key,
                 hint=f"Did you mean '{FIELDS}{near[0]}.…'?" if near else f"Columns: {', '.join(names)}.",
             )
+
+    def _fitting(self, under: str) -> list[FieldOption]:
+        """What a column can have; one with parts has what they can have too."""
+        types = [c.type for c in self._reader.table.physical_columns if under.startswith(f"{c.name}.")]
+        return [o for o in FIELD_OPTIONS if any(type_.root in o.fits or type_.root in NESTED for type_ in types)]
 
     def _kind(self, column: PhysicalColumn) -> Kind:
         key = f"{FIELDS}{column.name}.{KIND.key}"
@@ -184,18 +189,18 @@ class _FieldReader:
     def _values(self, path: str, type_: DataType, kind: Kind) -> dict[str, Any]:
         """The values of all options written for a part; those that do not fit it are problems."""
         under = f"{FIELDS}{path}."
-        written = [option for option in FIELD_OPTIONS if self._reader.has(under + option.key)]
-        self._unread.difference_update(under + option.key for option in written)
+        self._unread.difference_update(under + option.key for option in FIELD_OPTIONS)
         values = {}
-        for option in written:
-            if why := _misfit(option, type_, kind, under):
+        for option in FIELD_OPTIONS:
+            why = _misfit(option, type_, kind, under)
+            if why and self._reader.has(under + option.key):
                 self._reader.report(
                     Code.CONFLICTING_OPTIONS,
                     f"option '{under}{option.key}' does not fit \"{path}\"",
                     under + option.key,
                     detail=why,
                 )
-            elif (value := self._reader.get(field_option(option, type_), under)) is not None:
+            elif not why and (value := self._reader.get(field_option(option, type_), under)) is not None:
                 values[option.key] = value
         return values
 

@@ -23,3 +23,7 @@ class ConnectorDeclaration:
     metadata: tuple[MessagePart, ...] = ()
     without_effect: tuple[tuple[str, str], ...] = ()
     """Keys that are right and do nothing here, each with the reason; `options` has them too."""
+    has_partitions: bool = False
+    """Whether PARTITIONED BY means something to it."""
+    lacks: tuple[tuple[str, str], ...] = ()
+    """Keys that a user may look for because a similar connector has them, each with what to do instead."""

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from millstream.catalog.options import ConfigOption, Role, boolean, one_of
+from millstream.catalog.suggestions import nearest_key
 from millstream.errors import Code, Diagnostic
 from millstream.sql.types import CHARACTER, INTERVALS, NESTED, DataType, TypeRoot
 
@@ -192,12 +193,14 @@ def read_file_format(reader: OptionReader, named_by: ConfigOption[str]) -> FileF
         return None
     declaration = FILE_FORMATS.get(identifier)
     if declaration is None:
+        known, near = f"Formats of files: {', '.join(FILE_FORMATS)}.", nearest_key(identifier, FILE_FORMATS)
         reader.problems.append(
             Diagnostic(
                 Code.UNDEFINED_FORMAT,
                 f"connector 'filesystem' has no format '{identifier}'",
                 reader.value_place(named_by.key),
-                hint=f"Formats of files: {', '.join(FILE_FORMATS)}.",
+                detail=known if near else None,
+                hint=f"Did you mean '{near}'?" if near else known,
             )
         )
         return None

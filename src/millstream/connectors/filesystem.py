@@ -56,6 +56,7 @@ DECLARATION: Final = ConnectorDeclaration(
     (PATH, FORMAT, MONITOR_INTERVAL, *_WITHOUT_EFFECT),
     gives="inserts",
     takes="inserts",
+    has_partitions=True,
     without_effect=tuple((option.key, why) for option, why in _WITHOUT_EFFECT.items()),
 )
 _RECOGNISED: Final = (

@@ -12,6 +12,7 @@ from millstream.connectors import kafka_sink_options as sink
 from millstream.connectors.declaration import ConnectorDeclaration
 from millstream.connectors.kafka_declared import declared, judge
 from millstream.connectors.kafka_metadata import KAFKA_METADATA
+from millstream.connectors.kafka_property_rules import PROPERTY_RULES
 from millstream.connectors.kafka_resolved import WITHOUT_EFFECT, sink_of, source_of
 from millstream.connectors.kafka_rules import KEY_RULES, TOPIC_RULES, format_is_named, primary_key_needs_changes
 from millstream.connectors.kafka_sink_rules import SINK_RULES, round_robin_has_no_key
@@ -67,8 +68,12 @@ DECLARATION: Final = ConnectorDeclaration(
     takes="inserts, or the changes of its value format",
     metadata=KAFKA_METADATA,
     without_effect=WITHOUT_EFFECT,
+    lacks=tuple(
+        (option.key, "Remove it: only connector 'upsert-kafka' gathers rows before it writes them.")
+        for option in (sink.FLUSH_ROWS, sink.FLUSH_INTERVAL)
+    ),
 )
-RULES: Final = (*TOPIC_RULES, format_is_named, *KEY_RULES, primary_key_needs_changes)
+RULES: Final = (*TOPIC_RULES, *PROPERTY_RULES, format_is_named, *KEY_RULES, primary_key_needs_changes)
 
 
 def resolve_source(reader: OptionReader) -> KafkaSource:

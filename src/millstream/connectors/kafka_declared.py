@@ -85,6 +85,7 @@ def declared(
     reader.read(connector.options)
     if reader.is_legacy:
         reader.read(connector.legacy_options)
+    reader.explain_lack(connector.lacks)
     idle = dict(connector.without_effect)
     for option in connector.options:
         if option.key in idle and option.role in (role, Role.BOTH):

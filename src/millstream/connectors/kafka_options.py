@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from millstream.catalog.options import ConfigOption, Role, java_regex, one_of, text, text_list
+from millstream.connectors.kafka_names import brokers, topics
 from millstream.connectors.kafka_values import FieldsInclude
 
 PROPERTIES: Final = "properties."
 
 TOPIC: Final = ConfigOption(
     "topic",
-    text_list,
+    topics,
     "The topic; several are separated by ';'.",
     needed="unless 'topic-pattern' is given",
     example="orders",
@@ -27,8 +28,8 @@ TOPIC_PATTERN: Final = ConfigOption(
 )
 BOOTSTRAP_SERVERS: Final = ConfigOption(
     "properties.bootstrap.servers",
-    text,
-    "Addresses of the brokers, e.g. 'localhost:9092'.",
+    brokers,
+    "Addresses of the brokers as host:port, separated by ',', e.g. 'localhost:9092'.",
     needed="always",
     example="localhost:9092",
     legacy=("connector.properties.bootstrap.servers",),

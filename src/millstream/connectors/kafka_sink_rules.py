@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 def one_topic_or_a_column_naming_it(declared: DeclaredTable) -> Iterator[Diagnostic]:
     named = any(column.key == TOPIC_PART.key and not column.is_virtual for column in declared.table.metadata_columns)
-    if not declared.has_many_topics or named:
+    is_told_already = declared.topics and declared.topic_pattern is not None
+    if not declared.has_many_topics or named or is_told_already:
         return
     at = TOPIC.key if declared.topics else TOPIC_PATTERN.key
     yield declared.reader.problem(
@@ -65,6 +66,17 @@ def round_robin_has_no_key(declared: DeclaredTable) -> Iterator[Diagnostic]:
             detail="Messages with a key go where the key says.",
             hint=f"Remove '{PARTITIONER.key}', or '{KEY_FIELDS.key}' and its format.",
         )
+
+
+def java_partitioners_are_told(declared: DeclaredTable) -> Iterator[Diagnostic]:
+    chosen = declared.value(PARTITIONER)
+    if chosen is not None and chosen.kind is Partitioning.CUSTOM and not chosen.is_python:
+        declared.reader.tell(
+            f"partitioner '{chosen.implementation}' of table \"{declared.table.name}\" is a Java class, and none is "
+            "loaded here: to run, name a Python class as 'module:Class'",
+            PARTITIONER.key,
+        )
+    yield from ()
 
 
 def transactions_need_a_prefix(declared: DeclaredTable) -> Iterator[Diagnostic]:
@@ -149,6 +161,7 @@ def headers_are_written_once(declared: DeclaredTable) -> Iterator[Diagnostic]:
 SINK_RULES: Final = (
     one_topic_or_a_column_naming_it,
     a_registry_knows_the_subject,
+    java_partitioners_are_told,
     transactions_need_a_prefix,
     older_words_for_guarantees_are_told,
     update_mode_fits_the_table,

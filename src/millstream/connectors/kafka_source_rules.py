@@ -45,6 +45,14 @@ def modes_have_what_they_need(declared: DeclaredTable) -> Iterator[Diagnostic]:
             yield reader.missing(needed, f"'{reader.written(mode.key)}' = '{value}' asks for it.")
 
 
+def positions_without_their_mode_are_told(declared: DeclaredTable) -> Iterator[Diagnostic]:
+    reader = declared.reader
+    for mode, value, needed in _ASKED_FOR:
+        if needed in declared.connector.options and reader.has(needed.key) and declared.value(mode) is not value:
+            reader.without_effect(needed.key, f"'{reader.written(mode.key)}' is not {value}")
+    yield from ()
+
+
 def offsets_are_of_one_topic(declared: DeclaredTable) -> Iterator[Diagnostic]:
     reader = declared.reader
     for mode in _MODES:
@@ -112,6 +120,7 @@ def java_patterns_are_told(declared: DeclaredTable) -> Iterator[Diagnostic]:
 
 SOURCE_RULES: Final = (
     modes_have_what_they_need,
+    positions_without_their_mode_are_told,
     offsets_are_of_one_topic,
     group_offsets_need_a_group,
     auto_commit_needs_a_group,

@@ -18,7 +18,7 @@ from millstream.errors import Code, Diagnostic
 from millstream.formats.declarations import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from millstream.catalog.table import CatalogTable
     from millstream.sql.statements import OptionEntry
@@ -68,6 +68,10 @@ def _is_newer(key: str) -> bool:
     return key in ("connector", "topic", "topic-pattern", "format") or key.startswith(_NEWER)
 
 
+def _listed(keys: Iterable[str]) -> str:
+    return " and ".join(f"'{key}'" for key in keys)
+
+
 @dataclass(frozen=True)
 class _Dialects:
     table: CatalogTable
@@ -78,7 +82,14 @@ class _Dialects:
 
     @cached_property
     def is_legacy(self) -> bool:
-        return "connector" not in self.written and (TYPE in self.written or any(_is_older(key) for key in self.written))
+        """By the key that names the connector; where both are there, most keys decide."""
+        older = sum(_is_older(key) for key in self.written)
+        if "connector" in self.written:
+            return TYPE in self.written and older > sum(_is_newer(key) for key in self.written)
+        return older > 0
+
+    def _is_stray(self, key: str) -> bool:
+        return _is_newer(key) if self.is_legacy else _is_older(key)
 
     def reader(self) -> OptionReader:
         spell = self._spelt if self.is_legacy else None
@@ -90,12 +101,13 @@ class _Dialects:
         return reader
 
     def _entries(self) -> Iterator[tuple[str, OptionEntry]]:
+        """A stray key of the other dialect counts for what it stands for, unless one of the table's own does."""
+        own = {key for entry in self.table.options if not self._is_stray(entry.key) for key in self._today(entry.key)}
+        taken = own if self.is_legacy else own.union(self.written)
         for entry in self.table.options:
-            if self.is_legacy or not _is_older(entry.key):
-                yield from ((key, entry) for key in self._today(entry.key))
-            else:
-                # A stray key of the other dialect is reported as such, and counts for what it stands for.
-                yield from ((key, entry) for key in self._today(entry.key) if key not in self.written)
+            for key in self._today(entry.key):
+                if not self._is_stray(entry.key) or key not in taken:
+                    yield key, entry
 
     @property
     def _is_custom(self) -> bool:
@@ -118,7 +130,7 @@ class _Dialects:
         if key.startswith(_PROPERTIES):
             return (key.removeprefix("connector."),)
         if key.startswith(_FORMAT) and key not in _WITHOUT_EFFECT:
-            chosen = self.written.get(FORMAT_TYPE)
+            chosen = self.written.get(FORMAT_TYPE) or self.written.get("format")
             part = key.removeprefix(_FORMAT)
             prefixes = ("key.", "value.") if self._is_keyed else ("",)
             return tuple(f"{prefix}{chosen.value}.{part}" for prefix in prefixes) if chosen else ()
@@ -139,26 +151,40 @@ class _Dialects:
         return next((legacy for legacy, today in TODAY.items() if today == key), None)
 
     def _mixed(self) -> Iterator[Diagnostic]:
-        is_other = _is_newer if self.is_legacy else _is_older
         first = TYPE if TYPE in self.written and self.is_legacy else "connector"
         if first not in self.written:
             first = next((key for key in self.written if _is_older(key) is self.is_legacy), first)
         for entry in self.table.options:
-            if is_other(entry.key) and entry.key != first:
-                instead = self._spelt(entry.key) if self.is_legacy else self._newer(entry.key)
+            if self._is_stray(entry.key) and entry.key != first:
                 yield Diagnostic(
                     Code.CONFLICTING_OPTIONS,
                     f"options '{first}' and '{entry.key}' are of two dialects",
                     entry.key_span,
                     detail=f"A table is described with 'connector' and its keys or with '{TYPE}' and its keys.",
-                    hint=f"Write '{instead}' instead of '{entry.key}'." if instead else "Use the keys of one of them.",
+                    hint=self._way_out(entry.key),
                 )
 
-    def _newer(self, key: str) -> str | None:
-        today = self._today(key)
-        if key in TODAY or key == FORMAT_TYPE or key.startswith(_PROPERTIES):
-            return today[0] if today else TODAY.get(key)
-        return TODAY.get(nearest_key(key, TODAY) or "")
+    def _way_out(self, key: str) -> str:
+        """What to do with a key of the other dialect."""
+        names = self._own_names(key)
+        missing = [name for name in names if name not in self.written]
+        if key in _WITHOUT_EFFECT or names == (key,):
+            return f"Remove it: {_WITHOUT_EFFECT.get(key, 'the connector and its format say the same')}."
+        if missing:
+            return f"Write {_listed(missing)} instead of '{key}'."
+        if names:
+            return f"Remove it: there is {_listed(names)} already."
+        return "Use the keys of one of them."
+
+    def _own_names(self, key: str) -> tuple[str, ...]:
+        """What a key of the other dialect, or one much like it, is called in the table's own."""
+        if self.is_legacy:
+            spelt = self._spelt(key)
+            return (spelt,) if spelt else ()
+        if key in TODAY or key == FORMAT_TYPE or key.startswith((_PROPERTIES, _FORMAT)):
+            return self._today(key) or ((TODAY[key],) if key in TODAY else ())
+        near = nearest_key(key, TODAY)
+        return (TODAY[near],) if near else ()
 
     @property
     def _partitioner_is_valid(self) -> bool:

@@ -70,7 +70,7 @@ def finish(reader: OptionReader, connector: str, metadata: Mapping[str, str] | N
             has = f"It has: {', '.join(known)}." if known else None
             reader.problems.append(
                 Diagnostic(
-                    Code.UNDEFINED_COLUMN,
+                    Code.INVALID_METADATA,
                     f"connector '{connector}' has no metadata '{column.key}' for column \"{column.name}\"",
                     column.span,
                     detail=has,

@@ -7,7 +7,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from millstream.changelog import letters
+from millstream.changelog import INSERT_ONLY, letters
 from millstream.connectors.file_formats import FILE_FORMATS
 from millstream.connectors.registry import CONNECTOR, CONNECTORS
 from millstream.formats.declarations import FORMATS
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from millstream.catalog.options import ConfigOption
+    from millstream.changelog import ChangelogMode
     from millstream.connectors.declaration import ConnectorDeclaration
     from millstream.formats.declaration import FormatDeclaration
 
@@ -57,6 +58,11 @@ class Entry:
     legacy_options: tuple[OptionEntry, ...] = ()
     """What only a table in the `connector.type` dialect can have."""
 
+    @property
+    def summary(self) -> str:
+        """What it is, and which changes it gives and takes, as sentences."""
+        return f"{self.doc} {self.changes[:1].upper()}{self.changes[1:]}." if self.changes else self.doc
+
 
 def connectors() -> tuple[Entry, ...]:
     return tuple(_connector(module.DECLARATION) for module in CONNECTORS.values())
@@ -70,7 +76,11 @@ def file_formats() -> tuple[Entry, ...]:
     """Of connector `filesystem`."""
     return tuple(
         Entry(
-            "file format", declaration.identifier, "", "", _options(declaration.options, f"{declaration.identifier}.")
+            "file format",
+            declaration.identifier,
+            f"The {declaration.identifier} files of connector 'filesystem'.",
+            _changes(INSERT_ONLY),
+            _options(declaration.options, f"{declaration.identifier}."),
         )
         for declaration in FILE_FORMATS.values()
     )
@@ -101,7 +111,7 @@ def _format(declaration: FormatDeclaration) -> Entry:
         "format",
         declaration.identifier,
         doc,
-        f"changes {letters(declaration.changelog)}",
+        "" if declaration.refused_because else _changes(declaration.changelog),
         _options(declaration.options, f"{declaration.identifier}.")
         + tuple(
             OptionEntry(f"{declaration.identifier}.{key}", "STRING", "", "", "", "", without_effect=reason)
@@ -109,6 +119,11 @@ def _format(declaration: FormatDeclaration) -> Entry:
         ),
         tuple(MetadataEntry(f"value.{key.key}", str(key.type), "read", key.doc) for key in declaration.metadata),
     )
+
+
+def _changes(mode: ChangelogMode) -> str:
+    kinds = letters(mode).replace(",", ", ")
+    return "gives and takes inserts" if mode == INSERT_ONLY else f"gives and takes changes ({kinds})"
 
 
 def _options(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.options import ConfigOption
@@ -55,7 +56,7 @@ def _connector(reader: OptionReader) -> ModuleType:
                 Code.MISSING_CONNECTOR,
                 f"table \"{reader.table.name}\" has no option '{key}'",
                 reader.table.span,
-                hint=f"Add '{key}' = '…' to its WITH clause. {known}",
+                hint=_meant_to_name_it(reader, key) or f"Add '{key}' = '…' to its WITH clause. {known}",
             )
         )
     if identifier not in CONNECTORS:
@@ -69,4 +70,17 @@ def _connector(reader: OptionReader) -> ModuleType:
                 hint=f"Did you mean '{near}'?" if near else known,
             )
         )
+    if reader.table.partitioned_by and not CONNECTORS[identifier].DECLARATION.has_partitions:
+        reader.report(
+            Code.CONFLICTING_OPTIONS,
+            f"table \"{reader.table.name}\" is PARTITIONED BY, and connector '{identifier}' has no such partitions",
+            CONNECTOR.key,
+            hint="Remove PARTITIONED BY; connector 'filesystem' has it, and keeps each partition in a folder.",
+        )
     return CONNECTORS[identifier]
+
+
+def _meant_to_name_it(reader: OptionReader, key: str) -> str | None:
+    written = {entry.key.lower(): entry.key for entry in reader.table.options}
+    near = difflib.get_close_matches(key, written, n=1, cutoff=0.8)
+    return f"Write '{key}' instead of '{written[near[0]]}'." if near else None

@@ -12,6 +12,7 @@ from millstream.connectors import kafka_sink_options as sink
 from millstream.connectors.declaration import ConnectorDeclaration
 from millstream.connectors.kafka_declared import declared, judge
 from millstream.connectors.kafka_metadata import KAFKA_METADATA
+from millstream.connectors.kafka_property_rules import PROPERTY_RULES
 from millstream.connectors.kafka_resolved import WITHOUT_EFFECT, sink_of, source_of
 from millstream.connectors.kafka_rules import TOPIC_RULES, key_fields_have_the_prefix, prefix_needs_except_key
 from millstream.connectors.kafka_sink_rules import SINK_RULES, buffer_has_rows_and_interval
@@ -69,6 +70,16 @@ DECLARATION: Final = ConnectorDeclaration(
     takes="inserts, updates and deletes by primary key",
     metadata=KAFKA_METADATA,
     without_effect=WITHOUT_EFFECT,
+    lacks=(
+        *dict.fromkeys(
+            (scan.STARTUP_MODE.key, scan.STARTUP_TIMESTAMP.key, scan.STARTUP_OFFSETS.key),
+            "Remove it: a table of this connector is always read from the earliest offset.",
+        ).items(),
+        (options.KEY_FIELDS.key, "Remove it: the columns of the PRIMARY KEY are the message key."),
+        (options.FORMAT.key, "Write 'key.format' and 'value.format'."),
+        (sink.PARTITIONER.key, "Remove it: the key of a row says to which partition it goes."),
+        (sink.SEMANTIC.key, "Write 'sink.delivery-guarantee'."),
+    ),
 )
 
 
@@ -118,6 +129,7 @@ RULES: Final = (
     has_a_primary_key,
     primary_key_is_physical,
     *TOPIC_RULES,
+    *PROPERTY_RULES,
     formats_are_named,
     formats_are_insert_only,
     key_fields_have_the_prefix,

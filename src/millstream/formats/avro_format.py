@@ -54,7 +54,8 @@ def _types_fit_the_mapping(use: DeclaredUse) -> None:
     if not use.values[LEGACY_TIMESTAMPS.key]:
         return
     for column in use.columns:
-        if why := not_in_legacy_avro(column.type):
+        why = not_in_legacy_avro(column.type)
+        if why and not not_in_avro(column.type):
             use.report_column(
                 "avro", column, why, f"Set '{use.under}{LEGACY_TIMESTAMPS.key}' = 'false', or change the column's type."
             )

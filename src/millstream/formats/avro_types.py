@@ -18,7 +18,8 @@ def not_in_avro(type_: DataType) -> str | None:
         case TypeRoot.TIME if precision > _MILLIS:
             return f"Avro does not support TIME with precision {precision}, only up to {_MILLIS}"
         case TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ if precision > _MICROS:
-            return f"Avro does not support {type_.root} with precision {precision}, only up to {_MICROS}"
+            legacy = f", in the legacy mapping up to {_MILLIS}" if type_.root is TypeRoot.TIMESTAMP else ""
+            return f"Avro does not support {type_.root} with precision {precision}, only up to {_MICROS}{legacy}"
         case TypeRoot.MAP if type_.key is not None and type_.key.root not in CHARACTER:
             return f"Avro does not support a key of type {type_.key} in a map, only a STRING"
         case TypeRoot.MULTISET if type_.element is not None and type_.element.root not in CHARACTER:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from millstream.catalog.options import ConfigOption, Role
+from millstream.catalog.suggestions import nearest_key
 from millstream.errors import Code, Diagnostic
 from millstream.formats.avro_format import AVRO, AvroFormat
 from millstream.formats.cdc_format import CANAL_JSON, DEBEZIUM_JSON, MAXWELL_JSON, OGG_JSON, CdcJsonFormat
@@ -50,12 +51,15 @@ def read_format(
         return None
     declaration = FORMATS.get(identifier)
     if declaration is None:
+        names = [name for name, known in FORMATS.items() if not known.refused_because]
+        known, near = f"Formats: {', '.join(names)}.", nearest_key(identifier, names)
         reader.problems.append(
             Diagnostic(
                 Code.UNDEFINED_FORMAT,
                 f"there is no format '{identifier}'",
                 reader.value_place(named_by.key),
-                hint=f"Formats: {', '.join(name for name, known in FORMATS.items() if not known.refused_because)}.",
+                detail=known if near else None,
+                hint=f"Did you mean '{near}'?" if near else known,
             )
         )
         return None

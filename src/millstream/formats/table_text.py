@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from millstream.changelog import RowKind
+from millstream.formats.client_text import CLIENT
 from millstream.formats.row_text import column_texts
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def columns_of(
 def cells_of(rows: pa.Table, kinds: Sequence[int] | None = None) -> list[tuple[str, ...]]:
     """The text of each value on one line, the kind of the row first where there are kinds."""
     columns: list[list[str]] = [] if kinds is None else [[RowKind(kind).symbol for kind in kinds]]
-    columns += ([_NULL if text is None else printable(text) for text in column_texts(c)] for c in rows.columns)
+    columns += ([_NULL if text is None else printable(text) for text in column_texts(c, CLIENT)] for c in rows.columns)
     return list(zip(*columns, strict=True)) if columns else [()] * rows.num_rows
 
 

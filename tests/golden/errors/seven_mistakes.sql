@@ -19,7 +19,8 @@ CREATE TABLE items (
   'topc' = 'orders',
   'properties.bootstrap.servers' = 'localhost:9092',
   'format' = 'json',
-  'scan.startup.mode' = 'start'
+  'scan.startup.mode' = 'start',
+  'scan.parallelism' = '0'
 );
 CREATE TABLE totals (
   customer STRING,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.errors import Code
+from millstream.connectors.registry import resolve_source
+from millstream.errors import Code, ScriptError
 from tests.declaring import KAFKA, KEYED, UPSERT, declare, declare_sql, problems, sink, source, source_codes
 
 LEGACY = {
@@ -51,10 +52,60 @@ def test_what_was_meant_in_the_older_dialect(written: str, meant: str) -> None:
     assert (problem.code, problem.hint) == (Code.UNDEFINED_OPTION, f"Did you mean '{meant}'?")
 
 
-def test_a_key_like_no_other_gets_the_list() -> None:
+def test_a_key_like_no_other_gets_the_nearest_and_where_all_are() -> None:
     [problem] = problems(source, declare({**KAFKA, "zzz": "x"}))
     assert problem.hint is None
-    assert "scan.startup.mode" in (problem.detail or "")
+    assert (problem.detail or "").count(",") == 8
+    assert "`millstream options kafka` lists all" in (problem.detail or "")
+
+
+@pytest.mark.parametrize(("key", "meant"), [("TOPIC", "topic"), ("topc", "topic")])
+def test_what_a_slip_was_meant_for_is_not_missing_as_well(key: str, meant: str) -> None:
+    [problem] = problems(source, declare({**KAFKA, "topic": None, key: "t"}))
+    assert (problem.code, problem.hint) == (Code.UNDEFINED_OPTION, f"Did you mean '{meant}'?")
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("scan.startup.mode", "earliest offset"),
+        ("scan.startup.timestamp-millis", "earliest offset"),
+        ("key.fields", "PRIMARY KEY"),
+        ("format", "'key.format' and 'value.format'"),
+        ("sink.partitioner", "partition"),
+        ("sink.semantic", "'sink.delivery-guarantee'"),
+    ],
+)
+def test_what_only_connector_kafka_has(key: str, said: str) -> None:
+    [problem] = problems(sink, declare({**UPSERT, key: "json"}, KEYED))
+    assert problem.code is Code.UNDEFINED_OPTION
+    assert said in (problem.hint or "")
+
+
+def test_what_only_connector_kafka_has_in_the_older_dialect() -> None:
+    options = {**LEGACY, "connector.type": "upsert-kafka", "connector.startup-mode": "earliest-offset"}
+    [problem] = problems(source, declare(options, KEYED))
+    assert "'connector.startup-mode'" in problem.primary
+    assert "earliest offset" in (problem.hint or "")
+
+
+def test_what_is_not_built_is_not_suggested() -> None:
+    table = declare({"connector": "filesystem", "path": "p", "format": "json", "auto-compactoin": "true"})
+    with pytest.raises(ScriptError) as caught:
+        resolve_source(table)
+    assert caught.value.diagnostics[0].hint is None
+
+
+@pytest.mark.parametrize(("name", "meant"), [("JSON", "json"), ("Debezium-Json", "debezium-json"), ("protobu", None)])
+def test_format_in_another_case(name: str, meant: str | None) -> None:
+    [problem] = problems(source, declare({**KAFKA, "format": name}))
+    assert (problem.hint or "").startswith(f"Did you mean '{meant}'?" if meant else "Formats: ")
+
+
+@pytest.mark.parametrize("key", ["Connector", "conector"])
+def test_slip_in_the_key_of_the_connector(key: str) -> None:
+    [problem] = problems(source, declare({**KAFKA, "connector": None, key: "kafka"}))
+    assert (problem.code, problem.hint) == (Code.MISSING_CONNECTOR, f"Write 'connector' instead of '{key}'.")
 
 
 def test_options_of_the_other_role_are_silent() -> None:
@@ -66,7 +117,7 @@ def test_options_of_the_other_role_are_silent() -> None:
 def test_repeated_key_says_where_the_first_is() -> None:
     table = declare_sql(
         "CREATE TABLE t (a INT) WITH (\n'connector' = 'kafka',\n'topic' = 'a',\n'format' = 'json',\n"
-        "'properties.bootstrap.servers' = 'x',\n'topic' = 'b')"
+        "'properties.bootstrap.servers' = 'x:9092',\n'topic' = 'b')"
     )
     [problem] = problems(source, table)
     assert problem.code is Code.CONFLICTING_OPTIONS
@@ -102,7 +153,6 @@ def test_all_problems_at_once() -> None:
     options = {"connector": "kafka", "topc": "a", "scan.startup.mode": "x", "value.format": "y", "key.fields": "z"}
     assert sorted(source_codes(declare(options))) == sorted(
         [
-            Code.MISSING_OPTION,
             Code.MISSING_OPTION,
             Code.MISSING_OPTION,
             Code.UNDEFINED_OPTION,

@@ -75,13 +75,13 @@ def test_malformed_parameter(script: Path, argument: str) -> None:
 
 
 def test_malformed_master(script: Path) -> None:
-    code, output = run("run", script, "--param", "brokers=b", "--master", "nonsense")
+    code, output = run("run", script, "--param", "brokers=b:9092", "--master", "nonsense")
     assert code == 2
     assert "M1006" in output
 
 
 def test_undefined_setting(script: Path) -> None:
-    code, output = run("run", script, "--param", "brokers=b", "--set", "paralelism.default=2")
+    code, output = run("run", script, "--param", "brokers=b:9092", "--set", "paralelism.default=2")
     assert code == 2
     assert "Did you mean 'parallelism.default'" in output
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.declaring import COLUMNS, KEYED, declare, problems, sink, source
+from millstream.errors import Code
+from tests.declaring import COLUMNS, KAFKA, KEYED, UPSERT, declare, problems, sink, source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,3 +81,44 @@ def test_upsert_kafka(lenient: str | None, name: str) -> None:
         assert [problem.code for problem in problems(sink, table)] == [problems(sink, twin)[0].code]
     else:
         assert meaning(sink, table) == meaning(sink, twin)
+
+
+OLDER = {
+    "connector.type": "kafka",
+    "format.type": "json",
+    "connector.topic": "t",
+    "connector.properties.bootstrap.servers": "a:1",
+}
+
+
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [
+        ({**OLDER, "topic": "t"}, "Remove it: there is 'connector.topic' already."),
+        ({**OLDER, "connector": "kafka"}, "Remove it: there is 'connector.type' already."),
+        ({**OLDER, "connector.topic": None, "topic": "t"}, "Write 'connector.topic' instead of 'topic'."),
+        ({**KAFKA, "update-mode": "append"}, "Remove it: the connector and its format say the same."),
+        ({**KAFKA, "connector.version": "0.11"}, "Remove it: one client speaks to brokers of every version."),
+        ({**KAFKA, "connector.topic": "t"}, "Remove it: there is 'topic' already."),
+        ({**KAFKA, "format.ignore-parse-errors": "true"}, "Write 'json.ignore-parse-errors' instead of "),
+        ({**UPSERT, "format.type": "json"}, "Remove it: there is 'key.format' and 'value.format' already."),
+        ({**UPSERT, "value.format": None, "format.type": "json"}, "Write 'value.format' instead of 'format.type'."),
+    ],
+)
+def test_stray_key_of_the_other_dialect_is_one_problem(options: dict[str, str | None], hint: str) -> None:
+    table = declare(options, KEYED if options.get("connector") == "upsert-kafka" else COLUMNS)
+    for resolve in (source, sink):
+        [problem] = problems(resolve, table)
+        assert problem.code is Code.CONFLICTING_OPTIONS
+        assert (problem.hint or "").startswith(hint)
+
+
+def test_topic_and_pattern_of_an_upsert_table_are_one_problem() -> None:
+    table = declare({**UPSERT, "topic-pattern": "orders.*"}, KEYED)
+    assert len(problems(source, table)) == len(problems(sink, table)) == 1
+
+
+def test_column_that_avro_cannot_carry_is_one_problem() -> None:
+    columns = "a TIMESTAMP(9), b TIMESTAMP_LTZ(9)"
+    found = problems(sink, declare({**KAFKA, "format": "avro"}, columns))
+    assert ["precision 9" in (problem.detail or "") for problem in found] == [True, True]

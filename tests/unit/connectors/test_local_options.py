@@ -270,3 +270,35 @@ def test_paths_are_local_unless_another_scheme_says_otherwise(monkeypatch: pytes
     assert local_path("/a/b%20c") == tmp_path.joinpath("/a/b%20c")
     assert local_path("file:///a/b%20c") == tmp_path.joinpath("/a/b c")
     assert local_path("hdfs://host/a") is None
+
+
+@pytest.mark.parametrize("connector", ["datagen", "filesystem"])
+def test_metadata_that_the_connector_has_not(connector: str) -> None:
+    options = {"connector": connector, **({"path": "p", "format": "json"} if connector == "filesystem" else {})}
+    with pytest.raises(ScriptError) as caught:
+        resolve_source(declared("id INT, at TIMESTAMP(3) METADATA FROM 'timestamp'", options))
+    assert [problem.code for problem in caught.value.diagnostics] == [Code.INVALID_METADATA]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"connector": "print"},
+        {"connector": "kafka", "topic": "t", "properties.bootstrap.servers": "a:1", "format": "json"},
+    ],
+)
+def test_only_files_are_partitioned(options: dict[str, str]) -> None:
+    with pytest.raises(ScriptError) as caught:
+        resolve_sink(declared("id INT, day DATE", options, ("day",)))
+    [problem] = caught.value.diagnostics
+    assert problem.code is Code.CONFLICTING_OPTIONS
+    assert "PARTITIONED BY" in problem.primary
+
+
+def test_option_that_a_column_has_not_is_answered_with_those_that_fit_it() -> None:
+    with pytest.raises(ScriptError) as caught:
+        resolve_source(declared("a INT", {"connector": "datagen", "zzz": "1", "fields.a.zzz": "1"}))
+    of_column, of_table = (problem.detail or "" for problem in caught.value.diagnostics)
+    assert "kind, start, end, min, max, null-rate" in of_column
+    for key in ("kind", "min", "max", "null-rate"):
+        assert f"fields.a.{key}" in of_table

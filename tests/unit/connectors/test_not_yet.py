@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
 
 TABLES = (
-    "CREATE TABLE a (id INT) WITH ('connector' = 'kafka', 'topic' = 'a', 'properties.bootstrap.servers' = 'x', "
+    "CREATE TABLE a (id INT) WITH ('connector' = 'kafka', 'topic' = 'a', 'properties.bootstrap.servers' = 'x:9092', "
     "'format' = 'json'{read}); "
-    "CREATE TABLE b (id INT) WITH ('connector' = 'kafka', 'topic' = 'b', 'properties.bootstrap.servers' = 'x', "
+    "CREATE TABLE b (id INT) WITH ('connector' = 'kafka', 'topic' = 'b', 'properties.bootstrap.servers' = 'x:9092', "
     "'format' = 'json'{written}); INSERT INTO b SELECT id FROM a;"
 )
 

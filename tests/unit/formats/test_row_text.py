@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.formats.row_text import column_texts, row_lines
+from millstream.formats.row_text import JAVA, column_texts, row_lines
 from millstream.formats.table_text import cells_of, columns_of, display_width, printable, shortened, table_lines
 
 MICROS = pa.timestamp("us")
@@ -45,6 +45,9 @@ def at(*parts: int) -> dt.datetime:
         (at(2020, 10, 1, 0, 1, 0, 1), MICROS, "2020-10-01T00:01:00.000001"),
         (at(2020, 10, 1, 0, 1), INSTANT, "2020-10-01T00:01:00Z"),
         (at(1969, 12, 31, 23, 59, 59, 500_000), INSTANT, "1969-12-31T23:59:59.500Z"),
+        (dt.timedelta(days=1, hours=2, seconds=4), pa.duration("us"), "PT26H4S"),
+        (dt.timedelta(milliseconds=-1500), pa.duration("us"), "PT-1.5S"),
+        (dt.timedelta(0), pa.duration("us"), "PT0S"),
         ([1, None], pa.list_(pa.int32()), "[1, null]"),
         ([], pa.list_(pa.int32()), "[]"),
         ([("a", 1), ("b", None)], pa.map_(pa.string(), pa.int32()), "{a=1, b=null}"),
@@ -84,8 +87,34 @@ def test_a_slice_has_the_texts_of_its_values(values: list[Any], start: int, leng
         [None if v is None else {**v, "map": None if v["map"] is None else list(v["map"].items())} for v in values],
         NESTED,
     )
-    alone = [text for value in array for text in column_texts(pa.array([value.as_py()], NESTED))]
-    assert column_texts(array.slice(start, length)) == alone[start : start + length]
+    alone = [text for value in array for text in column_texts(pa.array([value.as_py()], NESTED), JAVA)]
+    assert column_texts(array.slice(start, length), JAVA) == alone[start : start + length]
+
+
+@pytest.mark.parametrize(
+    ("value", "type_", "text"),
+    [
+        (None, pa.int32(), "<NULL>"),
+        (True, pa.bool_(), "TRUE"),
+        (1e7, pa.float64(), "1.0E7"),
+        (Decimal("0.0000001"), pa.decimal128(10, 7), "0.0000001"),
+        (b"abc", pa.binary(), "x'616263'"),
+        (dt.date(2020, 10, 1), pa.date32(), "2020-10-01"),
+        (dt.time(0, 1), pa.time64("us"), "00:01:00"),
+        (dt.time(0, 1, 2, 3000), pa.time64("us"), "00:01:02.003"),
+        (at(2024, 5, 17, 13), MICROS, "2024-05-17 13:00:00.000"),
+        (at(2024, 5, 17, 13, 0, 0, 1), MICROS, "2024-05-17 13:00:00.000001"),
+        (at(2024, 5, 17, 13), INSTANT, "2024-05-17 13:00:00.000"),
+        (at(2024, 5, 17, 13), pa.timestamp("us", tz="Asia/Tokyo"), "2024-05-17 22:00:00.000"),
+        (dt.timedelta(days=1, hours=2, minutes=3, seconds=4), pa.duration("us"), "+1 02:03:04.000"),
+        (dt.timedelta(seconds=-1), pa.duration("us"), "-0 00:00:01.000"),
+        ([1, None], pa.list_(pa.int32()), "[1, NULL]"),
+        ([("a", True)], pa.map_(pa.string(), pa.bool_()), "{a=TRUE}"),
+        ({"a": 1, "b": "a"}, pa.struct([("a", pa.int32()), ("b", pa.string())]), "(1, a)"),
+    ],
+)
+def test_a_value_as_the_table_of_a_select_shows_it(value: Any, type_: pa.DataType, text: str) -> None:
+    assert cells_of(pa.table({"x": pa.array([value], type_)})) == [(text,)]
 
 
 def test_a_table_is_aligned_by_what_a_terminal_shows() -> None:

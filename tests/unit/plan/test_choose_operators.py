@@ -7,7 +7,7 @@ import pytest
 from millstream.plan.program import compile_script
 from millstream.source import SourceText
 
-KAFKA = "'properties.bootstrap.servers' = 'x'"
+KAFKA = "'properties.bootstrap.servers' = 'x:9092'"
 JSON = "'key.format' = 'json', 'value.format' = 'json'"
 TABLES = f"""
 CREATE TABLE t (k STRING, i INT, l BIGINT, m DECIMAL(10, 2), d DOUBLE, s STRING, xs ARRAY<INT>) WITH (

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 TABLE = """
 CREATE TABLE t (a BIGINT, b STRING, c INT NOT NULL) WITH (
-  'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'x', 'format' = 'json');
+  'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'x:9092', 'format' = 'json');
 """
 
 

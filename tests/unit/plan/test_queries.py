@@ -11,17 +11,17 @@ from millstream.source import SourceText
 
 TABLES = """
 CREATE TABLE t (a BIGINT, b STRING, d DOUBLE, ts TIMESTAMP(3), xs ARRAY<STRING>, i INT) WITH (
-  'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'x', 'format' = 'json');
+  'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'x:9092', 'format' = 'json');
 CREATE TABLE plain (a BIGINT, b STRING) WITH (
-  'connector' = 'kafka', 'topic' = 'p', 'properties.bootstrap.servers' = 'x', 'format' = 'json');
+  'connector' = 'kafka', 'topic' = 'p', 'properties.bootstrap.servers' = 'x:9092', 'format' = 'json');
 CREATE TABLE counts (b STRING, n BIGINT, PRIMARY KEY (b) NOT ENFORCED) WITH (
-  'connector' = 'upsert-kafka', 'topic' = 'c', 'properties.bootstrap.servers' = 'x',
+  'connector' = 'upsert-kafka', 'topic' = 'c', 'properties.bootstrap.servers' = 'x:9092',
   'key.format' = 'json', 'value.format' = 'json');
 CREATE TABLE days (day DATE, n BIGINT, PRIMARY KEY (day) NOT ENFORCED) WITH (
-  'connector' = 'upsert-kafka', 'topic' = 'd', 'properties.bootstrap.servers' = 'x',
+  'connector' = 'upsert-kafka', 'topic' = 'd', 'properties.bootstrap.servers' = 'x:9092',
   'key.format' = 'json', 'value.format' = 'json');
 CREATE TABLE numbers (xs ARRAY<INT>) WITH (
-  'connector' = 'kafka', 'topic' = 'n', 'properties.bootstrap.servers' = 'x', 'format' = 'json');
+  'connector' = 'kafka', 'topic' = 'n', 'properties.bootstrap.servers' = 'x:9092', 'format' = 'json');
 """
 
 

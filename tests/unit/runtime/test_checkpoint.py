@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 def insert(aggregate: str = "COUNT(*)", native: str = "auto") -> JobPlan:
     script = f"""
     CREATE TABLE t (a BIGINT, b STRING) WITH (
-      'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'x', 'format' = 'json');
+      'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'x:9092', 'format' = 'json');
     CREATE TABLE `../counts` (b STRING, n BIGINT, PRIMARY KEY (b) NOT ENFORCED) WITH (
-      'connector' = 'upsert-kafka', 'topic' = 'c', 'properties.bootstrap.servers' = 'x',
+      'connector' = 'upsert-kafka', 'topic' = 'c', 'properties.bootstrap.servers' = 'x:9092',
       'key.format' = 'json', 'value.format' = 'json');
     INSERT INTO `../counts` SELECT b, {aggregate} FROM t GROUP BY b;
     """

@@ -1,0 +1,65 @@
+"""Names of topics and addresses of brokers: what Kafka takes, and what a document leaves for the reader to fill in."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from millstream.catalog.options import OptionType, text, text_list
+
+_LONGEST_TOPIC: Final = 249
+_GREATEST_PORT: Final = 65_535
+_SCHEMES: Final = ("plaintext", "ssl", "sasl_plaintext", "sasl_ssl")
+_PLACEHOLDER: Final = re.compile(r"<[^<>]*>|\.{3}|…")
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether a value is printed for someone to replace: `<yourTopicName>` or `...`."""
+    return _PLACEHOLDER.search(value) is not None
+
+
+def _topics(value: str) -> tuple[str, ...]:
+    names = text_list(value)
+    for name in names:
+        if is_placeholder(name):
+            continue
+        if not re.fullmatch(r"[A-Za-z0-9._-]+", name):
+            several = "; several topics are separated by ';'" if "," in name else ""
+            raise ValueError(f'"{name}" has more in it than letters, digits, ".", "_" and "-"{several}')
+        if name in (".", "..") or len(name) > _LONGEST_TOPIC:
+            raise ValueError(f'"{name}" cannot be the name of a topic: it is ".", ".." or above {_LONGEST_TOPIC} long')
+    return names
+
+
+def _brokers(value: str) -> str:
+    if is_placeholder(text(value)):
+        return value
+    if ";" in value:
+        raise ValueError(f'"{value}" has a ";", and addresses are separated by ","')
+    addresses = [address.strip() for address in value.split(",") if address.strip()]
+    if not addresses:
+        raise ValueError(f'"{value}" has no address in it')
+    for address in addresses:
+        _check(address)
+    return value
+
+
+def _check(address: str) -> None:
+    scheme, separator, place = address.rpartition("://")
+    if separator and scheme.lower() not in _SCHEMES:
+        raise ValueError(f'"{address}" begins with "{scheme}://"; write {_with_port(place.rstrip("/"))}')
+    if re.fullmatch(r"[\w.%-]+|\[[0-9A-Fa-f:.%]+\]", place):
+        raise ValueError(f'"{address}" has no port; write {_with_port(place)}')
+    match = re.fullmatch(r"(?:[\w.%-]+|\[[0-9A-Fa-f:.%]+\]):([0-9]{1,9})", place)
+    if match is None:
+        raise ValueError(f'"{address}" does not follow the form host:port')
+    if not 1 <= int(match[1]) <= _GREATEST_PORT:
+        raise ValueError(f"port {match[1]} is not between 1 and {_GREATEST_PORT}")
+
+
+def _with_port(place: str) -> str:
+    return place if re.search(r":[0-9]+$", place) else f"{place}:9092"
+
+
+topics: Final = OptionType("LIST", _topics)
+brokers: Final = OptionType("STRING", _brokers)

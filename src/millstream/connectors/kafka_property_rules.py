@@ -1,0 +1,69 @@
+"""What must hold for the properties that a table hands over to Kafka's clients, and what is told about them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from millstream.catalog.kafka_properties import OVERRIDDEN, nearest_property, wrong_value
+from millstream.connectors.kafka_names import is_placeholder
+from millstream.connectors.kafka_options import BOOTSTRAP_SERVERS, PROPERTIES, TOPIC
+from millstream.errors import Code, Diagnostic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from millstream.connectors.kafka_declared import DeclaredTable
+
+
+def properties_have_values_kafka_takes(declared: DeclaredTable) -> Iterator[Diagnostic]:
+    reader = declared.reader
+    for key, value in declared.properties.items():
+        if why := wrong_value(key, value):
+            yield Diagnostic(
+                Code.INVALID_OPTION_VALUE,
+                f"option '{reader.written(PROPERTIES + key)}' has a value that it cannot take",
+                reader.value_place(PROPERTIES + key),
+                detail=f"{why}.",
+                hint="It is a property of Kafka's clients, which are handed it as it is.",
+            )
+
+
+def properties_have_names(declared: DeclaredTable) -> Iterator[Diagnostic]:
+    """Any name may be read by a plugin of Kafka's clients: what looks like a slip of the pen is told, not refused."""
+    reader = declared.reader
+    for key in declared.properties:
+        written = reader.written(PROPERTIES + key)
+        if not key.strip():
+            yield reader.problem(
+                Code.UNDEFINED_OPTION,
+                f"option '{written}' does not say which property it sets",
+                PROPERTIES + key,
+                hint=f"Write the name of the property behind it, e.g. '{written.strip()}acks'.",
+            )
+        elif key in OVERRIDDEN:
+            reader.tell(
+                f"option '{written}' is overridden: the table's formats say what messages are made of", PROPERTIES + key
+            )
+        elif near := nearest_property(key):
+            reader.tell(
+                f"option '{written}' is handed over as it is, but Kafka has no property \"{key}\": "
+                f"did you mean '{written.removesuffix(key)}{near}'?",
+                PROPERTIES + key,
+            )
+
+
+def placeholders_are_told(declared: DeclaredTable) -> Iterator[Diagnostic]:
+    """Examples are checked as they are printed; they run once someone has filled them in."""
+    reader = declared.reader
+    for option in (TOPIC, BOOTSTRAP_SERVERS):
+        value = reader.raw(option.key)
+        if value is not None and is_placeholder(value):
+            reader.tell(
+                f"option '{reader.written(option.key)}' of table \"{declared.table.name}\" looks like a placeholder: "
+                f"'{value}'",
+                option.key,
+            )
+    yield from ()
+
+
+PROPERTY_RULES: Final = (properties_have_values_kafka_takes, properties_have_names, placeholders_are_told)

@@ -1,0 +1,83 @@
+"""`check` promises all that is wrong with a script, tables that no query uses among it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+from millstream.cli.main import app
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KAFKA = "'connector' = 'kafka', 'properties.bootstrap.servers' = 'localhost:9092', 'format' = 'json'"
+
+
+def checked(folder: Path, script: str) -> tuple[int, dict[str, Any]]:
+    path = folder / "script.sql"
+    path.write_text(script)
+    result = CliRunner().invoke(app, ["check", str(path), "--json"])
+    return result.exit_code, json.loads(result.output)
+
+
+def codes(folder: Path, script: str) -> list[str]:
+    return [error["code"] for error in checked(folder, script)[1]["errors"]]
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ("'connector' = 'kafak', 'foo' = 'bar'", "M2011"),
+        ("'conector' = 'kafka'", "M2010"),
+        ("'connector' = 'print', 'foo' = 'bar'", "M2014"),
+        ("'connector' = 'datagen', 'foo' = 'bar'", "M2014"),
+        (f"{KAFKA}, 'topic' = 't', 'foo' = 'bar'", "M2014"),
+    ],
+)
+def test_table_that_no_query_uses(tmp_path: Path, options: str, code: str) -> None:
+    script = f"CREATE TABLE t (a INT) WITH ({options});"
+    assert codes(tmp_path, script) == [code]
+    assert checked(tmp_path, script)[0] == 2
+
+
+def test_what_is_wrong_in_one_role_only_may_be_meant_for_the_other(tmp_path: Path) -> None:
+    assert codes(tmp_path, f"CREATE TABLE t (a INT) WITH ({KAFKA}, 'topic' = 'a;b');") == []
+
+
+def test_what_is_wrong_in_either_role(tmp_path: Path) -> None:
+    options = f"{KAFKA}, 'topic' = 'a;b', 'scan.startup.mode' = 'timestamp'"
+    assert len(codes(tmp_path, f"CREATE TABLE t (a INT) WITH ({options});")) == 2
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "CREATE TABLE t (a INT);",
+        f"CREATE TABLE base (a INT) WITH ({KAFKA}); CREATE TABLE t WITH ('topic' = 't') LIKE base;",
+    ],
+)
+def test_pattern_for_other_tables_need_not_be_whole(tmp_path: Path, script: str) -> None:
+    assert codes(tmp_path, script) == []
+
+
+def test_problem_of_a_used_table_is_told_once(tmp_path: Path) -> None:
+    tables = [f"CREATE TABLE {name} (a INT) WITH ('connector' = 'kafak');" for name in "tu"]
+    assert codes(tmp_path, f"{' '.join(tables)} INSERT INTO t SELECT 1;") == ["M2011", "M2011"]
+
+
+def test_problems_are_told_in_the_order_of_the_script(tmp_path: Path) -> None:
+    script = "CREATE TABLE t (a INT) WITH ('connector' = 'kafak'); SELEC 1;"
+    assert codes(tmp_path, script) == ["M2011", "M1001"]
+
+
+@pytest.mark.parametrize("script", ["SELECT 1;", "SELEC 1;", "CREATE TABLE t (a INT) WITH ('connector' = 'kafak');"])
+def test_json_has_every_key_in_order_or_not(tmp_path: Path, script: str) -> None:
+    assert set(checked(tmp_path, script)[1]) == {"errors", "unbuilt", "notices", "jobs"}
+
+
+def test_file_that_is_not_there_is_an_error_of_the_same_shape(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["check", str(tmp_path / "nowhere.sql"), "--json"])
+    assert (result.exit_code, json.loads(result.output)["errors"][0]["code"]) == (2, "M1005")
