@@ -9,7 +9,15 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.sql.pieces import QUOTED
-from millstream.sql.slips import RESERVED, hint_at, is_mark, open_parenthesis
+from millstream.sql.slips import (
+    RESERVED,
+    did_you_mean,
+    hint_at,
+    hint_for_name,
+    is_mark,
+    next_statement,
+    open_parenthesis,
+)
 from millstream.sql.statements import Name, ObjectName
 
 if TYPE_CHECKING:
@@ -22,6 +30,7 @@ T = TypeVar("T")
 _MOST_PARTS: Final = 3
 _WORD: Final = re.compile(r"--[^\n]*|/\*.*?\*/|(?P<word>\w+)", re.DOTALL)
 _NAME: Final = re.compile(r"[^\W\d][\w$]*")
+_KEYWORD: Final = re.compile(r"\b[A-Z]{3,}\b")
 _MOST_DIGITS: Final = 10
 _ANGLED: Final = ("ROW", "ARRAY", "MAP", "MULTISET")
 _BEHIND_A_LIST: Final = ("WITH", "PARTITIONED", "COMMENT", "LIKE", "SELECT", "VALUES")
@@ -80,7 +89,7 @@ class TokenCursor:
     def name(self, what: str) -> Name:
         token = self.current
         if token is None or not _is_name(token):
-            raise self.expected(what)
+            raise self.expected(what, hint_for_name(token))
         self._index += 1
         return Name(token.text, self.script.place(token))
 
@@ -132,6 +141,12 @@ class TokenCursor:
             if not self.accept(","):
                 raise ScriptError(self.noted.pop())
 
+    def if_not_exists(self) -> bool:
+        if not self.accept("IF", "NOT"):
+            return False
+        self.expect("EXISTS")
+        return True
+
     def names(self, what: str) -> tuple[Name, ...]:
         return self.listed(what, lambda: self.name(what))
 
@@ -146,9 +161,12 @@ class TokenCursor:
     def rest(self) -> list[Token]:
         return self.up_to(lambda: False)
 
-    def end(self) -> None:
+    def end(self, *clauses: str) -> None:
+        """Nothing may follow; the clauses are those that could have stood here."""
         if self.current is not None:
-            raise self.expected("the end of the statement")
+            following = next_statement(self._tokens, self._index)
+            hint = following[1] if following else did_you_mean(self.current.text, clauses)
+            raise self.expected("the end of the statement", hint)
 
     def here(self) -> Span:
         """The next token's place; past the end, the last token's."""
@@ -173,7 +191,7 @@ class TokenCursor:
         if opened is not None and (what == ")" or token is None or self.at_any(*_BEHIND_A_LIST)):
             place = self.script.place(opened)
             detail = f"The parenthesis opened at {place.line}:{place.column} is not closed."
-        hint = hint or hint_at(token, self.ahead(-1))
+        hint = hint or hint_at(token, self.ahead(-1)) or self._near_to(what)
         return ScriptError(Diagnostic(Code.SYNTAX, f"expected {what}, {found}", self.here(), detail, hint))
 
     def refused(self, what: str, hint: str | None = None) -> ScriptError:
@@ -181,6 +199,12 @@ class TokenCursor:
 
     def error(self, code: Code, primary: str, hint: str | None = None) -> ScriptError:
         return ScriptError(Diagnostic(code, primary, self.here(), hint=hint))
+
+    def _near_to(self, what: str) -> str | None:
+        """The keyword among those expected here that was meant."""
+        token = self.current
+        words = _KEYWORD.findall(what)
+        return did_you_mean(token.text, words) if token is not None and token.token_type not in QUOTED else None
 
     def _quotes_hint(self) -> str | None:
         token = self.current

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
@@ -11,7 +10,16 @@ from sqlglot.errors import ErrorLevel, ParseError
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.sql.dialect import Flink
 from millstream.sql.hints import cut_hints, options_of_tables
-from millstream.sql.slips import hint_at, is_mark, open_parenthesis, slips_in_query
+from millstream.sql.refused_clauses import refuse_clauses
+from millstream.sql.slips import (
+    hint_at,
+    is_mark,
+    misspelt_keyword,
+    next_statement,
+    open_parenthesis,
+    slips_in_query,
+    used_as_name,
+)
 from millstream.sql.statements import Expression, Query
 
 if TYPE_CHECKING:
@@ -21,14 +29,12 @@ if TYPE_CHECKING:
     from millstream.sql.script import Script
 
 BEGINS_A_QUERY: Final = ("SELECT", "VALUES", "WITH", "TABLE", "(")
-_REFUSED: Final = {
-    ("ON", "CONFLICT", "DO"): "INSERT … ON CONFLICT",
-    ("MATCH_RECOGNIZE",): "MATCH_RECOGNIZE",
-}
+_UNEXPECTED: Final = "unexpected text here"
+_OPERAND_MISSING: Final = ("an operand is missing here", "expected an expression")
 _IN_OUR_WORDS: Final = (
     ("Expecting ", "expected "),
-    ("Required keyword", "an operand is missing here"),
-    ("Invalid expression / Unexpected token", "unexpected text here"),
+    ("Required keyword", _OPERAND_MISSING[0]),
+    ("Invalid expression / Unexpected token", _UNEXPECTED),
 )
 """sqlglot speaks of tokens and expressions; the user wrote words."""
 
@@ -43,7 +49,7 @@ def read_query(cursor: TokenCursor) -> Query:
         raise cursor.expected("SELECT or VALUES")
     script, written = cursor.script, cursor.rest()
     tokens, hints = cut_hints(written)
-    _refuse_clauses(script, tokens)
+    refuse_clauses(script, tokens)
     tree = _read(script, tokens, exp.Query)
     if isinstance(tree, exp.Values):
         tree = exp.select("*").from_(tree, copy=False)
@@ -62,14 +68,6 @@ def read_expression(cursor: TokenCursor, written: list[Token]) -> Expression:
         raise hint.misplaced(script)
     tree = _read(script, tokens, exp.Condition)
     return Expression(tree, script, script.span(written[0].start, written[-1].end + 1))
-
-
-def _refuse_clauses(script: Script, tokens: list[Token]) -> None:
-    for (words, what), index in product(_REFUSED.items(), range(len(tokens))):
-        clause = tokens[index : index + len(words)]
-        if len(clause) == len(words) and all(map(is_mark, clause, words)):
-            place = script.span(clause[0].start, clause[-1].end + 1)
-            raise ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, f"{what} is not supported", place))
 
 
 def _read(script: Script, tokens: list[Token], kind: type[exp.Expr]) -> exp.Expr:
@@ -102,10 +100,16 @@ def _from_sqlglot(script: Script, tokens: list[Token], error: ParseError) -> Dia
 
 def _diagnostic(script: Script, tokens: list[Token], primary: str, stopped: Token) -> Diagnostic:
     index = tokens.index(stopped)
-    detail = None
     opened = open_parenthesis(tokens[: index + (stopped is tokens[-1])])
+    if primary in (_UNEXPECTED, "expected )"):
+        meant = misspelt_keyword(tokens, index) or (next_statement(tokens, index) if opened is None else None)
+        if meant is not None:
+            return Diagnostic(Code.SYNTAX, f'unexpected "{meant[0].text}"', script.place(meant[0]), hint=meant[1])
     if primary == "expected )" and opened is not None:
         place = script.place(opened)
         detail = f"The parenthesis opened at {place.line}:{place.column} is not closed."
-    hint = hint_at(stopped, tokens[index - 1] if index else None) if detail is None else None
-    return Diagnostic(Code.SYNTAX, primary, script.place(stopped), detail, hint)
+        return Diagnostic(Code.SYNTAX, primary, script.place(stopped), detail)
+    hint = hint_at(stopped, tokens[index - 1] if index else None)
+    if hint is None and primary in _OPERAND_MISSING:
+        hint = used_as_name(stopped, tokens[index + 1] if index + 1 < len(tokens) else None)
+    return Diagnostic(Code.SYNTAX, primary, script.place(stopped), hint=hint)
