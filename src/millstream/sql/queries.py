@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
@@ -14,6 +15,7 @@ from millstream.sql.refused_clauses import refuse_clauses
 from millstream.sql.slips import (
     hint_at,
     is_mark,
+    joined_numbers,
     misspelt_keyword,
     next_statement,
     open_parenthesis,
@@ -74,10 +76,16 @@ def _read(script: Script, tokens: list[Token], kind: type[exp.Expr]) -> exp.Expr
     """One tree from these tokens; what sqlglot raises becomes a diagnostic of ours."""
     for token, slip in slips_in_query(tokens):
         raise ScriptError(_diagnostic(script, tokens, slip, token))
+    for first, last in joined_numbers(tokens, script.text):
+        place = script.span(first.start, last.end + 1)
+        primary = f'"{script.text[first.start : last.end + 1]}" is not a number'
+        raise ScriptError(Diagnostic(Code.SYNTAX, primary, place, hint="A number has decimal digits only."))
     # With the whole text as context, an error's start_context is as long as its offset.
     parser = Flink().parser(error_level=ErrorLevel.IMMEDIATE, error_message_context=len(script.text) + 1)
     try:
         trees = parser.parse(tokens, script.text) if kind is exp.Query else parser.parse_into(kind, tokens, script.text)
+    except ScriptError as error:
+        raise ScriptError(_placed(script, problem) for problem in error.diagnostics) from None
     except ParseError as error:
         raise ScriptError(_from_sqlglot(script, tokens, error)) from None
     except RecursionError:
@@ -85,6 +93,11 @@ def _read(script: Script, tokens: list[Token], kind: type[exp.Expr]) -> exp.Expr
     if not trees or trees[0] is None:
         raise ScriptError(_diagnostic(script, tokens, "expected an expression", tokens[0]))
     return trees[0]
+
+
+def _placed(script: Script, problem: Diagnostic) -> Diagnostic:
+    """A type's problem is found in the text with its parameters filled in; the user sees what they wrote."""
+    return problem if problem.span is None else replace(problem, span=script.span(problem.span.start, problem.span.end))
 
 
 def _from_sqlglot(script: Script, tokens: list[Token], error: ParseError) -> Diagnostic:

@@ -128,6 +128,21 @@ def open_parenthesis(tokens: Sequence[Token]) -> Token | None:
     return opened[-1] if opened else None
 
 
+def joined_numbers(tokens: Sequence[Token], text: str) -> Iterator[tuple[Token, Token]]:
+    """First and last token of each `1_000` or `0x1F`, which sqlglot reads as a number with an alias, or as bytes."""
+    for token, following in pairwise([*tokens, None]):
+        assert token is not None
+        if text[token.start : token.start + 2].lower() == "0x":
+            yield token, token
+        elif (
+            token.token_type is TokenType.NUMBER
+            and following is not None
+            and following.token_type is TokenType.VAR
+            and following.start == token.end + 1
+        ):
+            yield token, following
+
+
 def slips_in_query(tokens: Sequence[Token]) -> Iterator[tuple[Token, str]]:
     """What sqlglot would read past, or stumble over without saying why: the token, and what is wrong there."""
     for token, following in pairwise([*tokens, None]):
