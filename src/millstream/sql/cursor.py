@@ -12,6 +12,7 @@ from millstream.sql.pieces import QUOTED
 from millstream.sql.slips import (
     RESERVED,
     did_you_mean,
+    excerpt,
     hint_at,
     hint_for_name,
     is_mark,
@@ -210,7 +211,7 @@ class TokenCursor:
         token = self.current
         if token is None or self.at_any(",", ")", "(", "=", "==", '"'):
             return None
-        return f"Put it in single quotes: '{_excerpt(token.text)}'."
+        return f"Put it in single quotes: '{excerpt(token.text)}'."
 
     def _unseparated(self) -> ScriptError:
         token = self.current
@@ -218,7 +219,7 @@ class TokenCursor:
         if token is not None and self.at_any(*_BEHIND_A_LIST):
             hint = f'Is a ) missing before "{token.text}"?'
         elif token is not None and (token.token_type is TokenType.STRING or _is_name(token)):
-            hint = f'Is a comma missing before "{_excerpt(token.text)}"?'
+            hint = f'Is a comma missing before "{excerpt(token.text)}"?'
         return self.expected(", or )", hint)
 
     def _skip_item(self, begin: int) -> None:
@@ -253,8 +254,4 @@ def _is_name(token: Token) -> bool:
 
 
 def _shown(token: Token) -> str:
-    return "a double quote" if is_mark(token, '"') else f'"{_excerpt(token.text)}"'
-
-
-def _excerpt(text: str, longest: int = 40) -> str:
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    return "a double quote" if is_mark(token, '"') else f'"{excerpt(token.text)}"'

@@ -13,6 +13,7 @@ from millstream.sql.dialect import Flink
 from millstream.sql.hints import cut_hints, options_of_tables
 from millstream.sql.refused_clauses import refuse_clauses
 from millstream.sql.slips import (
+    excerpt,
     hint_at,
     is_mark,
     joined_numbers,
@@ -78,7 +79,7 @@ def _read(script: Script, tokens: list[Token], kind: type[exp.Expr]) -> exp.Expr
         raise ScriptError(_diagnostic(script, tokens, slip, token))
     for first, last in joined_numbers(tokens, script.text):
         place = script.span(first.start, last.end + 1)
-        primary = f'"{script.text[first.start : last.end + 1]}" is not a number'
+        primary = f'"{excerpt(script.text[first.start : last.end + 1])}" is not a number'
         raise ScriptError(Diagnostic(Code.SYNTAX, primary, place, hint="A number has decimal digits only."))
     # With the whole text as context, an error's start_context is as long as its offset.
     parser = Flink().parser(error_level=ErrorLevel.IMMEDIATE, error_message_context=len(script.text) + 1)

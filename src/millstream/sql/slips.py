@@ -71,6 +71,10 @@ _BEHIND_A_NAME: Final = (
 )
 
 
+def excerpt(text: str, longest: int = 40) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
 def did_you_mean(written: str, words: Iterable[str]) -> str | None:
     near = difflib.get_close_matches(written.upper(), list(words), n=1, cutoff=0.6)
     return f"Did you mean {near[0]}?" if near else None
