@@ -15,6 +15,7 @@ from millstream.sql.refused_clauses import refuse_clauses
 from millstream.sql.slips import (
     excerpt,
     hint_at,
+    innermost,
     is_mark,
     joined_numbers,
     misspelt_keyword,
@@ -90,7 +91,7 @@ def _read(script: Script, tokens: list[Token], kind: type[exp.Expr]) -> exp.Expr
     except ParseError as error:
         raise ScriptError(_from_sqlglot(script, tokens, error)) from None
     except RecursionError:
-        raise ScriptError(_diagnostic(script, tokens, "this is nested too deeply", tokens[0])) from None
+        raise ScriptError(_diagnostic(script, tokens, "this is nested too deeply", innermost(tokens))) from None
     if not trees or trees[0] is None:
         raise ScriptError(_diagnostic(script, tokens, "expected an expression", tokens[0]))
     return trees[0]

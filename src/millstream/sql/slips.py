@@ -132,6 +132,16 @@ def open_parenthesis(tokens: Sequence[Token]) -> Token | None:
     return opened[-1] if opened else None
 
 
+def innermost(tokens: Sequence[Token]) -> Token:
+    """The first token inside the most parentheses and CASEs."""
+    depth, deepest, found = 0, 0, tokens[0]
+    for token in tokens:
+        depth += is_mark(token, "(", "CASE") - is_mark(token, ")", "END")
+        if depth > deepest:
+            deepest, found = depth, token
+    return found
+
+
 def joined_numbers(tokens: Sequence[Token], text: str) -> Iterator[tuple[Token, Token]]:
     """First and last token of each `1_000` or `0x1F`, which sqlglot reads as a number with an alias, or as bytes."""
     for token, following in pairwise([*tokens, None]):
