@@ -15,6 +15,7 @@ from millstream.plan.nodes import Filter, Node, OutputColumn, Project, ProjectIt
 from millstream.plan.scans import scan_of
 from millstream.plan.typing import infer
 from millstream.plan.values import values_node
+from millstream.sql.clause_parser import KEYWORD
 from millstream.sql.statements import ObjectName
 
 if TYPE_CHECKING:
@@ -184,7 +185,9 @@ class QueryBuilder:
             raise ScriptError(d for what, part in refused for d in self._unsupported(what, part).diagnostics)
 
     def _unsupported(self, what: str, tree: exp.Expr) -> ScriptError:
-        return ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, f"{what} is not supported yet", self._place(tree)))
+        keyword = tree.meta.get(KEYWORD)
+        place = self._query.script.span(*keyword) if keyword else self._place(tree)
+        return ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, f"{what} is not supported yet", place))
 
     def _place(self, tree: exp.Expr) -> Span:
         return self._scope("", ()).place(tree)
@@ -222,10 +225,12 @@ def _other_parts(node: exp.Expr, known: frozenset[str]) -> list[tuple[str, exp.E
     return [
         (
             _IN_WORDS.get(part, part.strip("_").replace("_", " ").upper()),
-            value if isinstance(value, exp.Expr) and any("start" in inner.meta for inner in value.walk()) else node,
+            value
+            if isinstance(value, exp.Expr) and any({"start", KEYWORD} & inner.meta.keys() for inner in value.walk())
+            else node,
         )
-        for part, value in node.args.items()
-        if value and part not in known
+        for part, found in node.args.items()
+        if (value := found[0] if isinstance(found, list) and found else found) and part not in known
     ]
 
 

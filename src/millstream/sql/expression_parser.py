@@ -11,11 +11,11 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 
 from sqlglot import exp
-from sqlglot import parser as sqlglot_parser
 from sqlglot.tokenizer_core import TokenType
 
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.source import SourceText
+from millstream.sql.clause_parser import ClauseParser
 from millstream.sql.cursor import TokenCursor
 from millstream.sql.script import Script
 from millstream.sql.type_parser import parse_type
@@ -65,7 +65,7 @@ def _read_special(name: str, parser: ExpressionParser) -> exp.Expr:
     return parser.read_special(name)
 
 
-class ExpressionParser(sqlglot_parser.Parser):
+class ExpressionParser(ClauseParser):
     FUNCTIONS: ClassVar = {}
     LAMBDAS: ClassVar = {}
     COLUMN_OPERATORS: ClassVar = {TokenType.DOT: None}
@@ -194,12 +194,6 @@ class ExpressionParser(sqlglot_parser.Parser):
         made.update_positions(start)
         made.meta["end"] = self._curr.end
         return made
-
-    def _match_r_paren(self, expression: exp.Expr | None = None) -> None:
-        """sqlglot keeps the place of a call's name; its closing parenthesis belongs to the call as well."""
-        super()._match_r_paren(expression)
-        if isinstance(expression, exp.Anonymous):
-            expression.meta["end"] = self._prev.end
 
     def _parse_function_args(self, alias: bool = False) -> list[exp.Expr]:  # noqa: FBT001, FBT002
         name = self._tokens[self._index - 2].text.upper()

@@ -22,7 +22,7 @@ _CLAUSES: Final[dict[tuple[str, ...], str]] = {
     **{
         words: f"window function {window} is not supported yet"
         for window in _WINDOWS
-        for words in ((window, "(", "TABLE"), (window, "(", "DATA"))
+        for words in ((window, "(", "TABLE"), (window, "(", "DATA", "=>"))
     },
     ("LATERAL", "TABLE"): "LATERAL TABLE is not supported yet",
     ("UNNEST", "("): "UNNEST is not supported yet",

@@ -166,6 +166,30 @@ def test_what_is_nested_deeper_is_an_error(expression: str) -> None:
         compile_script(SourceText("s", f"{table} SELECT {expression} FROM t"), {}, {})
 
 
+@pytest.mark.parametrize(
+    ("query", "marked"),
+    [
+        ("SELECT a FROM t JOIN t AS u ON TRUE", "JOIN"),
+        ("SELECT a FROM t LEFT OUTER JOIN t AS u ON TRUE", "LEFT OUTER JOIN"),
+        ("SELECT a FROM t, t AS u JOIN t AS v ON TRUE", ","),
+        ("SELECT a FROM t UNION ALL SELECT a FROM t", "UNION"),
+        ("SELECT a FROM t EXCEPT SELECT a FROM t", "EXCEPT"),
+        ("SELECT a FROM t INTERSECT SELECT a FROM t", "INTERSECT"),
+        ("SELECT a FROM t ORDER BY a", "ORDER BY"),
+        ("SELECT a FROM t LIMIT 3", "LIMIT"),
+        ("SELECT a FROM t OFFSET 3", "OFFSET"),
+        ("SELECT a FROM t FETCH FIRST 3 ROWS ONLY", "FETCH"),
+    ],
+)
+def test_a_clause_that_is_not_supported_is_marked_at_its_keyword(query: str, marked: str) -> None:
+    with pytest.raises(ScriptError) as caught:
+        compile_script(SourceText("s", f"CREATE TABLE t (a INT) WITH ('connector' = 'datagen'); {query}"), {}, {})
+    [problem] = caught.value.diagnostics
+    assert problem.code is Code.UNSUPPORTED_STATEMENT
+    assert problem.span is not None
+    assert problem.span.text == marked
+
+
 def test_room_is_made_once() -> None:
     assert with_room(lambda: with_room(lambda: 42)) == 42
 

@@ -104,6 +104,8 @@ def rendered(text: str) -> str:
         ("SELECT * FROM t JOIN u ON conflict = 1", "SELECT * FROM t JOIN u ON conflict = 1"),
         ("WITH x AS (SELECT 1) SELECT * FROM x", "WITH x AS (SELECT 1) SELECT * FROM x"),
         ("VALUES (1)", "VALUES (1)"),
+        ("SELECT HOP(data), session FROM t", "SELECT HOP(data), session FROM t"),
+        ("SELECT form, whre AS wher FROM t", "SELECT form, whre AS wher FROM t"),
         ("EXECUTE SELECT 1", "SELECT 1"),
         ("SET 'a' = 'b'", "SET 'a' = 'b'"),
         ("SET table.local-time-zone = Europe/Berlin -- here", "SET 'table.local-time-zone' = 'Europe/Berlin'"),
