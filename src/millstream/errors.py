@@ -101,7 +101,7 @@ class Diagnostic:
     hint: str | None = None
 
     def render(self) -> str:
-        shown = self.span.source.discreet if self.span is not None else str
+        shown = self._shown
         parts = [f"error[{self.code}] {shown(self.primary)}"]
         if self.span is not None:
             parts.append(self.span.excerpt())
@@ -117,11 +117,14 @@ class Diagnostic:
         return {
             "code": self.code.value,
             "title": explanation_of(self.code).title,
-            "primary": self.primary,
-            "detail": self.detail,
-            "hint": self.hint,
+            "primary": self._shown(self.primary),
+            "detail": self.detail and self._shown(self.detail),
+            "hint": self.hint and self._shown(self.hint),
             "place": self.span.as_json() if self.span is not None else None,
         }
+
+    def _shown(self, message: str) -> str:
+        return self.span.source.discreet(message) if self.span is not None else message
 
 
 class MillstreamError(Exception):

@@ -8,6 +8,8 @@ from typing import Final
 
 from millstream.secrets import concealed, without_secrets
 
+_MOST_SHOWN: Final = 160
+_MOST_MARKED: Final = 100
 _TWO_COLUMNS: Final = frozenset("WF")
 _NO_COLUMN: Final = frozenset({"Mn", "Me", "Cf"})
 
@@ -19,9 +21,9 @@ class SourceText:
     name: str
     text: str = field(repr=False)
 
-    def line(self, number: int) -> str:
-        """A line as it may be shown: the values of secret options are stars."""
-        return concealed(self.text).split("\n")[number - 1]
+    def shown(self, start: int, end: int) -> str:
+        """A part of the text as it may be shown, on one line: secrets are stars, and a tab takes one column."""
+        return concealed(self.text, start, end).replace("\t", " ")
 
     def discreet(self, message: str) -> str:
         """A message about this text as it may be shown."""
@@ -64,7 +66,7 @@ class Span:
             "column": self.column,
             "end_line": self.last.line,
             "end_column": self.last.column + 1,
-            "text": self.text,
+            "text": concealed(self.source.text, self.start, self.end),
         }
 
     def excerpt(self) -> str:
@@ -75,18 +77,38 @@ class Span:
          1 | SELECT x
            |        ^
         """
-        line = self.source.line(self.line).rstrip("\r")
-        shown = line.expandtabs(1)
-        before = self.column - 1
-        marked = line[before : before + self.end - self.start]
+        text = self.source.text
+        begin = self.start - self.column + 1
+        newline = text.find("\n", self.start)
+        end = begin + len(text[begin : newline if newline >= 0 else len(text)].rstrip("\r"))
+        stop = max(min(self.end, end), self.start)
+        marked = _cut(self.source.shown(self.start, stop), _MOST_MARKED)
+        room = _MOST_SHOWN - _width(marked)
+        before, after = self.source.shown(begin, self.start), self.source.shown(stop, end)
+        before = _cut(before, max(room // 2, room - _width(after)), from_end=True)
+        after = _cut(after, room - _width(before))
         gutter = len(str(self.line))
         return "\n".join(
             (
                 f"{' ' * gutter} --> {self.source.name}:{self.line}:{self.column}",
-                f" {self.line} | {shown}",
-                f" {' ' * gutter} | {' ' * _width(line[:before])}{'^' * max(1, _width(marked))}",
+                f" {self.line} | {before}{marked}{after}",
+                f" {' ' * gutter} | {' ' * _width(before)}{'^' * max(1, _width(marked))}",
             )
         )
+
+
+def _cut(text: str, columns: int, *, from_end: bool = False) -> str:
+    """As much of the text as fits, with … where it was cut."""
+    if _width(text) <= columns:
+        return text
+    kept: list[str] = []
+    left = columns - 1
+    for char in reversed(text) if from_end else text:
+        left -= _width(char)
+        if left < 0:
+            break
+        kept.append(char)
+    return "".join(["…", *reversed(kept)] if from_end else [*kept, "…"])
 
 
 def _width(text: str) -> int:

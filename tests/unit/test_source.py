@@ -28,3 +28,29 @@ def test_caret(text: str, marked: str, expected: str) -> None:
 
 def test_an_empty_text_has_a_place_too() -> None:
     assert SourceText("s", "").span(0, 0).excerpt().endswith("| ^")
+
+
+@pytest.mark.parametrize("filler", ["a", "表"])
+@pytest.mark.parametrize(("before", "after"), [(0, 100_000), (100_000, 0), (100_000, 100_000)])
+def test_a_long_line_is_cut_around_the_caret(filler: str, before: int, after: int) -> None:
+    text = f"{filler * before} HERE {filler * after}"
+    start = text.index("HERE")
+    _, shown, carets = SourceText("s", text).span(start, start + 4).excerpt().split("\n")
+    assert shown.count("…") == (before > 0) + (after > 0)
+    assert len(shown) <= 170
+    doubled = shown.replace("表", "表 ")
+    assert doubled.index("HERE") == carets.index("^^^^")
+
+
+def test_a_long_name_is_cut_as_well() -> None:
+    _, shown, carets = SourceText("s", "a" * 1000).span(0, 1000).excerpt().split("\n")
+    assert shown.endswith("a…")
+    assert len(carets) == len(shown)
+
+
+def test_a_caret_stands_right_behind_a_secret_of_any_length() -> None:
+    text = f"'properties.ssl.key.password' = '{'x' * 50}', HERE"
+    start = text.index("HERE")
+    _, shown, carets = SourceText("s", text).span(start, start + 4).excerpt().split("\n")
+    assert shown.index("HERE") == carets.index("^^^^")
+    assert shown.count("*") == 6

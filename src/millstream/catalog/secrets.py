@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from millstream.secrets import MASK, is_secret
+from millstream.secrets import MASK, is_secret, without_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,7 +17,7 @@ __all__ = ["MASK", "is_secret", "masked", "masked_all"]
 
 def masked(entry: OptionEntry) -> str:
     """The entry's value for anyone's eyes."""
-    return MASK if is_secret(entry.key) else entry.value
+    return MASK if is_secret(entry.key) else without_credentials(entry.value)
 
 
 def masked_all(entries: Iterable[OptionEntry]) -> tuple[OptionEntry, ...]:

@@ -120,8 +120,9 @@ def compile_script(
 ) -> Program:
     """Understands every statement; problems of all of them are raised together."""
     from millstream.plan.compiler import Compiler
+    from millstream.sql.nesting import with_room
     from millstream.sql.parser import parse_script
     from millstream.sql.script import expand
 
     compiler = Compiler(catalog or Catalog(), dict(settings), running_jobs, overrides or {})
-    return compiler.compile(parse_script(expand(source, parameters)))
+    return with_room(lambda: compiler.compile(parse_script(expand(source, parameters))))

@@ -15,6 +15,7 @@ from millstream.plan.nodes import Filter, Node, OutputColumn, Project, ProjectIt
 from millstream.plan.scans import scan_of
 from millstream.plan.typing import infer
 from millstream.plan.values import values_node
+from millstream.sql.clause_parser import KEYWORD
 from millstream.sql.statements import ObjectName
 
 if TYPE_CHECKING:
@@ -215,7 +216,9 @@ class QueryBuilder:
             raise ScriptError(d for what, part in refused for d in self._unsupported(what, part).diagnostics)
 
     def _unsupported(self, what: str, tree: exp.Expr) -> ScriptError:
-        return ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, f"{what} is not supported yet", self._place(tree)))
+        keyword = tree.meta.get(KEYWORD)
+        place = self._query.script.span(*keyword) if keyword else self._place(tree)
+        return ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, f"{what} is not supported yet", place))
 
     def _place(self, tree: exp.Expr) -> Span:
         return self._scope("", ()).place(tree)
@@ -281,7 +284,7 @@ def _listed(value: object) -> list[exp.Expr]:
 
 
 def _has_place(tree: exp.Expr) -> bool:
-    return any("start" in inner.meta for inner in tree.walk())
+    return any({"start", KEYWORD} & inner.meta.keys() for inner in tree.walk())
 
 
 def _expand_star(item: exp.Expr, columns: tuple[OutputColumn, ...], scope: Scope) -> list[exp.Expr]:

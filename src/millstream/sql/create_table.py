@@ -60,7 +60,7 @@ class _Body:
 
 
 def read_create_table(cursor: TokenCursor, *, is_temporary: bool = False) -> CreateTable:
-    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    if_not_exists = cursor.if_not_exists()
     name = cursor.object_name("a table name")
     span = cursor.taken()
     body = _Body()
@@ -81,7 +81,7 @@ def read_create_table(cursor: TokenCursor, *, is_temporary: bool = False) -> Cre
     like = _like(cursor) if cursor.accept("LIKE") else None
     if like is None and not has_columns:
         raise cursor.expected("LIKE and the table whose columns it takes")
-    cursor.end()
+    cursor.end("WITH", "LIKE", "COMMENT", "PARTITIONED")
     return CreateTable(
         name=name,
         columns=tuple(body.columns),
@@ -147,6 +147,8 @@ def _column(cursor: TokenCursor, body: _Body) -> None:
         body.columns.append(ComputedColumn(name.text, expression, name.span, read_comment(cursor)))
         return
     type_ = parse_type(cursor)
+    if cursor.at("AS"):
+        raise cursor.expected(", or )", f"A computed column has no type of its own: {name.text} AS ….")
     if cursor.accept("METADATA"):
         key = cursor.string("the metadata key").text if cursor.accept("FROM") else name.text
         is_virtual = cursor.accept("VIRTUAL")

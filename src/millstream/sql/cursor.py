@@ -9,7 +9,16 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.sql.pieces import QUOTED
-from millstream.sql.slips import RESERVED, hint_at, is_mark, open_parenthesis
+from millstream.sql.slips import (
+    RESERVED,
+    did_you_mean,
+    excerpt,
+    hint_at,
+    hint_for_name,
+    is_mark,
+    next_statement,
+    open_parenthesis,
+)
 from millstream.sql.statements import Name, ObjectName
 
 if TYPE_CHECKING:
@@ -22,6 +31,7 @@ T = TypeVar("T")
 _MOST_PARTS: Final = 3
 _WORD: Final = re.compile(r"--[^\n]*|/\*.*?\*/|(?P<word>\w+)", re.DOTALL)
 _NAME: Final = re.compile(r"[^\W\d][\w$]*")
+_KEYWORD: Final = re.compile(r"\b[A-Z]{3,}\b")
 _MOST_DIGITS: Final = 10
 _ANGLED: Final = ("ROW", "ARRAY", "MAP", "MULTISET")
 _BEHIND_A_LIST: Final = ("WITH", "PARTITIONED", "COMMENT", "LIKE", "SELECT", "VALUES")
@@ -80,7 +90,7 @@ class TokenCursor:
     def name(self, what: str) -> Name:
         token = self.current
         if token is None or not _is_name(token):
-            raise self.expected(what)
+            raise self.expected(what, hint_for_name(token))
         self._index += 1
         return Name(token.text, self.script.place(token))
 
@@ -132,6 +142,12 @@ class TokenCursor:
             if not self.accept(","):
                 raise ScriptError(self.noted.pop())
 
+    def if_not_exists(self) -> bool:
+        if not self.accept("IF", "NOT"):
+            return False
+        self.expect("EXISTS")
+        return True
+
     def names(self, what: str) -> tuple[Name, ...]:
         return self.listed(what, lambda: self.name(what))
 
@@ -146,9 +162,12 @@ class TokenCursor:
     def rest(self) -> list[Token]:
         return self.up_to(lambda: False)
 
-    def end(self) -> None:
+    def end(self, *clauses: str) -> None:
+        """Nothing may follow; the clauses are those that could have stood here."""
         if self.current is not None:
-            raise self.expected("the end of the statement")
+            following = next_statement(self._tokens, self._index)
+            hint = following[1] if following else did_you_mean(self.current.text, clauses)
+            raise self.expected("the end of the statement", hint)
 
     def here(self) -> Span:
         """The next token's place; past the end, the last token's."""
@@ -173,7 +192,7 @@ class TokenCursor:
         if opened is not None and (what == ")" or token is None or self.at_any(*_BEHIND_A_LIST)):
             place = self.script.place(opened)
             detail = f"The parenthesis opened at {place.line}:{place.column} is not closed."
-        hint = hint or hint_at(token, self.ahead(-1))
+        hint = hint or hint_at(token, self.ahead(-1)) or self._near_to(what)
         return ScriptError(Diagnostic(Code.SYNTAX, f"expected {what}, {found}", self.here(), detail, hint))
 
     def refused(self, what: str, hint: str | None = None) -> ScriptError:
@@ -182,11 +201,17 @@ class TokenCursor:
     def error(self, code: Code, primary: str, hint: str | None = None) -> ScriptError:
         return ScriptError(Diagnostic(code, primary, self.here(), hint=hint))
 
+    def _near_to(self, what: str) -> str | None:
+        """The keyword among those expected here that was meant."""
+        token = self.current
+        words = _KEYWORD.findall(what)
+        return did_you_mean(token.text, words) if token is not None and token.token_type not in QUOTED else None
+
     def _quotes_hint(self) -> str | None:
         token = self.current
         if token is None or self.at_any(",", ")", "(", "=", "==", '"'):
             return None
-        return f"Put it in single quotes: '{_excerpt(token.text)}'."
+        return f"Put it in single quotes: '{excerpt(token.text)}'."
 
     def _unseparated(self) -> ScriptError:
         token = self.current
@@ -194,7 +219,7 @@ class TokenCursor:
         if token is not None and self.at_any(*_BEHIND_A_LIST):
             hint = f'Is a ) missing before "{token.text}"?'
         elif token is not None and (token.token_type is TokenType.STRING or _is_name(token)):
-            hint = f'Is a comma missing before "{_excerpt(token.text)}"?'
+            hint = f'Is a comma missing before "{excerpt(token.text)}"?'
         return self.expected(", or )", hint)
 
     def _skip_item(self, begin: int) -> None:
@@ -229,8 +254,4 @@ def _is_name(token: Token) -> bool:
 
 
 def _shown(token: Token) -> str:
-    return "a double quote" if is_mark(token, '"') else f'"{_excerpt(token.text)}"'
-
-
-def _excerpt(text: str, longest: int = 40) -> str:
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    return "a double quote" if is_mark(token, '"') else f'"{excerpt(token.text)}"'

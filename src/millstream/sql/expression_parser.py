@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 
 from sqlglot import exp
-from sqlglot import parser as sqlglot_parser
 from sqlglot.tokenizer_core import TokenType
 
-from millstream.errors import ScriptError
+from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.source import SourceText
+from millstream.sql.clause_parser import ClauseParser
 from millstream.sql.cursor import TokenCursor
 from millstream.sql.script import Script
 from millstream.sql.type_parser import parse_type
@@ -23,7 +23,6 @@ from millstream.sql.type_parser import parse_type
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sqlglot.tokenizer_core import Token
 
 T = TypeVar("T")
 
@@ -66,7 +65,7 @@ def _read_special(name: str, parser: ExpressionParser) -> exp.Expr:
     return parser.read_special(name)
 
 
-class ExpressionParser(sqlglot_parser.Parser):
+class ExpressionParser(ClauseParser):
     FUNCTIONS: ClassVar = {}
     LAMBDAS: ClassVar = {}
     COLUMN_OPERATORS: ClassVar = {TokenType.DOT: None}
@@ -164,7 +163,7 @@ class ExpressionParser(sqlglot_parser.Parser):
         if maker in ("ARRAY", "MAP"):
             assert this is not None
             found = call(maker, *items)
-            found.meta.update(this.this.meta)
+            found.meta.update(this.this.meta, end=self._prev.end)
         else:
             if this is None or len(items) != 1:
                 self.raise_error("Expecting one index in brackets")
@@ -192,15 +191,24 @@ class ExpressionParser(sqlglot_parser.Parser):
                 made = self._read_json_constructor(name) if words is None else self._read_worded(name, *words)
         if not self._match(TokenType.R_PAREN, advance=False):
             self.raise_error("Expecting )")
-        return made.update_positions(start)
+        made.update_positions(start)
+        made.meta["end"] = self._curr.end
+        return made
+
+    def _parse_function_args(self, alias: bool = False) -> list[exp.Expr]:  # noqa: FBT001, FBT002
+        name = self._tokens[self._index - 2].text.upper()
+        arguments = super()._parse_function_args(alias)
+        if self._match(TokenType.ORDER_BY, advance=False):
+            place = SourceText("", self.sql).span(self._curr.start, self._curr.end + 1)
+            primary = f"{name}(… ORDER BY …) is not supported yet"
+            raise ScriptError(Diagnostic(Code.UNSUPPORTED_EXPRESSION, primary, place))
+        return arguments
 
     def _read_type(self) -> exp.DataType:
+        """What is wrong with a type is told with its place in the text that sqlglot was given."""
         ahead = self._tokens[self._index : self._type_end()]
         cursor = TokenCursor(Script(SourceText("", self.sql), self.sql), ahead)
-        try:
-            type_ = parse_type(cursor)
-        except ScriptError as error:
-            self._refuse_type(error, ahead)
+        type_ = parse_type(cursor)
         first = self._curr
         self._advance(len(ahead) - len(cursor.rest()))
         found = type_named(str(type_))
@@ -212,12 +220,6 @@ class ExpressionParser(sqlglot_parser.Parser):
         texts = [token.text.upper() for token in self._tokens]
         ends = (i for i in range(self._index, len(texts) - 1) if texts[i] == "NULL" and texts[i + 1] == "ON")
         return next(ends, len(texts))
-
-    def _refuse_type(self, error: ScriptError, ahead: Sequence[Token]) -> NoReturn:
-        [problem] = error.diagnostics
-        place = next((t for t in ahead if problem.span and t.start >= problem.span.start), ahead[-1])
-        self.raise_error(problem.primary, place)
-        raise AssertionError("errors are raised at once")
 
     def _read_unit(self) -> exp.Var:
         word = self._curr.text.upper()

@@ -54,6 +54,7 @@ READERS: Final[dict[str, Reader]] = {
 
 _ONE_DATABASE: Final = "Leave it out: there is one catalog and one database, and a name's last part counts."
 _TABLE_THEN_INSERT: Final = "Write CREATE TABLE with its columns, then INSERT INTO … SELECT."
+_VIEW_ANEW: Final = "Write DROP VIEW IF EXISTS and the view's name first, then CREATE VIEW."
 _APPEND_ONLY: Final = (
     "A topic takes messages only; write to an upsert-kafka table, where a newer row replaces an older one."
 )
@@ -83,6 +84,8 @@ REFUSED: Final[dict[str, str | None]] = {
     "CREATE MODEL": None,
     "CREATE OR ALTER MATERIALIZED TABLE": _TABLE_THEN_INSERT,
     "CREATE OR REPLACE TABLE": _TABLE_THEN_INSERT,
+    "CREATE OR REPLACE TEMPORARY VIEW": _VIEW_ANEW,
+    "CREATE OR REPLACE VIEW": _VIEW_ANEW,
     "CREATE TEMPORARY MODEL": None,
     "DELETE FROM": _APPEND_ONLY,
     "DROP CATALOG": _ONE_DATABASE,
@@ -155,7 +158,8 @@ def _not_a_statement(cursor: TokenCursor) -> ScriptError:
     offered = list(dict.fromkeys(words[depth] for words in going_on))
     written = cursor.current.text if cursor.current is not None else ""
     near = did_you_mean(written, [*offered, *(words[depth] for words in refused)])
-    return cursor.expected(_one_of(offered) if depth else "a statement", near)
+    what = _one_of(offered or [words[depth] for words in refused]) if depth else "a statement"
+    return cursor.expected(what, near)
 
 
 def _behind(beginnings: list[list[str]], word: str, depth: int) -> list[list[str]]:

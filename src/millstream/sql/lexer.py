@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from millstream.errors import Code, Diagnostic, ScriptError
@@ -19,16 +18,14 @@ if TYPE_CHECKING:
     from millstream.sql.script import Script
 
 _VISIBLE: Final = re.compile(r"[^\n]")
-_NO_HEX_DIGITS: Final = re.compile(r"(?<!\w)[xX]'(?![0-9a-fA-F]+')")
+_HEX_PREFIX: Final = re.compile(r"(?<![^\W\d])(?<!\$)[xX]")
+_HEX_DIGITS: Final = re.compile(r"'[0-9a-fA-F]+'")
 
 
 def read_tokens(script: Script) -> list[Token]:
     """sqlglot cuts the words; what a comment is, and where hints stand, is Flink's rule and decided here."""
     bare, marks = _without_comments(script)
-    try:
-        tokens = list(Flink().tokenize(bare))
-    except TokenError:
-        raise ScriptError(_unreadable(script, bare)) from None
+    tokens = list(Flink().tokenize(bare))
     return sorted([*tokens, *marks], key=lambda token: token.start)
 
 
@@ -42,6 +39,8 @@ def _without_comments(script: Script) -> tuple[str, list[Token]]:
         start, end = piece.span()
         if piece["open"]:
             raise ScriptError(_never_closed(script, piece.group(), start))
+        if piece["quoted"] and start > 0 and _HEX_PREFIX.match(script.text, start - 1):
+            _require_bytes(script, piece.group(), start)
         if piece["hint"] or (piece["hint_end"] and opened is not None):
             marks.append(Token(TokenType.HINT, piece.group(), 1, 1, start, end - 1))
             opened = start if piece["hint"] else None
@@ -58,8 +57,11 @@ def _never_closed(script: Script, mark: str, start: int) -> Diagnostic:
     return Diagnostic(Code.SYNTAX, f"{mark} is opened here and never closed", script.span(start, start + len(mark)))
 
 
-def _unreadable(script: Script, bare: str) -> Diagnostic:
-    """Quotes are paired by now: what is left to stumble over is x'…' with something else than hex digits."""
-    found = _NO_HEX_DIGITS.search(bare)
-    start = found.start() if found else 0
-    return Diagnostic(Code.SYNTAX, "x'…' holds digits from 0 to F", script.span(start, start + 1))
+def _require_bytes(script: Script, quoted: str, start: int) -> None:
+    if not _HEX_DIGITS.fullmatch(quoted):
+        primary = "x'…' holds digits from 0 to F"
+    elif len(quoted) % 2:
+        primary = "x'…' holds two digits for each byte, and one is missing"
+    else:
+        return
+    raise ScriptError(Diagnostic(Code.SYNTAX, primary, script.span(start - 1, start + len(quoted))))

@@ -31,7 +31,7 @@ _REFUSED_CHANGES: Final = {
 
 
 def read_create_view(cursor: TokenCursor, *, is_temporary: bool = False) -> CreateView:
-    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    if_not_exists = cursor.if_not_exists()
     name = cursor.object_name("a view name")
     span = cursor.taken()
     columns = cursor.listed("a column name", lambda: _view_column(cursor)) if cursor.at("(") else ()
@@ -47,7 +47,7 @@ def _view_column(cursor: TokenCursor) -> Name:
 
 
 def read_create_function(cursor: TokenCursor, *, is_temporary: bool = False, is_system: bool = False) -> CreateFunction:
-    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    if_not_exists = cursor.if_not_exists()
     name = cursor.object_name("a function name")
     span = cursor.taken()
     cursor.expect("AS")

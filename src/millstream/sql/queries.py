@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
@@ -11,7 +11,19 @@ from sqlglot.errors import ErrorLevel, ParseError
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.sql.dialect import Flink
 from millstream.sql.hints import cut_hints, options_of_tables
-from millstream.sql.slips import hint_at, is_mark, open_parenthesis, slips_in_query
+from millstream.sql.refused_clauses import refuse_clauses
+from millstream.sql.slips import (
+    excerpt,
+    hint_at,
+    innermost,
+    is_mark,
+    joined_numbers,
+    misspelt_keyword,
+    next_statement,
+    open_parenthesis,
+    slips_in_query,
+    used_as_name,
+)
 from millstream.sql.statements import Expression, Query
 
 if TYPE_CHECKING:
@@ -21,14 +33,12 @@ if TYPE_CHECKING:
     from millstream.sql.script import Script
 
 BEGINS_A_QUERY: Final = ("SELECT", "VALUES", "WITH", "TABLE", "(")
-_REFUSED: Final = {
-    ("ON", "CONFLICT", "DO"): "INSERT … ON CONFLICT",
-    ("MATCH_RECOGNIZE",): "MATCH_RECOGNIZE",
-}
+_UNEXPECTED: Final = "unexpected text here"
+_OPERAND_MISSING: Final = ("an operand is missing here", "expected an expression")
 _IN_OUR_WORDS: Final = (
     ("Expecting ", "expected "),
-    ("Required keyword", "an operand is missing here"),
-    ("Invalid expression / Unexpected token", "unexpected text here"),
+    ("Required keyword", _OPERAND_MISSING[0]),
+    ("Invalid expression / Unexpected token", _UNEXPECTED),
 )
 """sqlglot speaks of tokens and expressions; the user wrote words."""
 
@@ -43,7 +53,7 @@ def read_query(cursor: TokenCursor) -> Query:
         raise cursor.expected("SELECT or VALUES")
     script, written = cursor.script, cursor.rest()
     tokens, hints = cut_hints(written)
-    _refuse_clauses(script, tokens)
+    refuse_clauses(script, tokens)
     tree = _read(script, tokens, exp.Query)
     if isinstance(tree, exp.Values):
         tree = exp.select("*").from_(tree, copy=False)
@@ -64,29 +74,32 @@ def read_expression(cursor: TokenCursor, written: list[Token]) -> Expression:
     return Expression(tree, script, script.span(written[0].start, written[-1].end + 1))
 
 
-def _refuse_clauses(script: Script, tokens: list[Token]) -> None:
-    for (words, what), index in product(_REFUSED.items(), range(len(tokens))):
-        clause = tokens[index : index + len(words)]
-        if len(clause) == len(words) and all(map(is_mark, clause, words)):
-            place = script.span(clause[0].start, clause[-1].end + 1)
-            raise ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, f"{what} is not supported", place))
-
-
 def _read(script: Script, tokens: list[Token], kind: type[exp.Expr]) -> exp.Expr:
     """One tree from these tokens; what sqlglot raises becomes a diagnostic of ours."""
     for token, slip in slips_in_query(tokens):
         raise ScriptError(_diagnostic(script, tokens, slip, token))
+    for first, last in joined_numbers(tokens, script.text):
+        place = script.span(first.start, last.end + 1)
+        primary = f'"{excerpt(script.text[first.start : last.end + 1])}" is not a number'
+        raise ScriptError(Diagnostic(Code.SYNTAX, primary, place, hint="A number has decimal digits only."))
     # With the whole text as context, an error's start_context is as long as its offset.
     parser = Flink().parser(error_level=ErrorLevel.IMMEDIATE, error_message_context=len(script.text) + 1)
     try:
         trees = parser.parse(tokens, script.text) if kind is exp.Query else parser.parse_into(kind, tokens, script.text)
+    except ScriptError as error:
+        raise ScriptError(_placed(script, problem) for problem in error.diagnostics) from None
     except ParseError as error:
         raise ScriptError(_from_sqlglot(script, tokens, error)) from None
     except RecursionError:
-        raise ScriptError(_diagnostic(script, tokens, "this is nested too deeply", tokens[0])) from None
+        raise ScriptError(_diagnostic(script, tokens, "this is nested too deeply", innermost(tokens))) from None
     if not trees or trees[0] is None:
         raise ScriptError(_diagnostic(script, tokens, "expected an expression", tokens[0]))
     return trees[0]
+
+
+def _placed(script: Script, problem: Diagnostic) -> Diagnostic:
+    """A type's problem is found in the text with its parameters filled in; the user sees what they wrote."""
+    return problem if problem.span is None else replace(problem, span=script.span(problem.span.start, problem.span.end))
 
 
 def _from_sqlglot(script: Script, tokens: list[Token], error: ParseError) -> Diagnostic:
@@ -102,10 +115,16 @@ def _from_sqlglot(script: Script, tokens: list[Token], error: ParseError) -> Dia
 
 def _diagnostic(script: Script, tokens: list[Token], primary: str, stopped: Token) -> Diagnostic:
     index = tokens.index(stopped)
-    detail = None
     opened = open_parenthesis(tokens[: index + (stopped is tokens[-1])])
+    if primary in (_UNEXPECTED, "expected )"):
+        meant = misspelt_keyword(tokens, index) or (next_statement(tokens, index) if opened is None else None)
+        if meant is not None:
+            return Diagnostic(Code.SYNTAX, f'unexpected "{meant[0].text}"', script.place(meant[0]), hint=meant[1])
     if primary == "expected )" and opened is not None:
         place = script.place(opened)
         detail = f"The parenthesis opened at {place.line}:{place.column} is not closed."
-    hint = hint_at(stopped, tokens[index - 1] if index else None) if detail is None else None
-    return Diagnostic(Code.SYNTAX, primary, script.place(stopped), detail, hint)
+        return Diagnostic(Code.SYNTAX, primary, script.place(stopped), detail)
+    hint = hint_at(stopped, tokens[index - 1] if index else None)
+    if hint is None and primary in _OPERAND_MISSING:
+        hint = used_as_name(stopped, tokens[index + 1] if index + 1 < len(tokens) else None)
+    return Diagnostic(Code.SYNTAX, primary, script.place(stopped), hint=hint)

@@ -37,6 +37,44 @@ def is_mark(token: Token | None, *marks: str) -> bool:
     return token is not None and token.token_type not in QUOTED and token.text.upper() in marks
 
 
+_KEYWORDS: Final = {
+    **{word: word for word in ("EXCEPT", "FROM", "HAVING", "INTERSECT", "JOIN", "LIMIT", "SELECT", "UNION", "VALUES")},
+    **{word: word for word in ("WHERE", "WITH")},
+    "GROUP": "GROUP BY",
+    "GROUPBY": "GROUP BY",
+    "ORDER": "ORDER BY",
+    "ORDERBY": "ORDER BY",
+}
+_SHORTEST_TYPO: Final = 3
+_BEGIN: Final = (
+    "ALTER", "CREATE", "DESC", "DESCRIBE", "DROP", "EXECUTE", "EXPLAIN", "INSERT", "RESET", "SELECT", "SET", "SHOW",
+)  # fmt: skip
+_BEHIND_A_NAME: Final = (
+    "=",
+    "<>",
+    "<",
+    ">",
+    "<=",
+    ">=",
+    "+",
+    "-",
+    "*",
+    "/",
+    "||",
+    ",",
+    ")",
+    ".",
+    "AS",
+    "IS",
+    "AND",
+    "OR",
+)
+
+
+def excerpt(text: str, longest: int = 40) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
 def did_you_mean(written: str, words: Iterable[str]) -> str | None:
     near = difflib.get_close_matches(written.upper(), list(words), n=1, cutoff=0.6)
     return f"Did you mean {near[0]}?" if near else None
@@ -50,8 +88,36 @@ def hint_at(found: Token | None, before: Token | None) -> str | None:
         return "Write a single = here."
     if is_mark(before, ",") and is_mark(found, ")", *_CLAUSES):
         return "Remove the comma before it."
-    if found is not None and found.token_type not in QUOTED and found.text.upper() in RESERVED:
+    return None
+
+
+def hint_for_name(found: Token | None) -> str | None:
+    """A reserved word where a name should stand."""
+    if found is not None and is_mark(found, *RESERVED):
         return f"If it is meant as a name, write it in backticks: `{found.text}`."
+    return None
+
+
+def used_as_name(found: Token, following: Token | None) -> str | None:
+    """A reserved word where an operand should stand, followed by what follows a name."""
+    return hint_for_name(found) if following is None or is_mark(following, *_BEHIND_A_NAME) else None
+
+
+def misspelt_keyword(tokens: Sequence[Token], stopped: int) -> tuple[Token, str] | None:
+    """A typo in a keyword is read as a name, so reading stops at it or right behind it."""
+    for token in reversed(tokens[max(stopped - 1, 0) : stopped + 1]):
+        if token.token_type not in QUOTED and len(token.text) >= _SHORTEST_TYPO and token.text.upper() not in RESERVED:
+            near = difflib.get_close_matches(token.text.upper(), _KEYWORDS, n=1, cutoff=0.7)
+            if near:
+                return token, f"Did you mean {_KEYWORDS[near[0]]}?"
+    return None
+
+
+def next_statement(tokens: Sequence[Token], stopped: int) -> tuple[Token, str] | None:
+    """The word that begins another statement: SHOW, say, was read as an alias, and reading stopped behind it."""
+    for token in reversed(tokens[max(stopped - 1, 1) : stopped + 1]):
+        if is_mark(token, *_BEGIN):
+            return token, f'Is a ; missing before "{token.text}"?'
     return None
 
 
@@ -64,6 +130,31 @@ def open_parenthesis(tokens: Sequence[Token]) -> Token | None:
         elif token.token_type is TokenType.R_PAREN and opened:
             opened.pop()
     return opened[-1] if opened else None
+
+
+def innermost(tokens: Sequence[Token]) -> Token:
+    """The first token inside the most parentheses and CASEs."""
+    depth, deepest, found = 0, 0, tokens[0]
+    for token in tokens:
+        depth += is_mark(token, "(", "CASE") - is_mark(token, ")", "END")
+        if depth > deepest:
+            deepest, found = depth, token
+    return found
+
+
+def joined_numbers(tokens: Sequence[Token], text: str) -> Iterator[tuple[Token, Token]]:
+    """First and last token of each `1_000` or `0x1F`, which sqlglot reads as a number with an alias, or as bytes."""
+    for token, following in pairwise([*tokens, None]):
+        assert token is not None
+        if text[token.start : token.start + 2].lower() == "0x":
+            yield token, token
+        elif (
+            token.token_type is TokenType.NUMBER
+            and following is not None
+            and following.token_type is TokenType.VAR
+            and following.start == token.end + 1
+        ):
+            yield token, following
 
 
 def slips_in_query(tokens: Sequence[Token]) -> Iterator[tuple[Token, str]]:

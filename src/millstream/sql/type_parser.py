@@ -81,9 +81,7 @@ def _bare_type(cursor: TokenCursor) -> DataType:
 
 def _refused(cursor: TokenCursor) -> ScriptError:
     word = cursor.current.text.upper() if cursor.current is not None else ""
-    return cursor.error(
-        Code.UNSUPPORTED_TYPE, f"type {word} is not supported", f"Declare the column as {_REFUSED[word]}."
-    )
+    return cursor.error(Code.UNSUPPORTED_TYPE, f"type {word} is not supported", f"Use {_REFUSED[word]} instead.")
 
 
 def _not_a_type(cursor: TokenCursor) -> ScriptError:
@@ -111,6 +109,10 @@ def _sized(cursor: TokenCursor, root: TypeRoot) -> DataType:
     if length is None and root in _UNLIMITED:
         return DataType(_UNLIMITED[root])
     return DataType(root, precision=length or 1)
+
+
+def _character(cursor: TokenCursor) -> DataType:
+    return _sized(cursor, TypeRoot.VARCHAR if cursor.accept("VARYING") else TypeRoot.CHAR)
 
 
 def _double(cursor: TokenCursor) -> DataType:
@@ -202,6 +204,7 @@ _READERS: Final[dict[str, Callable[[TokenCursor], DataType]]] = {
     **{word: partial(_time, root=root) for word, root in _TIMES.items()},
     **{word: partial(_collection, root=root) for word, root in _COLLECTIONS.items()},
     **dict.fromkeys(("DECIMAL", "DEC", "NUMERIC"), _decimal),
+    "CHARACTER": _character,
     "DOUBLE": _double,
     "INTERVAL": _interval,
     "MAP": _map,

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from sqlglot import exp
 from sqlglot.errors import ParseError
 
+from millstream.errors import ScriptError
 from tests.runtime.expression_cases import GROUPS
 from tests.unit.plan.expressions import bound, read
 
@@ -59,5 +60,11 @@ def test_each_syntax_has_one_spelling(text: str, written: str) -> None:
     ],
 )  # fmt: skip
 def test_what_flink_does_not_write_is_refused(text: str) -> None:
-    with pytest.raises(ParseError):
+    with pytest.raises((ParseError, ScriptError)):
         read(text)
+
+
+@pytest.mark.parametrize("text", ["f(a, g( b ) )", "CAST(a AS INT )", "COUNT(*)", "ARRAY[1, 2]", "TRIM(a )"])
+def test_a_call_ends_with_its_parenthesis(text: str) -> None:
+    tree = read(f"{text} + 1").this
+    assert text == f"{text} + 1"[tree.meta["start"] : tree.meta["end"] + 1]

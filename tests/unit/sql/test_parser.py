@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
-from millstream.errors import Code
+from millstream.errors import Code, ScriptError
+from millstream.plan.program import compile_script
 from millstream.source import SourceText
+from millstream.sql.nesting import with_room
 from millstream.sql.parser import ParsedScript, parse_script
 from millstream.sql.script import expand
 from millstream.sql.statements import CreateTable, InsertInto, Select, SetOption, StatementSet
@@ -128,6 +131,67 @@ def test_a_statement_set_is_one_statement() -> None:
 def test_deep_nesting_is_reported(text: str) -> None:
     [problem] = parse(text).problems
     assert problem.primary == "this is nested too deeply"
+
+
+def test_too_deep_nesting_is_shown_at_its_innermost_place() -> None:
+    [problem] = parse(f"SELECT {'(' * 5000}1{')' * 5000}").problems
+    assert problem.span is not None
+    assert problem.span.column == len("SELECT ") + 5000
+    assert problem.hint is None
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        f"{'(' * 200}a{')' * 200} > 1",
+        f"{'ABS(' * 200}a{')' * 200} > 1",
+        " AND ".join(["a > 1"] * 2000),
+        f"{'1 + ' * 2000}1 > a",
+        f"{'CASE WHEN a > 1 THEN ' * 50}TRUE{' END' * 50}",
+    ],
+    ids=lambda expression: expression[:12],
+)
+def test_what_generators_nest_is_compiled(expression: str) -> None:
+    limit = sys.getrecursionlimit()
+    table = "CREATE TABLE t (a INT) WITH ('connector' = 'datagen');"
+    program = compile_script(SourceText("s", f"{table} SELECT a FROM t WHERE {expression}"), {}, {})
+    assert len(program.jobs) == 1
+    assert sys.getrecursionlimit() == limit
+
+
+@pytest.mark.parametrize("expression", [f"{'(' * 5000}a{')' * 5000}", f"{'NOT ' * 9000}TRUE", f"a{'[1]' * 9000}"])
+def test_what_is_nested_deeper_is_an_error(expression: str) -> None:
+    table = "CREATE TABLE t (a INT) WITH ('connector' = 'datagen');"
+    with pytest.raises(ScriptError, match="nested too deeply"):
+        compile_script(SourceText("s", f"{table} SELECT {expression} FROM t"), {}, {})
+
+
+@pytest.mark.parametrize(
+    ("query", "marked"),
+    [
+        ("SELECT a FROM t JOIN t AS u ON TRUE", "JOIN"),
+        ("SELECT a FROM t LEFT OUTER JOIN t AS u ON TRUE", "LEFT OUTER JOIN"),
+        ("SELECT a FROM t, t AS u JOIN t AS v ON TRUE", ","),
+        ("SELECT a FROM t UNION ALL SELECT a FROM t", "UNION"),
+        ("SELECT a FROM t EXCEPT SELECT a FROM t", "EXCEPT"),
+        ("SELECT a FROM t INTERSECT SELECT a FROM t", "INTERSECT"),
+        ("SELECT a FROM t ORDER BY a", "ORDER BY"),
+        ("SELECT a FROM t LIMIT 3", "LIMIT"),
+        ("SELECT a FROM t OFFSET 3", "OFFSET"),
+        ("SELECT a FROM t FETCH FIRST 3 ROWS ONLY", "FETCH"),
+    ],
+)
+def test_a_clause_that_is_not_supported_is_marked_at_its_keyword(query: str, marked: str) -> None:
+    with pytest.raises(ScriptError) as caught:
+        compile_script(SourceText("s", f"CREATE TABLE t (a INT) WITH ('connector' = 'datagen'); {query}"), {}, {})
+    [problem] = caught.value.diagnostics
+    assert problem.code is Code.UNSUPPORTED_STATEMENT
+    assert problem.span is not None
+    assert problem.span.text == marked
+
+
+def test_room_is_made_once() -> None:
+    assert with_room(lambda: with_room(lambda: 42)) == 42
 
 
 def test_a_text_is_cut_out_with_its_parameters() -> None:

@@ -104,9 +104,12 @@ def rendered(text: str) -> str:
         ("SELECT * FROM t JOIN u ON conflict = 1", "SELECT * FROM t JOIN u ON conflict = 1"),
         ("WITH x AS (SELECT 1) SELECT * FROM x", "WITH x AS (SELECT 1) SELECT * FROM x"),
         ("VALUES (1)", "VALUES (1)"),
+        ("SELECT HOP(data), session FROM t", "SELECT HOP(data), session FROM t"),
+        ("SELECT form, whre AS wher FROM t", "SELECT form, whre AS wher FROM t"),
         ("EXECUTE SELECT 1", "SELECT 1"),
         ("SET 'a' = 'b'", "SET 'a' = 'b'"),
         ("SET table.local-time-zone = Europe/Berlin -- here", "SET 'table.local-time-zone' = 'Europe/Berlin'"),
+        ("SET execution.checkpointing.interval=10s", "SET 'execution.checkpointing.interval' = '10s'"),
         ("SET execution.checkpointing.interval=10 s", "SET 'execution.checkpointing.interval' = '10 s'"),
         ("RESET; RESET 'a'; RESET a.b", "RESET;\nRESET 'a';\nRESET 'a.b'"),
         ("EXPLAIN SELECT 1", "EXPLAIN PLAN FOR SELECT 1"),
@@ -138,6 +141,8 @@ def test_accepted(text: str, expected: str) -> None:
         ("CREATE CATALOG c WITH ('type' = 'x')", REFUSED, "1:1"),
         ("CREATE DATABASE d", REFUSED, "1:1"),
         ("CREATE OR REPLACE TABLE t AS SELECT 1", REFUSED, "1:1"),
+        ("CREATE OR REPLACE VIEW v AS SELECT 1", REFUSED, "1:1"),
+        ("CREATE OR REPLACE TEMPORARY VIEW v AS SELECT 1", REFUSED, "1:1"),
         ("CREATE TABLE t AS SELECT 1", REFUSED, "1:16"),
         ("CREATE TABLE t WITH ('a' = 'b') AS SELECT 1", REFUSED, "1:33"),
         ("CREATE TABLE t (a INT) DISTRIBUTED INTO 3 BUCKETS", REFUSED, "1:24"),
@@ -169,6 +174,15 @@ def test_accepted(text: str, expected: str) -> None:
         ("INSERT INTO t PARTITION (a = 'x') SELECT 1", REFUSED, "1:15"),
         ("INSERT INTO t SELECT 1\nON CONFLICT DO NOTHING", REFUSED, "2:1"),
         ("SELECT * FROM t MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS a > 1)", REFUSED, "1:17"),
+        ("SELECT * FROM TABLE(TUMBLE(TABLE a, DESCRIPTOR(ts), INTERVAL '1' MINUTE))", REFUSED, "1:21"),
+        ("SELECT * FROM TABLE(HOP(DATA => TABLE a, SLIDE => INTERVAL '1' DAY))", REFUSED, "1:21"),
+        ("SELECT * FROM TABLE(CUMULATE(TABLE a, DESCRIPTOR(ts), INTERVAL '1' DAY))", REFUSED, "1:21"),
+        ("SELECT * FROM SESSION(TABLE a PARTITION BY b, DESCRIPTOR(ts), INTERVAL '1' DAY)", REFUSED, "1:15"),
+        ("SELECT * FROM TABLE(f(1))", REFUSED, "1:15"),
+        ("SELECT * FROM t, LATERAL TABLE(f(a))", REFUSED, "1:18"),
+        ("SELECT * FROM t CROSS JOIN UNNEST(a) AS u (b)", REFUSED, "1:28"),
+        ("TABLE t", REFUSED, "1:1"),
+        ("SELECT 1 UNION ALL (TABLE t)", REFUSED, "1:21"),
         ("EXECUTE PLAN 'x'", REFUSED, "1:1"),
         ("SELECT /*+ BROADCAST(t) */ * FROM t", REFUSED, "1:12"),
         ("SELECT * FROM t /*+ STATE_TTL('t' = '1d') */", REFUSED, "1:21"),
@@ -209,6 +223,16 @@ def test_accepted(text: str, expected: str) -> None:
         ("SELECT 1 /* never", SYNTAX, "1:10"),
         ("SELECT 1 /*+ never", SYNTAX, "1:10"),
         ("SELECT x'0g'", SYNTAX, "1:8"),
+        ("SELECT 'x', 'a''x''b', X'ZZ'", SYNTAX, "1:24"),
+        ("SELECT 1x'ZZ'", SYNTAX, "1:9"),
+        ("SELECT 'x', X'ABC'", SYNTAX, "1:13"),
+        ("SELECT 1, 1_000", SYNTAX, "1:11"),
+        ("SELECT 1, 0x1F", SYNTAX, "1:11"),
+        ("CREATE TABLE t (a AS 1L)", SYNTAX, "1:22"),
+        ("SELECT CAST(a AS DECIMAL(50)) FROM t", SYNTAX, "1:26"),
+        ("SELECT CAST('${p}' AS VARIANT) FROM t", Code.UNSUPPORTED_TYPE, "1:23"),
+        ("SELECT CAST(a AS TIMESTAMP WITH TIME ZONE) FROM t", Code.UNSUPPORTED_TYPE, "1:28"),
+        ("SELECT ARRAY_AGG(a ORDER BY b) FROM t", Code.UNSUPPORTED_EXPRESSION, "1:20"),
         ("SET 'a'", SYNTAX, "1:5"),
         ("SET a = 'b' 'c'", SYNTAX, "1:13"),
         ("EXPLAIN CREATE TABLE t (a INT)", SYNTAX, "1:9"),
@@ -235,6 +259,21 @@ def test_refused(text: str, code: Code, place: str) -> None:
         ("CREATE TABEL t (a INT)", "1:8", "Did you mean TABLE?"),
         ("SHOW TABELS", "1:6", "Did you mean TABLES?"),
         ("INSERT INOT t SELECT 1", "1:8", "Did you mean INTO?"),
+        ("SELECT a FORM t", "1:10", "Did you mean FROM?"),
+        ("SELECT a FROM t WEHRE a = 1", "1:17", "Did you mean WHERE?"),
+        ("SELECT a FROM t AS u WEHRE a = 1", "1:22", "Did you mean WHERE?"),
+        ("SELECT a FROM t GROUPBY a", "1:17", "Did you mean GROUP BY?"),
+        ("SELECT a FROM t GRUOP BY a", "1:17", "Did you mean GROUP BY?"),
+        ("SELECT a FROM (SELECT a FORM t)", "1:25", "Did you mean FROM?"),
+        ("INSERT INTO t VALEUS (1)", "1:15", "Did you mean VALUES?"),
+        ("WIHT x AS (SELECT 1) SELECT * FROM x", "1:1", "Did you mean WITH?"),
+        ("CREATE TABLE t (a INT) WIHT ('a' = 'b')", "1:24", "Did you mean WITH?"),
+        ("CREATE TABLE IF NOT EXIST t (a INT)", "1:21", "Did you mean EXISTS?"),
+        ("SELECT a FROM t\nSELECT b FROM t", "2:1", 'Is a ; missing before "SELECT"?'),
+        ("SELECT a FROM t\nSHOW TABLES", "2:1", 'Is a ; missing before "SHOW"?'),
+        ("INSERT INTO t SELECT a FROM s\nCREATE TABLE u (a INT)", "2:1", 'Is a ; missing before "CREATE"?'),
+        ("CREATE TABLE t (a INT) WITH ('a' = 'b')\nINSERT INTO t SELECT 1", "2:1", 'Is a ; missing before "INSERT"?'),
+        ("CREATE TABLE t (a INT, b INT AS a)", "1:30", "A computed column has no type of its own: b AS …."),
         ("CREATE TABLE t (a INT b STRING)", "1:23", 'Is a comma missing before "b"?'),
         ("CREATE TABLE t (a INT) WITH ('a' = 'b' 'c' = 'd')", "1:40", 'Is a comma missing before "c"?'),
         ("CREATE TABLE t (a INT,)", "1:23", "Remove the comma before it."),
@@ -257,6 +296,22 @@ def test_slips(text: str, place: str, hint: str) -> None:
     assert problem.span is not None
     assert (problem.code, f"{problem.span.line}:{problem.span.column}") == (SYNTAX, place)
     assert problem.hint == hint
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "END",
+        "EXPLAIN CREATE TABLE t (a INT)",
+        "CREATE VIEW v AS INSERT INTO t SELECT 1",
+        "SELECT CAST(a AS TIMESTAMP WITH TIME ZONE) FROM t",
+        "SELECT FROM t",
+        f"SELECT {'(' * 5000}1{')' * 5000}",
+    ],
+)
+def test_a_keyword_is_not_taken_for_a_name(text: str) -> None:
+    [problem] = parse(text).problems
+    assert "backticks" not in (problem.hint or "")
 
 
 @pytest.mark.parametrize(
