@@ -186,7 +186,7 @@ class TokenCursor:
         token = self.current
         if token is not None and token.token_type is TokenType.HINT:
             return self.refused("a hint in this place")
-        found = f"found {_shown(token)}" if token is not None else "the statement ends here"
+        found = f"found {self._shown(token)}" if token is not None else "the statement ends here"
         detail = None
         opened = open_parenthesis(self._tokens[: self._index])
         if opened is not None and (what == ")" or token is None or self.at_any(*_BEHIND_A_LIST)):
@@ -207,11 +207,19 @@ class TokenCursor:
         words = _KEYWORD.findall(what)
         return did_you_mean(token.text, words) if token is not None and token.token_type not in QUOTED else None
 
+    def _shown(self, token: Token) -> str:
+        return "a double quote" if is_mark(token, '"') else f'"{excerpt(self._written_as(token))}"'
+
+    def _written_as(self, token: Token) -> str:
+        """A parameter is told by its name: its value may be a secret."""
+        written = self.script.place(token).text
+        return token.text if written == self.script.text[token.start : token.end + 1] else written
+
     def _quotes_hint(self) -> str | None:
         token = self.current
         if token is None or self.at_any(",", ")", "(", "=", "==", '"'):
             return None
-        return f"Put it in single quotes: '{excerpt(token.text)}'."
+        return f"Put it in single quotes: '{excerpt(self._written_as(token))}'."
 
     def _unseparated(self) -> ScriptError:
         token = self.current
@@ -219,7 +227,7 @@ class TokenCursor:
         if token is not None and self.at_any(*_BEHIND_A_LIST):
             hint = f'Is a ) missing before "{token.text}"?'
         elif token is not None and (token.token_type is TokenType.STRING or _is_name(token)):
-            hint = f'Is a comma missing before "{excerpt(token.text)}"?'
+            hint = f'Is a comma missing before "{excerpt(self._written_as(token))}"?'
         return self.expected(", or )", hint)
 
     def _skip_item(self, begin: int) -> None:
@@ -251,7 +259,3 @@ def _is_name(token: Token) -> bool:
     if token.token_type in QUOTED:
         return token.token_type is TokenType.IDENTIFIER and bool(token.text)
     return _NAME.fullmatch(token.text) is not None and token.text.upper() not in RESERVED
-
-
-def _shown(token: Token) -> str:
-    return "a double quote" if is_mark(token, '"') else f'"{excerpt(token.text)}"'

@@ -91,6 +91,8 @@ def test_nothing_but_the_secret_is_hidden(before: str, value: str, key: str, bet
         "'properties.ssl.key.password' = the tiger, 'a' = 'b'",
         "'properties.ssl.key.password' = the-tiger",
         "'properties.ssl.key.password' tiger",
+        "'properties.ssl.key.password' = ${SECRET}",
+        "'properties.ssl.key.password' ${SECRET}",
         f"'properties.ssl.key.password' {'tiger' * 20}",
         "'properties.ssl.key.password' = \"tiger\"",
         "\"properties.ssl.key.password\" = 'tiger'",
@@ -104,7 +106,7 @@ def test_nothing_but_the_secret_is_hidden(before: str, value: str, key: str, bet
 def test_errors_do_not_show_it(options: str) -> None:
     script = f"CREATE TABLE t (a INT) WITH ('connector' = 'kafka', {options}); INSERT INTO t SELECT a FROM t;"
     with pytest.raises(ScriptError) as caught:
-        compile_script(SourceText("s", script), {}, {})
+        compile_script(SourceText("s", script), {"SECRET": "tiger"}, {})
     assert "tiger" not in str(caught.value)
     assert "tiger" not in str(caught.value.as_json())
 

@@ -280,6 +280,7 @@ def test_refused(text: str, code: Code, place: str) -> None:
         ("SELECT a, FROM t", "1:11", "Remove the comma before it."),
         ("CREATE TABLE t (a INT WITH ('a' = 'b')", "1:23", 'Is a ) missing before "WITH"?'),
         ("CREATE TABLE t (a INT) WITH ('a' = b)", "1:36", "Put it in single quotes: 'b'."),
+        ("CREATE TABLE t (a INT) WITH ('a' = ${p})", "1:36", "Put it in single quotes: '${p}'."),
         ("CREATE TABLE t (a INT) WITH (a = 'b')", "1:30", "Put it in single quotes: 'a'."),
         ("CREATE TABLE t (a INT) WITH ('a' 'b')", "1:34", "Write 'a' = 'value'."),
         ("CREATE TABLE t (a INT) WITH ('a' == 'b')", "1:34", "Write a single = here."),
