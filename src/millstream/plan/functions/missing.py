@@ -11,7 +11,7 @@ _VARIANT: Final = "Values of type VARIANT are not supported yet."
 _STRUCTURED: Final = "Structured types of Java classes are not supported."
 _OVER: Final = "It needs an OVER window, and those are not supported yet."
 _OLD_WINDOW: Final = "Windows in GROUP BY are the old way of Flink."
-_WINDOW_HINT: Final = "Use TABLE(TUMBLE(…)), TABLE(HOP(…)) or TABLE(SESSION(…)) after FROM."
+_WINDOW_HINT: Final = "Group by a truncated time instead, e.g. FLOOR(ts TO MINUTE)."
 
 MISSING: Final = (
     Missing("LOCALTIME", Category.TEMPORAL, _TIME, "Use DATE_FORMAT(LOCALTIMESTAMP, 'HH:mm:ss')."),
