@@ -23,7 +23,7 @@ from urllib.parse import quote
 
 from millstream.catalog.settings import AGGREGATE_NATIVE, NativeAggregate
 from millstream.errors import Code, Diagnostic, JobError
-from millstream.plan.nodes import Aggregate, Expand, Operator, Project, Scan, Values
+from millstream.plan.nodes import Aggregate, Expand, Materialise, Normalise, Operator, Project, Scan, Values
 from millstream.plan.rules.choose_operators import on_kernel
 from millstream.runtime.cache_folder import CacheFolder
 
@@ -257,6 +257,10 @@ def state_shape(node: Node) -> Iterator[str]:
             if expanded is not None:
                 yield f"in sets {', '.join(str([below[key] for key in kept]) for kept in expanded.sets)}"
             yield from state_shape(inputs)
+        case Normalise() | Materialise():
+            columns = ", ".join(f"{column.name} {column.type}" for column in node.columns)
+            yield f"keep rows [{columns}] by [{', '.join(node.keys)}]"
+            yield from state_shape(node.input)
         case _:
             yield from state_shape(node.input)
 

@@ -121,3 +121,8 @@ def test_another_key_than_the_sink_is_materialised(query: str) -> None:
 
 def test_distinct_rows_are_inserts() -> None:
     assert codes("INSERT INTO plain SELECT DISTINCT a, b FROM t") == []
+
+
+def test_rows_that_are_kept_belong_to_the_state() -> None:
+    kept = shape("INSERT INTO days SELECT CAST(ts AS DATE), COUNT(*) FROM t GROUP BY ts")
+    assert kept[0] == "keep rows [day DATE NOT NULL, n BIGINT] by [day]"
