@@ -53,7 +53,10 @@ class Case:
 
     def create_topics(self) -> None:
         for topic in (self.orders, self.totals):
-            KafkaAdmin({"bootstrap.servers": self.brokers}).ensure_topic(topic, topic)
+            self.create_topic(topic)
+
+    def create_topic(self, topic: str) -> None:
+        KafkaAdmin({"bootstrap.servers": self.brokers}).ensure_topic(topic, topic)
 
     def produce(self, *values: str) -> None:
         """Into partition 0, so that offsets are the same in every run."""
@@ -102,7 +105,8 @@ def test_topic_missing(case: Case, expect: Callable[[Screen], None]) -> None:
 
 
 def test_topic_not_created(case: Case, expect: Callable[[Screen], None]) -> None:
-    expect(typed(*case.command(TOTALS.replace("'${orders}'", "'orders of today'"))))
+    case.create_topic("orders_of_today")  # Kafka takes no second name that differs in this alone
+    expect(typed(*case.command(TOTALS.replace("'${orders}'", "'orders.of.today'"))))
 
 
 def test_offsets_unavailable(case: Case, expect: Callable[[Screen], None]) -> None:

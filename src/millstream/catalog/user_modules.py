@@ -33,8 +33,9 @@ class NotImportableError(Exception):
 
 def import_named(module_name: str, name: str, folders: Sequence[Path]) -> Imported:
     """Looks for the module in these folders and the current one first."""
-    before = set(sys.modules)
     searched = [*folders, Path.cwd()]
+    _forget_namesake(module_name, searched)
+    before = set(sys.modules)
     with _importable(searched), redirect_stdout(sys.stderr):
         module = _imported(module_name)
     if not hasattr(module, name):
@@ -58,6 +59,14 @@ def _imported(name: str) -> types.ModuleType:
         raise NotImportableError(why, f"{type(error).__name__}: {error}.", hint) from error
     except BaseException as error:
         raise NotImportableError(why, f"{type(error).__name__}: {error}.") from error
+
+
+def _forget_namesake(name: str, folders: Sequence[Path]) -> None:
+    """A module of another script may have the same name; functions that came from it keep it."""
+    own = next((file for folder in folders if (file := folder / f"{name}.py").exists()), None)
+    known = getattr(sys.modules.get(name), "__file__", None)
+    if own is not None and known is not None and Path(known).resolve() != own.resolve():
+        del sys.modules[name]
 
 
 def _lies_in(module: types.ModuleType, folders: Sequence[Path]) -> bool:

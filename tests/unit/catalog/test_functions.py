@@ -162,3 +162,14 @@ def problems_of(check: Callable[[], object]) -> tuple[Diagnostic, ...]:
     except ScriptError as error:
         return error.diagnostics
     return ()
+
+
+def test_modules_of_one_name_beside_two_scripts(tmp_path: Path) -> None:
+    span = SourceText("s", "f").span(0, 1)
+    found = []
+    for number in (1, 2):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "namesakes_of_this_test.py").write_text(f"def f() -> int:\n    return {number}\n")
+        found.append(load_function("f", "namesakes_of_this_test:f", span, [folder]))
+    assert [function.function() for function in found] == [1, 2]

@@ -52,7 +52,7 @@ def test_rows_go_there_and_back_with_the_number_of_their_schema(registry: Embedd
     messages = encoder.encode(ROWS)
     number = schema_number(messages[0].as_py())
     assert json.loads(registry.schemas[number - 1]) == avro_schema(COLUMNS)
-    assert registry.subjects["t-value"] == [number]
+    assert number in registry.subjects["t-value"]
     assert messages[0].as_py()[5:] == b"\x02\x02\x02a"
     decoder = pickle.loads(pickle.dumps(decoder_of(plain(registry), COLUMNS, ("name", "id"))))
     assert decoder.decode(messages).table.to_pydict() == {"name": ["a", None], "id": [1, 2]}
