@@ -39,6 +39,7 @@ def unbuilt_in(program: Program) -> Iterator[Diagnostic]:
             if isinstance(table, KafkaSink):
                 yield from partitioner_problems(table)
         yield from _types(job)
+        yield from _set(job)
 
 
 def _missing_paths(program: Program) -> Iterator[Diagnostic]:
@@ -52,6 +53,28 @@ def _missing_paths(program: Program) -> Iterator[Diagnostic]:
                 if wrong := path_problem(table):
                     yield wrong
                 written.add(table.path)
+
+
+def _set(job: JobPlan) -> Iterator[Diagnostic]:
+    """What keeps the INSERTs of a statement set from being one query."""
+    writes = [root for root in job.roots if isinstance(root, Write)]
+    first = writes[0].sink if writes else None
+    for root in writes if len(writes) > 1 else ():
+        if not isinstance(root.sink, KafkaSink):
+            yield _separate(root, f'a statement set cannot write to "{root.sink.table.name}", which is no Kafka table')
+        elif isinstance(first, KafkaSink) and root.sink.properties != first.properties:
+            yield _separate(
+                root, f'tables "{first.table.name}" and "{root.sink.table.name}" of a set differ in \'properties.*\''
+            )
+
+
+def _separate(root: Write, primary: str) -> Diagnostic:
+    return Diagnostic(
+        Code.UNSUPPORTED_STATEMENT,
+        primary,
+        root.span,
+        hint="Write this INSERT outside the set: it becomes a job of its own.",
+    )
 
 
 def _types(job: JobPlan) -> Iterator[Diagnostic]:

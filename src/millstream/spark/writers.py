@@ -52,21 +52,18 @@ def _writer(roots: tuple[Root, ...], settings: Mapping[str, str], around: Surrou
         case (Write(sink=PrintSink() | BlackholeSink() | FilesystemSink() as sink),):
             return write_local(rows_of(roots[0], around), sink, around.folder, around.printed)
     to_kafka = [(root, root.sink) for root in roots if isinstance(root, Write) and isinstance(root.sink, KafkaSink)]
-    if len(to_kafka) < len(roots):
-        raise ScriptError(_separate(roots[0], "a statement set writes to Kafka tables only"))
+    assert len(to_kafka) == len(roots), "other sets are refused before anything starts"
     return _kafka_writer(to_kafka, settings, around)
 
 
 def _kafka_writer(
     writes: Sequence[tuple[Root, KafkaSink]], settings: Mapping[str, str], around: Surroundings
 ) -> DataStreamWriter:
-    options = [writer_options(sink.properties) for _, sink in writes]
-    if any(other != options[0] for other in options):
-        raise ScriptError(_separate(writes[0][0], "the tables of a statement set have the same 'properties.*'"))
+    options = writer_options(writes[0][1].properties)
     drops_nulls = _enforcer(settings) is NotNullEnforcer.DROP
     messages = [_messages(root, sink, around, drops_nulls=drops_nulls) for root, sink in writes]
     together = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), messages)
-    return together.writeStream.format("kafka").options(**options[0])
+    return together.writeStream.format("kafka").options(**options)
 
 
 def _enforcer(settings: Mapping[str, str]) -> NotNullEnforcer | None:
@@ -106,13 +103,4 @@ def _out_of_order(root: Root, sink: KafkaSink) -> Diagnostic:
         root.span,
         detail=f"The query gives [{letters(provided(root))}]; by a key, the changes of a row stay in their order.",
         hint=f"Add PRIMARY KEY (…) NOT ENFORCED, or remove '{SINK_PARALLELISM.key}'.",
-    )
-
-
-def _separate(root: Root, primary: str) -> Diagnostic:
-    return Diagnostic(
-        Code.UNSUPPORTED_STATEMENT,
-        primary,
-        root.span,
-        hint="Write the other INSERT outside the set: it becomes a job of its own.",
     )

@@ -153,3 +153,15 @@ def test_notices_are_told_once() -> None:
         "scan.parallelism",
         "sink.semantic",
     ]
+
+
+def test_a_statement_set_is_one_query_into_one_kafka() -> None:
+    tables = TABLES.format(read="", written="").replace(" INSERT INTO b SELECT id FROM a;", "")
+    tables += (
+        "CREATE TABLE c WITH ('properties.acks' = '1') LIKE b; CREATE TABLE p (id INT) WITH ('connector' = 'print');"
+    )
+    inserts = " ".join(f"INSERT INTO {name} SELECT id FROM a;" for name in "bcp")
+    program = compile_script(SourceText("s", f"{tables} EXECUTE STATEMENT SET BEGIN {inserts} END;"), {}, {})
+    with pytest.raises(ScriptError) as caught:
+        refuse_unbuilt(program)
+    assert [problem.code for problem in caught.value.diagnostics] == [Code.UNSUPPORTED_STATEMENT] * 2
