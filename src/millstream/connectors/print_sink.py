@@ -23,14 +23,14 @@ STANDARD_ERROR: Final = ConfigOption(
     "standard-error", boolean, "Whether lines go to the standard error output.", False, Role.SINK
 )
 PARALLELISM: Final = ConfigOption("sink.parallelism", str, "Tasks that print.", role=Role.SINK)
+_WITHOUT_EFFECT: Final = {PARALLELISM: "lines of a batch are printed in one place, in their order"}
 DECLARATION: Final = ConnectorDeclaration(
     IDENTIFIER,
     "Every row as a line on the screen, with what it does to the table: `+I[1, hello]`.",
     (PRINT_IDENTIFIER, STANDARD_ERROR, PARALLELISM),
     takes="all changes",
-    without_effect=((PARALLELISM.key, "lines of a batch are printed in one place, in their order"),),
+    without_effect=tuple((option.key, why) for option, why in _WITHOUT_EFFECT.items()),
 )
-_WITHOUT_EFFECT: Final = {PARALLELISM: "lines of a batch are printed in one place, in their order"}
 
 
 def resolve_source(reader: OptionReader) -> NoReturn:
