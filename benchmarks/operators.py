@@ -23,9 +23,9 @@ from benchmarks.json_format import COLUMNS, page_views
 from benchmarks.pageviews import COUNT, SCRIPT, fill, millstream_rate
 from millstream import Session
 from millstream.catalog.settings import AGGREGATE_NATIVE, NativeAggregate
+from millstream.connectors.kafka_client import client_settings
 from millstream.formats.json_encode import JsonEncoder
 from millstream.formats.json_options import JsonOptions
-from millstream.runtime.kafka_admin import client_settings
 from millstream.spark.session import OwnedSession
 from millstream.testing.broker import EmbeddedBroker
 

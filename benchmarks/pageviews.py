@@ -16,9 +16,10 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from benchmarks.json_format import COLUMNS, page_views
 from millstream import Session
+from millstream.connectors.kafka_client import client_settings
 from millstream.formats.json_encode import JsonEncoder
 from millstream.formats.json_options import JsonOptions
-from millstream.runtime.kafka_admin import KafkaAdmin, client_settings
+from millstream.runtime.kafka_admin import KafkaAdmin
 from millstream.spark.session import STREAMING, OwnedSession
 from millstream.testing.broker import EmbeddedBroker
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +15,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from millstream import Session
+from millstream.connectors.kafka_client import client_settings
 from millstream.errors import Code
 from millstream.runtime import kafka_admin
 from millstream.runtime.kafka_admin import KafkaAdmin
@@ -32,6 +35,11 @@ if TYPE_CHECKING:
 TOTALS = (Path(__file__).parent / "screens" / "totals.sql").read_text()
 COPIES = TOTALS.replace("SUM(amount) FROM orders GROUP BY customer", "amount FROM orders")
 """Quicker than sums, for what does not depend on them."""
+EXACTLY_ONCE = COPIES.replace(
+    "'value.format' = 'json'",
+    "'value.format' = 'json',\n  'sink.delivery-guarantee' = 'exactly-once',"
+    "\n  'sink.transactional-id-prefix' = '${totals}'",
+)
 
 
 @dataclass(frozen=True)
@@ -181,8 +189,40 @@ def test_messages_gone(case: Case, spark: SparkSession, expect: Callable[[Screen
     expect(called(lambda: case.drain(spark)))
 
 
+def test_taken_over(case: Case, spark: SparkSession, expect: Callable[[Screen], None]) -> None:
+    case.create_topics()
+    case.produce('{"customer": "ada", "amount": 3}')
+    with Session(spark, checkpoint=case.folder / "first") as session:
+        [first] = session.execute_sql(EXACTLY_ONCE, name="totals.sql", parameters=case.parameters)
+        first.await_caught_up(60)
+        case.drain(spark, EXACTLY_ONCE)  # from another checkpoint, with the same prefix
+        case.produce('{"customer": "bob", "amount": 3}')
+        shown = called(lambda: first.await_end(60))
+    expect(shown)
+
+
+def test_delivery_uncertain(case: Case, spark: SparkSession, expect: Callable[[Screen], None]) -> None:
+    case.create_topics()
+    case.produce('{"customer": "ada", "amount": 3}')
+    case.drain(spark, EXACTLY_ONCE)
+    checkpoint = case.folder / ".millstream" / "totals" / "jobs" / "totals"
+    for file in (checkpoint / "commits").iterdir():
+        file.unlink()
+    begun = checkpoint / "offsets" / "0"
+    nine_days_ago = f'"batchTimestampMs":{int(time.time() - 9 * 86_400) * 1000}'
+    begun.write_text(re.sub(r'"batchTimestampMs":\d+', nine_days_ago, begun.read_text()))
+    (checkpoint / "offsets" / ".0.crc").unlink()
+    expect(called(lambda: case.drain(spark, EXACTLY_ONCE)))
+
+
+def test_transaction_too_long(case: Case, expect: Callable[[Screen], None]) -> None:
+    an_hour = "'exactly-once',\n  'properties.transaction.timeout.ms' = '3600000',"
+    script = EXACTLY_ONCE.replace("'exactly-once',", an_hour)
+    expect(typed(*case.command(script)))
+
+
 def _delete_before(brokers: str, place: TopicPartition) -> None:
-    client = AdminClient(kafka_admin.client_settings({"bootstrap.servers": brokers}))
+    client = AdminClient(client_settings({"bootstrap.servers": brokers}))
     for deleted in client.delete_records([place]).values():
         deleted.result(10)
 

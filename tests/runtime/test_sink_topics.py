@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]
 
+from millstream.connectors.kafka_client import client_settings
 from millstream.errors import BrokerError, Code
 from millstream.plan.program import compile_script
-from millstream.runtime.kafka_admin import client_settings
 from millstream.runtime.partition_counts import partitions_of
 from millstream.runtime.preflight import check_kafka
 from millstream.source import SourceText

@@ -20,6 +20,7 @@ MAY_IMPORT = {
     "connectors": {"errors", "source", "changelog", "sql", "catalog", "formats"},
     "plan": {"errors", "source", "changelog", "aggregates", "sql", "catalog", "formats", "connectors"},
     "kernels": {"errors", "changelog", "aggregates"},
+    "delivery": {"errors", "catalog", "connectors", "failpoints"},
     "jvm": {"errors", "notices"},
     "spark": {
         "errors",
@@ -32,9 +33,24 @@ MAY_IMPORT = {
         "connectors",
         "plan",
         "kernels",
+        "delivery",
+        "failpoints",
         "jvm",
     },
-    "runtime": {"errors", "source", "changelog", "sql", "catalog", "formats", "connectors", "plan", "kernels", "spark"},
+    "runtime": {
+        "errors",
+        "source",
+        "changelog",
+        "sql",
+        "catalog",
+        "formats",
+        "connectors",
+        "plan",
+        "kernels",
+        "delivery",
+        "failpoints",
+        "spark",
+    },
 }
 
 

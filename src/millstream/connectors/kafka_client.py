@@ -1,10 +1,14 @@
-"""`properties.*` for Kafka's C client, which asks brokers what Spark does not; Java's clients take them as they are."""
+"""`properties.*` for Kafka's C client, which asks brokers what Spark does not, and writes what Spark cannot.
+
+Java's clients take them as they are.
+"""
 
 from __future__ import annotations
 
+import logging
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -30,6 +34,39 @@ _PKCS12_FILES: Final = {
     "ssl.keystore.password": ("ssl.keystore.password",),
 }
 _HOST_CHECK: Final = "ssl.endpoint.identification.algorithm"
+_OF_A_PRODUCER: Final = {
+    **{
+        key: key
+        for key in (
+            "acks",
+            "batch.size",
+            "compression.type",
+            "connections.max.idle.ms",
+            "enable.idempotence",
+            "linger.ms",
+            "max.in.flight.requests.per.connection",
+            "metadata.max.age.ms",
+            "reconnect.backoff.max.ms",
+            "reconnect.backoff.ms",
+            "request.timeout.ms",
+            "retries",
+            "retry.backoff.max.ms",
+            "retry.backoff.ms",
+        )
+    },
+    "delivery.timeout.ms": "message.timeout.ms",
+    "max.request.size": "message.max.bytes",
+    "receive.buffer.bytes": "socket.receive.buffer.bytes",
+    "send.buffer.bytes": "socket.send.buffer.bytes",
+}
+_ALWAYS_OF_A_PRODUCER: Final = {"partitioner": "murmur2_random", "enable.idempotence": "true"}
+"""Keys go where Java's producers send them, and a retry inside the client writes nothing twice."""
+_SETTLED_BY_TRANSACTIONS: Final = frozenset(
+    {"acks", "enable.idempotence", "max.in.flight.requests.per.connection", "retries", "message.timeout.ms"}
+)
+_SILENT: Final = logging.getLogger("millstream.librdkafka")
+_SILENT.addHandler(logging.NullHandler())
+_SILENT.propagate = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +86,21 @@ def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
     if _is_encrypted(properties):
         found |= _certificates(properties)
     return found
+
+
+def client_settings(properties: Mapping[str, str]) -> dict[str, Any]:
+    """The part of a table's properties that concerns the connection, and no chatter on stderr."""
+    return {**client_properties(properties), "log_level": 0, "logger": _SILENT}
+
+
+def producer_settings(properties: Mapping[str, str], *, transactional: bool = False) -> dict[str, Any]:
+    """The same for a producer of a table's messages, with what concerns sending them."""
+    found = {name: properties[key].strip() for key, name in _OF_A_PRODUCER.items() if key in properties}
+    if transactional:
+        found = {name: value for name, value in found.items() if name not in _SETTLED_BY_TRANSACTIONS}
+    elif found.get("acks", "all") not in ("all", "-1"):
+        found["enable.idempotence"] = "false"
+    return {**client_settings(properties), **_ALWAYS_OF_A_PRODUCER, **found}
 
 
 def untranslatable(properties: Mapping[str, str]) -> Iterator[Untranslatable]:

@@ -6,19 +6,17 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.connectors import kafka_options as options
 from millstream.connectors import kafka_scan_options as scan
-from millstream.connectors import kafka_sink_options as sink_options
 from millstream.connectors.kafka_client import untranslatable
-from millstream.connectors.kafka_metadata import TIMESTAMP
 from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
-from millstream.connectors.kafka_values import DeliveryGuarantee
 from millstream.connectors.legacy import open_reader
-from millstream.errors import Code, Diagnostic
+from millstream.errors import Code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from millstream.catalog.option_reader import OptionReader
     from millstream.connectors.tables import Sink, Source
+    from millstream.errors import Diagnostic
 
 _WHO_ASKS: Final = "Brokers are asked for topics and offsets by Kafka's C client, which cannot do what Java's can here."
 
@@ -32,7 +30,6 @@ def unbuilt(table: Source | Sink) -> Iterator[Diagnostic]:
             yield from _of_source(table, reader)
         case KafkaSink():
             yield from _of_both(table, reader)
-            yield from _of_sink(table, reader)
 
 
 def _of_both(table: KafkaSource | KafkaSink, reader: OptionReader) -> Iterator[Diagnostic]:
@@ -47,27 +44,5 @@ def _of_source(source: KafkaSource, reader: OptionReader) -> Iterator[Diagnostic
         yield _not_yet(reader, scan.WATERMARK_IDLE.key, "an idle timeout")
 
 
-def _of_sink(sink: KafkaSink, reader: OptionReader) -> Iterator[Diagnostic]:
-    if sink.delivery.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
-        key = (
-            sink_options.SEMANTIC.key if reader.has(sink_options.SEMANTIC.key) else sink_options.DELIVERY_GUARANTEE.key
-        )
-        yield _not_yet(
-            reader,
-            key,
-            "delivery guarantee exactly-once",
-            "Use at-least-once: readers of an upsert topic converge, because the last message of a key wins.",
-        )
-    for use in sink.metadata:
-        if use.key == TIMESTAMP.key:
-            yield Diagnostic(
-                Code.NOT_BUILT_YET,
-                f"writing metadata '{use.key}' is not supported yet",
-                use.column.span,
-                detail="Spark's Kafka sink leaves the time of a message to the producer.",
-                hint=f'Declare "{use.column.name}" as METADATA VIRTUAL: then it is read only.',
-            )
-
-
-def _not_yet(reader: OptionReader, key: str, what: str, hint: str | None = None) -> Diagnostic:
-    return reader.problem(Code.NOT_BUILT_YET, f"{what} is not supported yet", key, hint=hint)
+def _not_yet(reader: OptionReader, key: str, what: str) -> Diagnostic:
+    return reader.problem(Code.NOT_BUILT_YET, f"{what} is not supported yet", key)

@@ -11,8 +11,8 @@ from typing import Final
 
 from confluent_kafka import Producer
 
+from millstream.connectors.kafka_client import client_settings
 from millstream.demo.regions import Counts
-from millstream.runtime.kafka_admin import client_settings
 
 REGIONS: Final = ("africa", "americas", "antarctica", "asia", "europe", "oceania")
 _WEIGHTS: Final = (17, 13, 1, 59, 9, 1)

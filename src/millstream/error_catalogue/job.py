@@ -60,5 +60,22 @@ JOB: Final = Group(
             fix="Filter such rows, or correct what the query gives for the column `topic`, or the partitioner.",
             example="unwritable_row",
         ),
+        Code.TAKEN_OVER: Explanation(
+            "job that another run has replaced",
+            cause="A table is written exactly once, and a later start has claimed its transactions: the same job was "
+            "started elsewhere, or another job has the same 'sink.transactional-id-prefix'. Kafka takes nothing more "
+            "from this run.",
+            fix="Leave the later run to it. Two jobs that are to run side by side need prefixes of their own.",
+            example="taken_over",
+        ),
+        Code.DELIVERY_UNCERTAIN: Explanation(
+            "batch that may be written already",
+            cause="A table is written exactly once, the job ended in the middle of a batch, and what tells which part "
+            "of the batch is in the topic cannot be found or does not fit: Kafka has forgotten it, the prefix or the "
+            "cluster is another one, or the checkpoint is an old copy.",
+            fix="Do what the hint says. To write the batch again run once with 'sink.delivery-guarantee' = "
+            "'at-least-once'; to compute all anew start over with --fresh.",
+            example="delivery_uncertain",
+        ),
     },
 )

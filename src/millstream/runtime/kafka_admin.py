@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
@@ -16,7 +15,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ResourceType,
 )
 
-from millstream.connectors.kafka_client import client_properties
+from millstream.connectors.kafka_client import client_settings
 from millstream.errors import BrokerError, Code, Diagnostic
 from millstream.runtime.kafka_failures import broker_error
 
@@ -36,14 +35,6 @@ _SOON_OVER: Final = (
     KafkaError.UNKNOWN_TOPIC_OR_PART,
 )
 _INTERNAL: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
-_SILENT: Final = logging.getLogger("millstream.librdkafka")
-_SILENT.addHandler(logging.NullHandler())
-_SILENT.propagate = False
-
-
-def client_settings(properties: Mapping[str, str]) -> dict[str, Any]:
-    """The part of a table's properties that concerns the connection, and no chatter on stderr."""
-    return {**client_properties(properties), "log_level": 0, "logger": _SILENT}
 
 
 class KafkaAdmin:
@@ -102,6 +93,24 @@ class KafkaAdmin:
             doing = f'topic "{topic}" of table "{table}" does not exist and was not created'
             raise self._failure(doing, error, Code.TOPIC_NOT_CREATED, self._topic_at) from error
         return True
+
+    def broker_setting(self, name: str) -> int | None:
+        """A number that the brokers are set to; None where it is not theirs to tell us."""
+        found = self._broker_settings().get(name)
+        return int(found.value) if found is not None and found.value else None
+
+    def cluster(self) -> str | None:
+        """The id of the cluster."""
+        found: str | None = self._metadata().cluster_id
+        return found
+
+    def groups(self, prefix: str) -> set[str]:
+        """Those whose names begin so."""
+        try:
+            listed = self._client.list_consumer_groups().result(_TIMEOUT_SECONDS).valid
+        except (KafkaException, TimeoutError) as error:
+            raise self._failure("the consumer groups cannot be listed", error) from error
+        return {entry.group_id for entry in listed if entry.group_id.startswith(prefix)}
 
     def earliest(self, topics: Iterable[str]) -> dict[TopicPartition, int]:
         return self._offsets(topics, OffsetSpec.earliest())
@@ -171,13 +180,17 @@ class KafkaAdmin:
             raise self._failure("the topics cannot be listed", error, Code.BROKER_UNREACHABLE) from error
 
     def _broker_creates_topics(self) -> bool:
+        found = self._broker_settings().get("auto.create.topics.enable")
+        return found is not None and found.value == "true"
+
+    def _broker_settings(self) -> dict[str, Any]:
+        """Nothing where they are not ours to see."""
         broker = ConfigResource(ResourceType.BROKER, str(next(iter(self._metadata().brokers))))
         try:
-            settings = self._client.describe_configs([broker])[broker].result(_TIMEOUT_SECONDS)
+            settings: dict[str, Any] = self._client.describe_configs([broker])[broker].result(_TIMEOUT_SECONDS)
         except (KafkaException, TimeoutError):
-            return False
-        found = settings.get("auto.create.topics.enable")
-        return found is not None and found.value == "true"
+            return {}
+        return settings
 
     def _failure(
         self,

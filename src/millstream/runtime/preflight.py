@@ -10,10 +10,11 @@ from millstream.catalog.options import is_java_only
 from millstream.connectors import upsert_kafka
 from millstream.connectors.kafka_range import ReadRange
 from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
-from millstream.connectors.kafka_values import StartupMode
+from millstream.connectors.kafka_values import DeliveryGuarantee, StartupMode
 from millstream.connectors.legacy import open_reader
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.nodes import Write
+from millstream.runtime.exactly_once import check_timeout
 from millstream.runtime.kafka_admin import KafkaAdmin
 from millstream.runtime.scan_ends import by_topic, kept_ends
 from millstream.runtime.source_positions import SourcePositions
@@ -57,8 +58,11 @@ def topics_of(source: KafkaSource, admin: KafkaAdmin) -> tuple[str, ...]:
 
 
 def _check_sink(sink: KafkaSink, notice: Callable[[str], None]) -> None:
+    admin = _admin(sink.properties, sink.table)
+    if sink.delivery.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
+        check_timeout(sink, admin)
     for topic in sink.topics:
-        if _admin(sink.properties, sink.table).ensure_topic(topic, sink.table.name):
+        if admin.ensure_topic(topic, sink.table.name):
             compaction = "; set its cleanup.policy to compact" if sink.connector == upsert_kafka.IDENTIFIER else ""
             notice(f'topic "{topic}" of table "{sink.table.name}" did not exist and was created{compaction}')
 

@@ -6,7 +6,7 @@ import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from millstream.spark.observed_counts import ignored_retractions
+from millstream.spark.observed_counts import delivered_messages, ignored_retractions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,7 +76,8 @@ def progress_of(job: str, report: Mapping[str, Any], before: JobProgress | None,
     """One batch, from the report that Spark makes of it."""
     rows_in = int(report["numInputRows"]) if counted.rows_in is None else counted.rows_in
     ignored = ignored_retractions(report)
-    written = max(int(report["sink"].get("numOutputRows", 0)), 0)
+    delivered = delivered_messages(report)
+    written = max(int(report["sink"].get("numOutputRows", 0)), 0) if delivered is None else delivered
     rows_out = written if counted.rows_out is None else counted.rows_out
     return JobProgress(
         job=job,

@@ -23,10 +23,12 @@ from millstream.catalog.settings import (
 )
 from millstream.catalog.settings_of_flink import STATE_TTL
 from millstream.connectors.local_tables import PrintSink
+from millstream.delivery.client import place_for_sockets
 from millstream.plan.nodes import Write
 from millstream.plan.program import JobPlan, Listing, ShowJobs, Text, compile_script
 from millstream.runtime.before_start import refuse_unbuilt
 from millstream.runtime.checkpoint import Checkpoint
+from millstream.runtime.exactly_once import open_transactions
 from millstream.runtime.job import Job
 from millstream.runtime.partition_counts import partitions_of
 from millstream.runtime.preflight import check_kafka
@@ -211,6 +213,7 @@ class Session:
         if self._fresh:
             checkpoint.clear()
             self._fresh = False
+        from millstream.spark.delivery import Dispatch
         from millstream.spark.kernel_host import Hosting
         from millstream.spark.query import QueryRequest, prepare_query
 
@@ -239,6 +242,9 @@ class Session:
                 partitions_of=partitions_of,
                 printed=job.counting(_print_errors if _goes_to_standard_error(plan) else self._on_rows),
                 shown=job.show,
+                dispatch=Dispatch(
+                    place_for_sockets(folder.segment_cache.parent), open_transactions(plan, folder.path, self._notice)
+                ),
             )
             prepared.append((job, prepare_query(spark, request)))
         return prepared

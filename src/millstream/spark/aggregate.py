@@ -15,6 +15,7 @@ from millstream.aggregates import AggregateFunction
 from millstream.changelog import KIND
 from millstream.kernels.aggregate import AggregateOperator, Call
 from millstream.spark.kernel_host import hash_columns, host
+from millstream.spark.splits import carried
 from millstream.spark.types import quoted
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ def aggregate(rows: DataFrame, node: Aggregate, hosting: Hosting) -> DataFrame:
         insert_only=not kind,
         expires=hosting.expires,
     )
-    changes = host(prepared.withColumns(hash_columns(operator)), operator, hosting)
+    ordered = rows.select(*columns, *kind, *carried(rows))
+    changes = host(ordered.withColumns(hash_columns(operator)), operator, hosting)
     named = {**keys, **results}
     return changes.select(*(F.col(column).alias(name) for name, column in named.items()), KIND)
 

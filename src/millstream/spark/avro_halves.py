@@ -14,6 +14,8 @@ from millstream.spark.message_parts import part_of
 from millstream.spark.types import quoted, spark_type
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pyspark.sql import Column, DataFrame
 
     from millstream.formats.avro_format import AvroFormat
@@ -41,14 +43,17 @@ def avro_struct(half: str, format_: AvroFormat, columns: tuple[tuple[str, DataTy
     return F.when(F.col(half).isNotNull(), checked.cast(f"STRUCT<{fields}>"))
 
 
-def rows_of_avro(messages: DataFrame, layout: MessageLayout, key: Column | None, value: Column) -> DataFrame:
+def rows_of_avro(
+    messages: DataFrame, layout: MessageLayout, key: Column | None, value: Column, beside: Iterable[Column] = ()
+) -> DataFrame:
     """The rows where all of a message is Avro: then there is one for each message, or none."""
     halves = messages.withColumn("__value_row", value)
     if key is not None:
         halves = halves.withColumn("__key_row", key).where("key IS NOT NULL")
     if not layout.upserts:
         halves = halves.where("value IS NOT NULL")
-    return halves.select(*(_column(name, layout).alias(name) for name, _ in layout.columns), *_kind(layout))
+    columns = (_column(name, layout).alias(name) for name, _ in layout.columns)
+    return halves.select(*columns, *_kind(layout), *beside)
 
 
 def _column(name: str, layout: MessageLayout) -> Column:

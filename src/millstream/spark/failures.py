@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.catalog.settings_of_flink import NOT_NULL_ENFORCER
+from millstream.delivery.failures import Failure
 from millstream.errors import Code, Diagnostic, JobError
+from millstream.spark.delivery_failures import CODES, undelivered
 from millstream.spark.failure_patterns import PATTERNS
 
 if TYPE_CHECKING:
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
     from millstream.errors import MillstreamError
 
 # Spark's exceptions end with the query's plan, which holds our marks too: only a raised one counts.
-_MARK: Final = re.compile(r"(?:\[USER_RAISED_EXCEPTION\]|UndecodableMessageError:|UnwritableRowError:) <<millstream ")
+_MARK: Final = re.compile(
+    r"(?:\[USER_RAISED_EXCEPTION\]|(?:UndecodableMessage|UnwritableRow|Undelivered)Error:) <<millstream "
+)
 _PLAN: Final = "\n=== Streaming Query ==="
 _ENVELOPE: Final = re.compile(r"^\[STREAM_FAILED\] Query \[.*?\] terminated with exception: |(?: SQLSTATE: \w{5})+$")
 _CONDITION: Final = re.compile(r"^\[[A-Z_.]+\] ")
@@ -42,6 +46,13 @@ class UnwritableRowError(Exception):
 
     def __init__(self, table: str, why: str) -> None:
         super().__init__(_marked(Code.UNWRITABLE_ROW, table=table, why=why))
+
+
+class UndeliveredError(Exception):
+    """Raised in a Python worker whose messages did not reach Kafka; `why` is a sentence."""
+
+    def __init__(self, table: str, failure: Failure, why: str) -> None:
+        super().__init__(_marked(CODES[failure], table=table, failure=failure, why=why))
 
 
 def undecodable_message(text: str) -> Column:
@@ -108,6 +119,8 @@ def in_short(said: str) -> str:
 
 
 def _of_mark(job: str, found: dict[str, str]) -> Diagnostic:
+    if "failure" in found:
+        return undelivered(job, found["table"], Failure(found["failure"]), found["why"])
     if found["code"] == Code.UNDECODABLE_MESSAGE:
         place = f"Topic {found['topic']}, partition {found['partition']}, offset {found['offset']}"
         return Diagnostic(

@@ -12,15 +12,18 @@ import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.changelog import INSERT_ONLY, KIND, RowKind
-from millstream.connectors.kafka_metadata import TOPIC
+from millstream.connectors.kafka_metadata import TIMESTAMP, TOPIC
 from millstream.formats.avro_schema import avro_schema
 from millstream.formats.codecs import encoder_of
 from millstream.formats.declarations import AvroFormat, ConfluentAvroFormat
 from millstream.kernels.fold import fold_updates, last_changes
 from millstream.spark.changelog import is_retraction
+from millstream.spark.delivery import DELIVERED_TYPE
 from millstream.spark.failures import null_in_key
 from millstream.spark.message_metadata import HEADERS_TYPE, headers_of, topic_of
+from millstream.spark.observed_counts import DELIVERED
 from millstream.spark.partitioners import choose_partitions
+from millstream.spark.splits import carried
 from millstream.spark.types import quoted, spark_type
 
 if TYPE_CHECKING:
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from millstream.connectors.kafka_tables import KafkaSink
     from millstream.formats.declarations import Format
     from millstream.formats.decoded import Encoder
+    from millstream.spark.delivery import Delivering
     from millstream.spark.partitioners import Choice
     from millstream.sql.statements import MetadataColumn, PhysicalColumn
 
@@ -42,16 +46,23 @@ _TYPES: Final = {
     "topic": "STRING",
     "headers": HEADERS_TYPE,
     "partition": "INT",
+    "timestamp": "LONG",
 }
-"""What Spark's Kafka sink takes of a message. It takes no timestamp."""
+"""What a message has. Spark's Kafka sink takes no timestamp; a producer of ours takes it in milliseconds."""
 
 
 def encode_messages(
-    rows: DataFrame, sink: KafkaSink, choice: Choice | None = None, *, folds: bool = False
+    rows: DataFrame,
+    sink: KafkaSink,
+    choice: Choice | None = None,
+    *,
+    folds: bool = False,
+    delivering: Delivering | None = None,
 ) -> DataFrame:
     """The messages of the rows; one that takes something back has no value, unless the format tells it.
 
-    `folds`: the rows have old images of updates that a reader by key need not see.
+    `folds`: the rows have old images of updates that a reader by key need not see. With `delivering` the messages are
+    delivered as they are made, and how many there were is all that comes out.
     """
     columns: dict[str, Column] = {}
     encoders: dict[str, Encoder] = {}
@@ -68,7 +79,10 @@ def encode_messages(
         steps.append(partial(fold_updates, key_columns=["key"]))
     if choice is not None:
         steps.append(partial(choose_partitions, choice))
-    prepared = rows.select(*(column.alias(name) for name, column in columns.items()))
+    beside = [] if delivering is None else carried(rows)
+    prepared = rows.select(*(column.alias(name) for name, column in columns.items()), *beside)
+    if delivering is not None:
+        return prepared.mapInArrow(_one_after_another([*steps, delivering], [DELIVERED]), DELIVERED_TYPE)
     if steps:
         given = [name for name in _TYPES if name in columns or (name == "partition" and choice is not None)]
         schema = ", ".join(f"{name} {_TYPES[name]}" for name in given)
@@ -161,6 +175,8 @@ def _beside_the_row(sink: KafkaSink) -> dict[str, Column]:
         value = _checked(use.column, sink).cast(spark_type(use.type))
         if use.key == TOPIC.key:
             columns["topic"] = topic_of(value, sink)
+        elif use.key == TIMESTAMP.key:
+            columns["timestamp"] = F.unix_millis(value)
         else:
             columns["headers"] = headers_of(value, use.key)
     return columns

@@ -17,6 +17,7 @@ from millstream.spark.failures import UndecodableMessageError
 from millstream.spark.kafka_properties import reader_options
 from millstream.spark.message_layout import MessageLayout
 from millstream.spark.message_parts import needs_headers, part_of
+from millstream.spark.splits import SPLIT, carried
 from millstream.spark.types import quoted, spark_schema
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from millstream.formats.declarations import Format
     from millstream.formats.decoded import Decoder
     from millstream.plan.nodes import Scan
+    from millstream.spark.splits import Splits
     from millstream.sql.types import DataType
 
 _PARTITION: Final = "__partition"
@@ -38,14 +40,22 @@ _TOPIC: Final = "__topic"
 
 
 def read_rows(
-    spark: SparkSession, scan: Scan, source: KafkaSource, positions: ReadRange, max_batch_rows: int
+    spark: SparkSession,
+    scan: Scan,
+    source: KafkaSource,
+    positions: ReadRange,
+    max_batch_rows: int,
+    *,
+    splits: Splits | None = None,
 ) -> DataFrame:
+    """`splits`: to tell beside each row."""
     layout = MessageLayout.of(scan, source)
     messages = _messages(spark, source, positions, max_batch_rows, with_headers=needs_headers(layout.message_parts))
     if isinstance(source.value_format, AvroFormat) and isinstance(source.key_format, AvroFormat | None):
         key = _half("key", source.key_format, layout.key_fields) if source.key_format is not None else None
-        return rows_of_avro(messages, layout, key, _half("value", source.value_format, layout.value_fields))
-    return _decoded(messages, layout, positions.skipped)
+        value = _half("value", source.value_format, layout.value_fields)
+        return rows_of_avro(messages, layout, key, value, [] if splits is None else [splits.column()])
+    return _decoded(messages, layout, positions.skipped, splits)
 
 
 def _messages(
@@ -71,7 +81,7 @@ def _is_before(ends: Offsets) -> Column:
     return F.expr(f"offset < try_element_at(map({pairs}), concat(topic, '-', partition))" if pairs else "false")
 
 
-def _decoded(messages: DataFrame, layout: MessageLayout, skipped: Tally | None) -> DataFrame:
+def _decoded(messages: DataFrame, layout: MessageLayout, skipped: Tally | None, splits: Splits | None) -> DataFrame:
     source = layout.source
     halves = [_half("value", source.value_format, layout.value_fields).alias(VALUE)]
     key = None
@@ -87,9 +97,11 @@ def _decoded(messages: DataFrame, layout: MessageLayout, skipped: Tally | None) 
     rows = _message_rows(layout, key)
     parts = [F.expr(part_of(use)).alias(use.column.name) for use in layout.message_parts]
     schema = spark_schema(_crossing(layout)) + (f", {KIND} TINYINT" if layout.has_kinds else "")
-    decoded = messages.select(*halves, *origin, *parts).mapInArrow(
-        decode_with(rows, only_topic, skipped), schema.removeprefix(", ")
-    )
+    decode = decode_with(rows, only_topic, skipped)
+    if splits is not None:
+        decode = splits.beside(decode, _PARTITION, _TOPIC)
+        schema += f", {SPLIT} {splits.column_type}"
+    decoded = messages.select(*halves, *origin, *parts).mapInArrow(decode, schema.removeprefix(", "))
     return _as_declared(decoded, layout)
 
 
@@ -128,7 +140,7 @@ def _as_declared(decoded: DataFrame, layout: MessageLayout) -> DataFrame:
         F.expr(converted(quoted(name), told[name].type, type_)).alias(name) if name in told else F.col(quoted(name))
         for name, type_ in layout.columns
     )
-    return decoded.select(*columns, KIND)
+    return decoded.select(*columns, KIND, *carried(decoded))
 
 
 def decode_with(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,12 +14,14 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from millstream.failpoints import reached
 from millstream.kernels.operator import ORDER
 from millstream.kernels.segment_cache import SegmentCache
 from millstream.kernels.state_table import Lifetime, StateTable
 from millstream.spark.observed_counts import IGNORED, fresh_name
 from millstream.spark.packets import PACKET_SCHEMA, pack, to_payloads, unpack, unpack_by_part
 from millstream.spark.segment_state import SparkSegmentLog
+from millstream.spark.splits import SPLIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from millstream.kernels.operator import Operator
 
 _BITS_FOR_ROWS: Final = 40
+_PLACES: Final = 1 << 23
 _NOW: Final = "now"
 
 
@@ -51,7 +55,8 @@ def host(rows: DataFrame, operator: Operator, hosting: Hosting) -> DataFrame:
 
     def combine_and_pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for table in _ordered(batches) if operator.needs_order else map(_table, batches):
-            yield pack(operator.combine(table), hosting.buckets)
+            rows = table.drop_columns(SPLIT) if SPLIT in table.schema.names else table
+            yield pack(operator.combine(rows), hosting.buckets)
 
     output = operator.output_schema
 
@@ -83,14 +88,23 @@ def _table(batch: pa.RecordBatch) -> pa.Table:
 
 
 def _ordered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Rows numbered as they come, task after task; a replayed batch has the same tasks with the same rows."""
+    """Rows numbered as they come, task after task; a batch that is done again finds them in the same order."""
     context = TaskContext.get()
     assert context is not None
-    count = context.partitionId() << _BITS_FOR_ROWS
+    count: int | None = None
     for batch in batches:
+        if count is None:
+            count = _place_of_task(batch, context.partitionId()) << _BITS_FOR_ROWS
         numbers = np.arange(count, count + batch.num_rows, dtype=np.int64)
         count += batch.num_rows
         yield _table(batch).append_column(ORDER, pa.array(numbers))
+
+
+def _place_of_task(batch: pa.RecordBatch, task: int) -> int:
+    """Among the tasks; two splits in one place would only leave open which comes first."""
+    if SPLIT not in batch.schema.names or not batch.num_rows:
+        return task
+    return zlib.crc32(str(batch.column(SPLIT)[0].as_py()).encode()) % _PLACES
 
 
 class KernelProcessor(StatefulProcessor):
@@ -112,7 +126,9 @@ class KernelProcessor(StatefulProcessor):
             return StateTable(keys, values, self._logs[name], cache, lifetime)
 
         kernel = self._operator.open(open_table)
+        reached("before-state")
         changes = kernel.step(unpack_by_part((row["part"], bytes(row["payload"])) for row in packets))
+        reached("after-state")
         cache.trim()
         for payload in to_payloads(changes):
             yield Row(payload=payload, ignored=0)

@@ -16,6 +16,7 @@ from millstream.changelog import KIND
 from millstream.kernels.materialise import MaterialiseOperator
 from millstream.kernels.normalise import NormaliseOperator
 from millstream.spark.kernel_host import hash_columns, host
+from millstream.spark.splits import SPLIT, carried
 from millstream.spark.types import quoted
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ def _nullable_inside(type_: DataType) -> DataType:
 
 
 def _numbered(rows: DataFrame) -> _Numbered:
-    names = {name: f"column{number}" for number, name in enumerate(rows.columns) if name != KIND}
+    names = {name: f"column{number}" for number, name in enumerate(rows.columns) if name not in (KIND, SPLIT)}
     kind = [F.col(KIND)] if KIND in rows.columns else []
-    return _Numbered(rows.select(*(F.col(quoted(name)).alias(inside) for name, inside in names.items()), *kind), names)
+    columns = (F.col(quoted(name)).alias(inside) for name, inside in names.items())
+    return _Numbered(rows.select(*columns, *kind, *carried(rows)), names)

@@ -12,6 +12,9 @@ _OURS: Final = "millstream-"
 IGNORED: Final = "ignored"
 """The column that counts retractions of what was not there."""
 
+DELIVERED: Final = "delivered"
+"""The column that counts messages which our own producers have written."""
+
 
 def fresh_name() -> str:
     """One per operator: a query has each name once."""
@@ -22,3 +25,10 @@ def ignored_retractions(report: Mapping[str, Any]) -> int:
     """Over all operators; one that had no rows counted NULL."""
     observed: Mapping[str, Mapping[str, Any]] = report.get("observedMetrics", {})
     return sum(counts.get(IGNORED) or 0 for name, counts in observed.items() if name.startswith(_OURS))
+
+
+def delivered_messages(report: Mapping[str, Any]) -> int | None:
+    """None where Spark itself has written."""
+    observed: Mapping[str, Mapping[str, Any]] = report.get("observedMetrics", {})
+    found = [counts[DELIVERED] for name, counts in observed.items() if name.startswith(_OURS) and DELIVERED in counts]
+    return sum(count or 0 for count in found) if found else None

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from millstream.connectors.kafka_range import ReadRange
     from millstream.plan.program import JobPlan
     from millstream.source import Span
+    from millstream.spark.delivery import Dispatch
     from millstream.spark.kernel_host import Hosting
 
 
@@ -59,6 +60,7 @@ class QueryRequest:
     partitions_of: Callable[[Mapping[str, str], str], tuple[int, ...]]
     printed: Callable[[list[str]], None]
     shown: Callable[[pa.Table, list[int] | None], None]
+    dispatch: Dispatch
 
 
 def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWriter:
@@ -73,6 +75,7 @@ def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWrite
         partitions_of=request.partitions_of,
         printed=request.printed,
         shown=request.shown,
+        dispatch=request.dispatch,
     )
     writer = (
         _checked_by_spark(request.job, around)

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.changelog import INSERT_ONLY
 from millstream.spark.changelog import is_retraction
+from millstream.spark.splits import SPLIT
 from millstream.spark.types import quoted
 
 if TYPE_CHECKING:
@@ -48,4 +49,4 @@ def _spread(rows: DataFrame, sink: KafkaSink) -> DataFrame:
     if sink.parallelism is None:
         return rows
     keys = sink.table.primary_key or tuple(column.name for column in sink.key_columns)
-    return rows.repartition(sink.parallelism, *(F.col(quoted(name)) for name in keys))
+    return rows.drop(SPLIT).repartition(sink.parallelism, *(F.col(quoted(name)) for name in keys))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -31,10 +32,11 @@ from millstream.spark.keyed_rows import materialise, normalise
 from millstream.spark.local_tables import read_local
 from millstream.spark.native_aggregate import native_aggregate
 from millstream.spark.once import one_row
+from millstream.spark.splits import Splits, carried
 from millstream.spark.types import quoted, spark_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     import pyarrow as pa
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from millstream.connectors.kafka_range import ReadRange
     from millstream.plan.nodes import OutputColumn, ProjectItem
     from millstream.source import Span
+    from millstream.spark.delivery import Dispatch
     from millstream.spark.kernel_host import Hosting
 
 
@@ -64,6 +67,10 @@ class Surroundings:
     """The partitions of a topic, by the properties of its table; asked by the tasks that choose among them."""
     shown: Callable[[pa.Table, list[int] | None], None]
     """Takes the rows of a SELECT, and their kinds where they are changes."""
+    dispatch: Dispatch
+    """How messages are delivered that Spark's own sink does not write."""
+    scan_numbers: Iterator[int] = field(default_factory=count)
+    """Taken as the plan is walked, which is the same way at each start."""
 
 
 def rows_of(node: Node, around: Surroundings) -> DataFrame:
@@ -78,7 +85,7 @@ def rows_of(node: Node, around: Surroundings) -> DataFrame:
         case Project():
             rows = rows_of(node.input, around)
             kind = [F.col(KIND)] if KIND in rows.columns else []
-            return rows.select(*(_item(item, node.input, around) for item in node.items), *kind)
+            return rows.select(*(_item(item, node.input, around) for item in node.items), *kind, *carried(rows))
         case Expand():
             return _expanded(rows_of(node.input, around), node)
         case Aggregate(operator=Operator.NATIVE):
@@ -96,7 +103,9 @@ def rows_of(node: Node, around: Surroundings) -> DataFrame:
 def _scanned(scan: Scan, around: Surroundings) -> DataFrame:
     match scan.source:
         case KafkaSource():
-            return read_rows(around.spark, scan, scan.source, around.positions[scan.span], around.max_batch_rows)
+            splits = Splits.of(next(around.scan_numbers), scan.source) if around.dispatch.is_exactly_once else None
+            place = around.positions[scan.span]
+            return read_rows(around.spark, scan, scan.source, place, around.max_batch_rows, splits=splits)
         case _:
             folder = around.folder / "sources" / quote(scan.source.table.name, safe="")
             return read_local(around.spark, scan.source, [column.name for column in scan.columns], folder)

@@ -19,6 +19,7 @@ from millstream.connectors.local_tables import BlackholeSink, FilesystemSink, Pr
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.changelog import provided
 from millstream.plan.nodes import Collect, Write
+from millstream.spark.delivery import Delivering, delivered, needs_own_producer
 from millstream.spark.kafka_properties import writer_options
 from millstream.spark.kafka_sink import encode_messages
 from millstream.spark.local_tables import write_local
@@ -59,11 +60,13 @@ def _writer(roots: tuple[Root, ...], settings: Mapping[str, str], around: Surrou
 def _kafka_writer(
     writes: Sequence[tuple[Root, KafkaSink]], settings: Mapping[str, str], around: Surroundings
 ) -> DataStreamWriter:
-    options = writer_options(writes[0][1].properties)
     drops_nulls = _enforcer(settings) is NotNullEnforcer.DROP
-    messages = [_messages(root, sink, around, drops_nulls=drops_nulls) for root, sink in writes]
+    ours = any(needs_own_producer(sink) for _, sink in writes)
+    messages = [_messages(root, sink, around, drops_nulls=drops_nulls, ours=ours) for root, sink in writes]
     together = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), messages)
-    return together.writeStream.format("kafka").options(**options)
+    if ours:
+        return delivered(together)
+    return together.writeStream.format("kafka").options(**writer_options(writes[0][1].properties))
 
 
 def _enforcer(settings: Mapping[str, str]) -> NotNullEnforcer | None:
@@ -71,14 +74,15 @@ def _enforcer(settings: Mapping[str, str]) -> NotNullEnforcer | None:
     return NOT_NULL_ENFORCER.parse(written) if written else NOT_NULL_ENFORCER.default
 
 
-def _messages(root: Root, sink: KafkaSink, around: Surroundings, *, drops_nulls: bool) -> DataFrame:
+def _messages(root: Root, sink: KafkaSink, around: Surroundings, *, drops_nulls: bool, ours: bool) -> DataFrame:
     changes = provided(root)
     if sink.parallelism is not None and changes != INSERT_ONLY and not sink.table.primary_key:
         raise ScriptError(_out_of_order(root, sink))
     rows = written_rows(rows_of(root, around), sink, drops_nulls=drops_nulls)
     by_key = sink.connector == upsert_kafka.IDENTIFIER and sink.update_mode is not UpdateMode.RETRACT
     folds = by_key and RowKind.UPDATE_BEFORE in changes and not sink.ignore_retraction
-    return encode_messages(rows, sink, _choice(sink, around), folds=folds)
+    delivering = Delivering.to(sink, around.dispatch) if ours else None
+    return encode_messages(rows, sink, _choice(sink, around), folds=folds, delivering=delivering)
 
 
 def _choice(sink: KafkaSink, around: Surroundings) -> Choice | None:

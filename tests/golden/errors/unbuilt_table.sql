@@ -14,8 +14,6 @@ CREATE TABLE copies (
   'connector' = 'kafka',
   'topic' = 'copies',
   'properties.bootstrap.servers' = 'localhost:9092',
-  'sink.delivery-guarantee' = 'exactly-once',
-  'sink.transactional-id-prefix' = 'copies',
   'sink.partitioner' = 'org.mycompany.MyPartitioner',
   'format' = 'json'
 );

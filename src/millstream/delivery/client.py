@@ -1,0 +1,116 @@
+"""The side of the task: finds the process that delivers, or starts it, and hands the messages over."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from millstream.delivery.failures import DeliveryError, Failure
+from millstream.delivery.wire import read_text, write_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from millstream.delivery.consignment import Consignment
+    from millstream.delivery.wire import Stream
+
+_START_SECONDS: Final = 60.0
+_LOOK_SECONDS: Final = 0.01
+_LONGEST_PATH: Final = 100
+_ENDED: Final = "The process that delivers ended."
+
+
+def place_for_sockets(folder: Path) -> Path:
+    """In `folder`, or where paths are shorter: a socket's may have about a hundred letters."""
+    name = f"d-{uuid.uuid4().hex[:8]}"
+    fits = len(str(folder / name / "999.socket")) < _LONGEST_PATH
+    return folder / name if fits else Path("/tmp") / f"millstream-{name}"  # noqa: S108
+
+
+def deliver(folder: Path, number: int, consignment: Consignment, batches: Iterator[pa.RecordBatch]) -> None:
+    """Returns when Kafka has all messages, and has committed them where they are a transaction."""
+    with _connected(folder, number) as connection, connection.makefile("rwb") as stream:
+        try:
+            write_text(stream, consignment.to_json())
+            _send(connection, stream, batches)
+        except OSError as error:
+            raise _failure_of(stream, error) from error
+        _raise_failure(_answer(stream))
+
+
+def _send(connection: socket.socket, stream: Stream, batches: Iterator[pa.RecordBatch]) -> None:
+    first = next(batches)
+    with pa.ipc.new_stream(stream, first.schema) as sending:
+        sending.write_batch(first)
+        for batch in batches:
+            sending.write_batch(batch)
+            if select.select([connection], [], [], 0)[0]:  # an answer before the end is a failure
+                break
+    stream.flush()
+
+
+def _answer(stream: Stream) -> dict[str, str]:
+    try:
+        answer: dict[str, str] = json.loads(read_text(stream))
+    except (EOFError, OSError) as error:
+        raise DeliveryError(Failure.NO_PROCESS, _ENDED) from error
+    return answer
+
+
+def _raise_failure(answer: dict[str, str]) -> None:
+    if answer:
+        raise DeliveryError(Failure(answer["failure"]), answer["why"])
+
+
+def _failure_of(stream: Stream, error: OSError) -> DeliveryError:
+    try:
+        _raise_failure(_answer(stream))
+    except DeliveryError as told:
+        return told
+    return DeliveryError(Failure.NO_PROCESS, f"{_ENDED[:-1]}: {error}.")
+
+
+@contextmanager
+def _connected(folder: Path, number: int) -> Iterator[socket.socket]:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = folder / f"{number}.socket"
+    deadline = time.monotonic() + _START_SECONDS
+    starting: subprocess.Popen[bytes] | None = None
+    while True:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.connect(str(path))
+        except OSError as error:
+            connection.close()
+            if time.monotonic() > deadline:
+                raise DeliveryError(Failure.NO_PROCESS, f"The process that delivers did not start: {error}.") from error
+            if starting is None or starting.poll() is not None:
+                starting = _start(path)
+            time.sleep(_LOOK_SECONDS)
+            continue
+        with connection:
+            yield connection
+        return
+
+
+def _start(path: Path) -> subprocess.Popen[bytes]:
+    """Of two that start at once one ends again. It lives as long as the process that forks Spark's workers."""
+    with path.with_suffix(".log").open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "millstream.delivery.process", str(path), str(os.getppid())],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )

@@ -1,0 +1,82 @@
+"""Arrow batches of messages, handed to a producer."""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Final
+
+from confluent_kafka import KafkaError, KafkaException
+
+from millstream.failpoints import reached
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pyarrow as pa
+    from confluent_kafka import Producer
+
+_MOST_WAITING: Final = 100_000
+"""Messages that wait in a producer: fewer than it takes, so that none is refused and their order stays."""
+_MOST_BYTES_WAITING: Final = 256 << 20
+_CHUNK: Final = 16_384
+_LOOK_SECONDS: Final = 0.01
+_ANY_PARTITION: Final = -1
+
+PRODUCER_ROOM: Final = {
+    "queue.buffering.max.messages": 4 * _MOST_WAITING,
+    "queue.buffering.max.kbytes": 2_097_151,
+    "delivery.report.only.error": True,
+}
+
+
+def produce(producer: Producer, topic: str | None, batches: Iterable[pa.RecordBatch]) -> None:
+    """All messages, in order; returns when the last is with the producer, which is earlier than with the broker."""
+    for batch in batches:
+        room = _room_for(batch)
+        chunk = min(room, _CHUNK)
+        for start in range(0, batch.num_rows, chunk):
+            _produce_some(producer, topic, batch.slice(start, chunk))
+            # A producer that gets nothing away raises in the end, because its messages have a time limit.
+            while len(producer) > room:
+                producer.poll(_LOOK_SECONDS)
+            reached("mid-produce")
+
+
+def _room_for(batch: pa.RecordBatch) -> int:
+    """How many messages of this size may wait."""
+    average = int(batch.nbytes) // max(int(batch.num_rows), 1)
+    return max(1, min(_MOST_WAITING, _MOST_BYTES_WAITING // max(average, 1)))
+
+
+def _produce_some(producer: Producer, topic: str | None, batch: pa.RecordBatch) -> None:
+    columns = {name: batch.column(name).to_pylist() for name in batch.schema.names}
+    topics = repeat(topic) if topic is not None else columns["topic"]
+    arguments: list[Iterable[Any]] = [topics, columns["value"], columns.get("key", repeat(None))]
+    if {"partition", "timestamp", "headers"} & columns.keys():
+        arguments += [
+            (_ANY_PARTITION if each is None else each for each in columns.get("partition", repeat(None))),
+            repeat(None),
+            repeat(None),
+            (0 if each is None else each for each in columns.get("timestamp", repeat(None))),
+            (None if each is None else _pairs(each) for each in columns.get("headers", repeat(None))),
+        ]
+    deque(map(producer.produce, *arguments), maxlen=0)
+
+
+def _pairs(headers: list[dict[str, Any]]) -> list[tuple[str, bytes | None]]:
+    return [(header["key"], header["value"]) for header in headers]
+
+
+class Undelivered:
+    """Remembers the first message that a producer without transactions gave up on."""
+
+    def __init__(self) -> None:
+        self._first: KafkaError | None = None
+
+    def take(self, error: KafkaError | None, _message: object) -> None:
+        self._first = self._first or error
+
+    def raise_any(self, *, still_waiting: int) -> None:
+        if self._first is not None or still_waiting:
+            raise KafkaException(self._first or KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001

@@ -1,0 +1,157 @@
+"""The process that delivers for the tasks of one executor: `python -m millstream.delivery.process SOCKET PID`.
+
+Producers live here from batch to batch, wherever Spark runs a task next: a transactional producer takes up to a second
+to start. It ends when process PID does, when its socket's file is gone, or when nobody has come for long.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+import pyarrow as pa
+
+from millstream.delivery.consignment import Consignment
+from millstream.delivery.failures import DeliveryError, Failure
+from millstream.delivery.plain_writer import PlainWriter
+from millstream.delivery.transactional_writer import TransactionalWriter
+from millstream.delivery.wire import read_text, write_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from millstream.delivery.wire import Stream
+
+_LOOK_SECONDS: Final = 1.0
+_IDLE_SECONDS: Final = 600.0
+_WAITING: Final = 64
+
+
+class Writer(Protocol):
+    def deliver(self, consignment: Consignment, batches: Iterable[pa.RecordBatch]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class _Desk:
+    """One writer, at which its tasks take turns: an attempt that Spark gave up on may still be at it."""
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._writer: Writer | None = None
+
+    def deliver(self, consignment: Consignment, batches: Iterable[pa.RecordBatch]) -> None:
+        with self._turn:
+            writer = self._writer = self._writer or _writer_for(consignment)
+            try:
+                writer.deliver(consignment, batches)
+            except BaseException:
+                self._writer = None
+                writer.close()
+                raise
+
+
+def _writer_for(consignment: Consignment) -> Writer:
+    if consignment.transactions is None:
+        return PlainWriter(consignment.properties)
+    return TransactionalWriter(consignment.properties, consignment.transactions, consignment.writer)
+
+
+class DeliveryProcess:
+    def __init__(self, path: Path, watched: int) -> None:
+        self._path = path
+        self._watched = watched
+        self._desks: dict[tuple[str, str | None], _Desk] = {}
+        self._desks_lock = threading.Lock()
+        self._busy = 0
+        self._last_seen = time.monotonic()
+
+    def serve(self) -> None:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+            unfinished = self._path.with_suffix(".new")
+            unfinished.unlink(missing_ok=True)
+            listener.bind(str(unfinished))
+            listener.listen(_WAITING)
+            listener.settimeout(_LOOK_SECONDS)
+            unfinished.rename(self._path)
+            while self._is_wanted():
+                with suppress(TimeoutError):
+                    connection, _ = listener.accept()
+                    connection.settimeout(None)
+                    threading.Thread(target=self._attend, args=(connection,), daemon=True).start()
+
+    def _is_wanted(self) -> bool:
+        if self._busy:
+            self._last_seen = time.monotonic()
+        is_idle = time.monotonic() - self._last_seen > _IDLE_SECONDS
+        return self._path.exists() and _is_alive(self._watched) and not is_idle
+
+    def _attend(self, connection: socket.socket) -> None:
+        self._busy += 1
+        try:
+            with connection, connection.makefile("rwb") as stream, suppress(OSError, EOFError):
+                self._answer(connection, stream)
+        finally:
+            self._busy -= 1
+
+    def _answer(self, connection: socket.socket, stream: Stream) -> None:
+        consignment = Consignment.from_json(read_text(stream))
+        rest = _batches(stream)
+        try:
+            self._desk(consignment).deliver(consignment, rest)
+            answer = {}
+        except DeliveryError as error:
+            answer = {"failure": error.failure, "why": error.why}
+        except (OSError, EOFError, pa.ArrowInvalid):
+            raise EOFError from None  # the task is gone: nobody waits for an answer
+        except Exception as error:  # noqa: BLE001
+            answer = {"failure": Failure.REFUSED, "why": f"{type(error).__name__}: {error}."}
+        write_text(stream, json.dumps(answer).encode())
+        connection.shutdown(socket.SHUT_WR)
+        for _ in rest:  # what is not read would be taken for a broken connection, and the answer be lost
+            pass
+
+    def _desk(self, consignment: Consignment) -> _Desk:
+        transactions = consignment.transactions
+        key = (consignment.table, transactions.id_of(consignment.writer) if transactions else None)
+        with self._desks_lock:
+            return self._desks.setdefault(key, _Desk())
+
+
+def _batches(stream: Stream) -> Iterator[pa.RecordBatch]:
+    yield from pa.ipc.open_stream(stream)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def main() -> None:
+    path, watched = Path(sys.argv[1]), int(sys.argv[2])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for the job, which lets its batch finish
+    with path.with_suffix(".lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return  # another one serves, or is about to
+        DeliveryProcess(path, watched).serve()
+    os._exit(0)  # a transaction that is open is left to the next one's step 1
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""Exactly-once, step by step. A crash after any step does the batch again, and step 2 decides.
+
+1. `init_transactions` fences whoever else writes under the same id, and aborts what it left open.
+2. The writer's progress is read: a batch that is there already is passed over.
+3. A transaction begins, and all messages are produced.
+4. The progress, batch + 1, goes into the same transaction.
+5. The transaction is committed; only then does the task end, and when all tasks have, Spark ends the batch.
+
+Why a claim stands beside the steps, and who numbers the writers: docs/adr/0011-delivery-processes.md.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from confluent_kafka import KafkaException, Producer
+
+from millstream.connectors.kafka_client import producer_settings
+from millstream.delivery.committed import entry, group
+from millstream.delivery.failures import DeliveryError, Failure, is_fenced, refused
+from millstream.delivery.messages import PRODUCER_ROOM, produce
+from millstream.failpoints import reached
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import pyarrow as pa
+
+    from millstream.delivery.consignment import Consignment, Transactions
+
+INIT_SECONDS: Final = 60.0
+_ABORT_SECONDS: Final = 10.0
+
+
+def transactional_producer(properties: Mapping[str, str], transactional_id: str, timeout_ms: int) -> Producer:
+    return Producer(
+        {
+            **producer_settings(properties, transactional=True),
+            **PRODUCER_ROOM,
+            "transactional.id": transactional_id,
+            "transaction.timeout.ms": timeout_ms,
+        }
+    )
+
+
+class TransactionalWriter:
+    """Holds one transactional id, from batch to batch; what goes wrong makes it start from step 1."""
+
+    def __init__(self, properties: Mapping[str, str], transactions: Transactions, writer: str) -> None:
+        self._properties = properties
+        self._transactions = transactions
+        self._writer = writer
+        self._id = transactions.id_of(writer)
+        self._producer: Producer | None = None
+        self._progress = 0
+        self._progress_is_ours = False
+        self._group: Any = None
+
+    def deliver(self, consignment: Consignment, batches: Iterable[pa.RecordBatch]) -> None:
+        try:
+            producer = self._producer or self._opened()
+            if self._is_there(consignment.batch):
+                return
+            self._write(producer, consignment, batches)
+        except BaseException as error:
+            self.close()
+            if isinstance(error, KafkaException):
+                raise self._explained(error) from error
+            raise
+
+    def close(self) -> None:
+        """What is open is aborted; should that fail, the next step 1 does it."""
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            with suppress(KafkaException):
+                producer.abort_transaction(_ABORT_SECONDS)
+
+    def _opened(self) -> Producer:
+        transactions = self._transactions
+        _note(transactions, self._writer)
+        # 1. Fence.
+        reached("before-init")
+        producer = transactional_producer(self._properties, self._id, transactions.timeout_ms)
+        producer.init_transactions(INIT_SECONDS)
+        self._require_claim()
+        # 2. Progress.
+        with group(self._properties, self._id, transactions.progress_topic) as progress:
+            found = progress.read()
+            self._group = progress.metadata
+        ours = found is not None and transactions.is_of_this_run(found[1])
+        self._progress = found[0] if found is not None and ours else 0
+        self._progress_is_ours = found is not None and found[1] == transactions.claim
+        self._producer = producer
+        return producer
+
+    def _is_there(self, batch: int) -> bool:
+        if self._progress <= batch:
+            return False
+        if self._progress == batch + 1 and (self._progress_is_ours or batch == self._transactions.replayed):
+            return True
+        raise DeliveryError(
+            Failure.OLDER_CHECKPOINT, f"Batch {self._progress - 1} is written, and the job is at batch {batch}."
+        )
+
+    def _write(self, producer: Producer, consignment: Consignment, batches: Iterable[pa.RecordBatch]) -> None:
+        transactions = self._transactions
+        # 3. Begin, produce.
+        producer.begin_transaction()
+        reached("after-begin")
+        produce(producer, consignment.topic, batches)
+        reached("before-offsets")
+        # 4. Progress.
+        progress = entry(transactions.progress_topic, consignment.batch + 1, transactions.claim)
+        producer.send_offsets_to_transaction(progress, self._group)
+        reached("after-offsets")
+        # 5. Commit.
+        producer.commit_transaction()
+        reached("after-commit")
+        self._progress, self._progress_is_ours = consignment.batch + 1, True
+
+    def _require_claim(self) -> None:
+        transactions = self._transactions
+        with group(self._properties, transactions.claim_group, transactions.progress_topic) as claims:
+            found = claims.read()
+        if found is not None and found[1] != transactions.claim:
+            raise DeliveryError(
+                Failure.TAKEN_OVER, f"Its transactions, '{transactions.prefix}-…', were claimed by a later start."
+            )
+
+    def _explained(self, error: KafkaException) -> DeliveryError:
+        """A producer is fenced by a later start, or by the broker for a transaction that took too long."""
+        if not is_fenced(error):
+            return refused(error)
+        try:
+            self._require_claim()
+        except KafkaException:
+            return refused(error)
+        except DeliveryError as taken_over:
+            return taken_over
+        seconds = f"{self._transactions.timeout_ms / 1000:g} s"
+        return DeliveryError(
+            Failure.ENDED_BY_BROKER, f"It lasted longer than {seconds}, or the task was run in another place meanwhile."
+        )
+
+
+def _note(transactions: Transactions, writer: str) -> None:
+    """Before the id is used: a start that comes later finds it, or has claimed already."""
+    folder = Path(transactions.ids)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / quote(transactions.id_of(writer), safe="")).touch()

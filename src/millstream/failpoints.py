@@ -1,0 +1,61 @@
+"""Named places at which tests end a job as a power cut would. Inert unless MILLSTREAM_FAILPOINT names one.
+
+`MILLSTREAM_FAILPOINT=after-commit:2` kills at the second time that a process comes by: itself, Spark's JVM with all its
+workers, and the process that started them.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections import Counter
+from contextlib import suppress
+from typing import Final
+
+VARIABLE: Final = "MILLSTREAM_FAILPOINT"
+FAILPOINTS: Final = {
+    "before-decode": "a batch has been read, none of it decoded",
+    "before-state": "a kernel has its rows and has not touched its state",
+    "after-state": "a kernel has written its state, Spark has not committed it",
+    "before-init": "a producer is about to fence its predecessors",
+    "after-begin": "a transaction has begun",
+    "mid-produce": "some messages of the transaction are with the broker",
+    "before-offsets": "all messages are, the progress is not in the transaction",
+    "after-offsets": "messages and progress are in the transaction",
+    "after-commit": "the transaction is committed, the task has not ended",
+    "after-batch": "Spark has ended the batch",
+}
+_seen: Counter[str] = Counter()
+
+
+def reached(name: str) -> None:
+    """Costs one look into the environment; what is armed does not return."""
+    armed = os.environ.get(VARIABLE)
+    if armed is None:
+        return
+    wanted, _, count = armed.partition(":")
+    if wanted == name:
+        _seen[name] += 1
+        if _seen[name] == int(count or 1):
+            _end_the_job()
+
+
+def _end_the_job() -> None:
+    """Spark's JVM leads a session of its own, in which are its workers and ours; its parent started the job."""
+    here, me = os.getsid(0), os.getpid()
+    processes = _processes()
+    started = [process for process, (parent, session) in processes.items() if parent == me and session == process]
+    doomed = [process for process, (_, session) in processes.items() if session in (started or [here])]
+    if not started:
+        doomed.insert(0, processes[here][0])
+    for process in (*(each for each in doomed if each != me), me):
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(process, signal.SIGKILL)
+
+
+def _processes() -> dict[int, tuple[int, int]]:
+    """Parent and session of each."""
+    listed = subprocess.run(["ps", "-eo", "pid=,ppid=,sess="], capture_output=True, text=True, check=True).stdout
+    rows = (map(int, line.split()) for line in listed.splitlines())
+    return {process: (parent, session) for process, parent, session in rows}

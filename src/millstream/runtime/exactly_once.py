@@ -1,0 +1,196 @@
+"""What a job that writes exactly once settles before its first batch.
+
+Whether its progress can be trusted, who writes from now on (a claim), and that nobody else does (fencing). The steps of
+the tasks are in delivery/transactional_writer.py.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
+
+from confluent_kafka import KafkaException
+
+from millstream.connectors.kafka_tables import KafkaSink
+from millstream.connectors.kafka_values import DeliveryGuarantee
+from millstream.connectors.legacy import open_reader
+from millstream.delivery.committed import group
+from millstream.delivery.consignment import Transactions
+from millstream.delivery.transactional_writer import INIT_SECONDS, transactional_producer
+from millstream.errors import Code, Diagnostic, JobError, ScriptError
+from millstream.plan.nodes import Write
+from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka_failures import broker_error
+from millstream.runtime.pending_batch import PendingBatch, pending_batch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from millstream.plan.program import JobPlan
+
+TIMEOUT: Final = "transaction.timeout.ms"
+_LONGEST: Final = "transaction.max.timeout.ms"
+_RETENTION: Final = "offsets.retention.minutes"
+_DEFAULT_TIMEOUT_MS: Final = 900_000
+"""What brokers allow unless they are told otherwise. A transaction lasts as long as a task of a batch."""
+_LEAST_RETENTION_MINUTES: Final = 1440
+_FILE: Final = "delivery.json"
+_IDS: Final = "transactions"
+_AT_ONCE: Final = 16
+_DAY: Final = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """Of one table, in the checkpoint: under which name its progress is found."""
+
+    prefix: str
+    progress_topic: str
+    parallelism: int | None
+    cluster: str | None
+
+
+def exactly_once_sinks(plan: JobPlan) -> list[KafkaSink]:
+    """Each table once, however many INSERTs it has."""
+    sinks = (root.sink for root in plan.roots if isinstance(root, Write) and isinstance(root.sink, KafkaSink))
+    wanted = (sink for sink in sinks if sink.delivery.guarantee is DeliveryGuarantee.EXACTLY_ONCE)
+    return list({sink.table.name: sink for sink in wanted}.values())
+
+
+def check_timeout(sink: KafkaSink, admin: KafkaAdmin) -> int:
+    """The time that a transaction may take, in milliseconds; refuses one that the broker would refuse later."""
+    longest = admin.broker_setting(_LONGEST)
+    written = sink.properties.get(TIMEOUT)
+    if written is None:
+        return min(_DEFAULT_TIMEOUT_MS, longest or _DEFAULT_TIMEOUT_MS)
+    if longest is not None and int(written) > longest:
+        raise ScriptError(
+            Diagnostic(
+                Code.INVALID_OPTION_VALUE,
+                f"option 'properties.{TIMEOUT}' is longer than the broker allows",
+                open_reader(sink.table).value_place(f"properties.{TIMEOUT}"),
+                detail=f"The broker's {_LONGEST} is {longest}.",
+                hint=f"Set it to {longest} at most, or leave it out: a transaction lasts no longer than a batch.",
+            )
+        )
+    return int(written)
+
+
+def open_transactions(plan: JobPlan, folder: Path, notice: Callable[[str], None]) -> dict[str, Transactions]:
+    """Per table that is written exactly once, in whose name; from then on no earlier start can write."""
+    sinks = exactly_once_sinks(plan)
+    if not sinks:
+        return {}
+    run, before = _read(folder)
+    pending = pending_batch(folder)
+    kept: dict[str, _Kept] = {}
+    opened: dict[str, Transactions] = {}
+    start = uuid.uuid4().hex[:12]
+    for sink in sinks:
+        name, admin = sink.table.name, KafkaAdmin(sink.properties)
+        prefix = sink.delivery.transactional_id_prefix
+        assert prefix is not None
+        topic = before[name].progress_topic if name in before else _progress_topic(sink, admin)
+        kept[name] = _Kept(prefix, topic, sink.parallelism, admin.cluster())
+        if pending is not None and name in before:
+            _require_known_progress(plan, sink, pending, before[name], kept[name])
+        replayed = pending.number if pending is not None else None
+        timeout = check_timeout(sink, admin)
+        opened[name] = Transactions(prefix, topic, run, start, replayed, timeout, str(folder / _IDS))
+    _write(folder, run, {**before, **kept})
+    for sink in sinks:
+        _take_over(sink, opened[sink.table.name], folder / _IDS, notice)
+    return opened
+
+
+def _progress_topic(sink: KafkaSink, admin: KafkaAdmin) -> str:
+    """Kept in the checkpoint: where a pattern names the topics, any of them will do, but always the same."""
+    if sink.topics:
+        return sink.topics[0]
+    assert sink.topic_pattern is not None
+    pattern = re.compile(sink.topic_pattern)
+    return next(topic for topic in admin.topics() if pattern.fullmatch(topic))
+
+
+def _require_known_progress(plan: JobPlan, sink: KafkaSink, pending: PendingBatch, before: _Kept, now: _Kept) -> None:
+    """A batch that is done again is passed over where it is written: that must be known for certain."""
+    retention = (KafkaAdmin(sink.properties).broker_setting(_RETENTION) or _LEAST_RETENTION_MINUTES) * 60
+    age = time.time() - pending.begun_at
+    if replace(before, cluster=now.cluster) != now:
+        why = f"It was begun with {_told(before)}; now the table has {_told(now)}."
+        hint = "Undo the change until the batch is finished, then make it again."
+    elif before.cluster != now.cluster:
+        why = f"It was written to Kafka cluster {before.cluster}; this one is {now.cluster}."
+        hint = "Finish the batch on the old cluster."
+    elif age > retention:
+        why = f"It was begun {age / _DAY:.1f} days ago, and Kafka forgets progress after {retention / _DAY:.1f}."
+        hint = "Compare the topic with what was read."
+    else:
+        return
+    raise JobError(
+        Diagnostic(
+            Code.DELIVERY_UNCERTAIN,
+            f'whether batch {pending.number} of job "{plan.name}" is written to table "{sink.table.name}" is not known',
+            sink.table.span,
+            detail=why,
+            hint=f"{hint} Or run once with at-least-once, which writes it again, or start over with --fresh.",
+        )
+    )
+
+
+def _told(kept: _Kept) -> str:
+    tasks = "" if kept.parallelism is None else f" and {kept.parallelism} tasks"
+    return f"prefix '{kept.prefix}'{tasks}"
+
+
+def _take_over(sink: KafkaSink, transactions: Transactions, ids: Path, notice: Callable[[str], None]) -> None:
+    properties, servers = sink.properties, sink.properties["bootstrap.servers"]
+    doing = f'the transactions of table "{sink.table.name}" cannot be claimed'
+    try:
+        with group(properties, transactions.claim_group, transactions.progress_topic) as claims:
+            former = claims.read()
+            claims.write(0, transactions.claim)
+        known = {unquote(entry.name) for entry in ids.iterdir()} if ids.is_dir() else set()
+        if former is not None and not transactions.is_of_this_run(former[1]):
+            notice(
+                f'an earlier run has written to table "{sink.table.name}" with prefix "{transactions.prefix}": '
+                "what it wrote stays, and this run starts over"
+            )
+            known |= KafkaAdmin(properties).groups(f"{transactions.prefix}-")
+        mine = {name for name in known if name.startswith(f"{transactions.prefix}-")} - {transactions.claim_group}
+        _fence(properties, mine, transactions.timeout_ms)
+    except KafkaException as error:
+        raise broker_error(error, doing, servers, code=Code.BROKER_REFUSED, span=sink.table.span) from error
+
+
+def _fence(properties: dict[str, str], ids: Iterable[str], timeout_ms: int) -> None:
+    """Ends what earlier starts have left open, also under ids that this one will not use: readers wait for it."""
+
+    def fence(transactional_id: str) -> None:
+        transactional_producer(properties, transactional_id, timeout_ms).init_transactions(INIT_SECONDS)
+
+    with ThreadPoolExecutor(_AT_ONCE) as threads:
+        list(threads.map(fence, ids))
+
+
+def _read(folder: Path) -> tuple[str, dict[str, _Kept]]:
+    try:
+        content: dict[str, Any] = json.loads((folder / _FILE).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return uuid.uuid4().hex[:12], {}
+    return content["run"], {name: _Kept(**kept) for name, kept in content["tables"].items()}
+
+
+def _write(folder: Path, run: str, kept: dict[str, _Kept]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    unfinished = folder / f"{_FILE}.new"
+    tables = {name: asdict(entry) for name, entry in kept.items()}
+    unfinished.write_text(json.dumps({"run": run, "tables": tables}, indent=2), encoding="utf-8")
+    unfinished.replace(folder / _FILE)

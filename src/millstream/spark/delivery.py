@@ -1,0 +1,113 @@
+"""The last step of a task whose messages our own producers write."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import functions as F  # noqa: N812
+
+from millstream.connectors.kafka_metadata import TIMESTAMP
+from millstream.connectors.kafka_values import DeliveryGuarantee
+from millstream.delivery.client import deliver
+from millstream.delivery.consignment import Consignment
+from millstream.delivery.failures import DeliveryError
+from millstream.spark.failures import UndeliveredError
+from millstream.spark.observed_counts import DELIVERED, fresh_name
+from millstream.spark.splits import SPLIT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+    from millstream.connectors.kafka_tables import KafkaSink
+    from millstream.delivery.consignment import Transactions
+
+DELIVERED_TYPE: Final = f"{DELIVERED} LONG"
+_BATCH: Final = "streaming.sql.batchId"
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """What all deliveries of a job have in common."""
+
+    folder: Path
+    """For sockets, on each machine that has workers."""
+    transactions: Mapping[str, Transactions] = field(default_factory=dict)
+    """By the table that is written exactly once."""
+
+    @property
+    def is_exactly_once(self) -> bool:
+        return bool(self.transactions)
+
+
+def needs_own_producer(sink: KafkaSink) -> bool:
+    writes_time = any(use.key == TIMESTAMP.key for use in sink.metadata)
+    return writes_time or sink.delivery.guarantee is DeliveryGuarantee.EXACTLY_ONCE
+
+
+@dataclass(frozen=True, slots=True)
+class Delivering:
+    """A step on the messages of one table; gives how many there were."""
+
+    table: str
+    topic: str | None
+    properties: dict[str, str] = field(repr=False)
+    transactions: Transactions | None
+    folder: Path
+
+    @classmethod
+    def to(cls, sink: KafkaSink, dispatch: Dispatch) -> Delivering:
+        topic = sink.topic if len(sink.topics) == 1 else None
+        name = sink.table.name
+        return cls(name, topic, dict(sink.properties), dispatch.transactions.get(name), dispatch.folder)
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        present = (batch for batch in batches if batch.num_rows)
+        first = next(present, None)
+        if first is None:
+            return  # nothing to write, now and whenever this batch is done again
+        context = TaskContext.get()
+        assert context is not None
+        batch = context.getLocalProperty(_BATCH)
+        assert batch is not None
+        writer = f"p{first.column(SPLIT)[0].as_py()}" if SPLIT in first.schema.names else str(context.partitionId())
+        consignment = Consignment(self.table, self.topic, self.properties, writer, int(batch), self.transactions)
+        messages = _Counted(first, present)
+        try:
+            deliver(self.folder, _desk_of(writer), consignment, messages.batches())
+        except DeliveryError as error:
+            raise UndeliveredError(self.table, error.failure, error.why) from None
+        yield pa.RecordBatch.from_arrays([pa.array([messages.count], pa.int64())], names=[DELIVERED])
+
+
+class _Counted:
+    def __init__(self, first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> None:
+        self.count = 0
+        self._first = first
+        self._rest = rest
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        columns = [name for name in self._first.schema.names if name != SPLIT]
+        for batch in chain([self._first], self._rest):
+            self.count += batch.num_rows
+            yield batch.select(columns)
+
+
+def _desk_of(writer: str) -> int:
+    """One process per core serves the writers: each has Python's lock for itself."""
+    number = re.search(r"\d+$", writer)
+    return int(number[0] if number else 0) % (os.cpu_count() or 1)
+
+
+def delivered(counts: DataFrame) -> DataStreamWriter:
+    """The messages are written when the last row is; what is left goes nowhere."""
+    return counts.observe(fresh_name(), F.sum(DELIVERED).alias(DELIVERED)).writeStream.format("noop")
