@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format docs bench lock clean
+.PHONY: help setup demo test faults check format docs bench lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ demo: $(READY)  ## count page views per region on a real Kafka, live
 
 test: check  ## lint, types, and every test (real broker, real Spark)
 	@$(BIN)/python -m pytest
+
+faults: $(READY)  ## end jobs at every failpoint, write the table of docs/reliability.md
+	@$(BIN)/python -m tests.faults.report
 
 check: $(READY)  ## lint and types
 	@$(BIN)/ruff check --quiet .

@@ -11,17 +11,20 @@ import signal
 import subprocess
 from collections import Counter
 from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 VARIABLE: Final = "MILLSTREAM_FAILPOINT"
 FAILPOINTS: Final = {
-    "before-decode": "a batch has been read, none of it decoded",
     "before-state": "a kernel has its rows and has not touched its state",
     "after-state": "a kernel has written its state, Spark has not committed it",
+    "before-delivery": "a task has its first messages",
     "before-init": "a producer is about to fence its predecessors",
     "after-begin": "a transaction has begun",
-    "mid-produce": "some messages of the transaction are with the broker",
-    "before-offsets": "all messages are, the progress is not in the transaction",
+    "mid-produce": "some of its messages are with the broker",
+    "before-offsets": "all of its messages are, the progress is not",
     "after-offsets": "messages and progress are in the transaction",
     "after-commit": "the transaction is committed, the task has not ended",
     "after-batch": "Spark has ended the batch",
@@ -29,8 +32,8 @@ FAILPOINTS: Final = {
 _seen: Counter[str] = Counter()
 
 
-def reached(name: str) -> None:
-    """Costs one look into the environment; what is armed does not return."""
+def reached(name: str, first: Callable[[], object] | None = None) -> None:
+    """Costs one look into the environment. What is armed does `first`, so that all is as its name says, and ends."""
     armed = os.environ.get(VARIABLE)
     if armed is None:
         return
@@ -38,6 +41,8 @@ def reached(name: str) -> None:
     if wanted == name:
         _seen[name] += 1
         if _seen[name] == int(count or 1):
+            if first is not None:
+                first()
             _end_the_job()
 
 

@@ -40,7 +40,7 @@ def produce(producer: Producer, topic: str | None, batches: Iterable[pa.RecordBa
             # A producer that gets nothing away raises in the end, because its messages have a time limit.
             while len(producer) > room:
                 producer.poll(_LOOK_SECONDS)
-            reached("mid-produce")
+            reached("mid-produce", producer.flush)
 
 
 def _room_for(batch: pa.RecordBatch) -> int:

@@ -111,7 +111,7 @@ class TransactionalWriter:
         producer.begin_transaction()
         reached("after-begin")
         produce(producer, consignment.topic, batches)
-        reached("before-offsets")
+        reached("before-offsets", producer.flush)
         # 4. Progress.
         progress = entry(transactions.progress_topic, consignment.batch + 1, transactions.claim)
         producer.send_offsets_to_transaction(progress, self._group)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from millstream.connectors.kafka_tables import KafkaSource
 from millstream.errors import Code, Diagnostic, JobError, MillstreamError
+from millstream.failpoints import reached
 from millstream.runtime.group_offsets import GroupOffsets
 from millstream.runtime.kafka_admin import KafkaAdmin
 from millstream.runtime.preflight import topics_of
@@ -140,16 +141,17 @@ class Job:
         """Takes Spark's report of a batch, on the listener's thread."""
         if not report["durationMs"].get("addBatch"):
             return  # a trigger that found nothing to do
+        reached("after-batch")
         progress = progress_of(self.name, report, self._progress, self._counted(report))
         with self._reported:
             self._progress = progress
             for source in report["sources"]:
                 self._reported_offsets |= flat_offsets(source["endOffset"])
             self._reported.notify_all()
-        reached = least_offsets(report)
-        self._group_offsets.report(reached)
+        read_up_to = least_offsets(report)
+        self._group_offsets.report(read_up_to)
         self._on_progress(progress)
-        if self.is_bounded and self._ends and _reached(reached, self._ends):
+        if self.is_bounded and self._ends and _reached(read_up_to, self._ends):
             # What comes behind the end is dropped: no need to read it. The listener's thread must not wait for Spark.
             threading.Thread(target=self._end_early, daemon=True).start()
 
