@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from millstream.connectors.kafka_client import client_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+
+T = TypeVar("T")
 
 _TIMEOUT_SECONDS: Final = 30.0
+_RETRY_SECONDS: Final = 0.1
+_SOON_OVER: Final = (
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.UNSTABLE_OFFSET_COMMIT,
+    KafkaError._WAIT_COORD,  # noqa: SLF001
+)
 
 
 def entry(topic: str, number: int, word: str) -> list[TopicPartition]:
@@ -31,17 +42,31 @@ class Group:
 
         Kafka calls that "require stable"; it holds for partitions that are asked for by name, not for whole groups.
         """
-        [found] = self._consumer.committed([TopicPartition(self._topic, 0)], _TIMEOUT_SECONDS)
+        place = TopicPartition(self._topic, 0)
+        [found] = _patiently(lambda: self._consumer.committed([place], _TIMEOUT_SECONDS))
         return (found.offset, found.metadata or "") if found.offset >= 0 else None
 
     def write(self, number: int, word: str) -> None:
         """Outside of any transaction."""
-        self._consumer.commit(offsets=entry(self._topic, number, word), asynchronous=False)
+        written = entry(self._topic, number, word)
+        _patiently(lambda: self._consumer.commit(offsets=written, asynchronous=False))
 
     @property
     def metadata(self) -> Any:
         """What a transaction names the group by."""
         return self._consumer.consumer_group_metadata()
+
+
+def _patiently(ask: Callable[[], T]) -> T:
+    """A coordinator may be on the move, and the first group of a cluster waits for a topic to be made."""
+    deadline = time.monotonic() + _TIMEOUT_SECONDS
+    while True:
+        try:
+            return ask()
+        except KafkaException as error:
+            if error.args[0].code() not in _SOON_OVER or time.monotonic() > deadline:
+                raise
+        time.sleep(_RETRY_SECONDS)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.changelog import INSERT_ONLY
+from millstream.connectors.kafka_values import DeliveryGuarantee
 from millstream.spark.changelog import is_retraction
 from millstream.spark.splits import SPLIT
 from millstream.spark.types import quoted
@@ -48,5 +49,9 @@ def _spread(rows: DataFrame, sink: KafkaSink) -> DataFrame:
     """Over as many tasks as 'sink.parallelism' says, the rows of a key in one of them and in their order."""
     if sink.parallelism is None:
         return rows
+    rows = rows.drop(SPLIT)
     keys = sink.table.primary_key or tuple(column.name for column in sink.key_columns)
-    return rows.drop(SPLIT).repartition(sink.parallelism, *(F.col(quoted(name)) for name in keys))
+    if not keys and sink.delivery.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
+        # One after the other would depend on the number of the task, which differs when a batch is done again.
+        keys = tuple(field.name for field in rows.schema if "map<" not in field.dataType.simpleString())
+    return rows.repartition(sink.parallelism, *(F.col(quoted(name)) for name in keys))
