@@ -141,6 +141,13 @@ def _is_alive(process: int) -> bool:
     return True
 
 
+def _leave(path: Path) -> None:
+    for file in (path, *(path.with_suffix(suffix) for suffix in (".log", ".lock"))):
+        file.unlink(missing_ok=True)
+    with suppress(OSError):  # others are at work in it, or it is gone
+        path.parent.rmdir()
+
+
 def main() -> None:
     path, watched = Path(sys.argv[1]), int(sys.argv[2])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for the job, which lets its batch finish
@@ -150,6 +157,7 @@ def main() -> None:
         except OSError:
             return  # another one serves, or is about to
         DeliveryProcess(path, watched).serve()
+        _leave(path)
     os._exit(0)  # a transaction that is open is left to the next one's step 1
 
 

@@ -128,6 +128,18 @@ def test_only_a_run_refuses() -> None:
     assert codes == [Code.NOT_BUILT_YET, Code.INVALID_OPTION_VALUE]
 
 
+def test_two_jobs_cannot_share_a_prefix() -> None:
+    once = ", 'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix' = 'p'"
+    script = TABLES.format(read="", written=once)
+    refuse_unbuilt(compile_script(SourceText("s", script), {}, {}))
+    with pytest.raises(ScriptError) as caught:
+        refuse_unbuilt(compile_script(SourceText("s", f"{script} INSERT INTO b SELECT id + 1 FROM a;"), {}, {}))
+    assert [problem.code for problem in caught.value.diagnostics] == [Code.CONFLICTING_OPTIONS]
+    both = "EXECUTE STATEMENT SET BEGIN INSERT INTO b SELECT id FROM a; INSERT INTO b SELECT id + 1 FROM a; END;"
+    tables = script.partition("INSERT")[0]
+    refuse_unbuilt(compile_script(SourceText("s", tables + both), {}, {}))
+
+
 def test_notices_are_told_once() -> None:
     twice = TABLES.format(read=", 'scan.parallelism' = '2'", written=", 'sink.semantic' = 'at-least-once'")
     script = f"SET 'table.exec.mini-batch.enabled' = 'true'; {twice} INSERT INTO b SELECT id FROM a;"

@@ -1,0 +1,41 @@
+"""Properties of Java's producer, for the C client's."""
+
+from __future__ import annotations
+
+import pytest
+from confluent_kafka import Producer
+
+from millstream.connectors.kafka_client import producer_settings
+
+SERVERS = {"bootstrap.servers": "localhost:1"}
+
+
+@pytest.mark.parametrize(
+    ("written", "name", "value"),
+    [
+        ({"compression.type": "zstd"}, "compression.type", "zstd"),
+        ({"max.request.size": "2000000"}, "message.max.bytes", "2000000"),
+        ({"delivery.timeout.ms": "5000"}, "message.timeout.ms", "5000"),
+        ({"acks": "1"}, "enable.idempotence", "false"),
+        ({"acks": "all"}, "enable.idempotence", "true"),
+        ({}, "partitioner", "murmur2_random"),
+    ],
+)
+def test_names(written: dict[str, str], name: str, value: str) -> None:
+    assert producer_settings({**SERVERS, **written})[name] == value
+
+
+def test_transactions_settle_the_rest() -> None:
+    written = {"acks": "0", "retries": "0", "delivery.timeout.ms": "9", "enable.idempotence": "false", "linger.ms": "1"}
+    found = producer_settings({**SERVERS, **written}, transactional=True)
+    assert found["linger.ms"] == "1"
+    assert found["enable.idempotence"] == "true"
+    assert not {"acks", "retries", "message.timeout.ms"} & found.keys()
+
+
+@pytest.mark.parametrize("transactional", [True, False])
+def test_client_takes_them_all(transactional: bool) -> None:  # noqa: FBT001
+    numbers = ("linger.ms", "batch.size", "request.timeout.ms", "retry.backoff.ms", "reconnect.backoff.ms", "retries")
+    written = {**dict.fromkeys(numbers, "1000"), "acks": "-1", "send.buffer.bytes": "65536", "group.id": "ignored"}
+    identity = {"transactional.id": "x"} if transactional else {}
+    Producer({**producer_settings({**SERVERS, **written}, transactional=transactional), **identity})
