@@ -23,7 +23,7 @@ from millstream.spark.session import STREAMING, OwnedSession
 from millstream.testing.broker import EmbeddedBroker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -79,7 +79,16 @@ def plain_count(messages: DataFrame) -> DataFrame:
     )
 
 
-def plain_rate(spark: SparkSession, brokers: str, rows: int, folder: Path) -> float:
+def plain_stream_rate(
+    spark: SparkSession,
+    brokers: str,
+    rows: int,
+    query_of: Callable[[DataFrame], DataFrame],
+    *,
+    folder: Path,
+    mode: str = "update",
+) -> float:
+    """A query on the topic's messages, written by hand, with the same settings."""
     sibling = spark.newSession()
     for key, value in STREAMING.items():
         sibling.conf.set(key, value)
@@ -92,12 +101,12 @@ def plain_rate(spark: SparkSession, brokers: str, rows: int, folder: Path) -> fl
         .load()
     )
     query = (
-        plain_count(messages)
+        query_of(messages)
         .writeStream.format("kafka")
         .option("kafka.bootstrap.servers", brokers)
         .option("topic", "plain")
         .option("checkpointLocation", str(folder))
-        .outputMode("update")
+        .outputMode(mode)
         .trigger(availableNow=True)
         .start()
     )
@@ -117,7 +126,7 @@ def main() -> None:
         fill(brokers, rows)
         owned = OwnedSession({}, 2, None, folder / "spark.log", print)
         try:
-            plain = plain_rate(owned.spark, brokers, rows, folder / "plain")
+            plain = plain_stream_rate(owned.spark, brokers, rows, plain_count, folder=folder / "plain")
             counted = millstream_rate(owned.spark, brokers, rows, COUNT, folder / "count")
             distinct = millstream_rate(owned.spark, brokers, rows, DISTINCT, folder / "distinct")
         finally:
