@@ -38,8 +38,9 @@ def _merged(roots: Sequence[Root]) -> list[Scan]:
 
 
 def _wider(scan: Scan, other: Scan, reader: str) -> Scan:
-    columns = {column.name: column for column in (*scan.columns, *other.columns)}
-    return replace(scan, columns=tuple(columns.values()), shared_by=(*scan.shared_by, reader))
+    needed = {column.name: column for column in (*scan.columns, *other.columns)}
+    columns = (needed[name] for name in scan.source.table.column_names if name in needed)
+    return replace(scan, columns=tuple(columns), shared_by=(*scan.shared_by, reader))
 
 
 def _reading(root: Root, shared: Sequence[Scan]) -> Root:
