@@ -46,7 +46,7 @@ def write_in_one_pass(rows: DataFrame, readers: Sequence[Reader]) -> DataFrame:
         schema = schema.add(name, "string")
     arrow = to_arrow_schema(schema)
     steps = [partial(_filled, lane.through(), arrow, dict(lane.crossing.constants)) for lane in lanes]
-    return frame.mapInArrow(_in_turns(steps), schema)
+    return frame.mapInArrow(in_turns(steps), schema)
 
 
 def pack_in_one_pass(rows: DataFrame, readers: Sequence[Reader]) -> list[DataFrame]:
@@ -58,7 +58,7 @@ def pack_in_one_pass(rows: DataFrame, readers: Sequence[Reader]) -> list[DataFra
         through = lane.through()
         packing = through if lane.gives_packets else partial(_posted, through, buckets)
         steps.append(partial(_tagged, packing, number))
-    packets = frame.mapInArrow(_in_turns(steps), f"{PACKET_SCHEMA}, {_READER} INT").repartition("bucket")
+    packets = frame.mapInArrow(in_turns(steps), f"{PACKET_SCHEMA}, {_READER} INT").repartition("bucket")
     return [lane.crossing.result(_taken_out(packets, number, lane)) for number, lane in enumerate(lanes)]
 
 
@@ -98,7 +98,7 @@ def _side_by_side(rows: DataFrame, readers: Sequence[Reader]) -> tuple[DataFrame
     return frame.drop(*hidden.values()), lanes
 
 
-def _in_turns(steps: Sequence[Step]) -> Step:
+def in_turns(steps: Sequence[Step]) -> Step:
     """Each step has every batch; they take turns, so that few batches are kept for a slow one."""
 
     def through(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
