@@ -34,6 +34,8 @@ class Scan:
     columns: tuple[OutputColumn, ...]
     """Those that are decoded: the ones the query needs."""
     span: Span
+    shared_by: tuple[str, ...] = ()
+    """The tables that the INSERTs write which read it together; empty where one reads it alone."""
 
 
 @dataclass(frozen=True, slots=True)

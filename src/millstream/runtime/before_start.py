@@ -11,6 +11,7 @@ from millstream.connectors.local_tables import FilesystemSink, FilesystemSource
 from millstream.connectors.not_yet import unbuilt
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.nodes import Write
+from millstream.spark.kafka_properties import writer_options
 from millstream.sql.types import INTERVALS, TypeRoot
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def _set(job: JobPlan) -> Iterator[Diagnostic]:
     for root in writes if len(writes) > 1 else ():
         if not isinstance(root.sink, KafkaSink):
             yield _separate(root, f'a statement set cannot write to "{root.sink.table.name}", which is no Kafka table')
-        elif isinstance(first, KafkaSink) and root.sink.properties != first.properties:
+        elif isinstance(first, KafkaSink) and writer_options(root.sink.properties) != writer_options(first.properties):
             yield _separate(
                 root, f'tables "{first.table.name}" and "{root.sink.table.name}" of a set differ in \'properties.*\''
             )

@@ -239,7 +239,7 @@ def state_shape(node: Node) -> Iterator[str]:
     """What the checkpoint depends on: what is read, and what is kept by which key."""
     match node:
         case Scan():
-            yield f"read {node.source.reads}"
+            yield f"read {node.source.reads}{' together' if node.shared_by else ''}"
         case Values():
             rows = "; ".join(", ".join(value.sql() for value in row) for row in node.rows)
             yield f"values {hashlib.sha256(rows.encode()).hexdigest()[:16]}"

@@ -18,13 +18,14 @@ from millstream.spark.kernel_host import hash_columns, host
 from millstream.spark.types import quoted
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
 
     from millstream.plan.nodes import Aggregate, AggregateCall
+    from millstream.spark.crossing import Crossing, Rows
     from millstream.spark.kernel_host import Hosting
 
 
-def aggregate(rows: DataFrame, node: Aggregate, hosting: Hosting) -> DataFrame:
+def aggregate(rows: Rows, node: Aggregate, hosting: Hosting) -> Crossing:
     keys = {name: f"key{number}" for number, name in enumerate(node.keys)}
     arguments = {call: f"argument{number}" for number, call in enumerate(node.calls) if call.argument is not None}
     filters = {call.filter: f"filter{number}" for number, call in enumerate(node.calls) if call.filter is not None}
@@ -52,12 +53,13 @@ def aggregate(rows: DataFrame, node: Aggregate, hosting: Hosting) -> DataFrame:
         insert_only=not kind,
         expires=hosting.expires,
     )
-    changes = host(prepared.withColumns(hash_columns(operator)), operator, hosting)
     named = {**keys, **results}
-    return changes.select(*(F.col(column).alias(name) for name, column in named.items()), KIND)
+    return host(prepared.withColumns(hash_columns(operator)), operator, hosting).then(
+        lambda changes: changes.select(*(F.col(column).alias(name) for name, column in named.items()), KIND)
+    )
 
 
-def _argument(rows: DataFrame, call: AggregateCall) -> Column:
+def _argument(rows: Rows, call: AggregateCall) -> Column:
     """SUM adds up in a wider type than its argument's."""
     assert call.argument is not None
     value = comparable(rows, call.argument)
@@ -66,7 +68,7 @@ def _argument(rows: DataFrame, call: AggregateCall) -> Column:
     return value
 
 
-def comparable(rows: DataFrame, name: str) -> Column:
+def comparable(rows: Rows, name: str) -> Column:
     """Values that SQL finds equal hash alike: minus zero is zero."""
     column = F.col(quoted(name))
     is_float = isinstance(rows.schema[name].dataType, FloatType | DoubleType)

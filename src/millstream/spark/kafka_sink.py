@@ -18,23 +18,23 @@ from millstream.formats.codecs import encoder_of
 from millstream.formats.declarations import AvroFormat, ConfluentAvroFormat
 from millstream.kernels.fold import fold_updates, last_changes
 from millstream.spark.changelog import is_retraction
+from millstream.spark.crossing import Crossing
 from millstream.spark.failures import null_in_key
 from millstream.spark.message_metadata import HEADERS_TYPE, headers_of, topic_of
 from millstream.spark.partitioners import choose_partitions
 from millstream.spark.types import quoted, spark_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
 
     from millstream.connectors.kafka_tables import KafkaSink
     from millstream.formats.declarations import Format
     from millstream.formats.decoded import Encoder
+    from millstream.spark.crossing import Rows, Step
     from millstream.spark.partitioners import Choice
     from millstream.sql.statements import MetadataColumn, PhysicalColumn
-
-    Step = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 _TYPES: Final = {
     "key": "BINARY",
@@ -46,9 +46,7 @@ _TYPES: Final = {
 """What Spark's Kafka sink takes of a message. It takes no timestamp."""
 
 
-def encode_messages(
-    rows: DataFrame, sink: KafkaSink, choice: Choice | None = None, *, folds: bool = False
-) -> DataFrame:
+def encode_messages(rows: Rows, sink: KafkaSink, choice: Choice | None = None, *, folds: bool = False) -> Crossing:
     """The messages of the rows; one that takes something back has no value, unless the format tells it.
 
     `folds`: the rows have old images of updates that a reader by key need not see.
@@ -68,12 +66,13 @@ def encode_messages(
         steps.append(partial(fold_updates, key_columns=["key"]))
     if choice is not None:
         steps.append(partial(choose_partitions, choice))
-    prepared = rows.select(*(column.alias(name) for name, column in columns.items()))
-    if steps:
-        given = [name for name in _TYPES if name in columns or (name == "partition" and choice is not None)]
-        schema = ", ".join(f"{name} {_TYPES[name]}" for name in given)
-        prepared = prepared.mapInArrow(_one_after_another(steps, given), schema)
-    return prepared if "topic" in columns else prepared.withColumn("topic", F.lit(sink.topic))
+    given = [name for name in _TYPES if name in columns or (name == "partition" and choice is not None)]
+    return Crossing(
+        rows.select(*(column.alias(name) for name, column in columns.items())),
+        ", ".join(f"{name} {_TYPES[name]}" for name in given),
+        _one_after_another(steps, given) if steps else None,
+        {} if "topic" in columns else {"topic": sink.topic},
+    )
 
 
 def encode_with(encoders: dict[str, Encoder], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -143,7 +142,7 @@ class _Part:
         return self.format
 
 
-def _parts(rows: DataFrame, sink: KafkaSink) -> Iterator[_Part]:
+def _parts(rows: Rows, sink: KafkaSink) -> Iterator[_Part]:
     if sink.key_format is not None:
         yield _Part("key", sink, sink.key_format, tuple(zip(sink.key.names, sink.key_columns, strict=True)))
     columns = tuple((column.name, column) for column in sink.value_columns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -16,6 +17,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from millstream.kernels.operator import ORDER
 from millstream.kernels.segment_cache import SegmentCache
 from millstream.kernels.state_table import Lifetime, StateTable
+from millstream.spark.crossing import Crossing
 from millstream.spark.observed_counts import IGNORED, fresh_name
 from millstream.spark.packets import PACKET_SCHEMA, pack, to_payloads, unpack, unpack_by_part
 from millstream.spark.segment_state import SparkSegmentLog
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from millstream.kernels.operator import Operator
+    from millstream.spark.crossing import Rows
 
 _BITS_FOR_ROWS: Final = 40
 _NOW: Final = "now"
@@ -46,13 +49,18 @@ class Hosting:
         return self.lifetime_ms > 0
 
 
-def host(rows: DataFrame, operator: Operator, hosting: Hosting) -> DataFrame:
+def host(rows: Rows, operator: Operator, hosting: Hosting) -> Crossing:
     """`rows` has the operator's input columns and hashes; gives its changelog with `__kind`."""
 
     def combine_and_pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for table in _ordered(batches) if operator.needs_order else map(_table, batches):
             yield pack(operator.combine(table), hosting.buckets)
 
+    return Crossing(rows, PACKET_SCHEMA, combine_and_pack).then(partial(_stepped, operator, hosting))
+
+
+def _stepped(operator: Operator, hosting: Hosting, packets: DataFrame) -> DataFrame:
+    """What the kernel gives for packets of its rows."""
     output = operator.output_schema
 
     def unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -62,9 +70,12 @@ def host(rows: DataFrame, operator: Operator, hosting: Hosting) -> DataFrame:
 
     # The time of a batch is in its checkpoint: a batch that is run again has the same.
     now = F.unix_millis(F.current_timestamp())
-    packets = rows.mapInArrow(combine_and_pack, PACKET_SCHEMA).withColumn(_NOW, now)
-    changes = packets.groupBy("bucket").transformWithState(
-        KernelProcessor(operator, hosting), f"payload BINARY, {IGNORED} LONG", outputMode="Update", timeMode="None"
+    changes = (
+        packets.withColumn(_NOW, now)
+        .groupBy("bucket")
+        .transformWithState(
+            KernelProcessor(operator, hosting), f"payload BINARY, {IGNORED} LONG", outputMode="Update", timeMode="None"
+        )
     )
     observed = changes.observe(fresh_name(), F.sum(IGNORED).alias(IGNORED))
     return observed.select("payload").mapInArrow(unpacked, from_arrow_schema(output, prefer_timestamp_ntz=True))

@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import pyarrow as pa
-    from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType
 
     from millstream.kernels.operator import Operator
     from millstream.plan.nodes import Materialise, Normalise
+    from millstream.spark.crossing import Crossing, Rows
     from millstream.spark.kernel_host import Hosting
 
 
-def normalise(rows: DataFrame, node: Normalise, hosting: Hosting) -> DataFrame:
+def normalise(rows: Rows, node: Normalise, hosting: Hosting) -> Crossing:
     numbered = _numbered(rows)
     operator = NormaliseOperator(numbered.of(node.keys), numbered.schema, node.emits_before, expires=hosting.expires)
     return numbered.through(operator, hosting)
 
 
-def materialise(rows: DataFrame, node: Materialise, hosting: Hosting) -> DataFrame:
+def materialise(rows: Rows, node: Materialise, hosting: Hosting) -> Crossing:
     numbered = _numbered(rows)
     operator = MaterialiseOperator(numbered.of(node.keys), numbered.schema, numbered.of(node.upsert_key))
     return numbered.through(operator, hosting)
@@ -46,7 +46,7 @@ def materialise(rows: DataFrame, node: Materialise, hosting: Hosting) -> DataFra
 class _Numbered:
     """Rows whose columns have numbers for names."""
 
-    rows: DataFrame
+    rows: Rows
     names: dict[str, str]
     """What each column of the user's is called inside."""
 
@@ -57,9 +57,10 @@ class _Numbered:
     def of(self, columns: Iterable[str]) -> tuple[str, ...]:
         return tuple(self.names[name] for name in columns)
 
-    def through(self, operator: Operator, hosting: Hosting) -> DataFrame:
-        changes = host(self.rows.withColumns(hash_columns(operator)), operator, hosting)
-        return changes.select(*(F.col(inside).alias(name) for name, inside in self.names.items()), KIND)
+    def through(self, operator: Operator, hosting: Hosting) -> Crossing:
+        return host(self.rows.withColumns(hash_columns(operator)), operator, hosting).then(
+            lambda changes: changes.select(*(F.col(inside).alias(name) for name, inside in self.names.items()), KIND)
+        )
 
 
 def _nullable(row: StructType) -> StructType:
@@ -79,7 +80,7 @@ def _nullable_inside(type_: DataType) -> DataType:
             return type_
 
 
-def _numbered(rows: DataFrame) -> _Numbered:
+def _numbered(rows: Rows) -> _Numbered:
     names = {name: f"column{number}" for number, name in enumerate(rows.columns) if name != KIND}
     kind = [F.col(KIND)] if KIND in rows.columns else []
     return _Numbered(rows.select(*(F.col(quoted(name)).alias(inside) for name, inside in names.items()), *kind), names)

@@ -29,7 +29,7 @@ def called(function: UserFunction) -> str:
 
 def register(spark: SparkSession, expression: Typed) -> None:
     """Makes the functions that the expression calls known to the session."""
-    for function in {id(found): found for found in _functions(expression)}.values():
+    for function in {id(found): found for found in functions_in(expression)}.values():
         for module in function.modules:
             cloudpickle.register_pickle_by_value(module)
         compute = _by_array(function.function) if function.is_vectorised else _by_value(function)
@@ -37,19 +37,20 @@ def register(spark: SparkSession, expression: Typed) -> None:
         spark.udf.register(called(function), made)
 
 
-def _functions(node: Typed | Word | DataType) -> Iterator[UserFunction]:
+def functions_in(node: Typed | Word | DataType) -> Iterator[UserFunction]:
+    """Those that an expression calls."""
     match node:
         case UserCall():
             yield node.function
             for argument in node.arguments:
-                yield from _functions(argument)
+                yield from functions_in(argument)
         case Call():
             for part in (*node.arguments, *(value for _, value in node.clauses)):
-                yield from _functions(part)
+                yield from functions_in(part)
         case Conversion():
-            yield from _functions(node.value)
+            yield from functions_in(node.value)
         case FieldOf():
-            yield from _functions(node.row)
+            yield from functions_in(node.row)
 
 
 def _by_array(function: Callable[..., Any]) -> Callable[..., Any]:
