@@ -151,8 +151,8 @@ NESTED: Final = (
             f'{{"{RECORD}":{{"x":{{"long":9}},"y":null}}}}'),
     Written("ROW<x BIGINT NOT NULL, d DECIMAL(3, 1)>", {"x": -1, "d": Decimal("1.5")}, '{"x":-1,"d":1.5}', "-1;1.5",
             "020102020f", f'{{"{RECORD}":{{"x":-1,"d":{{"bytes":"\\u000F"}}}}}}'),
-    Written("ARRAY<ROW<m MAP<STRING, ARRAY<DATE>>>>", [{"m": [("k", [date(1970, 1, 2)])]}], '[{"m":{"k":["1970-01-02"]}}]',
-            None, "020202" + "02" + "02026b02" + "0202" + "0200" + "00" + "00",
+    Written("ARRAY<ROW<m MAP<STRING, ARRAY<DATE>>>>", [{"m": [("k", [date(1970, 1, 2)])]}],
+            '[{"m":{"k":["1970-01-02"]}}]', None, "020202" + "02" + "02026b02" + "0202" + "0200" + "00" + "00",
             f'{{"array":[{{"{RECORD}":{{"m":{{"map":{{"k":{{"array":[{{"int":1}}]}}}}}}}}}}]}}'),
 )  # fmt: skip
 
