@@ -38,6 +38,7 @@ _WITHOUT_CAST: Final = {
     TypeRoot.TIMESTAMP: TIMESTAMPS,
     TypeRoot.TIMESTAMP_LTZ: TIMESTAMPS,
     TypeRoot.DATE: {TypeRoot.TIMESTAMP},
+    TypeRoot.TIME: {TypeRoot.TIMESTAMP},
     **dict.fromkeys(CHARACTER, CHARACTER),
     **dict.fromkeys(BINARIES, BINARIES),
 }

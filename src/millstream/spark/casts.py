@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from millstream.plan.casts import parts
 from millstream.plan.functions.spark_text import quoted, truncated
 from millstream.spark.times_of_day import text_of_time, time_of_text, time_of_timestamp, timestamp_of_time
 from millstream.spark.types import quoted as quoted_name
@@ -29,6 +30,11 @@ def coerced(text: str, found: DataType, wanted: DataType) -> str:
     if spark_type(found) == spark_type(wanted):
         return text
     return converted(text, found, wanted) if wanted.root is TypeRoot.TIME else f"CAST({text} AS {spark_type(wanted)})"
+
+
+def stored(text: str, found: DataType, wanted: DataType) -> str:
+    """A value in a column that it fits into without a CAST; a timestamp still loses the digits that are not there."""
+    return converted(text, found, wanted) if _is_cut(found, wanted) else f"CAST({text} AS {spark_type(wanted)})"
 
 
 def converted(text: str, found: DataType, wanted: DataType, *, attempt: bool = False, depth: int = 0) -> str:
@@ -59,7 +65,7 @@ def converted(text: str, found: DataType, wanted: DataType, *, attempt: bool = F
 
 
 def _nested(text: str, found: DataType, wanted: DataType, *, attempt: bool, depth: int) -> str:
-    if spark_type(found) == spark_type(wanted):
+    if spark_type(found) == spark_type(wanted) and not _is_cut(found, wanted):
         return text
 
     def each(values: str, before: DataType | None, after: DataType | None) -> str:
@@ -156,6 +162,12 @@ def _sized_bytes(value: str, wanted: DataType) -> str:
             return f"substring({value}, 1, {wanted.precision})"
         case _:
             return value
+
+
+def _is_cut(found: DataType, wanted: DataType) -> bool:
+    if found.root in TIMESTAMPS:
+        return wanted.root is TypeRoot.TIME or (wanted.root in TIMESTAMPS and _digits(found) > _digits(wanted))
+    return found.root is wanted.root and any(map(_is_cut, parts(found), parts(wanted)))
 
 
 def _has_zone(type_: DataType) -> bool:
