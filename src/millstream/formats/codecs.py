@@ -17,6 +17,8 @@ from millstream.formats.csv_format import CsvFormat
 from millstream.formats.json_decode import JsonDecoder
 from millstream.formats.json_encode import JsonEncoder
 from millstream.formats.json_format import JsonFormat
+from millstream.formats.protobuf_codec import ProtobufDecoder, ProtobufEncoder
+from millstream.formats.protobuf_format import ProtobufFormat
 from millstream.formats.raw_codec import RawDecoder, RawEncoder
 from millstream.formats.raw_format import RawFormat
 
@@ -51,6 +53,8 @@ def decoder_of(
             return RawDecoder(columns, options, needed)
         case AvroJsonFormat():
             return AvroJsonDecoder(columns, needed, legacy_timestamps=format_.legacy_timestamps)
+        case ProtobufFormat():
+            return ProtobufDecoder(columns, format_, needed)
         case _:
             raise TypeError(f"format '{format_.name}' has no decoder of its own")
 
@@ -70,5 +74,7 @@ def encoder_of(format_: Format, columns: tuple[tuple[str, DataType], ...]) -> En
             return RawEncoder(columns, options)
         case AvroJsonFormat():
             return AvroJsonEncoder(columns, legacy_timestamps=format_.legacy_timestamps)
+        case ProtobufFormat():
+            return ProtobufEncoder(columns, format_)
         case _:
             raise TypeError(f"format '{format_.name}' has no encoder of its own")

@@ -33,7 +33,9 @@ def bound(identifier: str, options: dict[str, str]) -> Format:
     for option in declaration.options:
         if (written := options.get(f"{identifier}.{option.key}")) is not None:
             values[option.key] = option.parse(written)
-    return declaration.bind(values)
+    found = declaration.bind(values)
+    assert found is not None
+    return found
 
 
 def parts(text: str) -> list[str]:

@@ -152,7 +152,7 @@ def test_options_without_effect_are_accepted(format_: str, options: dict[str, st
         ("avro-confluent", {**URL, "schema": '["null"]'}, Code.CONFLICTING_OPTIONS),
         ("avro-confluent", {**URL, "bearer-auth.credentials-source": "OAUTHBEARER"}, Code.INVALID_OPTION_VALUE),
         ("avro-confluent", {**URL, "properties": "basic.auth.credentials.source:x"}, Code.INVALID_OPTION_VALUE),
-        ("protobuf", {"message-class-name": "a.B"}, Code.UNDEFINED_FORMAT),
+        ("protobuf", {"message-class-name": "a.B"}, Code.MISSING_OPTION),
         ("yaml", {}, Code.UNDEFINED_FORMAT),
     ],
 )
