@@ -32,7 +32,8 @@ def test_each_type(spark: SparkSession, cases: list[Written], legacy: bool) -> N
     values = [pa.array([case.value], type_) for case, type_ in zip(cases, arrow_schema(columns).types, strict=True)]
     rows = spark.createDataFrame(pa.Table.from_arrays(values, schema=arrow_schema(columns)), spark_schema(columns))
     options = {**KAFKA, "format": "avro", "avro.timestamp_mapping.legacy": str(legacy).lower()}
-    messages = encode_messages(rows, sink(declare(options, declared))).select("value").cache()
+    encoded = encode_messages(rows, sink(declare(options, declared)))
+    messages = encoded.selectExpr("value", "'t' AS topic", "0 AS partition", "0L AS offset").cache()
     [message] = messages.collect()
     assert bytes(message.value).hex() == "".join(case.avro or "" for case in cases)
 
@@ -44,6 +45,6 @@ def test_each_type(spark: SparkSession, cases: list[Written], legacy: bool) -> N
 
 def test_bytes_that_are_no_record_fail(spark: SparkSession) -> None:
     columns = columns_named("a INT, b STRING")
-    messages = spark.createDataFrame([(bytearray(b"\x02"),)], "value BINARY")
+    messages = spark.sql("SELECT X'02' AS value, 't' AS topic, 0 AS partition, 0L AS offset")
     with pytest.raises(Exception, match=r"Failed to deserialize Avro record\."):
         messages.select(avro_struct("value", AvroFormat(), columns).alias("row")).select(F.col("row.a")).collect()
