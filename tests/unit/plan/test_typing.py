@@ -108,6 +108,7 @@ def test_aggregates_have_the_types_of_flink(text: str, expected: str) -> None:
         ("CAST(day AS INT)", Code.TYPE_MISMATCH, "CAST(day AS INT)"),
         ("CAST(i AS TIMESTAMP(3))", Code.TYPE_MISMATCH, "CAST(i AS TIMESTAMP(3))"),
         ("CAST(i AS TIME)", Code.TYPE_MISMATCH, "CAST(i AS TIME)"),
+        ("JSON_OBJECT('t' VALUE ARRAY[TIME '07:08:09'])", Code.TYPE_MISMATCH, "ARRAY[TIME '07:08:09']"),
         ("TIME '24:00:00'", Code.TYPE_MISMATCH, "'24:00:00'"),
         ("EXTRACT(FORTNIGHT FROM ts)", Code.TYPE_MISMATCH, "EXTRACT(FORTNIGHT FROM ts)"),
         ("ROUND(d, i)", Code.TYPE_MISMATCH, "i"),
