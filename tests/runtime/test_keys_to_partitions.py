@@ -44,7 +44,8 @@ def test_by_a_job_by_java_and_by_the_c_client(broker: str, spark: SparkSession, 
     kafka.produce(topics["given"], rows, 0)
     names = {"brokers": broker, "given": topics["given"], "written": topics["written"]}
     session = Session(spark, checkpoint=tmp_path)
-    session.execute_sql(SCRIPT, parameters=names, drain=True)
+    [job] = session.execute_sql(SCRIPT, parameters=names, drain=True)
+    assert job.await_end(60)
     session.stop()
     written = partitions_of_keys(kafka, topics["written"])
     assert len(written) == 3 * 40
