@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.errors import ScriptError
+from millstream.plan.functions.results import fraction_digits
 from millstream.plan.resolution import Resolver
 from millstream.sql.types import APPROXIMATE, CHARACTER, INTEGERS, TIMESTAMPS, DataType, TypeRoot
 
@@ -36,5 +37,7 @@ def keeps_apart(found: DataType | None, wanted: DataType | None) -> bool:
         return found is wanted
     if found.root is TypeRoot.DECIMAL or wanted.root is TypeRoot.DECIMAL:
         return found.root is wanted.root and (wanted.scale or 0) >= (found.scale or 0)
+    if {found.root, wanted.root} <= TIMESTAMPS:
+        return fraction_digits(found) <= fraction_digits(wanted)
     exact = found.root is wanted.root or {found.root, wanted.root} <= APPROXIMATE
-    return exact or any({found.root, wanted.root} <= family for family in (INTEGERS, CHARACTER, TIMESTAMPS))
+    return exact or any({found.root, wanted.root} <= family for family in (INTEGERS, CHARACTER))

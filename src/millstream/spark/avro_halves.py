@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -23,6 +23,24 @@ if TYPE_CHECKING:
 _IS_READ: Final = "__is_read"
 
 
+def written_schema(columns: tuple[tuple[str, DataType], ...], format_: AvroFormat) -> dict[str, Any]:
+    """What Spark is to write or read: the bytes of Flink, in which times and all timestamps count milliseconds."""
+    schema: dict[str, Any] = _in_milliseconds(avro_schema(columns, legacy_timestamps=format_.legacy_timestamps))
+    return schema
+
+
+def _in_milliseconds(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_in_milliseconds(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    logical = str(schema.get("logicalType"))
+    if logical == "time-millis":  # Spark would make its own TIME of it, where ours is a number
+        return "int"
+    changed = {key: _in_milliseconds(value) for key, value in schema.items()}
+    return {**changed, "logicalType": logical.replace("micros", "millis")} if "logicalType" in schema else changed
+
+
 def avro_struct(half: str, format_: AvroFormat, columns: tuple[tuple[str, DataType], ...]) -> Column:
     """The key or value as a struct of these columns; NULL where the message has none.
 
@@ -30,7 +48,7 @@ def avro_struct(half: str, format_: AvroFormat, columns: tuple[tuple[str, DataTy
     """
     from pyspark.sql.avro.functions import from_avro
 
-    written = avro_schema(columns, legacy_timestamps=format_.options.legacy_timestamps)
+    written = written_schema(columns, format_)
     # Spark gives a row of NULLs for what it cannot read: a field that only a reader fills tells such rows.
     is_read = {"name": _IS_READ, "type": "boolean", "default": True}
     read = {**written, "fields": [*written["fields"], is_read]}

@@ -13,10 +13,10 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.changelog import INSERT_ONLY, KIND, RowKind
 from millstream.connectors.kafka_metadata import TOPIC
-from millstream.formats.avro_schema import avro_schema
 from millstream.formats.codecs import encoder_of
 from millstream.formats.declarations import AvroFormat, ConfluentAvroFormat
 from millstream.kernels.fold import fold_updates, last_changes
+from millstream.spark.avro_halves import written_schema
 from millstream.spark.changelog import is_retraction
 from millstream.spark.crossing import Crossing
 from millstream.spark.failures import null_in_key
@@ -121,8 +121,7 @@ class _Part:
             return self._row(), encoder_of(self._with_subject(), named)
         from pyspark.sql.avro.functions import to_avro
 
-        schema = avro_schema(named, legacy_timestamps=self.format.options.legacy_timestamps)
-        return to_avro(self._row(), json.dumps(schema)), None
+        return to_avro(self._row(), json.dumps(written_schema(named, self.format))), None
 
     def _row(self) -> Column:
         kind = [] if self.kind is None else [self.kind.cast("tinyint").alias(KIND)]
@@ -131,7 +130,7 @@ class _Part:
 
     def _field(self, column: PhysicalColumn) -> Column:
         value = _checked(column, self.sink)
-        if isinstance(self.format, AvroFormat) and self.format.options.legacy_timestamps:
+        if isinstance(self.format, AvroFormat) and self.format.legacy_timestamps:
             # Avro's timestamp-millis is the wall clock as if it were UTC, which is our session's zone.
             return value.cast(spark_type(column.type).replace("TIMESTAMP_NTZ", "TIMESTAMP_LTZ"))
         return value

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from millstream.source import Span
     from millstream.spark.crossing import Crossing, Rows
     from millstream.spark.kernel_host import Hosting
+    from millstream.sql.types import DataType
 
 AnyRows = TypeVar("AnyRows", DataFrame, Branch)
 
@@ -151,9 +152,8 @@ def _value(value: exp.Expr, column: OutputColumn, node: Values, around: Surround
 
 
 def _item(item: ProjectItem, below: Node, around: Surroundings) -> Column:
-    column = _column(item.expression, below, around)
-    return (column if item.type is None else column.cast(spark_type(item.type))).alias(item.name)
+    return _column(item.expression, below, around, item.type).alias(item.name)
 
 
-def _column(expression: exp.Expr, below: Node, around: Surroundings) -> Column:
-    return column_of(expression, {column.name: column.type for column in below.columns}, around.spark)
+def _column(expression: exp.Expr, below: Node, around: Surroundings, wanted: DataType | None = None) -> Column:
+    return column_of(expression, {column.name: column.type for column in below.columns}, around.spark, wanted)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 from pyspark import cloudpickle
@@ -12,6 +12,7 @@ from pyspark.sql.types import StructType
 
 from millstream.plan.typed import Call, Conversion, FieldOf, Typed, UserCall, Word
 from millstream.spark.types import spark_type
+from millstream.sql.types import TypeRoot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
     from millstream.catalog.functions import UserFunction
     from millstream.sql.types import DataType
+
+
+_TIME: Final = pa.time32("ms")
 
 
 def called(function: UserFunction) -> str:
@@ -33,7 +37,7 @@ def register(spark: SparkSession, expression: Typed) -> None:
         for module in function.modules:
             cloudpickle.register_pickle_by_value(module)
         compute = _by_array(function.function) if function.is_vectorised else _by_value(function)
-        made = arrow_udf(compute, spark_type(function.result))  # type: ignore[call-overload]  # stubs want a kind
+        made = arrow_udf(_with_times(compute, function), spark_type(function.result))  # type: ignore[call-overload]
         spark.udf.register(called(function), made)
 
 
@@ -73,7 +77,24 @@ def _by_value(user: UserFunction) -> Callable[..., Any]:
     return compute
 
 
+def _with_times(compute: Callable[..., Any], user: UserFunction) -> Callable[..., Any]:
+    """A function sees times where Spark has milliseconds of the day."""
+    if not any(type_.root is TypeRoot.TIME for type_ in (*user.arguments, user.result)):
+        return compute
+    are_times = [type_.root is TypeRoot.TIME for type_ in user.arguments]
+    gives_time = user.result.root is TypeRoot.TIME
+
+    def through(*arrays: pa.Array) -> pa.Array:
+        given = (array.cast(_TIME) if is_time else array for array, is_time in zip(arrays, are_times, strict=True))
+        found = compute(*given)
+        return found.cast(_TIME).cast(pa.int32()) if gives_time else found
+
+    return through
+
+
 def _arrow_type(type_: DataType) -> pa.DataType:
+    if type_.root is TypeRoot.TIME:
+        return _TIME
     schema = StructType.fromDDL(f"value {spark_type(type_)}")
     assert isinstance(schema, StructType)
     return to_arrow_schema(schema, timezone="UTC").field(0).type

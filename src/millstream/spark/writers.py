@@ -53,7 +53,8 @@ def _writer(roots: tuple[Root, ...], around: Surroundings, encoded: Encoded) -> 
     """Several sinks of a statement set are topics of one Kafka."""
     match roots:
         case (Collect(),):
-            return show_rows(rows_of(roots[0], around), around.shown)
+            columns = ((column.name, column.type) for column in roots[0].columns)
+            return show_rows(rows_of(roots[0], around), around.shown, columns)
         case (Write(sink=PrintSink() | BlackholeSink() | FilesystemSink() as sink),):
             return write_local(rows_of(roots[0], around), sink, around.folder, around.printed)
     writes = [root for root in roots if isinstance(root, Write) and isinstance(root.sink, KafkaSink)]

@@ -53,7 +53,10 @@ def test_what_flink_read(golden: dict[str, Any]) -> None:
     value = MessageHalf(decoder_of(format_, columns, names), names)
     messages = [None if text is None else text.encode() for text in golden["messages"]]
     table, _ = MessageRows(("at", *names), value, with_kinds=True).read(batch(messages, at=list(range(len(messages)))))
-    found = [[RowKind(row.pop(KIND)).symbol, [shown(row[name]) for name in names]] for row in table.to_pylist()]
+    found = [
+        [RowKind(row.pop(KIND)).symbol, [shown(row[name], type_) for name, type_ in columns]]
+        for row in table.to_pylist()
+    ]
     assert found == golden["rows"]
 
 
