@@ -7,7 +7,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from millstream.errors import BrokerError, Code, MillstreamError, ScriptError
 from millstream.runtime.kafka_admin import KafkaAdmin
-from millstream.runtime.kafka_failures import broker_error
+from millstream.runtime.kafka_failures import Question, broker_error
 
 REFUSED = (
     "localhost:9092/bootstrap: Connect to ipv4#127.0.0.1:9092 failed: Connection refused (after 0ms in state CONNECT)"
@@ -18,17 +18,12 @@ NOT_FOUND = (
 NO_LOGIN = (
     "sasl_ssl://localhost:9092/bootstrap: SASL authentication error: Authentication failed (after 5ms in state AUTH)"
 )
+ASKED = Question("the topics cannot be listed", Code.OFFSETS_UNAVAILABLE, {"bootstrap.servers": "localhost:9092"})
 NOBODY = KafkaError(KafkaError._TRANSPORT, "Failed to get metadata: Local: Broker transport failure")
 
 
 def told(answer: KafkaError, *heard: KafkaError) -> MillstreamError:
-    return broker_error(
-        KafkaException(answer),
-        "the topics cannot be listed",
-        "localhost:9092",
-        code=Code.OFFSETS_UNAVAILABLE,
-        heard=heard,
-    )
+    return broker_error(KafkaException(answer), ASKED, heard)
 
 
 @pytest.mark.parametrize(
@@ -66,9 +61,9 @@ def test_answer_of_the_broker(answer: int, code: Code) -> None:
 
 
 def test_silence() -> None:
-    error = broker_error(TimeoutError(), "the offsets cannot be read", "localhost:9092", code=Code.OFFSETS_UNAVAILABLE)
+    error = broker_error(TimeoutError(), ASKED)
     assert error.code is Code.OFFSETS_UNAVAILABLE
-    assert error.diagnostics[0].primary == "the offsets cannot be read"
+    assert error.diagnostics[0].primary == "the topics cannot be listed"
 
 
 def test_property_that_the_client_does_not_take() -> None:

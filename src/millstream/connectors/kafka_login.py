@@ -1,0 +1,129 @@
+"""How a table's properties log in to Kafka, and the same in the words of Kafka's C client."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+JAAS: Final = "sasl.jaas.config"
+MECHANISM: Final = "sasl.mechanism"
+TOKEN_URL: Final = "sasl.oauthbearer.token.endpoint.url"  # noqa: S105 - an address
+HANDLER: Final = "sasl.login.callback.handler.class"
+WITH_PASSWORD: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+WITH_TOKEN: Final = "OAUTHBEARER"  # noqa: S105 - the name of a mechanism
+_JAVAS_DEFAULT: Final = "GSSAPI"
+_TEXT: Final = r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s;"']+)"""
+_SETTING: Final = re.compile(rf"(?<=\s)([\w.]+)\s*=\s*{_TEXT}")
+_EXTENSION: Final = "extension_"
+_UNSIGNED_SUBJECT: Final = "unsecuredLoginStringClaim_sub"
+_UNSIGNED_SECONDS: Final = "unsecuredLoginLifetimeSeconds"
+_OTHER_WAYS: Final = f"Set 'properties.{MECHANISM}' to one of {', '.join((*WITH_PASSWORD, WITH_TOKEN))}"
+_ELSEWHERE: Final = {
+    "GSSAPI": "Kerberos is not among them. Most clusters have a listener for SCRAM or for client certificates too.",
+    "AWS_MSK_IAM": "IAM is not among them. Have SCRAM (port 9096) or client certificates (port 9094) turned on for the "
+    "cluster.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Untranslatable:
+    """A property that Java's clients would take and the C client cannot."""
+
+    key: str
+    why: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoginModule:
+    """`sasl.jaas.config`: a Java class, a flag, and settings."""
+
+    settings: Mapping[str, str] = field(repr=False)
+
+    @classmethod
+    def of(cls, properties: Mapping[str, str]) -> LoginModule:
+        """Empty where nothing is said.
+
+        >>> LoginModule.of({"sasl.jaas.config": 'x.PlainLoginModule required username="ann" password=p;'}).settings
+        {'username': 'ann', 'password': 'p'}
+        """
+        return cls({name: _unquoted(text) for name, text in _SETTING.findall(properties.get(JAAS, ""))})
+
+
+def mechanism_of(properties: Mapping[str, str]) -> str:
+    return properties.get(MECHANISM, _JAVAS_DEFAULT).upper()
+
+
+def login(properties: Mapping[str, str]) -> dict[str, str]:
+    """Empty where it cannot be told."""
+    settings = LoginModule.of(properties).settings
+    if mechanism_of(properties) != WITH_TOKEN:
+        return {f"sasl.{word}": settings[word] for word in ("username", "password") if word in settings}
+    return _with_token(properties, settings) or _with_unsigned_token(settings)
+
+
+def untranslatable_login(properties: Mapping[str, str]) -> Iterator[Untranslatable]:
+    mechanism, told = mechanism_of(properties), login(properties)
+    written = MECHANISM if MECHANISM in properties else "security.protocol"
+    if mechanism not in (*WITH_PASSWORD, WITH_TOKEN):
+        yield Untranslatable(
+            written,
+            f"SASL mechanism {mechanism} is not supported",
+            f"{_OTHER_WAYS}{'; ' + _ELSEWHERE[mechanism] if mechanism in _ELSEWHERE else '.'}",
+        )
+    elif mechanism == WITH_TOKEN and not told:
+        yield Untranslatable(
+            JAAS if JAAS in properties else written,
+            "it is not said where tokens come from",
+            f"Set 'properties.{TOKEN_URL}', and write 'properties.{JAAS}' as: "
+            '… required clientId="…" clientSecret="…" scope="…"; with the login module of OAUTHBEARER.',
+        )
+    elif mechanism == WITH_TOKEN and TOKEN_URL in properties and HANDLER not in properties:
+        yield Untranslatable(
+            TOKEN_URL,
+            f"tokens are asked for by a class that 'properties.{HANDLER}' names",
+            f"Set it to 'org.apache.kafka.common.security.oauthbearer.{_KAFKAS_HANDLER}'.",
+        )
+    elif mechanism in WITH_PASSWORD and len(told) < len(("username", "password")):
+        yield Untranslatable(
+            JAAS if JAAS in properties else written,
+            f"'properties.{JAAS}' has no username and password",
+            f'Write it as: … required username="…" password="…"; with the login module of {mechanism}.',
+        )
+
+
+_KAFKAS_HANDLER: Final = "OAuthBearerLoginCallbackHandler"
+
+
+def _with_token(properties: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
+    if TOKEN_URL not in properties or not {"clientId", "clientSecret"} <= settings.keys():
+        return {}
+    told = {
+        "sasl.oauthbearer.method": "oidc",
+        TOKEN_URL: properties[TOKEN_URL],
+        "sasl.oauthbearer.client.id": settings["clientId"],
+        "sasl.oauthbearer.client.secret": settings["clientSecret"],
+    }
+    if scope := settings.get("scope"):
+        told["sasl.oauthbearer.scope"] = scope
+    extensions = [f"{name.removeprefix(_EXTENSION)}={text}" for name, text in settings.items() if _EXTENSION in name]
+    if extensions:
+        told["sasl.oauthbearer.extensions"] = ",".join(extensions)
+    return told
+
+
+def _with_unsigned_token(settings: Mapping[str, str]) -> dict[str, str]:
+    """What Kafka's own classes do where no handler is named: for trials, a token that nobody vouches for."""
+    if _UNSIGNED_SUBJECT not in settings:
+        return {}
+    seconds = settings.get(_UNSIGNED_SECONDS)
+    told = f"principal={settings[_UNSIGNED_SUBJECT]}" + (f" lifeSeconds={seconds}" if seconds else "")
+    return {"enable.sasl.oauthbearer.unsecure.jwt": "true", "sasl.oauthbearer.config": told}
+
+
+def _unquoted(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text[1:-1]) if text[0] in "\"'" else text
