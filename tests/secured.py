@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from millstream.testing.broker_security import Listener
 from millstream.testing.certificates import PASSWORD
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from millstream.testing.broker import EmbeddedBroker
+    from millstream.testing.broker_security import Listener
     from millstream.testing.certificates import Certificates
 
 USER = "ann"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from millstream.catalog.jaas import jaas_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -13,11 +14,10 @@ JAAS: Final = "sasl.jaas.config"
 MECHANISM: Final = "sasl.mechanism"
 TOKEN_URL: Final = "sasl.oauthbearer.token.endpoint.url"  # noqa: S105 - an address
 HANDLER: Final = "sasl.login.callback.handler.class"
+_KAFKAS_HANDLER: Final = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"
 WITH_PASSWORD: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 WITH_TOKEN: Final = "OAUTHBEARER"  # noqa: S105 - the name of a mechanism
 _JAVAS_DEFAULT: Final = "GSSAPI"
-_TEXT: Final = r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s;"']+)"""
-_SETTING: Final = re.compile(rf"(?<=\s)([\w.]+)\s*=\s*{_TEXT}")
 _EXTENSION: Final = "extension_"
 _UNSIGNED_SUBJECT: Final = "unsecuredLoginStringClaim_sub"
 _UNSIGNED_SECONDS: Final = "unsecuredLoginLifetimeSeconds"
@@ -38,29 +38,13 @@ class Untranslatable:
     hint: str
 
 
-@dataclass(frozen=True, slots=True)
-class LoginModule:
-    """`sasl.jaas.config`: a Java class, a flag, and settings."""
-
-    settings: Mapping[str, str] = field(repr=False)
-
-    @classmethod
-    def of(cls, properties: Mapping[str, str]) -> LoginModule:
-        """Empty where nothing is said.
-
-        >>> LoginModule.of({"sasl.jaas.config": 'x.PlainLoginModule required username="ann" password=p;'}).settings
-        {'username': 'ann', 'password': 'p'}
-        """
-        return cls({name: _unquoted(text) for name, text in _SETTING.findall(properties.get(JAAS, ""))})
-
-
 def mechanism_of(properties: Mapping[str, str]) -> str:
     return properties.get(MECHANISM, _JAVAS_DEFAULT).upper()
 
 
 def login(properties: Mapping[str, str]) -> dict[str, str]:
     """Empty where it cannot be told."""
-    settings = LoginModule.of(properties).settings
+    settings = jaas_settings(properties.get(JAAS, ""))
     if mechanism_of(properties) != WITH_TOKEN:
         return {f"sasl.{word}": settings[word] for word in ("username", "password") if word in settings}
     return _with_token(properties, settings) or _with_unsigned_token(settings)
@@ -86,7 +70,7 @@ def untranslatable_login(properties: Mapping[str, str]) -> Iterator[Untranslatab
         yield Untranslatable(
             TOKEN_URL,
             f"tokens are asked for by a class that 'properties.{HANDLER}' names",
-            f"Set it to 'org.apache.kafka.common.security.oauthbearer.{_KAFKAS_HANDLER}'.",
+            f"Set it to '{_KAFKAS_HANDLER}'.",
         )
     elif mechanism in WITH_PASSWORD and len(told) < len(("username", "password")):
         yield Untranslatable(
@@ -94,9 +78,6 @@ def untranslatable_login(properties: Mapping[str, str]) -> Iterator[Untranslatab
             f"'properties.{JAAS}' has no username and password",
             f'Write it as: … required username="…" password="…"; with the login module of {mechanism}.',
         )
-
-
-_KAFKAS_HANDLER: Final = "OAuthBearerLoginCallbackHandler"
 
 
 def _with_token(properties: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
@@ -123,7 +104,3 @@ def _with_unsigned_token(settings: Mapping[str, str]) -> dict[str, str]:
     seconds = settings.get(_UNSIGNED_SECONDS)
     told = f"principal={settings[_UNSIGNED_SUBJECT]}" + (f" lifeSeconds={seconds}" if seconds else "")
     return {"enable.sasl.oauthbearer.unsecure.jwt": "true", "sasl.oauthbearer.config": told}
-
-
-def _unquoted(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text[1:-1]) if text[0] in "\"'" else text

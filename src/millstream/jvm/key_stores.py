@@ -19,6 +19,8 @@ from millstream.jvm.java import find_java
 _ENTRY: Final = re.compile(r"^Alias name: (?P<alias>.*)\n(?P<rest>(?:(?!Alias name: ).*\n?)*)", re.MULTILINE)
 _CERTIFICATE: Final = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----\n?", re.DOTALL)
 _OF_A_KEY: Final = "Entry type: PrivateKeyEntry"
+_ENCRYPTED_BY: Final = "-J-Dkeystore.pkcs12.keyProtectionAlgorithm=PBEWithSHA1AndDESede"
+"""What both of Kafka's clients read: Java's knows no PBES2, the way of today."""
 _ENCRYPTED_KEY: Final = bytes.fromhex("060b2a864886f70d010c0a0102")
 """The object identifier that stands before a private key in PKCS12, as keytool writes it."""
 _LONG_LENGTH: Final = 0x80
@@ -91,7 +93,7 @@ def _key_pair(store: KeyStore, version: int) -> KeyPair:
         copy = Path(private) / "keys.p12"
         _keytool(
             passwords,
-            *("-importkeystore", "-noprompt", "-srckeystore", store.path, "-srcstorepass:env", "STORE"),
+            *(_ENCRYPTED_BY, "-importkeystore", "-noprompt", "-srckeystore", store.path, "-srcstorepass:env", "STORE"),
             *("-srcalias", found[0], "-srckeypass:env", "KEY", "-destkeypass:env", "COPY"),
             *("-destkeystore", copy, "-deststoretype", "PKCS12", "-deststorepass:env", "COPY"),
         )

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from millstream.source import Span
 
 _TIMEOUT_SECONDS: Final = 10.0
-_FIRST_LOOK_SECONDS: Final = 2.0
+_FIRST_LOOK_SECONDS: Final = 1.0
 """By then a broker has answered, or its client has said what is wrong."""
 _RETRY_SECONDS: Final = 0.1
 _HEARD: Final = 20

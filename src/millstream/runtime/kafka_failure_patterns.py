@@ -20,7 +20,7 @@ _ALERT: Final = r"alert (?:bad certificate|(?:unsupported |no )?certificate|unkn
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Texts may name `{servers}`, `{doing}`, the protocols of `Protocols` and the groups of `words`."""
+    """Texts may name `{servers}`, `{doing}`, protocols to choose and the groups of `words`."""
 
     primary: str
     hint: str
@@ -56,6 +56,7 @@ OF_A_PROBE: Final = {
         "Name the certificate of its authority with 'properties.ssl.truststore.location' or "
         "'properties.ssl.truststore.certificates'.",
         Code.BROKER_UNREACHABLE,
+        detail="No authority that the table trusts has signed it.",
         at=_TRUSTED,
     ),
     Finding.OTHER_HOST: Pattern(
@@ -123,6 +124,7 @@ OF_THE_CLIENT: Final = (
         Code.BROKER_UNREACHABLE,
         codes=(KafkaError._TRANSPORT, KafkaError._SSL),  # noqa: SLF001
         words="connecting to a PLAINTEXT broker listener|wrong version number",
+        detail="It hung up on the greeting with which TLS begins.",
         at=(_PROTOCOL,),
     ),
     Pattern(
@@ -133,6 +135,7 @@ OF_THE_CLIENT: Final = (
         codes=(KafkaError._TRANSPORT, KafkaError._SSL),  # noqa: SLF001
         words=_ALERT,
         lacks="ssl.keystore.",
+        detail="It hangs up on those who show none.",
         at=(_PROTOCOL,),
     ),
     Pattern(

@@ -48,7 +48,7 @@ def make_certificates(folder: Path) -> Certificates:
         subprocess.run(command, check=True, capture_output=True)
 
     def copy(source: Path, target: Path, form: str, *which: str) -> Path:
-        given = ("-srckeystore", source, "-srcstorepass", PASSWORD, *which)
+        given: tuple[str | Path, ...] = ("-srckeystore", source, "-srcstorepass", PASSWORD, *which)
         run("-importkeystore", "-noprompt", *given, "-destkeystore", target, "-deststoretype", form)
         return target
 
