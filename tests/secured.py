@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from millstream.testing.certificates import Certificates
 
 USER = "ann"
-USERS = {USER: "opensesame-4711", "bob": "quiet-as-a-mouse"}
+USERS = {USER: "opensesame-4711", "bob": "quiet-as-a-mouse", "leaver": "gone-tomorrow"}
 MODULES = {
     "PLAIN": "plain.PlainLoginModule",
     "SCRAM-SHA-256": "scram.ScramLoginModule",

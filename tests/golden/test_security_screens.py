@@ -7,20 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from confluent_kafka.admin import (  # type: ignore[attr-defined]
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    AdminClient,
-    ResourcePatternType,
-    ResourceType,
-)
+from confluent_kafka.admin import AclOperation  # type: ignore[attr-defined]
 
 from millstream.runtime import kafka_admin
-from millstream.runtime.kafka_admin import KafkaAdmin, client_settings
+from millstream.runtime.kafka_admin import KafkaAdmin
 from millstream.testing.broker_security import Listener
 from tests.golden.conftest import typed
 from tests.secured import USERS, login
+from tests.security.access import allow
 from tests.security.token_endpoint import TokenEndpoint
 
 if TYPE_CHECKING:
@@ -110,13 +104,3 @@ def test_topic_not_allowed(secured: SecuredBroker, expect: Callable[..., None]) 
     KafkaAdmin({"bootstrap.servers": secured.bootstrap}).ensure_topic("salaries", "orders")
     allow(secured.bootstrap, "salaries", "bob", AclOperation.ALL)
     expect(secured.at(Listener.SASL_PLAINTEXT, login("PLAIN")), "salaries")
-
-
-def allow(bootstrap: str, topic: str, user: str, operation: AclOperation) -> None:
-    """And so nobody else."""
-    rule = AclBinding(
-        *(ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, f"User:{user}", "*"),
-        *(operation, AclPermissionType.ALLOW),
-    )
-    client = AdminClient(client_settings({"bootstrap.servers": bootstrap}))
-    client.create_acls([rule])[rule].result(10)

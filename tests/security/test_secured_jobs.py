@@ -66,10 +66,11 @@ def test_secrets_leave_no_trace(secured: SecuredBroker, tmp_path: Path, monkeypa
     """A job that ends well and one that fails, with everything on that writes something."""
     topic = fill(secured)
     given = secured.at(Listener.SASL_SSL, secured.trusting["jks"], login("SCRAM-SHA-512"))
-    hidden = {PASSWORD: "${store}", USERS["ann"]: "${password}"}
+    hidden = {PASSWORD: "store", USERS["ann"]: "password"}
     script = ORDERS.format(topic=topic, properties=options(given)) + FAILS
-    for secret, parameter in hidden.items():
-        script = script.replace(secret, parameter)
+    for secret, name in hidden.items():
+        script = script.replace(secret, f"${{{name}}}")
+        monkeypatch.setenv(name, secret)
     written = tmp_path / "written"
     for folder in ("events", "local", "cache"):
         (written / folder).mkdir(parents=True)
@@ -84,7 +85,7 @@ def test_secrets_leave_no_trace(secured: SecuredBroker, tmp_path: Path, monkeypa
     }
     command = [
         *(sys.executable, "-m", "millstream.cli.main", "run", "orders.sql", "--verbose", "--output", "json"),
-        *(f"--param={parameter[2:-1]}={secret}" for secret, parameter in hidden.items()),
+        *(f"--param={name}" for name in hidden.values()),
         *(part for key, value in settings.items() for part in ("--set", f"{key}={value}")),
     ]
     ended = subprocess.run(command, cwd=written, capture_output=True, text=True, check=False, timeout=120)

@@ -43,8 +43,8 @@ KAFKA: Final = Group(
         ),
         Code.BROKER_REFUSED: Explanation(
             "request that Kafka refused",
-            cause="The broker answers and does not let this user do what the job needs: the credentials or the client's "
-            "certificate are wrong or missing, or an access rule is.",
+            cause="The broker answers and does not let this user do what the job needs: the credentials or the "
+            "certificate of the client are wrong or missing, or an access rule is.",
             fix="Correct 'properties.sasl.jaas.config' and its kin, or have the user allowed to describe and read "
             "the source topics, to write the sink topics, and to use the consumer group. "
             "[Security](../security.md) has an example for every protocol.",
