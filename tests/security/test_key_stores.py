@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +15,8 @@ from millstream.runtime.kafka_stores import UnreadableStoreError
 from millstream.testing.certificates import PASSWORD
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.secured import SecuredBroker
 
 PBES2_KEY = """-----BEGIN ENCRYPTED PRIVATE KEY-----
@@ -37,7 +38,17 @@ def test_both_forms_hold_the_same(secured: SecuredBroker) -> None:
 def test_a_key_may_have_a_password_of_its_own(secured: SecuredBroker, tmp_path: Path) -> None:
     copy = tmp_path / "client.jks"
     copy.write_bytes(secured.certificates.client_jks.read_bytes())
-    change = ["-keypasswd", "-alias", "client", "-keypass", PASSWORD, "-new", "another-one", "-keystore", copy]
+    change: list[str | Path] = [
+        "-keypasswd",
+        "-alias",
+        "client",
+        "-keypass",
+        PASSWORD,
+        "-new",
+        "another-one",
+        "-keystore",
+        copy,
+    ]
     keytool = find_java().executable.with_name("keytool")
     subprocess.run([keytool, *change, "-storepass", PASSWORD], check=True, capture_output=True)
     store = {"ssl.keystore.location": str(copy), "ssl.keystore.password": PASSWORD, "ssl.key.password": "another-one"}

@@ -68,22 +68,28 @@ def test_answer_of_the_broker(answer: int, code: Code) -> None:
     [
         (
             KafkaError._AUTHENTICATION,
-            "b:1/bootstrap: SASL PLAIN mechanism handshake failed: Broker: Unsupported SASL mechanism: "
-            "broker's supported mechanisms: SCRAM-SHA-256,SCRAM-SHA-512 (after 1ms in state AUTH_HANDSHAKE)",
+            (
+                "b:1/bootstrap: SASL PLAIN mechanism handshake failed: Broker: Unsupported SASL mechanism: "
+                "broker's supported mechanisms: SCRAM-SHA-256,SCRAM-SHA-512 (after 1ms in state AUTH_HANDSHAKE)"
+            ),
             {},
             "detail: It takes SCRAM-SHA-256,SCRAM-SHA-512.",
         ),
         (
             KafkaError._AUTHENTICATION,
-            "b:1/bootstrap: SASL PLAIN mechanism handshake failed: Broker: Request not valid in current SASL state: "
-            "broker's supported mechanisms:  (after 1ms in state AUTH_HANDSHAKE)",
+            (
+                "b:1/bootstrap: SASL PLAIN mechanism handshake failed: Broker: Request not valid in current SASL state: "
+                "broker's supported mechanisms:  (after 1ms in state AUTH_HANDSHAKE)"
+            ),
             {"security.protocol": "SASL_SSL"},
             "to 'SSL'",
         ),
         (
             KafkaError._TRANSPORT,
-            "ssl://b:1/bootstrap: Receive failed: error:0A000412:SSL routines::ssl/tls alert bad certificate: "
-            "SSL alert number 42 (after 1ms in state APIVERSION_QUERY)",
+            (
+                "ssl://b:1/bootstrap: Receive failed: error:0A000412:SSL routines::ssl/tls alert bad certificate: "
+                "SSL alert number 42 (after 1ms in state APIVERSION_QUERY)"
+            ),
             {"ssl.keystore.location": "/own.p12"},
             "did not accept the client's certificate",
         ),
