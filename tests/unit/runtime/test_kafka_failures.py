@@ -78,7 +78,7 @@ def test_answer_of_the_broker(answer: int, code: Code) -> None:
         (
             KafkaError._AUTHENTICATION,
             (
-                "b:1/bootstrap: SASL PLAIN mechanism handshake failed: Broker: Request not valid in current SASL state: "
+                "b:1/bootstrap: SASL mechanism handshake failed: Broker: Request not valid in current SASL state: "
                 "broker's supported mechanisms:  (after 1ms in state AUTH_HANDSHAKE)"
             ),
             {"security.protocol": "SASL_SSL"},
