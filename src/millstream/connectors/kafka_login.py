@@ -10,18 +10,18 @@ from millstream.catalog.jaas import jaas_settings
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-JAAS: Final = "sasl.jaas.config"
-MECHANISM: Final = "sasl.mechanism"
-TOKEN_URL: Final = "sasl.oauthbearer.token.endpoint.url"  # noqa: S105 - an address
-HANDLER: Final = "sasl.login.callback.handler.class"
+_JAAS: Final = "sasl.jaas.config"
+_MECHANISM: Final = "sasl.mechanism"
+_TOKEN_URL: Final = "sasl.oauthbearer.token.endpoint.url"  # noqa: S105 - an address
+_HANDLER: Final = "sasl.login.callback.handler.class"
 _KAFKAS_HANDLER: Final = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"
-WITH_PASSWORD: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
-WITH_TOKEN: Final = "OAUTHBEARER"  # noqa: S105 - the name of a mechanism
+_WITH_PASSWORD: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+_WITH_TOKEN: Final = "OAUTHBEARER"  # noqa: S105 - the name of a mechanism
 _JAVAS_DEFAULT: Final = "GSSAPI"
 _EXTENSION: Final = "extension_"
 _UNSIGNED_SUBJECT: Final = "unsecuredLoginStringClaim_sub"
 _UNSIGNED_SECONDS: Final = "unsecuredLoginLifetimeSeconds"
-_OTHER_WAYS: Final = f"Set 'properties.{MECHANISM}' to one of {', '.join((*WITH_PASSWORD, WITH_TOKEN))}"
+_OTHER_WAYS: Final = f"Set 'properties.{_MECHANISM}' to one of {', '.join((*_WITH_PASSWORD, _WITH_TOKEN))}"
 _ELSEWHERE: Final = {
     "GSSAPI": "Kerberos is not among them. Most clusters have a listener for SCRAM or for client certificates too.",
     "AWS_MSK_IAM": "IAM is not among them. Have SCRAM (port 9096) or client certificates (port 9094) turned on for the "
@@ -38,60 +38,62 @@ class Untranslatable:
     hint: str
 
 
-def mechanism_of(properties: Mapping[str, str]) -> str:
-    return properties.get(MECHANISM, _JAVAS_DEFAULT).upper()
+def _mechanism_of(properties: Mapping[str, str]) -> str:
+    return properties.get(_MECHANISM, _JAVAS_DEFAULT).upper()
 
 
 def login(properties: Mapping[str, str]) -> dict[str, str]:
     """Empty where it cannot be told."""
-    settings = jaas_settings(properties.get(JAAS, ""))
-    if mechanism_of(properties) != WITH_TOKEN:
+    settings = jaas_settings(properties.get(_JAAS, ""))
+    if _mechanism_of(properties) != _WITH_TOKEN:
         return {f"sasl.{word}": settings[word] for word in ("username", "password") if word in settings}
     return _with_token(properties, settings) or _with_unsigned_token(settings)
 
 
 def untranslatable_login(properties: Mapping[str, str]) -> Iterator[Untranslatable]:
-    mechanism, told = mechanism_of(properties), login(properties)
-    written = MECHANISM if MECHANISM in properties else "security.protocol"
-    if mechanism not in (*WITH_PASSWORD, WITH_TOKEN):
+    mechanism, told = _mechanism_of(properties), login(properties)
+    written = _MECHANISM if _MECHANISM in properties else "security.protocol"
+    if mechanism not in (*_WITH_PASSWORD, _WITH_TOKEN):
         yield Untranslatable(
             written,
             f"SASL mechanism {mechanism} is not supported",
             f"{_OTHER_WAYS}{'; ' + _ELSEWHERE[mechanism] if mechanism in _ELSEWHERE else '.'}",
         )
-    elif mechanism == WITH_TOKEN and not told:
+    elif mechanism == _WITH_TOKEN and not told:
         yield Untranslatable(
-            JAAS if JAAS in properties else written,
+            _JAAS if _JAAS in properties else written,
             "it is not said where tokens come from",
-            f"Set 'properties.{TOKEN_URL}', and write 'properties.{JAAS}' as: "
+            f"Set 'properties.{_TOKEN_URL}', and write 'properties.{_JAAS}' as: "
             '… required clientId="…" clientSecret="…" scope="…"; with the login module of OAUTHBEARER.',
         )
-    elif mechanism == WITH_TOKEN and TOKEN_URL in properties and HANDLER not in properties:
+    elif mechanism == _WITH_TOKEN and _TOKEN_URL in properties and _HANDLER not in properties:
         yield Untranslatable(
-            TOKEN_URL,
-            f"tokens are asked for by a class that 'properties.{HANDLER}' names",
+            _TOKEN_URL,
+            f"tokens are asked for by a class that 'properties.{_HANDLER}' names",
             f"Set it to '{_KAFKAS_HANDLER}'.",
         )
-    elif mechanism in WITH_PASSWORD and len(told) < len(("username", "password")):
+    elif mechanism in _WITH_PASSWORD and len(told) < len(("username", "password")):
         yield Untranslatable(
-            JAAS if JAAS in properties else written,
-            f"'properties.{JAAS}' has no username and password",
+            _JAAS if _JAAS in properties else written,
+            f"'properties.{_JAAS}' has no username and password",
             f'Write it as: … required username="…" password="…"; with the login module of {mechanism}.',
         )
 
 
 def _with_token(properties: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
-    if TOKEN_URL not in properties or not {"clientId", "clientSecret"} <= settings.keys():
+    if _TOKEN_URL not in properties or not {"clientId", "clientSecret"} <= settings.keys():
         return {}
     told = {
         "sasl.oauthbearer.method": "oidc",
-        TOKEN_URL: properties[TOKEN_URL],
+        _TOKEN_URL: properties[_TOKEN_URL],
         "sasl.oauthbearer.client.id": settings["clientId"],
         "sasl.oauthbearer.client.secret": settings["clientSecret"],
     }
     if scope := settings.get("scope"):
         told["sasl.oauthbearer.scope"] = scope
-    extensions = [f"{name.removeprefix(_EXTENSION)}={text}" for name, text in settings.items() if _EXTENSION in name]
+    extensions = [
+        f"{name.removeprefix(_EXTENSION)}={text}" for name, text in settings.items() if name.startswith(_EXTENSION)
+    ]
     if extensions:
         told["sasl.oauthbearer.extensions"] = ",".join(extensions)
     return told
