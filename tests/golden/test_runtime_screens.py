@@ -16,7 +16,7 @@ from millstream import Session
 from millstream.errors import Code
 from millstream.runtime import kafka_admin
 from millstream.runtime.kafka_admin import KafkaAdmin
-from millstream.runtime.kafka_failures import broker_error
+from millstream.runtime.kafka_failures import Question, broker_error
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
 from tests.golden.conftest import called, screen, typed
@@ -93,8 +93,9 @@ def test_broker_unreachable(
 
 def test_broker_refused(expect_screen: Callable[..., None]) -> None:
     refused = KafkaException(KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED))
-    doing = 'the offsets of group "reports" cannot be read'
-    expect_screen(called(lambda: _raise(broker_error(refused, doing, "localhost:9092", code=Code.OFFSETS_UNAVAILABLE))))
+    servers = {"bootstrap.servers": "localhost:9092"}
+    asked = Question('the offsets of group "reports" cannot be read', Code.OFFSETS_UNAVAILABLE, servers)
+    expect_screen(called(lambda: _raise(broker_error(refused, asked))))
 
 
 def test_topic_missing(case: Case, expect: Callable[[Screen], None]) -> None:

@@ -34,7 +34,19 @@ MAY_IMPORT = {
         "kernels",
         "jvm",
     },
-    "runtime": {"errors", "source", "changelog", "sql", "catalog", "formats", "connectors", "plan", "kernels", "spark"},
+    "runtime": {
+        "errors",
+        "source",
+        "changelog",
+        "sql",
+        "catalog",
+        "formats",
+        "connectors",
+        "plan",
+        "kernels",
+        "jvm",
+        "spark",
+    },
 }
 
 

@@ -31,7 +31,11 @@ app = typer.Typer(
 Script = Annotated[Path, typer.Argument(help="The SQL script.", metavar="SCRIPT.sql")]
 Parameters = Annotated[
     list[str] | None,
-    typer.Option("--param", help="A value for ${NAME} in the script; repeatable.", metavar="NAME=VALUE"),
+    typer.Option(
+        "--param",
+        help="A value for ${NAME} in the script; without =VALUE that of the environment. Repeatable.",
+        metavar="NAME[=VALUE]",
+    ),
 ]
 Settings = Annotated[
     list[str] | None,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from millstream.catalog.settings import check_setting
-from millstream.cli.arguments import pairs, read_script
+from millstream.cli.arguments import pairs, parameters_of, read_script
 from millstream.cli.numbers import count
 from millstream.cli.stop_signal import StopSignal
 from millstream.cli.views import JsonView, View, view_for
@@ -40,7 +40,7 @@ class RunRequest:
 
 def run_script(request: RunRequest) -> int:
     text = read_script(request.script)
-    parameters = pairs(request.parameters, "--param")
+    parameters = parameters_of(request.parameters)
     settings = pairs(request.settings, "--set")
     for key, value in settings.items():
         check_setting(key, value)

@@ -47,7 +47,8 @@ def _brokers(value: str) -> str:
 def _check(address: str) -> None:
     scheme, separator, place = address.rpartition("://")
     if separator and scheme.lower() not in _SCHEMES:
-        raise ValueError(f'"{address}" begins with "{scheme}://"; write {_with_port(place.rstrip("/"))}')
+        host = place.rpartition("@")[2].rstrip("/")
+        raise ValueError(f'"{address}" begins with "{scheme}://"; write {_with_port(host)}')
     if re.fullmatch(r"[\w.%-]+|\[[0-9A-Fa-f:.%]+\]", place):
         raise ValueError(f'"{address}" has no port; write {_with_port(place)}')
     match = re.fullmatch(r"(?:[\w.%-]+|\[[0-9A-Fa-f:.%]+\]):([0-9]{1,9})", place)

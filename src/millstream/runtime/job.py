@@ -7,8 +7,10 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from millstream.catalog.secrets import without_secrets_of
 from millstream.connectors.kafka_tables import KafkaSource
 from millstream.errors import Code, Diagnostic, JobError, MillstreamError
+from millstream.plan.nodes import Write
 from millstream.runtime.group_offsets import GroupOffsets
 from millstream.runtime.kafka_admin import KafkaAdmin
 from millstream.runtime.preflight import topics_of
@@ -180,6 +182,11 @@ class Job:
     def _end_early(self) -> None:
         with suppress(MillstreamError):  # it has ended by itself, or its failure is told elsewhere
             self._running_query().stop()
+
+    def discreet(self, text: str) -> str:
+        """What Spark and its Kafka clients said of this job, without the secrets of its tables."""
+        sinks = [root.sink.table for root in self._plan.roots if isinstance(root, Write)]
+        return without_secrets_of([*(scan.source.table for scan in self._plan.scans), *sinks], text)
 
     def report_end(self) -> None:
         self._group_offsets.close()

@@ -7,8 +7,16 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
-from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import (
+    ConsumerGroupTopicPartitions,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AclOperation,
     AdminClient,
     ConfigResource,
     NewTopic,
@@ -17,16 +25,21 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from millstream.connectors.kafka_client import client_properties
-from millstream.errors import BrokerError, Code, Diagnostic
-from millstream.runtime.kafka_failures import broker_error
+from millstream.errors import BrokerError, Code, Diagnostic, ScriptError
+from millstream.runtime.broker_probe import Finding, probe
+from millstream.runtime.kafka_failures import Question, broker_error, is_final, is_unclear
+from millstream.runtime.kafka_stores import UnreadableStoreError, with_pem_stores
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from millstream.errors import MillstreamError
+    from millstream.runtime.broker_probe import Probe
     from millstream.source import Span
 
 _TIMEOUT_SECONDS: Final = 10.0
+_FIRST_LOOK_SECONDS: Final = 1.0
+"""By then a broker has answered, or its client has said what is wrong."""
 _RETRY_SECONDS: Final = 0.1
 _HEARD: Final = 20
 """How many of the client's reports are kept: it repeats itself."""
@@ -36,38 +49,45 @@ _SOON_OVER: Final = (
     KafkaError.UNKNOWN_TOPIC_OR_PART,
 )
 _INTERNAL: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+_DONE: Final = {AclOperation.READ: "read", AclOperation.WRITE: "written"}
 _SILENT: Final = logging.getLogger("millstream.librdkafka")
 _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False
 
 
 def client_settings(properties: Mapping[str, str]) -> dict[str, Any]:
-    """The part of a table's properties that concerns the connection, and no chatter on stderr."""
-    return {**client_properties(properties), "log_level": 0, "logger": _SILENT}
+    """The part of a table's properties that concerns the connection, and no chatter on stderr.
+
+    For every client that does not run in Java. Raises UnreadableStoreError.
+    """
+    return {**client_properties(with_pem_stores(properties)), "log_level": 0, "logger": _SILENT}
 
 
 class KafkaAdmin:
-    """One cluster, as the tables of a script name it."""
+    """One cluster, as the tables of a script name it.
+
+    `place` tells where a table's option is written, `topic_key` which one names its topics.
+    """
 
     def __init__(
-        self, properties: Mapping[str, str], asked_at: Span | None = None, topic_at: Span | None = None
+        self,
+        properties: Mapping[str, str],
+        place: Callable[[str], Span] | None = None,
+        topic_key: str = "topic",
     ) -> None:
-        self._servers = properties["bootstrap.servers"]
-        self._asked_at = asked_at
-        self._topic_at = topic_at
+        self._properties = properties
+        self._place = place
+        self._topic_key = topic_key
         self._allows_creation = properties.get("allow.auto.create.topics", "true").lower() != "false"
         self._heard: deque[KafkaError] = deque(maxlen=_HEARD)
         try:
-            settings = client_settings(properties) | {"error_cb": self._heard.append}
-            self._client = AdminClient(settings)
+            self._settings = client_settings(properties)
+            self._client = AdminClient(self._settings | {"error_cb": self._heard.append})
+        except UnreadableStoreError as error:
+            raise self._unreadable(error) from error
         except KafkaException as error:
-            raise broker_error(
-                error,
-                "Kafka's client does not take the table's properties",
-                self._servers,
-                code=Code.INVALID_OPTION_VALUE,
-                span=asked_at,
-            ) from error
+            doing = "Kafka's client does not take the table's properties"
+            raise self._failure(doing, error, Code.INVALID_OPTION_VALUE) from error
 
     def topics(self) -> list[str]:
         """All but the brokers' own."""
@@ -79,6 +99,13 @@ class KafkaAdmin:
         if found is None or (found.error and found.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART):
             return None
         return sorted(found.partitions)
+
+    def require_readable(self, topic: str, table: str) -> None:
+        """As far as the topic is there: one that the user may not even see is not listed."""
+        self._require_access(topic, table, AclOperation.READ)
+
+    def require_writable(self, topic: str, table: str) -> None:
+        self._require_access(topic, table, AclOperation.WRITE)
 
     def require_topic(self, topic: str, table: str) -> None:
         if self.partitions(topic) is None:
@@ -97,10 +124,10 @@ class KafkaAdmin:
                 _TIMEOUT_SECONDS
             )
         except KafkaException as error:
-            if error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
+            if _is(error, KafkaError.TOPIC_ALREADY_EXISTS):
                 return False  # somebody else was faster
             doing = f'topic "{topic}" of table "{table}" does not exist and was not created'
-            raise self._failure(doing, error, Code.TOPIC_NOT_CREATED, self._topic_at) from error
+            raise self._failure(doing, error, Code.TOPIC_NOT_CREATED, at=self._topic_key) from error
         return True
 
     def earliest(self, topics: Iterable[str]) -> dict[TopicPartition, int]:
@@ -140,6 +167,25 @@ class KafkaAdmin:
             if entry.error is not None:
                 raise self._failure(f'the offsets of group "{group}" cannot be committed', KafkaException(entry.error))
 
+    def _require_access(self, topic: str, table: str, operation: AclOperation) -> None:
+        self._metadata()  # says sooner what is wrong, if all is
+        asked = TopicCollection([topic])
+        try:
+            described = self._client.describe_topics(
+                asked, include_authorized_operations=True, request_timeout=_TIMEOUT_SECONDS
+            )[topic].result(_TIMEOUT_SECONDS)
+        except (KafkaException, TimeoutError) as error:
+            if not _is(error, KafkaError.TOPIC_AUTHORIZATION_FAILED):
+                return  # told by the questions that follow
+            refused = error
+        else:
+            allowed = described.authorized_operations
+            if not allowed or operation in allowed:
+                return
+            refused = KafkaException(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
+        doing = f'topic "{topic}" of table "{table}" cannot be {_DONE[operation]}'
+        raise self._failure(doing, refused, at=self._topic_key) from refused
+
     def _offsets(
         self, topics: Iterable[str], spec: OffsetSpec, *, committed_only: bool = False
     ) -> dict[TopicPartition, int]:
@@ -153,7 +199,7 @@ class KafkaAdmin:
                 return {partition: answer.result(_TIMEOUT_SECONDS).offset for partition, answer in answers.items()}
             except (KafkaException, TimeoutError) as error:
                 # A topic that was just made has no leader for a moment.
-                if not _is_soon_over(error) or time.monotonic() > deadline:
+                if not _is(error, *_SOON_OVER) or time.monotonic() > deadline:
                     raise self._failure(f"the offsets of {', '.join(topics)} cannot be read", error) from error
                 time.sleep(_RETRY_SECONDS)
 
@@ -165,10 +211,18 @@ class KafkaAdmin:
         return [TopicPartition(topic, number) for topic in topics for number in sorted(found[topic].partitions)]
 
     def _metadata(self) -> Any:
-        try:
-            return self._client.list_topics(timeout=_TIMEOUT_SECONDS)
-        except KafkaException as error:
-            raise self._failure("the topics cannot be listed", error, Code.BROKER_UNREACHABLE) from error
+        """Where asking again is in vain, it is not waited for."""
+        deadline = time.monotonic() + _TIMEOUT_SECONDS
+        while True:
+            try:
+                return self._client.list_topics(timeout=min(_FIRST_LOOK_SECONDS, _TIMEOUT_SECONDS))
+            except KafkaException as error:
+                self._client.poll(0)
+                is_over = time.monotonic() > deadline or is_final(error, self._heard, self._properties)
+                found = None if is_over else self._probe(error)
+                if is_over or (found is not None and found.finding is not Finding.HANGS_UP):
+                    raise self._failure("the topics cannot be listed", error, Code.BROKER_UNREACHABLE) from error
+                time.sleep(_RETRY_SECONDS)
 
     def _broker_creates_topics(self) -> bool:
         broker = ConfigResource(ResourceType.BROKER, str(next(iter(self._metadata().brokers))))
@@ -184,11 +238,27 @@ class KafkaAdmin:
         doing: str,
         error: KafkaException | TimeoutError,
         code: Code = Code.OFFSETS_UNAVAILABLE,
-        span: Span | None = None,
+        at: str = "properties.bootstrap.servers",
     ) -> MillstreamError:
+        question = Question(doing, code, self._properties, self._place, at)
+        if code is Code.INVALID_OPTION_VALUE:
+            return broker_error(error, question)
         self._client.poll(0)  # the reports of what went wrong wait for somebody who asks
-        return broker_error(
-            error, doing, self._servers, code=code, heard=tuple(self._heard), span=span or self._asked_at
+        return broker_error(error, question, tuple(self._heard), self._probe(error))
+
+    def _probe(self, error: KafkaException | TimeoutError) -> Probe | None:
+        return probe(self._properties["bootstrap.servers"], self._settings) if is_unclear(error, self._heard) else None
+
+    def _unreadable(self, error: UnreadableStoreError) -> ScriptError:
+        return ScriptError(
+            Diagnostic(
+                Code.INVALID_OPTION_VALUE,
+                f"the {error.kind} {error.file} cannot be read",
+                self._place(f"properties.{error.key}") if self._place else None,
+                detail=f"{error.why.rstrip('.')}.",
+                hint=f"Correct the path, or 'properties.ssl.{error.kind}.password'; it may be a JKS or PKCS12 file, or "
+                f"PEM with 'properties.ssl.{error.kind}.type' = 'PEM'.",
+            )
         )
 
     def _missing(self, topic: str, table: str, why: str) -> BrokerError:
@@ -196,12 +266,12 @@ class KafkaAdmin:
             Diagnostic(
                 Code.TOPIC_MISSING,
                 f'topic "{topic}" of table "{table}" does not exist',
-                self._topic_at,
+                self._place(self._topic_key) if self._place else None,
                 detail=why,
-                hint="Create the topic, or correct 'topic' in the table's WITH clause.",
+                hint=f"Create the topic, or correct '{self._topic_key}' in the table's WITH clause.",
             )
         )
 
 
-def _is_soon_over(error: Exception) -> bool:
-    return isinstance(error, KafkaException) and error.args[0].code() in _SOON_OVER
+def _is(error: Exception, *codes: int) -> bool:
+    return isinstance(error, KafkaException) and error.args[0].code() in codes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 from millstream.catalog.options import is_java_only
@@ -57,8 +58,10 @@ def topics_of(source: KafkaSource, admin: KafkaAdmin) -> tuple[str, ...]:
 
 
 def _check_sink(sink: KafkaSink, notice: Callable[[str], None]) -> None:
+    admin = _admin(sink.properties, sink.table)
     for topic in sink.topics:
-        if _admin(sink.properties, sink.table).ensure_topic(topic, sink.table.name):
+        admin.require_writable(topic, sink.table.name)
+        if admin.ensure_topic(topic, sink.table.name):
             compaction = "; set its cleanup.policy to compact" if sink.connector == upsert_kafka.IDENTIFIER else ""
             notice(f'topic "{topic}" of table "{sink.table.name}" did not exist and was created{compaction}')
 
@@ -66,6 +69,7 @@ def _check_sink(sink: KafkaSink, notice: Callable[[str], None]) -> None:
 def _range(source: KafkaSource, notice: Callable[[str], None], ends: Offsets | None, *, resumes: bool) -> ReadRange:
     admin = _admin(source.properties, source.table)
     for topic in source.topics:
+        admin.require_readable(topic, source.table.name)
         if resumes:
             admin.require_topic(topic, source.table.name)
         elif admin.ensure_topic(topic, source.table.name):
@@ -99,7 +103,7 @@ def _refuse_java_pattern(source: KafkaSource) -> None:
 
 
 def _admin(properties: dict[str, str], table: CatalogTable) -> KafkaAdmin:
-    return KafkaAdmin(properties, _place(table, "properties.bootstrap.servers"), _place(table, "topic"))
+    return KafkaAdmin(properties, partial(_place, table))
 
 
 def _place(table: CatalogTable, key: str) -> Span:

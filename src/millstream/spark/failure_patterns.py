@@ -52,6 +52,7 @@ def _any_of(*words: str) -> str:
 
 _REST: Final = r"(?:: (?P<said>[^\n]*?))?\.?(?: SQLSTATE|\n|$)"
 """What an exception says after its name."""
+_LAST_CAUSE: Final = r"(?:[\s\S]*\nCaused by: (?:[\w.$]+: )?(?P<said>[^\n]*?)\.?(?:\n|$))?"
 _PARTITION: Final = r"(?P<topic>\S+)-(?P<partition>\d+)"
 _VALUE: Final = r'The value (?P<value>.*?) of the type "[^"]+" cannot be cast to "(?P<type>[^"]+)"'
 _TRY_CAST: Final = "Use TRY_CAST, which gives NULL for such a value, or filter the row."
@@ -163,11 +164,11 @@ _KAFKA: Final = _patterns(
         "Have the user allowed to read the source topics, to write the sink topics, and to use the group.",
     ),
     (
-        _any_of("Failed to create new KafkaAdminClient", "Failed to construct kafka (?:consumer|producer)"),
+        rf"Failed to (?:create new KafkaAdminClient|construct kafka (?:consumer|producer)){_LAST_CAUSE}",
         Code.JOB_FAILED,
         'the Kafka client of job "{job}" does not take its properties',
-        None,
-        "Check the options under 'properties.': those of SASL and SSL come in groups. --verbose shows what it said.",
+        "{said}.",
+        "Check the options under 'properties.': those of SASL and SSL come in groups.",
     ),
     (
         rf"RecordTooLargeException{_REST}",

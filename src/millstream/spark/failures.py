@@ -13,6 +13,8 @@ from millstream.errors import Code, Diagnostic, JobError
 from millstream.spark.failure_patterns import PATTERNS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from pyspark.sql import Column
 
     from millstream.errors import MillstreamError
@@ -71,9 +73,15 @@ def _marked(code: Code, **parameters: str | int) -> str:
     return f"<<millstream {json.dumps({'code': code, **parameters})}>>"
 
 
-def job_error(job: str, error: BaseException) -> MillstreamError:
-    """The error of a failed query; the original stays behind it as the cause."""
-    text = str(error)
+def job_error(
+    job: str, error: BaseException, causes: Iterable[str] = (), discreet: Callable[[str], str] = str
+) -> MillstreamError:
+    """The error of a failed query; the original stays behind it as the cause.
+
+    `causes` are those that Spark keeps to itself, from the first to the last; `discreet` hides what is secret.
+    """
+    said, plan, shown = str(error).partition(_PLAN)
+    text = discreet("\n".join([said, *(f"Caused by: {cause}" for cause in causes)]) + plan + shown)
     failure = JobError(_diagnostic(job, text))
     failure.__cause__ = SparkFailureError(text)
     return failure

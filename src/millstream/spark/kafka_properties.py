@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from millstream.connectors.kafka_client import SHADED
+from millstream.connectors.kafka_client import with_kafkas_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,4 +63,4 @@ def writer_options(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def _prefixed(properties: Mapping[str, str]) -> dict[str, str]:
-    return {f"kafka.{key}": value.replace(SHADED, "") for key, value in properties.items() if key not in _NOT_FOR_SPARK}
+    return {f"kafka.{key}": with_kafkas_names(value) for key, value in properties.items() if key not in _NOT_FOR_SPARK}

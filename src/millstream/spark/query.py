@@ -44,6 +44,8 @@ class ReportTaker(Protocol):
 
     def report_end(self) -> None: ...
 
+    def discreet(self, text: str) -> str: ...
+
 
 @dataclass(frozen=True, slots=True)
 class QueryRequest:
@@ -90,10 +92,10 @@ def start_query(spark: SparkSession, query: DataStreamWriter, job: ReportTaker) 
         try:
             started = query.start()
         except PySparkException as error:
-            failure = job_error(job.name, error)
+            failure = job_error(job.name, error, discreet=job.discreet)
             raise failure from failure.__cause__
         reports.subscribe(str(started.runId), job)
-    return RunningQuery(job.name, started)
+    return RunningQuery(job.name, started, job.discreet)
 
 
 def _checked_by_spark(job: JobPlan, around: Surroundings) -> DataStreamWriter:

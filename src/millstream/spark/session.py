@@ -17,6 +17,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from millstream.catalog.secrets import JAVA_PATTERN
 from millstream.catalog.settings import PIPELINE_NAME
 from millstream.errors import Code, Diagnostic, SetupError
 from millstream.jvm.java import find_java
@@ -46,6 +47,8 @@ STREAMING: Final = {
     # A crossing to Python has a fixed price per Arrow batch; these two make batches large.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(64 << 20),
+    # Plans show the options of sources and sinks, in errors, logs and the user interface.
+    "spark.sql.redaction.options.regex": JAVA_PATTERN,
     # Rows must meet the same task again when a batch is replayed.
     "spark.sql.adaptive.enabled": "false",
 }
@@ -55,6 +58,7 @@ _SPARKS_OWN_PARTITIONS: Final = "200"
 _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 _JVM_END_SECONDS: Final = 60
 _LAUNCH: Final = {
+    "spark.redaction.regex": JAVA_PATTERN,
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "1000",

@@ -43,7 +43,11 @@ def test_sources() -> None:
         ({"security.protocol": "SASL_SSL"}, "security.protocol"),
         ({"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"}, "sasl.mechanism"),
         ({"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"}, "sasl.mechanism"),
-        ({"security.protocol": "SSL", "ssl.truststore.location": "/trust.jks"}, "ssl.truststore.location"),
+        ({"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "AWS_MSK_IAM"}, "sasl.mechanism"),
+        (
+            {"security.protocol": "SSL", "ssl.truststore.location": "/trust", "ssl.truststore.type": "BCFKS"},
+            "ssl.truststore.type",
+        ),
     ],
 )
 def test_connections_that_only_java_makes(

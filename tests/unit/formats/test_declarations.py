@@ -16,7 +16,7 @@ from millstream.formats.avro_format import AvroFormat
 from millstream.formats.avro_schema import avro_schema, debezium_schema
 from millstream.formats.avro_types import not_in_avro
 from millstream.formats.cdc_format import CdcJsonFormat
-from millstream.formats.confluent_format import SECRET_KEYS, ConfluentAvroFormat
+from millstream.formats.confluent_format import ConfluentAvroFormat
 from millstream.formats.csv_format import CsvFormat, CsvOptions
 from millstream.formats.csv_types import not_in_csv
 from millstream.formats.declarations import FORMATS, Format, read_format
@@ -213,9 +213,3 @@ def test_metadata_keys_are_declared_with_their_types() -> None:
 def test_times_have_milliseconds(refuses: Callable[[DataType], str | None]) -> None:
     assert refuses(DataType(TypeRoot.TIME, precision=3)) is None
     assert refuses(DataType(TypeRoot.TIME, precision=6)) is not None
-
-
-def test_secrets_are_options() -> None:
-    declaration = FORMATS["avro-confluent"]
-    accepted = {option.key for option in declaration.options} | {key for key, _ in declaration.without_effect}
-    assert set(SECRET_KEYS) <= accepted

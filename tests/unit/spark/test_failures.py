@@ -128,3 +128,11 @@ def told(text: str) -> Diagnostic:
     return job_error(
         "totals", RuntimeError(f"[STREAM_FAILED] Query [id = 1] terminated with exception: {text}")
     ).diagnostics[0]
+
+
+def test_causes_that_spark_keeps_to_itself_are_told_without_secrets() -> None:
+    thrown = (EXCEPTIONS / "client_not_created.txt").read_text()
+    causes = ("org.apache.kafka.KafkaException: Failed to create it", "java.lang.IllegalArgumentException: not tiger")
+    error = job_error("totals", RuntimeError(thrown), causes, lambda text: text.replace("tiger", "******"))
+    assert error.diagnostics[0].detail == "not ******."
+    assert "tiger" not in str(error.__cause__)
