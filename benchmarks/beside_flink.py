@@ -9,18 +9,20 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from benchmarks.harness.engines import FLINK, FLINK_JAVA, FLINK_SETTINGS, MILLSTREAM, PARALLELISM, Engine
 from benchmarks.harness.outcomes import AllRows, LastValues, Outcome
 from benchmarks.harness.page_view_topic import PARTITIONS, TOPIC, PageViewTopic, Truth
+from benchmarks.harness.processor_time import ProcessorTime
 from millstream.testing.broker import EmbeddedBroker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 _ROWS: Final = 9_000_000
 _SMALL_PART: Final = 3
@@ -71,53 +73,63 @@ JOBS: Final = {
 }
 
 
-def seconds(engine: Engine, name: str, brokers: str, truth: Truth, folder: Path) -> float:
+class Taken(NamedTuple):
+    """By one job over one size of the topic, start-up included, or by the difference of two: then it is not."""
+
+    rows: int
+    seconds: float
+    core_seconds: float
+
+    def beyond(self, smaller: Taken) -> Taken:
+        return Taken(self.rows - smaller.rows, self.seconds - smaller.seconds, self.core_seconds - smaller.core_seconds)
+
+    def __str__(self) -> str:
+        return f"{self.rows / self.seconds:>9,.0f} rows/s, {self.core_seconds / self.rows * 1e6:5.2f} core-s per M rows"
+
+
+def measured(engine: Engine, name: str, brokers: str, truth: Truth, folder: Path) -> Taken:
     """From the start of the engine's process to the moment when the truth is in the output topic."""
     output = f"{name}-{engine.name}-{truth.rows}"
     outcome = JOBS[name].outcome(brokers, output, truth)
-    begin = time.perf_counter()
+    before, begin = ProcessorTime.now(), time.perf_counter()
     with engine.running(JOBS[name].script(brokers, output), folder / output) as run:
-        while not outcome.is_reached():
+        while not outcome.is_reached() and time.perf_counter() - begin < _PATIENCE_SECONDS:
             run.check()
-            if time.perf_counter() - begin > _PATIENCE_SECONDS:
-                break
-        taken = time.perf_counter() - begin
+        used, seconds = ProcessorTime.now().since(before), time.perf_counter() - begin
     if wrong := outcome.difference():
-        sys.exit(f"{engine.name} is wrong at {name} after {taken:.0f} s: {wrong}\n{run.last_lines()}")
-    print(f"{name:<14}{truth.rows:>12,} rows  {engine.name:<12}{taken:>7.1f} s from a cold start", flush=True)
-    return taken
-
-
-def report(rows: int, small: int, taken: Mapping[tuple[int, str, str], float], names: list[str]) -> None:
+        sys.exit(f"{engine.name} is wrong at {name} after {seconds:.0f} s: {wrong}\n{run.last_lines()}")
     print(
-        f"Millstream: {PARALLELISM} tasks, its defaults; Flink: {', '.join(FLINK_JAVA)}, "
-        + ", ".join(f"{key} = {value}" for key, value in FLINK_SETTINGS.items())
+        f"{name:<14}{truth.rows:>12,} rows  {engine.name:<12}{seconds:>7.1f} s from a cold start,"
+        f" {used.ours:.1f} core-s; others on this machine used {used.others:.1f}",
+        flush=True,
     )
-    print(f"steady state, {rows - small:,} page views of about 100 bytes, {PARTITIONS} partitions")
-    for name in names:
-        flink, ours = (
-            (rows - small) / (taken[rows, name, engine.name] - taken[small, name, engine.name])
-            for engine in (FLINK, MILLSTREAM)
-        )
-        print(f"{name:<14}Flink {flink:>10,.0f} rows/s   Millstream {ours:>10,.0f} rows/s   ratio {ours / flink:.2f}")
+    return Taken(truth.rows, seconds, used.ours)
+
+
+def report(name: str, flink: Taken, ours: Taken) -> None:
+    print(f"{name}, steady state over {ours.rows:,} rows")
+    print(f"  Flink      {flink}")
+    ratio, core_ratio = flink.seconds / ours.seconds, flink.core_seconds / ours.core_seconds
+    print(f"  Millstream {ours}; ratio of rates {ratio:.2f}, of work per core-s {core_ratio:.2f}")
 
 
 def main() -> None:
     numbers = [int(argument) for argument in sys.argv[1:] if argument.isdigit()]
     names = [argument for argument in sys.argv[1:] if not argument.isdigit()] or list(JOBS)
     rows = numbers[0] if numbers else _ROWS
-    taken: dict[tuple[int, str, str], float] = {}
-    with tempfile.TemporaryDirectory() as name, EmbeddedBroker(partitions=PARTITIONS) as broker:
+    settings = ", ".join(f"{key} = {value}" for key, value in FLINK_SETTINGS.items())
+    print(f"page views of about 100 bytes, {PARTITIONS} partitions; Millstream: its defaults, {PARALLELISM} tasks")
+    print(f"Flink: {', '.join(FLINK_JAVA)}, {settings}")
+    taken: dict[tuple[str, Engine], list[Taken]] = defaultdict(list)
+    with tempfile.TemporaryDirectory() as folder, EmbeddedBroker(partitions=PARTITIONS) as broker:
         topic = PageViewTopic(broker.bootstrap)
-        sizes = []
-        for wanted in (rows // _SMALL_PART, rows):
-            topic.grow(wanted)
-            sizes.append(topic.truth.rows)
-            for job, engine in product(names, (FLINK, MILLSTREAM)):
-                taken[topic.truth.rows, job, engine.name] = seconds(
-                    engine, job, broker.bootstrap, topic.truth, Path(name)
-                )
-    report(sizes[1], sizes[0], taken, names)
+        for size in (rows // _SMALL_PART, rows):
+            topic.grow(size)
+            for name, engine in product(names, (FLINK, MILLSTREAM)):
+                taken[name, engine].append(measured(engine, name, broker.bootstrap, topic.truth, Path(folder)))
+    for name in names:
+        flink, ours = (large.beyond(small) for small, large in (taken[name, engine] for engine in (FLINK, MILLSTREAM)))
+        report(name, flink, ours)
 
 
 if __name__ == "__main__":
