@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from benchmarks.harness.engines import FLINK, FLINK_JAVA, FLINK_SETTINGS, MILLSTREAM, PARALLELISM, Engine
+from benchmarks.harness.flink_jars import flink_jars
 from benchmarks.harness.outcomes import AllRows, LastValues, Outcome
 from benchmarks.harness.page_view_topic import PARTITIONS, TOPIC, PageViewTopic, Truth
 from benchmarks.harness.processor_time import ProcessorTime
@@ -107,6 +108,8 @@ def measured(engine: Engine, name: str, brokers: str, truth: Truth, folder: Path
 
 
 def report(name: str, flink: Taken, ours: Taken) -> None:
+    if min(flink.seconds, ours.seconds) <= 0:
+        sys.exit(f"{name}: three times the rows took no longer; too few rows, or others kept the machine busy")
     print(f"{name}, steady state over {ours.rows:,} rows")
     print(f"  Flink      {flink}")
     ratio, core_ratio = flink.seconds / ours.seconds, flink.core_seconds / ours.core_seconds
@@ -116,7 +119,10 @@ def report(name: str, flink: Taken, ours: Taken) -> None:
 def main() -> None:
     numbers = [int(argument) for argument in sys.argv[1:] if argument.isdigit()]
     names = [argument for argument in sys.argv[1:] if not argument.isdigit()] or list(JOBS)
+    if undefined := set(names) - set(JOBS):
+        sys.exit(f"there is no job {', '.join(sorted(undefined))}; there are {', '.join(JOBS)}")
     rows = numbers[0] if numbers else _ROWS
+    flink_jars()  # now, because a download is no part of a run
     settings = ", ".join(f"{key} = {value}" for key, value in FLINK_SETTINGS.items())
     print(f"page views of about 100 bytes, {PARTITIONS} partitions; Millstream: its defaults, {PARALLELISM} tasks")
     print(f"Flink: {', '.join(FLINK_JAVA)}, {settings}")
