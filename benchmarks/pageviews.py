@@ -11,14 +11,11 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from confluent_kafka import Producer
 from pyspark.sql import functions as F  # noqa: N812
 
-from benchmarks.json_format import COLUMNS, page_views
+from benchmarks.harness.page_view_topic import PARTITIONS, PageViewTopic
 from millstream import Session
-from millstream.formats.json_encode import JsonEncoder
-from millstream.formats.json_options import JsonOptions
-from millstream.runtime.kafka_admin import KafkaAdmin, client_settings
+from millstream.runtime.kafka_admin import KafkaAdmin
 from millstream.spark.session import STREAMING, OwnedSession
 from millstream.testing.broker import EmbeddedBroker
 
@@ -30,7 +27,6 @@ if TYPE_CHECKING:
     from millstream.runtime.progress import JobProgress
 
 _BATCHES: Final = 5
-_PARTITIONS: Final = 4
 SCRIPT: Final = """
 CREATE TABLE pageviews (user_id BIGINT, page_id BIGINT, viewtime TIMESTAMP(3), user_region STRING) WITH (
   'connector' = 'kafka', 'topic' = 'pageviews', 'properties.bootstrap.servers' = '${brokers}', 'format' = 'json');
@@ -49,15 +45,9 @@ SELECT user_region, COUNT(*), COUNT(DISTINCT user_id) FROM pageviews GROUP BY us
 
 def fill(brokers: str, rows: int) -> None:
     admin = KafkaAdmin({"bootstrap.servers": brokers})
-    for topic in ("pageviews", "counts", "distinct_counts", "plain"):
+    for topic in ("counts", "distinct_counts", "plain"):
         admin.ensure_topic(topic, topic)
-    producer = Producer({**client_settings({"bootstrap.servers": brokers}), "linger.ms": 50, "batch.size": 1 << 20})
-    encoder = JsonEncoder(COLUMNS, JsonOptions())
-    chunk = 50_000
-    for _ in range(rows // chunk):
-        for number, value in enumerate(encoder.encode(page_views(chunk)).to_pylist()):
-            producer.produce("pageviews", value, partition=number % _PARTITIONS)
-        producer.flush(60)
+    PageViewTopic(brokers).grow(rows)
 
 
 def millstream_rate(spark: SparkSession, brokers: str, rows: int, insert: str, folder: Path) -> float:
@@ -121,7 +111,7 @@ def _rate(batches: Iterable[tuple[int, float]]) -> float:
 
 def main() -> None:
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 2_500_000
-    with tempfile.TemporaryDirectory() as name, EmbeddedBroker(partitions=_PARTITIONS) as broker:
+    with tempfile.TemporaryDirectory() as name, EmbeddedBroker(partitions=PARTITIONS) as broker:
         folder, brokers = Path(name), broker.bootstrap
         fill(brokers, rows)
         owned = OwnedSession({}, 2, None, folder / "spark.log", print)
@@ -131,7 +121,7 @@ def main() -> None:
             distinct = millstream_rate(owned.spark, brokers, rows, DISTINCT, folder / "distinct")
         finally:
             owned.close()
-    print(f"{rows:,} page views of about 100 bytes, {_BATCHES} batches, {_PARTITIONS} partitions")
+    print(f"{rows:,} page views of about 100 bytes, {_BATCHES} batches, {PARTITIONS} partitions")
     print(f"plain PySpark, COUNT(*)                     {plain:>10,.0f} rows/s")
     print(f"Millstream, COUNT(*)                        {counted:>10,.0f} rows/s, ratio {counted / plain:.2f}")
     print(f"Millstream, COUNT(*) and COUNT(DISTINCT)    {distinct:>10,.0f} rows/s, ratio {distinct / plain:.2f}")
