@@ -50,11 +50,16 @@ class KafkaAdmin:
     """One cluster, as the tables of a script name it."""
 
     def __init__(
-        self, properties: Mapping[str, str], asked_at: Span | None = None, topic_at: Span | None = None
+        self,
+        properties: Mapping[str, str],
+        asked_at: Span | None = None,
+        topic_at: Span | None = None,
+        topic_key: str = "topic",
     ) -> None:
         self._servers = properties["bootstrap.servers"]
         self._asked_at = asked_at
         self._topic_at = topic_at
+        self._topic_key = topic_key
         self._allows_creation = properties.get("allow.auto.create.topics", "true").lower() != "false"
         self._heard: deque[KafkaError] = deque(maxlen=_HEARD)
         try:
@@ -109,11 +114,13 @@ class KafkaAdmin:
     def latest(self, topics: Iterable[str], *, committed_only: bool = False) -> dict[TopicPartition, int]:
         return self._offsets(topics, OffsetSpec.latest(), committed_only=committed_only)
 
-    def at_timestamp(self, topics: Iterable[str], timestamp: int) -> dict[TopicPartition, int]:
+    def at_timestamp(
+        self, topics: Iterable[str], timestamp: int, *, committed_only: bool = False
+    ) -> dict[TopicPartition, int]:
         """The first offset at or after the time; a partition without one starts at its end."""
         topics = tuple(topics)
-        found = self._offsets(topics, OffsetSpec.for_timestamp(timestamp))
-        ends = self.latest(topics)
+        found = self._offsets(topics, OffsetSpec.for_timestamp(timestamp), committed_only=committed_only)
+        ends = self.latest(topics, committed_only=committed_only)
         return {partition: offset if offset >= 0 else ends[partition] for partition, offset in found.items()}
 
     def committed(self, topics: Iterable[str], group: str) -> dict[TopicPartition, int]:
@@ -198,7 +205,7 @@ class KafkaAdmin:
                 f'topic "{topic}" of table "{table}" does not exist',
                 self._topic_at,
                 detail=why,
-                hint="Create the topic, or correct 'topic' in the table's WITH clause.",
+                hint=f"Create the topic, or correct '{self._topic_key}' in the table's WITH clause.",
             )
         )
 

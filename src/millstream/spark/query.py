@@ -39,6 +39,8 @@ class ReportTaker(Protocol):
     """Whoever wants to hear of a query's batches and of its end."""
 
     name: str
+    tables: Mapping[str, Span]
+    """Where the tables that it uses are written."""
 
     def report(self, report: Mapping[str, Any]) -> None: ...
 
@@ -90,10 +92,10 @@ def start_query(spark: SparkSession, query: DataStreamWriter, job: ReportTaker) 
         try:
             started = query.start()
         except PySparkException as error:
-            failure = job_error(job.name, error)
+            failure = job_error(job.name, error, job.tables)
             raise failure from failure.__cause__
         reports.subscribe(str(started.runId), job)
-    return RunningQuery(job.name, started)
+    return RunningQuery(job.name, started, job.tables)
 
 
 def _checked_by_spark(job: JobPlan, around: Surroundings) -> DataStreamWriter:

@@ -12,16 +12,18 @@ from millstream.errors import Code, Diagnostic, JobError
 from millstream.spark.failures import job_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql.streaming.query import StreamingQuery
 
     from millstream.errors import MillstreamError
+    from millstream.source import Span
 
 
 class RunningQuery:
-    def __init__(self, job: str, query: StreamingQuery) -> None:
+    def __init__(self, job: str, query: StreamingQuery, tables: Mapping[str, Span]) -> None:
         self._job = job
+        self._tables = tables
         self._query = query
 
     @property
@@ -55,7 +57,7 @@ class RunningQuery:
     def failure(self) -> MillstreamError | None:
         with self._asked():
             error = self._query.exception()
-        return None if error is None else job_error(self._job, error)
+        return None if error is None else job_error(self._job, error, self._tables)
 
     def stop(self) -> None:
         with self._asked():
