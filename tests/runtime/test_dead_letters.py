@@ -46,7 +46,8 @@ def shop(broker: str, spark: SparkSession, tmp_path: Path) -> Iterable[LetterBox
 def limit(shop: LetterBox, topic: str, message_bytes: int) -> None:
     size = ConfigEntry("max.message.bytes", str(message_bytes), incremental_operation=AlterConfigOpType.SET)
     setting = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[size])
-    AdminClient({"bootstrap.servers": shop.brokers}).incremental_alter_configs([setting])[setting].result(30)
+    admin = AdminClient({"bootstrap.servers": shop.brokers})
+    admin.incremental_alter_configs([setting])[setting].result(30)
 
 
 def test_a_dead_letter_tells_where_it_comes_from(shop: LetterBox) -> None:

@@ -55,7 +55,8 @@ def test_headers(shop: Shop) -> None:
 def test_times_of_a_topic_that_sets_them(shop: Shop) -> None:
     topic = fresh_name("stamped")
     stamped = NewTopic(topic, 1, config={"message.timestamp.type": "LogAppendTime"})
-    AdminClient({"bootstrap.servers": shop.brokers}).create_topics([stamped])[topic].result(30)
+    admin = AdminClient({"bootstrap.servers": shop.brokers})
+    admin.create_topics([stamped])[topic].result(30)
     shop.produce_one(b'{"id":1}', topic=topic, timestamp=1000)
     columns = (
         ", kind STRING METADATA FROM 'timestamp-type', at TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL"
