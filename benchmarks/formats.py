@@ -26,7 +26,7 @@ from millstream.formats.json_format import JsonFormat
 from millstream.formats.json_options import JsonOptions
 from millstream.formats.message_rows import VALUE, MessageHalf, MessageRows
 from millstream.spark.kafka_sink import encode_with
-from millstream.spark.kafka_source import decode_with
+from millstream.spark.message_decoding import DecodeStep
 from millstream.spark.session import STREAMING, OwnedSession
 from millstream.spark.types import spark_schema
 
@@ -98,7 +98,8 @@ def _decoded(messages: DataFrame, format_: Format) -> DataFrame:
     tells_kinds = isinstance(format_, CdcJsonFormat)
     half = MessageHalf(decoder_of(format_, COLUMNS, _NAMES), _NAMES)
     rows = MessageRows(_NAMES, half, with_kinds=tells_kinds)
-    return messages.mapInArrow(decode_with(rows, "topic"), _SCHEMA + (f", {KIND} TINYINT" if tells_kinds else ""))
+    step = DecodeStep(rows, "pageviews", {"value": format_.name}, "pageviews")
+    return messages.mapInArrow(step, _SCHEMA + (f", {KIND} TINYINT" if tells_kinds else ""))
 
 
 def rates(number: int, *ways: DataFrame) -> list[float]:

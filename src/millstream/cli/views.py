@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from millstream.cli.notice_line import NoticeLine
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
     from millstream.runtime.progress import JobProgress
 
 _SECONDS_BETWEEN_LINES: Final = 3.0
+_RARELY: Final = (
+    ("skipped", attrgetter("skipped")),
+    ("dead letters", attrgetter("dead_letters")),
+    ("ignored", attrgetter("total_ignored_retractions")),
+)
+"""Columns that are shown once there is something to show in them."""
 _WAITING: Final = "waiting for the first batch"
 
 
@@ -171,9 +178,9 @@ def progress_table(jobs: list[JobProgress], before_first: str = _WAITING) -> Tab
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("job")
-    has_missed = any(job.total_ignored_retractions for job in jobs)
+    rarely = [(heading, count_of) for heading, count_of in _RARELY if any(map(count_of, jobs))]
     headings = ("batch", "rows in", "in/s", "rows out", "out/s", "batch time", "lag", "state", "last commit")
-    for heading in (*headings, *(("ignored",) if has_missed else ())):
+    for heading in (*headings, *(heading for heading, _ in rarely)):
         table.add_column(heading, justify="right")
     if not jobs:
         table.add_row(Text(f"{before_first} …", style="dim"))
@@ -191,7 +198,7 @@ def progress_table(jobs: list[JobProgress], before_first: str = _WAITING) -> Tab
             Text(_lag(job)),
             size(job.state_bytes),
             f"{duration(age)} ago",
-            *((count(job.total_ignored_retractions),) if has_missed else ()),
+            *(count(count_of(job)) for _, count_of in rarely),
         )
     return table
 
@@ -210,5 +217,6 @@ def _line(progress: JobProgress) -> str:
         f"{f', lag {_lag(progress)}' if progress.lag else ''}"
         f"{f', state {size(progress.state_bytes)}' if progress.state_bytes else ''}"
         f"{f', {count(progress.skipped)} skipped so far' if progress.skipped else ''}"
+        f"{f', {count(progress.dead_letters)} dead letters so far' if progress.dead_letters else ''}"
         f"{f', {count(missed)} retractions ignored' if missed else ''}"
     )

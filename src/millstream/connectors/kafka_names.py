@@ -62,5 +62,13 @@ def _with_port(place: str) -> str:
     return place if re.search(r":[0-9]+$", place) else f"{place}:9092"
 
 
+def _topic(value: str) -> str:
+    names = _topics(value)
+    if len(names) != 1:
+        raise ValueError(f'"{value}" is not the name of one topic')
+    return names[0]
+
+
+topic: Final = OptionType("STRING", _topic)
 topics: Final = OptionType("LIST", _topics)
 brokers: Final = OptionType("STRING", _brokers)

@@ -7,6 +7,7 @@ from typing import Final
 
 from millstream.catalog.durations import duration
 from millstream.catalog.options import ConfigOption, Role, at_least, boolean, long_integer, one_of, text
+from millstream.connectors.kafka_names import topic
 from millstream.connectors.kafka_values import BoundedMode, StartupMode, WatermarkEmit, offsets
 
 _OFFSETS_EXAMPLE: Final = "partition:0,offset:42;partition:1,offset:300"
@@ -100,6 +101,14 @@ FAIL_ON_DATA_LOSS: Final = ConfigOption(
     "Whether the job fails when messages are gone that it has not read; false: it goes on behind the gap.",
     True,
     Role.SOURCE,
+)
+DEAD_LETTER_TOPIC: Final = ConfigOption(
+    "scan.dead-letter.topic",
+    topic,
+    "A topic of the same Kafka for messages that cannot be read, each with headers that tell its origin and the "
+    "error; without it such a message fails the job.",
+    role=Role.SOURCE,
+    example="orders-dead",
 )
 WATERMARK_EMIT: Final = ConfigOption(
     "scan.watermark.emit.strategy",

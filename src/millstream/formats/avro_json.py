@@ -10,7 +10,7 @@ from millstream.formats import java_text
 from millstream.formats.arrow_types import arrow_schema
 from millstream.formats.avro_binary import data_of, row_reading
 from millstream.formats.avro_schema import avro_schema
-from millstream.formats.decoded import Decoded, DecodeError, shown, table_of
+from millstream.formats.decoded import Decoded, UnreadableMessages, shown, table_of
 from millstream.formats.json_text import escaped_for_bytes
 from millstream.formats.json_tokens import FractionToken, IntegerToken, JsonObject, parse
 
@@ -37,8 +37,9 @@ class AvroJsonDecoder:
         types = dict(columns)
         self._schema = arrow_schema((name, types[name]) for name in needed)
 
-    def decode(self, values: pa.Array) -> Decoded:
-        """The rows of the messages; NULL has none. Raises DecodeError for one that cannot be read."""
+    def decode(self, values: pa.Array, *, sets_aside: bool = False) -> Decoded:
+        """The rows of the messages; NULL has none."""
+        unreadable = UnreadableMessages(sets_aside=sets_aside)
         rows: list[Any] = []
         origin: list[int] = []
         for i, message in enumerate(values.to_pylist()):
@@ -47,11 +48,13 @@ class AvroJsonDecoder:
             try:
                 rows.append(self._row(read_datum(self._avro_schema, parse(message))))
             except (ValueError, RecursionError) as error:
-                raise DecodeError(i, f"Failed to deserialize Avro record. {error} in '{shown(message)}'") from None
+                unreadable.add(i, f"Failed to deserialize Avro record. {error} in '{shown(message)}'")
+                continue
             origin.append(i)
         arrays = [pa.array([row[field.name] for row in rows], field.type) for field in self._schema]
         table = table_of(arrays, self._schema, len(rows))
-        return Decoded(table, None if len(rows) == len(values) else pa.array(origin, pa.int64()))
+        origins = None if len(rows) == len(values) else pa.array(origin, pa.int64())
+        return Decoded(table, origins, unreadable=unreadable.all())
 
 
 class AvroJsonEncoder:

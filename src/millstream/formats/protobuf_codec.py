@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from millstream.formats.arrow_types import arrow_schema
-from millstream.formats.decoded import Decoded, DecodeError, table_of
+from millstream.formats.decoded import Decoded, UnreadableMessages, shown, table_of
 from millstream.formats.protobuf_types import (
     is_enum,
     is_map,
@@ -49,11 +49,12 @@ class ProtobufDecoder:
     def __reduce__(self) -> tuple[object, ...]:
         return ProtobufDecoder, self._arguments
 
-    def decode(self, values: pa.Array) -> Decoded:
-        """The rows of the messages; a NULL has none. Raises DecodeError for one that cannot be read."""
+    def decode(self, values: pa.Array, *, sets_aside: bool = False) -> Decoded:
+        """The rows of the messages; a NULL has none."""
+        unreadable = UnreadableMessages(sets_aside=sets_aside)
         messages: list[Any] = []
         origin: list[int] = []
-        skipped = 0
+        passed_over: list[int] = []
         for i, data in enumerate(values.to_pylist()):
             if data is None:
                 continue
@@ -61,16 +62,18 @@ class ProtobufDecoder:
                 message = self._parse(data)
                 row = [read(message) for read in self._columns]
             except Exception as error:  # noqa: BLE001 - the parser has its own errors, enums have another
-                if not self._ignores_errors:
-                    raise DecodeError(i, f"Failed to deserialize PB object. {error}") from None
-                skipped += 1
+                if self._ignores_errors:
+                    passed_over.append(i)
+                else:
+                    unreadable.add(i, f"Failed to deserialize PB object. {error}. It is '{shown(data)}'.")
                 continue
             messages.append(row)
             origin.append(i)
         columns = zip(*messages, strict=True) if messages else ([] for _ in self._schema)
         arrays = [pa.array(list(column), field.type) for column, field in zip(columns, self._schema, strict=False)]
         table = table_of(arrays, self._schema, len(messages))
-        return Decoded(table, None if len(messages) == len(values) else pa.array(origin, pa.int64()), skipped)
+        origins = None if len(messages) == len(values) else pa.array(origin, pa.int64())
+        return Decoded(table, origins, tuple(passed_over), unreadable=unreadable.all())
 
 
 class _Reading:

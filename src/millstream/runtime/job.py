@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pyarrow as pa
-    from pyspark.accumulators import Accumulator
 
-    from millstream.connectors.kafka_range import ReadRange
+    from millstream.connectors.kafka_range import ReadRange, Tallies
     from millstream.plan.program import JobPlan
     from millstream.runtime.checkpoint import JobFolder
     from millstream.runtime.progress import JobProgress
@@ -48,9 +47,10 @@ class Job:
         result: Result | None = None,
         *,
         positions: Mapping[Span, ReadRange],
-        skipped: Accumulator[int],
+        tallies: Tallies,
     ) -> None:
         self.name = plan.name
+        self.tables: Mapping[str, Span] = {used.table.name: used.table.span for used in plan.tables}
         self.is_bounded = plan.is_bounded
         """Whether it ends by itself."""
         self.resumes = folder.resumes
@@ -59,7 +59,7 @@ class Job:
         self._folder = folder
         self._on_progress = on_progress
         self._result = result
-        self._skipped = skipped
+        self._tallies = tallies
         self._shown: int | None = None
         kafka = [(scan.source, scan.span) for scan in plan.scans if isinstance(scan.source, KafkaSource)]
         reads = [(source, positions[span]) for source, span in kafka]
@@ -174,7 +174,8 @@ class Job:
         shown, self._shown = self._shown, None
         return Counted(
             state_bytes=self._state_bytes(report),
-            skipped=self._skipped.value,
+            skipped=self._tallies.skipped.value,
+            dead_letters=self._tallies.dead_letters.value,
             rows_in=self._plan.made_up_rows if self._plan.is_bounded else None,
             rows_out=shown,
         )

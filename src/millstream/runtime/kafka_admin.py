@@ -136,11 +136,13 @@ class KafkaAdmin:
     def latest(self, topics: Iterable[str], *, committed_only: bool = False) -> dict[TopicPartition, int]:
         return self._offsets(topics, OffsetSpec.latest(), committed_only=committed_only)
 
-    def at_timestamp(self, topics: Iterable[str], timestamp: int) -> dict[TopicPartition, int]:
+    def at_timestamp(
+        self, topics: Iterable[str], timestamp: int, *, committed_only: bool = False
+    ) -> dict[TopicPartition, int]:
         """The first offset at or after the time; a partition without one starts at its end."""
         topics = tuple(topics)
-        found = self._offsets(topics, OffsetSpec.for_timestamp(timestamp))
-        ends = self.latest(topics)
+        found = self._offsets(topics, OffsetSpec.for_timestamp(timestamp), committed_only=committed_only)
+        ends = self.latest(topics, committed_only=committed_only)
         return {partition: offset if offset >= 0 else ends[partition] for partition, offset in found.items()}
 
     def committed(self, topics: Iterable[str], group: str) -> dict[TopicPartition, int]:

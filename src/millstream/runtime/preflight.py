@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from millstream.catalog.options import is_java_only
+from millstream.catalog.options import is_java_only, python_regex
 from millstream.connectors import upsert_kafka
+from millstream.connectors.kafka_options import TOPIC
 from millstream.connectors.kafka_range import ReadRange
+from millstream.connectors.kafka_scan_options import DEAD_LETTER_TOPIC
 from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
 from millstream.connectors.kafka_values import StartupMode
 from millstream.connectors.legacy import open_reader
@@ -41,6 +42,7 @@ def check_kafka(job: JobPlan, notice: Callable[[str], None], resumes: Path | Non
     ranges = {}
     for index, scan in enumerate(job.scans):
         if isinstance(scan.source, KafkaSource):
+            _check_dead_letters(scan.source, notice)
             ends = kept[index] if index < len(kept) else None
             ranges[scan.span] = _range(scan.source, notice, ends, resumes=resumes is not None)
     for root in job.roots:
@@ -53,7 +55,7 @@ def topics_of(source: KafkaSource, admin: KafkaAdmin) -> tuple[str, ...]:
     """The table's topics that are there now."""
     if source.topic_pattern is None:
         return source.topics
-    whole_name = re.compile(source.topic_pattern)
+    whole_name = python_regex(source.topic_pattern)
     return tuple(topic for topic in admin.topics() if whole_name.fullmatch(topic))
 
 
@@ -64,6 +66,14 @@ def _check_sink(sink: KafkaSink, notice: Callable[[str], None]) -> None:
         if admin.ensure_topic(topic, sink.table.name):
             compaction = "; set its cleanup.policy to compact" if sink.connector == upsert_kafka.IDENTIFIER else ""
             notice(f'topic "{topic}" of table "{sink.table.name}" did not exist and was created{compaction}')
+
+
+def _check_dead_letters(source: KafkaSource, notice: Callable[[str], None]) -> None:
+    if source.dead_letters is None:
+        return
+    topic, key = source.dead_letters.topic, DEAD_LETTER_TOPIC.key
+    if _admin(source.properties, source.table, key).ensure_topic(topic, source.table.name):
+        notice(f'topic "{topic}" for dead letters of table "{source.table.name}" did not exist and was created')
 
 
 def _range(source: KafkaSource, notice: Callable[[str], None], ends: Offsets | None, *, resumes: bool) -> ReadRange:
@@ -102,8 +112,8 @@ def _refuse_java_pattern(source: KafkaSource) -> None:
         )
 
 
-def _admin(properties: dict[str, str], table: CatalogTable) -> KafkaAdmin:
-    return KafkaAdmin(properties, partial(_place, table))
+def _admin(properties: dict[str, str], table: CatalogTable, topic_key: str = TOPIC.key) -> KafkaAdmin:
+    return KafkaAdmin(properties, partial(_place, table), topic_key)
 
 
 def _place(table: CatalogTable, key: str) -> Span:

@@ -38,6 +38,8 @@ class JobProgress:
     total_ignored_retractions: int
     skipped: int = 0
     """Messages passed over since the job started, because their format ignores parse errors."""
+    dead_letters: int = 0
+    """Messages written to topics of dead letters since the job started, because they could not be read."""
 
     @property
     def rows_in_per_second(self) -> float:
@@ -66,6 +68,7 @@ class Counted:
 
     state_bytes: int
     skipped: int = 0
+    dead_letters: int = 0
     rows_in: int | None = None
     """Where rows are made up from one."""
     rows_out: int | None = None
@@ -92,6 +95,7 @@ def progress_of(job: str, report: Mapping[str, Any], before: JobProgress | None,
         ignored_retractions=ignored,
         total_ignored_retractions=ignored + (before.total_ignored_retractions if before else 0),
         skipped=counted.skipped,
+        dead_letters=counted.dead_letters,
     )
 
 

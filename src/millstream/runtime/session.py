@@ -22,6 +22,7 @@ from millstream.catalog.settings import (
     integer_setting,
 )
 from millstream.catalog.settings_of_flink import STATE_TTL
+from millstream.connectors.kafka_range import Tallies
 from millstream.connectors.local_tables import PrintSink
 from millstream.plan.nodes import Write
 from millstream.plan.program import JobPlan, Listing, ShowJobs, Text, compile_script
@@ -221,8 +222,8 @@ class Session:
             folder = found or checkpoint.new_job(plan, self._buckets(settings))
             result = self._result_of(plan)
             keep_ends(folder.path, [ranges[scan.span].ends if scan.span in ranges else None for scan in plan.scans])
-            skipped = spark.sparkContext.accumulator(0)
-            job = Job(plan, folder, self._on_progress, result, positions=ranges, skipped=skipped)
+            tallies = Tallies(spark.sparkContext.accumulator(0), spark.sparkContext.accumulator(0))
+            job = Job(plan, folder, self._on_progress, result, positions=ranges, tallies=tallies)
             request = QueryRequest(
                 job=plan,
                 checkpoint=folder.path,
@@ -232,7 +233,7 @@ class Session:
                     integer_setting(settings, STATE_CACHE_BYTES),
                     duration_ms_setting(settings, STATE_TTL),
                 ),
-                positions={span: replace(found, skipped=skipped) for span, found in ranges.items()},
+                positions={span: replace(found, tallies=tallies) for span, found in ranges.items()},
                 max_batch_rows=integer_setting(settings, MAX_BATCH_ROWS),
                 interval_ms=integer_setting(settings, TRIGGER_INTERVAL),
                 drain=drain,

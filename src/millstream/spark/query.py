@@ -9,6 +9,7 @@ import sys
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -39,6 +40,8 @@ class ReportTaker(Protocol):
     """Whoever wants to hear of a query's batches and of its end."""
 
     name: str
+    tables: Mapping[str, Span]
+    """Where the tables that it uses are written."""
 
     def report(self, report: Mapping[str, Any]) -> None: ...
 
@@ -88,14 +91,15 @@ def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWrite
 
 def start_query(spark: SparkSession, query: DataStreamWriter, job: ReportTaker) -> RunningQuery:
     reports = _reports_of(spark)
+    tell = partial(job_error, job.name, tables=job.tables, discreet=job.discreet)
     with reports.starting:
         try:
             started = query.start()
         except PySparkException as error:
-            failure = job_error(job.name, error, discreet=job.discreet)
+            failure = tell(error)
             raise failure from failure.__cause__
         reports.subscribe(str(started.runId), job)
-    return RunningQuery(job.name, started, job.discreet)
+    return RunningQuery(job.name, started, tell)
 
 
 def _checked_by_spark(job: JobPlan, around: Surroundings) -> DataStreamWriter:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 from py4j.protocol import Py4JError, Py4JJavaError
 
 from millstream.errors import Code, Diagnostic, JobError
-from millstream.spark.failures import job_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,12 +22,14 @@ _MOST_CAUSES: Final = 10
 
 
 class RunningQuery:
-    """`discreet` hides what is secret in Spark's words."""
+    """`tell` makes the job's error of what Spark says, and of the causes behind it."""
 
-    def __init__(self, job: str, query: StreamingQuery, discreet: Callable[[str], str]) -> None:
+    def __init__(
+        self, job: str, query: StreamingQuery, tell: Callable[[BaseException, list[str]], MillstreamError]
+    ) -> None:
         self._job = job
         self._query = query
-        self._discreet = discreet
+        self._tell = tell
 
     @property
     def is_active(self) -> bool:
@@ -61,7 +62,7 @@ class RunningQuery:
     def failure(self) -> MillstreamError | None:
         with self._asked():
             error = self._query.exception()
-            return None if error is None else job_error(self._job, error, self._causes(str(error)), self._discreet)
+            return None if error is None else self._tell(error, self._causes(str(error)))
 
     def _causes(self, said: str) -> list[str]:
         """Spark tells its own exception, and of those behind it only what a task threw."""
