@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from millstream.plan.program import Listing, Text
+    from millstream.runtime.events import JobEvent
     from millstream.runtime.progress import JobProgress
 
 _SECONDS_BETWEEN_LINES: Final = 3.0
@@ -38,6 +39,9 @@ class View(Protocol):
 
     def progress(self, progress: JobProgress) -> None:
         """A batch has been committed."""
+
+    def event(self, event: JobEvent) -> None:
+        """A job waits, goes on, or has lost messages."""
 
     def answer(self, answer: Listing | Text) -> None:
         """What SHOW, DESCRIBE or EXPLAIN gives."""
@@ -72,6 +76,9 @@ class JsonView:
     def progress(self, progress: JobProgress) -> None:
         print(json.dumps(progress.as_json()), flush=True)
 
+    def event(self, event: JobEvent) -> None:
+        print(json.dumps(event.as_json()), flush=True)
+
     def answer(self, answer: Listing | Text) -> None:
         print(json.dumps(answer.as_json(), ensure_ascii=False), flush=True)
 
@@ -104,6 +111,9 @@ class PlainView:
     def progress(self, progress: JobProgress) -> None:
         self._unshown[progress.job] = progress
         self.tick()
+
+    def event(self, event: JobEvent) -> None:
+        self.notice(event.text)
 
     def answer(self, answer: Listing | Text) -> None:
         print(answer.render(), flush=True)
@@ -151,6 +161,9 @@ class TerminalView:
 
     def progress(self, progress: JobProgress) -> None:
         self._latest[progress.job] = progress
+
+    def event(self, event: JobEvent) -> None:
+        self.notice(event.text)
 
     def answer(self, answer: Listing | Text) -> None:
         self._console.print(answer.render(), highlight=False, markup=False, soft_wrap=True)
@@ -211,4 +224,5 @@ def _line(progress: JobProgress) -> str:
         f"{f', state {size(progress.state_bytes)}' if progress.state_bytes else ''}"
         f"{f', {count(progress.skipped)} skipped so far' if progress.skipped else ''}"
         f"{f', {count(missed)} retractions ignored' if missed else ''}"
+        f"{f', {count(progress.lost)} offsets lost so far' if progress.lost else ''}"
     )

@@ -25,6 +25,7 @@ from millstream.catalog.settings import AGGREGATE_NATIVE, NativeAggregate
 from millstream.errors import Code, Diagnostic, JobError
 from millstream.plan.nodes import Aggregate, Expand, Materialise, Normalise, Operator, Project, Scan, Values
 from millstream.plan.rules.choose_operators import on_kernel
+from millstream.runtime.batch_log import BatchLog
 from millstream.runtime.cache_folder import CacheFolder
 
 if TYPE_CHECKING:
@@ -88,7 +89,10 @@ class Checkpoint:
     def find_job(self, job: JobPlan) -> JobFolder | None:
         """The folder of a job that has begun a batch before; refuses one whose state was made by another query."""
         folder = self._folder(job)
-        if job.is_shown or not self._has_begun(job):
+        if job.is_shown:
+            return None
+        BatchLog(folder).check()
+        if not self._has_begun(job):
             return None
         known = self._jobs.get(job.name)
         if known is None:
@@ -135,8 +139,7 @@ class Checkpoint:
         self._lock.close()
 
     def _has_begun(self, job: JobPlan) -> bool:
-        offsets = self._folder(job) / "offsets"
-        return offsets.is_dir() and any(entry.name.isdigit() for entry in offsets.iterdir())
+        return BatchLog(self._folder(job)).last_begun is not None
 
     def _folder(self, job: JobPlan) -> Path:
         name = quote(job.name, safe="").replace(".", "%2E")  # a table may be called `../x`

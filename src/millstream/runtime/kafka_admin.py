@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _TIMEOUT_SECONDS: Final = 10.0
 _RETRY_SECONDS: Final = 0.1
+_SOON_MS: Final = 500
 _HEARD: Final = 20
 """How many of the client's reports are kept: it repeats itself."""
 _SOON_OVER: Final = (
@@ -50,8 +51,14 @@ class KafkaAdmin:
     """One cluster, as the tables of a script name it."""
 
     def __init__(
-        self, properties: Mapping[str, str], asked_at: Span | None = None, topic_at: Span | None = None
+        self,
+        properties: Mapping[str, str],
+        asked_at: Span | None = None,
+        topic_at: Span | None = None,
+        *,
+        returns_soon: bool = False,
     ) -> None:
+        """`returns_soon`: to a broker that was away; else the client tries again after up to ten seconds."""
         self._servers = properties["bootstrap.servers"]
         self._asked_at = asked_at
         self._topic_at = topic_at
@@ -59,6 +66,7 @@ class KafkaAdmin:
         self._heard: deque[KafkaError] = deque(maxlen=_HEARD)
         try:
             settings = client_settings(properties) | {"error_cb": self._heard.append}
+            settings |= {"reconnect.backoff.max.ms": _SOON_MS} if returns_soon else {}
             self._client = AdminClient(settings)
         except KafkaException as error:
             raise broker_error(
@@ -68,6 +76,15 @@ class KafkaAdmin:
                 code=Code.INVALID_OPTION_VALUE,
                 span=asked_at,
             ) from error
+
+    def ping(self, seconds: float) -> MillstreamError | None:
+        """Why no broker answers; None when one does, whatever it says."""
+        try:
+            self._client.describe_cluster(request_timeout=seconds).result(seconds)
+        except (KafkaException, TimeoutError) as error:
+            failure = self._failure(f"no Kafka broker answers at {self._servers}", error, Code.BROKER_UNREACHABLE)
+            return failure if failure.code is Code.BROKER_UNREACHABLE else None
+        return None
 
     def topics(self) -> list[str]:
         """All but the brokers' own."""

@@ -14,9 +14,12 @@ from millstream.connectors.kafka_values import StartupMode
 from millstream.connectors.legacy import open_reader
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.nodes import Write
+from millstream.runtime.batch_log import BatchLog
 from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.lost_messages import refuse_lost
+from millstream.runtime.progress import least
 from millstream.runtime.scan_ends import by_topic, kept_ends
-from millstream.runtime.source_positions import SourcePositions
+from millstream.runtime.source_positions import SourcePositions, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +45,8 @@ def check_kafka(job: JobPlan, notice: Callable[[str], None], resumes: Path | Non
         if isinstance(scan.source, KafkaSource):
             ends = kept[index] if index < len(kept) else None
             ranges[scan.span] = _range(scan.source, notice, ends, resumes=resumes is not None)
+    if resumes is not None:
+        _refuse_lost(job, BatchLog(resumes).read_up_to())
     for root in job.roots:
         if isinstance(root, Write) and isinstance(root.sink, KafkaSink):
             _check_sink(root.sink, notice)
@@ -61,6 +66,16 @@ def _check_sink(sink: KafkaSink, notice: Callable[[str], None]) -> None:
         if _admin(sink.properties, sink.table).ensure_topic(topic, sink.table.name):
             compaction = "; set its cleanup.policy to compact" if sink.connector == upsert_kafka.IDENTIFIER else ""
             notice(f'topic "{topic}" of table "{sink.table.name}" did not exist and was created{compaction}')
+
+
+def _refuse_lost(job: JobPlan, read_up_to: list[Offsets]) -> None:
+    """Before Spark finds it, so that the script's place and all partitions are told."""
+    for source in (scan.source for scan in job.scans):
+        if isinstance(source, KafkaSource) and source.fails_on_data_loss and source.topics:
+            reached = least(offsets for offsets in read_up_to if {topic for topic, _ in offsets} <= set(source.topics))
+            admin = _admin(source.properties, source.table)
+            first, end = plain(admin.earliest(source.topics)), plain(admin.latest(source.topics))
+            refuse_lost(job.name, source, reached, first, end)
 
 
 def _range(source: KafkaSource, notice: Callable[[str], None], ends: Offsets | None, *, resumes: bool) -> ReadRange:

@@ -39,11 +39,12 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from pyspark.sql import SparkSession
-    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from millstream.plan.program import Program, Step
+    from millstream.runtime.events import JobEvent
     from millstream.runtime.progress import JobProgress
     from millstream.runtime.results import Result
+    from millstream.spark.query import QueryStart
     from millstream.spark.session import OwnedSession
 
 
@@ -94,7 +95,8 @@ class Session:
     `spark` is a SparkSession to run in; without it one is started when the first job is. Settings are those of
     SET, by their own names in `settings={"parallelism.default": "2"}`, or as keywords with `_` for `.` and `-`.
     Answers of SHOW and its kin go to `on_answer`, rows of a SELECT or a print table to `on_rows`: stdout unless set.
-    With `on_data` the rows of a SELECT go there as JSON objects instead.
+    With `on_data` the rows of a SELECT go there as JSON objects instead. That a job waits for Kafka and goes on is told
+    to `on_event`, or as text to `on_notice`.
     """
 
     def __init__(
@@ -106,6 +108,7 @@ class Session:
         master: str | None = None,
         on_notice: Callable[[str], None] = _unheard,
         on_progress: Callable[[JobProgress], None] = _unheard,
+        on_event: Callable[[JobEvent], None] | None = None,
         on_answer: Callable[[Listing | Text], None] = _print_answer,
         on_rows: Callable[[list[str]], None] = _print_rows,
         on_data: Callable[[list[str]], None] | None = None,
@@ -118,6 +121,7 @@ class Session:
         self._master = master
         self._notice = on_notice
         self._on_progress = on_progress
+        self._on_event = on_event or (lambda event: on_notice(event.text))
         self._on_answer = on_answer
         self._on_rows = on_rows
         self._on_data = on_data
@@ -188,7 +192,7 @@ class Session:
             if notice not in self._told:
                 self._told.add(notice)
                 self._notice(notice)
-        prepared: list[tuple[Job, DataStreamWriter]] = []
+        prepared: list[tuple[Job, QueryStart]] = []
         for position, step in enumerate(program.steps):
             match step:
                 case JobPlan():
@@ -199,7 +203,7 @@ class Session:
                 case Listing() | Text():
                     self._on_answer(step)
 
-    def _prepare(self, plans: tuple[JobPlan, ...], *, drain: bool) -> list[tuple[Job, DataStreamWriter]]:
+    def _prepare(self, plans: tuple[JobPlan, ...], *, drain: bool) -> list[tuple[Job, QueryStart]]:
         checkpoint = self._open_checkpoint()
         if not self._fresh:
             plans = tuple(self._as_begun(plan, checkpoint) for plan in plans)
@@ -212,7 +216,7 @@ class Session:
             checkpoint.clear()
             self._fresh = False
         from millstream.spark.kernel_host import Hosting
-        from millstream.spark.query import QueryRequest, prepare_query
+        from millstream.spark.query import QueryRequest, QueryStart
 
         spark = self._open_spark(checkpoint)
         prepared = []
@@ -222,7 +226,9 @@ class Session:
             result = self._result_of(plan)
             keep_ends(folder.path, [ranges[scan.span].ends if scan.span in ranges else None for scan in plan.scans])
             skipped = spark.sparkContext.accumulator(0)
-            job = Job(plan, folder, self._on_progress, result, positions=ranges, skipped=skipped)
+            job = Job(
+                plan, folder, self._on_progress, result, on_event=self._on_event, positions=ranges, skipped=skipped
+            )
             request = QueryRequest(
                 job=plan,
                 checkpoint=folder.path,
@@ -240,7 +246,7 @@ class Session:
                 printed=job.counting(_print_errors if _goes_to_standard_error(plan) else self._on_rows),
                 shown=job.show,
             )
-            prepared.append((job, prepare_query(spark, request)))
+            prepared.append((job, QueryStart(spark, request)))
         return prepared
 
     def _as_begun(self, plan: JobPlan, checkpoint: Checkpoint) -> JobPlan:
@@ -256,13 +262,10 @@ class Session:
             return None
         return result_of(plan, self._on_data or self._on_rows, as_data=self._on_data is not None)
 
-    def _launch(self, job: Job, query: DataStreamWriter) -> Job:
-        from millstream.spark.query import start_query
-
-        assert self._spark is not None
+    def _launch(self, job: Job, query: QueryStart) -> Job:
         if job.resumes:
             self._notice(f'job "{job.name}" goes on where it stopped')
-        job.attach(start_query(self._spark, query, job))
+        job.start(lambda: query(job))
         self._jobs.append(job)
         return job
 

@@ -44,7 +44,7 @@ class SourcePositions:
                 return self._latest()
             case StartupMode.TIMESTAMP:
                 assert start.timestamp is not None
-                return _plain(self._admin.at_timestamp(self._topics, start.timestamp))
+                return plain(self._admin.at_timestamp(self._topics, start.timestamp))
             case StartupMode.SPECIFIC:
                 given = {(self._topics[0], partition): offset for partition, offset in start.offsets}
                 return self._there({**self._committed(), **given})
@@ -61,7 +61,7 @@ class SourcePositions:
                 return self._latest()
             case BoundedMode.TIMESTAMP:
                 assert end.timestamp is not None
-                return _plain(self._admin.at_timestamp(self._topics, end.timestamp))
+                return plain(self._admin.at_timestamp(self._topics, end.timestamp))
             case BoundedMode.SPECIFIC:
                 given = {(self._topics[0], partition): offset for partition, offset in end.offsets}
                 wanted, earliest = {**self._committed(), **given}, self._earliest()
@@ -115,16 +115,16 @@ class SourcePositions:
         )
 
     def _latest(self) -> Offsets:
-        return _plain(self._admin.latest(self._topics, committed_only=self._source.reads_committed))
+        return plain(self._admin.latest(self._topics, committed_only=self._source.reads_committed))
 
     def _earliest(self) -> Offsets:
-        return _plain(self._admin.earliest(self._topics))
+        return plain(self._admin.earliest(self._topics))
 
     def _committed(self) -> Offsets:
-        return _plain(self._admin.committed(self._topics, self._source.group)) if self._source.group else {}
+        return plain(self._admin.committed(self._topics, self._source.group)) if self._source.group else {}
 
 
-def _plain(offsets: dict[TopicPartition, int]) -> Offsets:
+def plain(offsets: dict[TopicPartition, int]) -> Offsets:
     return {(partition.topic, partition.partition): offset for partition, offset in offsets.items()}
 
 

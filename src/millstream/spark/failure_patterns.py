@@ -9,7 +9,10 @@ from typing import Final
 from millstream.errors import Code, Diagnostic
 
 _GO_ON: Final = "Start it again to go on from its last finished batch."
-_START_OVER: Final = "Start over with --fresh to read what is there now; earlier results are computed anew."
+START_OVER: Final = "Start over with --fresh to read what is there now; earlier results are computed anew."
+WITHOUT_THEM: Final = (
+    "Start over with --fresh to read what is there now, or go on without them with 'scan.fail-on-data-loss' = 'false'."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,21 +117,21 @@ _KAFKA: Final = _patterns(
         Code.OFFSETS_UNAVAILABLE,
         'messages that job "{job}" has not read yet are gone from topic "{topic}"',
         "Partition {partition}, of the offsets from {first} up to {end}: retention or a deletion has removed them.",
-        _START_OVER,
+        WITHOUT_THEM,
     ),
     (
         rf"Partition {_PARTITION} offset was changed from (?P<before>\d+) to (?P<now>\d+)",
         Code.OFFSETS_UNAVAILABLE,
         'topic "{topic}" is not the one that job "{job}" has read before',
         "Partition {partition} was read up to offset {before} and ends at {now}: the topic was deleted and made anew.",
-        _START_OVER,
+        START_OVER,
     ),
     (
         rf"Starting offset for {_PARTITION} was (?P<before>\d+) but consumer reset to (?P<now>\d+)",
         Code.OFFSETS_UNAVAILABLE,
         'messages that job "{job}" has not read yet are gone',
         'Partition {partition} of topic "{topic}" was read up to offset {before} and begins at {now}.',
-        _START_OVER,
+        WITHOUT_THEM,
     ),
     (
         _any_of(

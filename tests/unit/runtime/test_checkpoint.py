@@ -34,8 +34,10 @@ def insert(aggregate: str = "COUNT(*)", native: str = "auto") -> JobPlan:
 
 
 def begin_a_batch(folder: Path) -> None:
+    """As Spark does."""
     (folder / "offsets").mkdir(parents=True)
-    (folder / "offsets" / "0").touch()
+    (folder / "metadata").write_text('{"id":"e7f4"}')
+    (folder / "offsets" / "0").write_text('v1\n{"batchWatermarkMs":0}\n{"t":{"0":5}}')
 
 
 def test_job_is_found_again_with_its_buckets(tmp_path: Path) -> None:
