@@ -22,20 +22,26 @@ from millstream.catalog.settings import (
     integer_setting,
 )
 from millstream.catalog.settings_of_flink import STATE_TTL
-from millstream.connectors.local_tables import PrintSink
-from millstream.plan.nodes import Write
 from millstream.plan.program import JobPlan, Listing, ShowJobs, Text, compile_script
 from millstream.runtime.before_start import refuse_unbuilt
 from millstream.runtime.checkpoint import Checkpoint
 from millstream.runtime.job import Job
 from millstream.runtime.partition_counts import partitions_of
 from millstream.runtime.preflight import check_kafka
+from millstream.runtime.printing import (
+    goes_to_standard_error,
+    listed,
+    print_answer,
+    print_errors,
+    print_rows,
+    unheard,
+)
 from millstream.runtime.results import result_of
 from millstream.runtime.scan_ends import keep_ends
 from millstream.source import SourceText
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
     from pyspark.sql import SparkSession
@@ -49,33 +55,7 @@ if TYPE_CHECKING:
 
 
 _BUCKETS_PER_TASK: Final = 4
-
-
-def _unheard(*_: Any) -> None:
-    pass
-
-
-def _print_answer(answer: Listing | Text) -> None:
-    print(answer.render())
-
-
-def _print_rows(rows: list[str]) -> None:
-    for row in rows:
-        print(row)
-
-
-def _listed(jobs: list[Job]) -> Listing:
-    rows = ((job.name, "RUNNING" if job.is_running else "FINISHED") for job in jobs)
-    return Listing(("job name", "status"), tuple(rows))
-
-
-def _print_errors(rows: list[str]) -> None:
-    print("\n".join(rows), file=sys.stderr, flush=True)
-
-
-def _goes_to_standard_error(plan: JobPlan) -> bool:
-    sinks = (root.sink for root in plan.roots if isinstance(root, Write))
-    return any(isinstance(sink, PrintSink) and sink.to_standard_error for sink in sinks)
+_KEPT: Final = 'job "{}" of this checkpoint is not in the script; its state is kept'
 
 
 def _up_to_the_next_end(steps: Sequence[Step]) -> tuple[JobPlan, ...]:
@@ -106,11 +86,11 @@ class Session:
         checkpoint: str | Path | None = None,
         fresh: bool = False,
         master: str | None = None,
-        on_notice: Callable[[str], None] = _unheard,
-        on_progress: Callable[[JobProgress], None] = _unheard,
+        on_notice: Callable[[str], None] = unheard,
+        on_progress: Callable[[JobProgress], None] = unheard,
         on_event: Callable[[JobEvent], None] | None = None,
-        on_answer: Callable[[Listing | Text], None] = _print_answer,
-        on_rows: Callable[[list[str]], None] = _print_rows,
+        on_answer: Callable[[Listing | Text], None] = print_answer,
+        on_rows: Callable[[list[str]], None] = print_rows,
         on_data: Callable[[list[str]], None] | None = None,
         settings: Mapping[str, str] | None = None,
         **named_settings: Any,
@@ -188,20 +168,26 @@ class Session:
         Kafka and Spark when it has ended, because it may have made the topics and files that are read then.
         """
         refuse_unbuilt(program)
-        for notice in program.notices:
-            if notice not in self._told:
-                self._told.add(notice)
-                self._notice(notice)
+        self._tell_once(program.notices)
         prepared: list[tuple[Job, QueryStart]] = []
         for position, step in enumerate(program.steps):
             match step:
                 case JobPlan():
+                    if not self._fresh:
+                        here = [*(job.name for job in program.jobs), *(job.name for job in self._jobs)]
+                        self._tell_once(map(_KEPT.format, self._open_checkpoint().jobs_beside(here)))
                     prepared = prepared or self._prepare(_up_to_the_next_end(program.steps[position:]), drain=drain)
                     yield self._launch(*prepared.pop(0))
                 case ShowJobs():
-                    self._on_answer(_listed(self._jobs))
+                    self._on_answer(listed(self._jobs))
                 case Listing() | Text():
                     self._on_answer(step)
+
+    def _tell_once(self, notices: Iterable[str]) -> None:
+        for notice in notices:
+            if notice not in self._told:
+                self._told.add(notice)
+                self._notice(notice)
 
     def _prepare(self, plans: tuple[JobPlan, ...], *, drain: bool) -> list[tuple[Job, QueryStart]]:
         checkpoint = self._open_checkpoint()
@@ -223,6 +209,7 @@ class Session:
         for plan, found, ranges in zip(plans, folders, positions, strict=True):
             settings = dict(plan.settings)
             folder = found or checkpoint.new_job(plan, self._buckets(settings))
+            checkpoint.keep_fingerprint(plan)
             result = self._result_of(plan)
             keep_ends(folder.path, [ranges[scan.span].ends if scan.span in ranges else None for scan in plan.scans])
             skipped = spark.sparkContext.accumulator(0)
@@ -243,7 +230,7 @@ class Session:
                 interval_ms=integer_setting(settings, TRIGGER_INTERVAL),
                 drain=drain,
                 partitions_of=partitions_of,
-                printed=job.counting(_print_errors if _goes_to_standard_error(plan) else self._on_rows),
+                printed=job.counting(print_errors if goes_to_standard_error(plan) else self._on_rows),
                 shown=job.show,
             )
             prepared.append((job, QueryStart(spark, request)))
