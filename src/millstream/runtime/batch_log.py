@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from millstream.errors import Code, Diagnostic, JobError
+from millstream.runtime.checksums import is_damaged
 from millstream.runtime.progress import flat_offsets
 
 if TYPE_CHECKING:
@@ -70,9 +71,7 @@ class BatchLog:
 
     def _check_metadata(self) -> None:
         try:
-            identity = json.loads((self.folder / "metadata").read_text(encoding="utf-8"))["id"]
-        except FileNotFoundError:
-            raise self._damaged("metadata", "It is missing.") from None
+            identity = json.loads(self._text("metadata"))["id"]
         except (ValueError, TypeError, KeyError):
             identity = None
         if not isinstance(identity, str):
@@ -86,15 +85,24 @@ class BatchLog:
 
     def _lines(self, kind: str, number: int) -> list[str]:
         name = f"{kind}/{number}"
-        try:
-            lines = (self.folder / name).read_text(encoding="utf-8").splitlines()
-        except FileNotFoundError:
-            raise self._damaged(name, "It is missing, although the batch has ended.") from None
-        except (OSError, UnicodeDecodeError) as error:
-            raise self._damaged(name, f"It cannot be read: {error}.") from error
+        lines = self._text(name).splitlines()
         if len(lines) < (3 if kind == "offsets" else 2) or lines[0] != _VERSION:
             raise self._damaged(name, "It is cut off, or was written by another version of Spark.")
         return lines
+
+    def _text(self, name: str) -> str:
+        """Spark writes checksums beside its files and does not look at them here."""
+        file = self.folder / name
+        try:
+            if is_damaged(file):
+                raise self._damaged(name, "It is not what its checksum says.")
+            return file.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise self._damaged(name, "It is missing.") from None
+        except UnicodeDecodeError:
+            raise self._damaged(name, "It is not text.") from None
+        except OSError as error:
+            raise self._damaged(name, f"{error.strerror}.") from error
 
     def _json(self, kind: str, number: int, line: str) -> Any:
         try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from millstream.connectors.kafka_tables import KafkaSource
 from millstream.errors import Code, Diagnostic, JobError, MillstreamError
+from millstream.runtime.checksums import checkpoint_damaged, damaged_files
 from millstream.runtime.group_offsets import GroupOffsets
 from millstream.runtime.kafka_admin import KafkaAdmin
 from millstream.runtime.kafka_watch import KafkaWatch
@@ -111,6 +112,7 @@ class Job:
             restarts=restarts_of(dict(self._plan.settings)),
             kafka=KafkaWatch(self._plan.tables),
             tell=self._on_event,
+            explain=self._naming_files,
             on_end=self._conclude,
         )
         self._supervision.begin()
@@ -223,6 +225,12 @@ class Job:
         """Whoever starts the next job of a group finds what this one has read."""
         if self._group_offsets.is_asked_for:
             self._ended.wait(_LAST_COMMIT_SECONDS)
+
+    def _naming_files(self, failure: MillstreamError) -> MillstreamError:
+        """Spark does not always say that it could not read a file of the checkpoint, or which one."""
+        may_be_it = self._progress is None and failure.code in (Code.CHECKPOINT_MISMATCH, Code.JOB_FAILED)
+        damaged = damaged_files(self._folder.path) if self.resumes and may_be_it else []
+        return checkpoint_damaged(self.name, damaged, failure) if damaged else failure
 
     def _state_bytes(self, report: Mapping[str, Any]) -> int:
         held = sum(_size(file) for file in self._folder.segment_cache.glob("*"))

@@ -36,6 +36,7 @@ class Supervision:
         restarts: Restarts,
         kafka: KafkaWatch,
         tell: Callable[[JobEvent], None],
+        explain: Callable[[MillstreamError], MillstreamError],
         on_end: Callable[[], None],
     ) -> None:
         self._job = job
@@ -43,6 +44,7 @@ class Supervision:
         self._restarts = restarts
         self._kafka = kafka
         self._tell = tell
+        self._explain = explain
         self._on_end = on_end
         self._woken = threading.Event()
         self._stopping = threading.Event()
@@ -140,7 +142,7 @@ class Supervision:
         """Whether the query runs again."""
         passing = passing_fault(fault)
         if passing is None or (passing.attempts is not None and self._attempts >= passing.attempts):
-            self._failure = fault
+            self._failure = self._explain(fault)
             return False
         while not self._stopping.is_set():
             delay = self._restarts.delay_after_fault(time.monotonic())

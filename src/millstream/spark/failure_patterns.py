@@ -50,11 +50,13 @@ def _patterns(*rows: tuple[str, Code, str, str | None, str]) -> tuple[FailurePat
 
 
 def _any_of(*words: str) -> str:
-    return "|".join(words)
+    return f"(?:{'|'.join(words)})"
 
 
 _REST: Final = r"(?:: (?P<said>[^\n]*?))?\.?(?: SQLSTATE|\n|$)"
 """What an exception says after its name."""
+_FILE: Final = r"(?s:.*?\bfile:(?P<file>/\S+?)[,.;:]?(?=\s|$))?"
+"""The first that is named behind what went before; it may be on another line."""
 _PARTITION: Final = r"(?P<topic>\S+)-(?P<partition>\d+)"
 _VALUE: Final = r'The value (?P<value>.*?) of the type "[^"]+" cannot be cast to "(?P<type>[^"]+)"'
 _TRY_CAST: Final = "Use TRY_CAST, which gives NULL for such a value, or filter the row."
@@ -207,14 +209,16 @@ _CHECKPOINT: Final = _patterns(
             "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY",
             "STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
             "CANNOT_LOAD_STATE_STORE",
+            "STDS_FAILED_TO_READ_OPERATOR_METADATA",
             "CHECKSUM_VERIFICATION_FAILED",
             "ROW_FORMAT_VALIDATION_FAILURE",
             "MALFORMED_LOG_FILE",
             "Failed to read log file",
-        ),
+        )
+        + _FILE,
         Code.CHECKPOINT_MISMATCH,
         'the checkpoint of job "{job}" is damaged',
-        None,
+        "Spark could not go on from {file}.",
         "Put its files back if you have a copy, or start over with --fresh.",
     ),
 )

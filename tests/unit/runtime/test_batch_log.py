@@ -50,6 +50,20 @@ def test_what_spark_leaves_beside_is_passed_over(log: BatchLog) -> None:
     assert log.last_begun == 4
 
 
+CHECKSUM = "6372630000000200f32abfdd"
+
+
+def test_checksum_beside_a_file(log: BatchLog) -> None:
+    """As Spark 4.2 wrote both; a digit that changed would otherwise be an offset like any other."""
+    file = log.folder / "commits" / "3"
+    file.write_text('v1\n{"nextBatchWatermarkMs":0}')
+    file.with_name(".3.crc").write_bytes(bytes.fromhex(CHECKSUM))
+    log.check()
+    file.write_text('v1\n{"nextBatchWatermarkMs":9}')
+    with pytest.raises(JobError, match="not what its checksum says"):
+        log.check()
+
+
 DAMAGES: dict[str, tuple[str, Callable[[Path], object]]] = {
     "offsets cut off": ("offsets/4", lambda file: file.write_text("v1\n{}")),
     "offsets not JSON": ("offsets/4", lambda file: file.write_text('v1\n{}\n{"t":{"0":')),
