@@ -16,6 +16,7 @@ from millstream.testing.script_messages import Message
 from tests.runtime.topics import delete_before, fresh_name, make_anew
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -84,13 +85,14 @@ def test_gap_is_refused_by_name_or_counted(copying: Copying) -> None:
     assert progress.lost == 3
 
 
-def test_topic_made_anew_is_refused(copying: Copying) -> None:
+@pytest.mark.parametrize("numbers", [(6, 7), range(6, 16)], ids=["shorter", "longer"])
+def test_topic_made_anew_is_refused(copying: Copying, numbers: Sequence[int]) -> None:
     make_anew(copying.brokers, copying.numbers)
-    copying.produce(6, 7)
+    copying.produce(*numbers)
     with pytest.raises(BrokerError) as refused:
         copying.run(fails=True)
     assert refused.value.code is Code.OFFSETS_UNAVAILABLE
-    assert "Partition 0 was read up to offset 5 and ends at 2" in str(refused.value)
+    assert f"Partition 0 was read up to offset 5 and ends at {len(numbers)}" in str(refused.value)
     assert copying.written() == [1, 2, 3, 4, 5]
 
 

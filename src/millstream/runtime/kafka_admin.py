@@ -7,7 +7,15 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
-from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import (
+    ConsumerGroupTopicPartitions,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+    Uuid,
+)
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AdminClient,
     ConfigResource,
@@ -37,6 +45,7 @@ _SOON_OVER: Final = (
     KafkaError.UNKNOWN_TOPIC_OR_PART,
 )
 _INTERNAL: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+_NO_ID: Final = str(Uuid(0, 0))
 _SILENT: Final = logging.getLogger("millstream.librdkafka")
 _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False
@@ -96,6 +105,15 @@ class KafkaAdmin:
         if found is None or (found.error and found.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART):
             return None
         return sorted(found.partitions)
+
+    def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
+        """What Kafka knows topics by; brokers older than 2.8 give none."""
+        answers = self._client.describe_topics(TopicCollection(list(topics)), request_timeout=_TIMEOUT_SECONDS)
+        try:
+            found = {topic: answer.result(_TIMEOUT_SECONDS).topic_id for topic, answer in answers.items()}
+        except (KafkaException, TimeoutError) as error:
+            raise self._failure(f"topics {', '.join(topics)} cannot be described", error) from error
+        return {topic: str(identity) for topic, identity in found.items() if str(identity) != _NO_ID}
 
     def require_topic(self, topic: str, table: str) -> None:
         if self.partitions(topic) is None:

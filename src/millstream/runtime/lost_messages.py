@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from millstream.connectors.legacy import open_reader
@@ -14,24 +15,34 @@ from millstream.runtime.source_positions import plain
 from millstream.spark.failure_patterns import START_OVER, WITHOUT_THEM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from millstream.connectors.kafka_range import Offsets
     from millstream.connectors.kafka_tables import KafkaSource
 
 
-def refuse_lost(job: str, source: KafkaSource, read_up_to: Offsets, there: Offsets, ends: Offsets) -> None:
-    """Raises where a job cannot go on: `there` and `ends` are the first offset of each partition and the next one."""
-    lost = list(_lost(job, source, read_up_to, there, ends))
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """What Kafka says of the topics of a table now."""
+
+    first: Offsets
+    ends: Offsets
+    made_anew: Collection[str]
+    """Those that are not the ones that were read before, although their names are the same."""
+
+
+def refuse_lost(job: str, source: KafkaSource, read_up_to: Offsets, topics: Topics) -> None:
+    """Raises where a job that has read so far cannot go on."""
+    lost = list(_lost(job, source, read_up_to, topics))
     if lost:
         raise BrokerError(lost)
 
 
-def _lost(job: str, source: KafkaSource, read_up_to: Offsets, there: Offsets, ends: Offsets) -> Iterator[Diagnostic]:
+def _lost(job: str, source: KafkaSource, read_up_to: Offsets, topics: Topics) -> Iterator[Diagnostic]:
     place = open_reader(source.table).value_place("topic")
     for (topic, partition), position in sorted(read_up_to.items()):
-        first, end = there.get((topic, partition)), ends.get((topic, partition))
-        if first is None or end is None or end < position:
+        first, end = topics.first.get((topic, partition)), topics.ends.get((topic, partition))
+        if first is None or end is None or end < position or topic in topics.made_anew:
             now = "is not there any more" if end is None else f"ends at {end}"
             yield Diagnostic(
                 Code.OFFSETS_UNAVAILABLE,

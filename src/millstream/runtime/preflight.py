@@ -16,10 +16,11 @@ from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.nodes import Write
 from millstream.runtime.batch_log import BatchLog
 from millstream.runtime.kafka_admin import KafkaAdmin
-from millstream.runtime.lost_messages import refuse_lost
+from millstream.runtime.lost_messages import Topics, refuse_lost
 from millstream.runtime.progress import least
 from millstream.runtime.scan_ends import by_topic, kept_ends
 from millstream.runtime.source_positions import SourcePositions, plain
+from millstream.runtime.topic_ids import kept_ids
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +47,7 @@ def check_kafka(job: JobPlan, notice: Callable[[str], None], resumes: Path | Non
             ends = kept[index] if index < len(kept) else None
             ranges[scan.span] = _range(scan.source, notice, ends, resumes=resumes is not None)
     if resumes is not None:
-        _refuse_lost(job, BatchLog(resumes).read_up_to())
+        _refuse_lost(job, resumes)
     for root in job.roots:
         if isinstance(root, Write) and isinstance(root.sink, KafkaSink):
             _check_sink(root.sink, notice)
@@ -68,14 +69,17 @@ def _check_sink(sink: KafkaSink, notice: Callable[[str], None]) -> None:
             notice(f'topic "{topic}" of table "{sink.table.name}" did not exist and was created{compaction}')
 
 
-def _refuse_lost(job: JobPlan, read_up_to: list[Offsets]) -> None:
+def _refuse_lost(job: JobPlan, folder: Path) -> None:
     """Before Spark finds it, so that the script's place and all partitions are told."""
+    read_up_to, kept = BatchLog(folder).read_up_to(), kept_ids(folder)
     for source in (scan.source for scan in job.scans):
         if isinstance(source, KafkaSource) and source.fails_on_data_loss and source.topics:
             reached = least(offsets for offsets in read_up_to if {topic for topic, _ in offsets} <= set(source.topics))
             admin = _admin(source.properties, source.table)
-            first, end = plain(admin.earliest(source.topics)), plain(admin.latest(source.topics))
-            refuse_lost(job.name, source, reached, first, end)
+            now = admin.topic_ids(source.topics)
+            made_anew = {topic for topic, identity in now.items() if kept.get(topic, identity) != identity}
+            first, ends = plain(admin.earliest(source.topics)), plain(admin.latest(source.topics))
+            refuse_lost(job.name, source, reached, Topics(first, ends, made_anew))
 
 
 def _range(source: KafkaSource, notice: Callable[[str], None], ends: Offsets | None, *, resumes: bool) -> ReadRange:

@@ -38,6 +38,7 @@ from millstream.runtime.printing import (
 )
 from millstream.runtime.results import result_of
 from millstream.runtime.scan_ends import keep_ends
+from millstream.runtime.topic_ids import keep_ids
 from millstream.source import SourceText
 
 if TYPE_CHECKING:
@@ -212,6 +213,7 @@ class Session:
             checkpoint.keep_fingerprint(plan)
             result = self._result_of(plan)
             keep_ends(folder.path, [ranges[scan.span].ends if scan.span in ranges else None for scan in plan.scans])
+            keep_ids(folder.path, plan)
             skipped = spark.sparkContext.accumulator(0)
             job = Job(
                 plan, folder, self._on_progress, result, on_event=self._on_event, positions=ranges, skipped=skipped
