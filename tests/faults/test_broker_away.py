@@ -60,4 +60,4 @@ def test_job_waits_for_a_broker_and_goes_on(first_broker: EmbeddedBroker, tmp_pa
                 next(objects(process))
         until(process, lambda told: told.get("event") == "waiting", notices)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(5) == 0
+        assert process.wait(60) == 0

@@ -52,7 +52,8 @@ class Copying:
         parameters = {"brokers": self.brokers, "numbers": self.numbers, "copies": self.copies, "fails": str(fails)}
         with Session(self.spark, checkpoint=self.folder, on_event=self.events.append) as session:
             [job] = session.execute_sql(SCRIPT, parameters=parameters, drain=True)
-            job.await_end(60)
+            assert job.await_end(60)
+            job.await_last_report(10)
         return job.progress
 
     def written(self) -> list[int]:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+_A_LITTLE = 16 * 1024
+"""Enough for a batch to begin, and not for its state."""
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     disk = tmp_path / "small"
@@ -37,22 +41,19 @@ def test_job_goes_on_when_there_is_room_again(broker: str, spark: SparkSession, 
     KafkaAdmin({"bootstrap.servers": broker}).ensure_topic(parameters["numbers"], "numbers")
     first, second = numbers(range(100)), numbers(range(50, 20_000))
     produce(broker, parameters["numbers"], first)
-    with Session(spark, checkpoint=small_disk / "c") as session:
-        session.execute_sql(SCRIPT, parameters=parameters, drain=True)[0].await_end(60)
+    _drain(spark, small_disk, parameters)
     produce(broker, parameters["numbers"], second)
     filler = small_disk / "filler"
-    _fill(filler)
-    with Session(spark, checkpoint=small_disk / "c") as session, pytest.raises(JobError) as failed:
-        session.execute_sql(SCRIPT, parameters=parameters, drain=True)[0].await_end(60)
+    filler.write_bytes(b"x" * (shutil.disk_usage(small_disk).free - _A_LITTLE))
+    with pytest.raises(JobError) as failed:
+        _drain(spark, small_disk, parameters)
     assert failed.value.code is Code.JOB_FAILED
     assert "a disk is full" in str(failed.value)
     filler.unlink()
-    with Session(spark, checkpoint=small_disk / "c") as session:
-        session.execute_sql(SCRIPT, parameters=parameters, drain=True)[0].await_end(60)
+    _drain(spark, small_disk, parameters)
     assert folded(broker, parameters["digits"]) == truth(first + second)
 
 
-def _fill(filler: Path) -> None:
-    """All but a little: a batch can begin and not end."""
-    room = shutil.disk_usage(filler.parent).free - 64 * 1024
-    filler.write_bytes(b"x" * room)
+def _drain(spark: SparkSession, disk: Path, parameters: dict[str, str]) -> None:
+    with Session(spark, checkpoint=disk / "c", on_event=lambda event: print(event.text)) as session:
+        assert session.execute_sql(SCRIPT, parameters=parameters, drain=True)[0].await_end(60)

@@ -36,7 +36,8 @@ def delete_before(brokers: str, topic: str, offset: int, partition: int = 0) -> 
 
 def make_anew(brokers: str, topic: str) -> None:
     """A topic of the same name without its messages."""
-    AdminClient(client_settings({"bootstrap.servers": brokers})).delete_topics([topic])[topic].result(10)
+    client = AdminClient(client_settings({"bootstrap.servers": brokers}))
+    client.delete_topics([topic])[topic].result(10)
     admin = KafkaAdmin({"bootstrap.servers": brokers})
     while admin.partitions(topic) is not None:
         pass

@@ -223,6 +223,16 @@ _CHECKPOINT: Final = _patterns(
     ),
 )
 
+_TWO_WRITERS: Final = _patterns(
+    (
+        rf"Multiple streaming queries are concurrently using{_FILE}",
+        Code.CHECKPOINT_MISMATCH,
+        'the checkpoint of job "{job}" holds a file that the job was about to write',
+        "It is in {file}. Another process writes there, or files were put back in part.",
+        "Stop the other process; put all files back, or start over with --fresh.",
+    ),
+)
+
 _MACHINE: Final = _patterns(
     (
         r"No space left on device",
@@ -247,5 +257,5 @@ _MACHINE: Final = _patterns(
     ),
 )
 
-PATTERNS: Final = (*_EXPRESSIONS, *_CHECKPOINT, *_KAFKA, *_MACHINE)
+PATTERNS: Final = (*_EXPRESSIONS, *_CHECKPOINT, *_TWO_WRITERS, *_KAFKA, *_MACHINE)
 """The first that matches is taken."""
