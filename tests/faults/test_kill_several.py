@@ -12,7 +12,7 @@ import pytest
 from millstream.runtime.kafka_admin import KafkaAdmin
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
-from tests.faults.test_kill import batches, running, until_read
+from tests.faults.processes import batches, running, until_read
 from tests.runtime.counting import SCRIPT, numbers, truth
 from tests.runtime.topics import folded, fresh_name, produce
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import KafkaError, KafkaException
 
 from millstream import Session
 from millstream.errors import Code
@@ -20,7 +19,7 @@ from millstream.runtime.kafka_failures import Question, broker_error
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
 from tests.golden.conftest import called, screen, typed
-from tests.runtime.topics import fresh_name
+from tests.runtime.topics import delete_before, fresh_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -178,14 +177,8 @@ def test_messages_gone(case: Case, spark: SparkSession, expect: Callable[[Screen
     case.produce('{"customer": "ada", "amount": 3}')
     case.drain(spark)
     case.produce(*['{"customer": "ada", "amount": 3}'] * 4)
-    _delete_before(case.brokers, TopicPartition(case.orders, 0, 3))
+    delete_before(case.brokers, case.orders, 3)
     expect(called(lambda: case.drain(spark)))
-
-
-def _delete_before(brokers: str, place: TopicPartition) -> None:
-    client = AdminClient(kafka_admin.client_settings({"bootstrap.servers": brokers}))
-    for deleted in client.delete_records([place]).values():
-        deleted.result(10)
 
 
 def _run(session: Session, case: Case) -> None:

@@ -173,6 +173,29 @@ def explain(
     epilog="""Examples:
 
 \b
+  millstream savepoint .millstream/pageviews before-the-change
+  millstream run pageviews.sql --checkpoint before-the-change"""
+)
+def savepoint(
+    *,
+    checkpoint: Annotated[Path, typer.Argument(help="Where the jobs keep their state.", metavar="CHECKPOINT")],
+    to: Annotated[Path, typer.Argument(help="A folder that does not exist yet.", metavar="TO")],
+    verbose: Verbose = False,
+) -> None:
+    """Copy the checkpoint of stopped jobs, to try a change of their script on the copy.
+
+    Refused while they run. Exit code 0: copied; 1: not.
+    """
+    from millstream.cli.guard import guarded
+    from millstream.cli.savepoint import make_savepoint
+
+    raise typer.Exit(guarded(lambda: make_savepoint(checkpoint, to), verbose=verbose))
+
+
+@app.command(
+    epilog="""Examples:
+
+\b
   millstream options
   millstream options upsert-kafka
   millstream options json"""

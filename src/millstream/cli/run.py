@@ -58,6 +58,7 @@ def run_script(request: RunRequest) -> int:
             master=request.master,
             on_notice=view.notice,
             on_progress=until_reader_leaves(view.progress, stop),
+            on_event=until_reader_leaves(view.event, stop),
             on_answer=view.answer,
             on_rows=until_reader_leaves(view.rows, stop),
             on_data=until_reader_leaves(view.data, stop) if isinstance(view, JsonView) else None,

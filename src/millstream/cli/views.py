@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from millstream.plan.program import Listing, Text
+    from millstream.runtime.events import JobEvent
     from millstream.runtime.progress import JobProgress
 
 _SECONDS_BETWEEN_LINES: Final = 3.0
@@ -45,6 +46,9 @@ class View(Protocol):
 
     def progress(self, progress: JobProgress) -> None:
         """A batch has been committed."""
+
+    def event(self, event: JobEvent) -> None:
+        """A job waits, goes on, or has lost messages."""
 
     def answer(self, answer: Listing | Text) -> None:
         """What SHOW, DESCRIBE or EXPLAIN gives."""
@@ -79,6 +83,9 @@ class JsonView:
     def progress(self, progress: JobProgress) -> None:
         print(json.dumps(progress.as_json()), flush=True)
 
+    def event(self, event: JobEvent) -> None:
+        print(json.dumps(event.as_json()), flush=True)
+
     def answer(self, answer: Listing | Text) -> None:
         print(json.dumps(answer.as_json(), ensure_ascii=False), flush=True)
 
@@ -111,6 +118,9 @@ class PlainView:
     def progress(self, progress: JobProgress) -> None:
         self._unshown[progress.job] = progress
         self.tick()
+
+    def event(self, event: JobEvent) -> None:
+        self.notice(event.text)
 
     def answer(self, answer: Listing | Text) -> None:
         print(answer.render(), flush=True)
@@ -158,6 +168,9 @@ class TerminalView:
 
     def progress(self, progress: JobProgress) -> None:
         self._latest[progress.job] = progress
+
+    def event(self, event: JobEvent) -> None:
+        self.notice(event.text)
 
     def answer(self, answer: Listing | Text) -> None:
         self._console.print(answer.render(), highlight=False, markup=False, soft_wrap=True)
@@ -219,4 +232,5 @@ def _line(progress: JobProgress) -> str:
         f"{f', {count(progress.skipped)} skipped so far' if progress.skipped else ''}"
         f"{f', {count(progress.dead_letters)} dead letters so far' if progress.dead_letters else ''}"
         f"{f', {count(missed)} retractions ignored' if missed else ''}"
+        f"{f', {count(progress.lost)} offsets lost so far' if progress.lost else ''}"
     )

@@ -14,6 +14,7 @@ from confluent_kafka import (
     KafkaException,
     TopicCollection,
     TopicPartition,
+    Uuid,
 )
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AclOperation,
@@ -41,6 +42,7 @@ _TIMEOUT_SECONDS: Final = 10.0
 _FIRST_LOOK_SECONDS: Final = 1.0
 """By then a broker has answered, or its client has said what is wrong."""
 _RETRY_SECONDS: Final = 0.1
+_SOON_MS: Final = 500
 _HEARD: Final = 20
 """How many of the client's reports are kept: it repeats itself."""
 _SOON_OVER: Final = (
@@ -50,6 +52,7 @@ _SOON_OVER: Final = (
 )
 _INTERNAL: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 _DONE: Final = {AclOperation.READ: "read", AclOperation.WRITE: "written"}
+_NO_ID: Final = str(Uuid(0, 0))
 _SILENT: Final = logging.getLogger("millstream.librdkafka")
 _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False
@@ -74,7 +77,10 @@ class KafkaAdmin:
         properties: Mapping[str, str],
         place: Callable[[str], Span] | None = None,
         topic_key: str = "topic",
+        *,
+        returns_soon: bool = False,
     ) -> None:
+        """`returns_soon`: to a broker that was away; else the client tries again after up to ten seconds."""
         self._properties = properties
         self._place = place
         self._topic_key = topic_key
@@ -82,12 +88,24 @@ class KafkaAdmin:
         self._heard: deque[KafkaError] = deque(maxlen=_HEARD)
         try:
             self._settings = client_settings(properties)
+            self._settings |= {"reconnect.backoff.max.ms": _SOON_MS} if returns_soon else {}
             self._client = AdminClient(self._settings | {"error_cb": self._heard.append})
         except UnreadableStoreError as error:
             raise self._unreadable(error) from error
         except KafkaException as error:
             doing = "Kafka's client does not take the table's properties"
             raise self._failure(doing, error, Code.INVALID_OPTION_VALUE) from error
+
+    def ping(self, seconds: float) -> MillstreamError | None:
+        """Why no broker answers; None when one does, whatever it says."""
+        try:
+            self._client.describe_cluster(request_timeout=seconds).result(seconds)
+        except (KafkaException, TimeoutError) as error:
+            failure = self._failure(
+                f"no Kafka broker answers at {self._properties['bootstrap.servers']}", error, Code.BROKER_UNREACHABLE
+            )
+            return failure if failure.code is Code.BROKER_UNREACHABLE else None
+        return None
 
     def topics(self) -> list[str]:
         """All but the brokers' own."""
@@ -106,6 +124,15 @@ class KafkaAdmin:
 
     def require_writable(self, topic: str, table: str) -> None:
         self._require_access(topic, table, AclOperation.WRITE)
+
+    def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
+        """What Kafka knows topics by; brokers older than 2.8 give none."""
+        answers = self._client.describe_topics(TopicCollection(list(topics)), request_timeout=_TIMEOUT_SECONDS)
+        try:
+            found = {topic: answer.result(_TIMEOUT_SECONDS).topic_id for topic, answer in answers.items()}
+        except (KafkaException, TimeoutError) as error:
+            raise self._failure(f"topics {', '.join(topics)} cannot be described", error) from error
+        return {topic: str(identity) for topic, identity in found.items() if str(identity) != _NO_ID}
 
     def require_topic(self, topic: str, table: str) -> None:
         if self.partitions(topic) is None:

@@ -16,9 +16,13 @@ from millstream.connectors.kafka_values import StartupMode
 from millstream.connectors.legacy import open_reader
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.nodes import Write
+from millstream.runtime.batch_log import BatchLog
 from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.lost_messages import Topics, refuse_lost
+from millstream.runtime.progress import least
 from millstream.runtime.scan_ends import by_topic, kept_ends
-from millstream.runtime.source_positions import SourcePositions
+from millstream.runtime.source_positions import SourcePositions, plain
+from millstream.runtime.topic_ids import kept_ids
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,6 +49,8 @@ def check_kafka(job: JobPlan, notice: Callable[[str], None], resumes: Path | Non
             _check_dead_letters(scan.source, notice)
             ends = kept[index] if index < len(kept) else None
             ranges[scan.span] = _range(scan.source, notice, ends, resumes=resumes is not None)
+    if resumes is not None:
+        _refuse_lost(job, resumes)
     for root in job.roots:
         if isinstance(root, Write) and isinstance(root.sink, KafkaSink):
             _check_sink(root.sink, notice)
@@ -74,6 +80,19 @@ def _check_dead_letters(source: KafkaSource, notice: Callable[[str], None]) -> N
     topic, key = source.dead_letters.topic, DEAD_LETTER_TOPIC.key
     if _admin(source.properties, source.table, key).ensure_topic(topic, source.table.name):
         notice(f'topic "{topic}" for dead letters of table "{source.table.name}" did not exist and was created')
+
+
+def _refuse_lost(job: JobPlan, folder: Path) -> None:
+    """Before Spark finds it, so that the script's place and all partitions are told."""
+    read_up_to, kept = BatchLog(folder).read_up_to(), kept_ids(folder)
+    for source in (scan.source for scan in job.scans):
+        if isinstance(source, KafkaSource) and source.fails_on_data_loss and source.topics:
+            reached = least(offsets for offsets in read_up_to if {topic for topic, _ in offsets} <= set(source.topics))
+            admin = _admin(source.properties, source.table)
+            now = admin.topic_ids(source.topics)
+            made_anew = {topic for topic, identity in now.items() if kept.get(topic, identity) != identity}
+            first, ends = plain(admin.earliest(source.topics)), plain(admin.latest(source.topics))
+            refuse_lost(job.name, source, reached, Topics(first, ends, made_anew))
 
 
 def _range(source: KafkaSource, notice: Callable[[str], None], ends: Offsets | None, *, resumes: bool) -> ReadRange:

@@ -134,19 +134,19 @@ class SourcePositions:
 
     def _at(self, timestamp: int) -> Offsets:
         reads_committed = self._source.reads_committed
-        return _plain(self._admin.at_timestamp(self._topics, timestamp, committed_only=reads_committed))
+        return plain(self._admin.at_timestamp(self._topics, timestamp, committed_only=reads_committed))
 
     def _latest(self) -> Offsets:
-        return _plain(self._admin.latest(self._topics, committed_only=self._source.reads_committed))
+        return plain(self._admin.latest(self._topics, committed_only=self._source.reads_committed))
 
     def _earliest(self) -> Offsets:
-        return _plain(self._admin.earliest(self._topics))
+        return plain(self._admin.earliest(self._topics))
 
     def _committed(self) -> Offsets:
-        return _plain(self._admin.committed(self._topics, self._source.group)) if self._source.group else {}
+        return plain(self._admin.committed(self._topics, self._source.group)) if self._source.group else {}
 
 
-def _plain(offsets: dict[TopicPartition, int]) -> Offsets:
+def plain(offsets: dict[TopicPartition, int]) -> Offsets:
     return {(partition.topic, partition.partition): offset for partition, offset in offsets.items()}
 
 

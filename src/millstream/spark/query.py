@@ -89,6 +89,19 @@ def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWrite
     return writer.trigger(processingTime=f"{request.interval_ms} milliseconds")
 
 
+class QueryStart:
+    """Starts a query: the first time as it was prepared with all others, later prepared anew."""
+
+    def __init__(self, spark: SparkSession, request: QueryRequest) -> None:
+        self._spark = spark
+        self._request = request
+        self._prepared: DataStreamWriter | None = prepare_query(spark, request)
+
+    def __call__(self, job: ReportTaker) -> RunningQuery:
+        prepared, self._prepared = self._prepared or prepare_query(self._spark, self._request), None
+        return start_query(self._spark, prepared, job)
+
+
 def start_query(spark: SparkSession, query: DataStreamWriter, job: ReportTaker) -> RunningQuery:
     reports = _reports_of(spark)
     tell = partial(job_error, job.name, tables=job.tables, discreet=job.discreet)

@@ -6,7 +6,7 @@ import pytest
 
 from millstream.errors import Code, ScriptError
 from millstream.plan.program import compile_script
-from millstream.runtime.checkpoint import state_shape
+from millstream.runtime.job_identity import state_shape
 from millstream.source import SourceText
 
 TABLES = """
