@@ -50,7 +50,7 @@ def aggregate(rows: DataFrame, node: Aggregate, hosting: Hosting) -> DataFrame:
         to_arrow_schema(prepared.schema, timezone="UTC"),
         emits_before=node.emits_before,
         insert_only=not kind,
-        expires=hosting.expires,
+        repeats=node.repeats,
     )
     changes = host(prepared.withColumns(hash_columns(operator)), operator, hosting)
     named = {**keys, **results}

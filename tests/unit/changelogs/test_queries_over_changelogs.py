@@ -1,0 +1,106 @@
+"""Any small query over any changelog: after each batch, what was written is the query over the table as it is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from millstream.changelog import KIND, RowKind
+from millstream.formats.arrow_types import arrow_schema
+from millstream.kernels.fold import fold_updates
+from millstream.plan.program import compile_script
+from millstream.source import SourceText
+from tests.unit.changelogs.feeds import SOURCES, TABLE, Feed, feeds
+from tests.unit.changelogs.plan_bench import PlanBench
+from tests.unit.changelogs.random_queries import queries
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pytest
+
+    from millstream.plan.nodes import Root
+    from tests.unit.changelogs.feeds import Move
+    from tests.unit.changelogs.plan_bench import Changes, Record
+    from tests.unit.changelogs.random_queries import RandomQuery
+
+ON_KERNEL = "SET 'millstream.aggregate.native' = 'never';"
+COMES = (RowKind.INSERT, RowKind.UPDATE_AFTER)
+
+
+def planned(script: str) -> Root:
+    [job] = compile_script(SourceText("s", ON_KERNEL + script), {}, {}).jobs
+    [root] = job.roots
+    return root
+
+
+def truth(query: RandomQuery, table: list[Record]) -> list[tuple[Any, ...]]:
+    with duckdb.connect() as database:
+        database.register("t", pa.Table.from_pylist(table, schema=TABLE))
+        return database.execute(query.oracle).fetchall()
+
+
+@settings(max_examples=100, deadline=None, print_blob=True)
+@given(source=st.sampled_from(list(SOURCES)), query=queries(), feed=feeds)
+def test_all_changes_make_the_table(
+    tmp_path_factory: pytest.TempPathFactory, source: str, query: RandomQuery, feed: list[list[Move]]
+) -> None:
+    """The reader takes each change literally: what goes must be there."""
+    bench = PlanBench(planned(f"{SOURCES[source]}{query.sql};"), tmp_path_factory.mktemp("segments"))
+    fed, seen = Feed(source, []), Counter[tuple[Any, ...]]()
+    for moves in feed:
+        for kind, row in bench.step(fed.batch(moves)):
+            seen[tuple(row.values())] += 1 if kind in COMES else -1
+            assert min(seen.values()) >= 0, "what went was not there"
+        assert +seen == Counter(truth(query, fed.table))
+    bench.close()
+
+
+@settings(max_examples=100, deadline=None, print_blob=True)
+@given(source=st.sampled_from(list(SOURCES)), query=queries(), feed=feeds, data=st.data())
+def test_upserts_make_the_table(
+    tmp_path_factory: pytest.TempPathFactory, source: str, query: RandomQuery, feed: list[list[Move]], data: st.DataObject
+) -> None:
+    """Where several rows of the query claim a key of the sink, one of them is there."""
+    names = [name for name, _ in query.columns]
+    key = data.draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
+    root = planned(f"{SOURCES[source]}{sink_for(query, SOURCES[source], key)}INSERT INTO sink {query.sql};")
+    bench = PlanBench(root, tmp_path_factory.mktemp("segments"))
+    fed, written = Feed(source, []), dict[tuple[Any, ...], tuple[Any, ...]]()
+    for moves in feed:
+        for kind, row in folded(bench.step(fed.batch(moves)), root, key):
+            place = tuple(row[name] for name in key)
+            if kind in COMES:
+                written[place] = tuple(row.values())
+            else:
+                assert written.pop(place, None) is not None, f"a tombstone for {place}, which is not there"
+        found = truth(query, fed.table)
+        places = [tuple(row[names.index(name)] for name in key) for row in found]
+        if source != "inserts" or len(set(places)) == len(places):
+            assert written.keys() == set(places)
+        assert set(written.values()) <= set(found) or source == "inserts"
+    bench.close()
+
+
+def sink_for(query: RandomQuery, source: str, key: Sequence[str]) -> str:
+    types = {column.name: column.type for column in planned(f"{source}{query.sql};").columns}
+    columns = ", ".join(f"{name} {type_}".removesuffix(" NOT NULL") for name, type_ in types.items() if type_)
+    return (
+        f"CREATE TABLE sink ({columns}, PRIMARY KEY ({', '.join(key)}) NOT ENFORCED) WITH ("
+        "'connector' = 'upsert-kafka', 'topic' = 's', 'properties.bootstrap.servers' = 'x:9092',"
+        "'key.format' = 'json', 'value.format' = 'json');"
+    )
+
+
+def folded(changes: Changes, root: Root, key: Sequence[str]) -> Changes:
+    """As the sink folds them."""
+    schema = arrow_schema((column.name, column.type) for column in root.columns if column.type is not None)
+    rows = [row | {KIND: int(kind)} for kind, row in changes]
+    batches = pa.Table.from_pylist(rows, schema=schema.append(pa.field(KIND, pa.int8()))).to_batches()
+    kept = [row for batch in fold_updates(iter(batches), key) for row in batch.to_pylist()]
+    return [(RowKind(row.pop(KIND)), row) for row in kept]
