@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, LongType
 
 from millstream.aggregates import AggregateFunction
 from millstream.changelog import KIND
 from millstream.kernels.aggregate import AggregateOperator, Call
-from millstream.spark.kernel_host import hash_columns, host
+from millstream.spark.comparable import comparable, kernel_schema
+from millstream.spark.kernel_host import host, with_hashes
 from millstream.spark.types import quoted
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def aggregate(rows: DataFrame, node: Aggregate, hosting: Hosting) -> DataFrame:
     arguments = {call: f"argument{number}" for number, call in enumerate(node.calls) if call.argument is not None}
     filters = {call.filter: f"filter{number}" for number, call in enumerate(node.calls) if call.filter is not None}
     results = {call.name: f"result{number}" for number, call in enumerate(node.calls)}
-    columns = [comparable(rows, name).alias(column) for name, column in keys.items()]
+    columns = [comparable_column(rows, name).alias(column) for name, column in keys.items()]
     columns += [_argument(rows, call).alias(column) for call, column in arguments.items()]
     columns += [F.coalesce(F.col(quoted(name)), F.lit(False)).alias(column) for name, column in filters.items()]
     kind = [F.col(KIND)] if KIND in rows.columns else []
@@ -47,12 +47,12 @@ def aggregate(rows: DataFrame, node: Aggregate, hosting: Hosting) -> DataFrame:
             )
             for call in node.calls
         ),
-        to_arrow_schema(prepared.schema, timezone="UTC"),
+        kernel_schema(prepared),
         emits_before=node.emits_before,
         insert_only=not kind,
         repeats=node.repeats,
     )
-    changes = host(prepared.withColumns(hash_columns(operator)), operator, hosting)
+    changes = host(with_hashes(prepared, operator), operator, hosting)
     named = {**keys, **results}
     return changes.select(*(F.col(column).alias(name) for name, column in named.items()), KIND)
 
@@ -60,17 +60,14 @@ def aggregate(rows: DataFrame, node: Aggregate, hosting: Hosting) -> DataFrame:
 def _argument(rows: DataFrame, call: AggregateCall) -> Column:
     """SUM adds up in a wider type than its argument's."""
     assert call.argument is not None
-    value = comparable(rows, call.argument)
+    value = comparable_column(rows, call.argument)
     if call.function is AggregateFunction.SUM:
         return value.cast(_accumulator(rows.schema[call.argument].dataType))
     return value
 
 
-def comparable(rows: DataFrame, name: str) -> Column:
-    """Values that SQL finds equal hash alike: minus zero is zero."""
-    column = F.col(quoted(name))
-    is_float = isinstance(rows.schema[name].dataType, FloatType | DoubleType)
-    return column + F.lit(0.0).cast(rows.schema[name].dataType) if is_float else column
+def comparable_column(rows: DataFrame, name: str) -> Column:
+    return comparable(F.col(quoted(name)), rows.schema[name].dataType)
 
 
 def _accumulator(type_: DataType) -> DataType:

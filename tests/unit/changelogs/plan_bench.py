@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-import duckdb
 import pyarrow as pa
 
 from millstream.aggregates import AggregateFunction as Function
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    import duckdb
     from sqlglot import exp
 
     from millstream.kernels.state_table import Lifetime
@@ -49,11 +49,11 @@ class Step(Protocol):
 class PlanBench:
     """Runs what a plan says; each kernel keeps its state from batch to batch."""
 
-    def __init__(self, root: Node, folder: Path, *, expires: bool = False) -> None:
+    def __init__(self, root: Node, folder: Path, database: duckdb.DuckDBPyConnection, *, expires: bool = False) -> None:
         self._folder = folder
         self._expires = expires
         self._benches: list[Bench] = []
-        self._database = duckdb.connect()
+        self._database = database
         self._step = self._built(root)
 
     def step(self, batch: Changes, lifetime: Lifetime | None = None) -> Changes:
@@ -64,9 +64,6 @@ class PlanBench:
     @property
     def ignored(self) -> int:
         return sum(bench.ignored for bench in self._benches)
-
-    def close(self) -> None:
-        self._database.close()
 
     def _built(self, node: Node) -> Step:
         match node:

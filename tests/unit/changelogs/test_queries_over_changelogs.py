@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from millstream.changelog import KIND, RowKind
 from millstream.formats.arrow_types import arrow_schema
 from millstream.kernels.fold import fold_updates
+from millstream.kernels.state_table import Lifetime
 from millstream.plan.program import compile_script
 from millstream.source import SourceText
 from tests.unit.changelogs.feeds import SOURCES, TABLE, Feed, feeds
@@ -20,57 +22,75 @@ from tests.unit.changelogs.plan_bench import PlanBench
 from tests.unit.changelogs.random_queries import queries
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pytest
+    from collections.abc import Iterator, Sequence
 
     from millstream.plan.nodes import Root
     from tests.unit.changelogs.feeds import Move
     from tests.unit.changelogs.plan_bench import Changes, Record
     from tests.unit.changelogs.random_queries import RandomQuery
 
-ON_KERNEL = "SET 'millstream.aggregate.native' = 'never';"
+    Database = duckdb.DuckDBPyConnection
+
+LONG = 1000
 COMES = (RowKind.INSERT, RowKind.UPDATE_AFTER)
 
 
-def planned(script: str) -> Root:
-    [job] = compile_script(SourceText("s", ON_KERNEL + script), {}, {}).jobs
+@pytest.fixture(scope="module")
+def database() -> Iterator[Database]:
+    with duckdb.connect() as connection:
+        yield connection
+
+
+def planned(script: str, *, expires: bool = False) -> Root:
+    ttl = {"table.exec.state.ttl": f"{LONG} ms"} if expires else {}
+    [job] = compile_script(SourceText("s", script), {}, {"millstream.aggregate.native": "never", **ttl}).jobs
     [root] = job.roots
     return root
 
 
-def truth(query: RandomQuery, table: list[Record]) -> list[tuple[Any, ...]]:
-    with duckdb.connect() as database:
-        database.register("t", pa.Table.from_pylist(table, schema=TABLE))
-        return database.execute(query.oracle).fetchall()
+def truth(query: RandomQuery, table: list[Record], database: Database) -> list[tuple[Any, ...]]:
+    database.register("t", pa.Table.from_pylist(table, schema=TABLE))
+    return database.execute(query.oracle).fetchall()
 
 
-@settings(max_examples=100, deadline=None, print_blob=True)
-@given(source=st.sampled_from(list(SOURCES)), query=queries(), feed=feeds)
+@settings(max_examples=150, deadline=None, print_blob=True)
+@given(source=st.sampled_from(list(SOURCES)), query=queries(), feed=feeds, expires=st.booleans())
 def test_all_changes_make_the_table(
-    tmp_path_factory: pytest.TempPathFactory, source: str, query: RandomQuery, feed: list[list[Move]]
+    tmp_path_factory: pytest.TempPathFactory,
+    database: Database,
+    source: str,
+    query: RandomQuery,
+    feed: list[list[Move]],
+    *,
+    expires: bool,
 ) -> None:
     """The reader takes each change literally: what goes must be there."""
-    bench = PlanBench(planned(f"{SOURCES[source]}{query.sql};"), tmp_path_factory.mktemp("segments"))
+    root = planned(f"{SOURCES[source]}{query.sql};", expires=expires)
+    bench = PlanBench(root, tmp_path_factory.mktemp("segments"), database, expires=expires)
     fed, seen = Feed(source, []), Counter[tuple[Any, ...]]()
-    for moves in feed:
-        for kind, row in bench.step(fed.batch(moves)):
+    for now, moves in enumerate(feed):
+        for kind, row in bench.step(fed.batch(moves), Lifetime(now, LONG) if expires else None):
             seen[tuple(row.values())] += 1 if kind in COMES else -1
             assert min(seen.values()) >= 0, "what went was not there"
-        assert +seen == Counter(truth(query, fed.table))
-    bench.close()
+        assert +seen == Counter(truth(query, fed.table, database))
 
 
-@settings(max_examples=100, deadline=None, print_blob=True)
+@settings(max_examples=150, deadline=None, print_blob=True)
 @given(source=st.sampled_from(list(SOURCES)), query=queries(), feed=feeds, data=st.data())
 def test_upserts_make_the_table(
-    tmp_path_factory: pytest.TempPathFactory, source: str, query: RandomQuery, feed: list[list[Move]], data: st.DataObject
+    tmp_path_factory: pytest.TempPathFactory,
+    database: Database,
+    source: str,
+    query: RandomQuery,
+    feed: list[list[Move]],
+    *,
+    data: st.DataObject,
 ) -> None:
-    """Where several rows of the query claim a key of the sink, one of them is there."""
+    """Where several rows of the query claim a key of the sink, one of them is there; of inserts, the last."""
     names = [name for name, _ in query.columns]
     key = data.draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
     root = planned(f"{SOURCES[source]}{sink_for(query, SOURCES[source], key)}INSERT INTO sink {query.sql};")
-    bench = PlanBench(root, tmp_path_factory.mktemp("segments"))
+    bench = PlanBench(root, tmp_path_factory.mktemp("segments"), database)
     fed, written = Feed(source, []), dict[tuple[Any, ...], tuple[Any, ...]]()
     for moves in feed:
         for kind, row in folded(bench.step(fed.batch(moves)), root, key):
@@ -79,17 +99,14 @@ def test_upserts_make_the_table(
                 written[place] = tuple(row.values())
             else:
                 assert written.pop(place, None) is not None, f"a tombstone for {place}, which is not there"
-        found = truth(query, fed.table)
-        places = [tuple(row[names.index(name)] for name in key) for row in found]
-        if source != "inserts" or len(set(places)) == len(places):
-            assert written.keys() == set(places)
-        assert set(written.values()) <= set(found) or source == "inserts"
-    bench.close()
+        found = truth(query, fed.table, database)
+        assert written.keys() == {tuple(row[names.index(name)] for name in key) for row in found}
+        assert set(written.values()) <= set(found)
 
 
 def sink_for(query: RandomQuery, source: str, key: Sequence[str]) -> str:
     types = {column.name: column.type for column in planned(f"{source}{query.sql};").columns}
-    columns = ", ".join(f"{name} {type_}".removesuffix(" NOT NULL") for name, type_ in types.items() if type_)
+    columns = ", ".join(f"{name} {type_}".removesuffix(" NOT NULL") for name, type_ in types.items())
     return (
         f"CREATE TABLE sink ({columns}, PRIMARY KEY ({', '.join(key)}) NOT ENFORCED) WITH ("
         "'connector' = 'upsert-kafka', 'topic' = 's', 'properties.bootstrap.servers' = 'x:9092',"
