@@ -80,8 +80,6 @@ def test_a_wrong_key_hides_nothing_else_of_its_table() -> None:
 
 
 @pytest.mark.parametrize("column", ["k ROW<x MAP<INT, INT>>", "k MAP<INT, INT>", "k MULTISET<INT>", "k AS a + 1"])
-    "column", ["k ROW<x ARRAY<MAP<INT, INT>>>", "k MAP<INT, INT>", "k MULTISET<INT>", "k AS a + 1"]
-)
 def test_a_key_is_read_and_has_one_spelling(column: str) -> None:
     [found] = problems(f"CREATE TABLE w (a INT, {column}, PRIMARY KEY (k) NOT ENFORCED) WITH ('connector' = 'print');")
     assert found.code is Code.INVALID_PRIMARY_KEY
