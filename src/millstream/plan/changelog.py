@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
+from millstream.aggregates import AggregateFunction as Function
 from millstream.changelog import INSERT_ONLY, UPSERTS, RowKind, letters
 from millstream.plan.nodes import (
     Aggregate,
@@ -24,6 +25,9 @@ from millstream.plan.typing import keeps_apart
 if TYPE_CHECKING:
     from millstream.changelog import ChangelogMode
     from millstream.plan.nodes import Node
+
+
+_GROWING: Final = frozenset({Function.MIN, Function.MAX, Function.FIRST_VALUE, Function.LAST_VALUE})
 
 
 def provided(node: Node) -> ChangelogMode:
@@ -58,6 +62,11 @@ def only_grows(node: Node) -> bool:
             return False
         case Filter() | Project() | Expand() | Write() | Collect():
             return only_grows(node.input)
+
+
+def keeps_more_for_changes(node: Aggregate) -> bool:
+    """Whether its state would be another one if no row ever went: single values, and not only the result."""
+    return any(call.function in _GROWING for call in node.calls) and not only_grows(node.input)
 
 
 def _before(*, emits: bool) -> ChangelogMode:

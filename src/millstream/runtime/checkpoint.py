@@ -18,12 +18,13 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final, TypeGuard
 from urllib.parse import quote
 
 from millstream.catalog.settings import AGGREGATE_NATIVE, NativeAggregate
 from millstream.errors import Code, Diagnostic, JobError
 from millstream.kernels.cache_folder import CacheFolder
+from millstream.plan.changelog import keeps_more_for_changes
 from millstream.plan.nodes import Aggregate, Expand, Materialise, Normalise, Operator, Project, Scan, Values
 from millstream.plan.rules.choose_operators import on_kernel
 
@@ -252,16 +253,23 @@ def state_shape(node: Node) -> Iterator[str]:
                 f"{call.function} {'DISTINCT ' if call.distinct else ''}{below.get(call.argument or '', '')}".strip()
                 for call in node.calls
             )
-            yield f"group by [{keys}] compute [{calls}]{_NATIVELY if node.operator is Operator.NATIVE else ''}"
+            of_changes = " of rows that may go" if keeps_more_for_changes(node) else ""
+            native = _NATIVELY if node.operator is Operator.NATIVE else ""
+            yield f"group by [{keys}] compute [{calls}]{of_changes}{native}"
             if expanded is not None:
                 yield f"in sets {', '.join(str([below[key] for key in kept]) for kept in expanded.sets)}"
             yield from state_shape(inputs)
         case Normalise() | Materialise():
             columns = ", ".join(f"{column.name} {column.type}" for column in node.columns)
-            yield f"keep rows [{columns}] by [{', '.join(node.keys)}]"
+            replaced = f", the last by [{', '.join(node.upsert_key)}]" if _replaces(node) else ""
+            yield f"keep rows [{columns}] by [{', '.join(node.keys)}]{replaced}"
             yield from state_shape(node.input)
         case _:
             yield from state_shape(node.input)
+
+
+def _replaces(node: Normalise | Materialise) -> TypeGuard[Materialise]:
+    return isinstance(node, Materialise) and bool(node.upsert_key)
 
 
 def _changed(root: Path, job: JobPlan, before: list[str], now: list[str]) -> Diagnostic:
