@@ -89,7 +89,8 @@ def test_upserts_make_the_table(
     """Where several rows of the query claim a key of the sink, one of them is there; of inserts, the last."""
     names = [name for name, _ in query.columns]
     key = data.draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
-    root = planned(f"{SOURCES[source]}{sink_for(query, SOURCES[source], key)}INSERT INTO sink {query.sql};")
+    how = f"SET 'table.exec.sink.upsert-materialize' = '{data.draw(st.sampled_from(['AUTO', 'AUTO', 'FORCE']))}';"
+    root = planned(f"{how}{SOURCES[source]}{sink_for(query, SOURCES[source], key)}INSERT INTO sink {query.sql};")
     bench = PlanBench(root, tmp_path_factory.mktemp("segments"), database)
     fed, written = Feed(source, []), dict[tuple[Any, ...], tuple[Any, ...]]()
     for moves in feed:
