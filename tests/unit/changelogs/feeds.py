@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
-from hypothesis import strategies as st
 
 from millstream.changelog import RowKind
 
 if TYPE_CHECKING:
+    from random import Random
+
     from tests.unit.changelogs.plan_bench import Changes, Record
 
 TABLE: Final = pa.schema([("id", pa.int32()), ("g", pa.string()), ("h", pa.int32()), ("x", pa.int32())])
@@ -32,16 +33,21 @@ SOURCES: Final = {
     "doubled changes": f"SET 'table.exec.source.cdc-events-duplicate' = 'true';{_table(_CHANGES, _KEY)}",
 }
 
-rows = st.fixed_dictionaries(
-    {
-        "g": st.sampled_from(["a", "b", "c", "d", None]),
-        "h": st.sampled_from([0, 1, 2, None]),
-        "x": st.sampled_from([-1, 0, 1, 2, 3, None]),
-    }
-)
-moves = st.tuples(st.sampled_from(["put", "put", "put", "delete", "move"]), st.integers(0, 5), rows, st.booleans())
-feeds = st.lists(st.lists(moves, min_size=1, max_size=7), min_size=1, max_size=4)
 Move = tuple[str, int, dict[str, Any], bool]
+
+
+def random_moves(chance: Random) -> list[list[Move]]:
+    """In batches. Never few: a row has to come, change and go before a plan can be wrong about it."""
+    return [[_move(chance) for _ in range(chance.randint(2, 7))] for _ in range(chance.randint(3, 5))]
+
+
+def _move(chance: Random) -> Move:
+    values = {
+        "g": chance.choice(["a", "b", "c", "d", None]),
+        "h": chance.choice([0, 1, 2, None]),
+        "x": chance.choice([-1, 0, 1, 2, 3, None]),
+    }
+    return chance.choice(["put", "put", "put", "delete", "move"]), chance.randint(0, 4), values, chance.random() < 0.5
 
 
 @dataclass(slots=True)
