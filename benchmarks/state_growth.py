@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from millstream.kernels.aggregate import AggregateOperator, Call, Function
-from millstream.spark.kernel_host import Hosting, host, with_hashes
+from millstream.spark.kernel_host import Hosting, hash_columns, host
 from millstream.spark.session import OwnedSession
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class GrowingState:
             .parquet(str(self._folder / "in"))
             .repartition(_CORES)
         )
-        changes = host(with_hashes(rows, _OPERATOR), _OPERATOR, Hosting(_BUCKETS, self.cache))
+        changes = host(rows.withColumns(hash_columns(_OPERATOR, rows.schema)), _OPERATOR, Hosting(_BUCKETS, self.cache))
         return (
             changes.writeStream.format("noop")
             .option("checkpointLocation", str(self._folder / "checkpoint"))

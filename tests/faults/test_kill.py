@@ -5,25 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from millstream.runtime.kafka_admin import KafkaAdmin
-from tests.faults.processes import COMMAND, batches, running
+from tests.faults.processes import COMMAND, batches, running, until_read
 from tests.runtime.counting import SCRIPT, numbers, truth
 from tests.runtime.topics import folded, fresh_name, produce
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-def until_read(process: subprocess.Popen[str], rows: int, notices: IO[str]) -> None:
-    seen = 0
-    for batch in batches(process):
-        seen += batch["rows_in"]
-        if seen >= rows:
-            return
-    notices.seek(0)
-    raise AssertionError(f"the job ended after {seen} of {rows} rows, and said: {notices.read()}")
 
 
 def test_killed_job_goes_on_and_the_folded_result_is_the_truth(broker: str, tmp_path: Path) -> None:

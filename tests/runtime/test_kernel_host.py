@@ -14,7 +14,7 @@ from millstream.changelog import KIND, RowKind
 from millstream.kernels.aggregate import AggregateOperator, Call, Function
 from millstream.kernels.normalise import NormaliseOperator
 from millstream.runtime.progress import Counted, progress_of
-from millstream.spark.kernel_host import Hosting, host, with_hashes
+from millstream.spark.kernel_host import Hosting, hash_columns, host
 from millstream.spark.print_sink import show_rows
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Stream:
         found: list[pa.Table] = []
         stream = self._spark.readStream.schema(self._schema).parquet(str(self._folder / "in"))
         hosting = Hosting(buckets, self.cache, cache_bytes, lifetime_ms)
-        changes = host(with_hashes(stream, self._operator), self._operator, hosting)
+        changes = host(stream.withColumns(hash_columns(self._operator, stream.schema)), self._operator, hosting)
         writer = show_rows(changes, lambda table, kinds: found.append(table.append_column(KIND, pa.array(kinds))))
         writer = writer.option("checkpointLocation", str(self._folder / "checkpoint")).outputMode("update")
         query = writer.trigger(availableNow=True).start()

@@ -13,8 +13,8 @@ from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, Long
 from millstream.aggregates import AggregateFunction
 from millstream.changelog import KIND
 from millstream.kernels.aggregate import AggregateOperator, Call
-from millstream.spark.comparable import comparable, kernel_schema
-from millstream.spark.kernel_host import host, with_hashes
+from millstream.spark.comparable import alike, kernel_schema
+from millstream.spark.kernel_host import hash_columns, host
 from millstream.spark.types import quoted
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def aggregate(rows: DataFrame, node: Aggregate, hosting: Hosting) -> DataFrame:
     arguments = {call: f"argument{number}" for number, call in enumerate(node.calls) if call.argument is not None}
     filters = {call.filter: f"filter{number}" for number, call in enumerate(node.calls) if call.filter is not None}
     results = {call.name: f"result{number}" for number, call in enumerate(node.calls)}
-    columns = [comparable_column(rows, name).alias(column) for name, column in keys.items()]
+    columns = [comparable(rows, name).alias(column) for name, column in keys.items()]
     columns += [_argument(rows, call).alias(column) for call, column in arguments.items()]
     columns += [F.coalesce(F.col(quoted(name)), F.lit(False)).alias(column) for name, column in filters.items()]
     kind = [F.col(KIND)] if KIND in rows.columns else []
@@ -47,12 +47,12 @@ def aggregate(rows: DataFrame, node: Aggregate, hosting: Hosting) -> DataFrame:
             )
             for call in node.calls
         ),
-        kernel_schema(prepared),
+        kernel_schema(prepared.schema),
         emits_before=node.emits_before,
         insert_only=not kind,
         repeats=node.repeats,
     )
-    changes = host(with_hashes(prepared, operator), operator, hosting)
+    changes = host(prepared.withColumns(hash_columns(operator, prepared.schema)), operator, hosting)
     named = {**keys, **results}
     return changes.select(*(F.col(column).alias(name) for name, column in named.items()), KIND)
 
@@ -60,14 +60,14 @@ def aggregate(rows: DataFrame, node: Aggregate, hosting: Hosting) -> DataFrame:
 def _argument(rows: DataFrame, call: AggregateCall) -> Column:
     """SUM adds up in a wider type than its argument's."""
     assert call.argument is not None
-    value = comparable_column(rows, call.argument)
+    value = comparable(rows, call.argument)
     if call.function is AggregateFunction.SUM:
         return value.cast(_accumulator(rows.schema[call.argument].dataType))
     return value
 
 
-def comparable_column(rows: DataFrame, name: str) -> Column:
-    return comparable(F.col(quoted(name)), rows.schema[name].dataType)
+def comparable(rows: DataFrame, name: str) -> Column:
+    return alike(F.col(quoted(name)), rows.schema[name].dataType)
 
 
 def _accumulator(type_: DataType) -> DataType:

@@ -10,30 +10,30 @@ from pyspark.sql.types import ArrayType, DoubleType, FloatType, MapType, StructF
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
     from pyspark.sql.types import DataType
 
 
-def comparable(value: Column, type_: DataType) -> Column:
+def alike(value: Column, type_: DataType) -> Column:
     """Minus zero is zero, and a map has its entries in the order of their keys; inside of nested values too."""
     match type_:
         case FloatType() | DoubleType():
             return value + F.lit(0.0).cast(type_)
         case StructType() if _has(type_, (FloatType, DoubleType, MapType)):
-            fields = (comparable(value[field.name], field.dataType).alias(field.name) for field in type_.fields)
+            fields = (alike(value[field.name], field.dataType).alias(field.name) for field in type_.fields)
             return F.when(value.isNotNull(), F.struct(*fields))
         case ArrayType() if _has(type_, (FloatType, DoubleType, MapType)):
-            return F.transform(value, lambda element: comparable(element, type_.elementType))
+            return F.transform(value, lambda element: alike(element, type_.elementType))
         case MapType():
             keys = F.array_sort(F.map_keys(value))
-            found = F.transform(keys, lambda key: comparable(F.element_at(value, key), type_.valueType))
+            found = F.transform(keys, lambda key: alike(F.element_at(value, key), type_.valueType))
             return F.map_from_arrays(keys, found)
         case _:
             return value
 
 
 def hashable(value: Column, type_: DataType) -> Column:
-    """Spark hashes no maps, lest equal ones hash otherwise; of `comparable` ones it may hash the entries."""
+    """Spark hashes no maps, lest equal ones hash otherwise; of maps that are `alike` it may hash the entries."""
     match type_:
         case StructType() if _has(type_, (MapType,)):
             return F.struct(*(hashable(value[field.name], field.dataType) for field in type_.fields))
@@ -45,9 +45,9 @@ def hashable(value: Column, type_: DataType) -> Column:
             return value
 
 
-def kernel_schema(rows: DataFrame) -> pa.Schema:
+def kernel_schema(schema: StructType) -> pa.Schema:
     """Kernels keep a row as one value, and of a row that is gone every column is NULL."""
-    return to_arrow_schema(_nullable(rows.schema), timezone="UTC")
+    return to_arrow_schema(_nullable(schema), timezone="UTC")
 
 
 def _nullable(row: StructType) -> StructType:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from pyspark.sql.types import StructType
+
     from millstream.kernels.operator import Operator
 
 _BITS_FOR_ROWS: Final = 40
@@ -72,16 +74,15 @@ def host(rows: DataFrame, operator: Operator, hosting: Hosting) -> DataFrame:
     return observed.select("payload").mapInArrow(unpacked, from_arrow_schema(output, prefer_timestamp_ntz=True))
 
 
-def with_hashes(rows: DataFrame, operator: Operator) -> DataFrame:
-    """With what the operator wants hashed, by the JVM: stable over versions, and the same on every machine."""
-    types = {field.name: field.dataType for field in rows.schema.fields}
+def hash_columns(operator: Operator, schema: StructType) -> dict[str, Column]:
+    """What the operator wants hashed, computed in the JVM: stable over versions, and the same on every machine."""
 
     def hash_of(columns: tuple[str, ...]) -> Column:
         if not columns:
             return F.lit(0).cast("long")
-        return F.xxhash64(*(hashable(F.col(name), types[name]) for name in columns))
+        return F.xxhash64(*(hashable(F.col(name), schema[name].dataType) for name in columns))
 
-    return rows.withColumns({name: hash_of(columns) for name, columns in operator.hashes.items()})
+    return {name: hash_of(columns) for name, columns in operator.hashes.items()}
 
 
 def _table(batch: pa.RecordBatch) -> pa.Table:

@@ -13,8 +13,8 @@ from pyspark.sql import functions as F  # noqa: N812
 from millstream.changelog import KIND
 from millstream.kernels.materialise import MaterialiseOperator
 from millstream.kernels.normalise import NormaliseOperator
-from millstream.spark.comparable import comparable, kernel_schema
-from millstream.spark.kernel_host import host, with_hashes
+from millstream.spark.comparable import alike, kernel_schema
+from millstream.spark.kernel_host import hash_columns, host
 from millstream.spark.types import quoted
 
 if TYPE_CHECKING:
@@ -50,13 +50,13 @@ class _Numbered:
 
     @property
     def schema(self) -> pa.Schema:
-        return kernel_schema(self.rows.select(*self.names.values()))
+        return kernel_schema(self.rows.select(*self.names.values()).schema)
 
     def of(self, columns: Iterable[str]) -> tuple[str, ...]:
         return tuple(self.names[name] for name in columns)
 
     def through(self, operator: Operator, hosting: Hosting) -> DataFrame:
-        changes = host(with_hashes(self.rows, operator), operator, hosting)
+        changes = host(self.rows.withColumns(hash_columns(operator, self.rows.schema)), operator, hosting)
         return changes.select(*(F.col(inside).alias(name) for name, inside in self.names.items()), KIND)
 
 
@@ -66,6 +66,6 @@ def _numbered(rows: DataFrame, keys: Collection[str]) -> _Numbered:
 
     def column(name: str) -> Column:
         value = F.col(quoted(name))
-        return comparable(value, rows.schema[name].dataType) if name in keys else value
+        return alike(value, rows.schema[name].dataType) if name in keys else value
 
     return _Numbered(rows.select(*(column(name).alias(inside) for name, inside in names.items()), *kind), names)

@@ -9,7 +9,7 @@ from pyspark.sql.types import DecimalType, LongType
 
 from millstream.aggregates import AggregateFunction as Function
 from millstream.changelog import KIND, RowKind
-from millstream.spark.aggregate import comparable_column
+from millstream.spark.aggregate import comparable
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -25,7 +25,7 @@ def native_aggregate(rows: DataFrame, node: Aggregate) -> DataFrame:
     """Spark does not tell a group's first row from a later one: each is an update, which may insert."""
     keys = {name: f"key{number}" for number, name in enumerate(node.keys)}
     results = {call: f"result{number}" for number, call in enumerate(node.calls)}
-    groups = rows.groupBy(*(comparable_column(rows, name).alias(column) for name, column in keys.items()))
+    groups = rows.groupBy(*(comparable(rows, name).alias(column) for name, column in keys.items()))
     partials = [part.alias(name) for call, result in results.items() for name, part in _parts(rows, call, result)]
     found = groups.agg(*partials)
     return found.select(
@@ -39,7 +39,7 @@ def _parts(rows: DataFrame, call: AggregateCall, result: str) -> list[tuple[str,
     """What Spark aggregates for a call, each under a name of its own."""
     if call.argument is None:
         return [(result, F.count(F.lit(1)))]
-    value = comparable_column(rows, call.argument)
+    value = comparable(rows, call.argument)
     match call.function:
         case Function.COUNT:
             return [(result, F.count(value))]
