@@ -98,7 +98,7 @@ class GrowingState:
             .parquet(str(self._folder / "in"))
             .repartition(_CORES)
         )
-        kernel = host(rows.withColumns(hash_columns(_OPERATOR)), _OPERATOR, Hosting(_BUCKETS, self.cache))
+        kernel = host(rows.withColumns(hash_columns(_OPERATOR, rows.schema)), _OPERATOR, Hosting(_BUCKETS, self.cache))
         return (
             kernel.alone()
             .writeStream.format("noop")

@@ -21,6 +21,11 @@ def fresh_name(stem: str) -> str:
     return f"{stem}-{uuid.uuid4().hex[:8]}"
 
 
+def as_json(value: object) -> bytes:
+    """As the json format writes it."""
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
 def produce(brokers: str, topic: str, rows: Iterable[dict[str, Any]]) -> None:
     """Every row has a key of its own, so that they spread over the partitions."""
     messages = (Message(str(number).encode(), json.dumps(row).encode()) for number, row in enumerate(rows))

@@ -23,9 +23,9 @@ from urllib.parse import quote
 
 from millstream.catalog.settings import AGGREGATE_NATIVE, NativeAggregate
 from millstream.errors import Code, Diagnostic, JobError
+from millstream.kernels.cache_folder import CacheFolder
 from millstream.plan.rules.choose_operators import on_kernel
 from millstream.runtime.batch_log import BatchLog
-from millstream.runtime.cache_folder import CacheFolder
 from millstream.runtime.job_identity import NATIVELY, fingerprint, state_of, told_changes
 
 if TYPE_CHECKING:
@@ -61,11 +61,10 @@ class Checkpoint:
 
     def __init__(self, root: Path) -> None:
         self.root = root.absolute()
-        identity = hashlib.sha256(str(self.root).encode()).hexdigest()[:16]
         self._lock = self._claim()
         try:
             self._jobs = self._read_marker()
-            self._segment_caches = CacheFolder(identity)
+            self._segment_caches = CacheFolder()
         except BaseException:
             self._lock.close()
             raise

@@ -6,10 +6,11 @@ import hashlib
 import re
 from dataclasses import fields, is_dataclass
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from sqlglot import exp
 
+from millstream.plan.changelog import keeps_more_for_changes
 from millstream.plan.nodes import Aggregate, Expand, Materialise, Normalise, Operator, Project, Scan, Values
 from millstream.source import Span
 
@@ -21,18 +22,29 @@ if TYPE_CHECKING:
 
 NATIVELY: Final = " natively"
 """Marks state that Spark's own operator keeps, which the kernel cannot read, nor the other way round."""
+OF_CHANGES: Final = " of rows that may go"
+"""Marks an aggregate that keeps more than one of rows that stay."""
 _LEFT_OUT: Final = ("table", "properties", "span", "notices")
 """Of a table its name, columns and connection: what matters of them stands in the nodes too."""
 _WITHOUT_INFLUENCE: Final = ("spark.", "restart-strategy.", "pipeline.", "sql-client.", "millstream.")
 """Settings that change how a batch is run and not what it writes."""
+_INPUT: Final = "input of the aggregate"
+_OPERATOR: Final = "operator of the aggregate"
+_IN_WORDS: Final = {
+    _INPUT: {OF_CHANGES: "rows that may go", "": "rows that stay"},
+    _OPERATOR: {NATIVELY: "Spark's own", "": "the kernel"},
+}
 _STEPS: Final = (
     (re.compile(r"read (.*)"), ("source",)),
     (
-        re.compile(rf"group by \[(.*)\] compute \[(.*)\]((?:{NATIVELY})?)"),
-        ("GROUP BY", "aggregates", "operator of the aggregate"),
+        re.compile(rf"group by \[(.*)\] compute \[(.*)\]((?:{OF_CHANGES})?)((?:{NATIVELY})?)"),
+        ("GROUP BY", "aggregates", _INPUT, _OPERATOR),
     ),
     (re.compile(r"in sets (.*)"), ("grouping sets",)),
-    (re.compile(r"keep rows \[(.*)\] by \[(.*)\]"), ("columns of the rows that are kept", "key of them")),
+    (
+        re.compile(r"keep rows \[(.*?)\] by \[(.*?)\](?:, the last by \[(.*)\])?"),
+        ("columns of the rows that are kept", "key of them", "key of the query"),
+    ),
     (re.compile(r"values (.*)"), ("rows of VALUES, by their checksum",)),
 )
 
@@ -60,16 +72,23 @@ def state_shape(node: Node) -> Iterator[str]:
                 f"{call.function} {'DISTINCT ' if call.distinct else ''}{below.get(call.argument or '', '')}".strip()
                 for call in node.calls
             )
-            yield f"group by [{keys}] compute [{calls}]{NATIVELY if node.operator is Operator.NATIVE else ''}"
+            of_changes = OF_CHANGES if keeps_more_for_changes(node) else ""
+            native = NATIVELY if node.operator is Operator.NATIVE else ""
+            yield f"group by [{keys}] compute [{calls}]{of_changes}{native}"
             if expanded is not None:
                 yield f"in sets {', '.join(str([below[key] for key in kept]) for kept in expanded.sets)}"
             yield from state_shape(inputs)
         case Normalise() | Materialise():
             columns = ", ".join(f"{column.name} {column.type}" for column in node.columns)
-            yield f"keep rows [{columns}] by [{', '.join(node.keys)}]"
+            replaced = f", the last by [{', '.join(node.upsert_key)}]" if _replaces(node) else ""
+            yield f"keep rows [{columns}] by [{', '.join(node.keys)}]{replaced}"
             yield from state_shape(node.input)
         case _:
             yield from state_shape(node.input)
+
+
+def _replaces(node: Normalise | Materialise) -> TypeGuard[Materialise]:
+    return isinstance(node, Materialise) and bool(node.upsert_key)
 
 
 def fingerprint(job: JobPlan) -> str:
@@ -100,12 +119,12 @@ def _parts(state: Sequence[str]) -> list[tuple[str, str]]:
     for step in state:
         for pattern, names in _STEPS:
             if match := pattern.fullmatch(step):
-                found += zip(names, (_shown(text) for text in match.groups()), strict=True)
+                found += ((name, _shown(name, text)) for name, text in zip(names, match.groups(""), strict=True))
     return found
 
 
-def _shown(text: str) -> str:
-    return {NATIVELY: "Spark's own", "": "the kernel"}.get(text, f"[{text}]")
+def _shown(name: str, text: str) -> str:
+    return _IN_WORDS.get(name, {}).get(text, f"[{text}]")
 
 
 def _plain(value: Any) -> Any:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, LongType
 
 from millstream.aggregates import AggregateFunction
 from millstream.changelog import KIND
 from millstream.kernels.aggregate import AggregateOperator, Call
+from millstream.spark.comparable import alike, kernel_schema
 from millstream.spark.kernel_host import hash_columns, host
 from millstream.spark.types import quoted
 
@@ -48,13 +48,13 @@ def aggregate(rows: Rows, node: Aggregate, hosting: Hosting) -> Crossing:
             )
             for call in node.calls
         ),
-        to_arrow_schema(prepared.schema, timezone="UTC"),
+        kernel_schema(prepared.schema),
         emits_before=node.emits_before,
         insert_only=not kind,
-        expires=hosting.expires,
+        repeats=node.repeats,
     )
     named = {**keys, **results}
-    return host(prepared.withColumns(hash_columns(operator)), operator, hosting).then(
+    return host(prepared.withColumns(hash_columns(operator, prepared.schema)), operator, hosting).then(
         lambda changes: changes.select(*(F.col(column).alias(name) for name, column in named.items()), KIND)
     )
 
@@ -69,10 +69,7 @@ def _argument(rows: Rows, call: AggregateCall) -> Column:
 
 
 def comparable(rows: Rows, name: str) -> Column:
-    """Values that SQL finds equal hash alike: minus zero is zero."""
-    column = F.col(quoted(name))
-    is_float = isinstance(rows.schema[name].dataType, FloatType | DoubleType)
-    return column + F.lit(0.0).cast(rows.schema[name].dataType) if is_float else column
+    return alike(F.col(quoted(name)), rows.schema[name].dataType)
 
 
 def _accumulator(type_: DataType) -> DataType:

@@ -14,9 +14,11 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from millstream.kernels.cache_folder import hold
 from millstream.kernels.operator import ORDER
 from millstream.kernels.segment_cache import SegmentCache
 from millstream.kernels.state_table import Lifetime, StateTable
+from millstream.spark.comparable import hashable
 from millstream.spark.crossing import Crossing
 from millstream.spark.observed_counts import IGNORED, fresh_name
 from millstream.spark.packets import PACKET_SCHEMA, pack, to_payloads, unpack, unpack_by_part
@@ -25,6 +27,8 @@ from millstream.spark.segment_state import SparkSegmentLog
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from pyspark.sql.types import StructType
 
     from millstream.kernels.operator import Operator
     from millstream.spark.crossing import Rows
@@ -39,7 +43,7 @@ class Hosting:
 
     buckets: int
     cache: Path
-    """Where pieces of the state lie mapped, on each machine that has workers."""
+    """Where pieces of the state lie mapped, on each machine that has workers; a job's own, in the folder of its run."""
     cache_bytes: int | None = None
     lifetime_ms: int = 0
     """How long a row of state lives after it was last written; 0 is for ever."""
@@ -81,12 +85,15 @@ def _stepped(operator: Operator, hosting: Hosting, packets: DataFrame) -> DataFr
     return observed.select("payload").mapInArrow(unpacked, from_arrow_schema(output, prefer_timestamp_ntz=True))
 
 
-def hash_columns(operator: Operator) -> dict[str, Column]:
+def hash_columns(operator: Operator, schema: StructType) -> dict[str, Column]:
     """What the operator wants hashed, computed in the JVM: stable over versions, and the same on every machine."""
-    return {
-        name: F.xxhash64(*map(F.col, columns)) if columns else F.lit(0).cast("long")
-        for name, columns in operator.hashes.items()
-    }
+
+    def hash_of(columns: tuple[str, ...]) -> Column:
+        if not columns:
+            return F.lit(0).cast("long")
+        return F.xxhash64(*(hashable(F.col(name), schema[name].dataType) for name in columns))
+
+    return {name: hash_of(columns) for name, columns in operator.hashes.items()}
 
 
 def _table(batch: pa.RecordBatch) -> pa.Table:
@@ -116,6 +123,7 @@ class KernelProcessor(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: ARG002, N802, N803
         packets = list(rows)
+        hold(self._hosting.cache.parent)
         cache = SegmentCache(self._hosting.cache, self._hosting.cache_bytes)
         lifetime = Lifetime(packets[0][_NOW], self._hosting.lifetime_ms) if self._hosting.expires else None
 

@@ -68,7 +68,7 @@ class QueryRequest:
 
 def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWriter:
     """All of a query but its start; what Spark finds wrong with it is raised here."""
-    shutil.rmtree(request.hosting.cache, ignore_errors=True)  # what a killed run left behind
+    shutil.rmtree(request.hosting.cache, ignore_errors=True)  # a job of this name may have ended in this run
     around = Surroundings(
         spark=spark,
         folder=request.checkpoint,

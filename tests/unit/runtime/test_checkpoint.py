@@ -13,12 +13,14 @@ import pytest
 from millstream.errors import Code, JobError
 from millstream.plan.program import compile_script
 from millstream.runtime.checkpoint import Checkpoint, refuse_changed_replay
+from millstream.runtime.job_identity import state_shape
 from millstream.source import SourceText
 from tests.begun_batches import begin_a_batch, end_a_batch
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from millstream.plan.nodes import Root
     from millstream.plan.program import JobPlan
 
 
@@ -220,3 +222,24 @@ def test_folder_of_a_killed_process_is_waited_for(tmp_path: Path) -> None:
         threading.Timer(0.3, lingering.stdin.close).start()
         Checkpoint(tmp_path).release()
         assert lingering.wait(10) == 0
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "is_refused"),
+    [
+        ("'format' = 'json'", "'format' = 'debezium-json'", True),
+        ("'format' = 'debezium-json'", "'format' = 'canal-json'", False),
+    ],
+)
+def test_single_values_are_state_only_where_rows_may_go(then: str, now: str, *, is_refused: bool) -> None:
+    before, after = (list(state_shape(greatest(options))) for options in (then, now))
+    assert (before != after) is is_refused
+
+
+def greatest(options: str) -> Root:
+    script = f"""
+    CREATE TABLE t (a INT, b INT) WITH (
+      'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'x:9092', {options});
+    SELECT a, MAX(b) FROM t GROUP BY a;
+    """
+    return compile_script(SourceText("s", script), {}, {}).jobs[0].roots[0]
