@@ -6,6 +6,7 @@ of them: the difference is steady state, because start-up cancels. It downloads 
 
 from __future__ import annotations
 
+import signal
 import sys
 import tempfile
 import time
@@ -122,6 +123,7 @@ def main() -> None:
     if undefined := set(names) - set(JOBS):
         sys.exit(f"there is no job {', '.join(sorted(undefined))}; there are {', '.join(JOBS)}")
     rows = numbers[0] if numbers else _ROWS
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))  # so that no engine is left behind
     flink_jars()  # now, because a download is no part of a run
     settings = ", ".join(f"{key} = {value}" for key, value in FLINK_SETTINGS.items())
     print(f"page views of about 100 bytes, {PARTITIONS} partitions; Millstream: its defaults, {PARALLELISM} tasks")
