@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from confluent_kafka import (
     ConsumerGroupTopicPartitions,
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from millstream.runtime.broker_probe import Probe
     from millstream.source import Span
 
+T = TypeVar("T")
+
 _TIMEOUT_SECONDS: Final = 10.0
 _FIRST_LOOK_SECONDS: Final = 1.0
 """By then a broker has answered, or its client has said what is wrong."""
@@ -49,7 +51,11 @@ _SOON_OVER: Final = (
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.NOT_LEADER_FOR_PARTITION,
     KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.NOT_COORDINATOR,
 )
+"""A topic that was just made has no leader for a moment, and the first group of a cluster no coordinator."""
 _INTERNAL: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 _DONE: Final = {AclOperation.READ: "read", AclOperation.WRITE: "written"}
 _NO_ID: Final = str(Uuid(0, 0))
@@ -176,7 +182,7 @@ class KafkaAdmin:
         """What the group has committed; partitions it never read are left out."""
         try:
             asked = [ConsumerGroupTopicPartitions(group, self._all_partitions(topics))]
-            answer = self._client.list_consumer_group_offsets(asked)[group].result(_TIMEOUT_SECONDS)
+            answer = _patiently(lambda: self._client.list_consumer_group_offsets(asked)[group].result(_TIMEOUT_SECONDS))
         except (KafkaException, TimeoutError) as error:
             raise self._failure(f'the offsets of group "{group}" cannot be read', error) from error
         return {
@@ -189,7 +195,9 @@ class KafkaAdmin:
         """In the name of a group that has no members."""
         try:
             asked = [ConsumerGroupTopicPartitions(group, list(offsets))]
-            answer = self._client.alter_consumer_group_offsets(asked)[group].result(_TIMEOUT_SECONDS)
+            answer = _patiently(
+                lambda: self._client.alter_consumer_group_offsets(asked)[group].result(_TIMEOUT_SECONDS)
+            )
         except (KafkaException, TimeoutError) as error:
             raise self._failure(f'the offsets of group "{group}" cannot be committed', error) from error
         for entry in answer.topic_partitions:
@@ -220,17 +228,16 @@ class KafkaAdmin:
     ) -> dict[TopicPartition, int]:
         topics = tuple(topics)
         isolation = IsolationLevel.READ_COMMITTED if committed_only else IsolationLevel.READ_UNCOMMITTED
-        deadline = time.monotonic() + _TIMEOUT_SECONDS
-        while True:
-            try:
-                asked = dict.fromkeys(self._all_partitions(topics), spec)
-                answers = self._client.list_offsets(asked, isolation_level=isolation, request_timeout=_TIMEOUT_SECONDS)
-                return {partition: answer.result(_TIMEOUT_SECONDS).offset for partition, answer in answers.items()}
-            except (KafkaException, TimeoutError) as error:
-                # A topic that was just made has no leader for a moment.
-                if not _is(error, *_SOON_OVER) or time.monotonic() > deadline:
-                    raise self._failure(f"the offsets of {', '.join(topics)} cannot be read", error) from error
-                time.sleep(_RETRY_SECONDS)
+
+        def ask() -> dict[TopicPartition, int]:
+            asked = dict.fromkeys(self._all_partitions(topics), spec)
+            answers = self._client.list_offsets(asked, isolation_level=isolation, request_timeout=_TIMEOUT_SECONDS)
+            return {partition: answer.result(_TIMEOUT_SECONDS).offset for partition, answer in answers.items()}
+
+        try:
+            return _patiently(ask)
+        except (KafkaException, TimeoutError) as error:
+            raise self._failure(f"the offsets of {', '.join(topics)} cannot be read", error) from error
 
     def _all_partitions(self, topics: Iterable[str]) -> list[TopicPartition]:
         found = self._metadata().topics
@@ -300,6 +307,17 @@ class KafkaAdmin:
                 hint=f"Create the topic, or correct '{self._topic_key}' in the table's WITH clause.",
             )
         )
+
+
+def _patiently(ask: Callable[[], T]) -> T:
+    deadline = time.monotonic() + _TIMEOUT_SECONDS
+    while True:
+        try:
+            return ask()
+        except KafkaException as error:
+            if not _is(error, *_SOON_OVER) or time.monotonic() > deadline:
+                raise
+            time.sleep(_RETRY_SECONDS)
 
 
 def _is(error: Exception, *codes: int) -> bool:

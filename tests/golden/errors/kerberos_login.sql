@@ -6,7 +6,6 @@ CREATE TABLE orders (
   'properties.bootstrap.servers' = 'localhost:9092',
   'properties.security.protocol' = 'SASL_SSL',
   'properties.sasl.mechanism' = 'GSSAPI',
-  'properties.ssl.truststore.location' = '/etc/kafka/trust.jks',
   'format' = 'json'
 );
 SELECT id FROM orders;
