@@ -91,7 +91,8 @@ SCAN_PARALLELISM: Final = ConfigOption(
 MAX_BATCH_RECORDS: Final = ConfigOption(
     "scan.max-records-per-batch",
     at_least(1, long_integer),
-    "The most messages that one batch reads, over all partitions; 'millstream.batch.max-rows' unless set.",
+    "The most messages that one batch reads, over all partitions; 'millstream.batch.max-rows' unless set. Each "
+    "partition with new messages gives at least one, so a bound below the number of partitions is that number.",
     role=Role.SOURCE,
     example="100000",
 )

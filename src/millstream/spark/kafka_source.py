@@ -105,7 +105,7 @@ def _message_rows(layout: MessageLayout, key: MessageHalf | None) -> MessageRows
     value = MessageHalf(decoder, (*layout.value_columns_read, *(name for name, _ in told)))
     names = tuple(name for name, _ in layout.columns)
     sets_aside = layout.source.dead_letters is not None
-    return MessageRows(names, value, key, layout.has_kinds, layout.upserts, sets_aside)
+    return MessageRows(names, value, key, with_kinds=layout.has_kinds, upserts=layout.upserts, sets_aside=sets_aside)
 
 
 def _half(half: str, format_: Format | None, layout: MessageLayout) -> Column:
