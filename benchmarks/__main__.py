@@ -1,4 +1,4 @@
-"""`make bench`: every benchmark, one after the other, or those named: `python -m benchmarks pageviews`."""
+"""`make bench`: the benchmarks, one after the other, or those named: `python -m benchmarks pageviews`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Final
 
 BENCHMARKS: Final = sorted(path.stem for path in Path(__file__).parent.glob("[!_]*.py"))
+ONLY_WHEN_NAMED: Final = ("beside_flink",)
+"""It downloads another engine."""
 
 
 def main() -> None:
-    wanted = sys.argv[1:] or BENCHMARKS
+    wanted = sys.argv[1:] or [name for name in BENCHMARKS if name not in ONLY_WHEN_NAMED]
     for name in wanted:
         if name not in BENCHMARKS:
             sys.exit(f"there is no benchmark {name}; there are {', '.join(BENCHMARKS)}")

@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Final
 
 from confluent_kafka import Producer
 
+from benchmarks.harness.page_view_topic import PARTITIONS
 from benchmarks.json_format import COLUMNS, page_views
 from benchmarks.pageviews import COUNT, SCRIPT, fill, millstream_rate
 from millstream import Session
 from millstream.catalog.settings import AGGREGATE_NATIVE, NativeAggregate
-from millstream.connectors.kafka_client import client_settings
+from millstream.connectors.kafka_client_settings import client_settings
 from millstream.formats.json_encode import JsonEncoder
 from millstream.formats.json_options import JsonOptions
 from millstream.spark.session import OwnedSession
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
     from millstream.runtime.progress import JobProgress
 
-_PARTITIONS: Final = 4
 _ROWS_A_SECOND: Final = 1000
 _SECONDS: Final = 12.0
 _LEFT_OUT: Final = 5
@@ -54,7 +54,7 @@ def _trickle(brokers: str) -> Iterator[None]:
         number, due = 0, time.monotonic()
         while not ended.is_set():
             for _ in range(_ROWS_A_SECOND // 10):
-                producer.produce("pageviews", messages[number % len(messages)], partition=number % _PARTITIONS)
+                producer.produce("pageviews", messages[number % len(messages)], partition=number % PARTITIONS)
                 number += 1
             producer.poll(0)
             due += 0.1
@@ -84,7 +84,7 @@ def main() -> None:
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 2_500_000
     rates: dict[str, list[float]] = defaultdict(list)
     seconds: dict[str, list[float]] = defaultdict(list)
-    with tempfile.TemporaryDirectory() as name, EmbeddedBroker(partitions=_PARTITIONS) as broker:
+    with tempfile.TemporaryDirectory() as name, EmbeddedBroker(partitions=PARTITIONS) as broker:
         folder, brokers = Path(name), broker.bootstrap
         fill(brokers, rows)
         owned = OwnedSession({}, 2, None, folder / "spark.log", print)
@@ -97,7 +97,7 @@ def main() -> None:
         finally:
             owned.close()
     native, kernel = (max(rates[choice]) for choice in NativeAggregate)
-    print(f"{rows:,} page views of about 100 bytes, COUNT(*) per region, {_PARTITIONS} partitions, best of {_ROUNDS}")
+    print(f"{rows:,} page views of about 100 bytes, COUNT(*) per region, {PARTITIONS} partitions, best of {_ROUNDS}")
     print(
         f"large batches   native {native:>9,.0f} rows/s   kernel {kernel:>9,.0f} rows/s   ratio {native / kernel:.2f}"
     )

@@ -11,27 +11,22 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from confluent_kafka import Producer
 from pyspark.sql import functions as F  # noqa: N812
 
-from benchmarks.json_format import COLUMNS, page_views
+from benchmarks.harness.page_view_topic import PARTITIONS, PageViewTopic
 from millstream import Session
-from millstream.connectors.kafka_client import client_settings
-from millstream.formats.json_encode import JsonEncoder
-from millstream.formats.json_options import JsonOptions
 from millstream.runtime.kafka_admin import KafkaAdmin
 from millstream.spark.session import STREAMING, OwnedSession
 from millstream.testing.broker import EmbeddedBroker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from pyspark.sql import DataFrame, SparkSession
 
     from millstream.runtime.progress import JobProgress
 
 _BATCHES: Final = 5
-_PARTITIONS: Final = 4
 SCRIPT: Final = """
 CREATE TABLE pageviews (user_id BIGINT, page_id BIGINT, viewtime TIMESTAMP(3), user_region STRING) WITH (
   'connector' = 'kafka', 'topic' = 'pageviews', 'properties.bootstrap.servers' = '${brokers}', 'format' = 'json');
@@ -50,15 +45,9 @@ SELECT user_region, COUNT(*), COUNT(DISTINCT user_id) FROM pageviews GROUP BY us
 
 def fill(brokers: str, rows: int) -> None:
     admin = KafkaAdmin({"bootstrap.servers": brokers})
-    for topic in ("pageviews", "counts", "distinct_counts", "plain"):
+    for topic in ("counts", "distinct_counts", "plain"):
         admin.ensure_topic(topic, topic)
-    producer = Producer({**client_settings({"bootstrap.servers": brokers}), "linger.ms": 50, "batch.size": 1 << 20})
-    encoder = JsonEncoder(COLUMNS, JsonOptions())
-    chunk = 50_000
-    for _ in range(rows // chunk):
-        for number, value in enumerate(encoder.encode(page_views(chunk)).to_pylist()):
-            producer.produce("pageviews", value, partition=number % _PARTITIONS)
-        producer.flush(60)
+    PageViewTopic(brokers).grow(rows)
 
 
 def millstream_rate(spark: SparkSession, brokers: str, rows: int, insert: str, folder: Path) -> float:
@@ -80,7 +69,16 @@ def plain_count(messages: DataFrame) -> DataFrame:
     )
 
 
-def plain_rate(spark: SparkSession, brokers: str, rows: int, folder: Path) -> float:
+def plain_stream_rate(
+    spark: SparkSession,
+    brokers: str,
+    rows: int,
+    query_of: Callable[[DataFrame], DataFrame],
+    *,
+    folder: Path,
+    mode: str = "update",
+) -> float:
+    """A query on the topic's messages, written by hand, with the same settings."""
     sibling = spark.newSession()
     for key, value in STREAMING.items():
         sibling.conf.set(key, value)
@@ -93,12 +91,12 @@ def plain_rate(spark: SparkSession, brokers: str, rows: int, folder: Path) -> fl
         .load()
     )
     query = (
-        plain_count(messages)
+        query_of(messages)
         .writeStream.format("kafka")
         .option("kafka.bootstrap.servers", brokers)
         .option("topic", "plain")
         .option("checkpointLocation", str(folder))
-        .outputMode("update")
+        .outputMode(mode)
         .trigger(availableNow=True)
         .start()
     )
@@ -113,17 +111,17 @@ def _rate(batches: Iterable[tuple[int, float]]) -> float:
 
 def main() -> None:
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 2_500_000
-    with tempfile.TemporaryDirectory() as name, EmbeddedBroker(partitions=_PARTITIONS) as broker:
+    with tempfile.TemporaryDirectory() as name, EmbeddedBroker(partitions=PARTITIONS) as broker:
         folder, brokers = Path(name), broker.bootstrap
         fill(brokers, rows)
         owned = OwnedSession({}, 2, None, folder / "spark.log", print)
         try:
-            plain = plain_rate(owned.spark, brokers, rows, folder / "plain")
+            plain = plain_stream_rate(owned.spark, brokers, rows, plain_count, folder=folder / "plain")
             counted = millstream_rate(owned.spark, brokers, rows, COUNT, folder / "count")
             distinct = millstream_rate(owned.spark, brokers, rows, DISTINCT, folder / "distinct")
         finally:
             owned.close()
-    print(f"{rows:,} page views of about 100 bytes, {_BATCHES} batches, {_PARTITIONS} partitions")
+    print(f"{rows:,} page views of about 100 bytes, {_BATCHES} batches, {PARTITIONS} partitions")
     print(f"plain PySpark, COUNT(*)                     {plain:>10,.0f} rows/s")
     print(f"Millstream, COUNT(*)                        {counted:>10,.0f} rows/s, ratio {counted / plain:.2f}")
     print(f"Millstream, COUNT(*) and COUNT(DISTINCT)    {distinct:>10,.0f} rows/s, ratio {distinct / plain:.2f}")

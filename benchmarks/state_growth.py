@@ -98,9 +98,10 @@ class GrowingState:
             .parquet(str(self._folder / "in"))
             .repartition(_CORES)
         )
-        changes = host(rows.withColumns(hash_columns(_OPERATOR)), _OPERATOR, Hosting(_BUCKETS, self.cache))
+        kernel = host(rows.withColumns(hash_columns(_OPERATOR, rows.schema)), _OPERATOR, Hosting(_BUCKETS, self.cache))
         return (
-            changes.writeStream.format("noop")
+            kernel.alone()
+            .writeStream.format("noop")
             .option("checkpointLocation", str(self._folder / "checkpoint"))
             .outputMode("update")
             .trigger(availableNow=True)

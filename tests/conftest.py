@@ -10,6 +10,9 @@ from hypothesis import settings
 
 from millstream.errors import Code, SetupError
 from millstream.testing.broker import EmbeddedBroker
+from millstream.testing.broker_security import BrokerSecurity
+from millstream.testing.certificates import make_certificates
+from tests.secured import USERS, SecuredBroker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 settings.register_profile("house", deadline=None, print_blob=True)  # how fast a case runs is for benchmarks/
 settings.load_profile("house")
 
-EXPENSIVE = ("broker", "spark")
+EXPENSIVE = {"broker": "broker", "secured": "broker", "spark": "spark"}
 NOT_ON_THIS_MACHINE = (Code.JAVA_MISSING, Code.JAVA_VERSION, Code.JVM_PARTS_UNAVAILABLE)
 
 
@@ -39,9 +42,9 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)  # before -m selects by mark
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        for name in EXPENSIVE:
-            if name in getattr(item, "fixturenames", ()):
-                item.add_marker(name)
+        for fixture, mark in EXPENSIVE.items():
+            if fixture in getattr(item, "fixturenames", ()):
+                item.add_marker(mark)
 
 
 @pytest.fixture(scope="session")
@@ -58,6 +61,18 @@ def broker() -> Iterator[str]:
         skip_without_java(error)
     with embedded:
         yield embedded.bootstrap
+
+
+@pytest.fixture(scope="session")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
+    folder = tmp_path_factory.mktemp("certificates")
+    try:
+        certificates = make_certificates(folder)
+        embedded = EmbeddedBroker(security=BrokerSecurity(USERS, certificates)).start()
+    except SetupError as error:
+        skip_without_java(error)
+    with embedded:
+        yield SecuredBroker(embedded, certificates, folder)
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from millstream.secrets import without_url_credentials
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -126,7 +128,7 @@ class Diagnostic:
         }
 
     def _shown(self, message: str) -> str:
-        return self.span.source.discreet(message) if self.span is not None else message
+        return without_url_credentials(self.span.source.discreet(message) if self.span is not None else message)
 
 
 class MillstreamError(Exception):

@@ -15,6 +15,10 @@ _ANYWHERE: Final = re.compile(
 )
 _LAST_PART: Final = re.compile(r"token|pem$")
 _KEY_MATERIAL: Final = ("ssl.keystore.key", "ssl.keystore.certificate.chain", "ssl.truststore.certificates", "key.pem")
+JAVA_PATTERN: Final = "(?i)" + "|".join(
+    (_ANYWHERE.pattern, r"(^|\.)[^.]*(token|pem)[^.]*$", *(re.escape(key) for key in _KEY_MATERIAL), r"(^|\.)url$")
+)
+"""The same for Java, where a key alone decides; what credentials an address may hold is not looked for there."""
 _PAIR: Final = re.compile(
     r"""(?:'(?P<key>[^'\s=,()]+)'|"(?P<doubled>[^"'\s=,()]+)"|(?<![\w.-])(?P<bare>[\w-]+(?:\.[\w-]+){2,})(?=\s*=))
         \s*(?P<sign>[=:>]*)\s*""",
@@ -66,6 +70,19 @@ def without_credentials(value: str) -> str:
     'http://user:******@registry:8081'
     """
     return concealed(f"'{value}'")[1:-1]
+
+
+def secrets_in_urls(text: str) -> Iterator[str]:
+    yield from (found["inside"] for found in _CREDENTIALS.finditer(text))
+
+
+def without_url_credentials(message: str) -> str:
+    """A message that quotes an address, wherever that came from.
+
+    >>> without_url_credentials('"ftp://me:tiger@registry" is not the address of a registry')
+    '"ftp://me:******@registry" is not the address of a registry'
+    """
+    return _CREDENTIALS.sub(lambda found: found[0].replace(f"{found['inside']}@", f"{MASK}@"), message)
 
 
 def without_secrets(message: str, text: str) -> str:

@@ -211,7 +211,7 @@ def test_a_port_lost_before_the_broker_had_it_is_replaced(monkeypatch: pytest.Mo
         other.listen()
         lost = other.getsockname()[1]
         answers = iter([(lost, *really_free(0)[1:])])
-        monkeypatch.setattr(broker_module, "_free_ports", lambda wanted: next(answers, None) or really_free(wanted))
+        monkeypatch.setattr(broker_module, "_free_ports", lambda wanted, _: next(answers, None) or really_free(wanted))
         with EmbeddedBroker() as broker:
             assert broker.address[1] != lost
             produce(broker.bootstrap, "t", "x")

@@ -2,57 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
-import sys
-from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from millstream.runtime.kafka_admin import KafkaAdmin
+from tests.faults.processes import COMMAND, batches, running, until_read
 from tests.runtime.counting import SCRIPT, numbers, truth
 from tests.runtime.topics import folded, fresh_name, produce
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-
-COMMAND = [sys.executable, "-m", "millstream.cli.main"]
-
-
-@contextmanager
-def running(script: Path, parameters: dict[str, str], notices: IO[str]) -> Iterator[subprocess.Popen[str]]:
-    given = [part for name, value in parameters.items() for part in ("--param", f"{name}={value}")]
-    process = subprocess.Popen(
-        [*COMMAND, "run", str(script), *given, "--output", "json"],
-        cwd=script.parent,
-        stdout=subprocess.PIPE,
-        stderr=notices,
-        text=True,
-    )
-    try:
-        with process:
-            yield process
-            process.kill()
-    finally:
-        process.kill()
-
-
-def batches(process: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
-    assert process.stdout is not None
-    for line in process.stdout:
-        yield json.loads(line)
-
-
-def until_read(process: subprocess.Popen[str], rows: int, notices: IO[str]) -> None:
-    seen = 0
-    for batch in batches(process):
-        seen += batch["rows_in"]
-        if seen >= rows:
-            return
-    notices.seek(0)
-    raise AssertionError(f"the job ended after {seen} of {rows} rows, and said: {notices.read()}")
 
 
 def test_killed_job_goes_on_and_the_folded_result_is_the_truth(broker: str, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from millstream.jvm import declaration
 from millstream.plan.program import compile_script
 from millstream.runtime.checkpoint import Checkpoint
 from millstream.source import SourceText
+from tests.begun_batches import begin_a_batch
 from tests.golden.conftest import called, typed
 
 if TYPE_CHECKING:
@@ -52,9 +53,7 @@ def test_argument_master(expect_screen: Callable[..., None]) -> None:
 def test_checkpoint_of_another_query(script: Path, expect_screen: Callable[..., None]) -> None:
     [job] = compile_script(SourceText("totals.sql", script.read_text()), PARAMETERS, {}).jobs
     earlier = Checkpoint(Path(".millstream") / "totals")
-    begun = earlier.new_job(job, buckets=8).path / "offsets" / "0"
-    begun.parent.mkdir(parents=True)
-    begun.touch()
+    begin_a_batch(earlier.new_job(job, buckets=8).path)
     earlier.release()
     script.write_text(script.read_text().replace("SUM(amount)", "COUNT(amount)"))
     expect_screen(typed(*RUN))

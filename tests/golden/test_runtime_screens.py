@@ -11,19 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import KafkaError, KafkaException
 
 from millstream import Session
-from millstream.connectors.kafka_client import client_settings
 from millstream.errors import Code
 from millstream.runtime import kafka_admin
 from millstream.runtime.kafka_admin import KafkaAdmin
-from millstream.runtime.kafka_failures import broker_error
+from millstream.runtime.kafka_failures import Question, broker_error
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
 from tests.golden.conftest import called, screen, typed
-from tests.runtime.topics import fresh_name
+from tests.runtime.topics import delete_before, fresh_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,8 +99,9 @@ def test_broker_unreachable(
 
 def test_broker_refused(expect_screen: Callable[..., None]) -> None:
     refused = KafkaException(KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED))
-    doing = 'the offsets of group "reports" cannot be read'
-    expect_screen(called(lambda: _raise(broker_error(refused, doing, "localhost:9092", code=Code.OFFSETS_UNAVAILABLE))))
+    servers = {"bootstrap.servers": "localhost:9092"}
+    asked = Question('the offsets of group "reports" cannot be read', Code.OFFSETS_UNAVAILABLE, servers)
+    expect_screen(called(lambda: _raise(broker_error(refused, asked))))
 
 
 def test_topic_missing(case: Case, expect: Callable[[Screen], None]) -> None:
@@ -185,7 +184,7 @@ def test_messages_gone(case: Case, spark: SparkSession, expect: Callable[[Screen
     case.produce('{"customer": "ada", "amount": 3}')
     case.drain(spark)
     case.produce(*['{"customer": "ada", "amount": 3}'] * 4)
-    _delete_before(case.brokers, TopicPartition(case.orders, 0, 3))
+    delete_before(case.brokers, case.orders, 3)
     expect(called(lambda: case.drain(spark)))
 
 
@@ -219,12 +218,6 @@ def test_transaction_too_long(case: Case, expect: Callable[[Screen], None]) -> N
     an_hour = "'exactly-once',\n  'properties.transaction.timeout.ms' = '3600000',"
     script = EXACTLY_ONCE.replace("'exactly-once',", an_hour)
     expect(typed(*case.command(script)))
-
-
-def _delete_before(brokers: str, place: TopicPartition) -> None:
-    client = AdminClient(client_settings({"bootstrap.servers": brokers}))
-    for deleted in client.delete_records([place]).values():
-        deleted.result(10)
 
 
 def _run(session: Session, case: Case) -> None:

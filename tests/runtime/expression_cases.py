@@ -225,14 +225,42 @@ JSON: Final[tuple[tuple[str, Any], ...]] = (
     ("JSON_UNQUOTE('\"abc\"')", "abc"), ("JSON_UNQUOTE('\"\\u0041\"')", "A"), ("JSON_UNQUOTE('[]')", "[]"), ("JSON_UNQUOTE('\"')", '"'),
 )  # fmt: skip
 
+TIME_OF_DAY: Final[tuple[tuple[str, Any], ...]] = (
+    ("TIME '07:08:09'", 25_689_000), ("TIME '07:08:09.12'", 25_689_120), ("CAST('07:08:09.999' AS TIME)", 25_689_000),
+    ("CAST('07:08:09.999' || '' AS TIME(3))", 25_689_000), ("CAST('7' || '' AS TIME)", 25_200_000),
+    ("CAST(' 7 : 8 ' || '' AS TIME)", 25_680_000), ("CAST('7:8:9' || '' AS TIME)", 25_689_000),
+    ("TRY_CAST('noon' AS TIME)", None), ("TRY_CAST('24:00' || '' AS TIME)", None), ("CAST(NULL AS TIME)", None),
+    ("TRY_CAST('07:08:09Z' || '' AS TIME)", None),
+    ("CAST(TIME '07:08:09.12' AS STRING)", "07:08:09"), ("CAST(TIME '23:59:59.999' AS CHAR(5))", "23:59"),
+    ("CAST(ARRAY[TIME '01:02:03', NULL] AS STRING)", "[01:02:03, NULL]"),
+    ("CAST(ARRAY['01:02:03' || ''] AS ARRAY<TIME>)", [3_723_000]),
+    ("CAST(TIMESTAMP '1969-12-31 07:08:09.5' AS TIME)", 25_689_000),
+    ("CAST(CAST(TIMESTAMP '2024-05-06 07:08:09.5' AS TIMESTAMP_LTZ(3)) AS TIME)", 25_689_000),
+    ("CAST(TIME '07:08:09.5' AS TIMESTAMP(3))", datetime(1970, 1, 1, 7, 8, 9, 500_000)),
+    ("TIME '07:08:09' < TIME '07:08:09.1'", True), ("TIME '07:08:09' = '7:8:9'", True),
+    ("TIME '07:08:09' BETWEEN '07:00' AND '08:00'", True), ("HOUR(TIME '23:58:57.9')", 23),
+    ("MINUTE(TIME '23:58:57.9')", 58), ("SECOND(TIME '23:58:57.9')", 57),
+    ("EXTRACT(HOUR FROM TIME '23:58:57.9')", 23), ("EXTRACT(MILLISECOND FROM TIME '23:58:57.9')", 900),
+    ("FLOOR(TIME '07:08:09.12' TO MINUTE)", 25_680_000), ("CEIL(TIME '07:08:09.12' TO HOUR)", 28_800_000),
+    ("CEIL(TIME '07:00:00' TO HOUR)", 25_200_000), ("TIME '23:30:00' + INTERVAL '1' HOUR", 1_800_000),
+    ("TIME '00:30:00' - INTERVAL '1' HOUR", 84_600_000), ("INTERVAL '1' MONTH + TIME '00:30:00'", 1_800_000),
+    ("TIMESTAMPADD(MINUTE, 90, TIME '23:00:00')", 1_800_000), ("CURRENT_TIME = LOCALTIME", True),
+    ("COALESCE(CAST(NULL AS TIME), TIME '00:00:01')", 1000), ("GREATEST(TIME '00:00:01', TIME '00:00:02')", 2000),
+)  # fmt: skip
+"""A TIME is carried as the milliseconds of the day."""
+
 GROUPS: Final = {
     "comparison": COMPARISON,
     "arithmetic": ARITHMETIC,
     "text": TEXT,
     "temporal": TEMPORAL,
+    "time of day": TIME_OF_DAY,
     "conditional": CONDITIONAL,
     "collection": COLLECTION,
     "json": JSON,
 }
-FAILING: Final = ("1 / 0", "1 % 0", "CAST('x' AS INT)", "ELEMENT(ARRAY[1, 2])", "1.0 / 0", "CAST('maybe' AS BOOLEAN)")
+FAILING: Final = (
+    "1 / 0", "1 % 0", "CAST('x' AS INT)", "ELEMENT(ARRAY[1, 2])", "1.0 / 0", "CAST('maybe' AS BOOLEAN)",
+    "CAST('noon' || '' AS TIME)",
+)  # fmt: skip
 """Expressions that fail the job, as in Flink."""

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic  # type: ignore[attr-defined]
 
 from millstream import Session
-from millstream.runtime.kafka_admin import KafkaAdmin
-from millstream.testing.script_kafka import ScriptKafka
-from millstream.testing.script_messages import Message
+from tests.runtime.shop import Shop
 from tests.runtime.topics import fresh_name
 
 if TYPE_CHECKING:
@@ -20,41 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
-
-    from millstream.runtime.job import Job
-
-SCRIPT = """
-CREATE TABLE orders (id INT{columns}) WITH (
-  'connector' = 'kafka', 'topic' = '${{orders}}', 'properties.bootstrap.servers' = '${{brokers}}',
-  'format' = 'json'{options});
-CREATE TABLE copies (id INT{copied}) WITH (
-  'connector' = 'kafka', 'topic' = '${{copies}}', 'properties.bootstrap.servers' = '${{brokers}}', 'format' = 'json');
-INSERT INTO copies SELECT * FROM orders;
-"""
-
-
-class Shop:
-    """One topic copied into another."""
-
-    def __init__(self, brokers: str, spark: SparkSession, folder: Path) -> None:
-        self.brokers = brokers
-        self.kafka = ScriptKafka(brokers)
-        self.orders, self.copies = fresh_name("orders"), fresh_name("copies")
-        self.kafka.create_topic(self.orders, 1)
-        self.kafka.create_topic(self.copies, 1)
-        self.session = Session(spark, checkpoint=folder)
-
-    def start(self, options: str = "", columns: str = "", copied: str = "", *, drain: bool = False) -> Job:
-        names = {"brokers": self.brokers, "orders": self.orders, "copies": self.copies}
-        script = SCRIPT.format(options=options, columns=columns, copied=copied)
-        [job] = self.session.execute_sql(script, parameters=names, drain=drain)
-        return job
-
-    def produce(self, values: Iterable[str], partition: int = 0) -> None:
-        self.kafka.produce(self.orders, (Message(None, value.encode()) for value in values), partition)
-
-    def copied(self) -> list[dict[str, Any]]:
-        return [json.loads(found.message.value or b"null") for found in self.kafka.read(self.copies)]
 
 
 @pytest.fixture
@@ -72,7 +34,7 @@ def test_skipped_messages_are_counted(shop: Shop) -> None:
     job.await_caught_up(60)
     assert job.progress is not None
     assert job.progress.skipped == 3
-    assert [row["id"] for row in shop.copied()] == [1, 2, 3]
+    assert shop.copied_ids() == [1, 2, 3]
 
 
 def test_headers(shop: Shop) -> None:
@@ -90,6 +52,22 @@ def test_headers(shop: Shop) -> None:
     assert [(header["k"], header["v"]) for header in row["listed"]] == [("a", "1"), ("b", "2"), ("a", "3"), ("c", None)]
 
 
+def test_times_of_a_topic_that_sets_them(shop: Shop) -> None:
+    topic = fresh_name("stamped")
+    stamped = NewTopic(topic, 1, config={"message.timestamp.type": "LogAppendTime"})
+    admin = AdminClient({"bootstrap.servers": shop.brokers})
+    admin.create_topics([stamped])[topic].result(30)
+    shop.produce_one(b'{"id":1}', topic=topic, timestamp=1000)
+    columns = (
+        ", kind STRING METADATA FROM 'timestamp-type', at TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL"
+        ", is_now AS `at` > TO_TIMESTAMP_LTZ(1700000000000, 3)"
+    )
+    copied = ", kind STRING, at TIMESTAMP_LTZ(3), is_now BOOLEAN"
+    shop.start(columns=columns, copied=copied, topic=f"'topic' = '{topic}'").await_caught_up(60)
+    [row] = shop.copied()
+    assert (row["kind"], row["is_now"]) == ("LogAppendTime", True)
+
+
 def test_a_new_partition_is_read_from_its_beginning(shop: Shop) -> None:
     shop.produce(['{"id":1}'])
     job = shop.start(", 'scan.startup.mode' = 'latest-offset'")
@@ -102,6 +80,19 @@ def test_a_new_partition_is_read_from_its_beginning(shop: Shop) -> None:
     assert sorted(row["id"] for row in shop.copied()) == [2, 3]
 
 
+def test_a_new_topic_of_a_pattern_is_read_from_its_beginning(shop: Shop) -> None:
+    shop.produce(['{"id":1}'])
+    options = ", 'scan.startup.mode' = 'latest-offset', 'properties.metadata.max.age.ms' = '100'"
+    job = shop.start(options, topic="'topic-pattern' = '${orders}.*'")
+    shop.produce(['{"id":2}'])
+    job.await_caught_up(60)
+    added = f"{shop.orders}-more"
+    shop.kafka.create_topic(added, 1)
+    shop.produce(['{"id":3}'], topic=added)
+    job.await_caught_up(60)
+    assert sorted(shop.copied_ids()) == [2, 3]
+
+
 def test_what_was_not_committed_is_not_read(shop: Shop) -> None:
     producer = Producer({"bootstrap.servers": shop.brokers, "transactional.id": shop.orders})
     producer.init_transactions(30)
@@ -110,9 +101,15 @@ def test_what_was_not_committed_is_not_read(shop: Shop) -> None:
         producer.produce(shop.orders, f'{{"id":{number}}}'.encode())
         producer.flush()
         (producer.commit_transaction if keeps else producer.abort_transaction)(30)
-    job = shop.start(", 'properties.isolation.level' = 'read_committed'", drain=True)
+    group = fresh_name("group")
+    options = f", 'properties.isolation.level' = 'read_committed', 'properties.group.id' = '{group}'"
+    job = shop.start(f"{options}, 'scan.bounded.mode' = 'latest-offset'")  # the end is behind a marker
     assert job.await_end(60)
-    assert [row["id"] for row in shop.copied()] == [1, 3]
+    job.await_last_report(10)
+    assert shop.copied_ids() == [1, 3]
+    assert job.progress is not None
+    assert (job.progress.total_rows_in, job.progress.total_lag) == (2, 0)
+    assert shop.admin.committed([shop.orders], group) == shop.admin.latest([shop.orders])
 
 
 def test_catching_up_with_committed_messages_only(shop: Shop) -> None:
@@ -125,11 +122,11 @@ def test_catching_up_with_committed_messages_only(shop: Shop) -> None:
     job.await_caught_up(60)
     assert shop.copied() == []
     producer.commit_transaction(30)
-    admin = KafkaAdmin({"bootstrap.servers": shop.brokers})
-    while not any(admin.latest([shop.orders], committed_only=True).values()):
+    while not any(shop.admin.latest([shop.orders], committed_only=True).values()):
         pass  # the markers of a commit arrive after it
     job.await_caught_up(60)
-    assert [row["id"] for row in shop.copied()] == [1]
+    assert shop.copied_ids() == [1]
+    job.await_caught_up(60)  # the last offset is that of a marker, which no reader ever sees
 
 
 def test_the_group_of_a_table_follows_the_job(shop: Shop) -> None:
@@ -137,9 +134,13 @@ def test_the_group_of_a_table_follows_the_job(shop: Shop) -> None:
     shop.produce(['{"id":1}', '{"id":2}'])
     job = shop.start(f", 'properties.group.id' = '{group}'")
     job.await_caught_up(60)
+    shop.produce(['{"id":3}'])
+    job.await_caught_up(60)
+    ends = shop.admin.latest([shop.orders])
+    while shop.admin.committed([shop.orders], group) != ends:  # a lag monitor sees it while the job runs
+        assert job.is_running
     job.stop()
-    committed = KafkaAdmin({"bootstrap.servers": shop.brokers}).committed([shop.orders], group)
-    assert list(committed.values()) == [2]
+    assert list(shop.admin.committed([shop.orders], group).values()) == [3]
 
 
 def test_a_batch_is_no_larger_than_asked_for(shop: Shop) -> None:
@@ -149,4 +150,19 @@ def test_a_batch_is_no_larger_than_asked_for(shop: Shop) -> None:
     job.await_last_report(10)
     assert job.progress is not None
     assert job.progress.batch == 2
-    assert [row["id"] for row in shop.copied()] == list(range(10))
+    assert shop.copied_ids() == list(range(10))
+
+
+def test_a_batch_is_no_larger_than_asked_for_over_all_partitions(
+    broker: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    shop = Shop(broker, spark, tmp_path, partitions=3)
+    for partition in range(3):
+        shop.produce((f'{{"id":{partition * 10 + number}}}' for number in range(8)), partition)
+    sizes: list[int] = []
+    shop.session = Session(spark, checkpoint=tmp_path, on_progress=lambda progress: sizes.append(progress.rows_in))
+    job = shop.start(", 'scan.max-records-per-batch' = '6'", drain=True)
+    assert job.await_end(60)
+    job.await_last_report(10)
+    assert (max(sizes), sum(sizes)) == (6, 24)
+    shop.session.stop()

@@ -52,7 +52,8 @@ class Stream:
         found: list[pa.Table] = []
         stream = self._spark.readStream.schema(self._schema).parquet(str(self._folder / "in"))
         hosting = Hosting(buckets, self.cache, cache_bytes, lifetime_ms)
-        changes = host(stream.withColumns(hash_columns(self._operator)), self._operator, hosting)
+        hashed = stream.withColumns(hash_columns(self._operator, stream.schema))
+        changes = host(hashed, self._operator, hosting).alone()
         writer = show_rows(changes, lambda table, kinds: found.append(table.append_column(KIND, pa.array(kinds))))
         writer = writer.option("checkpointLocation", str(self._folder / "checkpoint")).outputMode("update")
         query = writer.trigger(availableNow=True).start()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MODULE = """
+import datetime as dt
 import pyarrow.compute as pc
 import millstream
 from nearby_code import SUFFIX
@@ -28,6 +29,13 @@ def shout(a: str | None) -> str | None:
 @millstream.udf(arguments=["BIGINT", "BIGINT"], result="BIGINT")
 def total(a, b):
     return pc.add(a, b)
+
+def at_noon(t: dt.time | None) -> dt.time | None:
+    return None if t is None else t.replace(hour=12)
+
+@millstream.udf(arguments=["TIME"], result="BIGINT")
+def hours(times):
+    return pc.hour(times)
 """
 
 
@@ -37,12 +45,13 @@ def test_functions_run_on_rows(spark: SparkSession, tmp_path: Path, monkeypatch:
     for name in ("spark_user_code", "nearby_code"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     span = SourceText("s", "x").span(0, 1)
-    functions = {
-        name.upper(): load_function(name, f"spark_user_code:{name}", span, [tmp_path]) for name in ("shout", "total")
-    }
-    columns = {"s": "STRING", "a": "BIGINT", "i": "INT"}
+    names = ("shout", "total", "at_noon", "hours")
+    functions = {name.upper(): load_function(name, f"spark_user_code:{name}", span, [tmp_path]) for name in names}
+    columns = {"s": "STRING", "a": "BIGINT", "i": "INT", "t": "TIME"}
     types = {name: type_of_text(text) for name, text in columns.items()}
-    rows = spark.createDataFrame([("a", 1, 10), (None, 2, None)], "s STRING, a BIGINT, i INT")
-    bound = [scope(text, columns, functions).bind(read(text)) for text in ("Shout(s) || '?'", "total(a, i) + 1")]
+    given = [("a", 1, 10, 25_689_120), (None, 2, None, None)]
+    rows = spark.createDataFrame(given, "s STRING, a BIGINT, i INT, t INT")
+    texts = ("Shout(s) || '?'", "total(a, i) + 1", "CAST(at_noon(t) AS STRING)", "hours(t)")
+    bound = [scope(text, columns, functions).bind(read(text)) for text in texts]
     found = rows.select(*(column_of(tree, types, spark) for tree in bound)).collect()
-    assert sorted(map(tuple, found), key=str) == [("A!?", 12), (None, None)]
+    assert sorted(map(tuple, found), key=str) == [("A!?", 12, "12:08:09", 7), (None, None, None, None)]

@@ -6,6 +6,11 @@ import json
 import uuid
 from typing import TYPE_CHECKING, Any
 
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from millstream.connectors.kafka_client_settings import client_settings
+from millstream.runtime.kafka_admin import KafkaAdmin
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
 
@@ -17,10 +22,32 @@ def fresh_name(stem: str) -> str:
     return f"{stem}-{uuid.uuid4().hex[:8]}"
 
 
+def as_json(value: object) -> bytes:
+    """As the json format writes it."""
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
 def produce(brokers: str, topic: str, rows: Iterable[dict[str, Any]]) -> None:
     """Every row has a key of its own, so that they spread over the partitions."""
     messages = (Message(str(number).encode(), json.dumps(row).encode()) for number, row in enumerate(rows))
     ScriptKafka(brokers).produce(topic, messages, partition=None)
+
+
+def delete_before(brokers: str, topic: str, offset: int, partition: int = 0) -> None:
+    """As retention does."""
+    client = AdminClient(client_settings({"bootstrap.servers": brokers}))
+    for deleted in client.delete_records([TopicPartition(topic, partition, offset)]).values():
+        deleted.result(10)
+
+
+def make_anew(brokers: str, topic: str) -> None:
+    """A topic of the same name without its messages."""
+    client = AdminClient(client_settings({"bootstrap.servers": brokers}))
+    client.delete_topics([topic])[topic].result(10)
+    admin = KafkaAdmin({"bootstrap.servers": brokers})
+    while admin.partitions(topic) is not None:
+        pass
+    admin.ensure_topic(topic, topic)
 
 
 def folded(brokers: str, topic: str) -> dict[str, dict[str, Any]]:

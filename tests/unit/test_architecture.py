@@ -17,7 +17,7 @@ MAY_IMPORT = {
     "sql": {"errors", "source"},
     "catalog": {"errors", "source", "secrets", "changelog", "sql"},
     "formats": {"errors", "source", "changelog", "sql", "catalog"},
-    "connectors": {"errors", "source", "changelog", "sql", "catalog", "formats"},
+    "connectors": {"errors", "source", "changelog", "sql", "catalog", "formats", "jvm"},
     "plan": {"errors", "source", "changelog", "aggregates", "sql", "catalog", "formats", "connectors"},
     "kernels": {"errors", "changelog", "aggregates"},
     "delivery": {"errors", "catalog", "connectors", "failpoints"},
@@ -49,6 +49,7 @@ MAY_IMPORT = {
         "kernels",
         "delivery",
         "failpoints",
+        "jvm",
         "spark",
     },
 }

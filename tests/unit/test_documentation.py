@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SHOWS_ERRORS = "errors.md"
-PARAMETERS = {"brokers": "localhost:9092"}
+PARAMETERS = {"brokers": "localhost:9092", "password": "tiger"}
 
 _BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"# (\w+)\.py\n")

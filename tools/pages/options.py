@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from millstream.connectors.dead_letters import HEADERS
+from millstream.connectors.kafka_scan_options import DEAD_LETTER_TOPIC
 from millstream.connectors.reference import Entry, OptionEntry, connectors, file_formats, formats
 
 if TYPE_CHECKING:
@@ -26,11 +28,36 @@ the format is named by `value.format` or `key.format`. `millstream options NAME`
 """
 
 
+_UNREADABLE = f"""## Messages that cannot be read
+
+A message of a Kafka table whose key or value is not what its format and the columns say fails the job, which tells
+topic, partition, offset, what stands there and why it cannot be read (M5002). Only columns that a query needs are
+looked at. There are two ways to go on instead:
+
+- `ignore-parse-errors` of the formats that have it: fields become NULL, messages are skipped. How many is in the
+  job's progress, as `skipped`.
+- `{DEAD_LETTER_TOPIC.key}`: the message goes to that topic as it is, with key, value and headers, and with the headers
+  below behind its own, as UTF-8 text. How many is in the job's progress, as `dead_letters`.
+
+A dead letter is in Kafka before the batch that met it is committed, so none is lost; a batch that is done again after a
+crash writes its letters again. So does a table that is read in two places of one job, for each of them. The topic is
+one of the table's own Kafka, by the same `properties.*`, and not one that the table reads; where it is missing, it is
+created as the topic of a sink is.
+
+| header | what it says |
+|---|---|
+"""
+
+
 def connectors_page() -> str:
-    parts = [_CONNECTORS, *(_entry(entry) for entry in connectors())]
+    parts = [_CONNECTORS, *(_entry(entry) for entry in connectors()), _unreadable()]
     parts.append("## Formats of `filesystem`\n")
     parts += (_entry(entry, depth=3) for entry in file_formats())
     return "\n".join(parts)
+
+
+def _unreadable() -> str:
+    return _UNREADABLE + "".join(f"| `{header}` | {doc} |\n" for header, doc in HEADERS.items())
 
 
 def formats_page() -> str:

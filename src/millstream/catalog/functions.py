@@ -32,6 +32,7 @@ _OF_ANNOTATIONS: Final = {
     bytes: "BYTES",
     Decimal: "DECIMAL(38, 18)",
     dt.date: "DATE",
+    dt.time: "TIME",
     dt.datetime: "TIMESTAMP(6)",
 }
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from millstream.catalog.suggestions import nearest_key
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.secrets import is_secret
+from millstream.secrets import is_secret, without_url_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -160,7 +160,7 @@ class OptionReader:
             self.tell(f"option '{self.written(key)}' of table \"{self.table.name}\" has no effect: {reason}", key)
 
     def tell(self, text: str, at: str) -> None:
-        notice = Notice(text, self.place(at))
+        notice = Notice(without_url_credentials(text), self.place(at))
         if notice not in self.notices:
             self.notices.append(notice)
 

@@ -122,11 +122,16 @@ def one_of(enum: type[E], docs: Mapping[E, str] | None = None) -> OptionType[E]:
 
 def _java_regex(value: str) -> str:
     try:
-        re.compile(re.sub(r"\(\?<(?=[A-Za-z])", "(?P<", _text(value)))
+        python_regex(_text(value))
     except re.error as error:
         if not is_java_only(value):
             raise ValueError(f'"{value}" is not a regular expression: {error}') from None
     return value
+
+
+def python_regex(pattern: str) -> re.Pattern[str]:
+    """A pattern of Java's that is not only Java's, whose named groups are written otherwise here."""
+    return re.compile(re.sub(r"\(\?<(?=[A-Za-z])", "(?P<", pattern))
 
 
 def is_java_only(pattern: str) -> bool:

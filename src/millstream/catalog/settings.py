@@ -44,7 +44,7 @@ STATE_CACHE_BYTES: Final = ConfigOption(
 MAX_BATCH_ROWS: Final = ConfigOption(
     "millstream.batch.max-rows",
     at_least(1, long_integer),
-    "The most messages one batch reads over all partitions.",
+    "The most messages one batch reads over all partitions, so that the first after a long stop is bounded too.",
     1_000_000,
 )
 TRIGGER_INTERVAL: Final = ConfigOption(

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from millstream.catalog.durations import duration
 from millstream.catalog.options import ConfigOption, OptionType, at_least, boolean, long_integer, one_of
+from millstream.catalog.restart_settings import RESTARTS
 
 
 class ResultMode(StrEnum):
@@ -127,6 +128,7 @@ SHARED: Final[tuple[ConfigOption[Any], ...]] = (
     UPSERT_MATERIALIZE,
     CDC_EVENTS_DUPLICATE,
     STATE_TTL,
+    *RESTARTS,
 )
 """What means here what it means in Flink."""
 
@@ -157,7 +159,6 @@ IDLE: Final = (
 IDLE_FAMILIES: Final = (
     ("execution.checkpointing.", _CHECKPOINTS),
     ("state.", "the state is Spark's to keep, in the checkpoint folder"),
-    ("restart-strategy", "a failed job is started again by hand, or by what runs it"),
     ("taskmanager.", "there are no task managers; Spark's settings begin with 'spark.'"),
     ("jobmanager.", "there is no job manager; Spark's settings begin with 'spark.'"),
     ("table.optimizer.", "plans are made by other rules here"),

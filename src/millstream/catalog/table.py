@@ -20,7 +20,7 @@ from millstream.sql.statements import (
     PhysicalColumn,
     PrimaryKeyDeclaration,
 )
-from millstream.sql.types import NESTED, TIMESTAMPS
+from millstream.sql.types import TIMESTAMPS, TypeRoot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -193,12 +193,13 @@ def _key_problems(statement: CreateTable) -> Iterator[Diagnostic]:
                 statement.primary_key.span,
                 hint="Name columns that the messages hold.",
             )
-        elif column.type.root in NESTED:
+        elif _has_map(column.type):
             yield Diagnostic(
                 Code.INVALID_PRIMARY_KEY,
-                f'primary key column "{name}" is of type {column.type}, which cannot be compared',
+                f'primary key column "{name}" is of type {column.type}, and a map in a key has no one spelling',
                 statement.primary_key.span,
-                hint="A key is made of numbers, texts, dates and timestamps.",
+                detail="The entries of a map have no order, so one key could be written as several messages.",
+                hint="Take single values out of it, or cast it to STRING.",
             )
     if len(set(statement.primary_key.columns)) < len(statement.primary_key.columns):
         yield Diagnostic(
@@ -207,6 +208,12 @@ def _key_problems(statement: CreateTable) -> Iterator[Diagnostic]:
             statement.primary_key.span,
             hint="Name each column once.",
         )
+
+
+def _has_map(type_: DataType) -> bool:
+    inside = (type_.element, *(field.type for field in type_.fields))
+    is_map = type_.root in (TypeRoot.MAP, TypeRoot.MULTISET)
+    return is_map or any(_has_map(part) for part in inside if part is not None)
 
 
 def _partition_problems(statement: CreateTable) -> Iterator[Diagnostic]:

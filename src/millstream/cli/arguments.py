@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from millstream.errors import Code, Diagnostic, ScriptError
@@ -25,8 +26,28 @@ def read_script(script: Path) -> str:
     raise ScriptError(Diagnostic(Code.UNREADABLE_SCRIPT, f"script {script} cannot be read: {why}", hint=hint))
 
 
+def parameters_of(arguments: Iterable[str]) -> dict[str, str]:
+    """A parameter without a value has it in the environment: others can read command lines, but not that."""
+    return pairs((_with_value(argument) for argument in arguments), "--param")
+
+
 def pairs(arguments: Iterable[str], option: str) -> dict[str, str]:
     return dict(_pair(argument, option) for argument in arguments)
+
+
+def _with_value(argument: str) -> str:
+    if "=" in argument or not argument.strip():
+        return argument
+    value = os.environ.get(argument)
+    if value is None:
+        raise ScriptError(
+            Diagnostic(
+                Code.BAD_ARGUMENT,
+                f'--param "{argument}" has no value, and the environment has no variable of that name',
+                hint=f"Write --param {argument}=VALUE, or set the variable.",
+            )
+        )
+    return f"{argument}={value}"
 
 
 def _pair(argument: str, option: str) -> tuple[str, str]:

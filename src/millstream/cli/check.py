@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.settings import check_setting
-from millstream.cli.arguments import pairs, read_script
+from millstream.cli.arguments import pairs, parameters_of, read_script
 from millstream.cli.unused_tables import Findings, unused_tables
 from millstream.errors import ScriptError
 from millstream.plan.program import Program, compile_script
@@ -103,5 +103,5 @@ def _understood(request: CheckRequest, catalog: Catalog) -> Program:
     for key, value in settings.items():
         check_setting(key, value)
     return compile_script(
-        SourceText(str(request.script), text), pairs(request.parameters, "--param"), {}, catalog, overrides=settings
+        SourceText(str(request.script), text), parameters_of(request.parameters), {}, catalog, overrides=settings
     )

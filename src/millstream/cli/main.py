@@ -31,7 +31,11 @@ app = typer.Typer(
 Script = Annotated[Path, typer.Argument(help="The SQL script.", metavar="SCRIPT.sql")]
 Parameters = Annotated[
     list[str] | None,
-    typer.Option("--param", help="A value for ${NAME} in the script; repeatable.", metavar="NAME=VALUE"),
+    typer.Option(
+        "--param",
+        help="A value for ${NAME} in the script; without =VALUE that of the environment. Repeatable.",
+        metavar="NAME[=VALUE]",
+    ),
 ]
 Settings = Annotated[
     list[str] | None,
@@ -163,6 +167,29 @@ def explain(
 
     request = CheckRequest(script, tuple(param or ()), tuple(set_ or ()), json)
     raise typer.Exit(guarded(lambda: explain_script(request), verbose=verbose, as_json=json))
+
+
+@app.command(
+    epilog="""Examples:
+
+\b
+  millstream savepoint .millstream/pageviews before-the-change
+  millstream run pageviews.sql --checkpoint before-the-change"""
+)
+def savepoint(
+    *,
+    checkpoint: Annotated[Path, typer.Argument(help="Where the jobs keep their state.", metavar="CHECKPOINT")],
+    to: Annotated[Path, typer.Argument(help="A folder that does not exist yet.", metavar="TO")],
+    verbose: Verbose = False,
+) -> None:
+    """Copy the checkpoint of stopped jobs, to try a change of their script on the copy.
+
+    Refused while they run. Exit code 0: copied; 1: not.
+    """
+    from millstream.cli.guard import guarded
+    from millstream.cli.savepoint import make_savepoint
+
+    raise typer.Exit(guarded(lambda: make_savepoint(checkpoint, to), verbose=verbose))
 
 
 @app.command(

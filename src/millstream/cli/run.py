@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from millstream.catalog.settings import check_setting
-from millstream.cli.arguments import pairs, read_script
+from millstream.cli.arguments import pairs, parameters_of, read_script
 from millstream.cli.numbers import count
 from millstream.cli.stop_signal import StopSignal
 from millstream.cli.views import JsonView, View, view_for
-from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.errors import Code, Diagnostic, MillstreamError, ScriptError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +40,7 @@ class RunRequest:
 
 def run_script(request: RunRequest) -> int:
     text = read_script(request.script)
-    parameters = pairs(request.parameters, "--param")
+    parameters = parameters_of(request.parameters)
     settings = pairs(request.settings, "--set")
     for key, value in settings.items():
         check_setting(key, value)
@@ -58,6 +58,7 @@ def run_script(request: RunRequest) -> int:
             master=request.master,
             on_notice=view.notice,
             on_progress=until_reader_leaves(view.progress, stop),
+            on_event=until_reader_leaves(view.event, stop),
             on_answer=view.answer,
             on_rows=until_reader_leaves(view.rows, stop),
             on_data=until_reader_leaves(view.data, stop) if isinstance(view, JsonView) else None,
@@ -67,12 +68,13 @@ def run_script(request: RunRequest) -> int:
             view.notice(f"{request.script} has no INSERT or SELECT statement: nothing to run")
             return 0
         try:
-            jobs = _run_steps(session.walk(program, drain=request.drain), stop, view)
+            follower = _Follower(stop, view)
+            jobs = _run_steps(session.walk(program, drain=request.drain), stop, follower)
             if not stop.is_set:
                 endless = tuple(job for job in jobs if not job.is_bounded)
                 if endless:
                     _announce(view, endless, drain=request.drain)
-                _follow(jobs, stop, view)
+                follower.follow(jobs)
             for job in jobs:
                 job.show_result()
             if not stop.is_set:
@@ -85,14 +87,14 @@ def run_script(request: RunRequest) -> int:
     return 0
 
 
-def _run_steps(started: Iterator[Job], stop: StopSignal, view: View) -> list[Job]:
+def _run_steps(started: Iterator[Job], stop: StopSignal, follower: _Follower) -> list[Job]:
     """Takes the script's steps; a job that ends by itself has ended before the next one starts."""
     jobs: list[Job] = []
     for job in started:
         stop.listen()
         jobs.append(job)
         if job.is_bounded:
-            _follow(jobs, stop, view, until=job)
+            follower.follow(jobs, until=job)
             job.show_result()
         if stop.is_set:
             break
@@ -137,24 +139,46 @@ def until_reader_leaves(show: Callable[[T], None], stop: StopSignal) -> Callable
     return show_or_stop
 
 
-def _follow(jobs: Sequence[Job], stop: StopSignal, view: View, until: Job | None = None) -> None:
-    """Until one job or all have ended, or the user wants them to; a failure of one ends all."""
-    awaited = jobs if until is None else (until,)
-    try:
-        while not stop.wait(_LOOK_SECONDS):
-            view.tick()
-            for job in jobs:
+class _Follower:
+    """Watches jobs until they have ended, or the user wants them to.
+
+    A job that fails is told of at once and the others go on: each has its own checkpoint. When they have ended too, its
+    failure is raised, for the exit code. A job that the next statement waits for ends all when it fails.
+    """
+
+    def __init__(self, stop: StopSignal, view: View) -> None:
+        self._stop = stop
+        self._view = view
+        self._told: set[str] = set()
+
+    def follow(self, jobs: Sequence[Job], until: Job | None = None) -> None:
+        awaited = jobs if until is None else (until,)
+        try:
+            while not self._stop.wait(_LOOK_SECONDS):
+                self._view.tick()
+                for job in jobs:
+                    self._look_at(job, [other.name for other in jobs if other.is_running], until)
+                if not any(job.is_running for job in awaited):
+                    break
+            if self._stop.is_set:
+                self._view.notice("stopping after the batch under way; once more stops it at once")
+                for job in jobs:
+                    if job.is_running:
+                        job.stop()
+            for job in jobs if until is None or self._stop.is_set else awaited:
                 job.raise_failure()
-            if not any(job.is_running for job in awaited):
-                break
-        if stop.is_set:
-            view.notice("stopping after the batch under way; once more stops it at once")
+        finally:
             for job in jobs:
-                if job.is_running:
-                    job.stop()
-        for job in jobs:
+                if not job.is_running:
+                    job.await_last_report(_LAST_REPORT_SECONDS)
+
+    def _look_at(self, job: Job, running: list[str], until: Job | None) -> None:
+        if job.name in self._told:
+            return
+        try:
             job.raise_failure()
-    finally:
-        for job in jobs:
-            if not job.is_running:
-                job.await_last_report(_LAST_REPORT_SECONDS)
+        except MillstreamError as failure:
+            if job is until or not running:
+                raise
+            self._told.add(job.name)
+            self._view.notice(f"{failure}\n{', '.join(running)}: running on without it")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from millstream.cli.notice_line import NoticeLine
@@ -19,9 +20,16 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from millstream.plan.program import Listing, Text
+    from millstream.runtime.events import JobEvent
     from millstream.runtime.progress import JobProgress
 
 _SECONDS_BETWEEN_LINES: Final = 3.0
+_RARELY: Final = (
+    ("skipped", attrgetter("skipped")),
+    ("dead letters", attrgetter("dead_letters")),
+    ("ignored", attrgetter("total_ignored_retractions")),
+)
+"""Columns that are shown once there is something to show in them."""
 _WAITING: Final = "waiting for the first batch"
 
 
@@ -38,6 +46,9 @@ class View(Protocol):
 
     def progress(self, progress: JobProgress) -> None:
         """A batch has been committed."""
+
+    def event(self, event: JobEvent) -> None:
+        """A job waits, goes on, or has lost messages."""
 
     def answer(self, answer: Listing | Text) -> None:
         """What SHOW, DESCRIBE or EXPLAIN gives."""
@@ -72,6 +83,9 @@ class JsonView:
     def progress(self, progress: JobProgress) -> None:
         print(json.dumps(progress.as_json()), flush=True)
 
+    def event(self, event: JobEvent) -> None:
+        print(json.dumps(event.as_json()), flush=True)
+
     def answer(self, answer: Listing | Text) -> None:
         print(json.dumps(answer.as_json(), ensure_ascii=False), flush=True)
 
@@ -104,6 +118,9 @@ class PlainView:
     def progress(self, progress: JobProgress) -> None:
         self._unshown[progress.job] = progress
         self.tick()
+
+    def event(self, event: JobEvent) -> None:
+        self.notice(event.text)
 
     def answer(self, answer: Listing | Text) -> None:
         print(answer.render(), flush=True)
@@ -152,6 +169,9 @@ class TerminalView:
     def progress(self, progress: JobProgress) -> None:
         self._latest[progress.job] = progress
 
+    def event(self, event: JobEvent) -> None:
+        self.notice(event.text)
+
     def answer(self, answer: Listing | Text) -> None:
         self._console.print(answer.render(), highlight=False, markup=False, soft_wrap=True)
 
@@ -171,9 +191,9 @@ def progress_table(jobs: list[JobProgress], before_first: str = _WAITING) -> Tab
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("job")
-    has_missed = any(job.total_ignored_retractions for job in jobs)
+    rarely = [(heading, count_of) for heading, count_of in _RARELY if any(map(count_of, jobs))]
     headings = ("batch", "rows in", "in/s", "rows out", "out/s", "batch time", "lag", "state", "last commit")
-    for heading in (*headings, *(("ignored",) if has_missed else ())):
+    for heading in (*headings, *(heading for heading, _ in rarely)):
         table.add_column(heading, justify="right")
     if not jobs:
         table.add_row(Text(f"{before_first} …", style="dim"))
@@ -191,7 +211,7 @@ def progress_table(jobs: list[JobProgress], before_first: str = _WAITING) -> Tab
             Text(_lag(job)),
             size(job.state_bytes),
             f"{duration(age)} ago",
-            *((count(job.total_ignored_retractions),) if has_missed else ()),
+            *(count(count_of(job)) for _, count_of in rarely),
         )
     return table
 
@@ -210,5 +230,7 @@ def _line(progress: JobProgress) -> str:
         f"{f', lag {_lag(progress)}' if progress.lag else ''}"
         f"{f', state {size(progress.state_bytes)}' if progress.state_bytes else ''}"
         f"{f', {count(progress.skipped)} skipped so far' if progress.skipped else ''}"
+        f"{f', {count(progress.dead_letters)} dead letters so far' if progress.dead_letters else ''}"
         f"{f', {count(missed)} retractions ignored' if missed else ''}"
+        f"{f', {count(progress.lost)} offsets lost so far' if progress.lost else ''}"
     )

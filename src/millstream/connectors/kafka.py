@@ -50,6 +50,7 @@ DECLARATION: Final = ConnectorDeclaration(
         scan.SCAN_PARALLELISM,
         scan.MAX_BATCH_RECORDS,
         scan.FAIL_ON_DATA_LOSS,
+        scan.DEAD_LETTER_TOPIC,
         scan.WATERMARK_EMIT,
         scan.WATERMARK_GAP,
         scan.WATERMARK_IDLE,

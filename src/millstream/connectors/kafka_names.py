@@ -47,7 +47,8 @@ def _brokers(value: str) -> str:
 def _check(address: str) -> None:
     scheme, separator, place = address.rpartition("://")
     if separator and scheme.lower() not in _SCHEMES:
-        raise ValueError(f'"{address}" begins with "{scheme}://"; write {_with_port(place.rstrip("/"))}')
+        host = place.rpartition("@")[2].rstrip("/")
+        raise ValueError(f'"{address}" begins with "{scheme}://"; write {_with_port(host)}')
     if re.fullmatch(r"[\w.%-]+|\[[0-9A-Fa-f:.%]+\]", place):
         raise ValueError(f'"{address}" has no port; write {_with_port(place)}')
     match = re.fullmatch(r"(?:[\w.%-]+|\[[0-9A-Fa-f:.%]+\]):([0-9]{1,9})", place)
@@ -61,5 +62,13 @@ def _with_port(place: str) -> str:
     return place if re.search(r":[0-9]+$", place) else f"{place}:9092"
 
 
+def _topic(value: str) -> str:
+    names = _topics(value)
+    if len(names) != 1:
+        raise ValueError(f'"{value}" is not the name of one topic')
+    return names[0]
+
+
+topic: Final = OptionType("STRING", _topic)
 topics: Final = OptionType("LIST", _topics)
 brokers: Final = OptionType("STRING", _brokers)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.kafka_properties import OVERRIDDEN, nearest_property, wrong_value
+from millstream.connectors.kafka_client import with_kafkas_names
 from millstream.connectors.kafka_names import is_placeholder
 from millstream.connectors.kafka_options import BOOTSTRAP_SERVERS, PROPERTIES, TOPIC
 from millstream.errors import Code, Diagnostic
@@ -52,6 +53,19 @@ def properties_have_names(declared: DeclaredTable) -> Iterator[Diagnostic]:
             )
 
 
+def shaded_names_are_told(declared: DeclaredTable) -> Iterator[Diagnostic]:
+    """Scripts that ran elsewhere name Kafka's classes as a bundle of that place does."""
+    reader = declared.reader
+    for key, value in declared.properties.items():
+        if with_kafkas_names(value) != value:
+            reader.tell(
+                f"option '{reader.written(PROPERTIES + key)}' names a class of a bundled Kafka client: "
+                "Kafka's own of that name is used",
+                PROPERTIES + key,
+            )
+    yield from ()
+
+
 def placeholders_are_told(declared: DeclaredTable) -> Iterator[Diagnostic]:
     """Examples are checked as they are printed; they run once someone has filled them in."""
     reader = declared.reader
@@ -66,4 +80,9 @@ def placeholders_are_told(declared: DeclaredTable) -> Iterator[Diagnostic]:
     yield from ()
 
 
-PROPERTY_RULES: Final = (properties_have_values_kafka_takes, properties_have_names, placeholders_are_told)
+PROPERTY_RULES: Final = (
+    properties_have_values_kafka_takes,
+    properties_have_names,
+    shaded_names_are_told,
+    placeholders_are_told,
+)

@@ -13,7 +13,20 @@ Offsets: TypeAlias = Mapping[tuple[str, int], int]
 class Tally(Protocol):
     """A number that many processes add to."""
 
+    @property
+    def value(self) -> int: ...
+
     def add(self, term: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Tallies:
+    """Messages of a job that no row was made of, since it started."""
+
+    skipped: Tally
+    """Passed over, because their format ignores parse errors."""
+    dead_letters: Tally
+    """Written to a topic of dead letters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,5 +35,4 @@ class ReadRange:
     """Where a new job starts, in Spark's words: `earliest`, or JSON of offsets. A restarted one goes on by itself."""
     ends: Offsets | None = None
     """What a bounded scan reads up to, without these offsets; partitions that are not named are not read."""
-    skipped: Tally | None = field(default=None, compare=False)
-    """Told of each message that is passed over because its format ignores parse errors."""
+    tallies: Tallies | None = field(default=None, compare=False)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from millstream.connectors.dead_letters import DeadLetterTopic
 from millstream.connectors.kafka_scan_options import (
     BOUNDED_MODE,
     BOUNDED_OFFSETS,
     BOUNDED_TIMESTAMP,
+    DEAD_LETTER_TOPIC,
     DISCOVERY_INTERVAL,
     FAIL_ON_DATA_LOSS,
     MAX_BATCH_RECORDS,
@@ -81,6 +83,7 @@ def source_of(
         idle_timeout=table.value(WATERMARK_IDLE),
         max_batch_records=table.value(MAX_BATCH_RECORDS),
         fails_on_data_loss=table.value(FAIL_ON_DATA_LOSS) is not False,
+        dead_letters=_dead_letters(table),
         notices=notices,
     )
 
@@ -115,6 +118,11 @@ def _end(table: DeclaredTable) -> EndPosition | None:
     if mode is None or mode is BoundedMode.UNBOUNDED:
         return None
     return EndPosition(mode, table.value(BOUNDED_TIMESTAMP), table.value(BOUNDED_OFFSETS) or ())
+
+
+def _dead_letters(table: DeclaredTable) -> DeadLetterTopic | None:
+    topic = table.value(DEAD_LETTER_TOPIC)
+    return DeadLetterTopic(topic, table.table.name, table.properties) if topic else None
 
 
 def _delivery(table: DeclaredTable) -> Delivery:

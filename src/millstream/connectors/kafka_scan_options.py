@@ -7,6 +7,7 @@ from typing import Final
 
 from millstream.catalog.durations import duration
 from millstream.catalog.options import ConfigOption, Role, at_least, boolean, long_integer, one_of, text
+from millstream.connectors.kafka_names import topic
 from millstream.connectors.kafka_values import BoundedMode, StartupMode, WatermarkEmit, offsets
 
 _OFFSETS_EXAMPLE: Final = "partition:0,offset:42;partition:1,offset:300"
@@ -90,7 +91,8 @@ SCAN_PARALLELISM: Final = ConfigOption(
 MAX_BATCH_RECORDS: Final = ConfigOption(
     "scan.max-records-per-batch",
     at_least(1, long_integer),
-    "The most messages that one batch reads, over all partitions; 'millstream.batch.max-rows' unless set.",
+    "The most messages that one batch reads, over all partitions; 'millstream.batch.max-rows' unless set. Each "
+    "partition with new messages gives at least one, so a bound below the number of partitions is that number.",
     role=Role.SOURCE,
     example="100000",
 )
@@ -100,6 +102,14 @@ FAIL_ON_DATA_LOSS: Final = ConfigOption(
     "Whether the job fails when messages are gone that it has not read; false: it goes on behind the gap.",
     True,
     Role.SOURCE,
+)
+DEAD_LETTER_TOPIC: Final = ConfigOption(
+    "scan.dead-letter.topic",
+    topic,
+    "A topic of the same Kafka for messages that cannot be read, each with headers that tell its origin and the "
+    "error; without it such a message fails the job.",
+    role=Role.SOURCE,
+    example="orders-dead",
 )
 WATERMARK_EMIT: Final = ConfigOption(
     "scan.watermark.emit.strategy",

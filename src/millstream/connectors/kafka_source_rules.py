@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from millstream.catalog.options import is_java_only
+from millstream.catalog.options import is_java_only, python_regex
 from millstream.connectors.kafka_options import GROUP_ID, PROPERTIES, TOPIC_PATTERN
 from millstream.connectors.kafka_scan_options import (
     BOUNDED_MODE,
     BOUNDED_OFFSETS,
     BOUNDED_TIMESTAMP,
+    DEAD_LETTER_TOPIC,
     STARTUP_MODE,
     STARTUP_OFFSETS,
     STARTUP_TIMESTAMP,
@@ -105,6 +106,46 @@ def offset_reset_is_a_position(declared: DeclaredTable) -> Iterator[Diagnostic]:
         )
 
 
+def dead_letters_leave_the_table(declared: DeclaredTable) -> Iterator[Diagnostic]:
+    """A dead letter that is read again cannot be read again, and so on for ever."""
+    letters, pattern = declared.value(DEAD_LETTER_TOPIC), declared.topic_pattern
+    if letters is None:
+        return
+    if pattern is not None and is_java_only(pattern):
+        yield declared.reader.problem(
+            Code.CONFLICTING_OPTIONS,
+            f"whether '{TOPIC_PATTERN.key}' reads the dead letters cannot be told",
+            DEAD_LETTER_TOPIC.key,
+            detail="The pattern has parts that only Java reads.",
+            hint="Write the pattern without them.",
+        )
+    elif letters in declared.topics or (pattern is not None and python_regex(pattern).fullmatch(letters)):
+        yield declared.reader.problem(
+            Code.CONFLICTING_OPTIONS,
+            f'dead letters cannot go to topic "{letters}", which the table reads',
+            DEAD_LETTER_TOPIC.key,
+            detail="The job would find them there, and write them again.",
+            hint=f"Name another topic in '{DEAD_LETTER_TOPIC.key}'.",
+        )
+
+
+def dead_letters_are_not_skipped(declared: DeclaredTable) -> Iterator[Diagnostic]:
+    """A format that skips what it cannot read leaves nothing to set aside."""
+    reader = declared.reader
+    if declared.value(DEAD_LETTER_TOPIC) is None:
+        return
+    formats = (("key.", declared.key_format), ("value.", declared.value_format), ("", declared.value_format))
+    for key in (f"{prefix}{found.name}.ignore-parse-errors" for prefix, found in formats if found is not None):
+        if (reader.raw(key) or "").strip().lower() == "true":
+            yield reader.problem(
+                Code.CONFLICTING_OPTIONS,
+                f"options '{DEAD_LETTER_TOPIC.key}' and '{reader.written(key)}' cannot both be given",
+                key,
+                detail="A message that cannot be read is either set aside or skipped.",
+                hint="Remove one of them.",
+            )
+
+
 def metadata_is_readable(declared: DeclaredTable) -> Iterator[Diagnostic]:
     yield from unreadable(declared.table, declared.parts)
 
@@ -126,5 +167,7 @@ SOURCE_RULES: Final = (
     auto_commit_needs_a_group,
     offset_reset_is_a_position,
     java_patterns_are_told,
+    dead_letters_leave_the_table,
+    dead_letters_are_not_skipped,
     metadata_is_readable,
 )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from millstream.catalog.option_reader import Notice
     from millstream.catalog.table import CatalogTable
     from millstream.changelog import ChangelogMode
+    from millstream.connectors.dead_letters import DeadLetterTopic
     from millstream.connectors.kafka_values import BoundedMode, StartupMode, UpdateMode
     from millstream.formats.declarations import Format
     from millstream.sql.statements import MetadataColumn, PhysicalColumn
@@ -99,6 +100,8 @@ class KafkaSource:
     max_batch_records: int | None = None
     """A bound on one batch over all partitions; None for the job's own."""
     fails_on_data_loss: bool = True
+    dead_letters: DeadLetterTopic | None = None
+    """Where messages go that cannot be read; None to fail with the first."""
     notices: tuple[Notice, ...] = field(default=(), compare=False)
 
     @property

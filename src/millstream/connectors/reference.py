@@ -104,14 +104,11 @@ def _connector(declaration: ConnectorDeclaration) -> Entry:
 
 
 def _format(declaration: FormatDeclaration) -> Entry:
-    doc = declaration.doc
-    if declaration.refused_because:
-        doc = f"{doc} Not supported: {declaration.refused_because}"
     return Entry(
         "format",
         declaration.identifier,
-        doc,
-        "" if declaration.refused_because else _changes(declaration.changelog),
+        declaration.doc,
+        _changes(declaration.changelog),
         _options(declaration.options, f"{declaration.identifier}.")
         + tuple(
             OptionEntry(f"{declaration.identifier}.{key}", "STRING", "", "", "", "", without_effect=reason)

@@ -48,6 +48,7 @@ _OPTIONS: Final = (
     scan.SCAN_PARALLELISM,
     scan.MAX_BATCH_RECORDS,
     scan.FAIL_ON_DATA_LOSS,
+    scan.DEAD_LETTER_TOPIC,
     scan.WATERMARK_EMIT,
     scan.WATERMARK_GAP,
     scan.WATERMARK_IDLE,

@@ -20,7 +20,7 @@ class Transactions:
     run: str
     """Of the checkpoint: a job that starts over is another run, and the progress of the former is none of its own."""
     start: str
-    """Of the process that runs the job now: the last one to start is the only one to write."""
+    """Of the job's query: the last one to start is the only one to write."""
     replayed: int | None
     """The batch that was begun and not finished when the job started: only this one may be there already."""
     timeout_ms: int

@@ -15,8 +15,10 @@ class Failure(StrEnum):
     """The broker ended a transaction that took too long."""
     OLDER_CHECKPOINT = "older-checkpoint"
     """What is written is newer than the checkpoint."""
+    AWAY = "away"
+    """Kafka did not answer, or another broker takes over."""
     REFUSED = "refused"
-    """Kafka said no, or nothing."""
+    """Kafka said no."""
     NO_PROCESS = "no-process"
     """The process that delivers did not start, or it ended."""
 
@@ -32,6 +34,27 @@ FENCED: Final = frozenset(
 )
 
 
+_AWAY: Final = frozenset(
+    {
+        KafkaError._ALL_BROKERS_DOWN,  # noqa: SLF001
+        KafkaError._MSG_TIMED_OUT,  # noqa: SLF001
+        KafkaError._TIMED_OUT,  # noqa: SLF001
+        KafkaError._TIMED_OUT_QUEUE,  # noqa: SLF001
+        KafkaError._TRANSPORT,  # noqa: SLF001
+        KafkaError.BROKER_NOT_AVAILABLE,
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.NETWORK_EXCEPTION,
+        KafkaError.NOT_COORDINATOR,
+        KafkaError.NOT_ENOUGH_REPLICAS,
+        KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.REQUEST_TIMED_OUT,
+    }
+)
+
+
 class DeliveryError(Exception):
     def __init__(self, failure: Failure, why: str) -> None:
         super().__init__(failure, why)
@@ -41,7 +64,16 @@ class DeliveryError(Exception):
 
 def refused(error: KafkaException) -> DeliveryError:
     said: KafkaError = error.args[0]
-    return DeliveryError(Failure.REFUSED, f"{said.str().rstrip('.')}.")
+    return DeliveryError(Failure.AWAY if is_away(said) else Failure.REFUSED, f"{said.str().rstrip('.')}.")
+
+
+def taken_over(prefix: str) -> DeliveryError:
+    return DeliveryError(Failure.TAKEN_OVER, f"Its transactions, '{prefix}-…', were claimed by a later start.")
+
+
+def is_away(error: KafkaError) -> bool:
+    """Whether it passes by itself."""
+    return error.retriable() or error.code() in _AWAY
 
 
 def is_fenced(error: KafkaException) -> bool:

@@ -29,6 +29,7 @@ from millstream.delivery.wire import read_text, write_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from millstream.delivery.consignment import Transactions
     from millstream.delivery.wire import Stream
 
 _LOOK_SECONDS: Final = 1.0
@@ -48,16 +49,24 @@ class _Desk:
     def __init__(self) -> None:
         self._turn = threading.Lock()
         self._writer: Writer | None = None
+        self._transactions: Transactions | None = None
 
     def deliver(self, consignment: Consignment, batches: Iterable[pa.RecordBatch]) -> None:
         with self._turn:
+            if self._transactions != consignment.transactions:
+                self._close()  # the job has started again since, and has fenced it
             writer = self._writer = self._writer or _writer_for(consignment)
+            self._transactions = consignment.transactions
             try:
                 writer.deliver(consignment, batches)
             except BaseException:
-                self._writer = None
-                writer.close()
+                self._close()
                 raise
+
+    def _close(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()
 
 
 def _writer_for(consignment: Consignment) -> Writer:

@@ -18,9 +18,9 @@ from urllib.parse import quote
 
 from confluent_kafka import KafkaException, Producer
 
-from millstream.connectors.kafka_client import producer_settings
+from millstream.connectors.kafka_client_settings import producer_settings
 from millstream.delivery.committed import entry, group
-from millstream.delivery.failures import DeliveryError, Failure, is_fenced, refused
+from millstream.delivery.failures import DeliveryError, Failure, is_fenced, refused, taken_over
 from millstream.delivery.messages import PRODUCER_ROOM, produce
 from millstream.failpoints import reached
 
@@ -126,9 +126,7 @@ class TransactionalWriter:
         with group(self._properties, transactions.claim_group, transactions.progress_topic) as claims:
             found = claims.read()
         if found is not None and found[1] != transactions.claim:
-            raise DeliveryError(
-                Failure.TAKEN_OVER, f"Its transactions, '{transactions.prefix}-…', were claimed by a later start."
-            )
+            raise taken_over(transactions.prefix)
 
     def _explained(self, error: KafkaException) -> DeliveryError:
         """A producer is fenced by a later start, or by the broker for a transaction that took too long."""
@@ -138,8 +136,8 @@ class TransactionalWriter:
             self._require_claim()
         except KafkaException:
             return refused(error)
-        except DeliveryError as taken_over:
-            return taken_over
+        except DeliveryError as told:
+            return told
         seconds = f"{self._transactions.timeout_ms / 1000:g} s"
         return DeliveryError(
             Failure.ENDED_BY_BROKER, f"It lasted longer than {seconds}, or the task was run in another place meanwhile."

@@ -21,9 +21,9 @@ JOB: Final = Group(
         ),
         Code.UNDECODABLE_MESSAGE: Explanation(
             "message that cannot be decoded",
-            cause="A message of a source topic is not what the table's format and columns say.",
-            fix="Correct what is produced, or the columns; the json format skips such messages with "
-            "'json.ignore-parse-errors' = 'true'.",
+            cause="A message of a source topic is not what the table's format and columns say: its key, or its value.",
+            fix="Correct what is produced, or the columns. With 'scan.dead-letter.topic' such messages go to "
+            "that topic and the job goes on; formats that have the option 'ignore-parse-errors' can skip them.",
             example="undecodable_message",
         ),
         Code.CHECKPOINT_MISMATCH: Explanation(

@@ -13,8 +13,8 @@ KAFKA: Final = Group(
     {
         Code.BROKER_UNREACHABLE: Explanation(
             "no broker answers",
-            cause="Nothing answers at 'properties.bootstrap.servers', or what answers speaks another protocol: "
-            "a broker that wants TLS hangs up on a client that does not.",
+            cause="Nothing answers at 'properties.bootstrap.servers', or what answers speaks another protocol, or its "
+            "certificate is not to be trusted: a broker that wants TLS or a login hangs up on a client without.",
             fix="Check host and port, that the broker runs, that a firewall lets you through, and "
             "'properties.security.protocol'. `millstream broker` starts a broker on this machine.",
             example="broker_unreachable",
@@ -43,11 +43,12 @@ KAFKA: Final = Group(
         ),
         Code.BROKER_REFUSED: Explanation(
             "request that Kafka refused",
-            cause="The broker answers and does not let this user do what the job needs: the credentials are wrong, or "
-            "an access rule is missing.",
+            cause="The broker answers and does not let this user do what the job needs: the credentials or the "
+            "certificate of the client are wrong or missing, or an access rule is.",
             fix="Correct 'properties.sasl.jaas.config' and its kin, or have the user allowed to describe and read "
-            "the source topics, to write the sink topics, and to use the consumer group.",
-            example="broker_refused",
+            "the source topics, to write the sink topics, and to use the consumer group. "
+            "[Security](../security.md) has an example for every protocol.",
+            example="password_not_accepted",
         ),
     },
 )

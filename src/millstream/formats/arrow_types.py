@@ -1,4 +1,8 @@
-"""How each SQL type stands in an Arrow table. Intervals are Flink's numbers: months and milliseconds."""
+"""How each SQL type stands in an Arrow table.
+
+Times and intervals are Flink's numbers: milliseconds of the day, months and milliseconds. Spark hands neither of
+its own to Python.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ _FIXED: Final = {
     TypeRoot.VARBINARY: pa.binary(),
     TypeRoot.BYTES: pa.binary(),
     TypeRoot.DATE: pa.date32(),
-    TypeRoot.TIME: pa.time64("us"),
+    TypeRoot.TIME: pa.int32(),
     TypeRoot.TIMESTAMP: pa.timestamp("us"),
     TypeRoot.TIMESTAMP_LTZ: pa.timestamp("us", tz="UTC"),
     TypeRoot.INTERVAL_YEAR_MONTH: pa.int32(),

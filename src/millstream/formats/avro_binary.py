@@ -68,7 +68,7 @@ def _reading(type_: DataType) -> Conversion:  # noqa: C901, PLR0912 - one line p
             return lambda value: _typed(value, bool)
         case TypeRoot.TINYINT | TypeRoot.SMALLINT:
             return _narrowing(8 if type_.root is TypeRoot.TINYINT else 16)
-        case TypeRoot.INT | TypeRoot.DATE:
+        case TypeRoot.INT | TypeRoot.DATE | TypeRoot.TIME:
             return lambda value: _within(_typed(value, int), 32)
         case TypeRoot.BIGINT:
             return lambda value: _typed(value, int)
@@ -78,7 +78,7 @@ def _reading(type_: DataType) -> Conversion:  # noqa: C901, PLR0912 - one line p
             return lambda value: _typed(value, str)
         case root if root in BINARIES:
             return lambda value: _typed(value, bytes)
-        case TypeRoot.TIME | TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ:
+        case TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ:
             return lambda value: _within(_typed(value, int) * _MICROS_PER_MILLI, 64)
         case TypeRoot.DECIMAL:
             return _decimal_reading(type_)
@@ -147,7 +147,7 @@ def _data(array: pa.Array, type_: DataType) -> list[Any]:
     match type_.root:
         case TypeRoot.DATE:
             values = array.cast(pa.int32()).to_pylist()
-        case TypeRoot.TIME | TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ:
+        case TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ:
             micros = array.cast(pa.int64()).to_pylist()
             values = [None if value is None else value // _MICROS_PER_MILLI for value in micros]
         case TypeRoot.DECIMAL:

@@ -1,4 +1,4 @@
-"""`avro`: Avro binary without an embedded schema."""
+"""`avro`: Avro without an embedded schema."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from millstream.catalog.options import ConfigOption, boolean, one_of
 from millstream.changelog import INSERT_ONLY, ChangelogMode
-from millstream.errors import Code
 from millstream.formats.avro_types import not_in_avro, not_in_legacy_avro
 from millstream.formats.declaration import DeclaredUse, FormatDeclaration
 
@@ -19,14 +18,19 @@ class AvroEncoding(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class AvroOptions:
-    encoding: AvroEncoding = AvroEncoding.BINARY
+class AvroFormat:
+    """In the binary encoding, which Spark reads and writes."""
+
     legacy_timestamps: bool = True
+    name: str = "avro"
+    changelog: ChangelogMode = INSERT_ONLY
 
 
 @dataclass(frozen=True, slots=True)
-class AvroFormat:
-    options: AvroOptions = AvroOptions()
+class AvroJsonFormat:
+    """In Avro's JSON encoding."""
+
+    legacy_timestamps: bool = True
     name: str = "avro"
     changelog: ChangelogMode = INSERT_ONLY
 
@@ -46,8 +50,9 @@ LEGACY_TIMESTAMPS: Final = ConfigOption(
 )
 
 
-def _avro(values: dict[str, Any]) -> AvroFormat:
-    return AvroFormat(AvroOptions(values[ENCODING.key], values[LEGACY_TIMESTAMPS.key]))
+def _avro(values: dict[str, Any]) -> AvroFormat | AvroJsonFormat:
+    chosen = AvroJsonFormat if values[ENCODING.key] is AvroEncoding.JSON else AvroFormat
+    return chosen(values[LEGACY_TIMESTAMPS.key])
 
 
 def _types_fit_the_mapping(use: DeclaredUse) -> None:
@@ -61,23 +66,12 @@ def _types_fit_the_mapping(use: DeclaredUse) -> None:
             )
 
 
-def _binary_only(use: DeclaredUse) -> None:
-    if use.values[ENCODING.key] is AvroEncoding.JSON:
-        use.report(
-            Code.INVALID_OPTION_VALUE,
-            "Avro's JSON encoding is not supported",
-            ENCODING,
-            detail="Spark, which reads and writes this format, knows the binary encoding only.",
-            hint="Leave the option out, or use format 'json'.",
-        )
-
-
 AVRO: Final = FormatDeclaration(
     "avro",
-    "Avro binary without an embedded schema; the schema follows from the table.",
+    "Avro without an embedded schema; the schema follows from the table.",
     _avro,
     (ENCODING, LEGACY_TIMESTAMPS),
     refuses=not_in_avro,
-    rules=(_types_fit_the_mapping, _binary_only),
+    rules=(_types_fit_the_mapping,),
     without_effect=(("codec", "It compresses Avro files; a message is a bare datum."),),
 )

@@ -99,6 +99,6 @@ def _bare(type_: DataType, name: str, *, legacy_timestamps: bool) -> Any:
             fields = ((field.name, field.type) for field in type_.fields)
             return avro_schema(fields, name, legacy_timestamps=legacy_timestamps)
         case TypeRoot.MULTISET:
-            return {"type": "map", "values": "int"}
+            return {"type": "map", "values": ["null", "int"]}
         case root:
             return _PRIMITIVES[root]

@@ -112,7 +112,7 @@ class _EnvelopeReader:
 
     def __init__(self, fields: dict[str, DataType], format_: CdcJsonFormat) -> None:
         self._names = list(fields)
-        self._reader = ExactJsonReader(tuple(fields.items()), format_.options.json)
+        self._reader = ExactJsonReader(tuple(fields.items()), format_.options.json, of_trees=True)
         self.exact_fractions = self._reader.exact_fractions
 
     def read(self, members: JsonObject) -> dict[str, object]:

@@ -21,9 +21,8 @@ def _decimal(value: Any) -> str:
 
 
 def _time(micros: int) -> str:
-    """Milliseconds only where there are some: a TIME has no fraction unless it is asked for."""
-    text = _clock(micros)
-    return text.removesuffix(".000")
+    """A TIME of Flink's is a TIME(0): it shows no fraction, whatever there is of it."""
+    return _clock(micros).partition(".")[0]
 
 
 def _timestamp(micros: int) -> str:

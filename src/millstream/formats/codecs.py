@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from millstream.formats.avro_format import AvroJsonFormat
+from millstream.formats.avro_json import AvroJsonDecoder, AvroJsonEncoder
 from millstream.formats.cdc_decode import CdcJsonDecoder
 from millstream.formats.cdc_encode import CdcJsonEncoder
 from millstream.formats.cdc_format import CdcJsonFormat
@@ -15,6 +17,8 @@ from millstream.formats.csv_format import CsvFormat
 from millstream.formats.json_decode import JsonDecoder
 from millstream.formats.json_encode import JsonEncoder
 from millstream.formats.json_format import JsonFormat
+from millstream.formats.protobuf_codec import ProtobufDecoder, ProtobufEncoder
+from millstream.formats.protobuf_format import ProtobufFormat
 from millstream.formats.raw_codec import RawDecoder, RawEncoder
 from millstream.formats.raw_format import RawFormat
 
@@ -30,7 +34,7 @@ def decoder_of(
     needed: tuple[str, ...],
     metadata: tuple[tuple[str, str], ...] = (),
 ) -> Decoder:
-    """What reads messages with these columns into the needed ones. Plain Avro has none: Spark reads it.
+    """What reads messages with these columns into the needed ones. Binary Avro has none: Spark reads it.
 
     `metadata` are the names of further columns, each with the key of the format that it shows.
     """
@@ -47,12 +51,16 @@ def decoder_of(
             return CsvDecoder(columns, options, needed)
         case RawFormat(options):
             return RawDecoder(columns, options, needed)
+        case AvroJsonFormat():
+            return AvroJsonDecoder(columns, needed, legacy_timestamps=format_.legacy_timestamps)
+        case ProtobufFormat():
+            return ProtobufDecoder(columns, format_, needed)
         case _:
             raise TypeError(f"format '{format_.name}' has no decoder of its own")
 
 
 def encoder_of(format_: Format, columns: tuple[tuple[str, DataType], ...]) -> Encoder:
-    """What writes rows with these columns as messages. Plain Avro has none: Spark writes it."""
+    """What writes rows with these columns as messages. Binary Avro has none: Spark writes it."""
     match format_:
         case JsonFormat(options):
             return JsonEncoder(columns, options)
@@ -64,5 +72,9 @@ def encoder_of(format_: Format, columns: tuple[tuple[str, DataType], ...]) -> En
             return CsvEncoder(columns, options)
         case RawFormat(options):
             return RawEncoder(columns, options)
+        case AvroJsonFormat():
+            return AvroJsonEncoder(columns, legacy_timestamps=format_.legacy_timestamps)
+        case ProtobufFormat():
+            return ProtobufEncoder(columns, format_)
         case _:
             raise TypeError(f"format '{format_.name}' has no encoder of its own")

@@ -14,8 +14,8 @@ from millstream.formats.avro_binary import AvroData, data_of, row_reading
 from millstream.formats.avro_schema import avro_schema, debezium_schema
 from millstream.formats.cdc_changes import Row, before_and_after, change_of
 from millstream.formats.cdc_dialect import DEBEZIUM
-from millstream.formats.decoded import Decoded, DecodeError, table_of
-from millstream.formats.schema_registry import RegistryError, SchemaRegistry
+from millstream.formats.decoded import Decoded, UnreadableMessages, shown, table_of
+from millstream.formats.schema_registry import NoSchemaError, RegistryError, SchemaRegistry
 from millstream.sql.types import STRING, DataType, Field, TypeRoot
 
 if TYPE_CHECKING:
@@ -53,8 +53,9 @@ class ConfluentAvroDecoder:
     def __reduce__(self) -> tuple[object, ...]:
         return ConfluentAvroDecoder, (self._columns, self._format)
 
-    def decode(self, values: pa.Array) -> Decoded:
-        """The rows of the messages; NULL has none. Raises DecodeError for one that cannot be read."""
+    def decode(self, values: pa.Array, *, sets_aside: bool = False) -> Decoded:
+        """The rows of the messages; NULL has none. A registry that does not answer raises RegistryError."""
+        unreadable = UnreadableMessages(sets_aside=sets_aside)
         rows: list[Row] = []
         kinds: list[RowKind] = []
         origin: list[int] = []
@@ -62,17 +63,19 @@ class ConfluentAvroDecoder:
             if message is None or (self._changes and not message):
                 continue
             try:
-                for kind, row in self._rows(message):
-                    rows.append(row)
-                    kinds.append(kind)
-                    origin.append(i)
-            except (ValueError, RegistryError) as error:
-                raise DecodeError(i, f"{self._failure} {error}") from None
+                changes = list(self._rows(message))
+            except (ValueError, NoSchemaError) as error:
+                unreadable.add(i, f"{self._failure} {error}. It is '{shown(message)}'.")
+                continue
+            rows += [row for _, row in changes]
+            kinds += [kind for kind, _ in changes]
+            origin += [i] * len(changes)
         arrays = [pa.array([row[field.name] for row in rows], field.type) for field in self._schema]
         return Decoded(
             table_of(arrays, self._schema, len(rows)),
             None if origin == list(range(len(values))) else pa.array(origin, pa.int64()),
             kinds=pa.array(kinds, pa.int8()) if self._changes else None,
+            unreadable=unreadable.all(),
         )
 
     def _rows(self, message: bytes) -> Iterator[tuple[RowKind, Row]]:
@@ -85,7 +88,7 @@ class ConfluentAvroDecoder:
     def _record(self, message: bytes) -> Any:
         number = schema_number(message)
         if number not in self._data:
-            self._data[number] = AvroData(self._registry.schema_of(number))
+            self._data[number] = _data_of(self._registry.schema_of(number))
         return self._row(self._data[number].read(message, _HEAD.size))
 
 
@@ -121,6 +124,13 @@ class ConfluentAvroEncoder:
         for row, kind in zip(rows, kinds, strict=True):
             puts_in = kind in _PUTS_IN
             yield {"before": None if puts_in else row, "after": row if puts_in else None, "op": "c" if puts_in else "d"}
+
+
+def _data_of(schema: Any) -> AvroData:
+    try:
+        return AvroData(schema)
+    except Exception as error:  # noqa: BLE001 - a registry keeps schemas of other kinds too
+        raise ValueError(f"The writer's schema cannot be read: {error}") from None
 
 
 def _change_fields(columns: tuple[tuple[str, DataType], ...]) -> tuple[tuple[str, DataType], ...]:

@@ -92,28 +92,30 @@ SCHEMA: Final = ConfigOption(
 KEYSTORE_LOCATION: Final = ConfigOption(
     "ssl.keystore.location", text, "The PEM file with the client's key and certificate."
 )
-KEYSTORE_PASSWORD: Final = ConfigOption("ssl.keystore.password", str, "The password of the key in that file.")
+KEYSTORE_PASSWORD: Final = ConfigOption(
+    "ssl.keystore.password", str, "The password of the key in that file.", is_secret=True
+)
 TRUSTSTORE_LOCATION: Final = ConfigOption("ssl.truststore.location", text, "The PEM file with certificates to trust.")
 BASIC_AUTH_SOURCE: Final = ConfigOption(
     "basic-auth.credentials-source",
     one_of(BasicAuthSource),
     "Where the user and password come from: USER_INFO, the option for it, or URL, the address.",
 )
-BASIC_AUTH_USER: Final = ConfigOption("basic-auth.user-info", text, "User and password, as 'user:password'.")
+BASIC_AUTH_USER: Final = ConfigOption(
+    "basic-auth.user-info", text, "User and password, as 'user:password'.", is_secret=True
+)
 BEARER_AUTH_SOURCE: Final = ConfigOption(
     "bearer-auth.credentials-source", one_of(BearerAuthSource), "Where the token comes from: STATIC_TOKEN."
 )
-BEARER_AUTH_TOKEN: Final = ConfigOption("bearer-auth.token", text, "The token.")
+BEARER_AUTH_TOKEN: Final = ConfigOption("bearer-auth.token", text, "The token.", is_secret=True)
 PROPERTIES: Final[ConfigOption[tuple[tuple[str, str], ...]]] = ConfigOption(
     "properties",
     key_values,
     "The same for TLS and authentication under the keys of the registry's Java client, as 'key:value,…'.",
     (),
+    is_secret=True,
 )
 
-SECRET_KEYS: Final = (
-    "ssl.keystore.password", "ssl.truststore.password", "basic-auth.user-info", "bearer-auth.token", "properties",
-)  # fmt: skip
 _OPTIONS: Final[tuple[ConfigOption[Any], ...]] = (
     URL, SUBJECT, SCHEMA, KEYSTORE_LOCATION, KEYSTORE_PASSWORD, TRUSTSTORE_LOCATION, BASIC_AUTH_SOURCE,
     BASIC_AUTH_USER, BEARER_AUTH_SOURCE, BEARER_AUTH_TOKEN, PROPERTIES,

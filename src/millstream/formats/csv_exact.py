@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import re
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from millstream.formats import java_text
@@ -11,6 +9,7 @@ from millstream.formats.csv_tokens import LineSplitter
 from millstream.sql.types import BINARIES, CHARACTER, DataType, TypeRoot
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Sequence
     from typing import TypeAlias
 
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _BITS: Final = {TypeRoot.TINYINT: 8, TypeRoot.SMALLINT: 16, TypeRoot.INT: 32, TypeRoot.BIGINT: 64}
-_BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
-_BLANK_CONTROLS: Final = re.compile(r"[\x00-\x20]+")
 
 
 class ExactCsvReader:
@@ -120,8 +117,7 @@ def scalar_reader(type_: DataType) -> Reader:
         case TypeRoot.DATE:
             return lambda text: _moment(java_text.parse_sql_date, text)
         case TypeRoot.TIME:
-            step = 10 ** (6 - (type_.precision or 0))
-            return lambda text: _moment(java_text.parse_iso_time, text) // step * step
+            return lambda text: _moment(java_text.parse_iso_time, text)
         case TypeRoot.TIMESTAMP_LTZ:
             return lambda text: _timestamp(text, java_text.SQL_TIMESTAMP_LTZ)
         case _:
@@ -160,7 +156,7 @@ def _timestamp(text: str, pattern: re.Pattern[str]) -> int:
 
 
 def _bytes(text: str) -> bytes:
-    text = _BLANK_CONTROLS.sub("", text)
-    if _BASE64.fullmatch(text) is None:
-        raise ValueError("Unable to deserialize byte array.")
-    return base64.b64decode(text)
+    try:
+        return java_text.parse_base64(java_text.trim(text))
+    except ValueError:
+        raise ValueError("Unable to deserialize byte array.") from None

@@ -86,7 +86,8 @@ class DeclaredUse:
 class FormatDeclaration:
     identifier: str
     doc: str
-    bind: Callable[[dict[str, Any]], Format]
+    bind: Callable[[dict[str, Any]], Format | None]
+    """None where the options, whose problems are told, make no format."""
     options: tuple[ConfigOption[Any], ...] = ()
     changelog: ChangelogMode = INSERT_ONLY
     """Both of what it reads and of what it writes."""
@@ -99,5 +100,3 @@ class FormatDeclaration:
     """Keys that are accepted and do nothing here, each with the reason."""
     fallback_keys: tuple[tuple[str, str], ...] = ()
     """Older spellings of option keys: (the older, the present one)."""
-    refused_because: str | None = None
-    """Why the format, although it is one of Flink's, cannot be used."""

@@ -51,8 +51,7 @@ def read_format(
         return None
     declaration = FORMATS.get(identifier)
     if declaration is None:
-        names = [name for name, known in FORMATS.items() if not known.refused_because]
-        known, near = f"Formats: {', '.join(names)}.", nearest_key(identifier, names)
+        known, near = f"Formats: {', '.join(FORMATS)}.", nearest_key(identifier, list(FORMATS))
         reader.problems.append(
             Diagnostic(
                 Code.UNDEFINED_FORMAT,
@@ -65,11 +64,6 @@ def read_format(
         return None
     under = f"{prefix}{identifier}."
     use = DeclaredUse(reader, named_by, under, _values(reader, declaration, under), tuple(columns), role)
-    if declaration.refused_because is not None:
-        use.report_use(
-            Code.UNDEFINED_FORMAT, f"format '{identifier}' is not supported", detail=declaration.refused_because
-        )
-        return None
     for column in use.columns:
         if why := declaration.refuses(column.type):
             use.report_column(identifier, column, why)

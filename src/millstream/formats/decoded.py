@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -10,6 +11,16 @@ import pyarrow as pa
 from millstream.changelog import KIND, RowKind
 
 _SHOWN_CHARACTERS: Final = 500
+_SHOWN_BYTES: Final = 100
+_BLANKS: Final = str.maketrans("", "", "\t\r\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A message that the format cannot read, by its index, and why."""
+
+    index: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,14 +28,20 @@ class Decoded:
     """The rows of some messages.
 
     `origin` holds for each row the index of its message, ascending; it is None when row i is message i.
-    `skipped` counts the messages dropped, wholly or in part, because the format ignores parse errors.
+    `passed_over` are the messages dropped, wholly or in part, because the format ignores parse errors.
     `kinds` are the row kinds (int8); it is None when every row is an insert.
+    `unreadable` are the messages that were set aside; no row comes from them.
     """
 
     table: pa.Table
     origin: pa.Array | None = None
-    skipped: int = 0
+    passed_over: tuple[int, ...] = ()
     kinds: pa.Array | None = None
+    unreadable: tuple[Unreadable, ...] = ()
+
+    @property
+    def skipped(self) -> int:
+        return len(self.passed_over)
 
     def with_kinds(self) -> pa.Table:
         """The rows with their kinds in the column KIND."""
@@ -33,8 +50,8 @@ class Decoded:
 
 
 class Decoder(Protocol):
-    def decode(self, values: pa.Array) -> Decoded:
-        """The rows of the messages. Raises DecodeError for one that cannot be read."""
+    def decode(self, values: pa.Array, *, sets_aside: bool = False) -> Decoded:
+        """The rows of the messages. Raises DecodeError for one that cannot be read, unless it is to be set aside."""
         ...
 
 
@@ -47,13 +64,31 @@ class Encoder(Protocol):
 class DecodeError(Exception):
     """A message that the format cannot read. The caller knows topic, partition and offset of `index`."""
 
-    def __init__(self, index: int, text: str) -> None:
-        super().__init__(index, text)
+    def __init__(self, index: int, text: str, half: str = "value") -> None:
+        super().__init__(index, text, half)
         self.index = index
         self.text = text
+        self.half = half
+        """Which part of the message it is: `key` or `value`."""
 
     def __str__(self) -> str:
         return f"message {self.index}: {self.text}"
+
+
+class UnreadableMessages:
+    """What a decoder finds unreadable: the first raises, or all are gathered."""
+
+    def __init__(self, *, sets_aside: bool) -> None:
+        self._sets_aside = sets_aside
+        self._found: list[Unreadable] = []
+
+    def add(self, index: int, text: str) -> None:
+        if not self._sets_aside:
+            raise DecodeError(index, text)
+        self._found.append(Unreadable(index, text))
+
+    def all(self) -> tuple[Unreadable, ...]:
+        return tuple(self._found)
 
 
 def table_of(arrays: list[pa.Array], schema: pa.Schema, rows: int) -> pa.Table:
@@ -63,9 +98,27 @@ def table_of(arrays: list[pa.Array], schema: pa.Schema, rows: int) -> pa.Table:
     return pa.table({"": pa.nulls(rows)}).select([])
 
 
-def shown(payload: bytes) -> str:
-    """A payload as it may stand in an error message: readable and not too long."""
-    text = payload.decode("utf-8", "replace")
-    if len(text) <= _SHOWN_CHARACTERS:
-        return text
-    return f"{text[:_SHOWN_CHARACTERS]}… ({len(payload)} bytes)"
+def shown(payload: bytes, size: int | None = None) -> str:
+    """A payload as it may stand in an error message: a text as it is, other bytes in hex, neither too long.
+
+    `size` is told where `payload` is only the beginning.
+
+    >>> shown(bytes([0, 255]))
+    '0x00ff'
+    """
+    size = len(payload) if size is None else size
+    text = _text(payload, is_whole=size == len(payload))
+    if text is None:
+        shortened, is_cut = f"0x{payload[:_SHOWN_BYTES].hex()}", size > _SHOWN_BYTES
+    else:
+        shortened, is_cut = text[:_SHOWN_CHARACTERS], len(text) > _SHOWN_CHARACTERS or size > len(payload)
+    return f"{shortened}… ({size} bytes)" if is_cut else shortened
+
+
+def _text(payload: bytes, *, is_whole: bool) -> str | None:
+    """None for bytes that are no text; where the beginning ends within a character, up to there."""
+    try:
+        text = codecs.getincrementaldecoder("utf-8")().decode(payload, final=is_whole)
+    except UnicodeDecodeError:
+        return None
+    return text if text.translate(_BLANKS).isprintable() else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from calendar import isleap
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
@@ -20,6 +21,11 @@ _FLOATING: Final = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0
 # Wider than the longest number Jackson accepts.
 _EXACT: Final = Context(prec=2000, Emax=10**18 - 1, Emin=-(10**18) + 1)
 _PLAIN_EXPONENTS: Final = range(-3, 7)
+
+# Jackson lets blanks stand before each group of four, nowhere else, and reads on after one with padding.
+_BASE64_GROUP: Final = r"[\x00-\x20]*([A-Za-z0-9+/]{2}(?:==|[A-Za-z0-9+/][A-Za-z0-9+/=]))"
+_BASE64_GROUPS: Final = re.compile(_BASE64_GROUP)
+_BASE64: Final = re.compile(rf"(?:{_BASE64_GROUP})*[\x00-\x20]*")
 
 _MONTH_LENGTHS: Final = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
@@ -40,6 +46,12 @@ ISO_TIMESTAMP_LTZ: Final = re.compile(f"{_DATE_TEXT}T{_SHORT_TIME_TEXT}Z")
 def trim(text: str) -> str:
     """`String.trim`: everything up to the blank goes, other Unicode white space stays."""
     return text.strip(_ASCII_TRIM)
+
+
+def parse_base64(text: str) -> bytes:
+    if _BASE64.fullmatch(text) is None:
+        raise ValueError("not base64")
+    return b"".join(map(base64.b64decode, _BASE64_GROUPS.findall(text)))
 
 
 def parse_integer(text: str) -> int:
@@ -179,21 +191,24 @@ def parse_sql_date(text: str) -> int:
 
 
 def parse_iso_time(text: str) -> int:
-    """Microseconds of the day of an ISO local time, which may leave out its seconds; cut to milliseconds."""
+    """Milliseconds of the day of an ISO local time, which may leave out its seconds."""
     match = _SHORT_TIME.fullmatch(text)
     if match is None:
         raise ValueError(text)
-    micros = _resolve_time(*match.groups(), lenient=False)
-    return micros - micros % 1000
+    return _whole_seconds(_resolve_time(*match.groups(), lenient=False))
 
 
 def parse_time(text: str) -> int:
-    """Microseconds of the day, cut to milliseconds as Flink keeps them."""
+    """Milliseconds of the day."""
     match = _TIME.fullmatch(text)
     if match is None:
         raise ValueError(text)
-    micros = _resolve_time(*match.groups(), lenient=True) % MICROS_PER_DAY
-    return micros - micros % 1000
+    return _whole_seconds(_resolve_time(*match.groups(), lenient=True) % MICROS_PER_DAY)
+
+
+def _whole_seconds(micros: int) -> int:
+    """A column of Flink's is TIME(0), whatever precision is declared: the fraction is read and dropped."""
+    return micros // 1_000_000 * 1000
 
 
 def parse_timestamp(text: str, pattern: re.Pattern[str]) -> int:

@@ -41,11 +41,13 @@ def _no_such_token(token: str) -> object:
 
 
 def _syntax(
-    of_members: Callable[[list[tuple[str, object]]], JsonObject], of_fraction: Callable[[str], str]
+    of_members: Callable[[list[tuple[str, object]]], JsonObject],
+    of_integer: Callable[[str], str],
+    of_fraction: Callable[[str], str],
 ) -> json.JSONDecoder:
     return json.JSONDecoder(
         object_pairs_hook=of_members,
-        parse_int=IntegerToken,
+        parse_int=lambda text: IntegerToken(of_integer(text)),
         parse_float=lambda text: FractionToken(of_fraction(text)),
         parse_constant=_no_such_token,
         strict=False,
@@ -56,9 +58,13 @@ def _last_of_each_name(members: list[tuple[str, object]]) -> JsonObject:
     return JsonObject(dict(members).items())
 
 
-_SYNTAX: Final = _syntax(JsonObject, str)
-_TREE: Final = _syntax(_last_of_each_name, lambda text: java_text.double_text(float(text)))
-_EXACT_TREE: Final = _syntax(_last_of_each_name, lambda text: java_text.stripped_decimal_text(Decimal(text)))
+def _whole(text: str) -> str:
+    return "0" if text == "-0" else text
+
+
+_SYNTAX: Final = _syntax(JsonObject, str, str)
+_TREE: Final = _syntax(_last_of_each_name, _whole, lambda text: java_text.double_text(float(text)))
+_EXACT_TREE: Final = _syntax(_last_of_each_name, _whole, lambda text: java_text.stripped_decimal_text(Decimal(text)))
 
 
 def parse(message: bytes) -> object:
@@ -67,7 +73,7 @@ def parse(message: bytes) -> object:
 
 
 def parse_tree(message: bytes, *, exact_fractions: bool) -> object:
-    """As Jackson's tree keeps it: of repeated names the last, and fractions as the numbers they are."""
+    """As Jackson's tree keeps it: of repeated names the last, and numbers as they are worth."""
     return _parsed(message, _EXACT_TREE if exact_fractions else _TREE)
 
 
@@ -104,7 +110,7 @@ def tree_text(value: object, *, exact_fractions: bool) -> str:
         case FractionToken():
             return _fraction_text(value, exact=exact_fractions)
         case IntegerToken():
-            return "0" if value == "-0" else value
+            return _whole(value)
         case str():
             return quoted(value)
         case _:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.changelog import KIND
-from millstream.formats.decoded import Decoded, DecodeError, table_of
+from millstream.formats.decoded import Decoded, UnreadableMessages, table_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,13 +45,13 @@ class MessageDecoder(ABC):
     @abstractmethod
     def _failure(self, message: bytes, cause: Exception) -> str: ...
 
-    def decode(self, values: pa.Array) -> Decoded:
-        """The rows of the messages; a NULL has none. Raises DecodeError for one that cannot be read."""
+    def decode(self, values: pa.Array, *, sets_aside: bool = False) -> Decoded:
+        """The rows of the messages; a NULL has none."""
         sizes = pc.fill_null(pc.binary_length(values), 0).to_numpy()
         says_something = sizes if self.empty_says_nothing else values.is_valid().to_numpy(zero_copy_only=False)
         present = np.flatnonzero(says_something)
         messages = values if len(present) == len(values) else values.take(pa.array(present))
-        found = _Found(self._schema)
+        found = _Found(self._schema, UnreadableMessages(sets_aside=sets_aside))
         unsettled = [
             rest
             for part in _parts(messages.cast(pa.binary()), present, sizes)
@@ -95,11 +95,13 @@ class MessageDecoder(ABC):
                 new_rows, complete = self._rows(message)
             except (ValueError, RecursionError) as error:
                 if not self._ignores_errors:
-                    raise DecodeError(i, self._failure(message, error)) from None
+                    found.unreadable.add(i, self._failure(message, error))
+                    continue
                 new_rows, complete = [], False
             rows += new_rows
             origin += [i] * len(new_rows)
-            found.skipped += not complete
+            if not complete:
+                found.passed_over.append(i)
         arrays = [pa.array([row[i] for row in rows], field.type) for i, field in enumerate(self._schema)]
         found.add(np.array(origin, np.int64), table_of(arrays, self._schema, len(rows)))
 
@@ -107,11 +109,12 @@ class MessageDecoder(ABC):
 class _Found:
     """Tables of rows gathered from parts of a batch, and where each row comes from."""
 
-    def __init__(self, schema: pa.Schema) -> None:
+    def __init__(self, schema: pa.Schema, unreadable: UnreadableMessages) -> None:
+        self.unreadable = unreadable
+        self.passed_over: list[int] = []
         self._schema = schema
         self._tables: list[pa.Table] = []
         self._origins: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
-        self.skipped = 0
 
     def add(self, origin: NDArray[np.int64], table: pa.Table) -> None:
         if len(origin):
@@ -131,9 +134,10 @@ class _Found:
             origin = origin[order]
         identity = len(origin) == messages and bool((origin == np.arange(messages)).all())
         origins = None if identity else pa.array(origin)
-        if KIND not in self._schema.names:
-            return Decoded(table, origins, self.skipped)
-        return Decoded(table.drop_columns([KIND]), origins, self.skipped, table[KIND].combine_chunks())
+        kinds = None
+        if KIND in self._schema.names:
+            table, kinds = table.drop_columns([KIND]), table[KIND].combine_chunks()
+        return Decoded(table, origins, tuple(self.passed_over), kinds, self.unreadable.all())
 
 
 def _parts(

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.changelog import KIND, RowKind
-from millstream.formats.decoded import Decoded, table_of
+from millstream.formats.decoded import Decoded, DecodeError, Unreadable, UnreadableMessages, shown, table_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 KEY: Final = "__key"
 VALUE: Final = "__value"
+ROW: Final = "row"
+BYTES: Final = "bytes"
 _NO_ROW: Final = -1
 
 
@@ -28,6 +30,18 @@ class MessageHalf:
 
     decoder: Decoder
     columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RowsRead:
+    """What became of a batch of messages."""
+
+    table: pa.Table
+    """The rows, with KIND where they are changes."""
+    skipped: int = 0
+    """Messages passed over, wholly or in part, because a format ignores parse errors."""
+    unreadable: tuple[Unreadable, ...] = ()
+    """Messages that were set aside, each once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +55,33 @@ class MessageRows:
     with_kinds: bool = False
     upserts: bool = False
     """A value is the row of its key from then on, and no value deletes it: only key and parts are known of that."""
+    sets_aside: bool = False
+    """Whether messages that cannot be read are told in the end; else the first raises DecodeError."""
 
-    def read(self, messages: pa.RecordBatch) -> tuple[pa.Table, int]:
-        """The rows, with KIND where they are changes, and how many messages were passed over as unreadable."""
+    def read(self, messages: pa.RecordBatch) -> RowsRead:
         values = messages.column(VALUE)
-        decoded = self.value.decoder.decode(values)
+        decoded = self.value.decoder.decode(values, sets_aside=self.sets_aside)
         if self.key is None and self.columns == self.value.columns and not self.upserts:
-            return decoded.with_kinds() if self.with_kinds else decoded.table, decoded.skipped
+            table = decoded.with_kinds() if self.with_kinds else decoded.table
+            return RowsRead(table, decoded.skipped, decoded.unreadable)
         rows = _Rows.of(decoded, len(values))
         if self.upserts:
             rows = rows.with_tombstones(~values.is_valid().to_numpy(zero_copy_only=False))
         if self.key is None:
-            return self._table(messages, rows, decoded, None), decoded.skipped
-        keys = self.key.decoder.decode(messages.column(KEY))
+            return RowsRead(self._table(messages, rows, decoded, None), decoded.skipped, decoded.unreadable)
+        keys = self._keys(self.key, messages.column(KEY))
         rows = rows.joined(_origin(keys, len(values)), len(values))
-        return self._table(messages, rows, decoded, keys.table), decoded.skipped + keys.skipped
+        return RowsRead(
+            self._table(messages, rows, decoded, keys.table),
+            len({*decoded.passed_over, *keys.passed_over}),
+            _each_once(decoded.unreadable, keys.unreadable),
+        )
+
+    def _keys(self, key: MessageHalf, messages: pa.Array) -> Decoded:
+        try:
+            return key.decoder.decode(messages, sets_aside=self.sets_aside)
+        except DecodeError as error:
+            raise DecodeError(error.index, error.text, "key") from None
 
     def _table(self, messages: pa.RecordBatch, rows: _Rows, decoded: Decoded, keys: pa.Table | None) -> pa.Table:
         arrays = [self._column(name, messages, rows, decoded.table, keys) for name in self.columns]
@@ -126,6 +152,14 @@ class _Rows:
         return _Rows(origin, self.value[row], first_key[origin] + which)
 
 
+def _each_once(values: tuple[Unreadable, ...], keys: tuple[Unreadable, ...]) -> tuple[Unreadable, ...]:
+    texts = {found.index: found.text for found in values}
+    for found in keys:
+        of_value = texts.get(found.index)
+        texts[found.index] = f"{f'{of_value} ' if of_value else ''}In the key: {found.text}"
+    return tuple(Unreadable(index, texts[index]) for index in sorted(texts))
+
+
 def _origin(decoded: Decoded, messages: int) -> NDArray[np.int64]:
     if decoded.origin is None:
         return np.arange(messages)
@@ -141,14 +175,23 @@ def _taken(column: pa.ChunkedArray, rows: NDArray[np.int64]) -> pa.ChunkedArray:
 
 @dataclass(frozen=True, slots=True)
 class StructDecoder:
-    """For a half that came decoded, as a struct: NULL is no row."""
+    """For a half that came decoded, as a struct: NULL is no row, and was no message or an unreadable one.
+
+    What may be set aside comes as a struct of both, ROW and BYTES, which is NULL where there is no message.
+    """
 
     columns: tuple[str, ...]
+    failure: str
 
-    def decode(self, values: pa.Array) -> Decoded:
+    def decode(self, values: pa.Array, *, sets_aside: bool = False) -> Decoded:
+        unreadable = UnreadableMessages(sets_aside=sets_aside)
+        if sets_aside:
+            messages, values = values, pc.struct_field(values, ROW)
+            for index in np.flatnonzero(pc.and_not(messages.is_valid(), values.is_valid())).tolist():
+                unreadable.add(index, f"{self.failure} It is '{shown(messages[index][BYTES].as_py())}'.")
         present = np.flatnonzero(values.is_valid())
         whole = len(present) == len(values)
         rows = values if whole else values.take(pa.array(present))
         fields = [rows.field(name) for name in self.columns]
         table = pa.table(fields, list(self.columns)) if fields else table_of([], pa.schema([]), len(rows))
-        return Decoded(table, None if whole else pa.array(present))
+        return Decoded(table, None if whole else pa.array(present), unreadable=unreadable.all())

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.formats.arrow_types import arrow_schema, arrow_type
-from millstream.formats.decoded import Decoded, DecodeError
+from millstream.formats.decoded import Decoded, UnreadableMessages, shown
 from millstream.formats.raw_format import FIXED_SIZES, Endianness, RawOptions
 from millstream.formats.texts_to_values import bounds
 from millstream.sql.types import CHARACTER, DataType, TypeRoot
@@ -44,13 +44,34 @@ class RawDecoder:
         self._schema = arrow_schema(columns)
         self._needed = (name,) if needed is None else needed
 
-    def decode(self, values: pa.Array) -> Decoded:
+    def decode(self, values: pa.Array, *, sets_aside: bool = False) -> Decoded:
         origin = None
-        values = values.cast(pa.binary())
+        messages = values = values.cast(pa.binary())
         if self._options.line_delimiter is not None:
             values, origin = self._lines(values, self._options.line_delimiter)
-        table = pa.Table.from_arrays([self._column(values, origin)], schema=self._schema)
-        return Decoded(table.select(list(self._needed)), None if origin is None else pa.array(origin))
+        unreadable = UnreadableMessages(sets_aside=sets_aside)
+        if (wrong := self._wrong_sizes(values, origin)).size:
+            for index in wrong.tolist():
+                unreadable.add(index, self._failure(messages[index].as_py()))
+            origin = np.arange(len(values)) if origin is None else origin
+            right = ~np.isin(origin, wrong)
+            values, origin = values.filter(pa.array(right)), origin[right]
+        table = pa.Table.from_arrays([self._column(values)], schema=self._schema)
+        origins = None if origin is None else pa.array(origin)
+        return Decoded(table.select(list(self._needed)), origins, unreadable=unreadable.all())
+
+    def _wrong_sizes(self, values: pa.Array, origin: NDArray[np.int64] | None) -> NDArray[np.int64]:
+        """The messages that have a value of another size than the column's."""
+        size = FIXED_SIZES.get(self._type.root)
+        if size is None:
+            return np.empty(0, np.int64)
+        wrong = np.flatnonzero(pc.fill_null(pc.not_equal(pc.binary_length(values), size), False))
+        return wrong if origin is None else np.unique(origin[wrong])
+
+    def _failure(self, message: bytes) -> str:
+        size = FIXED_SIZES[self._type.root]
+        told = f"Size of data received for deserializing {self._type.root} type is not {size}."
+        return f"{told} It is '{shown(message)}'."
 
     def _lines(self, values: pa.Array, delimiter: str) -> tuple[pa.Array, NDArray[np.int64]]:
         lines: list[bytes] = []
@@ -65,10 +86,9 @@ class RawDecoder:
             origin += [i] * len(parts)
         return pa.array(lines, pa.binary()), np.array(origin, np.int64)
 
-    def _column(self, values: pa.Array, origin: NDArray[np.int64] | None) -> pa.Array:
-        size = FIXED_SIZES.get(self._type.root)
-        if size is not None:
-            return self._fixed(values, size, origin)
+    def _column(self, values: pa.Array) -> pa.Array:
+        if self._type.root in FIXED_SIZES:
+            return self._fixed(values)
         if self._type.root in CHARACTER:
             return self._texts(values)
         return values
@@ -84,11 +104,7 @@ class RawDecoder:
             [None if value is None else text_of(value, charset) for value in values.to_pylist()], pa.string()
         )
 
-    def _fixed(self, values: pa.Array, size: int, origin: NDArray[np.int64] | None) -> pa.Array:
-        wrong = np.flatnonzero(pc.fill_null(pc.not_equal(pc.binary_length(values), size), False))
-        if len(wrong):
-            index = int(wrong[0]) if origin is None else int(origin[wrong[0]])
-            raise DecodeError(index, f"Size of data received for deserializing {self._type.root} type is not {size}.")
+    def _fixed(self, values: pa.Array) -> pa.Array:
         present = values.drop_null()
         starts, ends, data = bounds(present)
         order = "<" if self._options.endianness is Endianness.LITTLE else ">"

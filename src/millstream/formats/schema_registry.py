@@ -8,6 +8,7 @@ import ssl
 import urllib.error
 import urllib.parse
 import urllib.request
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 from millstream.formats.confluent_format import BasicAuthSource
@@ -21,6 +22,10 @@ _SECONDS: Final = 30
 
 class RegistryError(Exception):
     """The registry has no such schema, refuses one, or cannot be reached."""
+
+
+class NoSchemaError(RegistryError):
+    """The registry answers, and has no such schema: whoever asks for it is mistaken."""
 
 
 class SchemaRegistry:
@@ -40,7 +45,7 @@ class SchemaRegistry:
             try:
                 answer = self._ask("GET", f"/schemas/ids/{number}")
             except RegistryError as error:
-                raise RegistryError(f"Could not find schema with id {number} in registry. {error}") from None
+                raise type(error)(f"Could not find schema with id {number} in registry. {error}") from None
             self._schemas[number] = json.loads(answer["schema"])
         return self._schemas[number]
 
@@ -66,7 +71,8 @@ class SchemaRegistry:
                     answer: dict[str, Any] = json.load(response)
                     return answer
             except urllib.error.HTTPError as error:
-                raise RegistryError(_told(error)) from None
+                kind = NoSchemaError if error.code == HTTPStatus.NOT_FOUND else RegistryError
+                raise kind(_told(error)) from None
             except (OSError, ValueError) as error:
                 unreachable = f"{url}: {getattr(error, 'reason', error)}"
         raise RegistryError(f"No answer from {unreachable}")

@@ -69,13 +69,13 @@ def timestamps(array: pa.Array, type_: DataType, separator: str) -> pa.Array:
 
 
 def times(array: pa.Array) -> pa.Array:
-    """Cut to milliseconds, as Flink keeps them."""
+    """Milliseconds of the day, in whole seconds as Flink reads them."""
     starts, ends, _ = bounds(array.drop_null())
     if not _at_least(ends - starts, _TIME_LENGTH):
         raise UnsettledError
     moments = pc.binary_join_element_wise("1970-01-01 ", array, "").cast(pa.timestamp("us"))
-    millis = moments.cast(pa.timestamp("ms"), safe=False)
-    return millis.cast(pa.timestamp("us")).cast(pa.int64()).cast(pa.time64("us"))
+    seconds = moments.cast(pa.timestamp("s"), safe=False).cast(pa.int64())
+    return pc.multiply(seconds, 1000).cast(pa.int32())
 
 
 def base64_bytes(array: pa.Array) -> pa.Array:
@@ -110,9 +110,7 @@ def values_of(texts: pa.Array, type_: DataType) -> pa.Array:
         case TypeRoot.DATE:
             return _dates(texts)
         case TypeRoot.TIME:
-            step = 10 ** (6 - (type_.precision or 0))
-            micros = times(texts).cast(pa.int64())
-            return pc.multiply(pc.divide(micros, step), step).cast(pa.time64("us"))
+            return times(texts)
         case _:
             return timestamps(texts, type_, " ")
 

@@ -68,10 +68,10 @@ def timestamp_texts(array: pa.Array, separator: str) -> pa.Array:
 
 
 def time_texts(array: pa.Array, *, fraction: bool) -> pa.Array:
-    """`HH:mm:ss`, with milliseconds where there are some and they are wanted."""
+    """`HH:mm:ss` of milliseconds of the day, with their fraction where there is one and it is wanted."""
     if not fraction:
-        return array.cast(pa.time32("s"), safe=False).cast(pa.string())
-    return without_trailing_zeros(array.cast(pa.time32("ms"), safe=False).cast(pa.string()))
+        return pc.divide(array, pa.scalar(1000, pa.int32())).cast(pa.time32("s")).cast(pa.string())
+    return without_trailing_zeros(array.cast(pa.time32("ms")).cast(pa.string()))
 
 
 def without_trailing_zeros(texts: pa.Array) -> pa.Array:

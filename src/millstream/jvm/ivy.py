@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
 from millstream.errors import Code, Diagnostic, SetupError
-from millstream.jvm.declaration import IVY_FILE, Part
+from millstream.jvm.declaration import IVY_FILE
 from millstream.jvm.java import find_java
 from millstream.notices import Passing
 
@@ -39,16 +39,24 @@ _INVALID_CHECKSUM = re.compile(r"invalid (?:sha1|md5)")
 _REASONS_SHOWN = 2
 
 
-def resolve(part: Part, work: Path, notice: Callable[[str], None], expected: int, lock: IO[str] | None = None) -> Path:
-    """Download the jars of a part into a folder below `work`, and return that folder.
+def resolve(
+    part: str,
+    work: Path,
+    notice: Callable[[str], None],
+    expected: int,
+    lock: IO[str] | None = None,
+    *,
+    declaration: Path = IVY_FILE,
+) -> Path:
+    """Download the jars of a part, a configuration of the declaration, into a folder below `work`; return that folder.
 
     Ivy holds `lock` too: were this process killed, Ivy would go on writing into `work` for a while.
     """
     (work / "ivysettings.xml").write_text(_SETTINGS.format(root=_repository_attribute()), encoding="utf-8")
     command = [
-        *(find_java().executable, "-XX:TieredStopAtLevel=1"),
-        *(f"-Divy.home={work}", "-cp", _ivy_jar(), "org.apache.ivy.Main"),
-        *("-settings", "ivysettings.xml", "-ivy", IVY_FILE, "-cache", "cache", "-confs", part.value),
+        *(str(find_java().executable), "-XX:TieredStopAtLevel=1"),
+        *(f"-Divy.home={work}", "-cp", str(_ivy_jar()), "org.apache.ivy.Main"),
+        *("-settings", "ivysettings.xml", "-ivy", str(declaration), "-cache", "cache", "-confs", part),
         *("-types", "jar", "bundle", "-retrieve", "jars/[artifact]-[revision](-[classifier]).[ext]"),
     ]
     with subprocess.Popen(
@@ -113,7 +121,7 @@ def _matching(pattern: re.Pattern[str], said: list[str]) -> list[str]:
     return list(dict.fromkeys(line.strip() for line in said if pattern.search(line)))
 
 
-def _failure(part: Part, said: list[str]) -> SetupError:
+def _failure(part: str, said: list[str]) -> SetupError:
     reasons = _matching(_FAILED, said) or _matching(_MISSING, said) or said[-_REASONS_SHOWN:]
     damaged = any(map(_INVALID_CHECKSUM.search, reasons))
     return SetupError(

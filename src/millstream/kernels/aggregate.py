@@ -47,8 +47,8 @@ class AggregateOperator:
     """Whether an update is preceded by -U with the old row."""
     insert_only: bool = False
     """No row is ever taken back: MIN, MAX, FIRST_VALUE and LAST_VALUE need no single values then."""
-    expires: bool = False
-    """State has a time to live: unchanged results are emitted too, lest a reader's state expires before this one's."""
+    repeats: bool = False
+    """Unchanged results are emitted too: state has a time to live, and a reader's must not expire before this one's."""
 
     def entries_of(self, call: Call) -> EntrySpec | None:
         """Where the call's single values are kept, if it needs them."""

@@ -51,10 +51,14 @@ class AggregateKernel:
         applied = [(pl.col(name) + pl.col(OLD + name).fill_null(0)).alias(name) for name in names]
         applied += [column for accumulator in self._accumulators for column in accumulator.applied()]
         frame = frame.with_columns(applied).with_columns((pl.col(ROWS) > 0).alias(EXISTS))
-        # What is taken back from a group that is not there never was counted.
-        self.ignored -= int(frame[ROWS].clip(upper_bound=0).sum())
+        self.ignored += self._ignored(frame)
         self._write(frame)
         return self._changes(frame)
+
+    def _ignored(self, frame: pl.DataFrame) -> int:
+        """Rows taken from a group that has none, or whose value it lacks; one that several tables miss is one row."""
+        missed = [pl.col(entries.missed).fill_null(0) for entries in self._entries.values()]
+        return int(frame.select(pl.max_horizontal(-pl.col(ROWS), 0, *missed).sum()).item())
 
     def _merged(self, part: pl.DataFrame) -> pl.DataFrame:
         counters = [pl.col(ROWS).sum(), *([pl.col(EVENTS).sum()] if self._spec.needs_order else [])]
@@ -89,5 +93,5 @@ class AggregateKernel:
             self._spec.keys,
             self._spec.output_schema,
             emits_before=self._spec.emits_before,
-            emits_unchanged=self._spec.expires,
+            emits_unchanged=self._spec.repeats,
         )

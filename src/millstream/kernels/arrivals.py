@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import polars as pl
 
-from millstream.kernels.entries import GROUP, NUMBER, SIGN, VALUE_HASH, EntryTable, Moves
+from millstream.kernels.entries import GROUP, MISSED, NUMBER, SIGN, VALUE_HASH, EntryTable, Moves
 from millstream.kernels.state_table import DEAD, HASH
 
 if TYPE_CHECKING:
@@ -68,14 +68,13 @@ class Arrivals(EntryTable):
             pl.col(SIGN).cum_sum().over(queue).alias("__length"),
             (pl.col(SIGN) > 0).cum_sum().over(queue).cast(pl.Int64).alias("__place"),
             (pl.col(SIGN) < 0).sum().over(queue).cast(pl.Int64).alias("__taken"),
-        ).with_columns((-pl.col("__length")).max().clip(0).over(queue).alias("__missed"))
-        missed = int(played.unique(queue)["__missed"].sum())
-        stays = pl.col("__place") > pl.col("__taken") - pl.col("__missed")
+        ).with_columns((-pl.col("__length")).max().clip(0).over(queue).alias(MISSED))
+        stays = pl.col("__place") > pl.col("__taken") - pl.col(MISSED)
         comes = played.filter(pl.col(SIGN) > 0)
         return Moves(
             comes.filter(~pl.col(_STORED) & stays).select(columns),
             comes.filter(pl.col(_STORED) & ~stays).select(columns),
-            missed,
+            played.filter(pl.col(MISSED) > 0).unique(queue).select(GROUP, MISSED),
         )
 
 

@@ -31,6 +31,7 @@ ENTRY: Final = "__entry"
 NUMBER: Final = "__number"
 """A value's place in its group's order of arrival."""
 SIGN: Final = "__sign"
+MISSED: Final = "__missed"
 _LOWER_HALF: Final = 0xFFFF_FFFF
 
 
@@ -40,8 +41,12 @@ class Moves:
 
     added: pl.DataFrame
     removed: pl.DataFrame
-    ignored: int = 0
-    """Retractions of what was not there."""
+    missed: pl.DataFrame | None = None
+    """How many were to be taken that were not there, in `__missed`; a group may stand in several rows."""
+
+    @property
+    def ignored(self) -> int:
+        return 0 if self.missed is None else int(self.missed[MISSED].sum())
 
 
 def entry_hash(group: pl.Expr, value: pl.Expr) -> pl.Expr:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from millstream.aggregates import AggregateFunction as Function
 from millstream.kernels.arrivals import Arrivals
 from millstream.kernels.calls import ENDS, EXTREMES, LISTS, OLD, Input
-from millstream.kernels.entries import ENTRY, GROUP, NUMBER, SIGN, VALUE, Moves, numbered, placed_in
+from millstream.kernels.entries import ENTRY, GROUP, MISSED, NUMBER, SIGN, VALUE, Moves, numbered, placed_in
 from millstream.kernels.kept_values import KeptValue
 from millstream.kernels.listed_values import ListedValues
 from millstream.kernels.multiset import COUNT, Multiset
@@ -48,6 +48,8 @@ class EntrySpec:
 class EntryCalls:
     def __init__(self, spec: AggregateOperator, name: str, entries: EntrySpec, open_table: OpenTable) -> None:
         self._keys = spec.keys
+        self.missed = f"{MISSED}-{name}"
+        """The column of the frame that counts what was to be taken and was not there."""
         calls = [call for call in spec.calls if spec.entries_of(call) == entries]
         type_ = spec.schema.field(entries.argument).type
         self._distinct = [found for call in calls if (found := spec.accumulator(call)) is not None]
@@ -75,7 +77,13 @@ class EntryCalls:
             frame = kept.step(frame, moves, self.table)
         if self._distinct:
             frame = frame.join(self._steps(moves), on=GROUP, how="left")
-        return self._read(frame, "")
+        return self._read(self._with_missed(frame, moves), "")
+
+    def _with_missed(self, frame: pl.DataFrame, moves: Moves) -> pl.DataFrame:
+        if moves.missed is None or moves.missed.height == 0:
+            return frame.with_columns(pl.lit(0, dtype=pl.Int64).alias(self.missed))
+        per_group = moves.missed.group_by(GROUP).agg(pl.col(MISSED).sum().alias(self.missed))
+        return frame.join(per_group, on=GROUP, how="left")
 
     def _update(self, frame: pl.DataFrame, part: pl.DataFrame) -> Moves:
         group = [HASH, *self._keys]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from millstream.kernels.entries import GROUP, NUMBER, SIGN, VALUE, VALUE_HASH, EntryTable, Moves, entry_hash
+from millstream.kernels.entries import GROUP, MISSED, NUMBER, SIGN, VALUE, VALUE_HASH, EntryTable, Moves, entry_hash
 from millstream.kernels.state_table import DEAD, HASH
 
 if TYPE_CHECKING:
@@ -33,6 +33,5 @@ class LatestRows(EntryTable):
         written = last.filter(known | there)
         self._table.put(written.select(HASH, *self._columns, NUMBER, VALUE, (pl.col(SIGN) < 0).alias(DEAD)).to_arrow())
         old = last.select(GROUP).with_columns(pl.Series(NUMBER, pl.DataFrame(found.values)[NUMBER]))
-        return Moves(
-            last.filter(there).select(GROUP, VALUE, NUMBER), old.filter(known), last.filter(~known & ~there).height
-        )
+        missed = last.filter(~known & ~there).select(GROUP, pl.lit(1, dtype=pl.Int64).alias(MISSED))
+        return Moves(last.filter(there).select(GROUP, VALUE, NUMBER), old.filter(known), missed)

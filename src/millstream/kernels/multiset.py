@@ -6,7 +6,7 @@ from typing import Final
 
 import polars as pl
 
-from millstream.kernels.entries import ENTRY, GROUP, VALUE, EntryTable, Moves, numbers_of
+from millstream.kernels.entries import ENTRY, GROUP, MISSED, VALUE, EntryTable, Moves, numbers_of
 from millstream.kernels.state_table import DEAD, HASH
 
 COUNT: Final = "__count"
@@ -22,13 +22,13 @@ class Multiset(EntryTable):
         asked = weights.select(pl.col(ENTRY).alias(HASH), *self._keys, VALUE).to_arrow()
         found = self._table.lookup(asked)
         before = pl.Series("__before", numbers_of(found.values.column(COUNT), found.mask))
-        counted = weights.with_columns(before).with_columns(
-            pl.max_horizontal(pl.col(COUNT) + pl.col("__before"), 0).alias(COUNT)
-        )
+        free = weights.with_columns(before).with_columns(pl.col(COUNT) + pl.col("__before"))
+        counted = free.with_columns(pl.col(COUNT).clip(0))
         changed = counted.filter(pl.col(COUNT) != pl.col("__before"))
         written = changed.select(pl.col(ENTRY).alias(HASH), *self._keys, VALUE, COUNT, (pl.col(COUNT) == 0).alias(DEAD))
         self._table.put(written.to_arrow())
         return Moves(
             changed.filter(pl.col("__before") == 0).select(GROUP, VALUE),
             changed.filter(pl.col(COUNT) == 0).select(GROUP, VALUE),
+            free.filter(pl.col(COUNT) < 0).select(GROUP, (-pl.col(COUNT)).alias(MISSED)),
         )

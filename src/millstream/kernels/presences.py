@@ -7,7 +7,18 @@ from __future__ import annotations
 
 import polars as pl
 
-from millstream.kernels.entries import GROUP, NUMBER, SIGN, VALUE, VALUE_HASH, EntryTable, Moves, entry_hash, numbers_of
+from millstream.kernels.entries import (
+    GROUP,
+    MISSED,
+    NUMBER,
+    SIGN,
+    VALUE,
+    VALUE_HASH,
+    EntryTable,
+    Moves,
+    entry_hash,
+    numbers_of,
+)
 from millstream.kernels.multiset import COUNT
 from millstream.kernels.state_table import DEAD, HASH
 
@@ -28,10 +39,12 @@ class Presences(EntryTable):
             .join(values.select(*one, "__before"), on=one, how="left", nulls_equal=True, maintain_order="left")
             .with_columns((pl.col(SIGN).cum_sum().over(one) + pl.col("__before")).alias("__free"))
             # Below zero there is nothing to take: the count stands still until it rises again.
-            .with_columns((pl.col("__free") - pl.col("__free").cum_min().over(one).clip(upper_bound=0)).alias(COUNT))
+            .with_columns((-pl.col("__free").cum_min().over(one).clip(upper_bound=0)).alias(MISSED))
+            .with_columns((pl.col("__free") + pl.col(MISSED)).alias(COUNT))
         )
         starts = (pl.col(SIGN) > 0) & (pl.col(COUNT) == 1)
-        ends = walked.group_by(one).agg(pl.col(COUNT).last(), pl.col(NUMBER).filter(starts).last().alias("__started"))
+        started = pl.col(NUMBER).filter(starts).last().alias("__started")
+        ends = walked.group_by(one, maintain_order=True).agg(pl.col(COUNT, MISSED).last(), started)
         return self._moved(values.join(ends, on=one, nulls_equal=True))
 
     def _moved(self, values: pl.DataFrame) -> Moves:
@@ -44,4 +57,5 @@ class Presences(EntryTable):
         return Moves(
             changed.filter(there & (~was_there | moved)).select(GROUP, VALUE, NUMBER),
             changed.filter(was_there & (~there | moved)).select(GROUP, VALUE, pl.col("__since").alias(NUMBER)),
+            values.filter(pl.col(MISSED) > 0).select(GROUP, MISSED),
         )

@@ -45,7 +45,11 @@ class SegmentCache:
     def store(self, piece_id: str, data: bytes) -> None:
         # Another worker may store the same piece: each writes its own file, the last rename wins.
         unfinished = self._folder / f"{piece_id}.{uuid.uuid4().hex}"
-        unfinished.write_bytes(data)
+        try:
+            unfinished.write_bytes(data)
+        except FileNotFoundError:  # temporary folders are cleaned, by hand or by the system
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            unfinished.write_bytes(data)
         unfinished.replace(self._folder / piece_id)
 
     def forget(self, piece_id: str) -> None:

@@ -37,6 +37,8 @@ class Manifest:
     segments: tuple[Segment, ...] = ()
     swept: int | None = None
     """When all of it was last looked through for rows past their time."""
+    clock: int | None = None
+    """The latest time at which it was opened with a lifetime: its own time never runs back."""
 
 
 class SegmentLog(Protocol):

@@ -71,11 +71,21 @@ def _keys_equal(
     for name in keys:
         a = left.column(name).take(pa.array(left_rows))
         b = right.column(name).take(pa.array(right_rows))
-        same = pc.or_(pc.fill_null(pc.equal(a, b), fill_value=False), pc.and_(pc.is_null(a), pc.is_null(b)))
-        if pa.types.is_floating(a.type):
-            same = pc.or_(same, pc.fill_null(pc.and_(pc.is_nan(a), pc.is_nan(b)), fill_value=False))
-        equal &= as_numpy(same)
+        equal &= _same_values(a, b)
     return equal
+
+
+def _same_values(left: pa.ChunkedArray, right: pa.ChunkedArray) -> NDArray[np.bool_]:
+    """NULL is NULL and NaN is NaN."""
+    if pa.types.is_nested(left.type):  # Arrow compares none
+        import polars as pl  # starts threads, and this module is loaded before workers are forked
+
+        nested: NDArray[np.bool_] = pl.Series(left).eq_missing(pl.Series(right)).to_numpy()
+        return nested
+    same = pc.or_(pc.fill_null(pc.equal(left, right), fill_value=False), pc.and_(left.is_null(), right.is_null()))
+    if pa.types.is_floating(left.type):
+        same = pc.or_(same, pc.fill_null(pc.and_(pc.is_nan(left), pc.is_nan(right)), fill_value=False))
+    return as_numpy(same)
 
 
 def as_numpy(column: pa.ChunkedArray) -> NDArray[Any]:

@@ -6,7 +6,7 @@ grows with the logarithm of the rows and a lookup is one binary search per segme
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Final
 
@@ -78,11 +78,12 @@ class StateTable:
         self._schema = pa.schema([pa.field(HASH, pa.int64()), *keys, *values, pa.field(DEAD, pa.bool_()), *written])
         self._log = log
         self._cache = cache
-        self._lifetime = lifetime
         self._piece_bytes = piece_bytes
         manifest = log.manifest()
         self._segments = list(manifest.segments)
         self._swept = manifest.swept
+        self._clock = manifest.clock
+        self._lifetime = lifetime and self._onward(lifetime)
         self._sweep_if_due()
 
     def lookup(self, asked: pa.Table) -> Found:
@@ -134,6 +135,18 @@ class StateTable:
             self._remove(piece)
         self._save()
 
+    def _onward(self, lifetime: Lifetime) -> Lifetime:
+        """A clock that was set back stands still until it is where it was: what has expired does not come back.
+
+        Kept at once, for a lookup that finds nothing has told as much as a write.
+        """
+        if self._clock is not None and lifetime.now <= self._clock:
+            return replace(lifetime, now=self._clock)
+        self._clock = lifetime.now
+        if self._segments:
+            self._save()
+        return lifetime
+
     def _sweep_if_due(self) -> None:
         """Drops the pieces most of whose rows are past their time: such rows are never found, but take up space."""
         if self._lifetime is None:
@@ -162,7 +175,7 @@ class StateTable:
         self._segments += [] if segment is None else [segment]
 
     def _save(self) -> None:
-        self._log.save_manifest(Manifest(tuple(self._segments), self._swept))
+        self._log.save_manifest(Manifest(tuple(self._segments), self._swept, self._clock))
 
     def _writer(self) -> SegmentWriter:
         return SegmentWriter(self._log, self._cache, self._piece_bytes)

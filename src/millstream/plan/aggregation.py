@@ -16,7 +16,7 @@ from millstream.plan.grouping_sets import SET_NUMBER, constant_per_set, grouping
 from millstream.plan.nodes import Aggregate, AggregateCall, Expand, Filter, Node, Project, ProjectItem
 from millstream.plan.typing import infer
 from millstream.sql.expression_parser import call
-from millstream.sql.types import BIGINT, NESTED
+from millstream.sql.types import BIGINT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,10 +46,6 @@ def build_aggregate(
 
 def distinct_rows(node: Node, scope: Scope) -> Node:
     """SELECT DISTINCT: rows grouped by all their columns."""
-    for column in node.columns:
-        if column.type is not None and column.type.root in NESTED:
-            why = f'SELECT DISTINCT of column "{column.name}" of type {column.type} is not supported yet'
-            raise ScriptError(Diagnostic(Code.UNSUPPORTED_TYPE, why, scope.statement))
     return Aggregate(node, tuple(column.name for column in node.columns), (), scope.statement)
 
 
@@ -122,15 +118,9 @@ class _Aggregation:
 
     def _key(self, expression: exp.Expr, keys: dict[str, str]) -> str:
         bound = self._scope.bind(expression)
-        self._require_comparable(bound, "GROUP BY")
         text = _text(bound)
         keys[text] = self._input(bound, "key")
         return text
-
-    def _require_comparable(self, expression: exp.Expr, clause: str) -> None:
-        type_ = infer(expression, self._type_of)
-        if type_.root in NESTED:
-            raise self._refuse(expression, f"{clause} of type {type_} is not supported yet", Code.UNSUPPORTED_TYPE)
 
     def _input(self, expression: exp.Expr, purpose: str) -> str:
         """The name of a column below the aggregate that holds this expression."""
@@ -205,7 +195,6 @@ class _Aggregation:
             return argument, False
         if len(argument.expressions) != 1:
             raise self._refuse(aggregate, "DISTINCT takes one expression here")
-        self._require_comparable(argument.expressions[0], "DISTINCT")
         return argument.expressions[0], True
 
     def _direct(
@@ -238,8 +227,8 @@ class _Aggregation:
             self._calls[identity] = replace(wanted, name=f"$aggregate{len(self._calls)}")
         return column_reference(self._calls[identity].name)
 
-    def _refuse(self, node: exp.Expr, why: str, code: Code = Code.UNSUPPORTED_EXPRESSION) -> ScriptError:
-        return ScriptError(Diagnostic(code, why, self._scope.place(node)))
+    def _refuse(self, node: exp.Expr, why: str) -> ScriptError:
+        return ScriptError(Diagnostic(Code.UNSUPPORTED_EXPRESSION, why, self._scope.place(node)))
 
 
 def _plain(argument: exp.Expr) -> exp.Expr:

@@ -17,14 +17,16 @@ from millstream.sql.types import (
 )
 
 _POINTS: Final = TIMESTAMPS | {TypeRoot.DATE}
+_CLOCKS: Final = _POINTS | {TypeRoot.TIME}
 _FROM: Final = {
     TypeRoot.BOOLEAN: NUMERIC,
     TypeRoot.DATE: _POINTS,
-    **dict.fromkeys(CHARACTER, NUMERIC | BINARIES | _POINTS | {TypeRoot.BOOLEAN}),
+    **dict.fromkeys(CHARACTER, NUMERIC | BINARIES | _CLOCKS | {TypeRoot.BOOLEAN}),
     **dict.fromkeys(NUMERIC, NUMERIC),
     **dict.fromkeys(INTEGERS, NUMERIC | {TypeRoot.BOOLEAN}),
     **dict.fromkeys(BINARIES, BINARIES),
-    **dict.fromkeys(TIMESTAMPS, _POINTS),
+    **dict.fromkeys(TIMESTAMPS, _CLOCKS),
+    TypeRoot.TIME: TIMESTAMPS,
 }
 _WITHOUT_CAST: Final = {
     TypeRoot.SMALLINT: {TypeRoot.TINYINT},
@@ -36,15 +38,14 @@ _WITHOUT_CAST: Final = {
     TypeRoot.TIMESTAMP: TIMESTAMPS,
     TypeRoot.TIMESTAMP_LTZ: TIMESTAMPS,
     TypeRoot.DATE: {TypeRoot.TIMESTAMP},
+    TypeRoot.TIME: {TypeRoot.TIMESTAMP},
     **dict.fromkeys(CHARACTER, CHARACTER),
     **dict.fromkeys(BINARIES, BINARIES),
 }
-_WITHOUT_VALUES: Final = frozenset({TypeRoot.TIME, *INTERVALS})
-"""What nothing is cast to: Spark's times are incomplete, and Flink's intervals are written as literals."""
 
 
 def can_cast(found: DataType, wanted: DataType) -> bool:
-    if wanted.root in _WITHOUT_VALUES:
+    if wanted.root in INTERVALS:  # they are written as literals
         return found.root is wanted.root
     if found.root is TypeRoot.NULL or wanted.root in CHARACTER or found.root is wanted.root not in NESTED:
         return True

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
+from millstream.aggregates import AggregateFunction as Function
 from millstream.changelog import INSERT_ONLY, UPSERTS, RowKind, letters
 from millstream.plan.nodes import (
     Aggregate,
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from millstream.plan.nodes import Node
 
 
+_GROWING: Final = frozenset({Function.MIN, Function.MAX, Function.FIRST_VALUE, Function.LAST_VALUE})
+
+
 def provided(node: Node) -> ChangelogMode:
     """The kinds of change that leave a node."""
     match node:
@@ -34,17 +38,35 @@ def provided(node: Node) -> ChangelogMode:
         case Values():
             return INSERT_ONLY
         case Aggregate():
-            if not node.calls and provided(node.input) == INSERT_ONLY:
-                return INSERT_ONLY  # SELECT DISTINCT
+            if only_grows(node) and not node.repeats:
+                return INSERT_ONLY
             updating = frozenset({RowKind.INSERT, RowKind.UPDATE_AFTER})
-            grows = updating if provided(node.input) == INSERT_ONLY else updating | {RowKind.DELETE}
-            return grows | _before(emits=node.emits_before)
+            changes = updating if only_grows(node.input) else updating | {RowKind.DELETE}
+            return changes | _before(emits=node.emits_before)
         case Normalise():
             return UPSERTS | _before(emits=node.emits_before)
         case Materialise():
             return UPSERTS
         case Filter() | Project() | Expand() | Write() | Collect():
             return provided(node.input)
+
+
+def only_grows(node: Node) -> bool:
+    """Whether no row ever goes. One that is given again as it was, to keep state above alive, does not."""
+    match node:
+        case Scan() | Values():
+            return provided(node) == INSERT_ONLY
+        case Aggregate():
+            return not node.calls and only_grows(node.input)  # SELECT DISTINCT
+        case Normalise() | Materialise():
+            return False
+        case Filter() | Project() | Expand() | Write() | Collect():
+            return only_grows(node.input)
+
+
+def keeps_more_for_changes(node: Aggregate) -> bool:
+    """Whether its state would be another one if no row ever went: single values, and not only the result."""
+    return any(call.function in _GROWING for call in node.calls) and not only_grows(node.input)
 
 
 def _before(*, emits: bool) -> ChangelogMode:

@@ -17,6 +17,7 @@ from millstream.plan.program import JobPlan, Program, ShowJobs, Text
 from millstream.plan.rules import RULES
 from millstream.plan.scans import check_watermark, computed_items
 from millstream.plan.settings import plan_settings
+from millstream.plan.shared_scans import share_scans
 from millstream.sql.statements import (
     AlterTableRename,
     AlterTableReset,
@@ -195,7 +196,7 @@ class Compiler:
                 wanted = "select"
                 roots.append(problems.of(lambda: self._planned(build_select(statement, self._catalog))))
         problems.raise_all()
-        plans = tuple(root for root in roots if root is not None)
+        plans = share_scans([root for root in roots if root is not None])
         return JobPlan(self._job_name(wanted), plans, tuple(self._settings.items()))
 
     def _insert(self, statement: InsertInto) -> Root:

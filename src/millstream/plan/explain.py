@@ -68,4 +68,5 @@ def _read(node: Scan | Values) -> str:
         rows = "; ".join(", ".join(value.sql(dialect="flink") for value in row) for row in node.rows)
         return f"Values([{rows}])"
     columns = ", ".join(column.name for column in node.columns)
-    return f"Scan(table=[{node.source.table.name}], columns=[{columns}], {node.source.summary})"
+    shared = f", shared by=[{', '.join(node.shared_by)}]" if node.shared_by else ""
+    return f"Scan(table=[{node.source.table.name}], columns=[{columns}], {node.source.summary}{shared})"

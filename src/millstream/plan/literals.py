@@ -26,6 +26,8 @@ from millstream.sql.types import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from millstream.plan.typed import Typed
+
 _INT_LIMIT, _BIGINT_LIMIT = 1 << 31, 1 << 63
 _MICROS: Final = {
     "WEEK": 604_800_000_000, "DAY": 86_400_000_000, "HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000,
@@ -36,9 +38,12 @@ _LIMITS: Final = {"HOUR": 24, "MINUTE": 60, "SECOND": 60}
 INTERVAL_PARTS: Final = "Behind the first part, hours stay below 24, minutes and seconds below 60, months below 12."
 _DATE: Final = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T](.*))?)?)?")
 _TIME: Final = re.compile(r"(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.\d*)?)?)?(?:[Z+\- A-Za-z].*)?")
+_CLOCK: Final = re.compile(r"(\d{1,2})(?:\s*:\s*(\d{1,2})(?:\s*:\s*(\d{1,2})(?:\.(\d*))?)?)?", re.ASCII)
+_MILLI_DIGITS: Final = 3
 _LEAP_YEAR: Final = 2000
 HOW_WRITTEN: Final = {
     TypeRoot.DATE: "DATE '2024-02-28'",
+    TypeRoot.TIME: "TIME '13:14:15.678'",
     **dict.fromkeys(TIMESTAMPS, "TIMESTAMP '2024-02-28 13:14:15.678'"),
 }
 _SEPARATORS: Final = {"HOUR": " ", "MINUTE": ":", "SECOND": ":"}
@@ -69,9 +74,11 @@ def negated(literal: Constant) -> Constant | None:
 
 
 def is_impossible(text: object, root: TypeRoot) -> bool:
-    """Whether this text is surely no date or no timestamp, as '2024-02-30'."""
+    """Whether this text is surely no date, time or timestamp, as '2024-02-30'."""
     if not isinstance(text, str) or root not in HOW_WRITTEN:
         return False
+    if root is TypeRoot.TIME:
+        return _millis_of_day(text, 0) is None
     found = _DATE.fullmatch(text.strip())
     if found is None:
         return text.strip()[:1] not in ("+", "-") and re.match(r"\s*\d{5,}-", text) is None
@@ -86,6 +93,25 @@ def is_impossible(text: object, root: TypeRoot) -> bool:
     except ValueError:
         return True
     return False
+
+
+def time_of(value: Typed, wanted: DataType) -> Constant | None:
+    """The time that a literal text says, as far as the type has digits for it."""
+    if not isinstance(value, Constant) or not isinstance(value.value, str):
+        return None
+    millis = _millis_of_day(value.value, wanted.precision or 0)
+    return None if millis is None else Constant(millis, wanted.not_null())
+
+
+def _millis_of_day(text: str, digits: int) -> int | None:
+    found = _CLOCK.fullmatch(text.strip())
+    if found is None:
+        return None
+    hour, minute, second = (int(part or 0) for part in found.groups()[:3])
+    if hour >= _LIMITS["HOUR"] or minute >= _LIMITS["MINUTE"] or second >= _LIMITS["SECOND"]:
+        return None
+    fraction = (found[4] or "")[: min(digits, _MILLI_DIGITS)].ljust(_MILLI_DIGITS, "0")
+    return ((hour * 60 + minute) * 60 + second) * 1000 + int(fraction)
 
 
 def _text(value: str) -> Constant:

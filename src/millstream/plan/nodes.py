@@ -34,6 +34,8 @@ class Scan:
     columns: tuple[OutputColumn, ...]
     """Those that are decoded: the ones the query needs."""
     span: Span
+    shared_by: tuple[str, ...] = ()
+    """The tables that the INSERTs write which read it together; empty where one reads it alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +147,8 @@ class Aggregate:
     span: Span
     emits_before: bool = False
     """Whether an update is preceded by the old row, because somebody above needs it."""
+    repeats: bool = False
+    """Whether a result that did not change is given again: state has a lifetime, and that above lives on this."""
     operator: Operator = Operator.KERNEL
 
     @property

@@ -37,12 +37,15 @@ class JobPlan:
 
     @property
     def scans(self) -> tuple[Scan, ...]:
-        return tuple(scan for root in self.roots for scan in scans(root))
+        """Where tables are read; a scan that INSERTs share counts once."""
+        found = (scan for root in self.roots for scan in scans(root))
+        return tuple({id(scan): scan for scan in found}.values())
 
     @property
     def made_up_rows(self) -> int | None:
         """How many rows a job has to read that reads no table but what the script or a generator makes; else None."""
-        counts = [made_up_rows(root) for root in self.roots]
+        by_place = {id(next(iter(scans(root)), root)): made_up_rows(root) for root in self.roots}
+        counts = by_place.values()
         known = [count for count in counts if count is not None]
         return sum(known) if len(known) == len(counts) else None
 

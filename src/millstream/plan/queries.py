@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from sqlglot import exp
 
 from millstream.catalog.table import CatalogTable
+from millstream.changelog import KIND
 from millstream.errors import Code, Diagnostic, Problems, ScriptError
 from millstream.plan.aggregation import OF_STAR, build_aggregate, distinct_rows, has_aggregate
 from millstream.plan.expressions import Scope, ScopeColumn, column_reference, output_names
@@ -66,8 +67,8 @@ class QueryBuilder:
     def build(self) -> Node:
         """Problems of all parts are raised together."""
         if self._given_problems is not None:
-            return self._relation(self._query.tree, {})
-        node = self._problems.of(lambda: self._relation(self._query.tree, {}))
+            return self._named_freely(self._relation(self._query.tree, {}))
+        node = self._problems.of(lambda: self._named_freely(self._relation(self._query.tree, {})))
         self._problems.raise_all()
         assert node is not None
         return node
@@ -124,11 +125,11 @@ class QueryBuilder:
             case None:
                 return "", Values(((),), (), self._statement)
             case exp.Table(this=exp.Identifier()):
-                return tree.alias_or_name, self._renamed(self._table(tree, named), tree)
+                return tree.alias_or_name, self._named_freely(self._renamed(self._table(tree, named), tree))
             case exp.Subquery():
-                return tree.alias, self._renamed(self._relation(tree.this, named), tree)
+                return tree.alias, self._named_freely(self._renamed(self._relation(tree.this, named), tree))
             case exp.Values():
-                return tree.alias, self._renamed(self._relation(tree, named), tree)
+                return tree.alias, self._named_freely(self._renamed(self._relation(tree, named), tree))
             case exp.Unnest():
                 raise self._unsupported("UNNEST", tree)
             case _:
@@ -171,6 +172,14 @@ class QueryBuilder:
             return node
         self.require_as_many(names, node, self._place(tree))
         return _with_names(node, names, self._statement)
+
+    def _named_freely(self, node: Node) -> Node:
+        """One name is taken: under it the kind of a row travels beside its columns."""
+        if any(column.name == KIND for column in node.columns):
+            why = f'column name "{KIND}" is reserved for the kind of a row'
+            hint = "Choose another name."
+            raise ScriptError(Diagnostic(Code.DUPLICATE_COLUMN, why, self._statement, hint=hint))
+        return node
 
     @staticmethod
     def require_as_many(names: Sequence[str | Name], node: Node, span: Span) -> None:

@@ -12,7 +12,7 @@ from millstream.plan.casts import can_cast, fits
 from millstream.plan.functions.declaration import Given, MismatchError, Nulls
 from millstream.plan.functions.registry import FUNCTIONS, MISSING, nearest
 from millstream.plan.functions.results import bare, nullable
-from millstream.plan.literals import HOW_WRITTEN, INTERVAL_PARTS, constant, is_impossible, negated
+from millstream.plan.literals import HOW_WRITTEN, INTERVAL_PARTS, constant, is_impossible, negated, time_of
 from millstream.plan.signatures import Mismatch, choose, given_of, how_written, wrong_clause
 from millstream.plan.typed import Call, Constant, Conversion, FieldOf, InputColumn, Typed, UserCall, Word
 from millstream.sql.type_text import type_of_text
@@ -136,8 +136,6 @@ class Resolver:
 
     def _conversion(self, node: exp.Cast) -> Typed | None:
         wanted = type_of_text(node.to.sql(dialect="flink"))
-        if wanted.root is TypeRoot.TIME:
-            return self._refuse(node, "values of type TIME are not supported yet", Code.UNSUPPORTED_TYPE)
         value = self.resolve(node.this)
         if value is None:
             return None
@@ -149,6 +147,8 @@ class Resolver:
         if not attempt and isinstance(value, Constant) and is_impossible(value.value, wanted.root):
             why, hint = f"'{value.value}' is no {wanted.root}", f"Write it as in {HOW_WRITTEN[wanted.root]}."
             return self._refuse(node, why, Code.TYPE_MISMATCH, hint=hint)
+        if wanted.root is TypeRoot.TIME and (time := time_of(value, wanted)) is not None:
+            return time
         return Conversion(value, replace(wanted, nullable=attempt or value.type.nullable), attempt)
 
     def _field(self, node: exp.Dot) -> Typed | None:

@@ -19,7 +19,7 @@ class InputColumn:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A literal; an interval's value is its months or its microseconds."""
+    """A literal; an interval's value is its months or its microseconds, that of a time its milliseconds of the day."""
 
     value: object
     type: DataType

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.errors import ScriptError
+from millstream.plan.casts import parts
+from millstream.plan.functions.results import fraction_digits
 from millstream.plan.resolution import Resolver
 from millstream.sql.types import APPROXIMATE, CHARACTER, INTEGERS, TIMESTAMPS, DataType, TypeRoot
 
@@ -34,7 +36,10 @@ def keeps_apart(found: DataType | None, wanted: DataType | None) -> bool:
     """Whether values that differ still differ after the cast: only then does a key stay a key."""
     if found is None or wanted is None:
         return found is wanted
-    if found.root is TypeRoot.DECIMAL or wanted.root is TypeRoot.DECIMAL:
-        return found.root is wanted.root and (wanted.scale or 0) >= (found.scale or 0)
-    exact = found.root is wanted.root or {found.root, wanted.root} <= APPROXIMATE
-    return exact or any({found.root, wanted.root} <= family for family in (INTEGERS, CHARACTER, TIMESTAMPS))
+    if found.root is not wanted.root:  # where clocks are put back, two instants have one TIMESTAMP
+        return any({found.root, wanted.root} <= family for family in (INTEGERS, APPROXIMATE, CHARACTER))
+    if found.root in TIMESTAMPS:
+        return fraction_digits(wanted) >= fraction_digits(found)
+    if found.root is TypeRoot.DECIMAL:
+        return (wanted.scale or 0) >= (found.scale or 0)
+    return all(keeps_apart(*pair) for pair in zip(parts(found), parts(wanted), strict=True))

@@ -14,16 +14,18 @@ from millstream.connectors.not_yet import unbuilt
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.nodes import Write
 from millstream.runtime.exactly_once import exactly_once_sinks
+from millstream.spark.kafka_properties import writer_options
 from millstream.sql.types import INTERVALS, TypeRoot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from millstream.connectors.tables import Sink, Source
     from millstream.plan.program import JobPlan, Program
     from millstream.sql.types import DataType
 
-_NOT_CARRIED: Final = INTERVALS | {TypeRoot.TIME}
-"""Spark has no way to hand them to Python."""
+_NOT_IN_FILES: Final = INTERVALS | {TypeRoot.TIME}
+"""Spark has no way to hand intervals to Python, and its files know another TIME than the formats of messages."""
 
 
 def refuse_unbuilt(program: Program) -> None:
@@ -82,7 +84,7 @@ def _set(job: JobPlan) -> Iterator[Diagnostic]:
     for root in writes if len(writes) > 1 else ():
         if not isinstance(root.sink, KafkaSink):
             yield _separate(root, f'a statement set cannot write to "{root.sink.table.name}", which is no Kafka table')
-        elif isinstance(first, KafkaSink) and root.sink.properties != first.properties:
+        elif isinstance(first, KafkaSink) and writer_options(root.sink.properties) != writer_options(first.properties):
             yield _separate(
                 root, f'tables "{first.table.name}" and "{root.sink.table.name}" of a set differ in \'properties.*\''
             )
@@ -99,11 +101,12 @@ def _separate(root: Write, primary: str) -> Diagnostic:
 
 def _types(job: JobPlan) -> Iterator[Diagnostic]:
     """Types that can be declared and not be carried through a job."""
-    used = [(scan.source.table, {column.name for column in scan.columns}) for scan in job.scans]
-    used += [(root.sink.table, set(root.sink.table.column_names)) for root in job.roots if isinstance(root, Write)]
-    for table, names in used:
-        for column in table.physical_columns:
-            if column.name in names and (root := _not_carried(column.type)):
+    used: list[tuple[Source | Sink, set[str]]] = [(scan.source, {c.name for c in scan.columns}) for scan in job.scans]
+    used += [(root.sink, set(root.sink.table.column_names)) for root in job.roots if isinstance(root, Write)]
+    for end, names in used:
+        refused = _NOT_IN_FILES if isinstance(end, FilesystemSource | FilesystemSink) else INTERVALS
+        for column in end.table.physical_columns:
+            if column.name in names and (root := _part_of(column.type, refused)):
                 yield Diagnostic(
                     Code.NOT_BUILT_YET,
                     f'column "{column.name}" of type {root} cannot be read or written yet',
@@ -112,8 +115,8 @@ def _types(job: JobPlan) -> Iterator[Diagnostic]:
                 )
 
 
-def _not_carried(type_: DataType) -> TypeRoot | None:
-    if type_.root in _NOT_CARRIED:
+def _part_of(type_: DataType, refused: frozenset[TypeRoot]) -> TypeRoot | None:
+    if type_.root in refused:
         return type_.root
     inner = (type_.key, type_.element, *(field.type for field in type_.fields))
-    return next((found for part in inner if part is not None and (found := _not_carried(part))), None)
+    return next((found for part in inner if part is not None and (found := _part_of(part, refused))), None)

@@ -23,15 +23,14 @@ from urllib.parse import quote
 
 from millstream.catalog.settings import AGGREGATE_NATIVE, NativeAggregate
 from millstream.errors import Code, Diagnostic, JobError
-from millstream.plan.nodes import Aggregate, Expand, Materialise, Normalise, Operator, Project, Scan, Values
+from millstream.kernels.cache_folder import CacheFolder
 from millstream.plan.rules.choose_operators import on_kernel
-from millstream.runtime.cache_folder import CacheFolder
+from millstream.runtime.batch_log import BatchLog
+from millstream.runtime.job_identity import NATIVELY, fingerprint, state_of, told_changes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Collection
 
-    from millstream.plan.nodes import Node
     from millstream.plan.program import JobPlan
 
 LAYOUT: Final = 2
@@ -39,8 +38,6 @@ _MARKER: Final = "millstream.json"
 _OURS: Final = re.compile(r"millstream\.json(\.new)?|lock|jobs|spark\.(log(\.\d+)?|out|log4j2\.properties)")
 _CLAIM_SECONDS: Final = 60.0
 """How long the JVM of a killed run may take to go."""
-_NATIVELY: Final = " natively"
-"""Marks state that Spark's own operator keeps, which the kernel cannot read, nor the other way round."""
 _LOOK_SECONDS: Final = 0.1
 
 
@@ -53,6 +50,10 @@ class JobFolder:
     """Whether it has finished or begun a batch before."""
     buckets: int
     segment_cache: Path
+    unfinished_batch: int | None = None
+    """The batch that was begun and not finished: it is done again first, by the job as it is now."""
+    is_changed: bool = False
+    """Whether the job would write something else than the one that ran last."""
 
 
 class Checkpoint:
@@ -60,11 +61,10 @@ class Checkpoint:
 
     def __init__(self, root: Path) -> None:
         self.root = root.absolute()
-        identity = hashlib.sha256(str(self.root).encode()).hexdigest()[:16]
         self._lock = self._claim()
         try:
             self._jobs = self._read_marker()
-            self._segment_caches = CacheFolder(identity)
+            self._segment_caches = CacheFolder()
         except BaseException:
             self._lock.close()
             raise
@@ -82,13 +82,16 @@ class Checkpoint:
         """A job that was begun on the kernel stays there, whatever operator a new one would get."""
         known = self._jobs.get(job.name)
         kernel = replace(job, roots=tuple(map(on_kernel, job.roots)))
-        keeps_kernel = known is not None and known["state"] == _state(kernel) and self._has_begun(job)
+        keeps_kernel = known is not None and known["state"] == state_of(kernel) and self._has_begun(job)
         return kernel if keeps_kernel else job
 
     def find_job(self, job: JobPlan) -> JobFolder | None:
         """The folder of a job that has begun a batch before; refuses one whose state was made by another query."""
-        folder = self._folder(job)
-        if job.is_shown or not self._has_begun(job):
+        folder = self._folder(job.name)
+        if job.is_shown:
+            return None
+        BatchLog(folder).check()
+        if not self._has_begun(job):
             return None
         known = self._jobs.get(job.name)
         if known is None:
@@ -99,18 +102,43 @@ class Checkpoint:
                     hint="Put the file back if you have a copy, or start over with --fresh.",
                 )
             )
-        shape = _state(job)
+        shape = state_of(job)
         if known["state"] != shape:
             raise JobError(_changed(self.root, job, known["state"], shape))
-        return JobFolder(folder, True, known["buckets"], self._segment_caches.path / folder.name)
+        return JobFolder(
+            folder,
+            resumes=True,
+            buckets=known["buckets"],
+            segment_cache=self._segment_caches.path / folder.name,
+            unfinished_batch=BatchLog(folder).unfinished,
+            is_changed=known.get("fingerprint") != fingerprint(job),
+        )
+
+    def jobs_beside(self, names: Collection[str]) -> list[str]:
+        """Jobs that have state here and other names."""
+        return [
+            name for name in self._jobs if name not in names and BatchLog(self._folder(name)).last_begun is not None
+        ]
+
+    def checked_jobs(self) -> list[str]:
+        """All that have state here; raises what is damaged."""
+        for name in self._jobs:
+            BatchLog(self._folder(name)).check()
+        return self.jobs_beside(())
+
+    def keep_fingerprint(self, job: JobPlan) -> None:
+        """What begins now is this job, whatever ran here before; called when nothing can refuse it any more."""
+        if not job.is_shown and self._jobs[job.name].get("fingerprint") != fingerprint(job):
+            self._jobs[job.name]["fingerprint"] = fingerprint(job)
+            self._write_marker()
 
     def new_job(self, job: JobPlan, buckets: int) -> JobFolder:
         """An empty folder for a job that starts from nothing."""
-        folder = self._folder(job)
+        folder = self._folder(job.name)
         shutil.rmtree(folder, ignore_errors=True)
         if job.is_shown:
             return JobFolder(folder, False, buckets, self._segment_caches.path / folder.name)
-        self._jobs[job.name] = {"state": _state(job), "buckets": buckets}
+        self._jobs[job.name] = {"state": state_of(job), "buckets": buckets, "fingerprint": fingerprint(job)}
         self._write_marker()
         return JobFolder(folder, False, buckets, self._segment_caches.path / folder.name)
 
@@ -135,12 +163,10 @@ class Checkpoint:
         self._lock.close()
 
     def _has_begun(self, job: JobPlan) -> bool:
-        offsets = self._folder(job) / "offsets"
-        return offsets.is_dir() and any(entry.name.isdigit() for entry in offsets.iterdir())
+        return BatchLog(self._folder(job.name)).last_begun is not None
 
-    def _folder(self, job: JobPlan) -> Path:
-        name = quote(job.name, safe="").replace(".", "%2E")  # a table may be called `../x`
-        return self.root / "jobs" / name
+    def _folder(self, job: str) -> Path:
+        return self.root / "jobs" / quote(job, safe="").replace(".", "%2E")  # a table may be called `../x`
 
     def _claim(self) -> IO[str]:
         try:
@@ -179,9 +205,10 @@ class Checkpoint:
         if not marker.exists():
             return {}
         try:
-            content = json.loads(marker.read_text())
-            layout, jobs = content["layout"], dict(content["jobs"])
-        except (ValueError, TypeError, KeyError) as error:
+            content = json.loads(marker.read_text(encoding="utf-8"))
+            layout = content["layout"]
+            jobs = _whole(content) if layout == LAYOUT else {}
+        except (OSError, ValueError, TypeError, KeyError) as error:
             raise JobError(
                 Diagnostic(
                     Code.CHECKPOINT_MISMATCH,
@@ -202,8 +229,30 @@ class Checkpoint:
 
     def _write_marker(self) -> None:
         unfinished = self.root / f"{_MARKER}.new"
-        unfinished.write_text(json.dumps({"layout": LAYOUT, "jobs": self._jobs}, indent=2) + "\n")
+        content = {"layout": LAYOUT, "jobs": self._jobs, "checksum": _checksum(self._jobs)}
+        unfinished.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
         unfinished.replace(self.root / _MARKER)
+
+
+def left_out_of_copies(folder: str, names: list[str]) -> list[str]:
+    """What belongs to a process and not to the jobs."""
+    at_the_top = (Path(folder) / _MARKER).exists()
+    return [name for name in names if at_the_top and name not in (_MARKER, "jobs")]
+
+
+def _whole(content: dict[str, Any]) -> dict[str, Any]:
+    """The jobs of a marker; a number that changed on the disk would spread keys over other buckets."""
+    jobs = dict(content["jobs"])
+    if content.get("checksum", _checksum(jobs)) != _checksum(jobs):
+        raise ValueError("its checksum is another one")
+    for job in jobs.values():
+        if not (isinstance(job["state"], list) and isinstance(job["buckets"], int)):
+            raise TypeError("a job in it is not described as jobs are")
+    return jobs
+
+
+def _checksum(jobs: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(jobs, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _locked(lock: IO[str]) -> bool:
@@ -231,43 +280,12 @@ def _is_alive(process: int | None) -> bool:
     return True
 
 
-def _state(job: JobPlan) -> list[str]:
-    return [step for root in job.roots for step in state_shape(root)]
-
-
-def state_shape(node: Node) -> Iterator[str]:
-    """What the checkpoint depends on: what is read, and what is kept by which key."""
-    match node:
-        case Scan():
-            yield f"read {node.source.reads}"
-        case Values():
-            rows = "; ".join(", ".join(value.sql() for value in row) for row in node.rows)
-            yield f"values {hashlib.sha256(rows.encode()).hexdigest()[:16]}"
-        case Aggregate():
-            expanded = node.input if isinstance(node.input, Expand) else None
-            inputs = node.input if expanded is None else expanded.input
-            assert isinstance(inputs, Project)
-            below = {item.name: f"{item.expression.sql()} {item.type}" for item in inputs.items}
-            keys = ", ".join(below[key] for key in node.keys if key in below)
-            calls = ", ".join(
-                f"{call.function} {'DISTINCT ' if call.distinct else ''}{below.get(call.argument or '', '')}".strip()
-                for call in node.calls
-            )
-            yield f"group by [{keys}] compute [{calls}]{_NATIVELY if node.operator is Operator.NATIVE else ''}"
-            if expanded is not None:
-                yield f"in sets {', '.join(str([below[key] for key in kept]) for kept in expanded.sets)}"
-            yield from state_shape(inputs)
-        case Normalise() | Materialise():
-            columns = ", ".join(f"{column.name} {column.type}" for column in node.columns)
-            yield f"keep rows [{columns}] by [{', '.join(node.keys)}]"
-            yield from state_shape(node.input)
-        case _:
-            yield from state_shape(node.input)
-
-
 def _changed(root: Path, job: JobPlan, before: list[str], now: list[str]) -> Diagnostic:
-    hint = "Start over with --fresh, or keep the old state and name another folder with --checkpoint."
-    if [step.removesuffix(_NATIVELY) for step in before] == now:
+    hint = (
+        "Undo the change, start over with --fresh (`millstream savepoint` keeps a copy of what is there), "
+        "or name another folder with --checkpoint."
+    )
+    if [step.removesuffix(NATIVELY) for step in before] == now:
         hint = (
             f"The job began on Spark's own operator: undo what rules it out, such as '{AGGREGATE_NATIVE.key}' = "
             f"'{NativeAggregate.NEVER}', or start over with --fresh."
@@ -276,6 +294,22 @@ def _changed(root: Path, job: JobPlan, before: list[str], now: list[str]) -> Dia
         Code.CHECKPOINT_MISMATCH,
         f'job "{job.name}" keeps another state than the one in checkpoint {root}',
         job.roots[0].span,
-        detail=f"Then: {'; '.join(before)}. Now: {'; '.join(now)}.",
+        detail=told_changes(before, now),
         hint=hint,
     )
+
+
+def refuse_changed_replay(job: JobPlan, folder: JobFolder) -> None:
+    """For sinks that may hold a part of the unfinished batch already: only the same job writes the rest of it."""
+    if folder.unfinished_batch is not None and folder.is_changed:
+        raise JobError(
+            Diagnostic(
+                Code.CHECKPOINT_MISMATCH,
+                f'job "{job.name}" has changed while a batch of it is not finished',
+                job.roots[0].span,
+                detail=f"Batch {folder.unfinished_batch} was begun by the script as it was before, and a part of what "
+                "it writes may be in the sink already.",
+                hint="Run the old script once more with --drain: it finishes the batch. Then change it; "
+                "or start over with --fresh.",
+            )
+        )

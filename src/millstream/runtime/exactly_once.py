@@ -11,7 +11,8 @@ import re
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
@@ -22,15 +23,17 @@ from millstream.connectors.kafka_values import DeliveryGuarantee
 from millstream.connectors.legacy import open_reader
 from millstream.delivery.committed import group
 from millstream.delivery.consignment import Transactions
+from millstream.delivery.failures import is_away, taken_over
 from millstream.delivery.transactional_writer import INIT_SECONDS, transactional_producer
 from millstream.errors import Code, Diagnostic, JobError, ScriptError
 from millstream.plan.nodes import Write
+from millstream.runtime.batch_log import BatchLog
 from millstream.runtime.kafka_admin import KafkaAdmin
-from millstream.runtime.kafka_failures import broker_error
-from millstream.runtime.pending_batch import PendingBatch, pending_batch
+from millstream.runtime.kafka_failures import Question, broker_error
+from millstream.spark.delivery_failures import undelivered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from millstream.plan.program import JobPlan
@@ -53,7 +56,6 @@ class _Kept:
 
     prefix: str
     progress_topic: str
-    parallelism: int | None
     cluster: str | None
 
 
@@ -83,30 +85,53 @@ def check_timeout(sink: KafkaSink, admin: KafkaAdmin) -> int:
     return int(written)
 
 
-def open_transactions(plan: JobPlan, folder: Path, notice: Callable[[str], None]) -> dict[str, Transactions]:
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Of a job's query; a process counts its own, and starts again only while no other has claimed anything."""
+
+    process: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.process}.{self.number}"
+
+    def may_follow(self, claim: str) -> bool:
+        _run, _, start = claim.partition(" ")
+        return self.number == 1 or start.partition(".")[0] == self.process
+
+
+def open_transactions(
+    plan: JobPlan, folder: Path, notice: Callable[[str], None], start: Start
+) -> dict[str, Transactions]:
     """Per table that is written exactly once, in whose name; from then on no earlier start can write."""
     sinks = exactly_once_sinks(plan)
     if not sinks:
         return {}
     run, before = _read(folder)
-    pending = pending_batch(folder)
+    log = BatchLog(folder)
+    pending = log.unfinished
     kept: dict[str, _Kept] = {}
     opened: dict[str, Transactions] = {}
-    start = uuid.uuid4().hex[:12]
     for sink in sinks:
         name, admin = sink.table.name, KafkaAdmin(sink.properties)
         prefix = sink.delivery.transactional_id_prefix
         assert prefix is not None
         topic = before[name].progress_topic if name in before else _progress_topic(sink, admin)
-        kept[name] = _Kept(prefix, topic, sink.parallelism, admin.cluster())
+        kept[name] = _Kept(prefix, topic, admin.cluster())
         if pending is not None and name in before:
-            _require_known_progress(plan, sink, pending, before[name], kept[name])
-        replayed = pending.number if pending is not None else None
+            _require_known_progress(plan, sink, log, before[name], kept[name])
         timeout = check_timeout(sink, admin)
-        opened[name] = Transactions(prefix, topic, run, start, replayed, timeout, str(folder / _IDS))
+        opened[name] = Transactions(prefix, topic, run, str(start), pending, timeout, str(folder / _IDS))
     _write(folder, run, {**before, **kept})
     for sink in sinks:
-        _take_over(sink, opened[sink.table.name], folder / _IDS, notice)
+        name = sink.table.name
+        former = _claimed(plan, sink, opened[name], start)
+        if former is not None and not opened[name].is_of_this_run(former):
+            notice(
+                f'an earlier run has written to table "{name}" with prefix "{opened[name].prefix}": '
+                "what it wrote stays, and this run starts over"
+            )
+        _fence_all(sink, opened[name], folder / _IDS, former)
     return opened
 
 
@@ -119,14 +144,13 @@ def _progress_topic(sink: KafkaSink, admin: KafkaAdmin) -> str:
     return next(topic for topic in admin.topics() if pattern.fullmatch(topic))
 
 
-def _require_known_progress(plan: JobPlan, sink: KafkaSink, pending: PendingBatch, before: _Kept, now: _Kept) -> None:
+def _require_known_progress(plan: JobPlan, sink: KafkaSink, log: BatchLog, before: _Kept, now: _Kept) -> None:
     """A batch that is done again is passed over where it is written: that must be known for certain."""
+    batch = log.unfinished
+    assert batch is not None
     retention = (KafkaAdmin(sink.properties).broker_setting(_RETENTION) or _LEAST_RETENTION_MINUTES) * 60
-    age = time.time() - pending.begun_at
-    if replace(before, cluster=now.cluster) != now:
-        why = f"It was begun with {_told(before)}; now the table has {_told(now)}."
-        hint = "Undo the change until the batch is finished, then make it again."
-    elif before.cluster != now.cluster:
+    age = time.time() - log.begun_at(batch)
+    if before.cluster != now.cluster:
         why = f"It was written to Kafka cluster {before.cluster}; this one is {now.cluster}."
         hint = "Finish the batch on the old cluster."
     elif age > retention:
@@ -134,40 +158,49 @@ def _require_known_progress(plan: JobPlan, sink: KafkaSink, pending: PendingBatc
         hint = "Compare the topic with what was read."
     else:
         return
+    # The INSERTs of a set would share their scans then, and so keep another state.
+    again = "run once with at-least-once, which writes it again, or " if len(plan.roots) == 1 else ""
     raise JobError(
         Diagnostic(
             Code.DELIVERY_UNCERTAIN,
-            f'whether batch {pending.number} of job "{plan.name}" is written to table "{sink.table.name}" is not known',
+            f'whether batch {batch} of job "{plan.name}" is written to table "{sink.table.name}" is not known',
             sink.table.span,
             detail=why,
-            hint=f"{hint} Or run once with at-least-once, which writes it again, or start over with --fresh.",
+            hint=f"{hint} Or {again}start over with --fresh.",
         )
     )
 
 
-def _told(kept: _Kept) -> str:
-    tasks = "" if kept.parallelism is None else f" and {kept.parallelism} tasks"
-    return f"prefix '{kept.prefix}'{tasks}"
+def _claimed(plan: JobPlan, sink: KafkaSink, transactions: Transactions, start: Start) -> str | None:
+    """Claims them; gives the claim that was there before."""
+    with _told_failures(sink), group(sink.properties, transactions.claim_group, transactions.progress_topic) as claims:
+        found = claims.read()
+        former = found[1] if found is not None else None
+        if former is not None and not start.may_follow(former):
+            failure = taken_over(transactions.prefix)
+            raise JobError(undelivered(plan.name, sink.table.name, failure.failure, failure.why))
+        claims.write(0, transactions.claim)
+    return former
 
 
-def _take_over(sink: KafkaSink, transactions: Transactions, ids: Path, notice: Callable[[str], None]) -> None:
-    properties, servers = sink.properties, sink.properties["bootstrap.servers"]
-    doing = f'the transactions of table "{sink.table.name}" cannot be claimed'
+def _fence_all(sink: KafkaSink, transactions: Transactions, ids: Path, former: str | None) -> None:
+    known = {unquote(entry.name) for entry in ids.iterdir()} if ids.is_dir() else set()
+    if former is not None and not transactions.is_of_this_run(former):
+        known |= KafkaAdmin(sink.properties).groups(f"{transactions.prefix}-")
+    mine = {name for name in known if name.startswith(f"{transactions.prefix}-")} - {transactions.claim_group}
+    with _told_failures(sink):
+        _fence(sink.properties, mine, transactions.timeout_ms)
+
+
+@contextmanager
+def _told_failures(sink: KafkaSink) -> Iterator[None]:
     try:
-        with group(properties, transactions.claim_group, transactions.progress_topic) as claims:
-            former = claims.read()
-            claims.write(0, transactions.claim)
-        known = {unquote(entry.name) for entry in ids.iterdir()} if ids.is_dir() else set()
-        if former is not None and not transactions.is_of_this_run(former[1]):
-            notice(
-                f'an earlier run has written to table "{sink.table.name}" with prefix "{transactions.prefix}": '
-                "what it wrote stays, and this run starts over"
-            )
-            known |= KafkaAdmin(properties).groups(f"{transactions.prefix}-")
-        mine = {name for name in known if name.startswith(f"{transactions.prefix}-")} - {transactions.claim_group}
-        _fence(properties, mine, transactions.timeout_ms)
+        yield
     except KafkaException as error:
-        raise broker_error(error, doing, servers, code=Code.BROKER_REFUSED, span=sink.table.span) from error
+        doing = f'the transactions of table "{sink.table.name}" cannot be claimed'
+        code = Code.BROKER_UNREACHABLE if is_away(error.args[0]) else Code.BROKER_REFUSED
+        question = Question(doing, code, sink.properties, open_reader(sink.table).value_place)
+        raise broker_error(error, question) from error
 
 
 def _fence(properties: dict[str, str], ids: Iterable[str], timeout_ms: int) -> None:

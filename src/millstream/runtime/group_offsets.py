@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from confluent_kafka import TopicPartition
 
+from millstream.catalog.options import python_regex
 from millstream.errors import MillstreamError
 from millstream.runtime.kafka_admin import KafkaAdmin
 
@@ -95,6 +96,6 @@ def reads(source: KafkaSource, topic: str) -> bool:
     if source.topic_pattern is None:
         return topic in source.topics
     try:
-        return re.fullmatch(source.topic_pattern, topic) is not None
+        return python_regex(source.topic_pattern).fullmatch(topic) is not None
     except re.error:
         return False

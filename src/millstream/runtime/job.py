@@ -7,31 +7,37 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from millstream.catalog.secrets import without_secrets_of
 from millstream.connectors.kafka_tables import KafkaSource
 from millstream.errors import Code, Diagnostic, JobError, MillstreamError
 from millstream.failpoints import reached
+from millstream.plan.nodes import Write
+from millstream.runtime.checksums import checkpoint_damaged, damaged_files
 from millstream.runtime.group_offsets import GroupOffsets
 from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka_watch import KafkaWatch
+from millstream.runtime.lost_messages import LossWatch
 from millstream.runtime.preflight import topics_of
 from millstream.runtime.progress import Counted, flat_offsets, least_offsets, progress_of
+from millstream.runtime.restarts import restarts_of
+from millstream.runtime.supervision import Supervision
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     import pyarrow as pa
-    from pyspark.accumulators import Accumulator
 
-    from millstream.connectors.kafka_range import ReadRange
+    from millstream.connectors.kafka_range import ReadRange, Tallies
     from millstream.plan.program import JobPlan
     from millstream.runtime.checkpoint import JobFolder
+    from millstream.runtime.events import JobEvent
     from millstream.runtime.progress import JobProgress
     from millstream.runtime.results import Result
     from millstream.source import Span
     from millstream.spark.running_query import RunningQuery
 
 _POLL_SECONDS: Final = 0.02
-_FINISH_BATCH_SECONDS: Final = 120.0
 _REPORT_SECONDS: Final = 1.0
 _LAST_COMMIT_SECONDS: Final = 5.0
 
@@ -46,10 +52,12 @@ class Job:
         on_progress: Callable[[JobProgress], None],
         result: Result | None = None,
         *,
+        on_event: Callable[[JobEvent], None],
         positions: Mapping[Span, ReadRange],
-        skipped: Accumulator[int],
+        tallies: Tallies,
     ) -> None:
         self.name = plan.name
+        self.tables: Mapping[str, Span] = {used.table.name: used.table.span for used in plan.tables}
         self.is_bounded = plan.is_bounded
         """Whether it ends by itself."""
         self.resumes = folder.resumes
@@ -57,17 +65,20 @@ class Job:
         self._plan = plan
         self._folder = folder
         self._on_progress = on_progress
+        self._on_event = on_event
         self._result = result
-        self._skipped = skipped
+        self._tallies = tallies
         self._shown: int | None = None
         kafka = [(scan.source, scan.span) for scan in plan.scans if isinstance(scan.source, KafkaSource)]
         reads = [(source, positions[span]) for source, span in kafka]
         self._ends = _last_ends(positions.values())
         self._group_offsets = GroupOffsets(reads)
-        self._query: RunningQuery | None = None
+        self._losses = LossWatch(plan.name, (source for source, _ in kafka))
+        self._supervision: Supervision | None = None
         self._progress: JobProgress | None = None
         self._reported = threading.Condition()
         self._reported_offsets: dict[tuple[str, int], int] = {}
+        self._last_report = threading.Event()
         self._ended = threading.Event()
 
     @property
@@ -77,7 +88,13 @@ class Job:
 
     @property
     def is_running(self) -> bool:
-        return self._query is not None and self._query.is_active
+        """Also while it waits to be started again."""
+        return self._supervision is not None and not self._supervision.is_over
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether something it needs is away, such as a broker."""
+        return self._supervision is not None and self._supervision.is_waiting
 
     def show_result(self) -> None:
         """What is left to show of a SELECT that has ended; once."""
@@ -85,8 +102,23 @@ class Job:
             self._result.end()
             self._result = None
 
-    def attach(self, query: RunningQuery) -> None:
-        self._query = query
+    def start(self, start_query: Callable[[], RunningQuery]) -> None:
+        """`start_query` is called again after each fault that passes."""
+
+        def start() -> RunningQuery:
+            self._last_report.clear()
+            return start_query()
+
+        self._supervision = Supervision(
+            self.name,
+            start,
+            restarts=restarts_of(dict(self._plan.settings)),
+            kafka=KafkaWatch(self._plan.tables),
+            tell=self._on_event,
+            explain=self._naming_files,
+            on_end=self._conclude,
+        )
+        self._supervision.begin()
 
     def await_caught_up(self, timeout: float | None = None) -> None:
         """Returns when everything that is in the topics now has been processed and written."""
@@ -111,45 +143,40 @@ class Job:
 
     def await_end(self, timeout: float | None = None) -> bool:
         """Waits until the job ends by itself; raises its failure. False when the time is over first."""
-        deadline = None if timeout is None else time.monotonic() + timeout
-        while self.is_running and (deadline is None or time.monotonic() < deadline):
-            time.sleep(_POLL_SECONDS)
-        self.raise_failure()
-        if self.is_running:
+        if not self._supervised().await_end(timeout):
             return False
+        self.raise_failure()
         self._await_last_commit()
         return True
 
     def stop(self, *, finish_batch: bool = True) -> None:
         """Lets the batch under way finish, then stops. Raises the failure of a job that had failed."""
-        query = self._running_query()
-        before, deadline = query.last_finished_batch, time.monotonic() + _FINISH_BATCH_SECONDS
-        while finish_batch and query.is_active and query.is_in_a_batch and time.monotonic() < deadline:
-            if query.last_finished_batch != before:
-                break
-            time.sleep(_POLL_SECONDS)
+        self._supervised().stop(finish_batch=finish_batch)
         self.raise_failure()
-        query.stop()
-        self._await_last_commit()
+        if not self.is_waiting:
+            self._await_last_commit()
 
     def raise_failure(self) -> None:
-        failure = self._running_query().failure()
-        if failure is not None:
-            raise failure
+        self._supervised().raise_failure()
 
     def report(self, report: Mapping[str, Any]) -> None:
         """Takes Spark's report of a batch, on the listener's thread."""
         if not report["durationMs"].get("addBatch"):
             return  # a trigger that found nothing to do
         reached("after-batch")
-        progress = progress_of(self.name, report, self._progress, self._counted(report))
+        lost = self._losses.in_batch(report)
+        counted = self._counted(report, sum(each.count for each in lost))
+        progress = progress_of(self.name, report, self._progress, counted)
         with self._reported:
             self._progress = progress
             for source in report["sources"]:
                 self._reported_offsets |= flat_offsets(source["endOffset"])
             self._reported.notify_all()
+        self._supervised().batch_finished()
         read_up_to = least_offsets(report)
         self._group_offsets.report(read_up_to)
+        for each in lost:
+            self._on_event(each)
         self._on_progress(progress)
         if self.is_bounded and self._ends and _reached(read_up_to, self._ends):
             # What comes behind the end is dropped: no need to read it. The listener's thread must not wait for Spark.
@@ -170,20 +197,33 @@ class Job:
         self._shown = (self._shown or 0) + rows.num_rows
         self._result.take(rows, kinds)
 
-    def _counted(self, report: Mapping[str, Any]) -> Counted:
+    def _counted(self, report: Mapping[str, Any], lost: int) -> Counted:
         shown, self._shown = self._shown, None
         return Counted(
             state_bytes=self._state_bytes(report),
-            skipped=self._skipped.value,
+            skipped=self._tallies.skipped.value,
+            dead_letters=self._tallies.dead_letters.value,
+            lost=lost,
             rows_in=self._plan.made_up_rows if self._plan.is_bounded else None,
             rows_out=shown,
         )
 
     def _end_early(self) -> None:
         with suppress(MillstreamError):  # it has ended by itself, or its failure is told elsewhere
-            self._running_query().stop()
+            self._supervised().query.stop()
+
+    def discreet(self, text: str) -> str:
+        """What Spark and its Kafka clients said of this job, without the secrets of its tables."""
+        sinks = [root.sink.table for root in self._plan.roots if isinstance(root, Write)]
+        return without_secrets_of([*(scan.source.table for scan in self._plan.scans), *sinks], text)
 
     def report_end(self) -> None:
+        """Comes after the last report of a query."""
+        self._last_report.set()
+        self._supervised().wake()
+
+    def _conclude(self) -> None:
+        self._last_report.wait(_LAST_COMMIT_SECONDS)
         self._group_offsets.close()
         self._ended.set()
 
@@ -196,14 +236,20 @@ class Job:
         if self._group_offsets.is_asked_for:
             self._ended.wait(_LAST_COMMIT_SECONDS)
 
+    def _naming_files(self, failure: MillstreamError) -> MillstreamError:
+        """Spark does not always say that it could not read a file of the checkpoint, or which one."""
+        may_be_it = self._progress is None and failure.code in (Code.CHECKPOINT_MISMATCH, Code.JOB_FAILED)
+        damaged = damaged_files(self._folder.path) if self.resumes and may_be_it else []
+        return checkpoint_damaged(self.name, damaged, failure) if damaged else failure
+
     def _state_bytes(self, report: Mapping[str, Any]) -> int:
         held = sum(_size(file) for file in self._folder.segment_cache.glob("*"))
         stored = (operator["customMetrics"].get("rocksdbSstFileSize", 0) for operator in report["stateOperators"])
         return int(held or sum(stored))
 
-    def _running_query(self) -> RunningQuery:
-        assert self._query is not None, "the job has not been started"
-        return self._query
+    def _supervised(self) -> Supervision:
+        assert self._supervision is not None, "the job has not been started"
+        return self._supervision
 
     def _ends_now(self) -> dict[tuple[str, int], int]:
         ends: dict[tuple[str, int], int] = {}
@@ -217,7 +263,7 @@ class Job:
 
     def _committed_offsets(self) -> dict[tuple[str, int], int]:
         committed: dict[tuple[str, int], int] = {}
-        for of_source in self._running_query().committed_offsets():
+        for of_source in self._supervised().query.committed_offsets():
             for partition, offset in flat_offsets(of_source).items():  # a topic may be read in several places
                 committed[partition] = min(offset, committed.get(partition, offset))
         return committed

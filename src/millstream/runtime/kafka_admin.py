@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import (
+    ConsumerGroupTopicPartitions,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+    Uuid,
+)
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AclOperation,
     AdminClient,
     ConfigResource,
     NewTopic,
@@ -15,50 +24,82 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ResourceType,
 )
 
-from millstream.connectors.kafka_client import client_settings
-from millstream.errors import BrokerError, Code, Diagnostic
-from millstream.runtime.kafka_failures import broker_error
+from millstream.connectors.kafka_client_settings import client_settings
+from millstream.connectors.kafka_stores import UnreadableStoreError
+from millstream.errors import BrokerError, Code, Diagnostic, ScriptError
+from millstream.runtime.broker_probe import Finding, probe
+from millstream.runtime.kafka_failures import Question, broker_error, is_final, is_unclear
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from millstream.errors import MillstreamError
+    from millstream.runtime.broker_probe import Probe
     from millstream.source import Span
 
+T = TypeVar("T")
+
 _TIMEOUT_SECONDS: Final = 10.0
+_FIRST_LOOK_SECONDS: Final = 1.0
+"""By then a broker has answered, or its client has said what is wrong."""
 _RETRY_SECONDS: Final = 0.1
+_SOON_MS: Final = 500
 _HEARD: Final = 20
 """How many of the client's reports are kept: it repeats itself."""
 _SOON_OVER: Final = (
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.NOT_LEADER_FOR_PARTITION,
     KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.NOT_COORDINATOR,
 )
+"""A topic that was just made has no leader for a moment, and the first group of a cluster no coordinator."""
 _INTERNAL: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+_DONE: Final = {AclOperation.READ: "read", AclOperation.WRITE: "written"}
+_NO_ID: Final = str(Uuid(0, 0))
 
 
 class KafkaAdmin:
-    """One cluster, as the tables of a script name it."""
+    """One cluster, as the tables of a script name it.
+
+    `place` tells where a table's option is written, `topic_key` which one names its topics.
+    """
 
     def __init__(
-        self, properties: Mapping[str, str], asked_at: Span | None = None, topic_at: Span | None = None
+        self,
+        properties: Mapping[str, str],
+        place: Callable[[str], Span] | None = None,
+        topic_key: str = "topic",
+        *,
+        returns_soon: bool = False,
     ) -> None:
-        self._servers = properties["bootstrap.servers"]
-        self._asked_at = asked_at
-        self._topic_at = topic_at
+        """`returns_soon`: to a broker that was away; else the client tries again after up to ten seconds."""
+        self._properties = properties
+        self._place = place
+        self._topic_key = topic_key
         self._allows_creation = properties.get("allow.auto.create.topics", "true").lower() != "false"
         self._heard: deque[KafkaError] = deque(maxlen=_HEARD)
         try:
-            settings = client_settings(properties) | {"error_cb": self._heard.append}
-            self._client = AdminClient(settings)
+            self._settings = client_settings(properties)
+            self._settings |= {"reconnect.backoff.max.ms": _SOON_MS} if returns_soon else {}
+            self._client = AdminClient(self._settings | {"error_cb": self._heard.append})
+        except UnreadableStoreError as error:
+            raise self._unreadable(error) from error
         except KafkaException as error:
-            raise broker_error(
-                error,
-                "Kafka's client does not take the table's properties",
-                self._servers,
-                code=Code.INVALID_OPTION_VALUE,
-                span=asked_at,
-            ) from error
+            doing = "Kafka's client does not take the table's properties"
+            raise self._failure(doing, error, Code.INVALID_OPTION_VALUE) from error
+
+    def ping(self, seconds: float) -> MillstreamError | None:
+        """Why no broker answers; None when one does, whatever it says."""
+        try:
+            self._client.describe_cluster(request_timeout=seconds).result(seconds)
+        except (KafkaException, TimeoutError) as error:
+            failure = self._failure(
+                f"no Kafka broker answers at {self._properties['bootstrap.servers']}", error, Code.BROKER_UNREACHABLE
+            )
+            return failure if failure.code is Code.BROKER_UNREACHABLE else None
+        return None
 
     def topics(self) -> list[str]:
         """All but the brokers' own."""
@@ -70,6 +111,22 @@ class KafkaAdmin:
         if found is None or (found.error and found.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART):
             return None
         return sorted(found.partitions)
+
+    def require_readable(self, topic: str, table: str) -> None:
+        """As far as the topic is there: one that the user may not even see is not listed."""
+        self._require_access(topic, table, AclOperation.READ)
+
+    def require_writable(self, topic: str, table: str) -> None:
+        self._require_access(topic, table, AclOperation.WRITE)
+
+    def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
+        """What Kafka knows topics by; brokers older than 2.8 give none."""
+        answers = self._client.describe_topics(TopicCollection(list(topics)), request_timeout=_TIMEOUT_SECONDS)
+        try:
+            found = {topic: answer.result(_TIMEOUT_SECONDS).topic_id for topic, answer in answers.items()}
+        except (KafkaException, TimeoutError) as error:
+            raise self._failure(f"topics {', '.join(topics)} cannot be described", error) from error
+        return {topic: str(identity) for topic, identity in found.items() if str(identity) != _NO_ID}
 
     def require_topic(self, topic: str, table: str) -> None:
         if self.partitions(topic) is None:
@@ -88,10 +145,10 @@ class KafkaAdmin:
                 _TIMEOUT_SECONDS
             )
         except KafkaException as error:
-            if error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
+            if _is(error, KafkaError.TOPIC_ALREADY_EXISTS):
                 return False  # somebody else was faster
             doing = f'topic "{topic}" of table "{table}" does not exist and was not created'
-            raise self._failure(doing, error, Code.TOPIC_NOT_CREATED, self._topic_at) from error
+            raise self._failure(doing, error, Code.TOPIC_NOT_CREATED, at=self._topic_key) from error
         return True
 
     def broker_setting(self, name: str) -> int | None:
@@ -118,18 +175,20 @@ class KafkaAdmin:
     def latest(self, topics: Iterable[str], *, committed_only: bool = False) -> dict[TopicPartition, int]:
         return self._offsets(topics, OffsetSpec.latest(), committed_only=committed_only)
 
-    def at_timestamp(self, topics: Iterable[str], timestamp: int) -> dict[TopicPartition, int]:
+    def at_timestamp(
+        self, topics: Iterable[str], timestamp: int, *, committed_only: bool = False
+    ) -> dict[TopicPartition, int]:
         """The first offset at or after the time; a partition without one starts at its end."""
         topics = tuple(topics)
-        found = self._offsets(topics, OffsetSpec.for_timestamp(timestamp))
-        ends = self.latest(topics)
+        found = self._offsets(topics, OffsetSpec.for_timestamp(timestamp), committed_only=committed_only)
+        ends = self.latest(topics, committed_only=committed_only)
         return {partition: offset if offset >= 0 else ends[partition] for partition, offset in found.items()}
 
     def committed(self, topics: Iterable[str], group: str) -> dict[TopicPartition, int]:
         """What the group has committed; partitions it never read are left out."""
         try:
             asked = [ConsumerGroupTopicPartitions(group, self._all_partitions(topics))]
-            answer = self._client.list_consumer_group_offsets(asked)[group].result(_TIMEOUT_SECONDS)
+            answer = _patiently(lambda: self._client.list_consumer_group_offsets(asked)[group].result(_TIMEOUT_SECONDS))
         except (KafkaException, TimeoutError) as error:
             raise self._failure(f'the offsets of group "{group}" cannot be read', error) from error
         return {
@@ -142,29 +201,49 @@ class KafkaAdmin:
         """In the name of a group that has no members."""
         try:
             asked = [ConsumerGroupTopicPartitions(group, list(offsets))]
-            answer = self._client.alter_consumer_group_offsets(asked)[group].result(_TIMEOUT_SECONDS)
+            answer = _patiently(
+                lambda: self._client.alter_consumer_group_offsets(asked)[group].result(_TIMEOUT_SECONDS)
+            )
         except (KafkaException, TimeoutError) as error:
             raise self._failure(f'the offsets of group "{group}" cannot be committed', error) from error
         for entry in answer.topic_partitions:
             if entry.error is not None:
                 raise self._failure(f'the offsets of group "{group}" cannot be committed', KafkaException(entry.error))
 
+    def _require_access(self, topic: str, table: str, operation: AclOperation) -> None:
+        self._metadata()  # says sooner what is wrong, if all is
+        asked = TopicCollection([topic])
+        try:
+            described = self._client.describe_topics(
+                asked, include_authorized_operations=True, request_timeout=_TIMEOUT_SECONDS
+            )[topic].result(_TIMEOUT_SECONDS)
+        except (KafkaException, TimeoutError) as error:
+            if not _is(error, KafkaError.TOPIC_AUTHORIZATION_FAILED):
+                return  # told by the questions that follow
+            refused = error
+        else:
+            allowed = described.authorized_operations
+            if not allowed or operation in allowed:
+                return
+            refused = KafkaException(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
+        doing = f'topic "{topic}" of table "{table}" cannot be {_DONE[operation]}'
+        raise self._failure(doing, refused, at=self._topic_key) from refused
+
     def _offsets(
         self, topics: Iterable[str], spec: OffsetSpec, *, committed_only: bool = False
     ) -> dict[TopicPartition, int]:
         topics = tuple(topics)
         isolation = IsolationLevel.READ_COMMITTED if committed_only else IsolationLevel.READ_UNCOMMITTED
-        deadline = time.monotonic() + _TIMEOUT_SECONDS
-        while True:
-            try:
-                asked = dict.fromkeys(self._all_partitions(topics), spec)
-                answers = self._client.list_offsets(asked, isolation_level=isolation, request_timeout=_TIMEOUT_SECONDS)
-                return {partition: answer.result(_TIMEOUT_SECONDS).offset for partition, answer in answers.items()}
-            except (KafkaException, TimeoutError) as error:
-                # A topic that was just made has no leader for a moment.
-                if not _is_soon_over(error) or time.monotonic() > deadline:
-                    raise self._failure(f"the offsets of {', '.join(topics)} cannot be read", error) from error
-                time.sleep(_RETRY_SECONDS)
+
+        def ask() -> dict[TopicPartition, int]:
+            asked = dict.fromkeys(self._all_partitions(topics), spec)
+            answers = self._client.list_offsets(asked, isolation_level=isolation, request_timeout=_TIMEOUT_SECONDS)
+            return {partition: answer.result(_TIMEOUT_SECONDS).offset for partition, answer in answers.items()}
+
+        try:
+            return _patiently(ask)
+        except (KafkaException, TimeoutError) as error:
+            raise self._failure(f"the offsets of {', '.join(topics)} cannot be read", error) from error
 
     def _all_partitions(self, topics: Iterable[str]) -> list[TopicPartition]:
         found = self._metadata().topics
@@ -174,10 +253,18 @@ class KafkaAdmin:
         return [TopicPartition(topic, number) for topic in topics for number in sorted(found[topic].partitions)]
 
     def _metadata(self) -> Any:
-        try:
-            return self._client.list_topics(timeout=_TIMEOUT_SECONDS)
-        except KafkaException as error:
-            raise self._failure("the topics cannot be listed", error, Code.BROKER_UNREACHABLE) from error
+        """Where asking again is in vain, it is not waited for."""
+        deadline = time.monotonic() + _TIMEOUT_SECONDS
+        while True:
+            try:
+                return self._client.list_topics(timeout=min(_FIRST_LOOK_SECONDS, _TIMEOUT_SECONDS))
+            except KafkaException as error:
+                self._client.poll(0)
+                is_over = time.monotonic() > deadline or is_final(error, self._heard, self._properties)
+                found = None if is_over else self._probe(error)
+                if is_over or (found is not None and found.finding is not Finding.HANGS_UP):
+                    raise self._failure("the topics cannot be listed", error, Code.BROKER_UNREACHABLE) from error
+                time.sleep(_RETRY_SECONDS)
 
     def _broker_creates_topics(self) -> bool:
         found = self._broker_settings().get("auto.create.topics.enable")
@@ -197,11 +284,27 @@ class KafkaAdmin:
         doing: str,
         error: KafkaException | TimeoutError,
         code: Code = Code.OFFSETS_UNAVAILABLE,
-        span: Span | None = None,
+        at: str = "properties.bootstrap.servers",
     ) -> MillstreamError:
+        question = Question(doing, code, self._properties, self._place, at)
+        if code is Code.INVALID_OPTION_VALUE:
+            return broker_error(error, question)
         self._client.poll(0)  # the reports of what went wrong wait for somebody who asks
-        return broker_error(
-            error, doing, self._servers, code=code, heard=tuple(self._heard), span=span or self._asked_at
+        return broker_error(error, question, tuple(self._heard), self._probe(error))
+
+    def _probe(self, error: KafkaException | TimeoutError) -> Probe | None:
+        return probe(self._properties["bootstrap.servers"], self._settings) if is_unclear(error, self._heard) else None
+
+    def _unreadable(self, error: UnreadableStoreError) -> ScriptError:
+        return ScriptError(
+            Diagnostic(
+                Code.INVALID_OPTION_VALUE,
+                f"the {error.kind} {error.file} cannot be read",
+                self._place(f"properties.{error.key}") if self._place else None,
+                detail=f"{error.why.rstrip('.')}.",
+                hint=f"Correct the path, or 'properties.ssl.{error.kind}.password'; it may be a JKS or PKCS12 file, or "
+                f"PEM with 'properties.ssl.{error.kind}.type' = 'PEM'.",
+            )
         )
 
     def _missing(self, topic: str, table: str, why: str) -> BrokerError:
@@ -209,12 +312,23 @@ class KafkaAdmin:
             Diagnostic(
                 Code.TOPIC_MISSING,
                 f'topic "{topic}" of table "{table}" does not exist',
-                self._topic_at,
+                self._place(self._topic_key) if self._place else None,
                 detail=why,
-                hint="Create the topic, or correct 'topic' in the table's WITH clause.",
+                hint=f"Create the topic, or correct '{self._topic_key}' in the table's WITH clause.",
             )
         )
 
 
-def _is_soon_over(error: Exception) -> bool:
-    return isinstance(error, KafkaException) and error.args[0].code() in _SOON_OVER
+def _patiently(ask: Callable[[], T]) -> T:
+    deadline = time.monotonic() + _TIMEOUT_SECONDS
+    while True:
+        try:
+            return ask()
+        except KafkaException as error:
+            if not _is(error, *_SOON_OVER) or time.monotonic() > deadline:
+                raise
+            time.sleep(_RETRY_SECONDS)
+
+
+def _is(error: Exception, *codes: int) -> bool:
+    return isinstance(error, KafkaException) and error.args[0].code() in codes

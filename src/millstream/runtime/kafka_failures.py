@@ -1,4 +1,4 @@
-"""What Kafka's client says, told in the user's terms. The one place where it is translated."""
+"""What Kafka's client says, told in the user's terms. Translated in this one place, by kafka_failure_patterns."""
 
 from __future__ import annotations
 
@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING, Final
 from confluent_kafka import KafkaError, KafkaException
 
 from millstream.errors import BrokerError, Code, Diagnostic, ScriptError
+from millstream.runtime.broker_probe import Finding
+from millstream.runtime.kafka_failure_patterns import OF_A_PROBE, OF_THE_CLIENT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from millstream.errors import MillstreamError
+    from millstream.runtime.broker_probe import Probe
+    from millstream.runtime.kafka_failure_patterns import Pattern
     from millstream.source import Span
 
 _BROKER: Final = re.compile(r"^(?:\w+://)?[^/\s]+/\w+: |\bipv[46]#")
+_OPENSSL: Final = re.compile(r"error:\w+:[\w /]*:[\w ]*:")
 _CIRCUMSTANCE: Final = re.compile(r" \(after \d+ms in state \w+.*\)$")
 _ANSWERLESS: Final = (
     KafkaError._TRANSPORT,  # noqa: SLF001
@@ -24,109 +29,106 @@ _ANSWERLESS: Final = (
     KafkaError._ALL_BROKERS_DOWN,  # noqa: SLF001
 )
 """The vaguer, the later."""
+_FINAL: Final = (KafkaError._AUTHENTICATION, KafkaError._SSL)  # noqa: SLF001
+_SERVERS: Final = "bootstrap.servers"
 
 
 @dataclass(frozen=True, slots=True)
-class _Translation:
-    codes: tuple[int, ...]
+class Question:
+    """What Kafka was asked: `doing` and `code` tell of it where no pattern does better."""
+
+    doing: str
     code: Code
-    primary: str
-    hint: str
-    detail: str | None = None
-    """In place of the client's words, where those help nobody."""
-
-
-_TRANSLATIONS: Final = (
-    _Translation(
-        (KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED),  # noqa: SLF001
-        Code.BROKER_REFUSED,
-        "Kafka at {servers} did not accept the credentials",
-        "Correct 'properties.sasl.mechanism' and 'properties.sasl.jaas.config'.",
-    ),
-    _Translation(
-        (
-            KafkaError.TOPIC_AUTHORIZATION_FAILED,
-            KafkaError.GROUP_AUTHORIZATION_FAILED,
-            KafkaError.CLUSTER_AUTHORIZATION_FAILED,
-            KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-        ),
-        Code.BROKER_REFUSED,
-        "Kafka at {servers} does not allow it: {doing}",
-        "Have the user allowed to describe and read the source topics, to write the sink topics, and to use the group.",
-    ),
-    _Translation(
-        (KafkaError._SSL,),  # noqa: SLF001
-        Code.BROKER_UNREACHABLE,
-        "no secure connection to {servers} came about",
-        "Check 'properties.security.protocol' and the certificates in 'properties.ssl.*'.",
-    ),
-    _Translation(
-        (KafkaError._RESOLVE,),  # noqa: SLF001
-        Code.BROKER_UNREACHABLE,
-        "no Kafka broker answers at {servers}",
-        "Correct the host name in 'properties.bootstrap.servers'.",
-    ),
-    _Translation(
-        _ANSWERLESS,
-        Code.BROKER_UNREACHABLE,
-        "no Kafka broker answers at {servers}",
-        "Check the address and that the broker runs; `millstream broker` starts one on this machine.",
-    ),
-    _Translation(
-        (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION),  # noqa: SLF001
-        Code.TOPIC_MISSING,
-        "{doing}",
-        "Create the topic, or correct 'topic' in the table's WITH clause.",
-        "The topic does not exist.",
-    ),
-    _Translation(
-        (KafkaError.TOPIC_EXCEPTION,),
-        Code.TOPIC_NOT_CREATED,
-        "{doing}",
-        "A topic's name has at most 249 letters, digits, '.', '_' and '-'; correct 'topic'.",
-    ),
-    _Translation(
-        (KafkaError.POLICY_VIOLATION, KafkaError.INVALID_REPLICATION_FACTOR, KafkaError.INVALID_PARTITIONS),
-        Code.TOPIC_NOT_CREATED,
-        "{doing}",
-        "Create the topic with the number of partitions and replicas that this cluster asks for.",
-    ),
-    _Translation(
-        (KafkaError._INVALID_ARG, KafkaError._CONFLICT),  # noqa: SLF001
-        Code.INVALID_OPTION_VALUE,
-        "the properties for {servers} do not fit together",
-        "Correct the option under 'properties.' that the detail speaks of.",
-    ),
-)
+    properties: Mapping[str, str]
+    place: Callable[[str], Span] | None = None
+    """Where an option of the table is written; None where nobody wrote it."""
+    at: str = f"properties.{_SERVERS}"
+    """The option that the question is about."""
 
 
 def broker_error(
     error: KafkaException | TimeoutError,
-    doing: str,
-    servers: str,
-    *,
-    code: Code,
+    question: Question,
     heard: Iterable[KafkaError] = (),
-    span: Span | None = None,
+    probe: Probe | None = None,
 ) -> MillstreamError:
     """The error of a question to Kafka.
 
-    `doing` and `code` tell of it where no translation does better. `heard` is what the client reported meanwhile: its
-    answer says no more than that nobody answered.
+    `heard` is what the client reported meanwhile: its answer says no more than that nobody answered.
     """
     cause = _telling(error, heard)
-    translation = next((entry for entry in _TRANSLATIONS if cause and cause.code() in entry.codes), None)
-    code = translation.code if translation else code
+    if probe is not None and probe.finding is Finding.HANGS_UP and not _is_speechless(cause):
+        probe = None  # a broker that is slow hangs up on nobody
+    pattern = OF_A_PROBE[probe.finding] if probe else _pattern(cause, question.properties)
+    code = pattern.code if pattern else question.code
+    said = probe.said if probe else _in_short(cause)
+    names = _names(question, pattern, cause)
     kind = ScriptError if code is Code.INVALID_OPTION_VALUE else BrokerError
     return kind(
         Diagnostic(
             code,
-            translation.primary.format(servers=servers, doing=doing) if translation else doing,
-            span,
-            detail=(translation and translation.detail) or _in_short(cause),
-            hint=translation.hint if translation else "Try again; `--verbose` shows what the client said.",
+            pattern.primary.format_map(names) if pattern else question.doing,
+            _span(question, pattern),
+            detail=pattern.detail.format_map(names) if pattern and pattern.detail else said,
+            hint=pattern.hint.format_map(names) if pattern else "Try again; `--verbose` shows what the client said.",
         )
     )
+
+
+def is_final(error: KafkaException, heard: Iterable[KafkaError], properties: Mapping[str, str]) -> bool:
+    """Whether asking again is in vain: a wrong password stays wrong."""
+    cause = _telling(error, heard)
+    pattern = _pattern(cause, properties)
+    return cause is not None and pattern is not None and (bool(pattern.words) or cause.code() in _FINAL)
+
+
+def is_unclear(error: KafkaException | TimeoutError, heard: Iterable[KafkaError]) -> bool:
+    """Whether a closer look at the broker may tell more than its client did."""
+    cause = _telling(error, heard)
+    return cause is not None and (cause.code() == KafkaError._SSL or _is_speechless(cause))  # noqa: SLF001
+
+
+def _is_speechless(cause: KafkaError | None) -> bool:
+    return cause is not None and cause.code() == KafkaError._ALL_BROKERS_DOWN  # noqa: SLF001
+
+
+def _pattern(cause: KafkaError | None, properties: Mapping[str, str]) -> Pattern | None:
+    if cause is None:
+        return None
+    said = str(cause.str())
+    return next(
+        (
+            pattern
+            for pattern in OF_THE_CLIENT
+            if cause.code() in pattern.codes
+            and re.search(pattern.words, said)
+            and not (pattern.lacks and any(key.startswith(pattern.lacks) for key in properties))
+        ),
+        None,
+    )
+
+
+def _names(question: Question, pattern: Pattern | None, cause: KafkaError | None) -> dict[str, str]:
+    protocol = question.properties.get("security.protocol", "PLAINTEXT").upper()
+    login, transport = ("SASL_" if protocol.startswith("SASL") else ""), ("SSL" if "SSL" in protocol else "PLAINTEXT")
+    found = re.search(pattern.words, str(cause.str())) if pattern and cause else None
+    return {
+        "servers": question.properties[_SERVERS],
+        "doing": question.doing,
+        "encrypted": f"{login}SSL",
+        "plain": f"{login}PLAINTEXT",
+        "authenticated": f"SASL_{transport}",
+        "anonymous": transport,
+        **(found.groupdict() if found else {}),
+    }
+
+
+def _span(question: Question, pattern: Pattern | None) -> Span | None:
+    if question.place is None:
+        return None
+    about = pattern.at if pattern else ()
+    written = next((f"properties.{key}" for key in about if key in question.properties), None)
+    return question.place(written or question.at)
 
 
 def _telling(error: KafkaException | TimeoutError, heard: Iterable[KafkaError]) -> KafkaError | None:
@@ -134,7 +136,7 @@ def _telling(error: KafkaException | TimeoutError, heard: Iterable[KafkaError]) 
     answer: KafkaError | None = error.args[0] if isinstance(error, KafkaException) else None
     if answer is not None and answer.code() not in _ANSWERLESS:
         return answer
-    said = [*heard, *([answer] if answer is not None else [])]
+    said = [*heard] or ([answer] if answer is not None else [])
     return min(said, key=_vagueness, default=None)
 
 
@@ -146,5 +148,5 @@ def _in_short(said: KafkaError | None) -> str:
     """Without the client's address of the broker and its clock."""
     if said is None:
         return "The answer took too long."
-    text = _CIRCUMSTANCE.sub("", _BROKER.sub("", str(said.str()))).removeprefix("Broker: ")
+    text = _CIRCUMSTANCE.sub("", _OPENSSL.sub("", _BROKER.sub("", str(said.str())))).removeprefix("Broker: ")
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."

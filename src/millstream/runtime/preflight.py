@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import json
-import re
+from functools import partial
 from typing import TYPE_CHECKING
 
-from millstream.catalog.options import is_java_only
+from millstream.catalog.options import is_java_only, python_regex
 from millstream.connectors import upsert_kafka
+from millstream.connectors.kafka_options import TOPIC
 from millstream.connectors.kafka_range import ReadRange
+from millstream.connectors.kafka_scan_options import DEAD_LETTER_TOPIC
 from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
 from millstream.connectors.kafka_values import DeliveryGuarantee, StartupMode
 from millstream.connectors.legacy import open_reader
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.nodes import Write
+from millstream.runtime.batch_log import BatchLog
 from millstream.runtime.exactly_once import check_timeout
 from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.lost_messages import Topics, refuse_lost
+from millstream.runtime.progress import least
 from millstream.runtime.scan_ends import by_topic, kept_ends
-from millstream.runtime.source_positions import SourcePositions
+from millstream.runtime.source_positions import SourcePositions, plain
+from millstream.runtime.topic_ids import kept_ids
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,8 +47,11 @@ def check_kafka(job: JobPlan, notice: Callable[[str], None], resumes: Path | Non
     ranges = {}
     for index, scan in enumerate(job.scans):
         if isinstance(scan.source, KafkaSource):
+            _check_dead_letters(scan.source, notice)
             ends = kept[index] if index < len(kept) else None
             ranges[scan.span] = _range(scan.source, notice, ends, resumes=resumes is not None)
+    if resumes is not None:
+        _refuse_lost(job, resumes)
     for root in job.roots:
         if isinstance(root, Write) and isinstance(root.sink, KafkaSink):
             _check_sink(root.sink, notice)
@@ -53,7 +62,7 @@ def topics_of(source: KafkaSource, admin: KafkaAdmin) -> tuple[str, ...]:
     """The table's topics that are there now."""
     if source.topic_pattern is None:
         return source.topics
-    whole_name = re.compile(source.topic_pattern)
+    whole_name = python_regex(source.topic_pattern)
     return tuple(topic for topic in admin.topics() if whole_name.fullmatch(topic))
 
 
@@ -62,14 +71,37 @@ def _check_sink(sink: KafkaSink, notice: Callable[[str], None]) -> None:
     if sink.delivery.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
         check_timeout(sink, admin)
     for topic in sink.topics:
+        admin.require_writable(topic, sink.table.name)
         if admin.ensure_topic(topic, sink.table.name):
             compaction = "; set its cleanup.policy to compact" if sink.connector == upsert_kafka.IDENTIFIER else ""
             notice(f'topic "{topic}" of table "{sink.table.name}" did not exist and was created{compaction}')
 
 
+def _check_dead_letters(source: KafkaSource, notice: Callable[[str], None]) -> None:
+    if source.dead_letters is None:
+        return
+    topic, key = source.dead_letters.topic, DEAD_LETTER_TOPIC.key
+    if _admin(source.properties, source.table, key).ensure_topic(topic, source.table.name):
+        notice(f'topic "{topic}" for dead letters of table "{source.table.name}" did not exist and was created')
+
+
+def _refuse_lost(job: JobPlan, folder: Path) -> None:
+    """Before Spark finds it, so that the script's place and all partitions are told."""
+    read_up_to, kept = BatchLog(folder).read_up_to(), kept_ids(folder)
+    for source in (scan.source for scan in job.scans):
+        if isinstance(source, KafkaSource) and source.fails_on_data_loss and source.topics:
+            reached = least(offsets for offsets in read_up_to if {topic for topic, _ in offsets} <= set(source.topics))
+            admin = _admin(source.properties, source.table)
+            now = admin.topic_ids(source.topics)
+            made_anew = {topic for topic, identity in now.items() if kept.get(topic, identity) != identity}
+            first, ends = plain(admin.earliest(source.topics)), plain(admin.latest(source.topics))
+            refuse_lost(job.name, source, reached, Topics(first, ends, made_anew))
+
+
 def _range(source: KafkaSource, notice: Callable[[str], None], ends: Offsets | None, *, resumes: bool) -> ReadRange:
     admin = _admin(source.properties, source.table)
     for topic in source.topics:
+        admin.require_readable(topic, source.table.name)
         if resumes:
             admin.require_topic(topic, source.table.name)
         elif admin.ensure_topic(topic, source.table.name):
@@ -102,8 +134,8 @@ def _refuse_java_pattern(source: KafkaSource) -> None:
         )
 
 
-def _admin(properties: dict[str, str], table: CatalogTable) -> KafkaAdmin:
-    return KafkaAdmin(properties, _place(table, "properties.bootstrap.servers"), _place(table, "topic"))
+def _admin(properties: dict[str, str], table: CatalogTable, topic_key: str = TOPIC.key) -> KafkaAdmin:
+    return KafkaAdmin(properties, partial(_place, table), topic_key)
 
 
 def _place(table: CatalogTable, key: str) -> Span:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from millstream.spark.observed_counts import delivered_messages, ignored_retractions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+
+    from millstream.connectors.kafka_range import Offsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,10 @@ class JobProgress:
     total_ignored_retractions: int
     skipped: int = 0
     """Messages passed over since the job started, because their format ignores parse errors."""
+    dead_letters: int = 0
+    """Messages written to topics of dead letters since the job started, because they could not be read."""
+    lost: int = 0
+    """Offsets that were gone before they were read, since the job started; 'scan.fail-on-data-loss' is false."""
 
     @property
     def rows_in_per_second(self) -> float:
@@ -66,6 +72,9 @@ class Counted:
 
     state_bytes: int
     skipped: int = 0
+    dead_letters: int = 0
+    lost: int = 0
+    """In this batch."""
     rows_in: int | None = None
     """Where rows are made up from one."""
     rows_out: int | None = None
@@ -93,6 +102,8 @@ def progress_of(job: str, report: Mapping[str, Any], before: JobProgress | None,
         ignored_retractions=ignored,
         total_ignored_retractions=ignored + (before.total_ignored_retractions if before else 0),
         skipped=counted.skipped,
+        dead_letters=counted.dead_letters,
+        lost=counted.lost + (before.lost if before else 0),
     )
 
 
@@ -105,11 +116,14 @@ def _lag(source: Mapping[str, Any]) -> SourceLag:
 
 def least_offsets(report: Mapping[str, Any]) -> dict[tuple[str, int], int]:
     """How far all of a job has read: where a topic is read twice, what both have."""
-    least: dict[tuple[str, int], int] = {}
-    for source in report["sources"]:
-        for place, offset in flat_offsets(source.get("endOffset")).items():
-            least[place] = min(offset, least.get(place, offset))
-    return least
+    return least(flat_offsets(source.get("endOffset")) for source in report["sources"])
+
+
+def least(offsets: Iterable[Offsets]) -> dict[tuple[str, int], int]:
+    found: dict[tuple[str, int], int] = {}
+    for place, offset in (item for of_source in offsets for item in of_source.items()):
+        found[place] = min(offset, found.get(place, offset))
+    return found
 
 
 def flat_offsets(offsets: Any) -> dict[tuple[str, int], int]:

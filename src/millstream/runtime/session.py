@@ -22,61 +22,44 @@ from millstream.catalog.settings import (
     integer_setting,
 )
 from millstream.catalog.settings_of_flink import STATE_TTL
-from millstream.connectors.local_tables import PrintSink
-from millstream.delivery.client import place_for_sockets
-from millstream.plan.nodes import Write
+from millstream.connectors.kafka_range import Tallies
 from millstream.plan.program import JobPlan, Listing, ShowJobs, Text, compile_script
 from millstream.runtime.before_start import refuse_unbuilt
-from millstream.runtime.checkpoint import Checkpoint
-from millstream.runtime.exactly_once import open_transactions
+from millstream.runtime.checkpoint import Checkpoint, refuse_changed_replay
+from millstream.runtime.dispatching import Dispatching
+from millstream.runtime.exactly_once import exactly_once_sinks
 from millstream.runtime.job import Job
 from millstream.runtime.partition_counts import partitions_of
 from millstream.runtime.preflight import check_kafka
+from millstream.runtime.printing import (
+    goes_to_standard_error,
+    listed,
+    print_answer,
+    print_errors,
+    print_rows,
+    unheard,
+)
 from millstream.runtime.results import result_of
 from millstream.runtime.scan_ends import keep_ends
+from millstream.runtime.topic_ids import keep_ids
 from millstream.source import SourceText
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
     from pyspark.sql import SparkSession
-    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from millstream.plan.program import Program, Step
+    from millstream.runtime.events import JobEvent
     from millstream.runtime.progress import JobProgress
     from millstream.runtime.results import Result
+    from millstream.spark.query import QueryStart
     from millstream.spark.session import OwnedSession
 
 
 _BUCKETS_PER_TASK: Final = 4
-
-
-def _unheard(*_: Any) -> None:
-    pass
-
-
-def _print_answer(answer: Listing | Text) -> None:
-    print(answer.render())
-
-
-def _print_rows(rows: list[str]) -> None:
-    for row in rows:
-        print(row)
-
-
-def _listed(jobs: list[Job]) -> Listing:
-    rows = ((job.name, "RUNNING" if job.is_running else "FINISHED") for job in jobs)
-    return Listing(("job name", "status"), tuple(rows))
-
-
-def _print_errors(rows: list[str]) -> None:
-    print("\n".join(rows), file=sys.stderr, flush=True)
-
-
-def _goes_to_standard_error(plan: JobPlan) -> bool:
-    sinks = (root.sink for root in plan.roots if isinstance(root, Write))
-    return any(isinstance(sink, PrintSink) and sink.to_standard_error for sink in sinks)
+_KEPT: Final = 'job "{}" of this checkpoint is not in the script; its state is kept'
 
 
 def _up_to_the_next_end(steps: Sequence[Step]) -> tuple[JobPlan, ...]:
@@ -96,7 +79,8 @@ class Session:
     `spark` is a SparkSession to run in; without it one is started when the first job is. Settings are those of
     SET, by their own names in `settings={"parallelism.default": "2"}`, or as keywords with `_` for `.` and `-`.
     Answers of SHOW and its kin go to `on_answer`, rows of a SELECT or a print table to `on_rows`: stdout unless set.
-    With `on_data` the rows of a SELECT go there as JSON objects instead.
+    With `on_data` the rows of a SELECT go there as JSON objects instead. That a job waits for Kafka and goes on is told
+    to `on_event`, or as text to `on_notice`.
     """
 
     def __init__(
@@ -106,10 +90,11 @@ class Session:
         checkpoint: str | Path | None = None,
         fresh: bool = False,
         master: str | None = None,
-        on_notice: Callable[[str], None] = _unheard,
-        on_progress: Callable[[JobProgress], None] = _unheard,
-        on_answer: Callable[[Listing | Text], None] = _print_answer,
-        on_rows: Callable[[list[str]], None] = _print_rows,
+        on_notice: Callable[[str], None] = unheard,
+        on_progress: Callable[[JobProgress], None] = unheard,
+        on_event: Callable[[JobEvent], None] | None = None,
+        on_answer: Callable[[Listing | Text], None] = print_answer,
+        on_rows: Callable[[list[str]], None] = print_rows,
         on_data: Callable[[list[str]], None] | None = None,
         settings: Mapping[str, str] | None = None,
         **named_settings: Any,
@@ -120,6 +105,7 @@ class Session:
         self._master = master
         self._notice = on_notice
         self._on_progress = on_progress
+        self._on_event = on_event or (lambda event: on_notice(event.text))
         self._on_answer = on_answer
         self._on_rows = on_rows
         self._on_data = on_data
@@ -186,26 +172,35 @@ class Session:
         Kafka and Spark when it has ended, because it may have made the topics and files that are read then.
         """
         refuse_unbuilt(program)
-        for notice in program.notices:
-            if notice not in self._told:
-                self._told.add(notice)
-                self._notice(notice)
-        prepared: list[tuple[Job, DataStreamWriter]] = []
+        self._tell_once(program.notices)
+        prepared: list[tuple[Job, QueryStart]] = []
         for position, step in enumerate(program.steps):
             match step:
                 case JobPlan():
+                    if not self._fresh:
+                        here = [*(job.name for job in program.jobs), *(job.name for job in self._jobs)]
+                        self._tell_once(map(_KEPT.format, self._open_checkpoint().jobs_beside(here)))
                     prepared = prepared or self._prepare(_up_to_the_next_end(program.steps[position:]), drain=drain)
                     yield self._launch(*prepared.pop(0))
                 case ShowJobs():
-                    self._on_answer(_listed(self._jobs))
+                    self._on_answer(listed(self._jobs))
                 case Listing() | Text():
                     self._on_answer(step)
 
-    def _prepare(self, plans: tuple[JobPlan, ...], *, drain: bool) -> list[tuple[Job, DataStreamWriter]]:
+    def _tell_once(self, notices: Iterable[str]) -> None:
+        for notice in notices:
+            if notice not in self._told:
+                self._told.add(notice)
+                self._notice(notice)
+
+    def _prepare(self, plans: tuple[JobPlan, ...], *, drain: bool) -> list[tuple[Job, QueryStart]]:
         checkpoint = self._open_checkpoint()
         if not self._fresh:
             plans = tuple(self._as_begun(plan, checkpoint) for plan in plans)
         folders = [None if self._fresh else checkpoint.find_job(plan) for plan in plans]
+        for plan, found in zip(plans, folders, strict=True):
+            if found is not None and exactly_once_sinks(plan):
+                refuse_changed_replay(plan, found)
         positions = [
             check_kafka(plan, self._notice, resumes=folder.path if folder is not None else None)
             for plan, folder in zip(plans, folders, strict=True)
@@ -213,9 +208,8 @@ class Session:
         if self._fresh:
             checkpoint.clear()
             self._fresh = False
-        from millstream.spark.delivery import Dispatch
         from millstream.spark.kernel_host import Hosting
-        from millstream.spark.query import QueryRequest, prepare_query
+        from millstream.spark.query import QueryRequest, QueryStart
 
         spark = self._open_spark(checkpoint)
         prepared = []
@@ -224,8 +218,11 @@ class Session:
             folder = found or checkpoint.new_job(plan, self._buckets(settings))
             result = self._result_of(plan)
             keep_ends(folder.path, [ranges[scan.span].ends if scan.span in ranges else None for scan in plan.scans])
-            skipped = spark.sparkContext.accumulator(0)
-            job = Job(plan, folder, self._on_progress, result, positions=ranges, skipped=skipped)
+            keep_ids(folder.path, plan)
+            tallies = Tallies(spark.sparkContext.accumulator(0), spark.sparkContext.accumulator(0))
+            job = Job(
+                plan, folder, self._on_progress, result, on_event=self._on_event, positions=ranges, tallies=tallies
+            )
             request = QueryRequest(
                 job=plan,
                 checkpoint=folder.path,
@@ -235,18 +232,18 @@ class Session:
                     integer_setting(settings, STATE_CACHE_BYTES),
                     duration_ms_setting(settings, STATE_TTL),
                 ),
-                positions={span: replace(found, skipped=skipped) for span, found in ranges.items()},
+                positions={span: replace(found, tallies=tallies) for span, found in ranges.items()},
                 max_batch_rows=integer_setting(settings, MAX_BATCH_ROWS),
                 interval_ms=integer_setting(settings, TRIGGER_INTERVAL),
                 drain=drain,
                 partitions_of=partitions_of,
-                printed=job.counting(_print_errors if _goes_to_standard_error(plan) else self._on_rows),
+                printed=job.counting(print_errors if goes_to_standard_error(plan) else self._on_rows),
                 shown=job.show,
-                dispatch=Dispatch(
-                    place_for_sockets(folder.segment_cache.parent), open_transactions(plan, folder.path, self._notice)
-                ),
+                dispatch=Dispatching(plan, folder, self._notice),
             )
-            prepared.append((job, prepare_query(spark, request)))
+            prepared.append((job, QueryStart(spark, request)))
+        for plan in plans:
+            checkpoint.keep_fingerprint(plan)
         return prepared
 
     def _as_begun(self, plan: JobPlan, checkpoint: Checkpoint) -> JobPlan:
@@ -262,13 +259,10 @@ class Session:
             return None
         return result_of(plan, self._on_data or self._on_rows, as_data=self._on_data is not None)
 
-    def _launch(self, job: Job, query: DataStreamWriter) -> Job:
-        from millstream.spark.query import start_query
-
-        assert self._spark is not None
+    def _launch(self, job: Job, query: QueryStart) -> Job:
         if job.resumes:
             self._notice(f'job "{job.name}" goes on where it stopped')
-        job.attach(start_query(self._spark, query, job))
+        job.start(lambda: query(job))
         self._jobs.append(job)
         return job
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from millstream.connectors.kafka_scan_options import STARTUP_OFFSETS
 from millstream.connectors.kafka_values import BoundedMode, StartupMode
 from millstream.connectors.legacy import open_reader
 from millstream.errors import BrokerError, Code, Diagnostic
@@ -44,7 +45,7 @@ class SourcePositions:
                 return self._latest()
             case StartupMode.TIMESTAMP:
                 assert start.timestamp is not None
-                return _plain(self._admin.at_timestamp(self._topics, start.timestamp))
+                return self._at(start.timestamp)
             case StartupMode.SPECIFIC:
                 given = {(self._topics[0], partition): offset for partition, offset in start.offsets}
                 return self._there({**self._committed(), **given})
@@ -61,7 +62,7 @@ class SourcePositions:
                 return self._latest()
             case BoundedMode.TIMESTAMP:
                 assert end.timestamp is not None
-                return _plain(self._admin.at_timestamp(self._topics, end.timestamp))
+                return self._at(end.timestamp)
             case BoundedMode.SPECIFIC:
                 given = {(self._topics[0], partition): offset for partition, offset in end.offsets}
                 wanted, earliest = {**self._committed(), **given}, self._earliest()
@@ -75,15 +76,32 @@ class SourcePositions:
 
     def _there(self, wanted: Offsets) -> Offsets:
         """A scan with an end may begin behind it, and behind all there is: then it reads nothing."""
-        starts = _not_before(self._earliest(), wanted)
-        if self._source.end is None:
-            return starts
-        last = self._latest()
-        return {partition: min(start, last.get(partition, start)) for partition, start in starts.items()}
+        starts, last = _not_before(self._earliest(), wanted), self._latest()
+        beyond = {place: start for place, start in starts.items() if start > last.get(place, start)}
+        if beyond and self._source.end is None:
+            raise self._not_there(beyond, last)
+        return {place: last[place] if place in beyond else start for place, start in starts.items()}
+
+    def _not_there(self, beyond: Offsets, last: Offsets) -> BrokerError:
+        places = (
+            f"{topic}-{partition} from {start}, which ends at {last[topic, partition]}"
+            for (topic, partition), start in sorted(beyond.items())
+        )
+        return BrokerError(
+            Diagnostic(
+                Code.OFFSETS_UNAVAILABLE,
+                f'table "{self._source.table.name}" is to be read from offsets that are not there',
+                open_reader(self._source.table).value_place(STARTUP_OFFSETS.key),
+                detail=f"Partitions: {'; '.join(places)}.",
+                hint=f"Correct '{STARTUP_OFFSETS.key}', or set 'scan.startup.mode' to latest-offset.",
+            )
+        )
 
     def _group_starts(self) -> Offsets:
         source = self._source
-        committed, earliest = self._committed(), self._earliest()
+        last, earliest = self._latest(), self._earliest()
+        # A topic that was made anew may end before what was committed: Kafka takes that for nothing.
+        committed = {place: offset for place, offset in self._committed().items() if offset <= last.get(place, offset)}
         if committed.keys() >= earliest.keys():
             return _not_before(earliest, committed)
         reset = source.properties.get("auto.offset.reset", "").strip().lower()
@@ -93,7 +111,7 @@ class SourcePositions:
                 self._notice(f'table "{source.table.name}": a new job starts at {where} group "{source.group}"')
             return _not_before(earliest, committed)
         if reset == "latest":
-            return _not_before(earliest, {**self._latest(), **committed})
+            return _not_before(earliest, {**last, **committed})
         self._refuse_gaps(
             committed, "'properties.auto.offset.reset' to earliest or latest, or another 'scan.startup.mode'"
         )
@@ -114,17 +132,21 @@ class SourcePositions:
             )
         )
 
+    def _at(self, timestamp: int) -> Offsets:
+        reads_committed = self._source.reads_committed
+        return plain(self._admin.at_timestamp(self._topics, timestamp, committed_only=reads_committed))
+
     def _latest(self) -> Offsets:
-        return _plain(self._admin.latest(self._topics, committed_only=self._source.reads_committed))
+        return plain(self._admin.latest(self._topics, committed_only=self._source.reads_committed))
 
     def _earliest(self) -> Offsets:
-        return _plain(self._admin.earliest(self._topics))
+        return plain(self._admin.earliest(self._topics))
 
     def _committed(self) -> Offsets:
-        return _plain(self._admin.committed(self._topics, self._source.group)) if self._source.group else {}
+        return plain(self._admin.committed(self._topics, self._source.group)) if self._source.group else {}
 
 
-def _plain(offsets: dict[TopicPartition, int]) -> Offsets:
+def plain(offsets: dict[TopicPartition, int]) -> Offsets:
     return {(partition.topic, partition.partition): offset for partition, offset in offsets.items()}
 
 

@@ -8,24 +8,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, LongType
 
 from millstream.aggregates import AggregateFunction
 from millstream.changelog import KIND
 from millstream.kernels.aggregate import AggregateOperator, Call
+from millstream.spark.comparable import alike, kernel_schema
 from millstream.spark.kernel_host import hash_columns, host
 from millstream.spark.splits import carried
 from millstream.spark.types import quoted
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
 
     from millstream.plan.nodes import Aggregate, AggregateCall
+    from millstream.spark.crossing import Crossing, Rows
     from millstream.spark.kernel_host import Hosting
 
 
-def aggregate(rows: DataFrame, node: Aggregate, hosting: Hosting) -> DataFrame:
+def aggregate(rows: Rows, node: Aggregate, hosting: Hosting) -> Crossing:
     keys = {name: f"key{number}" for number, name in enumerate(node.keys)}
     arguments = {call: f"argument{number}" for number, call in enumerate(node.calls) if call.argument is not None}
     filters = {call.filter: f"filter{number}" for number, call in enumerate(node.calls) if call.filter is not None}
@@ -34,7 +35,7 @@ def aggregate(rows: DataFrame, node: Aggregate, hosting: Hosting) -> DataFrame:
     columns += [_argument(rows, call).alias(column) for call, column in arguments.items()]
     columns += [F.coalesce(F.col(quoted(name)), F.lit(False)).alias(column) for name, column in filters.items()]
     kind = [F.col(KIND)] if KIND in rows.columns else []
-    prepared = rows.select(*columns, *kind)
+    prepared = rows.select(*columns, *kind, *carried(rows))
     operator = AggregateOperator(
         tuple(keys.values()),
         tuple(
@@ -48,18 +49,18 @@ def aggregate(rows: DataFrame, node: Aggregate, hosting: Hosting) -> DataFrame:
             )
             for call in node.calls
         ),
-        to_arrow_schema(prepared.schema, timezone="UTC"),
+        kernel_schema(rows.select(*columns, *kind).schema),
         emits_before=node.emits_before,
         insert_only=not kind,
-        expires=hosting.expires,
+        repeats=node.repeats,
     )
-    ordered = rows.select(*columns, *kind, *carried(rows))
-    changes = host(ordered.withColumns(hash_columns(operator)), operator, hosting)
     named = {**keys, **results}
-    return changes.select(*(F.col(column).alias(name) for name, column in named.items()), KIND)
+    return host(prepared.withColumns(hash_columns(operator, prepared.schema)), operator, hosting).then(
+        lambda changes: changes.select(*(F.col(column).alias(name) for name, column in named.items()), KIND)
+    )
 
 
-def _argument(rows: DataFrame, call: AggregateCall) -> Column:
+def _argument(rows: Rows, call: AggregateCall) -> Column:
     """SUM adds up in a wider type than its argument's."""
     assert call.argument is not None
     value = comparable(rows, call.argument)
@@ -68,11 +69,8 @@ def _argument(rows: DataFrame, call: AggregateCall) -> Column:
     return value
 
 
-def comparable(rows: DataFrame, name: str) -> Column:
-    """Values that SQL finds equal hash alike: minus zero is zero."""
-    column = F.col(quoted(name))
-    is_float = isinstance(rows.schema[name].dataType, FloatType | DoubleType)
-    return column + F.lit(0.0).cast(rows.schema[name].dataType) if is_float else column
+def comparable(rows: Rows, name: str) -> Column:
+    return alike(F.col(quoted(name)), rows.schema[name].dataType)
 
 
 def _accumulator(type_: DataType) -> DataType:

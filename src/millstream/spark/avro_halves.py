@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.changelog import KIND, RowKind
 from millstream.formats.avro_schema import avro_schema
+from millstream.formats.message_rows import BYTES, ROW
 from millstream.spark.failures import undecodable_message
 from millstream.spark.message_parts import part_of
 from millstream.spark.types import quoted, spark_type
@@ -19,28 +20,61 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from millstream.formats.avro_format import AvroFormat
+    from millstream.spark.failures import TableHalf
     from millstream.spark.message_layout import MessageLayout
     from millstream.sql.types import DataType
 
 _IS_READ: Final = "__is_read"
+NO_AVRO: Final = "Failed to deserialize Avro record."
 
 
-def avro_struct(half: str, format_: AvroFormat, columns: tuple[tuple[str, DataType], ...]) -> Column:
-    """The key or value as a struct of these columns; NULL where the message has none.
+def written_schema(columns: tuple[tuple[str, DataType], ...], format_: AvroFormat) -> dict[str, Any]:
+    """What Spark is to write or read: the bytes of Flink, in which times and all timestamps count milliseconds."""
+    schema: dict[str, Any] = _in_milliseconds(avro_schema(columns, legacy_timestamps=format_.legacy_timestamps))
+    return schema
+
+
+def _in_milliseconds(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_in_milliseconds(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    logical = str(schema.get("logicalType"))
+    if logical == "time-millis":  # Spark would make its own TIME of it, where ours is a number
+        return "int"
+    changed = {key: _in_milliseconds(value) for key, value in schema.items()}
+    return {**changed, "logicalType": logical.replace("micros", "millis")} if "logicalType" in schema else changed
+
+
+def avro_struct(of: TableHalf, format_: AvroFormat, columns: tuple[tuple[str, DataType], ...]) -> Column:
+    """The key or value as a struct of these columns; NULL where the message has none, and an error where it is no Avro.
 
     All columns are read, be they needed or not: Avro has no field names in its bytes.
     """
+    row, fields = _permissive(of.half, format_, columns)
+    checked = F.when(row[_IS_READ], row).otherwise(undecodable_message(of, NO_AVRO))
+    return F.when(F.col(of.half).isNotNull(), checked.cast(fields))
+
+
+def avro_struct_with_bytes(half: str, format_: AvroFormat, columns: tuple[tuple[str, DataType], ...]) -> Column:
+    """As StructDecoder wants it, to set aside what is no Avro: then the row is NULL."""
+    row, fields = _permissive(half, format_, columns)
+    both = F.struct(F.when(row[_IS_READ], row).cast(fields).alias(ROW), F.col(half).alias(BYTES))
+    return F.when(F.col(half).isNotNull(), both)
+
+
+def _permissive(half: str, format_: AvroFormat, columns: tuple[tuple[str, DataType], ...]) -> tuple[Column, str]:
+    """The struct, whose _IS_READ is NULL where the bytes are no Avro, and its type as it is declared."""
     from pyspark.sql.avro.functions import from_avro
 
-    written = avro_schema(columns, legacy_timestamps=format_.options.legacy_timestamps)
+    written = written_schema(columns, format_)
     # Spark gives a row of NULLs for what it cannot read: a field that only a reader fills tells such rows.
     is_read = {"name": _IS_READ, "type": "boolean", "default": True}
     read = {**written, "fields": [*written["fields"], is_read]}
     row = from_avro(F.col(half), json.dumps(written), {"mode": "PERMISSIVE", "avroSchema": json.dumps(read)})
-    checked = F.when(row[_IS_READ], row).otherwise(undecodable_message("Failed to deserialize Avro record."))
     fields = ", ".join(f"{quoted(name)}: {spark_type(type_)}" for name, type_ in columns)
     fields += f"{', ' if fields else ''}{_IS_READ}: BOOLEAN"
-    return F.when(F.col(half).isNotNull(), checked.cast(f"STRUCT<{fields}>"))
+    return row, f"STRUCT<{fields}>"
 
 
 def rows_of_avro(

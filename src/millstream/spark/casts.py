@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from millstream.plan.casts import parts
 from millstream.plan.functions.spark_text import quoted, truncated
+from millstream.spark.times_of_day import text_of_time, time_of_text, time_of_timestamp, timestamp_of_time
 from millstream.spark.types import quoted as quoted_name
 from millstream.spark.types import spark_type
 from millstream.sql.types import BINARIES, CHARACTER, INT, INTEGERS, NUMERIC, TIMESTAMPS, DataType, TypeRoot
@@ -25,7 +27,14 @@ def _item(depth: int) -> str:
 
 def coerced(text: str, found: DataType, wanted: DataType) -> str:
     """The same value in a wider type; nothing is cut or padded."""
-    return text if spark_type(found) == spark_type(wanted) else f"CAST({text} AS {spark_type(wanted)})"
+    if spark_type(found) == spark_type(wanted):
+        return text
+    return converted(text, found, wanted) if wanted.root is TypeRoot.TIME else f"CAST({text} AS {spark_type(wanted)})"
+
+
+def stored(text: str, found: DataType, wanted: DataType) -> str:
+    """A value in a column that it fits into without a CAST; a timestamp still loses the digits that are not there."""
+    return converted(text, found, wanted) if _is_cut(found, wanted) else f"CAST({text} AS {spark_type(wanted)})"
 
 
 def converted(text: str, found: DataType, wanted: DataType, *, attempt: bool = False, depth: int = 0) -> str:
@@ -38,6 +47,10 @@ def converted(text: str, found: DataType, wanted: DataType, *, attempt: bool = F
         result = _sized_text(_as_text(text, found, depth), wanted)
     elif wanted.root in BINARIES:
         result = _sized_bytes(result, wanted)
+    elif wanted.root is TypeRoot.TIME and found.root is not TypeRoot.TIME:
+        result = time_of_text(text, attempt=attempt) if found.root in CHARACTER else time_of_timestamp(text)
+    elif found.root is TypeRoot.TIME and wanted.root in TIMESTAMPS:
+        result = timestamp_of_time(text, spark_type(wanted))
     elif wanted.root in TIMESTAMPS:
         is_exact = found.root in TIMESTAMPS and _digits(found) <= _digits(wanted)
         moved = text if found.root is wanted.root else result
@@ -52,7 +65,7 @@ def converted(text: str, found: DataType, wanted: DataType, *, attempt: bool = F
 
 
 def _nested(text: str, found: DataType, wanted: DataType, *, attempt: bool, depth: int) -> str:
-    if spark_type(found) == spark_type(wanted):
+    if spark_type(found) == spark_type(wanted) and not _is_cut(found, wanted):
         return text
 
     def each(values: str, before: DataType | None, after: DataType | None) -> str:
@@ -151,6 +164,12 @@ def _sized_bytes(value: str, wanted: DataType) -> str:
             return value
 
 
+def _is_cut(found: DataType, wanted: DataType) -> bool:
+    if found.root in TIMESTAMPS:
+        return wanted.root is TypeRoot.TIME or (wanted.root in TIMESTAMPS and _digits(found) > _digits(wanted))
+    return found.root is wanted.root and any(map(_is_cut, parts(found), parts(wanted)))
+
+
 def _has_zone(type_: DataType) -> bool:
     return type_.root is TypeRoot.TIMESTAMP_LTZ
 
@@ -161,6 +180,7 @@ def _digits(type_: DataType) -> int:
 
 _WRITERS: Final[dict[TypeRoot, Callable[[str, DataType, int], str]]] = {
     TypeRoot.BOOLEAN: lambda text, _, __: f"upper(CAST({text} AS STRING))",
+    TypeRoot.TIME: lambda text, _, __: text_of_time(text),
     TypeRoot.TIMESTAMP: _timestamp_text,
     TypeRoot.TIMESTAMP_LTZ: _timestamp_text,
     TypeRoot.ARRAY: _array_text,

@@ -9,12 +9,14 @@ from pyspark.sql import functions as F  # noqa: N812
 from millstream.changelog import KIND, RowKind
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
+
+    from millstream.spark.crossing import Rows
 
 _RETRACTIONS: Final = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
 
 
-def is_retraction(rows: DataFrame) -> Column:
+def is_retraction(rows: Rows) -> Column:
     """Whether a row takes something back; a stream without kinds is insert-only."""
     if KIND not in rows.columns:
         return F.lit(False)

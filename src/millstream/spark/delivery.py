@@ -12,8 +12,6 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import functions as F  # noqa: N812
 
-from millstream.connectors.kafka_metadata import TIMESTAMP
-from millstream.connectors.kafka_values import DeliveryGuarantee
 from millstream.delivery.client import deliver
 from millstream.delivery.consignment import Consignment
 from millstream.delivery.failures import DeliveryError
@@ -48,11 +46,6 @@ class Dispatch:
     @property
     def is_exactly_once(self) -> bool:
         return bool(self.transactions)
-
-
-def needs_own_producer(sink: KafkaSink) -> bool:
-    writes_time = any(use.key == TIMESTAMP.key for use in sink.metadata)
-    return writes_time or sink.delivery.guarantee is DeliveryGuarantee.EXACTLY_ONCE
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ _TOLD: Final = {
         'the checkpoint of job "{job}" is older than what it has written to table "{table}"',
         "Put back the newest copy of the checkpoint, or start over with --fresh.",
     ),
+    Failure.AWAY: (Code.JOB_FAILED, 'job "{job}" could not write to table "{table}"', _GO_ON),
     Failure.REFUSED: (Code.JOB_FAILED, 'job "{job}" could not write to table "{table}"', _GO_ON),
     Failure.NO_PROCESS: (Code.JOB_FAILED, 'job "{job}" could not write to table "{table}"', _GO_ON),
 }

@@ -12,7 +12,7 @@ from millstream.plan.functions.spark_text import quoted
 from millstream.plan.signatures import given_of
 from millstream.plan.typed import Call, Constant, Conversion, FieldOf, InputColumn, Typed, UserCall, Word
 from millstream.plan.typing import typed
-from millstream.spark.casts import coerced, converted, field_of
+from millstream.spark.casts import coerced, converted, field_of, stored
 from millstream.spark.types import quoted as quoted_name
 from millstream.spark.types import spark_type
 from millstream.spark.user_functions import called, register
@@ -25,15 +25,21 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 
-def column_of(expression: exp.Expr, types: Mapping[str, DataType | None], spark: SparkSession | None = None) -> Column:
-    """A bound expression as a column; `types` are those of the input's columns.
+def column_of(
+    expression: exp.Expr,
+    types: Mapping[str, DataType | None],
+    spark: SparkSession | None = None,
+    wanted: DataType | None = None,
+) -> Column:
+    """A bound expression as a column; `types` are those of the input's columns, `wanted` that of the result's column.
 
     The user's functions are registered with `spark`, the session of the rows.
     """
     resolved = typed(expression, types.get)
     if spark is not None:
         register(spark, resolved)
-    return F.expr(spark_text(resolved))
+    text = spark_text(resolved)
+    return F.expr(text if wanted is None else stored(text, resolved.type, wanted))
 
 
 def spark_text(node: Typed) -> str:

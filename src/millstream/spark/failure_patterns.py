@@ -9,7 +9,10 @@ from typing import Final
 from millstream.errors import Code, Diagnostic
 
 _GO_ON: Final = "Start it again to go on from its last finished batch."
-_START_OVER: Final = "Start over with --fresh to read what is there now; earlier results are computed anew."
+START_OVER: Final = "Start over with --fresh to read what is there now; earlier results are computed anew."
+WITHOUT_THEM: Final = (
+    "Start over with --fresh to read what is there now, or go on without them with 'scan.fail-on-data-loss' = 'false'."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +50,14 @@ def _patterns(*rows: tuple[str, Code, str, str | None, str]) -> tuple[FailurePat
 
 
 def _any_of(*words: str) -> str:
-    return "|".join(words)
+    return f"(?:{'|'.join(words)})"
 
 
 _REST: Final = r"(?:: (?P<said>[^\n]*?))?\.?(?: SQLSTATE|\n|$)"
 """What an exception says after its name."""
+_LAST_CAUSE: Final = r"(?:[\s\S]*\nCaused by: (?:[\w.$]+: )?(?P<said>[^\n]*?)\.?(?:\n|$))?"
+_FILE: Final = r"(?s:.*?\bfile:(?P<file>/\S+?)[,.;:]?(?=\s|$))?"
+"""The first that is named behind what went before; it may be on another line."""
 _PARTITION: Final = r"(?P<topic>\S+)-(?P<partition>\d+)"
 _VALUE: Final = r'The value (?P<value>.*?) of the type "[^"]+" cannot be cast to "(?P<type>[^"]+)"'
 _TRY_CAST: Final = "Use TRY_CAST, which gives NULL for such a value, or filter the row."
@@ -114,21 +120,21 @@ _KAFKA: Final = _patterns(
         Code.OFFSETS_UNAVAILABLE,
         'messages that job "{job}" has not read yet are gone from topic "{topic}"',
         "Partition {partition}, of the offsets from {first} up to {end}: retention or a deletion has removed them.",
-        _START_OVER,
+        WITHOUT_THEM,
     ),
     (
         rf"Partition {_PARTITION} offset was changed from (?P<before>\d+) to (?P<now>\d+)",
         Code.OFFSETS_UNAVAILABLE,
         'topic "{topic}" is not the one that job "{job}" has read before',
         "Partition {partition} was read up to offset {before} and ends at {now}: the topic was deleted and made anew.",
-        _START_OVER,
+        START_OVER,
     ),
     (
         rf"Starting offset for {_PARTITION} was (?P<before>\d+) but consumer reset to (?P<now>\d+)",
         Code.OFFSETS_UNAVAILABLE,
         'messages that job "{job}" has not read yet are gone',
         'Partition {partition} of topic "{topic}" was read up to offset {before} and begins at {now}.',
-        _START_OVER,
+        WITHOUT_THEM,
     ),
     (
         _any_of(
@@ -163,11 +169,11 @@ _KAFKA: Final = _patterns(
         "Have the user allowed to read the source topics, to write the sink topics, and to use the group.",
     ),
     (
-        _any_of("Failed to create new KafkaAdminClient", "Failed to construct kafka (?:consumer|producer)"),
+        rf"Failed to (?:create new KafkaAdminClient|construct kafka (?:consumer|producer)){_LAST_CAUSE}",
         Code.JOB_FAILED,
         'the Kafka client of job "{job}" does not take its properties',
-        None,
-        "Check the options under 'properties.': those of SASL and SSL come in groups. --verbose shows what it said.",
+        "{said}.",
+        "Check the options under 'properties.': those of SASL and SSL come in groups.",
     ),
     (
         rf"RecordTooLargeException{_REST}",
@@ -204,15 +210,27 @@ _CHECKPOINT: Final = _patterns(
             "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY",
             "STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
             "CANNOT_LOAD_STATE_STORE",
+            "STDS_FAILED_TO_READ_OPERATOR_METADATA",
             "CHECKSUM_VERIFICATION_FAILED",
             "ROW_FORMAT_VALIDATION_FAILURE",
             "MALFORMED_LOG_FILE",
             "Failed to read log file",
-        ),
+        )
+        + _FILE,
         Code.CHECKPOINT_MISMATCH,
         'the checkpoint of job "{job}" is damaged',
-        None,
+        "Spark could not go on from {file}.",
         "Put its files back if you have a copy, or start over with --fresh.",
+    ),
+)
+
+_TWO_WRITERS: Final = _patterns(
+    (
+        rf"Multiple streaming queries are concurrently using{_FILE}",
+        Code.CHECKPOINT_MISMATCH,
+        'the checkpoint of job "{job}" holds a file that the job was about to write',
+        "It is in {file}. Another process writes there, or files were put back in part.",
+        "Stop the other process; put all files back, or start over with --fresh.",
     ),
 )
 
@@ -240,5 +258,5 @@ _MACHINE: Final = _patterns(
     ),
 )
 
-PATTERNS: Final = (*_EXPRESSIONS, *_CHECKPOINT, *_KAFKA, *_MACHINE)
+PATTERNS: Final = (*_EXPRESSIONS, *_CHECKPOINT, *_TWO_WRITERS, *_KAFKA, *_MACHINE)
 """The first that matches is taken."""

@@ -4,29 +4,38 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Final
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.catalog.settings_of_flink import NOT_NULL_ENFORCER
+from millstream.connectors.kafka_scan_options import DEAD_LETTER_TOPIC
 from millstream.delivery.failures import Failure
 from millstream.errors import Code, Diagnostic, JobError
+from millstream.formats.declarations import FORMATS
+from millstream.formats.decoded import shown
+from millstream.formats.json_format import IGNORE_PARSE_ERRORS
 from millstream.spark.delivery_failures import CODES, undelivered
 from millstream.spark.failure_patterns import PATTERNS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
     from pyspark.sql import Column
 
     from millstream.errors import MillstreamError
+    from millstream.source import Span
 
 # Spark's exceptions end with the query's plan, which holds our marks too: only a raised one counts.
-_MARK: Final = re.compile(
-    r"(?:\[USER_RAISED_EXCEPTION\]|(?:UndecodableMessage|UnwritableRow|Undelivered)Error:) <<millstream "
-)
+_RAISED: Final = r"\[USER_RAISED_EXCEPTION\]|(?:UndecodableMessage|UnwritableRow|DeadLetter|Undelivered)Error:"
+_MARK: Final = re.compile(rf"(?:{_RAISED}) <<millstream ")
 _PLAN: Final = "\n=== Streaming Query ==="
 _ENVELOPE: Final = re.compile(r"^\[STREAM_FAILED\] Query \[.*?\] terminated with exception: |(?: SQLSTATE: \w{5})+$")
 _CONDITION: Final = re.compile(r"^\[[A-Z_.]+\] ")
 _CLASS_NAME: Final = re.compile(r"^(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ")
+_SENT_BYTES: Final = 600
+"""Of a message that a native expression cannot read; fewer are shown."""
 _TRACEBACK: Final = "Traceback (most recent call last):"
 
 
@@ -34,11 +43,21 @@ class SparkFailureError(Exception):
     """What Spark said. Its own exceptions ask the JVM for their text, which may be gone when it is shown."""
 
 
+@dataclass(frozen=True, slots=True)
+class TableHalf:
+    """The key or the value of a table's messages."""
+
+    table: str
+    half: str
+    format: str
+
+
 class UndecodableMessageError(Exception):
     """Raised in a Python worker; its text travels through Spark's exceptions to the driver."""
 
-    def __init__(self, topic: str, partition: int, offset: int, text: str) -> None:
-        super().__init__(_marked(Code.UNDECODABLE_MESSAGE, topic=topic, partition=partition, offset=offset, text=text))
+    def __init__(self, of: TableHalf, topic: str, partition: int, offset: int, text: str) -> None:
+        told = {**asdict(of), "topic": topic, "partition": partition, "offset": offset, "text": text}
+        super().__init__(_marked(Code.UNDECODABLE_MESSAGE, **told))
 
 
 class UnwritableRowError(Exception):
@@ -48,6 +67,13 @@ class UnwritableRowError(Exception):
         super().__init__(_marked(Code.UNWRITABLE_ROW, table=table, why=why))
 
 
+class DeadLetterError(Exception):
+    """Raised in a Python worker that could not write to a topic of dead letters; `why` is what Kafka's client said."""
+
+    def __init__(self, table: str, topic: str, why: str) -> None:
+        super().__init__(_marked(Code.JOB_FAILED, table=table, topic=topic, why=why))
+
+
 class UndeliveredError(Exception):
     """Raised in a Python worker whose messages did not reach Kafka; `why` is a sentence."""
 
@@ -55,9 +81,16 @@ class UndeliveredError(Exception):
         super().__init__(_marked(CODES[failure], table=table, failure=failure, why=why))
 
 
-def undecodable_message(text: str) -> Column:
-    """The same, raised by a native expression over the columns of Spark's Kafka source."""
-    return _raised(Code.UNDECODABLE_MESSAGE, F.col("topic"), F.col("partition"), F.col("offset"), _named("text", text))
+def undecodable_message(of: TableHalf, text: str) -> Column:
+    """As in a Python worker, raised by a native expression over the columns of Spark's Kafka source."""
+    return _raised(
+        Code.UNDECODABLE_MESSAGE,
+        *(_named(name, told) for name, told in asdict(of).items()),
+        *(F.col(name) for name in ("topic", "partition", "offset")),
+        _named("text", text),
+        F.hex(F.substring(of.half, 1, _SENT_BYTES)).alias("payload"),
+        F.length(of.half).alias("size"),
+    )
 
 
 def unwritable_row(table: str, why: Column) -> Column:
@@ -82,18 +115,29 @@ def _marked(code: Code, **parameters: str | int) -> str:
     return f"<<millstream {json.dumps({'code': code, **parameters})}>>"
 
 
-def job_error(job: str, error: BaseException) -> MillstreamError:
-    """The error of a failed query; the original stays behind it as the cause."""
-    text = str(error)
-    failure = JobError(_diagnostic(job, text))
+def job_error(
+    job: str,
+    error: BaseException,
+    causes: Iterable[str] = (),
+    *,
+    tables: Mapping[str, Span] | None = None,
+    discreet: Callable[[str], str] = str,
+) -> MillstreamError:
+    """The error of a failed query, at the table it speaks of; the original stays behind it as the cause.
+
+    `causes` are those that Spark keeps to itself, from the first to the last; `discreet` hides what is secret.
+    """
+    said, plan, shown = str(error).partition(_PLAN)
+    text = discreet("\n".join([said, *(f"Caused by: {cause}" for cause in causes)]) + plan + shown)
+    failure = JobError(_diagnostic(job, text, tables or {}))
     failure.__cause__ = SparkFailureError(text)
     return failure
 
 
-def _diagnostic(job: str, text: str) -> Diagnostic:
+def _diagnostic(job: str, text: str, tables: Mapping[str, Span]) -> Diagnostic:
     if mark := _MARK.search(text):
         found, _ = json.JSONDecoder().raw_decode(text, mark.end())
-        return _of_mark(job, found)
+        return replace(_of_mark(job, found), span=tables.get(found["table"]))
     said = _ENVELOPE.sub("", text.partition(_PLAN)[0].strip())
     translated = (pattern.diagnostic(job, said) for pattern in PATTERNS)
     return next((found for found in translated if found), None) or Diagnostic(
@@ -118,16 +162,18 @@ def in_short(said: str) -> str:
     return _CONDITION.sub("", _CLASS_NAME.sub("", telling))
 
 
-def _of_mark(job: str, found: dict[str, str]) -> Diagnostic:
+def _of_mark(job: str, found: dict[str, Any]) -> Diagnostic:
     if "failure" in found:
         return undelivered(job, found["table"], Failure(found["failure"]), found["why"])
     if found["code"] == Code.UNDECODABLE_MESSAGE:
-        place = f"Topic {found['topic']}, partition {found['partition']}, offset {found['offset']}"
+        return _undecodable(job, found)
+    if found["code"] == Code.JOB_FAILED:
         return Diagnostic(
-            Code.UNDECODABLE_MESSAGE,
-            f'job "{job}" met a message that it cannot decode',
-            detail=f"{place}: {found['text']}",
-            hint="Correct what is produced, or skip such messages with the format's option 'ignore-parse-errors'.",
+            Code.JOB_FAILED,
+            f'job "{job}" could not write a dead letter of table "{found["table"]}" to topic "{found["topic"]}"',
+            detail=f"{found['why']}.",
+            hint="Have the topic there, writable, with max.message.bytes above that of the topics that are read. "
+            "Start the job again to go on from its last finished batch.",
         )
     if found["code"] == Code.UNWRITABLE_ROW:
         return Diagnostic(
@@ -142,4 +188,20 @@ def _of_mark(job: str, found: dict[str, str]) -> Diagnostic:
         detail="The column is NOT NULL, as all columns of a primary key are.",
         hint="Filter such rows in the query with WHERE … IS NOT NULL, replace the NULL with COALESCE, "
         f"or drop them with SET '{NOT_NULL_ENFORCER.key}' = 'DROP'.",
+    )
+
+
+def _undecodable(job: str, found: dict[str, Any]) -> Diagnostic:
+    place = f"Topic {found['topic']}, partition {found['partition']}, offset {found['offset']}, {found['half']}"
+    text = found["text"]
+    if "payload" in found:
+        text = f"{text} It is '{shown(bytes.fromhex(found['payload']), found['size'])}'."
+    can_skip = any(option.key == IGNORE_PARSE_ERRORS.key for option in FORMATS[found["format"]].options)
+    skipping = f", or skip them with option '{IGNORE_PARSE_ERRORS.key}' of format '{found['format']}'"
+    return Diagnostic(
+        Code.UNDECODABLE_MESSAGE,
+        f'job "{job}" met a message of table "{found["table"]}" that it cannot decode',
+        detail=f"{place}: {text}",
+        hint=f"Correct what is produced, set such messages aside with '{DEAD_LETTER_TOPIC.key}'"
+        f"{skipping if can_skip else ''}.",
     )

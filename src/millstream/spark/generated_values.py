@@ -102,7 +102,7 @@ def _past(generator: Generator, at: Moment) -> Column:
 
 
 def _time_of_day(_: Generator, at: Moment) -> Column:
-    return F.to_time(F.date_format(at.time, "HH:mm:ss.SSS"))
+    return F.pmod(F.unix_millis(at.time), F.lit(86_400_000)).cast("int")
 
 
 def _text(generator: Generator, at: Moment) -> Column:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from millstream.connectors.kafka_client import SHADED
+from millstream.connectors.kafka_client import with_kafkas_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +30,26 @@ _NOT_FOR_SPARK: Final = frozenset(
 )
 """Spark refuses them or gives them another meaning; positions and groups are handled by the job."""
 
+_OF_READERS: Final = frozenset(
+    {
+        "check.crcs",
+        "client.rack",
+        "fetch.max.bytes",
+        "fetch.max.wait.ms",
+        "fetch.min.bytes",
+        "group.instance.id",
+        "group.protocol",
+        "heartbeat.interval.ms",
+        "isolation.level",
+        "max.partition.fetch.bytes",
+        "max.poll.interval.ms",
+        "max.poll.records",
+        "partition.assignment.strategy",
+        "session.timeout.ms",
+    }
+)
+"""What a table that is written may say too, having been declared LIKE one that is read."""
+
 
 def reader_options(properties: Mapping[str, str]) -> dict[str, str]:
     options = _prefixed({**_READ_DEFAULTS, **properties})
@@ -39,8 +59,8 @@ def reader_options(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def writer_options(properties: Mapping[str, str]) -> dict[str, str]:
-    return _prefixed(properties)
+    return _prefixed({key: value for key, value in properties.items() if key not in _OF_READERS})
 
 
 def _prefixed(properties: Mapping[str, str]) -> dict[str, str]:
-    return {f"kafka.{key}": value.replace(SHADED, "") for key, value in properties.items() if key not in _NOT_FOR_SPARK}
+    return {f"kafka.{key}": with_kafkas_names(value) for key, value in properties.items() if key not in _NOT_FOR_SPARK}

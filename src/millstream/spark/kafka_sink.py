@@ -13,11 +13,12 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.changelog import INSERT_ONLY, KIND, RowKind
 from millstream.connectors.kafka_metadata import TIMESTAMP, TOPIC
-from millstream.formats.avro_schema import avro_schema
 from millstream.formats.codecs import encoder_of
 from millstream.formats.declarations import AvroFormat, ConfluentAvroFormat
 from millstream.kernels.fold import fold_updates, last_changes
+from millstream.spark.avro_halves import written_schema
 from millstream.spark.changelog import is_retraction
+from millstream.spark.crossing import Crossing
 from millstream.spark.delivery import DELIVERED_TYPE
 from millstream.spark.failures import null_in_key
 from millstream.spark.message_metadata import HEADERS_TYPE, headers_of, topic_of
@@ -27,18 +28,17 @@ from millstream.spark.splits import carried
 from millstream.spark.types import quoted, spark_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
 
     from millstream.connectors.kafka_tables import KafkaSink
     from millstream.formats.declarations import Format
     from millstream.formats.decoded import Encoder
+    from millstream.spark.crossing import Rows, Step
     from millstream.spark.delivery import Delivering
     from millstream.spark.partitioners import Choice
     from millstream.sql.statements import MetadataColumn, PhysicalColumn
-
-    Step = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 _TYPES: Final = {
     "key": "BINARY",
@@ -52,13 +52,13 @@ _TYPES: Final = {
 
 
 def encode_messages(
-    rows: DataFrame,
+    rows: Rows,
     sink: KafkaSink,
     choice: Choice | None = None,
     *,
     folds: bool = False,
     delivering: Delivering | None = None,
-) -> DataFrame:
+) -> Crossing:
     """The messages of the rows; one that takes something back has no value, unless the format tells it.
 
     `folds`: the rows have old images of updates that a reader by key need not see. With `delivering` the messages are
@@ -82,12 +82,14 @@ def encode_messages(
     beside = [] if delivering is None else carried(rows)
     prepared = rows.select(*(column.alias(name) for name, column in columns.items()), *beside)
     if delivering is not None:
-        return prepared.mapInArrow(_one_after_another([*steps, delivering], [DELIVERED]), DELIVERED_TYPE)
-    if steps:
-        given = [name for name in _TYPES if name in columns or (name == "partition" and choice is not None)]
-        schema = ", ".join(f"{name} {_TYPES[name]}" for name in given)
-        prepared = prepared.mapInArrow(_one_after_another(steps, given), schema)
-    return prepared if "topic" in columns else prepared.withColumn("topic", F.lit(sink.topic))
+        return Crossing(prepared, DELIVERED_TYPE, _one_after_another([*steps, delivering], [DELIVERED]))
+    given = [name for name in _TYPES if name in columns or (name == "partition" and choice is not None)]
+    return Crossing(
+        prepared,
+        ", ".join(f"{name} {_TYPES[name]}" for name in given),
+        _one_after_another(steps, given) if steps else None,
+        {} if "topic" in columns else {"topic": sink.topic},
+    )
 
 
 def encode_with(encoders: dict[str, Encoder], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -136,8 +138,7 @@ class _Part:
             return self._row(), encoder_of(self._with_subject(), named)
         from pyspark.sql.avro.functions import to_avro
 
-        schema = avro_schema(named, legacy_timestamps=self.format.options.legacy_timestamps)
-        return to_avro(self._row(), json.dumps(schema)), None
+        return to_avro(self._row(), json.dumps(written_schema(named, self.format))), None
 
     def _row(self) -> Column:
         kind = [] if self.kind is None else [self.kind.cast("tinyint").alias(KIND)]
@@ -146,7 +147,7 @@ class _Part:
 
     def _field(self, column: PhysicalColumn) -> Column:
         value = _checked(column, self.sink)
-        if isinstance(self.format, AvroFormat) and self.format.options.legacy_timestamps:
+        if isinstance(self.format, AvroFormat) and self.format.legacy_timestamps:
             # Avro's timestamp-millis is the wall clock as if it were UTC, which is our session's zone.
             return value.cast(spark_type(column.type).replace("TIMESTAMP_NTZ", "TIMESTAMP_LTZ"))
         return value
@@ -157,7 +158,7 @@ class _Part:
         return self.format
 
 
-def _parts(rows: DataFrame, sink: KafkaSink) -> Iterator[_Part]:
+def _parts(rows: Rows, sink: KafkaSink) -> Iterator[_Part]:
     if sink.key_format is not None:
         yield _Part("key", sink, sink.key_format, tuple(zip(sink.key.names, sink.key_columns, strict=True)))
     columns = tuple((column.name, column) for column in sink.value_columns)

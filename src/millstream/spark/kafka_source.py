@@ -2,41 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.changelog import KIND
 from millstream.formats.avro_format import AvroFormat
 from millstream.formats.codecs import decoder_of
-from millstream.formats.decoded import DecodeError
 from millstream.formats.message_rows import KEY, VALUE, MessageHalf, MessageRows, StructDecoder
-from millstream.spark.avro_halves import avro_struct, rows_of_avro
+from millstream.spark.avro_halves import NO_AVRO, avro_struct, avro_struct_with_bytes, rows_of_avro
 from millstream.spark.casts import converted
-from millstream.spark.failures import UndecodableMessageError
+from millstream.spark.failures import TableHalf
 from millstream.spark.kafka_properties import reader_options
+from millstream.spark.message_decoding import HEADERS, OFFSET, PARTITION, TIMESTAMP, TOPIC, DecodeStep
 from millstream.spark.message_layout import MessageLayout
 from millstream.spark.message_parts import needs_headers, part_of
 from millstream.spark.splits import SPLIT, carried
 from millstream.spark.types import quoted, spark_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from millstream.connectors.kafka_range import Offsets, ReadRange, Tally
+    from millstream.connectors.kafka_range import Offsets, ReadRange, Tallies
     from millstream.connectors.kafka_tables import KafkaSource
     from millstream.formats.declarations import Format
     from millstream.formats.decoded import Decoder
     from millstream.plan.nodes import Scan
+    from millstream.spark.crossing import Step
     from millstream.spark.splits import Splits
     from millstream.sql.types import DataType
-
-_PARTITION: Final = "__partition"
-_OFFSET: Final = "__offset"
-_TOPIC: Final = "__topic"
 
 
 def read_rows(
@@ -50,12 +46,20 @@ def read_rows(
 ) -> DataFrame:
     """`splits`: to tell beside each row."""
     layout = MessageLayout.of(scan, source)
-    messages = _messages(spark, source, positions, max_batch_rows, with_headers=needs_headers(layout.message_parts))
-    if isinstance(source.value_format, AvroFormat) and isinstance(source.key_format, AvroFormat | None):
-        key = _half("key", source.key_format, layout.key_fields) if source.key_format is not None else None
-        value = _half("value", source.value_format, layout.value_fields)
-        return rows_of_avro(messages, layout, key, value, [] if splits is None else [splits.column()])
-    return _decoded(messages, layout, positions.skipped, splits)
+    with_headers = source.dead_letters is not None or needs_headers(layout.message_parts)
+    messages = _messages(spark, source, positions, max_batch_rows, with_headers=with_headers)
+    if _is_native(source):
+        key = _half("key", source.key_format, layout) if source.key_format is not None else None
+        beside = [] if splits is None else [splits.column()]
+        return rows_of_avro(messages, layout, key, _half("value", source.value_format, layout), beside)
+    return _decoded(messages, layout, positions.tallies, splits)
+
+
+def _is_native(source: KafkaSource) -> bool:
+    """Whether all of a message is Avro, which Spark reads; but dead letters are written by Python."""
+    if source.dead_letters is not None:
+        return False
+    return isinstance(source.value_format, AvroFormat) and isinstance(source.key_format, AvroFormat | None)
 
 
 def _messages(
@@ -81,27 +85,31 @@ def _is_before(ends: Offsets) -> Column:
     return F.expr(f"offset < try_element_at(map({pairs}), concat(topic, '-', partition))" if pairs else "false")
 
 
-def _decoded(messages: DataFrame, layout: MessageLayout, skipped: Tally | None, splits: Splits | None) -> DataFrame:
+def _decoded(messages: DataFrame, layout: MessageLayout, tallies: Tallies | None, splits: Splits | None) -> DataFrame:
     source = layout.source
-    halves = [_half("value", source.value_format, layout.value_fields).alias(VALUE)]
+    halves = [_half("value", source.value_format, layout).alias(VALUE)]
     key = None
+    if source.key_format is not None or source.dead_letters is not None:
+        halves.append(_half("key", source.key_format, layout).alias(KEY))
     if source.key_format is not None:
-        halves.append(_half("key", source.key_format, layout.key_fields).alias(KEY))
         decoder = _decoder(source.key_format, layout.key_fields, layout.key_names_read)
         key = MessageHalf(decoder, layout.key_columns_read)
     # Every column that crosses to Python costs; the topic is known where there is only one.
-    origin = [F.col("partition").alias(_PARTITION), F.col("offset").alias(_OFFSET)]
+    origin = [F.col("partition").alias(PARTITION), F.col("offset").alias(OFFSET)]
     only_topic = source.topics[0] if len(source.topics) == 1 else None
     if only_topic is None:
-        origin.append(F.col("topic").alias(_TOPIC))
+        origin.append(F.col("topic").alias(TOPIC))
+    if source.dead_letters is not None:
+        origin += [F.unix_millis("timestamp").alias(TIMESTAMP), F.col("headers").alias(HEADERS)]
+    formats = {"value": source.value_format.name} | ({"key": source.key_format.name} if source.key_format else {})
     rows = _message_rows(layout, key)
+    step: Step = DecodeStep(rows, source.table.name, formats, only_topic, source.dead_letters, tallies)
     parts = [F.expr(part_of(use)).alias(use.column.name) for use in layout.message_parts]
     schema = spark_schema(_crossing(layout)) + (f", {KIND} TINYINT" if layout.has_kinds else "")
-    decode = decode_with(rows, only_topic, skipped)
     if splits is not None:
-        decode = splits.beside(decode, _PARTITION, _TOPIC)
+        step = splits.beside(step, PARTITION, TOPIC)
         schema += f", {SPLIT} {splits.column_type}"
-    decoded = messages.select(*halves, *origin, *parts).mapInArrow(decode, schema.removeprefix(", "))
+    decoded = messages.select(*halves, *origin, *parts).mapInArrow(step, schema.removeprefix(", "))
     return _as_declared(decoded, layout)
 
 
@@ -110,11 +118,17 @@ def _message_rows(layout: MessageLayout, key: MessageHalf | None) -> MessageRows
     decoder = _decoder(layout.source.value_format, layout.value_fields, layout.value_columns_read, told)
     value = MessageHalf(decoder, (*layout.value_columns_read, *(name for name, _ in told)))
     names = tuple(name for name, _ in layout.columns)
-    return MessageRows(names, value, key, with_kinds=layout.has_kinds, upserts=layout.upserts)
+    sets_aside = layout.source.dead_letters is not None
+    return MessageRows(names, value, key, with_kinds=layout.has_kinds, upserts=layout.upserts, sets_aside=sets_aside)
 
 
-def _half(half: str, format_: Format, fields: tuple[tuple[str, DataType], ...]) -> Column:
-    return avro_struct(half, format_, fields) if isinstance(format_, AvroFormat) else F.col(half)
+def _half(half: str, format_: Format | None, layout: MessageLayout) -> Column:
+    if not isinstance(format_, AvroFormat):
+        return F.col(half)
+    fields = layout.key_fields if half == "key" else layout.value_fields
+    if layout.source.dead_letters is not None:
+        return avro_struct_with_bytes(half, format_, fields)
+    return avro_struct(TableHalf(layout.source.table.name, half, format_.name), format_, fields)
 
 
 def _decoder(
@@ -123,7 +137,7 @@ def _decoder(
     read: tuple[str, ...],
     told: tuple[tuple[str, str], ...] = (),
 ) -> Decoder:
-    return StructDecoder(read) if isinstance(format_, AvroFormat) else decoder_of(format_, fields, read, told)
+    return StructDecoder(read, NO_AVRO) if isinstance(format_, AvroFormat) else decoder_of(format_, fields, read, told)
 
 
 def _crossing(layout: MessageLayout) -> Iterator[tuple[str, DataType]]:
@@ -141,21 +155,3 @@ def _as_declared(decoded: DataFrame, layout: MessageLayout) -> DataFrame:
         for name, type_ in layout.columns
     )
     return decoded.select(*columns, KIND, *carried(decoded))
-
-
-def decode_with(
-    rows: MessageRows, only_topic: str | None = None, skipped: Tally | None = None
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            try:
-                table, passed_over = rows.read(batch)
-            except DecodeError as error:
-                place = batch.slice(error.index, 1).to_pylist()[0]
-                topic = only_topic or place[_TOPIC]
-                raise UndecodableMessageError(topic, place[_PARTITION], place[_OFFSET], error.text) from None
-            if passed_over and skipped is not None:
-                skipped.add(passed_over)
-            yield from table.to_batches()
-
-    return decode

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -15,9 +16,12 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from millstream.failpoints import reached
+from millstream.kernels.cache_folder import hold
 from millstream.kernels.operator import ORDER
 from millstream.kernels.segment_cache import SegmentCache
 from millstream.kernels.state_table import Lifetime, StateTable
+from millstream.spark.comparable import hashable
+from millstream.spark.crossing import Crossing
 from millstream.spark.observed_counts import IGNORED, fresh_name
 from millstream.spark.packets import PACKET_SCHEMA, pack, to_payloads, unpack, unpack_by_part
 from millstream.spark.segment_state import SparkSegmentLog
@@ -27,7 +31,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from pyspark.sql.types import StructType
+
     from millstream.kernels.operator import Operator
+    from millstream.spark.crossing import Rows
 
 _BITS_FOR_ROWS: Final = 40
 _PLACES: Final = 1 << 23
@@ -40,7 +47,7 @@ class Hosting:
 
     buckets: int
     cache: Path
-    """Where pieces of the state lie mapped, on each machine that has workers."""
+    """Where pieces of the state lie mapped, on each machine that has workers; a job's own, in the folder of its run."""
     cache_bytes: int | None = None
     lifetime_ms: int = 0
     """How long a row of state lives after it was last written; 0 is for ever."""
@@ -50,7 +57,7 @@ class Hosting:
         return self.lifetime_ms > 0
 
 
-def host(rows: DataFrame, operator: Operator, hosting: Hosting) -> DataFrame:
+def host(rows: Rows, operator: Operator, hosting: Hosting) -> Crossing:
     """`rows` has the operator's input columns and hashes; gives its changelog with `__kind`."""
 
     def combine_and_pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -58,6 +65,11 @@ def host(rows: DataFrame, operator: Operator, hosting: Hosting) -> DataFrame:
             rows = table.drop_columns(SPLIT) if SPLIT in table.schema.names else table
             yield pack(operator.combine(rows), hosting.buckets)
 
+    return Crossing(rows, PACKET_SCHEMA, combine_and_pack).then(partial(_stepped, operator, hosting))
+
+
+def _stepped(operator: Operator, hosting: Hosting, packets: DataFrame) -> DataFrame:
+    """What the kernel gives for packets of its rows."""
     output = operator.output_schema
 
     def unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -67,20 +79,26 @@ def host(rows: DataFrame, operator: Operator, hosting: Hosting) -> DataFrame:
 
     # The time of a batch is in its checkpoint: a batch that is run again has the same.
     now = F.unix_millis(F.current_timestamp())
-    packets = rows.mapInArrow(combine_and_pack, PACKET_SCHEMA).withColumn(_NOW, now)
-    changes = packets.groupBy("bucket").transformWithState(
-        KernelProcessor(operator, hosting), f"payload BINARY, {IGNORED} LONG", outputMode="Update", timeMode="None"
+    changes = (
+        packets.withColumn(_NOW, now)
+        .groupBy("bucket")
+        .transformWithState(
+            KernelProcessor(operator, hosting), f"payload BINARY, {IGNORED} LONG", outputMode="Update", timeMode="None"
+        )
     )
     observed = changes.observe(fresh_name(), F.sum(IGNORED).alias(IGNORED))
     return observed.select("payload").mapInArrow(unpacked, from_arrow_schema(output, prefer_timestamp_ntz=True))
 
 
-def hash_columns(operator: Operator) -> dict[str, Column]:
+def hash_columns(operator: Operator, schema: StructType) -> dict[str, Column]:
     """What the operator wants hashed, computed in the JVM: stable over versions, and the same on every machine."""
-    return {
-        name: F.xxhash64(*map(F.col, columns)) if columns else F.lit(0).cast("long")
-        for name, columns in operator.hashes.items()
-    }
+
+    def hash_of(columns: tuple[str, ...]) -> Column:
+        if not columns:
+            return F.lit(0).cast("long")
+        return F.xxhash64(*(hashable(F.col(name), schema[name].dataType) for name in columns))
+
+    return {name: hash_of(columns) for name, columns in operator.hashes.items()}
 
 
 def _table(batch: pa.RecordBatch) -> pa.Table:
@@ -119,6 +137,7 @@ class KernelProcessor(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: ARG002, N802, N803
         packets = list(rows)
+        hold(self._hosting.cache.parent)
         cache = SegmentCache(self._hosting.cache, self._hosting.cache_bytes)
         lifetime = Lifetime(packets[0][_NOW], self._hosting.lifetime_ms) if self._hosting.expires else None
 

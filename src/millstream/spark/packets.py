@@ -10,7 +10,7 @@ import pyarrow as pa
 from millstream.kernels.state_table import HASH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 PACKET_SCHEMA: Final = "bucket INT, part STRING, payload BINARY"
 _LARGEST_BYTES: Final = 16 << 20
@@ -26,6 +26,22 @@ def pack(parts: dict[str, pa.Table], buckets: int) -> pa.RecordBatch:
         for bucket, piece in _by_bucket(table, buckets)
         for payload in to_payloads(piece)
     ]
+    return _packets(rows)
+
+
+def post(batches: Iterable[pa.RecordBatch], bucket: int) -> Iterator[pa.RecordBatch]:
+    """Rows that no kernel waits for, as packets that stay in their order."""
+    for batch in batches:
+        yield _packets([(bucket, "", payload) for payload in to_payloads(pa.Table.from_batches([batch]))])
+
+
+def unpack_posted(packets: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in packets:
+        for payload in batch.column("payload"):
+            yield from unpack(payload.as_buffer()).to_batches()
+
+
+def _packets(rows: Sequence[tuple[int, str, bytes]]) -> pa.RecordBatch:
     columns = list(zip(*rows, strict=True)) if rows else [(), (), ()]
     return pa.RecordBatch.from_arrays(
         [pa.array(column, field.type) for column, field in zip(columns, _ARROW_SCHEMA, strict=True)],
@@ -33,7 +49,7 @@ def pack(parts: dict[str, pa.Table], buckets: int) -> pa.RecordBatch:
     )
 
 
-def unpack(payload: bytes) -> pa.Table:
+def unpack(payload: bytes | pa.Buffer) -> pa.Table:
     with pa.ipc.open_stream(payload) as reader:
         return reader.read_all()
 

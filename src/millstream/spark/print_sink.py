@@ -5,28 +5,36 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.changelog import KIND
+from millstream.formats.clock_times import with_clock_times
 from millstream.formats.row_text import row_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     import pyarrow as pa
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from millstream.connectors.local_tables import PrintSink
+    from millstream.sql.types import DataType
 
 
 def print_rows(rows: DataFrame, sink: PrintSink, emit: Callable[[list[str]], None]) -> DataStreamWriter:
     """Hands the lines of each batch to `emit`; where they appear is for the caller to decide."""
-    return show_rows(rows, lambda table, kinds: emit(row_lines(table, kinds, sink.prefix)))
+    columns = [(column.name, column.type) for column in sink.table.physical_columns]
+    return show_rows(rows, lambda table, kinds: emit(row_lines(table, kinds, sink.prefix)), columns)
 
 
-def show_rows(rows: DataFrame, show: Callable[[pa.Table, list[int] | None], None]) -> DataStreamWriter:
+def show_rows(
+    rows: DataFrame,
+    show: Callable[[pa.Table, list[int] | None], None],
+    columns: Iterable[tuple[str, DataType | None]] = (),
+) -> DataStreamWriter:
     """Hands each batch that has rows to `show`: the values, and the kinds where the stream has some."""
+    declared = tuple(columns)
 
     def collect(batch: DataFrame, _: int) -> None:
-        table = batch.toArrow()
+        table = with_clock_times(batch.toArrow(), declared)
         if not table.num_rows:
             return
         if KIND not in table.column_names:

@@ -9,6 +9,7 @@ import sys
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -40,10 +41,14 @@ class ReportTaker(Protocol):
     """Whoever wants to hear of a query's batches and of its end."""
 
     name: str
+    tables: Mapping[str, Span]
+    """Where the tables that it uses are written."""
 
     def report(self, report: Mapping[str, Any]) -> None: ...
 
     def report_end(self) -> None: ...
+
+    def discreet(self, text: str) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +65,13 @@ class QueryRequest:
     partitions_of: Callable[[Mapping[str, str], str], tuple[int, ...]]
     printed: Callable[[list[str]], None]
     shown: Callable[[pa.Table, list[int] | None], None]
-    dispatch: Dispatch
+    dispatch: Callable[[], Dispatch]
+    """Asked for at each start: what is written exactly once is claimed anew."""
 
 
 def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWriter:
     """All of a query but its start; what Spark finds wrong with it is raised here."""
-    shutil.rmtree(request.hosting.cache, ignore_errors=True)  # what a killed run left behind
+    shutil.rmtree(request.hosting.cache, ignore_errors=True)  # a job of this name may have ended in this run
     around = Surroundings(
         spark=spark,
         folder=request.checkpoint,
@@ -75,7 +81,7 @@ def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWrite
         partitions_of=request.partitions_of,
         printed=request.printed,
         shown=request.shown,
-        dispatch=request.dispatch,
+        dispatch=request.dispatch(),
     )
     writer = (
         _checked_by_spark(request.job, around)
@@ -87,16 +93,30 @@ def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWrite
     return writer.trigger(processingTime=f"{request.interval_ms} milliseconds")
 
 
+class QueryStart:
+    """Starts a query: the first time as it was prepared with all others, later prepared anew."""
+
+    def __init__(self, spark: SparkSession, request: QueryRequest) -> None:
+        self._spark = spark
+        self._request = request
+        self._prepared: DataStreamWriter | None = prepare_query(spark, request)
+
+    def __call__(self, job: ReportTaker) -> RunningQuery:
+        prepared, self._prepared = self._prepared or prepare_query(self._spark, self._request), None
+        return start_query(self._spark, prepared, job)
+
+
 def start_query(spark: SparkSession, query: DataStreamWriter, job: ReportTaker) -> RunningQuery:
     reports = _reports_of(spark)
+    tell = partial(job_error, job.name, tables=job.tables, discreet=job.discreet)
     with reports.starting:
         try:
             started = query.start()
         except PySparkException as error:
-            failure = job_error(job.name, error)
+            failure = tell(error)
             raise failure from failure.__cause__
         reports.subscribe(str(started.runId), job)
-    return RunningQuery(job.name, started)
+    return RunningQuery(job.name, started, tell)
 
 
 def _checked_by_spark(job: JobPlan, around: Surroundings) -> DataStreamWriter:

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from py4j.protocol import Py4JError, Py4JJavaError
 
 from millstream.errors import Code, Diagnostic, JobError
-from millstream.spark.failures import job_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pyspark.sql.streaming.query import StreamingQuery
 
     from millstream.errors import MillstreamError
 
+_WITHOUT_REASON: Final = "Failed to create new KafkaAdminClient"
+_MOST_CAUSES: Final = 10
+
 
 class RunningQuery:
-    def __init__(self, job: str, query: StreamingQuery) -> None:
+    """`tell` makes the job's error of what Spark says, and of the causes behind it."""
+
+    def __init__(
+        self, job: str, query: StreamingQuery, tell: Callable[[BaseException, list[str]], MillstreamError]
+    ) -> None:
         self._job = job
         self._query = query
+        self._tell = tell
 
     @property
     def is_active(self) -> bool:
@@ -55,7 +62,18 @@ class RunningQuery:
     def failure(self) -> MillstreamError | None:
         with self._asked():
             error = self._query.exception()
-        return None if error is None else job_error(self._job, error)
+            return None if error is None else self._tell(error, self._causes(str(error)))
+
+    def _causes(self, said: str) -> list[str]:
+        """Spark tells its own exception, and of those behind it only what a task threw."""
+        if _WITHOUT_REASON not in said:
+            return []
+        found: list[str] = []
+        thrown = self._query._jsq.exception().get().getCause()  # noqa: SLF001
+        while thrown is not None and len(found) < _MOST_CAUSES:
+            found.append(str(thrown.toString()))
+            thrown = thrown.getCause()
+        return found
 
     def stop(self) -> None:
         with self._asked():

@@ -17,6 +17,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from millstream.catalog.secrets import JAVA_PATTERN
 from millstream.catalog.settings import PIPELINE_NAME
 from millstream.errors import Code, Diagnostic, SetupError
 from millstream.jvm.java import find_java
@@ -46,6 +47,8 @@ STREAMING: Final = {
     # A crossing to Python has a fixed price per Arrow batch; these two make batches large.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(64 << 20),
+    # Plans show the options of sources and sinks, in errors, logs and the user interface.
+    "spark.sql.redaction.options.regex": JAVA_PATTERN,
     # Rows must meet the same task again when a batch is replayed.
     "spark.sql.adaptive.enabled": "false",
 }
@@ -53,8 +56,16 @@ STREAMING: Final = {
 
 _SPARKS_OWN_PARTITIONS: Final = "200"
 _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
+_EXECUTOR_OPTIONS: Final = "spark.executor.extraJavaOptions"
+_AVRO_LIMITS: Final = {
+    "org.apache.avro.limits.string.maxLength": str(64 << 20),
+    "org.apache.avro.limits.bytes.maxLength": str(64 << 20),
+    "org.apache.avro.limits.collectionItems.maxLength": str(16 << 20),
+}
+"""An Avro message says how long its parts are: a broken one would be given all memory, and take the JVM with it."""
 _JVM_END_SECONDS: Final = 60
 _LAUNCH: Final = {
+    "spark.redaction.regex": JAVA_PATTERN,
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
@@ -137,9 +148,11 @@ class OwnedSession:
             jvm.wait()
 
     def _start(self, configuration: dict[str, str], log: Path, lock: IO[str] | None) -> SparkSession:
-        options = [f"-Dlog4j2.configurationFile={_logging_to(log)}", self._classes.java_option]
+        limits = [f"-D{key}={value}" for key, value in _AVRO_LIMITS.items()]
+        options = [f"-Dlog4j2.configurationFile={_logging_to(log)}", self._classes.java_option, *limits]
         ours = [f'"{option}"' for option in options if option]  # a path may have blanks in it
         configuration[_JAVA_OPTIONS] = " ".join([*ours, configuration.get(_JAVA_OPTIONS, "")]).strip()
+        configuration[_EXECUTOR_OPTIONS] = " ".join([*limits, configuration.get(_EXECUTOR_OPTIONS, "")]).strip()
         spark_conf = SparkConf().setAll(list(configuration.items()))
         printed = log.with_suffix(".out")
         before = printed.stat().st_size if printed.exists() else 0
@@ -225,6 +238,9 @@ def adopt_session(spark: SparkSession, parallelism: str | None) -> SparkSession:
                 ),
             )
         )
+    properties: Any = spark.sparkContext._jvm.java.lang.System  # type: ignore[union-attr]  # noqa: SLF001
+    for key, value in _AVRO_LIMITS.items():
+        properties.setProperty(key, properties.getProperty(key, value))
     sibling = spark.newSession()
     for key, value in STREAMING.items():
         sibling.conf.set(key, value)

@@ -20,19 +20,20 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from millstream.connectors.kafka_tables import KafkaSink
+    from millstream.spark.crossing import Rows
     from millstream.sql.statements import MetadataColumn, PhysicalColumn
 
 
-def written_rows(rows: DataFrame, sink: KafkaSink, *, drops_nulls: bool) -> DataFrame:
+def kept_rows(rows: Rows, sink: KafkaSink, *, drops_nulls: bool) -> Rows:
     """`drops_nulls`: a row with NULL where the table has NOT NULL is left out; else it fails when it is encoded."""
     if sink.ignore_retraction:
         rows = rows.where(~is_retraction(rows))
     if drops_nulls:
         rows = rows.where(_is_complete(rows, sink))
-    return _spread(rows, sink)
+    return rows
 
 
-def _is_complete(rows: DataFrame, sink: KafkaSink) -> Column:
+def _is_complete(rows: Rows, sink: KafkaSink) -> Column:
     """Only what is written counts: a row taken back by its key alone may lack the rest."""
     always = _present((*sink.key_columns, *(use.column for use in sink.metadata)))
     value = _present(sink.value_columns)
@@ -45,7 +46,7 @@ def _present(columns: Iterable[PhysicalColumn | MetadataColumn]) -> Column:
     return reduce(and_, required, F.lit(True))
 
 
-def _spread(rows: DataFrame, sink: KafkaSink) -> DataFrame:
+def spread(rows: DataFrame, sink: KafkaSink) -> DataFrame:
     """Over as many tasks as 'sink.parallelism' says, the rows of a key in one of them and in their order."""
     if sink.parallelism is None:
         return rows

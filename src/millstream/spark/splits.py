@@ -14,13 +14,12 @@ import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
 
     from millstream.connectors.kafka_tables import KafkaSource
-
-    Step = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+    from millstream.spark.crossing import Rows, Step
 
 SPLIT: Final = "__split"
 _SCAN: Final = 1_000_000
@@ -69,6 +68,6 @@ class Splits:
         return f"{self.scan}-{first.column(topic)[0].as_py()}-{partition}"
 
 
-def carried(rows: DataFrame) -> list[Column]:
+def carried(rows: Rows) -> list[Column]:
     """The split, where the rows have it still."""
     return [F.col(SPLIT)] if SPLIT in rows.columns else []

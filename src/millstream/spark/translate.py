@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.changelog import KIND
@@ -26,6 +27,7 @@ from millstream.plan.nodes import (
     Write,
 )
 from millstream.spark.aggregate import aggregate
+from millstream.spark.branch import Branch
 from millstream.spark.expressions import column_of
 from millstream.spark.kafka_source import read_rows
 from millstream.spark.keyed_rows import materialise, normalise
@@ -40,14 +42,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pyarrow as pa
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, SparkSession
     from sqlglot import exp
 
     from millstream.connectors.kafka_range import ReadRange
     from millstream.plan.nodes import OutputColumn, ProjectItem
     from millstream.source import Span
+    from millstream.spark.crossing import Crossing, Rows
     from millstream.spark.delivery import Dispatch
     from millstream.spark.kernel_host import Hosting
+    from millstream.sql.types import DataType
+
+AnyRows = TypeVar("AnyRows", DataFrame, Branch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,33 +77,48 @@ class Surroundings:
     """How messages are delivered that Spark's own sink does not write."""
     scan_numbers: Iterator[int] = field(default_factory=count)
     """Taken as the plan is walked, which is the same way at each start."""
+    shared: Mapping[int, DataFrame] = field(default_factory=dict)
+    """What leaves the nodes up to which a scan is read together with others, by `id`; of a Write, its messages."""
 
 
 def rows_of(node: Node, around: Surroundings) -> DataFrame:
     """The rows that leave a node; where they are changes, with their kind beside them."""
+    if id(node) in around.shared:
+        return around.shared[id(node)]
     match node:
         case Scan():
             return _scanned(node, around)
         case Values():
             return _values(node, around)
-        case Filter():
-            return rows_of(node.input, around).where(_column(node.condition, node.input, around))
-        case Project():
-            rows = rows_of(node.input, around)
-            kind = [F.col(KIND)] if KIND in rows.columns else []
-            return rows.select(*(_item(item, node.input, around) for item in node.items), *kind, *carried(rows))
+        case Filter() | Project():
+            return passed(rows_of(node.input, around), node, around)
         case Expand():
             return _expanded(rows_of(node.input, around), node)
         case Aggregate(operator=Operator.NATIVE):
             return native_aggregate(rows_of(node.input, around), node)
-        case Aggregate():
-            return aggregate(rows_of(node.input, around), node, around.hosting)
-        case Normalise():
-            return normalise(rows_of(node.input, around), node, around.hosting)
-        case Materialise():
-            return materialise(rows_of(node.input, around), node, around.hosting)
+        case Aggregate() | Normalise() | Materialise():
+            return kept(rows_of(node.input, around), node, around).alone()
         case Write() | Collect():
             return rows_of(node.input, around)
+
+
+def passed(rows: AnyRows, node: Filter | Project, around: Surroundings) -> AnyRows:
+    """Row by row, without a state."""
+    if isinstance(node, Filter):
+        return rows.where(_column(node.condition, node.input, around))
+    kind = [F.col(KIND)] if KIND in rows.columns else []
+    return rows.select(*(_item(item, node.input, around) for item in node.items), *kind, *carried(rows))
+
+
+def kept(rows: Rows, node: Aggregate | Normalise | Materialise, around: Surroundings) -> Crossing:
+    """On the kernel, with a state."""
+    match node:
+        case Aggregate():
+            return aggregate(rows, node, around.hosting)
+        case Normalise():
+            return normalise(rows, node, around.hosting)
+        case Materialise():
+            return materialise(rows, node, around.hosting)
 
 
 def _scanned(scan: Scan, around: Surroundings) -> DataFrame:
@@ -140,9 +161,8 @@ def _value(value: exp.Expr, column: OutputColumn, node: Values, around: Surround
 
 
 def _item(item: ProjectItem, below: Node, around: Surroundings) -> Column:
-    column = _column(item.expression, below, around)
-    return (column if item.type is None else column.cast(spark_type(item.type))).alias(item.name)
+    return _column(item.expression, below, around, item.type).alias(item.name)
 
 
-def _column(expression: exp.Expr, below: Node, around: Surroundings) -> Column:
-    return column_of(expression, {column.name: column.type for column in below.columns}, around.spark)
+def _column(expression: exp.Expr, below: Node, around: Surroundings, wanted: DataType | None = None) -> Column:
+    return column_of(expression, {column.name: column.type for column in below.columns}, around.spark, wanted)

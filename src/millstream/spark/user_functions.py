@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 from pyspark import cloudpickle
@@ -12,6 +12,7 @@ from pyspark.sql.types import StructType
 
 from millstream.plan.typed import Call, Conversion, FieldOf, Typed, UserCall, Word
 from millstream.spark.types import spark_type
+from millstream.sql.types import TypeRoot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from millstream.sql.types import DataType
 
 
+_TIME: Final = pa.time32("ms")
+
+
 def called(function: UserFunction) -> str:
     """The name under which Spark knows it: no function of Spark's has such a one."""
     return f"millstream_user_{function.name.lower()}"
@@ -29,27 +33,28 @@ def called(function: UserFunction) -> str:
 
 def register(spark: SparkSession, expression: Typed) -> None:
     """Makes the functions that the expression calls known to the session."""
-    for function in {id(found): found for found in _functions(expression)}.values():
+    for function in {id(found): found for found in functions_in(expression)}.values():
         for module in function.modules:
             cloudpickle.register_pickle_by_value(module)
         compute = _by_array(function.function) if function.is_vectorised else _by_value(function)
-        made = arrow_udf(compute, spark_type(function.result))  # type: ignore[call-overload]  # stubs want a kind
+        made = arrow_udf(_with_times(compute, function), spark_type(function.result))  # type: ignore[call-overload]
         spark.udf.register(called(function), made)
 
 
-def _functions(node: Typed | Word | DataType) -> Iterator[UserFunction]:
+def functions_in(node: Typed | Word | DataType) -> Iterator[UserFunction]:
+    """Those that an expression calls."""
     match node:
         case UserCall():
             yield node.function
             for argument in node.arguments:
-                yield from _functions(argument)
+                yield from functions_in(argument)
         case Call():
             for part in (*node.arguments, *(value for _, value in node.clauses)):
-                yield from _functions(part)
+                yield from functions_in(part)
         case Conversion():
-            yield from _functions(node.value)
+            yield from functions_in(node.value)
         case FieldOf():
-            yield from _functions(node.row)
+            yield from functions_in(node.row)
 
 
 def _by_array(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -72,7 +77,24 @@ def _by_value(user: UserFunction) -> Callable[..., Any]:
     return compute
 
 
+def _with_times(compute: Callable[..., Any], user: UserFunction) -> Callable[..., Any]:
+    """A function sees times where Spark has milliseconds of the day."""
+    if not any(type_.root is TypeRoot.TIME for type_ in (*user.arguments, user.result)):
+        return compute
+    are_times = [type_.root is TypeRoot.TIME for type_ in user.arguments]
+    gives_time = user.result.root is TypeRoot.TIME
+
+    def through(*arrays: pa.Array) -> pa.Array:
+        given = (array.cast(_TIME) if is_time else array for array, is_time in zip(arrays, are_times, strict=True))
+        found = compute(*given)
+        return found.cast(_TIME).cast(pa.int32()) if gives_time else found
+
+    return through
+
+
 def _arrow_type(type_: DataType) -> pa.DataType:
+    if type_.root is TypeRoot.TIME:
+        return _TIME
     schema = StructType.fromDDL(f"value {spark_type(type_)}")
     assert isinstance(schema, StructType)
     return to_arrow_schema(schema, timezone="UTC").field(0).type

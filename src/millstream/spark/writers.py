@@ -19,13 +19,15 @@ from millstream.connectors.local_tables import BlackholeSink, FilesystemSink, Pr
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.changelog import provided
 from millstream.plan.nodes import Collect, Write
-from millstream.spark.delivery import Delivering, delivered, needs_own_producer
+from millstream.plan.own_producers import has_own_producers
+from millstream.spark.delivery import Delivering, delivered
 from millstream.spark.kafka_properties import writer_options
 from millstream.spark.kafka_sink import encode_messages
 from millstream.spark.local_tables import write_local
 from millstream.spark.partitioners import Choice
 from millstream.spark.print_sink import show_rows
-from millstream.spark.sink_rows import written_rows
+from millstream.spark.shared_scans import read_together
+from millstream.spark.sink_rows import kept_rows, spread
 from millstream.spark.translate import rows_of
 
 if TYPE_CHECKING:
@@ -36,37 +38,42 @@ if TYPE_CHECKING:
 
     from millstream.plan.nodes import Root
     from millstream.plan.program import JobPlan
+    from millstream.spark.crossing import Crossing, Rows
+    from millstream.spark.shared_scans import Encoded
     from millstream.spark.translate import Surroundings
 
 
 def writer_of(job: JobPlan, around: Surroundings) -> DataStreamWriter:
     """One query for the whole job."""
     insert_only = all(provided(root) == INSERT_ONLY for root in job.roots)
-    return _writer(job.roots, dict(job.settings), around).outputMode("append" if insert_only else "update")
+    drops_nulls = _enforcer(dict(job.settings)) is NotNullEnforcer.DROP
+    encoded = partial(_encoded, around=around, drops_nulls=drops_nulls, ours=has_own_producers(job.roots))
+    around = replace(around, shared=read_together(job.roots, around, encoded))
+    return _writer(job.roots, around, encoded).outputMode("append" if insert_only else "update")
 
 
-def _writer(roots: tuple[Root, ...], settings: Mapping[str, str], around: Surroundings) -> DataStreamWriter:
+def _writer(roots: tuple[Root, ...], around: Surroundings, encoded: Encoded) -> DataStreamWriter:
     """Several sinks of a statement set are topics of one Kafka."""
     match roots:
         case (Collect(),):
-            return show_rows(rows_of(roots[0], around), around.shown)
+            columns = ((column.name, column.type) for column in roots[0].columns)
+            return show_rows(rows_of(roots[0], around), around.shown, columns)
         case (Write(sink=PrintSink() | BlackholeSink() | FilesystemSink() as sink),):
             return write_local(rows_of(roots[0], around), sink, around.folder, around.printed)
-    to_kafka = [(root, root.sink) for root in roots if isinstance(root, Write) and isinstance(root.sink, KafkaSink)]
-    assert len(to_kafka) == len(roots), "other sets are refused before anything starts"
-    return _kafka_writer(to_kafka, settings, around)
+    writes = [root for root in roots if isinstance(root, Write) and isinstance(root.sink, KafkaSink)]
+    assert len(writes) == len(roots), "other sets are refused before anything starts"
+    return _kafka_writer(writes, around, encoded)
 
 
-def _kafka_writer(
-    writes: Sequence[tuple[Root, KafkaSink]], settings: Mapping[str, str], around: Surroundings
-) -> DataStreamWriter:
-    drops_nulls = _enforcer(settings) is NotNullEnforcer.DROP
-    ours = any(needs_own_producer(sink) for _, sink in writes)
-    messages = [_messages(root, sink, around, drops_nulls=drops_nulls, ours=ours) for root, sink in writes]
-    together = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), messages)
-    if ours:
+def _kafka_writer(writes: Sequence[Write], around: Surroundings, encoded: Encoded) -> DataStreamWriter:
+    first = writes[0].sink
+    assert isinstance(first, KafkaSink)
+    messages = [_messages(root, around, encoded) for root in writes]
+    apart = {id(frame): frame for frame in messages}.values()  # those of several INSERTs may be one
+    together = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), apart)
+    if has_own_producers(writes):
         return delivered(together)
-    return together.writeStream.format("kafka").options(**writer_options(writes[0][1].properties))
+    return together.writeStream.format("kafka").options(**writer_options(first.properties))
 
 
 def _enforcer(settings: Mapping[str, str]) -> NotNullEnforcer | None:
@@ -74,15 +81,24 @@ def _enforcer(settings: Mapping[str, str]) -> NotNullEnforcer | None:
     return NOT_NULL_ENFORCER.parse(written) if written else NOT_NULL_ENFORCER.default
 
 
-def _messages(root: Root, sink: KafkaSink, around: Surroundings, *, drops_nulls: bool, ours: bool) -> DataFrame:
+def _messages(root: Write, around: Surroundings, encoded: Encoded) -> DataFrame:
+    assert isinstance(root.sink, KafkaSink)
+    if id(root) in around.shared:
+        return around.shared[id(root)]
+    return encoded(spread(rows_of(root, around), root.sink), root).alone()
+
+
+def _encoded(rows: Rows, root: Write, around: Surroundings, *, drops_nulls: bool, ours: bool) -> Crossing:
+    sink = root.sink
+    assert isinstance(sink, KafkaSink)
     changes = provided(root)
     if sink.parallelism is not None and changes != INSERT_ONLY and not sink.table.primary_key:
         raise ScriptError(_out_of_order(root, sink))
-    rows = written_rows(rows_of(root, around), sink, drops_nulls=drops_nulls)
     by_key = sink.connector == upsert_kafka.IDENTIFIER and sink.update_mode is not UpdateMode.RETRACT
     folds = by_key and RowKind.UPDATE_BEFORE in changes and not sink.ignore_retraction
     delivering = Delivering.to(sink, around.dispatch) if ours else None
-    return encode_messages(rows, sink, _choice(sink, around), folds=folds, delivering=delivering)
+    kept = kept_rows(rows, sink, drops_nulls=drops_nulls)
+    return encode_messages(kept, sink, _choice(sink, around), folds=folds, delivering=delivering)
 
 
 def _choice(sink: KafkaSink, around: Surroundings) -> Choice | None:

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 import uuid
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,9 +21,11 @@ from millstream.jvm.parts import Part, jars
 from millstream.testing.broker_folder import HOST, BrokerFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from types import TracebackType
     from typing import IO
+
+    from millstream.testing.broker_security import BrokerSecurity, Listener
 
 _GUARD = Path(__file__).with_name("broker_guard.py")
 _SECONDS_TO_START = 90
@@ -38,7 +41,7 @@ class EmbeddedBroker:
     """A broker that ends with the process that started it, whatever ends that.
 
     With `port` 0 the system chooses one; without `data` the messages go when the broker stops.
-    With `users`, passwords by name, it listens at `secured_bootstrap` too, to those who log in with SASL PLAIN.
+    With `security` it listens at more places, each `secured_bootstrap` of what it asks of clients.
 
         with EmbeddedBroker() as broker:
             Producer({"bootstrap.servers": broker.bootstrap})
@@ -50,10 +53,10 @@ class EmbeddedBroker:
         data: Path | None = None,
         partitions: int = 1,
         notice: Callable[[str], None] | None = None,
-        users: Mapping[str, str] | None = None,
+        security: BrokerSecurity | None = None,
     ) -> None:
-        self._users = users or {}
-        self._secured_port = 0
+        self._security = security
+        self._secured_ports: dict[Listener, int] = {}
         self._wanted_port = port
         self._data = data
         self._partitions = partitions
@@ -70,9 +73,8 @@ class EmbeddedBroker:
     def bootstrap(self) -> str:
         return f"{HOST}:{self._port}"
 
-    @property
-    def secured_bootstrap(self) -> str:
-        return f"{HOST}:{self._secured_port}"
+    def secured_bootstrap(self, listener: Listener) -> str:
+        return f"{HOST}:{self._secured_ports[listener]}"
 
     @property
     def is_running(self) -> bool:
@@ -128,10 +130,12 @@ class EmbeddedBroker:
 
     def _start_on_free_ports(self, folder: BrokerFolder, java: list[str], lock: IO[bytes]) -> None:
         for _ in range(_PORTS_TRIED):
-            self._port, controller_port, self._secured_port = _free_ports(self._wanted_port)
+            listeners = self._security.listeners if self._security else ()
+            self._port, controller_port, *others = _free_ports(self._wanted_port, len(listeners))
+            self._secured_ports = dict(zip(listeners, others, strict=True))
             folder.write_settings(self._port, controller_port, self._partitions)
-            if self._users:
-                folder.add_secured_listener(self._port, controller_port, self._secured_port, self._users)
+            if self._security:
+                folder.add_security(self._security, self._port, controller_port, self._secured_ports)
             if not folder.is_formatted:
                 self._format(folder, java)
             self._guard = self._launch(folder, java, lock)
@@ -146,6 +150,7 @@ class EmbeddedBroker:
 
     def _format(self, folder: BrokerFolder, java: list[str]) -> None:
         arguments = ["format", "--cluster-id", _new_cluster_id(), "--config", folder.server_properties.name]
+        arguments += self._security.format_arguments if self._security else []
         with folder.console.open("wb") as console:
             formatted = subprocess.run(
                 [*java, "kafka.tools.StorageTool", *arguments],
@@ -190,8 +195,10 @@ def _temporary_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="millstream-broker-"))
 
 
-def _free_ports(wanted: int) -> tuple[int, int, int]:
-    with socket.socket() as broker, socket.socket() as controller, socket.socket() as secured:
+def _free_ports(wanted: int, more: int = 0) -> list[int]:
+    """For the broker, its controller and so many more listeners."""
+    with ExitStack() as held:
+        broker, *others = (held.enter_context(socket.socket()) for _ in range(2 + more))
         broker.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             broker.bind((HOST, wanted))
@@ -204,9 +211,9 @@ def _free_ports(wanted: int) -> tuple[int, int, int]:
                     hint="Stop what uses that port, or choose another; port 0 lets the system choose.",
                 )
             ) from error
-        controller.bind((HOST, 0))
-        secured.bind((HOST, 0))
-        return broker.getsockname()[1], controller.getsockname()[1], secured.getsockname()[1]
+        for other in others:
+            other.bind((HOST, 0))
+        return [taken.getsockname()[1] for taken in (broker, *others)]
 
 
 def _accepts_connections(address: tuple[str, int]) -> bool:

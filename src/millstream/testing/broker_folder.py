@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from millstream.testing.broker_security import BrokerSecurity, Listener
+
 HOST = "127.0.0.1"
 _LINES_SHOWN = 12
 _MERE_CIRCUMSTANCE = re.compile(r" (?:INFO|WARN) |^\s+(?:at |\.\.\. \d+ more)|^\t\S+ = |^\s*$")
@@ -44,14 +46,12 @@ share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
 """
 
-_SECURED_LISTENER = """\
+_SECURED_LISTENERS = """\
 # The last word on a setting holds.
-listeners=BROKER://{host}:{port},CONTROLLER://{host}:{controller_port},SECURED://{host}:{secured_port}
-advertised.listeners=BROKER://{host}:{port},SECURED://{host}:{secured_port}
-listener.security.protocol.map=BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURED:SASL_PLAINTEXT
-sasl.enabled.mechanisms=PLAIN
-listener.name.secured.plain.sasl.jaas.config=\
-org.apache.kafka.common.security.plain.PlainLoginModule required {users};
+listeners=BROKER://{host}:{port},CONTROLLER://{host}:{controller_port},{addresses}
+advertised.listeners=BROKER://{host}:{port},{addresses}
+listener.security.protocol.map=BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT,{protocols}
+{settings}
 """
 
 _LOG_SETTINGS = """\
@@ -130,16 +130,19 @@ class BrokerFolder:
         self.log_settings.write_text(_LOG_SETTINGS, encoding="utf-8")
         self.log.unlink(missing_ok=True)
 
-    def add_secured_listener(
-        self, port: int, controller_port: int, secured_port: int, users: Mapping[str, str]
+    def add_security(
+        self, security: BrokerSecurity, port: int, controller_port: int, secured_ports: Mapping[Listener, int]
     ) -> None:
-        settings = _SECURED_LISTENER.format(
+        security.copy_stores(self.root)
+        settings = _SECURED_LISTENERS.format(
             host=HOST,
             port=port,
             controller_port=controller_port,
-            secured_port=secured_port,
-            users=" ".join(f'user_{name}="{password}"' for name, password in users.items()),
+            addresses=",".join(f"{listener}://{HOST}:{at}" for listener, at in secured_ports.items()),
+            protocols=",".join(f"{listener}:{listener.protocol}" for listener in secured_ports),
+            settings="\n".join(security.settings()),
         )
+        self.server_properties.chmod(0o600)
         with self.server_properties.open("a", encoding="utf-8") as file:
             file.write(settings)
 

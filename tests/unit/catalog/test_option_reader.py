@@ -96,7 +96,9 @@ def test_what_is_not_built_is_not_suggested() -> None:
     assert caught.value.diagnostics[0].hint is None
 
 
-@pytest.mark.parametrize(("name", "meant"), [("JSON", "json"), ("Debezium-Json", "debezium-json"), ("protobu", None)])
+@pytest.mark.parametrize(
+    ("name", "meant"), [("JSON", "json"), ("Debezium-Json", "debezium-json"), ("protobu", "protobuf"), ("yaml", None)]
+)
 def test_format_in_another_case(name: str, meant: str | None) -> None:
     [problem] = problems(source, declare({**KAFKA, "format": name}))
     assert (problem.hint or "").startswith(f"Did you mean '{meant}'?" if meant else "Formats: ")

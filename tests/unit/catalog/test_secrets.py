@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.catalog.secrets import MASK, is_secret, masked, masked_all
+from millstream.catalog.secrets import JAVA_PATTERN, MASK, is_secret, masked, masked_all, without_secrets_of
+from millstream.connectors import kafka, upsert_kafka
 from millstream.errors import Code, ScriptError
+from millstream.formats.declarations import FORMATS
 from millstream.plan.program import compile_script
 from millstream.secrets import concealed
 from millstream.source import SourceText
 from tests.declaring import KAFKA, declare, problems, source
+
+if TYPE_CHECKING:
+    from millstream.connectors.declaration import ConnectorDeclaration
 
 SECRET = [
     "properties.sasl.jaas.config",
@@ -115,3 +123,38 @@ def test_value_of_a_secret_option_is_not_quoted() -> None:
     found = problems(source, declare({**KAFKA, "properties.ssl.key.password": "tiger", "scan.startup.mode": "x"}))
     assert [problem.code for problem in found] == [Code.INVALID_OPTION_VALUE]
     assert "tiger" not in found[0].render()
+
+
+@pytest.mark.parametrize("connector", [kafka.DECLARATION, upsert_kafka.DECLARATION])
+def test_what_is_declared_a_secret_is_masked(connector: ConnectorDeclaration) -> None:
+    declared = (*connector.options, *(option for made in FORMATS.values() for option in made.options))
+    secret = [option for option in declared if option.is_secret]
+    assert {"basic-auth.user-info", "bearer-auth.token", "properties"} <= {option.key for option in secret}
+    for option in secret:
+        [entry] = declare({f"value.avro-confluent.{option.key}": "basic.auth.user.info:me:tiger"}).options
+        assert "tiger" not in masked(entry)
+
+
+@pytest.mark.parametrize("value", ["ftp://me:tiger@registry", "http://tiger@registry:8081, https://me:tiger@other"])
+def test_an_address_from_outside_is_quoted_without_credentials(value: str) -> None:
+    script = "CREATE TABLE t (a INT) WITH ('connector' = 'kafka', 'topic' = 't', 'format' = 'json', "
+    script += "'properties.bootstrap.servers' = '${ADDRESS}', 'scan.startup.mode' = '${ADDRESS}');"
+    with pytest.raises(ScriptError) as caught:
+        compile_script(SourceText("s", f"{script} INSERT INTO t SELECT a FROM t;"), {"ADDRESS": value}, {})
+    assert "registry" in str(caught.value)
+    assert "tiger" not in str(caught.value)
+    assert "tiger" not in str(caught.value.as_json())
+
+
+def test_the_words_of_others_are_cleared_of_a_tables_secrets() -> None:
+    jaas = 'x.PlainLoginModule required username="ann" password="ti\\"ger";'
+    table = declare({"properties.sasl.jaas.config": jaas, "avro-confluent.url": "http://me:lion@registry"})
+    said = without_secrets_of([table], f'{jaas} ti"ger for ann at http://me:lion@registry')
+    assert said == f"{MASK} {MASK} for ann at http://me:{MASK}@registry"
+
+
+@pytest.mark.parametrize(("keys", "expected"), [(SECRET, True), (OPEN, False)])
+def test_java_hides_the_same(keys: list[str], expected: bool) -> None:  # noqa: FBT001
+    assert {key for key in keys if bool(re.search(JAVA_PATTERN, key)) is not expected} <= {
+        "properties.sasl.oauthbearer.token.endpoint.url"
+    }

@@ -26,6 +26,11 @@ from millstream.errors import Code, ScriptError
         ("table.exec.source.cdc-events-duplicate", "false"),
         ("sql-client.execution.result-mode", "tableau"),
         ("table.dynamic-table-options.enabled", "true"),
+        ("restart-strategy.type", "Fixed-Delay"),
+        ("restart-strategy.type", "exponentialdelay"),
+        ("restart-strategy.type", "disable"),
+        ("restart-strategy.exponential-delay.jitter-factor", "0"),
+        ("restart-strategy.exponential-delay.max-backoff", "5 min"),
     ],
 )
 def test_works(key: str, value: str) -> None:
@@ -43,7 +48,6 @@ def test_works(key: str, value: str) -> None:
         ("table.exec.mini-batch.size", "5000"),
         ("pipeline.auto-watermark-interval", "200"),
         ("state.backend.type", "rocksdb"),
-        ("restart-strategy.type", "fixed-delay"),
         ("table.optimizer.agg-phase-strategy", "TWO_PHASE"),
     ],
 )
@@ -66,6 +70,11 @@ def test_has_no_effect_and_says_why(key: str, value: str) -> None:
         ("table.exec.mini-batch.enabled", "yes", Code.INVALID_OPTION_VALUE),
         ("table.local-time-zone", "mean time", Code.INVALID_OPTION_VALUE),
         ("parallelism.default", "0", Code.INVALID_OPTION_VALUE),
+        ("restart-strategy.type", "sometimes", Code.INVALID_OPTION_VALUE),
+        ("restart-strategy.exponential-delay.jitter-factor", "1.5", Code.INVALID_OPTION_VALUE),
+        ("restart-strategy.exponential-delay.backoff-multiplier", "nan", Code.INVALID_OPTION_VALUE),
+        ("restart-strategy.exponential-delay.initial-backoff", "0", Code.INVALID_OPTION_VALUE),
+        ("restart-strategy", "fixed-delay", Code.UNDEFINED_OPTION),
         ("table.exec.state.tll", "1 d", Code.UNDEFINED_OPTION),
         ("nonsense", "1", Code.UNDEFINED_OPTION),
     ],

@@ -126,3 +126,12 @@ def test_checkpoint_in_use(script: Path, tmp_path: Path, monkeypatch: pytest.Mon
     held.release()
     assert code == 1
     assert "M5005" in output
+
+
+def test_a_parameter_without_a_value_has_it_in_the_environment(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("brokers", "not an address")
+    code, output = run("check", script, "--param", "brokers")
+    assert code == 2
+    assert "not an address" in output
+    monkeypatch.setenv("brokers", "localhost:9092")
+    assert run("check", script, "--param", "brokers")[0] == 0

@@ -42,7 +42,3 @@ def test_filesystem_has_its_formats() -> None:
 )
 def test_changes_are_sentences(name: str, said: str) -> None:
     assert said in " ".join(shown(name)[1].split())
-
-
-def test_format_that_is_not_supported_takes_nothing() -> None:
-    assert "takes" not in shown("protobuf")[1]

@@ -42,7 +42,11 @@ def test_sources() -> None:
         ({"security.protocol": "SASL_SSL"}, "security.protocol"),
         ({"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"}, "sasl.mechanism"),
         ({"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"}, "sasl.mechanism"),
-        ({"security.protocol": "SSL", "ssl.truststore.location": "/trust.jks"}, "ssl.truststore.location"),
+        ({"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "AWS_MSK_IAM"}, "sasl.mechanism"),
+        (
+            {"security.protocol": "SSL", "ssl.truststore.location": "/trust", "ssl.truststore.type": "BCFKS"},
+            "ssl.truststore.type",
+        ),
     ],
 )
 def test_connections_that_only_java_makes(
@@ -161,3 +165,12 @@ def test_a_statement_set_is_one_query_into_one_kafka() -> None:
     with pytest.raises(ScriptError) as caught:
         refuse_unbuilt(program)
     assert [problem.code for problem in caught.value.diagnostics] == [Code.UNSUPPORTED_STATEMENT] * 2
+
+
+def test_what_only_readers_need_does_not_keep_tables_from_a_set() -> None:
+    tables = TABLES.format(read="", written="").replace(" INSERT INTO b SELECT id FROM a;", "")
+    tables += (
+        "CREATE TABLE c WITH ('properties.group.id' = 'g', 'properties.isolation.level' = 'read_committed') LIKE b;"
+    )
+    inserts = " ".join(f"INSERT INTO {name} SELECT id FROM a;" for name in "bc")
+    refuse_unbuilt(compile_script(SourceText("s", f"{tables} EXECUTE STATEMENT SET BEGIN {inserts} END;"), {}, {}))

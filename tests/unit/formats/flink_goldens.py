@@ -33,7 +33,9 @@ def bound(identifier: str, options: dict[str, str]) -> Format:
     for option in declaration.options:
         if (written := options.get(f"{identifier}.{option.key}")) is not None:
             values[option.key] = option.parse(written)
-    return declaration.bind(values)
+    found = declaration.bind(values)
+    assert found is not None
+    return found
 
 
 def parts(text: str) -> list[str]:
@@ -92,7 +94,7 @@ def literal(text: str, type_: DataType) -> object:  # noqa: C901, PLR0912
         case TypeRoot.DATE:
             return date.fromisoformat(inner)
         case TypeRoot.TIME:
-            return time.fromisoformat(inner)
+            return _millis(time.fromisoformat(inner))
         case TypeRoot.TIMESTAMP:
             return datetime.fromisoformat(inner)
         case TypeRoot.FLOAT | TypeRoot.DOUBLE:
@@ -112,15 +114,19 @@ def _nested(texts: list[str], type_: DataType) -> object:
     return [(literal(key, type_.key), literal(value, type_.element)) for key, value in pairs]
 
 
-def shown(value: object) -> object:
+def _millis(moment: time) -> int:
+    return ((moment.hour * 60 + moment.minute) * 60 + moment.second) * 1000 + moment.microsecond // 1000
+
+
+def shown(value: object, type_: DataType) -> object:
     """A value as the recording shows it."""
     match value:
+        case int() if type_.root is TypeRoot.TIME:
+            return str(timedelta(milliseconds=value)).zfill(8)
         case bool() | int() | str() | None:
             return value
         case bytes():
             return f"0x{value.hex()}"
-        case time():
-            return value.strftime("%H:%M:%S")  # Flink's result column is TIME(0), whatever was declared
         case list():
             return dict(value)
         case _:

@@ -137,8 +137,8 @@ def test_a_row_with_too_few_fields_fails() -> None:
     [
         (DATE, "2023-02-30", "2023-03-02"),
         (DATE, "2024-2-9", "2024-02-09"),
-        (DataType(TypeRoot.TIME, precision=1), "07:08:09.789", "07:08:09.700000"),
-        (DataType(TypeRoot.TIME), "07:08", "07:08:00"),
+        (DataType(TypeRoot.TIME, precision=3), "07:08:09.789", "25689000"),
+        (DataType(TypeRoot.TIME), "07:08", "25680000"),
         (decimal(4, 2), "1.005", "1.01"),
         (decimal(4, 2), "123.4", "None"),
         (SCALARS["bo"], " TRUE ", "True"),

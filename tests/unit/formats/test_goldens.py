@@ -48,7 +48,11 @@ def test_decodes_the_rows_of_flink(golden: dict[str, Any], exact_only: bool) -> 
     messages = pa.array([message.encode() for message in golden["messages"]], pa.binary())
     if "error" not in golden:
         *arrays, kinds = decoder.decode(messages).with_kinds().columns
-        rows = [[shown(value) for value in row] for row in zip(*(array.to_pylist() for array in arrays), strict=True)]
+        values = [
+            [shown(value, type_) for value in array.to_pylist()]
+            for array, (_, type_) in zip(arrays, columns, strict=True)
+        ]
+        rows = [list(row) for row in zip(*values, strict=True)]
         symbols = [RowKind(kind).symbol for kind in kinds.to_pylist()]
         assert [list(row) for row in zip(symbols, rows, strict=True)] == golden["rows"]
         return

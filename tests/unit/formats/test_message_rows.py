@@ -40,7 +40,7 @@ def batch(values: list[bytes | None], keys: list[bytes | None] | None = None, **
 
 
 def rows_of(rows: MessageRows, messages: pa.RecordBatch) -> list[tuple[object, ...]]:
-    table, _ = rows.read(messages)
+    table = rows.read(messages).table
     assert table.column_names == [*rows.columns, *([KIND] if rows.with_kinds else [])]
     return [tuple(row.values()) for row in table.to_pylist()]
 
@@ -52,8 +52,12 @@ def test_what_flink_read(golden: dict[str, Any]) -> None:
     names = tuple(name for name, _ in columns)
     value = MessageHalf(decoder_of(format_, columns, names), names)
     messages = [None if text is None else text.encode() for text in golden["messages"]]
-    table, _ = MessageRows(("at", *names), value, with_kinds=True).read(batch(messages, at=list(range(len(messages)))))
-    found = [[RowKind(row.pop(KIND)).symbol, [shown(row[name]) for name in names]] for row in table.to_pylist()]
+    messages_at = batch(messages, at=list(range(len(messages))))
+    table = MessageRows(("at", *names), value, with_kinds=True).read(messages_at).table
+    found = [
+        [RowKind(row.pop(KIND)).symbol, [shown(row[name], type_) for name, type_ in columns]]
+        for row in table.to_pylist()
+    ]
     assert found == golden["rows"]
 
 
@@ -83,8 +87,8 @@ def test_without_a_key_there_is_no_row(format_: str) -> None:
 
 def test_a_key_that_cannot_be_read_drops_its_message_where_errors_are_ignored() -> None:
     rows = MessageRows(("k", "v"), half("json", V), half("json", K, ignore_parse_errors="true"))
-    table, skipped = rows.read(batch([b'{"v":"a"}', b'{"v":"b"}'], [b"{", b'{"k":2}']))
-    assert (table.to_pylist(), skipped) == ([{"k": 2, "v": "b"}], 1)
+    read = rows.read(batch([b'{"v":"a"}', b'{"v":"b"}'], [b"{", b'{"k":2}']))
+    assert (read.table.to_pylist(), read.skipped) == ([{"k": 2, "v": "b"}], 1)
 
 
 def test_a_raw_key_may_be_null() -> None:
@@ -133,14 +137,14 @@ def test_the_first_message_that_cannot_be_read_is_told() -> None:
 
 def test_no_column_is_needed() -> None:
     rows = MessageRows((), half("json", V, ()), half("json", K, ()))
-    table, _ = rows.read(batch([b"{}", b"{}", None], [b"{}", None, b"{}"]))
+    table = rows.read(batch([b"{}", b"{}", None], [b"{}", None, b"{}"])).table
     assert (table.num_rows, table.num_columns) == (1, 0)
 
 
 def test_a_half_that_came_decoded() -> None:
     struct = pa.array([{"k": 1}, None, {"k": 3}])
     messages = pa.RecordBatch.from_pydict({VALUE: pa.array([b"a", b"b", b"c"]), KEY: struct})
-    rows = MessageRows(("k", "v"), half("raw", V), MessageHalf(StructDecoder(("k",)), ("k",)))
+    rows = MessageRows(("k", "v"), half("raw", V), MessageHalf(StructDecoder(("k",), "It is no row."), ("k",)))
     assert rows_of(rows, messages) == [(1, "a"), (3, "c")]
 
 

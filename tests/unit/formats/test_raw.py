@@ -65,7 +65,8 @@ def test_a_wrong_size_fails(root: TypeRoot) -> None:
     with pytest.raises(DecodeError) as caught:
         decoded([right, None, right + b"\0"], DataType(root))
     assert caught.value.index == 2
-    assert caught.value.text == f"Size of data received for deserializing {root} type is not {FIXED_SIZES[root]}."
+    size_told = f"Size of data received for deserializing {root} type is not {FIXED_SIZES[root]}."
+    assert caught.value.text == f"{size_told} It is '0x{right.hex()}00'."
 
 
 def test_charsets() -> None:

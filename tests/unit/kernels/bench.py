@@ -55,13 +55,15 @@ class Bench:
         return {name: sum(segment.rows for segment in log.manifest().segments) for name, log in self._logs.items()}
 
     def _table(self, batch: Sequence[Change]) -> pa.Table:
-        columns = zip(*(row for _, row in batch), strict=True)
-        rows = pa.table([pa.array(c, f.type) for c, f in zip(columns, self._schema, strict=True)], schema=self._schema)
+        columns = {KIND: pa.array([kind for kind, _ in batch], pa.int8())}
+        for at, field in enumerate(self._schema):
+            columns[field.name] = pa.array([row[at] for _, row in batch], field.type)
+        rows = pa.table(columns)
         for name, hashed in self._operator.hashes.items():
             rows = rows.append_column(name, self._hash(rows, list(hashed)))
         if self._operator.needs_order:
             rows = rows.append_column(ORDER, pa.array(np.arange(len(batch), dtype=np.int64) * 3))
-        return rows.append_column(KIND, pa.array([kind for kind, _ in batch], pa.int8()))
+        return rows
 
     def _open(self, name: str, keys: tuple[pa.Field, ...], values: tuple[pa.Field, ...]) -> StateTable:
         log = self._logs.setdefault(name, MemorySegmentLog())

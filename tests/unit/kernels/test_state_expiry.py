@@ -87,7 +87,7 @@ def test_a_sweep_frees_the_space_of_keys_that_never_come_again(tmp_path: Path) -
 def test_an_expired_group_starts_anew(tmp_path: Path) -> None:
     calls = (Call("n", Function.COUNT_STAR), Call("all", Function.LISTAGG, "word"))
     schema = pa.schema([("key", pa.string()), ("word", pa.string())])
-    bench = Bench(tmp_path, AggregateOperator(("key",), calls, schema, expires=True), schema)
+    bench = Bench(tmp_path, AggregateOperator(("key",), calls, schema, repeats=True), schema)
     bench.lifetime = Lifetime(10, 15)
     bench.step([(RowKind.INSERT, ("A", "x")), (RowKind.INSERT, ("B", "y"))])
     bench.lifetime = Lifetime(20, 15)
@@ -101,8 +101,47 @@ def test_an_expired_group_starts_anew(tmp_path: Path) -> None:
 
 def test_with_a_lifetime_the_same_result_is_said_again(tmp_path: Path) -> None:
     row = ("A", 1)
-    counted = AggregateOperator(("key",), (Call("uv", Function.COUNT, "x", distinct=True),), SCHEMA, expires=True)
+    counted = AggregateOperator(("key",), (Call("uv", Function.COUNT, "x", distinct=True),), SCHEMA, repeats=True)
     for operator in (counted, NormaliseOperator(("key",), SCHEMA, expires=True)):
         bench = Bench(tmp_path, operator, SCHEMA)
         assert [change[KIND] for change in bench.step([(RowKind.INSERT, row)])] == [RowKind.INSERT]
         assert [change[KIND] for change in bench.step([(RowKind.INSERT, row)])] == [RowKind.UPDATE_AFTER]
+
+
+@settings(max_examples=300, deadline=None, print_blob=True)
+@given(
+    batches=st.lists(
+        st.tuples(st.integers(0, 30), st.dictionaries(st.integers(0, 5), st.none() | st.integers(0, 99), max_size=3))
+    ),
+    length=st.integers(1, 8),
+)
+def test_a_clock_that_is_set_back_stands_still(
+    tmp_path_factory: pytest.TempPathFactory, batches: list[tuple[int, dict[int, int | None]]], length: int
+) -> None:
+    """What has expired stays so, and nothing expires before the clock is where it was and a lifetime further on."""
+    cache, log = SegmentCache(tmp_path_factory.mktemp("segments")), MemorySegmentLog()
+    written: dict[int, tuple[int, int | None]] = {}
+    latest = 0
+    for now, batch in batches:
+        latest = max(latest, now)
+        table = StateTable(KEY, VALUE, log, cache, Lifetime(now, length))
+        table.put(to_put(batch, colliding=False))
+        written |= {key: (latest, value) for key, value in batch.items()}
+        alive = {key: value for key, (at, value) in written.items() if at > latest - length and value is not None}
+        assert found_in(table, range(6), colliding=False) == alive
+
+
+def test_what_a_lookup_did_not_find_is_not_found_when_the_clock_is_set_back(tmp_path: Path) -> None:
+    cache, log = SegmentCache(tmp_path), MemorySegmentLog()
+    StateTable(KEY, VALUE, log, cache, Lifetime(1000, 100)).put(to_put({1: 2}, colliding=False))
+    for now, there in ((1099, True), (1000, True), (1100, False), (1050, False), (-(10**12), False)):
+        table = StateTable(KEY, VALUE, log, cache, Lifetime(now, 100))
+        assert bool(found_in(table, [1], colliding=False)) is there
+
+
+def test_a_clock_that_was_behind_for_a_while_ends_no_row_early(tmp_path: Path) -> None:
+    cache, log = SegmentCache(tmp_path), MemorySegmentLog()
+    for now, key in ((1000, 1), (400, 2), (1050, 3)):
+        StateTable(KEY, VALUE, log, cache, Lifetime(now, 100)).put(to_put({key: key}, colliding=False))
+    table = StateTable(KEY, VALUE, log, cache, Lifetime(1099, 100))
+    assert found_in(table, [1, 2, 3], colliding=False) == {1: 1, 2: 2, 3: 3}

@@ -12,30 +12,28 @@ import pytest
 
 from millstream.errors import Code, JobError
 from millstream.plan.program import compile_script
-from millstream.runtime.checkpoint import Checkpoint
+from millstream.runtime.checkpoint import Checkpoint, refuse_changed_replay
+from millstream.runtime.job_identity import state_shape
 from millstream.source import SourceText
+from tests.begun_batches import begin_a_batch, end_a_batch
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from millstream.plan.nodes import Root
     from millstream.plan.program import JobPlan
 
 
-def insert(aggregate: str = "COUNT(*)", native: str = "auto") -> JobPlan:
+def insert(aggregate: str = "COUNT(*)", native: str = "auto", where: str = "TRUE") -> JobPlan:
     script = f"""
     CREATE TABLE t (a BIGINT, b STRING) WITH (
       'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'x:9092', 'format' = 'json');
     CREATE TABLE `../counts` (b STRING, n BIGINT, PRIMARY KEY (b) NOT ENFORCED) WITH (
       'connector' = 'upsert-kafka', 'topic' = 'c', 'properties.bootstrap.servers' = 'x:9092',
       'key.format' = 'json', 'value.format' = 'json');
-    INSERT INTO `../counts` SELECT b, {aggregate} FROM t GROUP BY b;
+    INSERT INTO `../counts` SELECT b, {aggregate} FROM t WHERE {where} GROUP BY b;
     """
     return compile_script(SourceText("s", script), {}, {"millstream.aggregate.native": native}).jobs[0]
-
-
-def begin_a_batch(folder: Path) -> None:
-    (folder / "offsets").mkdir(parents=True)
-    (folder / "offsets" / "0").touch()
 
 
 def test_job_is_found_again_with_its_buckets(tmp_path: Path) -> None:
@@ -127,6 +125,69 @@ def test_clear_forgets_all_jobs(tmp_path: Path) -> None:
     checkpoint.release()
 
 
+def test_changed_job_is_told_from_the_one_that_ran_last(tmp_path: Path) -> None:
+    """Only while a batch is unfinished does it matter to sinks that may hold a part of it."""
+    checkpoint = Checkpoint(tmp_path)
+    folder = checkpoint.new_job(insert(), buckets=5).path
+    begin_a_batch(folder)
+    same, changed = checkpoint.find_job(insert()), checkpoint.find_job(insert(where="a > 3"))
+    assert same is not None
+    assert changed is not None
+    assert (same.is_changed, same.unfinished_batch) == (False, 0)
+    assert (changed.is_changed, changed.unfinished_batch) == (True, 0)
+    refuse_changed_replay(insert(), same)
+    with pytest.raises(JobError, match="batch of it is not finished"):
+        refuse_changed_replay(insert(where="a > 3"), changed)
+    end_a_batch(folder)
+    finished = checkpoint.find_job(insert(where="a > 3"))
+    assert finished is not None
+    refuse_changed_replay(insert(where="a > 3"), finished)
+    checkpoint.keep_fingerprint(insert(where="a > 3"))
+    checkpoint.release()
+    again = Checkpoint(tmp_path)
+    found = again.find_job(insert(where="a > 3"))
+    again.release()
+    assert found is not None
+    assert not found.is_changed
+
+
+def test_jobs_of_other_names_are_known(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path)
+    folder = checkpoint.new_job(insert(), buckets=5).path
+    assert checkpoint.jobs_beside(["other"]) == []
+    begin_a_batch(folder)
+    assert checkpoint.jobs_beside(["other"]) == ["../counts"]
+    assert checkpoint.jobs_beside(["../counts"]) == []
+    checkpoint.release()
+
+
+@pytest.mark.parametrize("before", ['"buckets": 5', '"state": [', "COUNT(*)"])
+def test_marker_that_changed_on_the_disk(tmp_path: Path, before: str) -> None:
+    checkpoint = Checkpoint(tmp_path)
+    begin_a_batch(checkpoint.new_job(insert(), buckets=5).path)
+    checkpoint.release()
+    marker = tmp_path / "millstream.json"
+    assert before in marker.read_text()
+    marker.write_text(
+        marker.read_text().replace(before, before.replace("5", "6").replace("[", "7,[").replace("*", "a"))
+    )
+    with pytest.raises(JobError) as caught:
+        Checkpoint(tmp_path)
+    assert caught.value.code is Code.CHECKPOINT_MISMATCH
+    assert "millstream.json" in str(caught.value)
+
+
+def test_state_without_its_batches_is_not_taken_for_a_new_job(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path)
+    folder = checkpoint.new_job(insert(), buckets=5).path
+    begin_a_batch(folder)
+    end_a_batch(folder)
+    (folder / "offsets" / "0").unlink()
+    with pytest.raises(JobError, match="offsets of the checkpoint is damaged"):
+        checkpoint.find_job(insert())
+    checkpoint.release()
+
+
 @pytest.mark.parametrize("content", ["[]", "{", '{"layout": 99, "jobs": {}}', '{"layout": 1}'])
 def test_unreadable_marker(tmp_path: Path, content: str) -> None:
     (tmp_path / "millstream.json").write_text(content)
@@ -161,3 +222,24 @@ def test_folder_of_a_killed_process_is_waited_for(tmp_path: Path) -> None:
         threading.Timer(0.3, lingering.stdin.close).start()
         Checkpoint(tmp_path).release()
         assert lingering.wait(10) == 0
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "is_refused"),
+    [
+        ("'format' = 'json'", "'format' = 'debezium-json'", True),
+        ("'format' = 'debezium-json'", "'format' = 'canal-json'", False),
+    ],
+)
+def test_single_values_are_state_only_where_rows_may_go(then: str, now: str, *, is_refused: bool) -> None:
+    before, after = (list(state_shape(greatest(options))) for options in (then, now))
+    assert (before != after) is is_refused
+
+
+def greatest(options: str) -> Root:
+    script = f"""
+    CREATE TABLE t (a INT, b INT) WITH (
+      'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'x:9092', {options});
+    SELECT a, MAX(b) FROM t GROUP BY a;
+    """
+    return compile_script(SourceText("s", script), {}, {}).jobs[0].roots[0]

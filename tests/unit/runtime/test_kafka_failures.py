@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from millstream.errors import BrokerError, Code, MillstreamError, ScriptError
+from millstream.runtime.broker_probe import Finding, Probe
 from millstream.runtime.kafka_admin import KafkaAdmin
-from millstream.runtime.kafka_failures import broker_error
+from millstream.runtime.kafka_failures import Question, broker_error, is_final
 
 REFUSED = (
     "localhost:9092/bootstrap: Connect to ipv4#127.0.0.1:9092 failed: Connection refused (after 0ms in state CONNECT)"
@@ -18,17 +21,12 @@ NOT_FOUND = (
 NO_LOGIN = (
     "sasl_ssl://localhost:9092/bootstrap: SASL authentication error: Authentication failed (after 5ms in state AUTH)"
 )
+ASKED = Question("the topics cannot be listed", Code.OFFSETS_UNAVAILABLE, {"bootstrap.servers": "localhost:9092"})
 NOBODY = KafkaError(KafkaError._TRANSPORT, "Failed to get metadata: Local: Broker transport failure")
 
 
 def told(answer: KafkaError, *heard: KafkaError) -> MillstreamError:
-    return broker_error(
-        KafkaException(answer),
-        "the topics cannot be listed",
-        "localhost:9092",
-        code=Code.OFFSETS_UNAVAILABLE,
-        heard=heard,
-    )
+    return broker_error(KafkaException(answer), ASKED, heard)
 
 
 @pytest.mark.parametrize(
@@ -65,10 +63,58 @@ def test_answer_of_the_broker(answer: int, code: Code) -> None:
     assert isinstance(error, BrokerError)
 
 
+@pytest.mark.parametrize(
+    ("code", "said", "properties", "expected"),
+    [
+        (
+            KafkaError._AUTHENTICATION,
+            (
+                "b:1/bootstrap: SASL PLAIN mechanism handshake failed: Broker: Unsupported SASL mechanism: "
+                "broker's supported mechanisms: SCRAM-SHA-256,SCRAM-SHA-512 (after 1ms in state AUTH_HANDSHAKE)"
+            ),
+            {},
+            "detail: It takes SCRAM-SHA-256,SCRAM-SHA-512.",
+        ),
+        (
+            KafkaError._AUTHENTICATION,
+            (
+                "b:1/bootstrap: SASL mechanism handshake failed: Broker: Request not valid in current SASL state: "
+                "broker's supported mechanisms:  (after 1ms in state AUTH_HANDSHAKE)"
+            ),
+            {"security.protocol": "SASL_SSL"},
+            "to 'SSL'",
+        ),
+        (
+            KafkaError._TRANSPORT,
+            (
+                "ssl://b:1/bootstrap: Receive failed: error:0A000412:SSL routines::ssl/tls alert bad certificate: "
+                "SSL alert number 42 (after 1ms in state APIVERSION_QUERY)"
+            ),
+            {"ssl.keystore.location": "/own.p12"},
+            "did not accept the client's certificate",
+        ),
+    ],
+)
+def test_words_that_say_what_to_change(code: int, said: str, properties: dict[str, str], expected: str) -> None:
+    asked = replace(ASKED, properties={**ASKED.properties, **properties})
+    error = broker_error(KafkaException(NOBODY), asked, [KafkaError(code, said)])
+    assert error.code is Code.BROKER_REFUSED
+    assert expected in str(error)
+    assert is_final(KafkaException(NOBODY), [KafkaError(code, said)], asked.properties)
+
+
+def test_a_slow_broker_is_not_said_to_hang_up() -> None:
+    slow = KafkaError(KafkaError._TIMED_OUT, "b:1/bootstrap: ApiVersionRequest failed: Local: Timed out")
+    error = broker_error(KafkaException(NOBODY), ASKED, [slow], Probe(Finding.HANGS_UP))
+    assert "hangs up" not in str(error)
+    down = KafkaError(KafkaError._ALL_BROKERS_DOWN, "1/1 brokers are down")
+    assert "hangs up" in str(broker_error(KafkaException(NOBODY), ASKED, [down], Probe(Finding.HANGS_UP)))
+
+
 def test_silence() -> None:
-    error = broker_error(TimeoutError(), "the offsets cannot be read", "localhost:9092", code=Code.OFFSETS_UNAVAILABLE)
+    error = broker_error(TimeoutError(), ASKED)
     assert error.code is Code.OFFSETS_UNAVAILABLE
-    assert error.diagnostics[0].primary == "the offsets cannot be read"
+    assert error.diagnostics[0].primary == "the topics cannot be listed"
 
 
 def test_property_that_the_client_does_not_take() -> None:

@@ -11,8 +11,16 @@ from pathlib import Path
 import pytest
 
 from millstream.errors import Code, Diagnostic
+from millstream.source import SourceText
 from millstream.spark.failure_patterns import PATTERNS, FailurePattern
-from millstream.spark.failures import UndecodableMessageError, UnwritableRowError, job_error, null_in_key
+from millstream.spark.failures import (
+    DeadLetterError,
+    TableHalf,
+    UndecodableMessageError,
+    UnwritableRowError,
+    job_error,
+    null_in_key,
+)
 
 PLAN = f"== plan ==\nraise_error({null_in_key('customer', 'totals')})"
 EXCEPTIONS = Path(__file__).parent / "exceptions"
@@ -48,10 +56,34 @@ FROM_KAFKAS_SOURCES = {
 
 @pytest.mark.parametrize("text", ["plain", "a >> b", 'with "quotes" and \\', "two\nlines"])
 def test_undecodable_message(text: str) -> None:
-    raised = UndecodableMessageError("orders", 3, 42, text)
-    error = job_error("totals", RuntimeError(f"Traceback\nmillstream.UndecodableMessageError: {raised}\n{PLAN}"))
+    raised = UndecodableMessageError(TableHalf("orders", "key", "csv"), "orders-1", 3, 42, text)
+    place = SourceText("totals.sql", "CREATE TABLE orders").span(13, 19)
+    error = job_error(
+        "totals",
+        RuntimeError(f"Traceback\nmillstream.UndecodableMessageError: {raised}\n{PLAN}"),
+        tables={"orders": place},
+    )
     assert error.code is Code.UNDECODABLE_MESSAGE
-    assert error.diagnostics[0].detail == f"Topic orders, partition 3, offset 42: {text}"
+    assert error.diagnostics[0].span == place
+    assert error.diagnostics[0].detail == f"Topic orders-1, partition 3, offset 42, key: {text}"
+
+
+def test_only_what_a_format_can_do_is_offered() -> None:
+    hints = {}
+    for format_ in ("json", "avro"):
+        raised = UndecodableMessageError(TableHalf("t", "value", format_), "t", 0, 0, "?")
+        hints[format_] = str(job_error("j", RuntimeError(f"UndecodableMessageError: {raised}")).diagnostics[0].hint)
+    assert "'ignore-parse-errors' of format 'json'" in hints["json"]
+    assert "ignore-parse-errors" not in hints["avro"]
+    assert all("'scan.dead-letter.topic'" in hint for hint in hints.values())
+
+
+def test_dead_letters_that_were_not_written() -> None:
+    raised = DeadLetterError("orders", "dead", "Broker: Message size too large")
+    error = job_error("j", RuntimeError(f"millstream.spark.failures.DeadLetterError: {raised}\n{PLAN}"))
+    assert error.code is Code.JOB_FAILED
+    assert '"dead"' in error.diagnostics[0].primary
+    assert error.diagnostics[0].detail == "Broker: Message size too large."
 
 
 def test_null_in_key() -> None:
@@ -128,3 +160,11 @@ def told(text: str) -> Diagnostic:
     return job_error(
         "totals", RuntimeError(f"[STREAM_FAILED] Query [id = 1] terminated with exception: {text}")
     ).diagnostics[0]
+
+
+def test_causes_that_spark_keeps_to_itself_are_told_without_secrets() -> None:
+    thrown = (EXCEPTIONS / "client_not_created.txt").read_text()
+    causes = ("org.apache.kafka.KafkaException: Failed to create it", "java.lang.IllegalArgumentException: not tiger")
+    error = job_error("totals", RuntimeError(thrown), causes, discreet=lambda text: text.replace("tiger", "******"))
+    assert error.diagnostics[0].detail == "not ******."
+    assert "tiger" not in str(error.__cause__)

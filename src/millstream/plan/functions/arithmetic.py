@@ -10,6 +10,7 @@ from millstream.plan.functions.declaration import (
     INTERVAL,
     NUMBER,
     TEXT,
+    TIME,
     TIMESTAMP,
     Category,
     Function,
@@ -22,7 +23,7 @@ from millstream.plan.functions.declaration import (
     signature,
 )
 from millstream.plan.functions.results import arithmetic, decimal_digits, rounded, same_as, whole
-from millstream.plan.functions.spark_text import logarithm, quotient
+from millstream.plan.functions.spark_text import logarithm, quotient, time_of_day
 from millstream.sql.types import (
     APPROXIMATE,
     BIGINT,
@@ -99,6 +100,8 @@ def _move(sign: str) -> Callable[[SparkCall], str]:
     def spark(call: SparkCall) -> str:
         at = 0 if not call.given.types[0].root.startswith("INTERVAL") else 1
         point, interval = call[at], call[1 - at]
+        if call.given.types[at].root is TypeRoot.TIME:
+            return time_of_day(f"timestamp_millis({point}) {sign} {interval}")
         if call.given.types[at].root is TypeRoot.DATE and call.given.types[1 - at].root is TypeRoot.INTERVAL_DAY_TIME:
             moved = f"CAST({point} AS TIMESTAMP_NTZ) {sign} {interval}"
             return f"CAST(({moved}) AS {call.type})"
@@ -149,7 +152,7 @@ def _binary(rule: str) -> Signature:
 _LEFT_INTERVAL, _RIGHT_INTERVAL = Parameter("left", INTERVAL), Parameter("right", INTERVAL)
 _POINT_PLUS: Final = tuple(
     signature(*pair, gives=(_moved, "the point's type"))
-    for point in (DATE, TIMESTAMP)
+    for point in (DATE, TIMESTAMP, TIME)
     for pair in (
         (Parameter("point", point), _RIGHT_INTERVAL),
         (_LEFT_INTERVAL, Parameter("point", point)),

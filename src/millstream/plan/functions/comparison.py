@@ -26,7 +26,7 @@ from millstream.sql.types import BOOLEAN, CHARACTER, NESTED, TIMESTAMPS, DataTyp
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_READ_FROM_TEXT: Final = TIMESTAMPS | {TypeRoot.DATE}
+_READ_FROM_TEXT: Final = TIMESTAMPS | {TypeRoot.DATE, TypeRoot.TIME}
 _LEFT, _RIGHT = Parameter("left"), Parameter("right")
 _ORDERED: Final = Family("a value that has an order", ANY.roots - NESTED | {TypeRoot.ARRAY, TypeRoot.ROW})
 _CONDITIONS: Final = (Parameter("left", CONDITION), Parameter("right", CONDITION))
@@ -40,7 +40,7 @@ _JSON_KINDS: Final = {
 
 
 def compared_as(types: tuple[DataType, ...]) -> DataType:
-    """The type in which values are compared; a text meets a date or a timestamp as one."""
+    """The type in which values are compared; a text meets a date, a time or a timestamp as one."""
     points = [type_ for type_ in types if type_.root in _READ_FROM_TEXT]
     read = tuple(points[0] if points and type_.root in CHARACTER else type_ for type_ in types)
     found = common_type(read)

@@ -143,6 +143,19 @@ def _exists_type(given: Given) -> DataType:
     return BOOLEAN
 
 
+def _made_type(given: Given) -> DataType:
+    """As in Flink, JSON has no form for a time of day."""
+    for at, type_ in enumerate(given.types):
+        if _holds_time(type_):
+            raise MismatchError(f"{bare(type_)} cannot be made JSON", "CAST the time to STRING.", at)
+    return STRING
+
+
+def _holds_time(type_: DataType) -> bool:
+    inner = (type_.key, type_.element, *(field.type for field in type_.fields))
+    return type_.root is TypeRoot.TIME or any(_holds_time(part) for part in inner if part is not None)
+
+
 def json_text(text: str, type_: DataType) -> str:
     """A value as JSON; NULL stays NULL."""
     if type_.root in INTEGERS or type_.root in (TypeRoot.BOOLEAN, TypeRoot.DECIMAL):
@@ -163,7 +176,7 @@ def _object_type(given: Given) -> DataType:
         raise MismatchError("JSON_OBJECT takes keys and values in turn")
     if not all(isinstance(key, str) for key in given.values[::2]):
         raise MismatchError("the keys of JSON_OBJECT must be literals")
-    return STRING
+    return _made_type(given)
 
 
 def _or_null(member: str) -> str:
@@ -230,7 +243,8 @@ FUNCTIONS: Final = (
         written=f"JSON_QUERY(json, path [RETURNING type] [WITH … WRAPPER] {_ON})",
     ),
     _json(
-        "JSON_STRING", lambda call: json_text(call[0], call.given.types[0]), signature(_VALUE, gives=STRING),
+        "JSON_STRING", lambda call: json_text(call[0], call.given.types[0]),
+        signature(_VALUE, gives=(_made_type, "STRING")),
         note="Timestamps have three fraction digits at least.",
     ),
     _json(
@@ -241,7 +255,8 @@ FUNCTIONS: Final = (
         written="JSON_OBJECT([[KEY] key VALUE value, …] [{NULL | ABSENT} ON NULL])",
     ),
     _json(
-        "JSON_ARRAY", _array, signature(_VALUE, gives=STRING, optional=1, repeats=True, nulls=Nulls.NEVER),
+        "JSON_ARRAY", _array,
+        signature(_VALUE, gives=(_made_type, "STRING"), optional=1, repeats=True, nulls=Nulls.NEVER),
         written="JSON_ARRAY([value, …] [{NULL | ABSENT} ON NULL])",
     ),
     _json(

@@ -6,7 +6,6 @@ from typing import Final
 
 from millstream.plan.functions.declaration import Category, Missing
 
-_TIME: Final = "Values of type TIME are not supported yet."
 _VARIANT: Final = "Values of type VARIANT are not supported yet."
 _STRUCTURED: Final = "Structured types of Java classes are not supported."
 _OVER: Final = "It needs an OVER window, and those are not supported yet."
@@ -14,8 +13,6 @@ _OLD_WINDOW: Final = "Windows in GROUP BY are the old way of Flink."
 _WINDOW_HINT: Final = "Group by a truncated time instead, e.g. FLOOR(ts TO MINUTE)."
 
 MISSING: Final = (
-    Missing("LOCALTIME", Category.TEMPORAL, _TIME, "Use DATE_FORMAT(LOCALTIMESTAMP, 'HH:mm:ss')."),
-    Missing("CURRENT_TIME", Category.TEMPORAL, _TIME, "Use DATE_FORMAT(LOCALTIMESTAMP, 'HH:mm:ss')."),
     Missing("OVERLAPS", Category.TEMPORAL, "It is not supported yet.", "Compare the ends of the two intervals."),
     Missing("CURRENT_WATERMARK", Category.TEMPORAL, "Spark keeps the watermark to itself while a query runs."),
     Missing("PARSE_JSON", Category.JSON, _VARIANT, "Use JSON_VALUE or JSON_QUERY on the text."),

@@ -38,6 +38,11 @@ def logarithm(number: str, name: str = "ln") -> str:
     return f"coalesce({name}({number}), {beyond})"
 
 
+def time_of_day(timestamp: str) -> str:
+    """A TIME as it is carried, the milliseconds of the day, of an instant in UTC."""
+    return f"CAST(pmod(unix_millis({timestamp}), 86400000L) AS INT)"
+
+
 def truncated(text: str, digits: int, *, with_zone: bool) -> str:
     """A timestamp with at most so many fraction digits; Spark's have six."""
     if digits >= 6:  # noqa: PLR2004

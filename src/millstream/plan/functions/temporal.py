@@ -12,6 +12,7 @@ from millstream.plan.functions.declaration import (
     NUMBER,
     POINT,
     TEXT,
+    TIME,
     Category,
     Family,
     Function,
@@ -25,7 +26,7 @@ from millstream.plan.functions.declaration import (
 )
 from millstream.plan.functions.patterns import format_problem
 from millstream.plan.functions.results import same_as
-from millstream.plan.functions.spark_text import truncated
+from millstream.plan.functions.spark_text import time_of_day, truncated
 from millstream.sql.types import BIGINT, CHARACTER, DATE, INT, INTERVALS, STRING, DataType, TypeRoot
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ _PARTS: Final = {
     "NANOSECOND": "pmod(unix_micros(CAST({0} AS TIMESTAMP_LTZ)), 1000000) * 1000",
     "EPOCH": "unix_seconds(CAST({0} AS TIMESTAMP_LTZ))",
 }  # fmt: skip
+_MILLIS_OF: Final = {"HOUR": 3_600_000, "MINUTE": 60_000, "SECOND": 1000, "MILLISECOND": 1}
+_WITHIN: Final = {"HOUR": 24, "MINUTE": 60, "SECOND": 60, "MILLISECOND": 1000}
 _ROUNDED_TO: Final = (*_DATE_UNITS, *_TIME_UNITS, "MILLISECOND")
 _FORMAT: Final = Parameter("format", TEXT, problem=format_problem)
 _TEXT: Final = Parameter("text", TEXT)
@@ -72,17 +75,25 @@ def _extracted(call: SparkCall) -> str:
     part, type_ = str(call.given.values[0]), call.given.types[1]
     if type_.root in INTERVALS:
         return f"CAST(extract({part} FROM {call[1]}) AS BIGINT)"
+    if type_.root is TypeRoot.TIME:
+        return _part_of_time(call[1], part)
     value = f"CAST({call[1]} AS TIMESTAMP_NTZ)" if type_.root is TypeRoot.DATE else call[1]
     return f"CAST({_PARTS[part].format(value)} AS BIGINT)"
 
 
-def _part(name: str, part: str, family: Family = POINT) -> Function:
+def _part_of_time(time: str, part: str) -> str:
+    return f"CAST({time} div {_MILLIS_OF[part]} % {_WITHIN[part]} AS BIGINT)"
+
+
+def _part(name: str, part: str, *more: Family) -> Function:
     def spark(call: SparkCall) -> str:
-        is_date = call.given.types[0].root is TypeRoot.DATE
-        value = f"CAST({call[0]} AS TIMESTAMP_NTZ)" if is_date else call[0]
+        root = call.given.types[0].root
+        if root is TypeRoot.TIME:
+            return _part_of_time(call[0], part)
+        value = f"CAST({call[0]} AS TIMESTAMP_NTZ)" if root is TypeRoot.DATE else call[0]
         return f"CAST({_PARTS[part].format(value)} AS BIGINT)"
 
-    return _time(name, spark, signature(Parameter("point", family), gives=BIGINT))
+    return _time(name, spark, *(signature(Parameter("point", family), gives=BIGINT) for family in (POINT, *more)))
 
 
 def _floor(point: str, unit: str) -> str:
@@ -103,6 +114,8 @@ def _next(unit: str) -> str:
 def _rounded_down(call: SparkCall) -> str:
     if len(call.given) == 1:
         return whole_number("floor")(call)
+    if call.given.types[0].root is TypeRoot.TIME:
+        return f"({call[0]} - {call[0]} % {_MILLIS_OF[str(call.given.values[1])]})"
     return f"CAST({_floor(f'CAST({call[0]} AS TIMESTAMP_LTZ)', str(call.given.values[1]))} AS {call.type})"
 
 
@@ -111,6 +124,8 @@ def _rounded_up(call: SparkCall) -> str:
     if len(call.given) == 1:
         return whole_number("ceil")(call)
     unit = str(call.given.values[1])
+    if call.given.types[0].root is TypeRoot.TIME:
+        return f"({call[0]} + pmod(- {call[0]}, {_MILLIS_OF[unit]})) % 86400000"
     if call.given.types[0].root is TypeRoot.DATE and unit == "DAY":
         return f"date_add({call[0]}, 1)"
     days_only = unit in ("MONTH", "QUARTER", "YEAR")
@@ -127,6 +142,8 @@ def _added_type(given: Given) -> DataType:
 
 
 def _added(call: SparkCall) -> str:
+    if call.given.types[2].root is TypeRoot.TIME:
+        return time_of_day(f"timestampadd({call.given.values[0]}, {call[1]}, timestamp_millis({call[2]}))")
     return f"CAST(timestampadd({call.given.values[0]}, {call[1]}, {_as_timestamp(call, 2)}) AS {call.type})"
 
 
@@ -200,10 +217,18 @@ _ROUNDED: Final = signature(
     Parameter("point", POINT), word("unit", *_ROUNDED_TO), gives=(same_as(0), "the point's type")
 )
 _POINT: Final = Parameter("point", POINT)
+_TIME_OF_DAY: Final = DataType(TypeRoot.TIME, precision=0)
+_ROUNDED_TIME: Final = signature(
+    Parameter("time", TIME), word("unit", *_MILLIS_OF), gives=(same_as(0), "the time's type")
+)
 
 FUNCTIONS: Final = (
     _time("CURRENT_DATE", "current_date()", signature(gives=DATE, nulls=Nulls.NEVER),
           note=_PER_BATCH, written="CURRENT_DATE"),
+    _time("CURRENT_TIME", time_of_day("current_timestamp()"), signature(gives=_TIME_OF_DAY, nulls=Nulls.NEVER),
+          note=_PER_BATCH, written="CURRENT_TIME"),
+    _time("LOCALTIME", time_of_day("current_timestamp()"), signature(gives=_TIME_OF_DAY, nulls=Nulls.NEVER),
+          note=_PER_BATCH, written="LOCALTIME"),
     _time("CURRENT_TIMESTAMP", _NOW, signature(gives=_MILLIS_LTZ, nulls=Nulls.NEVER),
           note=_PER_BATCH, written="CURRENT_TIMESTAMP"),
     _time("NOW", _NOW, signature(gives=_MILLIS_LTZ, nulls=Nulls.NEVER), note=_PER_BATCH),
@@ -216,21 +241,24 @@ FUNCTIONS: Final = (
           signature(word("part", *_PARTS), Parameter("value", POINT), gives=BIGINT),
           signature(word("part", "YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"), Parameter("value", INTERVAL),
                     gives=BIGINT),
+          signature(word("part", *_MILLIS_OF), Parameter("value", TIME), gives=BIGINT),
           written="EXTRACT(part FROM value)",
           note="DECADE, CENTURY and MILLENNIUM are missing; a timestamp has six fraction digits."),
     _part("YEAR", "YEAR"), _part("QUARTER", "QUARTER"), _part("MONTH", "MONTH"), _part("WEEK", "WEEK"),
     _part("DAYOFYEAR", "DOY"), _part("DAYOFMONTH", "DAY"), _part("DAYOFWEEK", "DOW"),
-    _part("HOUR", "HOUR"), _part("MINUTE", "MINUTE"), _part("SECOND", "SECOND"),
-    Function("FLOOR", Category.TEMPORAL, (WHOLE_NUMBER, _ROUNDED), _rounded_down,
+    _part("HOUR", "HOUR", TIME), _part("MINUTE", "MINUTE", TIME), _part("SECOND", "SECOND", TIME),
+    Function("FLOOR", Category.TEMPORAL, (WHOLE_NUMBER, _ROUNDED, _ROUNDED_TIME), _rounded_down,
              written="FLOOR(number | point TO unit)", note="DECADE, CENTURY and MILLENNIUM are missing."),
-    Function("CEIL", Category.TEMPORAL, (WHOLE_NUMBER, _ROUNDED), _rounded_up,
+    Function("CEIL", Category.TEMPORAL, (WHOLE_NUMBER, _ROUNDED, _ROUNDED_TIME), _rounded_up,
              written="CEIL | CEILING(number | point TO unit)", note="DECADE, CENTURY and MILLENNIUM are missing."),
     _time("DATE_FORMAT", _formatted,
           signature(_POINT, _FORMAT, gives=STRING, nulls=Nulls.ALWAYS),
           signature(_TEXT, _FORMAT, gives=STRING, nulls=Nulls.ALWAYS), note=_PATTERNS),
     _time("TIMESTAMPADD", _added,
           signature(word("unit", *_UNIT_WORDS, *_SMALL_UNITS), Parameter("count", INTEGER, INT), _POINT,
-                    gives=(_added_type, "the point's type"))),
+                    gives=(_added_type, "the point's type")),
+          signature(word("unit", *_TIME_UNITS), Parameter("count", INTEGER, INT), Parameter("time", TIME),
+                    gives=(same_as(2), "the time's type"))),
     _time("TIMESTAMPDIFF", _difference,
           signature(word("unit", *_UNIT_WORDS), Parameter("from", POINT), Parameter("to", POINT), gives=INT)),
     _time("CONVERT_TZ",

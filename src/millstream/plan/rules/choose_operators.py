@@ -10,7 +10,7 @@ from millstream.catalog.settings import NativeAggregate
 from millstream.changelog import INSERT_ONLY, RowKind
 from millstream.connectors.local_tables import BlackholeSink
 from millstream.plan.nodes import Aggregate, Expand, Filter, Node, Operator, Project, Scan, Values, Write
-from millstream.sql.types import CHARACTER, INTEGERS, NUMERIC, TIMESTAMPS, TypeRoot
+from millstream.sql.types import CHARACTER, INTEGERS, NESTED, NUMERIC, TIMESTAMPS, TypeRoot
 
 if TYPE_CHECKING:
     from millstream.plan.nodes import AggregateCall, OutputColumn, Root
@@ -65,8 +65,10 @@ def _natively(node: Node, *, needs_before: bool) -> Node | None:
 
 def _is_exact(node: Aggregate) -> bool:
     columns = {column.name: column for column in node.input.columns}
+    keys = [columns[key].type for key in node.keys]
+    is_plain = bool(keys) and not any(key is None or key.root in NESTED for key in keys)
     grows = any(call.function in _GROWING for call in node.calls)
-    return bool(node.keys) and grows and all(_is_same(call, columns) for call in node.calls)
+    return is_plain and grows and all(_is_same(call, columns) for call in node.calls)
 
 
 def _is_same(call: AggregateCall, columns: dict[str, OutputColumn]) -> bool:

@@ -1,8 +1,8 @@
-"""The old row of an update travels only where somebody needs it."""
+"""The old row of an update travels only where somebody needs it, and so does a result that did not change."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -28,27 +28,41 @@ if TYPE_CHECKING:
     from millstream.plan.settings import PlanSettings
 
 
-def settle_before_images(plan: Root, settings: PlanSettings) -> Root:  # noqa: ARG001
-    match plan:
-        case Write():
-            return replace(plan, input=_settled(plan.input, needed=RowKind.UPDATE_BEFORE in plan.sink.accepts))
-        case Collect():
-            return replace(plan, input=_settled(plan.input, needed=True))
+@dataclass(frozen=True, slots=True)
+class _Above:
+    """What the steps above make of the rows."""
+
+    needs_before: bool
+    """Somebody wants to see old rows."""
+    keeps_state: bool = False
+    state_expires: bool = False
 
 
-def _settled(node: Node, *, needed: bool) -> Node:
-    """`needed` says whether somebody above wants to see old rows."""
+def settle_before_images(plan: Root, settings: PlanSettings) -> Root:
+    needed = isinstance(plan, Collect) or RowKind.UPDATE_BEFORE in plan.sink.accepts
+    return replace(plan, input=_settled(plan.input, _Above(needed, state_expires=settings.state_expires)))
+
+
+def _settled(node: Node, above: _Above) -> Node:
+    keeping = replace(above, needs_before=True, keeps_state=True)
     match node:
         case Scan() | Values():
             return node
-        case Aggregate() | Normalise():
-            return replace(node, input=_settled(node.input, needed=True), emits_before=needed and _updates(node))
+        case Aggregate():
+            settled = replace(node, input=_settled(node.input, keeping))
+            # Rows without duplicates stay inserts, unless state above would expire while this one lives on.
+            repeats = above.state_expires and (above.keeps_state or _updates(settled))
+            settled = replace(settled, repeats=repeats)
+            return replace(settled, emits_before=above.needs_before and _updates(settled))
+        case Normalise():
+            return replace(node, input=_settled(node.input, keeping), emits_before=above.needs_before)
         case Materialise():
-            return replace(node, input=_settled(node.input, needed=True))
+            return replace(node, input=_settled(node.input, keeping))
         case Filter():
-            return replace(node, input=_settled(node.input, needed=needed or _may_let_go(node)))
+            needed = above.needs_before or _may_let_go(node)
+            return replace(node, input=_settled(node.input, replace(above, needs_before=needed)))
         case Project() | Expand() | Write() | Collect():
-            return replace(node, input=_settled(node.input, needed=needed))
+            return replace(node, input=_settled(node.input, above))
 
 
 def _updates(node: Node) -> bool:

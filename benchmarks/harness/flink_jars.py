@@ -1,0 +1,42 @@
+"""Apache Flink as its Python package ships it, with Kafka's connector beside it, downloaded once."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from millstream.jvm.ivy import resolve
+from millstream.jvm.parts import cache_folder
+
+_CONNECTOR: Final = Path(__file__).with_name("flink.ivy.xml")
+_PACKAGE: Final = Path(__file__).with_name("flink.requirements.txt")
+
+
+def flink_jars() -> list[Path]:
+    """What the SQL client's class path holds; the first call on a machine downloads some 320 MB."""
+    declared = hashlib.sha256(_CONNECTOR.read_bytes() + _PACKAGE.read_bytes()).hexdigest()[:16]
+    folder = cache_folder() / f"flink-{declared}"
+    if not folder.exists():
+        print(f"Flink and its connector to Kafka, 320 MB, once, into {folder}", flush=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".flink-", dir=folder.parent) as name:
+            _download(Path(name)).rename(folder)
+    return sorted(folder.iterdir())
+
+
+def _download(work: Path) -> Path:
+    jars = resolve("flink", work, lambda _: None, 2, declaration=_CONNECTOR)
+    # Only pip itself, or uv beside it, knows where this machine gets its packages.
+    installer = [sys.executable, "-m", "pip"] if importlib.util.find_spec("pip") else ["uv", "pip"]
+    package = work / "package"
+    arguments = ["install", "--quiet", "--no-deps", "--require-hashes", "--target", str(package)]
+    subprocess.run([*installer, *arguments, "--requirement", str(_PACKAGE)], check=True)
+    for jar in [*package.glob("pyflink/lib/*.jar"), *package.glob("pyflink/opt/*.jar")]:
+        shutil.move(jar, jars / jar.name)
+    return jars

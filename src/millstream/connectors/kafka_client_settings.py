@@ -1,0 +1,64 @@
+"""All that a client that does not run in Java is set to: every one of them is made with these settings."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Final
+
+from millstream.connectors.kafka_client import client_properties
+from millstream.connectors.kafka_stores import with_pem_stores
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_OF_A_PRODUCER: Final = {
+    **{
+        key: key
+        for key in (
+            "acks",
+            "batch.size",
+            "compression.type",
+            "connections.max.idle.ms",
+            "enable.idempotence",
+            "linger.ms",
+            "max.in.flight.requests.per.connection",
+            "metadata.max.age.ms",
+            "reconnect.backoff.max.ms",
+            "reconnect.backoff.ms",
+            "request.timeout.ms",
+            "retries",
+            "retry.backoff.max.ms",
+            "retry.backoff.ms",
+        )
+    },
+    "delivery.timeout.ms": "message.timeout.ms",
+    "max.request.size": "message.max.bytes",
+    "receive.buffer.bytes": "socket.receive.buffer.bytes",
+    "send.buffer.bytes": "socket.send.buffer.bytes",
+}
+_ALWAYS_OF_A_PRODUCER: Final = {"partitioner": "murmur2_random", "enable.idempotence": "true"}
+"""Keys go where Java's producers send them, and a retry inside the client writes nothing twice."""
+_SETTLED_BY_TRANSACTIONS: Final = frozenset(
+    {"acks", "enable.idempotence", "max.in.flight.requests.per.connection", "retries", "message.timeout.ms"}
+)
+_SILENT: Final = logging.getLogger("millstream.librdkafka")
+_SILENT.addHandler(logging.NullHandler())
+_SILENT.propagate = False
+
+
+def client_settings(properties: Mapping[str, str]) -> dict[str, Any]:
+    """The part of a table's properties that concerns the connection, and no chatter on stderr.
+
+    Raises UnreadableStoreError.
+    """
+    return {**client_properties(with_pem_stores(properties)), "log_level": 0, "logger": _SILENT}
+
+
+def producer_settings(properties: Mapping[str, str], *, transactional: bool = False) -> dict[str, Any]:
+    """The same for a producer of a table's messages, with what concerns sending them."""
+    found = {name: properties[key].strip() for key, name in _OF_A_PRODUCER.items() if key in properties}
+    if transactional:
+        found = {name: value for name, value in found.items() if name not in _SETTLED_BY_TRANSACTIONS}
+    elif found.get("acks", "all") not in ("all", "-1"):
+        found["enable.idempotence"] = "false"
+    return {**client_settings(properties), **_ALWAYS_OF_A_PRODUCER, **found}

@@ -1,0 +1,211 @@
+"""Rows as Protocol Buffers messages and back; what is absent, and what is NULL, is as Flink has it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from millstream.formats.arrow_types import arrow_schema
+from millstream.formats.decoded import Decoded, UnreadableMessages, shown, table_of
+from millstream.formats.protobuf_types import (
+    is_enum,
+    is_map,
+    is_message,
+    is_repeated,
+    is_text,
+    unsigned_bits,
+    zero_of,
+)
+from millstream.sql.types import CHARACTER, NESTED, DataType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+    from millstream.formats.protobuf_format import ProtobufFormat
+
+    Conversion: TypeAlias = Callable[[Any], Any]
+
+_UNRECOGNIZED: Final = "UNRECOGNIZED"
+
+
+class ProtobufDecoder:
+    """Reads each message by the descriptor of its type, and of its fields the needed ones."""
+
+    def __init__(
+        self, columns: tuple[tuple[str, DataType], ...], format_: ProtobufFormat, needed: tuple[str, ...]
+    ) -> None:
+        self._arguments = columns, format_, needed
+        self._ignores_errors = format_.ignore_parse_errors
+        types = dict(columns)
+        self._schema = arrow_schema((name, types[name]) for name in needed)
+        message_type = format_.descriptors.message_type(format_.message)
+        self._parse = message_type.FromString
+        reading = _Reading(format_, message_type.DESCRIPTOR)
+        fields = message_type.DESCRIPTOR.fields_by_name
+        self._columns = [reading.field(fields[name], types[name]) for name in needed]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return ProtobufDecoder, self._arguments
+
+    def decode(self, values: pa.Array, *, sets_aside: bool = False) -> Decoded:
+        """The rows of the messages; a NULL has none."""
+        unreadable = UnreadableMessages(sets_aside=sets_aside)
+        messages: list[Any] = []
+        origin: list[int] = []
+        passed_over: list[int] = []
+        for i, data in enumerate(values.to_pylist()):
+            if data is None:
+                continue
+            try:
+                message = self._parse(data)
+                row = [read(message) for read in self._columns]
+            except Exception as error:  # noqa: BLE001 - the parser has its own errors, enums have another
+                if self._ignores_errors:
+                    passed_over.append(i)
+                else:
+                    unreadable.add(i, f"Failed to deserialize PB object. {error}. It is '{shown(data)}'.")
+                continue
+            messages.append(row)
+            origin.append(i)
+        columns = zip(*messages, strict=True) if messages else ([] for _ in self._schema)
+        arrays = [pa.array(list(column), field.type) for column, field in zip(columns, self._schema, strict=False)]
+        table = table_of(arrays, self._schema, len(messages))
+        origins = None if len(messages) == len(values) else pa.array(origin, pa.int64())
+        return Decoded(table, origins, tuple(passed_over), unreadable=unreadable.all())
+
+
+class _Reading:
+    def __init__(self, format_: ProtobufFormat, message: Any) -> None:
+        self._nested_defaults = format_.read_default_values
+        self._plain_defaults = format_.read_default_values or _is_proto3(message.file)
+
+    def field(self, field: Any, type_: DataType) -> Conversion:
+        """What a message has under this field, NULL where it is absent and no default is read."""
+        name, convert = field.name, self._value(field, type_)
+        reads_default = self._nested_defaults if type_.root in NESTED else self._plain_defaults
+        if reads_default or not (field.has_presence or is_repeated(field)):
+            return lambda message: convert(getattr(message, name))
+        if is_repeated(field):
+            return lambda message: convert(found) if len(found := getattr(message, name)) else None
+        return lambda message: convert(getattr(message, name)) if message.HasField(name) else None
+
+    def _value(self, field: Any, type_: DataType) -> Conversion:
+        if is_map(field):
+            assert type_.key is not None
+            assert type_.element is not None
+            entry = field.message_type.fields_by_name
+            key, item = self._single(entry["key"], type_.key), self._single(entry["value"], type_.element)
+            return lambda entries: [(key(name), item(entries[name])) for name in entries]
+        if is_repeated(field):
+            assert type_.element is not None
+            element = self._single(field, type_.element)
+            return lambda elements: [element(one) for one in elements]
+        return self._single(field, type_)
+
+    def _single(self, field: Any, type_: DataType) -> Conversion:
+        if is_message(field):
+            inner = field.message_type.fields_by_name
+            parts = [(part.name, self.field(inner[part.name], part.type)) for part in type_.fields]
+            return lambda message: {name: read(message) for name, read in parts}
+        if is_enum(field):
+            return _enum_reading(field, type_)
+        bits = unsigned_bits(field)
+        return (lambda number: _signed(number, bits)) if bits else _unchanged
+
+
+def _enum_reading(field: Any, type_: DataType) -> Conversion:
+    names = {value.number: value.name for value in reversed(field.enum_type.values)}
+    if type_.root in CHARACTER:
+        return lambda number: names.get(number, _UNRECOGNIZED)
+
+    def read(number: int) -> int:
+        if number not in names:
+            raise ValueError("Can't get the number of an unknown enum value.")
+        return number
+
+    return read
+
+
+class ProtobufEncoder:
+    def __init__(self, columns: tuple[tuple[str, DataType], ...], format_: ProtobufFormat) -> None:
+        self._arguments = columns, format_
+        self._message_type = format_.descriptors.message_type(format_.message)
+        fields = self._message_type.DESCRIPTOR.fields_by_name
+        writing = _Writing(format_.null_string_literal)
+        self._columns = [(name, writing.field(fields[name], type_)) for name, type_ in columns]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return ProtobufEncoder, self._arguments
+
+    def encode(self, table: pa.Table) -> pa.Array:
+        """The messages, one per row, never NULL. A NULL column is a field that is not set."""
+        columns = [(name, write, table[name].to_pylist()) for name, write in self._columns]
+        make = self._message_type
+        messages = [
+            make(**{name: write(values[i]) for name, write, values in columns if values[i] is not None})
+            for i in range(table.num_rows)
+        ]
+        return pa.array([message.SerializeToString(deterministic=True) for message in messages], pa.binary())
+
+
+class _Writing:
+    def __init__(self, null_text: str) -> None:
+        self._null_text = null_text
+
+    def field(self, field: Any, type_: DataType) -> Conversion:
+        if is_map(field):
+            assert type_.key is not None
+            assert type_.element is not None
+            entry = field.message_type.fields_by_name
+            key, item = self._element(entry["key"], type_.key), self._element(entry["value"], type_.element)
+            return lambda entries: {key(name): item(value) for name, value in entries}
+        if is_repeated(field):
+            assert type_.element is not None
+            element = self._element(field, type_.element)
+            return lambda elements: [element(one) for one in elements]
+        return self._single(field, type_)
+
+    def _element(self, field: Any, type_: DataType) -> Conversion:
+        """No element is NULL in a message: it is the default of its type."""
+        write = self._single(field, type_)
+        missing = self._default(field)
+        return lambda value: missing if value is None else write(value)
+
+    def _default(self, field: Any) -> Any:
+        if is_message(field):
+            return {}
+        if is_enum(field):
+            return field.enum_type.values[0].number
+        return self._null_text if is_text(field) else zero_of(field)
+
+    def _single(self, field: Any, type_: DataType) -> Conversion:
+        if is_message(field):
+            inner = field.message_type.fields_by_name
+            parts = [(part.name, self.field(inner[part.name], part.type)) for part in type_.fields]
+            return lambda row: {name: write(row[name]) for name, write in parts if row[name] is not None}
+        if is_enum(field):
+            first = field.enum_type.values[0].number
+            known: dict[Any, int] = {value.name: value.number for value in field.enum_type.values}
+            known |= {number: number for number in known.values()}
+            return lambda value: known.get(value, first)
+        bits = unsigned_bits(field)
+        return (lambda number: number % (1 << bits)) if bits else _unchanged
+
+
+def _is_proto3(file: Any) -> bool:
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
+
+    proto = FileDescriptorProto()
+    file.CopyToProto(proto)
+    return bool(proto.syntax == "proto3")
+
+
+def _signed(number: int, bits: int) -> int:
+    half = 1 << (bits - 1)
+    return (number + half) % (2 * half) - half
+
+
+def _unchanged(value: Any) -> Any:
+    return value

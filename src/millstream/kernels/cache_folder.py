@@ -1,0 +1,67 @@
+"""Where the jobs of one run have local copies of their state: on the temporary disk of each machine that has workers.
+
+Whoever uses a folder holds a shared lock on a file in it. One that nobody holds is of a run that is over, however it
+ended and on whatever machine it was started: the next to come takes it away.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+import uuid
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Final
+
+_PREFIX: Final = "millstream-segments-"
+_LOCK: Final = "lock"
+_HELD: Final[dict[Path, IO[str]]] = {}
+"""By a worker, for as long as it lives."""
+
+
+class CacheFolder:
+    """A fresh one for each run: on no machine does it hold what an earlier run left. Ours until `close` removes it."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.gettempdir()) / f"{_PREFIX}{uuid.uuid4().hex[:16]}"
+        self._lock = _claimed(self.path)
+
+    def close(self) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+        self._lock.close()
+
+
+def hold(folder: Path) -> None:
+    """For a worker, which may be on another machine than the driver: the folder is in use while this process lives."""
+    lock = _HELD.get(folder)
+    if lock is None or not _is_in_place(lock, folder / _LOCK):
+        _HELD[folder] = _claimed(folder)
+
+
+def _claimed(folder: Path) -> IO[str]:
+    for other in folder.parent.glob(f"{_PREFIX}*"):
+        if other != folder:
+            _remove_abandoned(other)
+    while True:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):  # somebody removes it as abandoned at this moment
+            lock = (folder / _LOCK).open("a")
+            fcntl.flock(lock, fcntl.LOCK_SH)
+            if _is_in_place(lock, folder / _LOCK):
+                return lock
+            lock.close()
+
+
+def _remove_abandoned(folder: Path) -> None:
+    with suppress(OSError), (folder / _LOCK).open("a") as lock:  # in use, not ours, or gone already
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_in_place(lock: IO[str], path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(lock.fileno()), path.stat())
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,126 @@
+"""What Spark's checkpoint says of batches: each is noted in `offsets` when it begins, in `commits` when it has ended.
+
+Read before Spark does, so that what is damaged is named, and so that a job knows what it will read next.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from millstream.errors import Code, Diagnostic, JobError
+from millstream.runtime.checksums import is_damaged
+from millstream.runtime.progress import flat_offsets
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from millstream.connectors.kafka_range import Offsets
+
+_VERSION: Final = "v1"
+_NOTHING_READ: Final = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class BatchLog:
+    """Of one job; `folder` is its checkpoint."""
+
+    folder: Path
+
+    @property
+    def last_begun(self) -> int | None:
+        return max(self._numbers("offsets"), default=None)
+
+    @property
+    def last_finished(self) -> int | None:
+        return max(self._numbers("commits"), default=None)
+
+    @property
+    def unfinished(self) -> int | None:
+        """The batch that was begun and not finished: it is done again, with the same input, when the job goes on."""
+        begun = self.last_begun
+        return None if begun is None or begun == self.last_finished else begun
+
+    def begun_at(self, batch: int) -> float:
+        """In seconds since the epoch."""
+        milliseconds: float = self._json("offsets", batch, self._lines("offsets", batch)[1])["batchTimestampMs"]
+        return milliseconds / 1000
+
+    def read_up_to(self) -> list[Offsets]:
+        """Per source, in the order of the plan, where the next batch begins; nothing before the first has ended."""
+        finished = self.last_finished
+        if finished is None:
+            return []
+        lines = self._lines("offsets", finished)[2:]
+        return [flat_offsets({} if line == _NOTHING_READ else self._json("offsets", finished, line)) for line in lines]
+
+    def check(self) -> None:
+        """Raises what would keep Spark from going on, or would make it go on from another place."""
+        begun, finished = self._numbers("offsets"), self._numbers("commits")
+        if not begun and finished:
+            raise self._damaged("offsets", "It is empty, although batches have ended.")
+        if not begun:
+            return
+        self._check_metadata()
+        last = max(begun)
+        if finished and max(finished) > last:
+            raise self._damaged(f"offsets/{max(finished)}", "It is missing, although the batch has ended.")
+        if last > 0 and max(finished, default=-1) < last - 1:
+            raise self._damaged(f"commits/{last - 1}", "It is missing, although a later batch has begun.")
+        for kind, numbers in (("offsets", begun), ("commits", finished)):
+            for number in sorted(numbers)[-2:]:
+                for line in self._lines(kind, number)[1:]:
+                    if line != _NOTHING_READ:
+                        self._json(kind, number, line)
+
+    def _check_metadata(self) -> None:
+        try:
+            identity = json.loads(self._text("metadata"))["id"]
+        except (ValueError, TypeError, KeyError):
+            identity = None
+        if not isinstance(identity, str):
+            raise self._damaged("metadata", "It does not name the query.")
+
+    def _numbers(self, kind: str) -> list[int]:
+        folder = self.folder / kind
+        if folder.exists() and not folder.is_dir():
+            raise self._damaged(kind, "It is not a folder.")
+        return [int(entry.name) for entry in folder.iterdir() if entry.name.isdigit()] if folder.exists() else []
+
+    def _lines(self, kind: str, number: int) -> list[str]:
+        name = f"{kind}/{number}"
+        lines = self._text(name).splitlines()
+        if len(lines) < (3 if kind == "offsets" else 2) or lines[0] != _VERSION:
+            raise self._damaged(name, "It is cut off, or was written by another version of Spark.")
+        return lines
+
+    def _text(self, name: str) -> str:
+        """Spark writes checksums beside its files and does not look at them here."""
+        file = self.folder / name
+        try:
+            if is_damaged(file):
+                raise self._damaged(name, "It is not what its checksum says.")
+            return file.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise self._damaged(name, "It is missing.") from None
+        except UnicodeDecodeError:
+            raise self._damaged(name, "It is not text.") from None
+        except OSError as error:
+            raise self._damaged(name, f"{error.strerror}.") from error
+
+    def _json(self, kind: str, number: int, line: str) -> Any:
+        try:
+            return json.loads(line)
+        except ValueError:
+            raise self._damaged(f"{kind}/{number}", "A line of it is not JSON.") from None
+
+    def _damaged(self, name: str, why: str) -> JobError:
+        return JobError(
+            Diagnostic(
+                Code.CHECKPOINT_MISMATCH,
+                f"file {self.folder / name} of the checkpoint is damaged",
+                detail=why,
+                hint="Put the file back if you have a copy, or start over with --fresh.",
+            )
+        )

@@ -1,0 +1,34 @@
+"""How the messages of a job are delivered, settled at each start of its query."""
+
+from __future__ import annotations
+
+import uuid
+from itertools import count
+from typing import TYPE_CHECKING
+
+from millstream.delivery.client import place_for_sockets
+from millstream.runtime.exactly_once import Start, open_transactions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from millstream.plan.program import JobPlan
+    from millstream.runtime.checkpoint import JobFolder
+    from millstream.spark.delivery import Dispatch
+
+
+class Dispatching:
+    def __init__(self, plan: JobPlan, folder: JobFolder, notice: Callable[[str], None]) -> None:
+        self._plan = plan
+        self._folder = folder
+        self._notice = notice
+        self._place = place_for_sockets(folder.segment_cache.parent)
+        self._process = uuid.uuid4().hex[:12]
+        self._numbers = count(1)
+
+    def __call__(self) -> Dispatch:
+        """A query that starts again may have a batch to finish, and its former tasks may still be at it."""
+        from millstream.spark.delivery import Dispatch
+
+        start = Start(self._process, next(self._numbers))
+        return Dispatch(self._place, open_transactions(self._plan, self._folder.path, self._notice, start))

@@ -1,0 +1,78 @@
+"""What happens to a running job beside its batches: it waits, it goes on, messages were gone."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from typing import Any, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class JobWaits:
+    """Something the job needs is away. It has lost nothing and goes on by itself."""
+
+    job: str
+    why: str
+    since: float
+    """Since when, in seconds since the epoch."""
+    attempt: int = 0
+    """How often the job has been started again since its last batch."""
+    retry_seconds: float | None = None
+    """When it starts again; None while its own clients try to get through."""
+
+    @property
+    def text(self) -> str:
+        then = "" if self.retry_seconds is None else f"; attempt {self.attempt} in {self.retry_seconds:.1f} s"
+        return f'job "{self.job}" waits since {_clock(self.since)}: {self.why}{then}'
+
+    def as_json(self) -> dict[str, Any]:
+        return {"event": "waiting", **asdict(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class JobGoesOn:
+    """It has finished a batch again, or Kafka answers again."""
+
+    job: str
+    waited_seconds: float
+    attempt: int = 0
+
+    @property
+    def text(self) -> str:
+        return f'job "{self.job}" goes on after {self.waited_seconds:.1f} s'
+
+    def as_json(self) -> dict[str, Any]:
+        return {"event": "going-on", **asdict(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class MessagesLost:
+    """Messages that the job had not read are gone, and 'scan.fail-on-data-loss' is false."""
+
+    job: str
+    topic: str
+    partition: int
+    first_offset: int
+    end_offset: int
+    """The first that is still there."""
+
+    @property
+    def count(self) -> int:
+        return self.end_offset - self.first_offset
+
+    @property
+    def text(self) -> str:
+        return (
+            f'job "{self.job}" lost {self.count} offsets of {self.topic}-{self.partition}, '
+            f"from {self.first_offset} to before {self.end_offset}: they were gone before it read them"
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        return {"event": "lost", **asdict(self), "count": self.count}
+
+
+JobEvent: TypeAlias = JobWaits | JobGoesOn | MessagesLost
+
+
+def _clock(moment: float) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(moment))

@@ -1,0 +1,147 @@
+"""What a checkpoint must know of a job to tell whether a changed script can go on with it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import fields, is_dataclass
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
+
+from sqlglot import exp
+
+from millstream.plan.changelog import keeps_more_for_changes
+from millstream.plan.nodes import Aggregate, Expand, Materialise, Normalise, Operator, Project, Scan, Values
+from millstream.source import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from millstream.plan.nodes import Node
+    from millstream.plan.program import JobPlan
+
+NATIVELY: Final = " natively"
+"""Marks state that Spark's own operator keeps, which the kernel cannot read, nor the other way round."""
+OF_CHANGES: Final = " of rows that may go"
+"""Marks an aggregate that keeps more than one of rows that stay."""
+_LEFT_OUT: Final = ("table", "properties", "span", "notices")
+"""Of a table its name, columns and connection: what matters of them stands in the nodes too."""
+_WITHOUT_INFLUENCE: Final = ("spark.", "restart-strategy.", "pipeline.", "sql-client.", "millstream.")
+"""Settings that change how a batch is run and not what it writes."""
+_INPUT: Final = "input of the aggregate"
+_OPERATOR: Final = "operator of the aggregate"
+_IN_WORDS: Final = {
+    _INPUT: {OF_CHANGES: "rows that may go", "": "rows that stay"},
+    _OPERATOR: {NATIVELY: "Spark's own", "": "the kernel"},
+}
+_STEPS: Final = (
+    (re.compile(r"read (.*)"), ("source",)),
+    (
+        re.compile(rf"group by \[(.*)\] compute \[(.*)\]((?:{OF_CHANGES})?)((?:{NATIVELY})?)"),
+        ("GROUP BY", "aggregates", _INPUT, _OPERATOR),
+    ),
+    (re.compile(r"in sets (.*)"), ("grouping sets",)),
+    (
+        re.compile(r"keep rows \[(.*?)\] by \[(.*?)\](?:, the last by \[(.*)\])?"),
+        ("columns of the rows that are kept", "key of them", "key of the query"),
+    ),
+    (re.compile(r"values (.*)"), ("rows of VALUES, by their checksum",)),
+)
+
+
+def state_of(job: JobPlan) -> list[str]:
+    """What the state of a job is made of; it must be the same whenever the job goes on."""
+    return [step for root in job.roots for step in state_shape(root)]
+
+
+def state_shape(node: Node) -> Iterator[str]:
+    """What the checkpoint depends on: what is read, and what is kept by which key."""
+    match node:
+        case Scan():
+            yield f"read {node.source.reads}{' together' if node.shared_by else ''}"
+        case Values():
+            rows = "; ".join(", ".join(value.sql() for value in row) for row in node.rows)
+            yield f"values {hashlib.sha256(rows.encode()).hexdigest()[:16]}"
+        case Aggregate():
+            expanded = node.input if isinstance(node.input, Expand) else None
+            inputs = node.input if expanded is None else expanded.input
+            assert isinstance(inputs, Project)
+            below = {item.name: f"{item.expression.sql()} {item.type}" for item in inputs.items}
+            keys = ", ".join(below[key] for key in node.keys if key in below)
+            calls = ", ".join(
+                f"{call.function} {'DISTINCT ' if call.distinct else ''}{below.get(call.argument or '', '')}".strip()
+                for call in node.calls
+            )
+            of_changes = OF_CHANGES if keeps_more_for_changes(node) else ""
+            native = NATIVELY if node.operator is Operator.NATIVE else ""
+            yield f"group by [{keys}] compute [{calls}]{of_changes}{native}"
+            if expanded is not None:
+                yield f"in sets {', '.join(str([below[key] for key in kept]) for kept in expanded.sets)}"
+            yield from state_shape(inputs)
+        case Normalise() | Materialise():
+            columns = ", ".join(f"{column.name} {column.type}" for column in node.columns)
+            replaced = f", the last by [{', '.join(node.upsert_key)}]" if _replaces(node) else ""
+            yield f"keep rows [{columns}] by [{', '.join(node.keys)}]{replaced}"
+            yield from state_shape(node.input)
+        case _:
+            yield from state_shape(node.input)
+
+
+def _replaces(node: Normalise | Materialise) -> TypeGuard[Materialise]:
+    return isinstance(node, Materialise) and bool(node.upsert_key)
+
+
+def fingerprint(job: JobPlan) -> str:
+    """Of all that decides which messages a batch writes, wherever it stands in the script."""
+    settings = [each for each in job.settings if not each[0].startswith(_WITHOUT_INFLUENCE)]
+    return hashlib.sha256(repr((_plain(job.roots), sorted(settings))).encode()).hexdigest()[:32]
+
+
+def told_changes(before: Sequence[str], now: Sequence[str]) -> str:
+    """The differences of two states, in sentences: what was, and what is."""
+    was, is_ = _parts(before), _parts(now)
+    told: list[str] = []
+    for kind, i, j, k, n in SequenceMatcher(a=was, b=is_, autojunk=False).get_opcodes():
+        if kind == "equal":
+            continue
+        pairs = zip(was[i:j], is_[k:n], strict=True) if j - i == n - k else ()
+        same_names = [(old, new) for old, new in pairs if old[0] == new[0]]
+        if j - i == n - k == len(same_names):
+            told += [f"{old[0]}: was {old[1]}, is {new[1]}." for old, new in same_names]
+        else:
+            told += [f"{name}: was {value}, is no more." for name, value in was[i:j]]
+            told += [f"{name}: was not there, is {value}." for name, value in is_[k:n]]
+    return " ".join(told)
+
+
+def _parts(state: Sequence[str]) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for step in state:
+        for pattern, names in _STEPS:
+            if match := pattern.fullmatch(step):
+                found += ((name, _shown(name, text)) for name, text in zip(names, match.groups(""), strict=True))
+    return found
+
+
+def _shown(name: str, text: str) -> str:
+    return _IN_WORDS.get(name, {}).get(text, f"[{text}]")
+
+
+def _plain(value: Any) -> Any:
+    """The value without the places in the script that its parts come from."""
+    if isinstance(value, exp.Expr):
+        return value.sql()
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = ((field.name, getattr(value, field.name)) for field in fields(value) if field.name not in _LEFT_OUT)
+        return (type(value).__name__, *((name, _plain(part)) for name, part in parts if not isinstance(part, Span)))
+    if isinstance(value, dict):
+        return _sorted_items(value)
+    if isinstance(value, tuple | list):
+        return tuple(_plain(part) for part in value)
+    if isinstance(value, set | frozenset):
+        return tuple(sorted(map(repr, map(_plain, value))))
+    return str(value)
+
+
+def _sorted_items(value: Mapping[Any, Any]) -> tuple[Any, ...]:
+    return tuple(sorted((str(key), repr(_plain(part))) for key, part in value.items()))

@@ -1,0 +1,203 @@
+"""How Kafka's client words what goes wrong, what a closer look at a broker finds, and what either means to the user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from confluent_kafka import KafkaError
+
+from millstream.errors import Code
+from millstream.runtime.broker_probe import Finding
+
+_JAAS: Final = "sasl.jaas.config"
+_MECHANISM: Final = "sasl.mechanism"
+_PROTOCOL: Final = "security.protocol"
+_TRUSTED: Final = ("ssl.truststore.location", "ssl.truststore.certificates", _PROTOCOL)
+_OWN: Final = ("ssl.keystore.location", "ssl.keystore.certificate.chain", _PROTOCOL)
+_ALERT: Final = r"alert (?:bad certificate|(?:unsupported |no )?certificate|unknown ca|handshake failure)"
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Texts may name `{servers}`, `{doing}`, protocols to choose and the groups of `words`."""
+
+    primary: str
+    hint: str
+    code: Code
+    codes: tuple[int, ...] = ()
+    words: str = ""
+    """An expression found in what the client said."""
+    lacks: str = ""
+    """It holds only where no property begins with this."""
+    detail: str | None = None
+    """In place of the client's words, where those help nobody."""
+    at: tuple[str, ...] = ()
+    """The properties it is about; the first that is written is pointed at."""
+
+
+OF_A_PROBE: Final = {
+    Finding.SPEAKS_TLS: Pattern(
+        "Kafka at {servers} speaks TLS, and the table does not",
+        "Set 'properties.security.protocol' to '{encrypted}', and 'properties.ssl.truststore.*' where its certificate "
+        "is not a public one.",
+        Code.BROKER_UNREACHABLE,
+        at=(_PROTOCOL,),
+    ),
+    Finding.HANGS_UP: Pattern(
+        "Kafka at {servers} hangs up",
+        "Set 'properties.security.protocol' to '{authenticated}' with 'properties.sasl.*', or correct the port.",
+        Code.BROKER_UNREACHABLE,
+        detail="It takes connections and closes them without a word, as a broker does that asks for a login.",
+        at=(_PROTOCOL,),
+    ),
+    Finding.NOT_TRUSTED: Pattern(
+        "the certificate of Kafka at {servers} is not trusted",
+        "Name the certificate of its authority with 'properties.ssl.truststore.location' or "
+        "'properties.ssl.truststore.certificates'.",
+        Code.BROKER_UNREACHABLE,
+        detail="No authority that the table trusts has signed it.",
+        at=_TRUSTED,
+    ),
+    Finding.OTHER_HOST: Pattern(
+        "the certificate of Kafka at {servers} is for another host",
+        "Write an address that it names, or do without the check: "
+        "'properties.ssl.endpoint.identification.algorithm' = ''.",
+        Code.BROKER_UNREACHABLE,
+    ),
+    Finding.OUT_OF_DATE: Pattern(
+        "the certificate of Kafka at {servers} is out of date",
+        "Have the broker's certificate renewed, and check the clock of this machine.",
+        Code.BROKER_UNREACHABLE,
+    ),
+}
+
+OF_THE_CLIENT: Final = (
+    Pattern(
+        "Kafka at {servers} asks for no login, and the table has one",
+        "Set 'properties.security.protocol' to '{anonymous}', or correct the port.",
+        Code.BROKER_REFUSED,
+        codes=(KafkaError._AUTHENTICATION,),  # noqa: SLF001
+        words=r"supported mechanisms:\s*(?:\(after|$)",
+        detail="That listener of the broker takes everyone.",
+        at=(_PROTOCOL,),
+    ),
+    Pattern(
+        "Kafka at {servers} does not take this SASL mechanism",
+        "Set 'properties.sasl.mechanism' to one of these, with its login module in 'properties.sasl.jaas.config'.",
+        Code.BROKER_REFUSED,
+        codes=(KafkaError._AUTHENTICATION,),  # noqa: SLF001
+        words=r"supported mechanisms:\s*(?P<mechanisms>[\w, -]+?)\s*(?:\(after|$)",
+        detail="It takes {mechanisms}.",
+        at=(_MECHANISM, _PROTOCOL),
+    ),
+    Pattern(
+        "no token for Kafka at {servers} was given out",
+        "Correct 'properties.sasl.oauthbearer.token.endpoint.url', or clientId and clientSecret in "
+        "'properties.sasl.jaas.config'.",
+        Code.BROKER_REFUSED,
+        codes=(KafkaError._AUTHENTICATION,),  # noqa: SLF001
+        words="Failed to acquire SASL OAUTHBEARER token",
+        at=("sasl.oauthbearer.token.endpoint.url", _JAAS, _MECHANISM),
+    ),
+    Pattern(
+        "Kafka at {servers} did not accept the credentials",
+        "Correct 'properties.sasl.jaas.config', or 'properties.sasl.mechanism' where the user has another.",
+        Code.BROKER_REFUSED,
+        codes=(KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED),  # noqa: SLF001
+        at=(_JAAS, _MECHANISM, _PROTOCOL),
+    ),
+    Pattern(
+        "Kafka at {servers} does not allow it: {doing}",
+        "Have the user allowed to describe and read the source topics, to write the sink topics, and to use the group.",
+        Code.BROKER_REFUSED,
+        codes=(
+            KafkaError.TOPIC_AUTHORIZATION_FAILED,
+            KafkaError.GROUP_AUTHORIZATION_FAILED,
+            KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+            KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        ),
+    ),
+    Pattern(
+        "Kafka at {servers} does not speak TLS, and the table does",
+        "Set 'properties.security.protocol' to '{plain}', or correct the port.",
+        Code.BROKER_UNREACHABLE,
+        codes=(KafkaError._TRANSPORT, KafkaError._SSL),  # noqa: SLF001
+        words="connecting to a PLAINTEXT broker listener|wrong version number",
+        detail="It hung up on the greeting with which TLS begins.",
+        at=(_PROTOCOL,),
+    ),
+    Pattern(
+        "Kafka at {servers} asks for a certificate of the client",
+        "Name one, with its key: 'properties.ssl.keystore.location', or 'properties.ssl.keystore.certificate.chain' "
+        "and 'properties.ssl.keystore.key'.",
+        Code.BROKER_REFUSED,
+        codes=(KafkaError._TRANSPORT, KafkaError._SSL),  # noqa: SLF001
+        words=_ALERT,
+        lacks="ssl.keystore.",
+        detail="It hangs up on those who show none.",
+        at=(_PROTOCOL,),
+    ),
+    Pattern(
+        "Kafka at {servers} did not accept the client's certificate",
+        "Have the broker trust its authority, or correct 'properties.ssl.keystore.*'.",
+        Code.BROKER_REFUSED,
+        codes=(KafkaError._TRANSPORT, KafkaError._SSL),  # noqa: SLF001
+        words=_ALERT,
+        at=_OWN,
+    ),
+    Pattern(
+        "no secure connection to {servers} came about",
+        "Check 'properties.security.protocol' and the certificates in 'properties.ssl.*'.",
+        Code.BROKER_UNREACHABLE,
+        codes=(KafkaError._SSL,),  # noqa: SLF001
+        at=_TRUSTED,
+    ),
+    Pattern(
+        "no Kafka broker answers at {servers}",
+        "Correct the host name in 'properties.bootstrap.servers'.",
+        Code.BROKER_UNREACHABLE,
+        codes=(KafkaError._RESOLVE,),  # noqa: SLF001
+    ),
+    Pattern(
+        "no Kafka broker answers at {servers}",
+        "Check the address and that the broker runs; `millstream broker` starts one on this machine.",
+        Code.BROKER_UNREACHABLE,
+        codes=(KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN),  # noqa: SLF001
+    ),
+    Pattern(
+        "{doing}",
+        "Create the topic, or correct 'topic' in the table's WITH clause.",
+        Code.TOPIC_MISSING,
+        codes=(KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION),  # noqa: SLF001
+        detail="The topic does not exist.",
+    ),
+    Pattern(
+        "{doing}",
+        "A topic's name has at most 249 letters, digits, '.', '_' and '-'; correct 'topic'.",
+        Code.TOPIC_NOT_CREATED,
+        codes=(KafkaError.TOPIC_EXCEPTION,),
+    ),
+    Pattern(
+        "{doing}",
+        "Create the topic with the number of partitions and replicas that this cluster asks for.",
+        Code.TOPIC_NOT_CREATED,
+        codes=(KafkaError.POLICY_VIOLATION, KafkaError.INVALID_REPLICATION_FACTOR, KafkaError.INVALID_PARTITIONS),
+    ),
+    Pattern(
+        "the client's private key cannot be read",
+        "Correct 'properties.ssl.key.password', or give the key in PEM.",
+        Code.INVALID_OPTION_VALUE,
+        codes=(KafkaError._INVALID_ARG,),  # noqa: SLF001
+        words=r"ssl\.key\.(?:pem|location) failed",
+        detail="Its password is not the right one, or it is not a key in PEM.",
+        at=("ssl.key.password", "ssl.keystore.key", "ssl.keystore.location"),
+    ),
+    Pattern(
+        "the properties for {servers} do not fit together",
+        "Correct the option under 'properties.' that the detail speaks of.",
+        Code.INVALID_OPTION_VALUE,
+        codes=(KafkaError._INVALID_ARG, KafkaError._CONFLICT),  # noqa: SLF001
+    ),
+)
+"""The first that fits is told."""

@@ -1,0 +1,29 @@
+"""Whether the Kafka clusters of a job answer: Spark's clients wait for a lost broker without a word."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
+from millstream.runtime.kafka_admin import KafkaAdmin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from millstream.connectors.tables import Sink, Source
+    from millstream.errors import MillstreamError
+
+_ANSWER_SECONDS: Final = 2.0
+
+
+class KafkaWatch:
+    def __init__(self, tables: Iterable[Source | Sink]) -> None:
+        kafka = [table.properties for table in tables if isinstance(table, KafkaSource | KafkaSink)]
+        self._clusters = list({properties["bootstrap.servers"]: properties for properties in kafka}.values())
+        self._admins: list[KafkaAdmin] | None = None
+
+    def ask(self) -> MillstreamError | None:
+        """What keeps the first cluster that is away from answering; None when all answer."""
+        if self._admins is None:
+            self._admins = [KafkaAdmin(properties, returns_soon=True) for properties in self._clusters]
+        return next((away for admin in self._admins if (away := admin.ping(_ANSWER_SECONDS))), None)

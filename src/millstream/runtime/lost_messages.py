@@ -1,0 +1,99 @@
+"""Messages that are gone before a job has read them, through retention or because their topic was made anew."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from millstream.connectors.legacy import open_reader
+from millstream.errors import BrokerError, Code, Diagnostic, MillstreamError
+from millstream.runtime.events import MessagesLost
+from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.progress import flat_offsets
+from millstream.runtime.source_positions import plain
+from millstream.spark.failure_patterns import START_OVER, WITHOUT_THEM
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from millstream.connectors.kafka_range import Offsets
+    from millstream.connectors.kafka_tables import KafkaSource
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """What Kafka says of the topics of a table now."""
+
+    first: Offsets
+    ends: Offsets
+    made_anew: Collection[str]
+    """Those that are not the ones that were read before, although their names are the same."""
+
+
+def refuse_lost(job: str, source: KafkaSource, read_up_to: Offsets, topics: Topics) -> None:
+    """Raises where a job that has read so far cannot go on."""
+    lost = list(_lost(job, source, read_up_to, topics))
+    if lost:
+        raise BrokerError(lost)
+
+
+def _lost(job: str, source: KafkaSource, read_up_to: Offsets, topics: Topics) -> Iterator[Diagnostic]:
+    place = open_reader(source.table).value_place("topic")
+    for (topic, partition), position in sorted(read_up_to.items()):
+        first, end = topics.first.get((topic, partition)), topics.ends.get((topic, partition))
+        if first is None or end is None or end < position or topic in topics.made_anew:
+            now = "is not there any more" if end is None else f"ends at {end}"
+            yield Diagnostic(
+                Code.OFFSETS_UNAVAILABLE,
+                f'topic "{topic}" is not the one that job "{job}" has read before',
+                place,
+                detail=f"Partition {partition} was read up to offset {position} and {now}: "
+                "the topic was deleted and made anew.",
+                hint=START_OVER,
+            )
+        elif first > position:
+            yield Diagnostic(
+                Code.OFFSETS_UNAVAILABLE,
+                f'messages that job "{job}" has not read yet are gone from topic "{topic}"',
+                place,
+                detail=f"Partition {partition}: offsets from {position} to before {first}, {first - position} in all; "
+                "retention or a deletion has removed them.",
+                hint=WITHOUT_THEM,
+            )
+
+
+class LossWatch:
+    """Counts what tables lose that are to go on without it: Spark passes over it without a word."""
+
+    def __init__(self, job: str, sources: Iterable[KafkaSource]) -> None:
+        self._job = job
+        self._sources = [source for source in sources if not source.fails_on_data_loss]
+
+    def in_batch(self, report: Mapping[str, Any]) -> list[MessagesLost]:
+        """What a batch did not find, from Spark's report of it. Kafka is asked only if rows are missing."""
+        found: list[MessagesLost] = []
+        for of_source in report["sources"] if self._sources else ():
+            starts, ends = flat_offsets(of_source.get("startOffset")), flat_offsets(of_source.get("endOffset"))
+            source = self._source_of({topic for topic, _ in ends})
+            wanted = sum(abs(end - starts.get(place, end)) for place, end in ends.items())
+            if source is not None and of_source["numInputRows"] < wanted:
+                with suppress(MillstreamError):  # counting is not worth a job
+                    found += self._between(starts, ends, _first_offsets(source, ends))
+        return found
+
+    def _source_of(self, topics: set[str]) -> KafkaSource | None:
+        return next((each for each in self._sources if not each.topics or topics <= set(each.topics)), None)
+
+    def _between(self, starts: Offsets, ends: Offsets, there: Offsets) -> Iterator[MessagesLost]:
+        for (topic, partition), end in ends.items():
+            place = (topic, partition)
+            start, first = starts.get(place, end), there.get(place, 0)
+            if end < start:  # a topic made anew, of which Spark reads what comes from now on
+                start, first = first, end
+            if start < min(first, end):
+                yield MessagesLost(self._job, topic, partition, start, min(first, end))
+
+
+def _first_offsets(source: KafkaSource, ends: Offsets) -> Offsets:
+    return plain(KafkaAdmin(source.properties).earliest(sorted({topic for topic, _ in ends})))

@@ -1,0 +1,41 @@
+"""A copy of a stopped job's checkpoint, to try a change of the script on."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+from millstream.errors import Code, Diagnostic, JobError
+from millstream.runtime.checkpoint import Checkpoint, left_out_of_copies
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def copy_checkpoint(checkpoint: Path, to: Path) -> list[str]:
+    """The names of the jobs in it. Nobody can run them meanwhile; `to` is there whole or not at all."""
+    if not checkpoint.is_dir():
+        raise _refused(f"there is no checkpoint {checkpoint}", "Check the path; `run` makes .millstream/SCRIPT.")
+    if to.exists():
+        raise _refused(f"{to} is there already", "Name a folder that does not exist.")
+    if to.absolute().is_relative_to(checkpoint.absolute()):
+        raise _refused(f"{to} lies inside the checkpoint", "Name a folder outside of it.")
+    claimed = Checkpoint(checkpoint)
+    unfinished = to.with_name(f"{to.name}.unfinished")
+    try:
+        jobs = claimed.checked_jobs()
+        if not jobs:
+            raise _refused(f"{checkpoint} holds no job's state", "A job keeps state from its first batch on.")
+        to.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(checkpoint, unfinished, ignore=left_out_of_copies, dirs_exist_ok=True)
+        unfinished.rename(to)
+    except OSError as error:
+        raise _refused(f"checkpoint {checkpoint} could not be copied to {to}", f"{error.strerror}.") from error
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        claimed.release()
+    return jobs
+
+
+def _refused(primary: str, hint: str) -> JobError:
+    return JobError(Diagnostic(Code.CHECKPOINT_MISMATCH, primary, hint=hint))

@@ -1,0 +1,182 @@
+"""Keeps the query of a job running: starts it again after faults that pass, and tells when Kafka is away."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Final
+
+from millstream.errors import MillstreamError
+from millstream.runtime.events import JobGoesOn, JobWaits
+from millstream.spark.passing_faults import passing_fault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from millstream.runtime.events import JobEvent
+    from millstream.runtime.kafka_watch import KafkaWatch
+    from millstream.runtime.restarts import Restarts
+    from millstream.spark.running_query import RunningQuery
+
+_LOOK_SECONDS: Final = 0.5
+_SILENCE_SECONDS: Final = 3.0
+"""After how long without a batch Kafka is asked whether it is there."""
+_FINISH_BATCH_SECONDS: Final = 120.0
+_POLL_SECONDS: Final = 0.02
+
+
+class Supervision:
+    """One job from its first start to its end, over as many queries as that takes."""
+
+    def __init__(
+        self,
+        job: str,
+        start: Callable[[], RunningQuery],
+        *,
+        restarts: Restarts,
+        kafka: KafkaWatch,
+        tell: Callable[[JobEvent], None],
+        explain: Callable[[MillstreamError], MillstreamError],
+        on_end: Callable[[], None],
+    ) -> None:
+        self._job = job
+        self._start = start
+        self._restarts = restarts
+        self._kafka = kafka
+        self._tell = tell
+        self._explain = explain
+        self._on_end = on_end
+        self._woken = threading.Event()
+        self._stopping = threading.Event()
+        self._over = threading.Event()
+        self._failure: Exception | None = None
+        self._attempts = 0
+        self._waits_since: float | None = None
+        self._is_cut_short = False
+        self._last_sign = time.monotonic()
+        self._query: RunningQuery | None = None
+
+    def begin(self) -> None:
+        self._query = self._start()
+        threading.Thread(target=self._supervise, name=f"millstream-{self._job}", daemon=True).start()
+
+    @property
+    def query(self) -> RunningQuery:
+        """The one that runs now, or ran last."""
+        assert self._query is not None, "the job has not been started"
+        return self._query
+
+    @property
+    def is_over(self) -> bool:
+        return self._over.is_set()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether something that the job needs is away."""
+        return self._waits_since is not None
+
+    def await_end(self, timeout: float | None) -> bool:
+        return self._over.wait(timeout)
+
+    def raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def wake(self) -> None:
+        """The query has ended, or there is another reason to look at it."""
+        self._woken.set()
+
+    def batch_finished(self) -> None:
+        """The surest sign that all is well."""
+        self._last_sign = time.monotonic()
+        self._waits_no_more()
+        self._attempts = 0
+
+    def stop(self, *, finish_batch: bool) -> None:
+        """Returns when the query has stopped; a job that waits is not waited for."""
+        self._stopping.set()
+        self.wake()
+        before, deadline = self.query.last_finished_batch, time.monotonic() + _FINISH_BATCH_SECONDS
+        while (
+            finish_batch
+            and not (self.is_over or self.is_waiting)
+            and self.query.is_in_a_batch
+            and self.query.last_finished_batch == before
+            and time.monotonic() < deadline
+        ):
+            self._over.wait(_POLL_SECONDS)
+        if self.query.is_active:
+            self._is_cut_short = True
+            self.query.stop()
+        self._over.wait()
+
+    def _supervise(self) -> None:
+        try:
+            while (fault := self._fault_of_query()) is not None:
+                if not self._restart_after(fault):
+                    break
+        except Exception as error:  # noqa: BLE001 - whoever waits for the job gets it
+            self._failure = error
+        finally:
+            self._over.set()
+            self._on_end()
+
+    def _fault_of_query(self) -> MillstreamError | None:
+        """Waits until the query ends; None when it ended well or as it was asked to."""
+        while self.query.is_active:
+            self._woken.wait(_LOOK_SECONDS)
+            self._woken.clear()
+            if time.monotonic() - self._last_sign > _SILENCE_SECONDS or self._stopping.is_set():
+                self._look_for_kafka()
+        return None if self._is_cut_short else self.query.failure()
+
+    def _look_for_kafka(self) -> None:
+        away = self._kafka.ask()
+        self._last_sign = time.monotonic()
+        if away is not None and not self.is_waiting:
+            self._wait_for(away)
+        if away is None and not self._attempts:  # a job that was started again waits until it has finished a batch
+            self._waits_no_more()
+
+    def _restart_after(self, fault: MillstreamError) -> bool:
+        """Whether the query runs again."""
+        passing = passing_fault(fault)
+        if passing is None or (passing.attempts is not None and self._attempts >= passing.attempts):
+            self._failure = self._explain(fault)
+            return False
+        while not self._stopping.is_set():
+            delay = self._restarts.delay_after_fault(time.monotonic())
+            if delay is None:
+                self._failure = fault
+                return False
+            self._attempts += 1
+            self._wait_for(fault, delay)
+            if not self._stopping.wait(delay):
+                away = self._kafka.ask() or self._start_again()
+                if away is None:
+                    return True
+                fault = away
+        return False
+
+    def _start_again(self) -> MillstreamError | None:
+        """None when the query runs; else what kept it from starting, if that passes too."""
+        try:
+            self._query = self._start()
+        except MillstreamError as error:
+            if passing_fault(error) is None:
+                raise
+            return error
+        self._last_sign = time.monotonic()
+        if self._stopping.is_set():  # by somebody who saw the query before
+            self.query.stop()
+        return None
+
+    def _wait_for(self, fault: MillstreamError, retry_seconds: float | None = None) -> None:
+        self._waits_since = self._waits_since or time.time()
+        why = fault.diagnostics[0].primary
+        self._tell(JobWaits(self._job, why, self._waits_since, self._attempts, retry_seconds))
+
+    def _waits_no_more(self) -> None:
+        since, self._waits_since = self._waits_since, None
+        if since is not None:
+            self._tell(JobGoesOn(self._job, time.time() - since, self._attempts))

@@ -1,0 +1,68 @@
+"""One reader's view of rows that others read in the same pass.
+
+Rows that it drops stay for the others, and what it computes stands beside what they do; so its columns have the names
+that it gives them, and those of the others are out of sight.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812
+
+from millstream.spark.types import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+_PASSES: Final = "__passes"
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """To be used as the DataFrame that its reader would have alone."""
+
+    frame: DataFrame
+    columns: tuple[str, ...]
+    carried: tuple[str, ...]
+    """Columns of the frame that the reader does not see."""
+    is_filtered: bool = False
+
+    @property
+    def schema(self) -> StructType:
+        return self.frame.select(*self._visible()).schema
+
+    def where(self, condition: Column) -> Branch:
+        """What comes later is not computed for the rows that are dropped here: it may fail on them."""
+        condition = F.when(F.col(_PASSES), condition) if self.is_filtered else condition
+        frame = self.frame.withColumn(_PASSES, F.coalesce(condition, F.lit(False)))
+        return replace(self, frame=frame, is_filtered=True)
+
+    def select(self, *columns: Column | str) -> Branch:
+        named = [F.col(quoted(column)) if isinstance(column, str) else column for column in columns]
+        names = tuple(self.frame.select(*named).columns)
+        if self.is_filtered:
+            pairs = zip(named, names, strict=True)
+            named = [F.when(F.col(_PASSES), column).alias(name) for column, name in pairs]
+        return replace(self, frame=self.frame.select(*named, *self._hidden()), columns=names)
+
+    def withColumns(self, columns: Mapping[str, Column]) -> Branch:  # noqa: N802
+        kept = (name for name in self.columns if name not in columns)
+        return self.select(*kept, *(column.alias(name) for name, column in columns.items()))
+
+    def set_aside(self, names: Mapping[str, str], passes: str | None) -> DataFrame:
+        """The frame for the next reader: this one's columns under other names, and its flag as `passes`."""
+        renamed = [F.col(quoted(name)).alias(hidden) for name, hidden in names.items()]
+        flag = [] if passes is None else [F.col(_PASSES).alias(passes)]
+        return self.frame.select(*map(F.col, self.carried), *renamed, *flag)
+
+    def _visible(self) -> list[Column]:
+        return [F.col(quoted(name)) for name in self.columns]
+
+    def _hidden(self) -> list[Column]:
+        return [F.col(name) for name in (*self.carried, *([_PASSES] if self.is_filtered else []))]

@@ -1,0 +1,50 @@
+"""Rows on their way through a step in Python, alone or beside what others make of the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from millstream.spark.branch import Branch
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql.types import StructType
+
+Rows: TypeAlias = DataFrame | Branch
+Step: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    rows: Rows
+    """With just the columns that cross."""
+    schema: str | StructType
+    """Of what comes back."""
+    step: Step | None = None
+    """None where nothing is left for Python to do."""
+    constants: Mapping[str, str] = field(default_factory=dict)
+    """Columns that say the same in every row, and so need not cross."""
+    after: tuple[Callable[[DataFrame], DataFrame], ...] = ()
+    """What is done with that."""
+
+    def then(self, more: Callable[[DataFrame], DataFrame]) -> Crossing:
+        return replace(self, after=(*self.after, more))
+
+    def alone(self) -> DataFrame:
+        """The result, where nobody else reads the rows."""
+        assert isinstance(self.rows, DataFrame)
+        return self.result(self.rows if self.step is None else self.rows.mapInArrow(self.step, self.schema))
+
+    def result(self, crossed: DataFrame) -> DataFrame:
+        for name, value in self.constants.items():
+            crossed = crossed.withColumn(name, F.lit(value))
+        for each in self.after:
+            crossed = each(crossed)
+        return crossed

@@ -1,0 +1,153 @@
+"""Several readers of the same rows in one pass over them.
+
+Spark runs what is below a union once per branch, unless it is an exchange, and the same one in each branch. So readers
+that only write messages write them together; else what all readers make goes as packets through one exchange, behind
+which each takes out its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import tee, zip_longest
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import pyarrow as pa
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from millstream.spark.branch import Branch
+from millstream.spark.crossing import Crossing
+from millstream.spark.packets import PACKET_SCHEMA, post, unpack_posted
+from millstream.spark.task_buckets import TaskBuckets
+from millstream.spark.types import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import DataFrame
+
+    from millstream.spark.crossing import Step
+
+Reader: TypeAlias = Callable[[Branch], Crossing]
+
+_READER: Final = "reader"
+
+
+def write_in_one_pass(rows: DataFrame, readers: Sequence[Reader]) -> DataFrame:
+    """All messages of readers that make nothing else."""
+    frame, lanes = _side_by_side(rows, readers)
+    fields = {field.name: field for lane in lanes for field in _schema(lane.crossing).fields}
+    constant = {name for lane in lanes for name in lane.crossing.constants}
+    schema = StructType(list(fields.values()))
+    for name in sorted(constant - fields.keys()):
+        schema = schema.add(name, "string")
+    arrow = to_arrow_schema(schema)
+    steps = [partial(_filled, lane.through(), arrow, dict(lane.crossing.constants)) for lane in lanes]
+    return frame.mapInArrow(in_turns(steps), schema)
+
+
+def pack_in_one_pass(rows: DataFrame, readers: Sequence[Reader]) -> list[DataFrame]:
+    """Per reader what comes of its crossing."""
+    frame, lanes = _side_by_side(rows, readers)
+    buckets = TaskBuckets.of(rows.sparkSession)
+    steps = []
+    for number, lane in enumerate(lanes):
+        through = lane.through()
+        packing = through if lane.gives_packets else partial(_posted, through, buckets)
+        steps.append(partial(_tagged, packing, number))
+    packets = frame.mapInArrow(in_turns(steps), f"{PACKET_SCHEMA}, {_READER} INT").repartition("bucket")
+    return [lane.crossing.result(_taken_out(packets, number, lane)) for number, lane in enumerate(lanes)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Lane:
+    """One reader's columns among all that cross, and what is made of them."""
+
+    columns: Mapping[str, str]
+    """By the names they have in the frame."""
+    passes: str | None
+    """The column that says which rows are the reader's; None for all."""
+    crossing: Crossing
+
+    @property
+    def gives_packets(self) -> bool:
+        return self.crossing.schema == PACKET_SCHEMA
+
+    def through(self) -> Step:
+        """What travels to Python: the crossing itself holds on to Spark's session."""
+        return partial(_through, dict(self.columns), self.passes, self.crossing.step)
+
+
+def _side_by_side(rows: DataFrame, readers: Sequence[Reader]) -> tuple[DataFrame, list[_Lane]]:
+    """The columns of all readers in one frame."""
+    hidden = {name: f"__row{number}" for number, name in enumerate(rows.columns)}
+    frame = rows.select(*(F.col(quoted(name)).alias(inside) for name, inside in hidden.items()))
+    lanes = []
+    for number, reader in enumerate(readers):
+        seen = (F.col(inside).alias(name) for name, inside in hidden.items())
+        branch = Branch(frame.select(*seen, *frame.columns), tuple(hidden), tuple(frame.columns))
+        crossing = reader(branch)
+        assert isinstance(crossing.rows, Branch)
+        columns = {name: f"__{number}_{place}" for place, name in enumerate(crossing.rows.columns)}
+        passes = f"__{number}" if crossing.rows.is_filtered else None
+        frame = crossing.rows.set_aside(columns, passes)
+        lanes.append(_Lane({inside: name for name, inside in columns.items()}, passes, crossing))
+    return frame.drop(*hidden.values()), lanes
+
+
+def in_turns(steps: Sequence[Step]) -> Step:
+    """Each step has every batch; they take turns, so that few batches are kept for a slow one."""
+
+    def through(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        made = (step(copy) for step, copy in zip(steps, tee(batches, len(steps)), strict=True))
+        for turn in zip_longest(*made):
+            yield from (batch for batch in turn if batch is not None)
+
+    return through
+
+
+def _through(
+    columns: Mapping[str, str], passes: str | None, step: Step | None, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    own = (_own(batch, columns, passes) for batch in batches)
+    return own if step is None else step(own)
+
+
+def _own(batch: pa.RecordBatch, columns: Mapping[str, str], passes: str | None) -> pa.RecordBatch:
+    rows = batch.select(list(columns)).rename_columns(list(columns.values()))
+    return rows if passes is None else rows.filter(batch.column(passes))
+
+
+def _posted(step: Step, buckets: TaskBuckets, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return post(step(batches), buckets.of_this_task())
+
+
+def _tagged(step: Step, number: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in step(batches):
+        yield batch.append_column(_READER, pa.repeat(pa.scalar(number, pa.int32()), batch.num_rows))
+
+
+def _filled(
+    step: Step, schema: pa.Schema, constants: Mapping[str, str], batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Messages with all the columns that those of any reader have."""
+    for batch in step(batches):
+        given = dict(zip(batch.schema.names, batch.columns, strict=True))
+        given |= {name: pa.repeat(value, batch.num_rows) for name, value in constants.items()}
+        columns = [given.get(field.name, pa.nulls(batch.num_rows, field.type)) for field in schema]
+        yield pa.RecordBatch.from_arrays(columns, names=schema.names)
+
+
+def _taken_out(packets: DataFrame, number: int, lane: _Lane) -> DataFrame:
+    """A condition that Spark knew the value of would go below the exchange, which were then another for each reader."""
+    own = packets.where(F.floor(F.col(_READER) + F.rand(0)) == number)
+    return own if lane.gives_packets else own.mapInArrow(unpack_posted, _schema(lane.crossing))
+
+
+def _schema(crossing: Crossing) -> StructType:
+    schema = StructType.fromDDL(crossing.schema) if isinstance(crossing.schema, str) else crossing.schema
+    assert isinstance(schema, StructType)
+    return schema

@@ -1,0 +1,63 @@
+"""The broker goes and comes back while a job runs."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from millstream.errors import SetupError
+from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.testing.broker import EmbeddedBroker
+from tests.conftest import skip_without_java
+from tests.faults.processes import objects, running, until, until_read
+from tests.runtime.counting import SCRIPT, numbers, truth
+from tests.runtime.topics import folded, produce
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+IMPATIENT = """'properties.default.api.timeout.ms' = '2000', 'properties.request.timeout.ms' = '1000',
+  'properties.bootstrap.servers'"""
+"""So that Spark's clients give up soon, and the job has to be started again."""
+
+
+@pytest.fixture
+def first_broker(tmp_path: Path) -> Iterator[EmbeddedBroker]:
+    broker = EmbeddedBroker(data=tmp_path / "broker", partitions=2)
+    try:
+        broker.start()
+    except SetupError as error:
+        skip_without_java(error)
+    with broker:
+        yield broker
+
+
+@pytest.mark.broker
+@pytest.mark.spark
+def test_job_waits_for_a_broker_and_goes_on(first_broker: EmbeddedBroker, tmp_path: Path) -> None:
+    """Started again after its clients gave up; asked to end while the broker is away once more, it ends at once."""
+    address = first_broker.bootstrap
+    parameters = {"brokers": address, "numbers": "numbers", "digits": "digits"}
+    KafkaAdmin({"bootstrap.servers": address}).ensure_topic("numbers", "numbers")
+    script = tmp_path / "digits.sql"
+    script.write_text(SCRIPT.replace("'properties.bootstrap.servers'", IMPATIENT))
+    first, second = numbers(range(500)), numbers(range(400, 1000))
+    produce(address, "numbers", first)
+    with (tmp_path / "notices").open("w+") as notices, running(script, parameters, notices) as process:
+        until_read(process, len(first), notices)
+        first_broker.stop()
+        waiting = until(process, lambda told: told.get("event") == "waiting", notices)
+        assert address in waiting["why"]
+        until(process, lambda told: told.get("attempt", 0) >= 1, notices)
+        again = EmbeddedBroker(port=first_broker.address[1], data=tmp_path / "broker", partitions=2)
+        with again:
+            produce(address, "numbers", second)
+            until(process, lambda told: told.get("event") == "going-on", notices)
+            while folded(address, "digits") != truth(first + second):
+                next(objects(process))
+        until(process, lambda told: told.get("event") == "waiting", notices)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0

@@ -1,0 +1,133 @@
+"""Every kind of file of a checkpoint, damaged: the job is refused with the file's name, or its result is right."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from millstream import Session
+from millstream.errors import Code, MillstreamError
+from millstream.runtime.kafka_admin import KafkaAdmin
+from tests.faults.processes import COMMAND
+from tests.runtime.counting import SCRIPT, numbers, truth
+from tests.runtime.topics import folded, fresh_name, produce
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+SNAPSHOTS = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled=false"
+"""Makes Spark write .zip and .sst with each batch; with its own settings it writes .changelog first."""
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """A job that has run twice, and has more to read."""
+
+    checkpoint: Path
+    parameters: dict[str, str]
+    truth: dict[str, dict[str, int]]
+
+
+@pytest.fixture(scope="module")
+def stopped(broker: str, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Stopped:
+    folder = tmp_path_factory.mktemp("stopped")
+    parameters = {"brokers": broker, "numbers": fresh_name("numbers"), "digits": fresh_name("digits")}
+    KafkaAdmin({"bootstrap.servers": broker}).ensure_topic(parameters["numbers"], "numbers")
+    first, second, third = numbers(range(1000)), numbers(range(500, 1500)), numbers(range(1200, 1700))
+    produce(broker, parameters["numbers"], first)
+    (folder / "digits.sql").write_text(SCRIPT)
+    given = [f"--param={name}={value}" for name, value in parameters.items()]
+    run = [*COMMAND, "run", "digits.sql", "--drain", "--checkpoint", "c", "--set", SNAPSHOTS, *given]
+    subprocess.run([*run, "--set", "parallelism.default=2"], cwd=folder, check=True, capture_output=True)
+    produce(broker, parameters["numbers"], second)
+    with Session(spark, checkpoint=folder / "c") as session:
+        assert session.execute_sql(SCRIPT, parameters=parameters, drain=True)[0].await_end(60)
+    produce(broker, parameters["numbers"], third)
+    return Stopped(folder / "c", parameters, truth(first + second + third))
+
+
+def cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+def gone(file: Path) -> None:
+    file.unlink()
+    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+
+
+def digit(file: Path) -> None:
+    """Still what it was in form."""
+    text = file.read_text()
+    at = max(text.rfind(number) for number in "0123456789")
+    file.write_text(f"{text[:at]}{(int(text[at]) + 1) % 10}{text[at + 1 :]}")
+
+
+def flip(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    file.write_bytes(content)
+
+
+REFUSED: list[tuple[str, Callable[[Path], None]]] = [
+    ("millstream.json", cut),
+    ("millstream.json", digit),
+    ("jobs/digits/metadata", cut),
+    ("jobs/digits/metadata", gone),
+    ("jobs/digits/offsets/1", cut),
+    ("jobs/digits/offsets/1", digit),
+    ("jobs/digits/offsets/1", gone),
+    ("jobs/digits/commits/1", flip),
+    ("jobs/digits/state/0/*/*.changelog", flip),
+    ("jobs/digits/state/0/*/*.zip", cut),
+    ("jobs/digits/state/0/*/SSTs/*.sst", flip),
+    ("jobs/digits/state/0/_metadata/v2/*", cut),
+]
+STILL_RIGHT: list[tuple[str, Callable[[Path], None]]] = [
+    ("jobs/digits/commits/1", gone),
+    ("jobs/digits/sources/0/0", cut),
+    ("jobs/digits/state/0/_stateSchema/default/*", cut),
+]
+
+
+@pytest.mark.parametrize(("pattern", "damage"), REFUSED)
+def test_damaged_file_is_named(
+    stopped: Stopped, spark: SparkSession, tmp_path: Path, pattern: str, damage: Callable[[Path], None]
+) -> None:
+    copy = _damaged(stopped, tmp_path, pattern, damage)
+    with pytest.raises(MillstreamError) as caught:
+        _drain(spark, copy, stopped.parameters)
+    assert caught.value.code is Code.CHECKPOINT_MISMATCH
+    told = caught.value.diagnostics[0]
+    assert pattern.rpartition("/")[2].removeprefix("*") in f"{told.primary} {told.detail}"
+
+
+@pytest.mark.parametrize(("pattern", "damage"), STILL_RIGHT)
+def test_file_that_is_not_needed(
+    stopped: Stopped, spark: SparkSession, tmp_path: Path, pattern: str, damage: Callable[[Path], None]
+) -> None:
+    copy = _damaged(stopped, tmp_path, pattern, damage)
+    parameters = {**stopped.parameters, "digits": fresh_name("digits")}
+    _drain(spark, copy, parameters)
+    assert folded(parameters["brokers"], parameters["digits"]) == stopped.truth
+
+
+def _damaged(stopped: Stopped, folder: Path, pattern: str, damage: Callable[[Path], None]) -> Path:
+    copy = folder / "c"
+    shutil.copytree(stopped.checkpoint, copy)
+    files = [file for file in copy.glob(pattern) if not file.name.startswith(".")]
+    assert files
+    for file in files:
+        damage(file)
+    return copy
+
+
+def _drain(spark: SparkSession, checkpoint: Path, parameters: dict[str, str]) -> None:
+    with Session(spark, checkpoint=checkpoint) as session:
+        assert session.execute_sql(SCRIPT, parameters=parameters, drain=True)[0].await_end(60)

@@ -1,0 +1,107 @@
+"""Messages that are gone before a job has read them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from millstream import Session
+from millstream.errors import BrokerError, Code
+from millstream.runtime.events import MessagesLost
+from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.testing.script_kafka import ScriptKafka
+from millstream.testing.script_messages import Message
+from tests.runtime.topics import delete_before, fresh_name, make_anew
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from millstream.runtime.events import JobEvent
+    from millstream.runtime.progress import JobProgress
+
+SCRIPT = """
+CREATE TABLE numbers (n BIGINT) WITH (
+  'connector' = 'kafka', 'topic' = '${numbers}', 'properties.bootstrap.servers' = '${brokers}', 'format' = 'json',
+  'scan.startup.mode' = 'earliest-offset', 'scan.fail-on-data-loss' = '${fails}');
+CREATE TABLE copies (n BIGINT) WITH (
+  'connector' = 'kafka', 'topic' = '${copies}', 'properties.bootstrap.servers' = '${brokers}', 'format' = 'json');
+INSERT INTO copies SELECT n FROM numbers;
+"""
+
+
+class Copying:
+    """A job that copies numbers of partition 0, up to the end of the topic, and goes on when it is run again."""
+
+    def __init__(self, brokers: str, spark: SparkSession, folder: Path) -> None:
+        self.brokers, self.spark, self.folder = brokers, spark, folder
+        self.numbers, self.copies = fresh_name("numbers"), fresh_name("copies")
+        for topic in (self.numbers, self.copies):
+            KafkaAdmin({"bootstrap.servers": brokers}).ensure_topic(topic, topic)
+        self.events: list[JobEvent] = []
+
+    def produce(self, *numbers: int) -> None:
+        messages = [Message(None, json.dumps({"n": number}).encode()) for number in numbers]
+        ScriptKafka(self.brokers).produce(self.numbers, messages, partition=0)
+
+    def run(self, *, fails: bool) -> JobProgress | None:
+        parameters = {"brokers": self.brokers, "numbers": self.numbers, "copies": self.copies, "fails": str(fails)}
+        with Session(self.spark, checkpoint=self.folder, on_event=self.events.append) as session:
+            [job] = session.execute_sql(SCRIPT, parameters=parameters, drain=True)
+            assert job.await_end(60)
+            job.await_last_report(10)
+        return job.progress
+
+    def written(self) -> list[int]:
+        received = (each.message.value for each in ScriptKafka(self.brokers).read(self.copies))
+        return sorted(json.loads(value)["n"] for value in received if value is not None)
+
+
+@pytest.fixture
+def copying(broker: str, spark: SparkSession, tmp_path: Path) -> Copying:
+    copying = Copying(broker, spark, tmp_path)
+    copying.produce(1, 2, 3, 4, 5)
+    copying.run(fails=True)
+    return copying
+
+
+def test_gap_is_refused_by_name_or_counted(copying: Copying) -> None:
+    copying.produce(6, 7, 8, 9)
+    delete_before(copying.brokers, copying.numbers, 8)
+    with pytest.raises(BrokerError) as refused:
+        copying.run(fails=True)
+    assert refused.value.code is Code.OFFSETS_UNAVAILABLE
+    assert "Partition 0: offsets from 5 to before 8, 3 in all" in str(refused.value)
+    assert copying.written() == [1, 2, 3, 4, 5]
+    progress = copying.run(fails=False)
+    assert copying.written() == [1, 2, 3, 4, 5, 9]
+    assert [event for event in copying.events if isinstance(event, MessagesLost)] == [
+        MessagesLost("copies", copying.numbers, 0, 5, 8)
+    ]
+    assert progress is not None
+    assert progress.lost == 3
+
+
+@pytest.mark.parametrize("numbers", [(6, 7), range(6, 16)], ids=["shorter", "longer"])
+def test_topic_made_anew_is_refused(copying: Copying, numbers: Sequence[int]) -> None:
+    make_anew(copying.brokers, copying.numbers)
+    copying.produce(*numbers)
+    with pytest.raises(BrokerError) as refused:
+        copying.run(fails=True)
+    assert refused.value.code is Code.OFFSETS_UNAVAILABLE
+    assert f"Partition 0 was read up to offset 5 and ends at {len(numbers)}" in str(refused.value)
+    assert copying.written() == [1, 2, 3, 4, 5]
+
+
+def test_what_is_still_there_is_not_missed(copying: Copying) -> None:
+    """Offsets that are behind the job may go."""
+    delete_before(copying.brokers, copying.numbers, 5)
+    copying.produce(6)
+    progress = copying.run(fails=False)
+    assert copying.written() == [1, 2, 3, 4, 5, 6]
+    assert progress is not None
+    assert progress.lost == 0

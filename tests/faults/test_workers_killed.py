@@ -1,0 +1,67 @@
+"""Python workers that die in the middle of a batch."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from millstream import Session
+from millstream.errors import Code, JobError
+from millstream.runtime.events import JobGoesOn, JobWaits
+from millstream.runtime.kafka_admin import KafkaAdmin
+from tests.runtime.counting import SCRIPT, numbers, truth
+from tests.runtime.topics import folded, fresh_name, produce
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from millstream.runtime.events import JobEvent
+
+KILLER = """
+import os, signal
+from pathlib import Path
+
+def fatal(n: int) -> int:
+    lives = Path({lives!r})
+    left = int(lives.read_text())
+    if n == 700 and left:
+        lives.write_text(str(left - 1))
+        os.kill(os.getpid(), signal.SIGKILL)
+    return n
+"""
+FATAL = SCRIPT.replace(
+    "CREATE TABLE numbers", "CREATE FUNCTION fatal AS 'killing:fatal' LANGUAGE PYTHON;\nCREATE TABLE numbers"
+)
+FATAL = FATAL.replace("COUNT(DISTINCT n)", "COUNT(DISTINCT fatal(n))")
+
+
+@pytest.mark.parametrize("deaths", [2, 9])
+def test_worker_killed(broker: str, spark: SparkSession, tmp_path: Path, deaths: int) -> None:
+    """Some deaths are made good; a worker that dies whenever it meets a message fails the job in the end."""
+    sys.modules.pop("killing", None)
+    lives = tmp_path / "lives"
+    lives.write_text(str(deaths))
+    (tmp_path / "killing.py").write_text(KILLER.format(lives=str(lives)))
+    parameters = {"brokers": broker, "numbers": fresh_name("numbers"), "digits": fresh_name("digits")}
+    KafkaAdmin({"bootstrap.servers": broker}).ensure_topic(parameters["numbers"], "numbers")
+    rows = numbers(range(1000))
+    produce(broker, parameters["numbers"], rows)
+    events: list[JobEvent] = []
+    settings = {"millstream.batch.max-rows": "400", "restart-strategy.exponential-delay.initial-backoff": "100 ms"}
+    with Session(spark, checkpoint=tmp_path / "c", on_event=events.append, settings=settings) as session:
+        script = str(tmp_path / "fatal.sql")
+        [job] = session.execute_sql(FATAL, name=script, parameters=parameters, drain=True)
+        if deaths > 3:
+            with pytest.raises(JobError, match="one of its workers ended unexpectedly") as failed:
+                job.await_end(120)
+            assert failed.value.code is Code.JOB_FAILED
+        else:
+            assert job.await_end(120)
+            assert folded(broker, parameters["digits"]) == truth(rows)
+            assert isinstance(events[-1], JobGoesOn)
+    attempts = [event.attempt for event in events if isinstance(event, JobWaits)]
+    assert attempts == list(range(1, min(deaths, 3) + 1))

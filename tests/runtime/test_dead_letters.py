@@ -1,0 +1,112 @@
+"""Dead letters beyond their content: where they come from, how many there were, and what becomes of a failure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ResourceType,
+)
+
+from millstream.connectors.dead_letters import HEADERS, DeadLetterHeader
+from millstream.errors import BrokerError, Code, JobError
+from tests.runtime.shop import Shop
+from tests.runtime.topics import fresh_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+
+class LetterBox(Shop):
+    """Two topics copied into one, what cannot be read into another."""
+
+    def __init__(self, brokers: str, spark: SparkSession, folder: Path) -> None:
+        super().__init__(brokers, spark, folder)
+        self.more, self.dead = fresh_name("more"), fresh_name("dead")
+        self.kafka.create_topic(self.more, 1)
+        self.topics = f"'topic' = '${{orders}};{self.more}'"
+        self.options = f", 'scan.startup.mode' = 'earliest-offset', 'scan.dead-letter.topic' = '{self.dead}'"
+
+
+@pytest.fixture
+def shop(broker: str, spark: SparkSession, tmp_path: Path) -> Iterable[LetterBox]:
+    shop = LetterBox(broker, spark, tmp_path)
+    yield shop
+    shop.session.stop()
+
+
+def limit(shop: LetterBox, topic: str, message_bytes: int) -> None:
+    size = ConfigEntry("max.message.bytes", str(message_bytes), incremental_operation=AlterConfigOpType.SET)
+    setting = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[size])
+    admin = AdminClient({"bootstrap.servers": shop.brokers})
+    admin.incremental_alter_configs([setting])[setting].result(30)
+
+
+def test_a_dead_letter_tells_where_it_comes_from(shop: LetterBox) -> None:
+    shop.produce(['{"id":1}'])
+    shop.produce(['{"id":2}', '{"id":3}'], topic=shop.more)
+    headers = [("a", b"1"), ("a", None)]
+    shop.produce_one(b"\xff\x00", shop.more, key=b"", timestamp=1_700_000_000_123, headers=headers)
+    job = shop.start(shop.options, topic=shop.topics, drain=True)
+    assert job.await_end(60)
+    job.await_last_report(10)
+    assert job.progress is not None
+    assert (job.progress.dead_letters, job.progress.skipped) == (1, 0)
+    [found] = shop.kafka.read(shop.dead)
+    assert (found.message.key, found.message.value) == (b"", b"\xff\x00")
+    assert found.headers[:2] == (("a", b"1"), ("a", None))
+    told = dict(found.headers[2:])
+    assert set(told) == set(HEADERS)
+    error = told.pop(DeadLetterHeader.ERROR)
+    assert error is not None
+    assert error.startswith(b"Failed to deserialize JSON '0xff00'.")
+    assert told == {
+        DeadLetterHeader.TOPIC: shop.more.encode(),
+        DeadLetterHeader.PARTITION: b"0",
+        DeadLetterHeader.OFFSET: b"2",
+        DeadLetterHeader.TIMESTAMP: b"1700000000123",
+        DeadLetterHeader.TABLE: b"orders",
+    }
+
+
+def test_a_batch_that_fails_is_repeated_with_its_letters(shop: LetterBox) -> None:
+    """The sink takes no row as long as this one, so the batch fails behind its letters; then it is done again."""
+    note = ", note STRING"
+    shop.produce(["one", f'{{"id":1,"note":"{"x" * 2000}"}}'])
+    limit(shop, shop.copies, 1000)
+    with pytest.raises(JobError):
+        shop.start(shop.options, note, note, shop.topics, drain=True).await_end(60)
+    assert [found.message.value for found in shop.kafka.read(shop.dead)] == [b"one"]
+    limit(shop, shop.copies, 10_000)
+    assert shop.again().start(shop.options, note, note, shop.topics, drain=True).await_end(60)
+    assert shop.copied_ids() == [1]
+    assert [found.message.value for found in shop.kafka.read(shop.dead)] == [b"one", b"one"]
+
+
+def test_a_letter_that_cannot_be_written_fails_the_job(shop: LetterBox) -> None:
+    shop.kafka.create_topic(shop.dead, 1)
+    limit(shop, shop.dead, 1000)
+    shop.produce(['{"id":1}', "x" * 2000])
+    with pytest.raises(JobError, match=shop.dead) as caught:
+        shop.start(shop.options, topic=shop.topics, drain=True).await_end(60)
+    assert caught.value.code is Code.JOB_FAILED
+    assert shop.copied() == []
+
+
+def test_a_topic_that_may_not_be_created_is_missed_before_the_start(shop: LetterBox) -> None:
+    with pytest.raises(BrokerError) as caught:
+        shop.start(f"{shop.options}, 'properties.allow.auto.create.topics' = 'false'", topic=shop.topics)
+    [problem] = caught.value.diagnostics
+    assert problem.code is Code.TOPIC_MISSING
+    assert problem.span is not None
+    assert problem.span.text == f"'{shop.dead}'"
+    assert "'scan.dead-letter.topic'" in str(problem.hint)
+    assert shop.admin.partitions(shop.dead) is None

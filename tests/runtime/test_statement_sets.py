@@ -1,0 +1,102 @@
+"""A statement set whose INSERTs read one table: read once, and each sink is right."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from pyspark.sql import functions as F  # noqa: N812
+
+from millstream import Session
+from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.spark.task_buckets import TaskBuckets, hash_of
+from millstream.testing.script_kafka import ScriptKafka
+from tests.runtime.counting import SCRIPT, numbers, truth
+from tests.runtime.topics import folded, fresh_name, produce
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+TABLES = (
+    SCRIPT.partition("INSERT")[0]
+    + """
+CREATE TABLE large (digit BIGINT, n BIGINT) WITH (
+  'connector' = 'kafka', 'topic' = '${large}', 'properties.bootstrap.servers' = '${brokers}', 'format' = 'json');
+CREATE TABLE small (n BIGINT) WITH (
+  'connector' = 'kafka', 'topic' = '${small}', 'properties.bootstrap.servers' = '${brokers}', 'format' = 'csv');
+"""
+)
+LARGE = "INSERT INTO large SELECT digit, n FROM numbers WHERE n >= 1000;"
+SMALL = "INSERT INTO small SELECT n FROM numbers WHERE n < 10;"
+DIGITS = "INSERT INTO digits SELECT digit, COUNT(*), COUNT(DISTINCT n) FROM numbers GROUP BY digit;"
+
+
+@pytest.fixture
+def parameters(broker: str) -> dict[str, str]:
+    names = {name: fresh_name(name) for name in ("numbers", "digits", "large", "small")}
+    for topic in names.values():
+        KafkaAdmin({"bootstrap.servers": broker}).ensure_topic(topic, topic)
+    return {"brokers": broker, **names}
+
+
+def written(brokers: str, topic: str) -> list[str]:
+    return sorted((received.message.value or b"").decode() for received in ScriptKafka(brokers).read(topic))
+
+
+def run_set(spark: SparkSession, folder: Path, parameters: dict[str, str], *inserts: str) -> tuple[int, int]:
+    """How many rows were read, and from how many sources."""
+    script = f"{TABLES} EXECUTE STATEMENT SET BEGIN {' '.join(inserts)} END;"
+    with Session(spark, checkpoint=folder) as session:
+        [job] = session.execute_sql(script, parameters=parameters, drain=True)
+        assert job.await_end(120)
+        job.await_last_report(10)
+    assert job.progress is not None
+    return job.progress.total_rows_in, len(job.progress.lag)
+
+
+def test_three_readers_read_each_message_once(
+    broker: str, spark: SparkSession, parameters: dict[str, str], tmp_path: Path
+) -> None:
+    rows = numbers(range(2000))
+    produce(broker, parameters["numbers"], rows)
+    assert run_set(spark, tmp_path, parameters, LARGE, DIGITS, SMALL) == (2000, 1)
+    assert folded(broker, parameters["digits"]) == truth(rows)
+    expected = [json.dumps(row, separators=(",", ":")) for row in rows if row["n"] >= 1000]
+    assert written(broker, parameters["large"]) == sorted(expected)
+    assert written(broker, parameters["small"]) == [str(n) for n in range(10)]
+
+
+def test_readers_without_state_read_each_message_once(
+    broker: str, spark: SparkSession, parameters: dict[str, str], tmp_path: Path
+) -> None:
+    rows = numbers(range(1500))
+    produce(broker, parameters["numbers"], rows)
+    assert run_set(spark, tmp_path, parameters, LARGE, SMALL) == (1500, 1)
+    assert len(written(broker, parameters["large"])) == 500
+    assert written(broker, parameters["small"]) == [str(n) for n in range(10)]
+
+
+def test_messages_of_a_partition_stay_in_their_order(
+    broker: str, spark: SparkSession, parameters: dict[str, str], tmp_path: Path
+) -> None:
+    """Beside an aggregate, what is only passed on goes through an exchange."""
+    produce(broker, parameters["numbers"], numbers(range(4000)))
+    found = {received.message.value: received.partition for received in ScriptKafka(broker).read(parameters["numbers"])}
+    ordered = LARGE.replace("WHERE n >= 1000", "").replace("large", "large /*+ OPTIONS('sink.partitioner'='fixed') */")
+    run_set(spark, tmp_path, parameters, ordered, DIGITS)
+    by_partition: dict[int, list[int]] = {}
+    for received in ScriptKafka(broker).read(parameters["large"]):
+        by_partition.setdefault(received.partition, []).append(json.loads(received.message.value or b"")["n"])
+    assert sorted(n for read in by_partition.values() for n in read) == list(range(4000))
+    assert len(set(found.values())) == len(by_partition) > 1
+    assert all(read == sorted(read) for read in by_partition.values())
+
+
+def test_bucket_of_a_task_is_found_as_spark_would(spark: SparkSession) -> None:
+    sample = [0, 1, 2, 3, 41, 123456, 2**31 - 1]
+    [row] = spark.range(1).select(F.array(*(F.hash(F.lit(number)) for number in sample)).alias("hashes")).collect()
+    assert [hash_of(number) for number in sample] == row["hashes"]
+    assert sorted(hash_of(number) % 2 for number in TaskBuckets.of(spark).numbers) == [0, 1]

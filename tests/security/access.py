@@ -1,0 +1,35 @@
+"""Access rules and users of a broker, changed while it runs."""
+
+from __future__ import annotations
+
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+    ScramMechanism,
+    UserScramCredentialDeletion,
+)
+
+from millstream.connectors.kafka_client_settings import client_settings
+
+_SECONDS = 10
+
+
+def allow(bootstrap: str, topic: str, user: str, operation: AclOperation) -> None:
+    """And so nobody else."""
+    rule = AclBinding(
+        *(ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, f"User:{user}", "*"),
+        *(operation, AclPermissionType.ALLOW),
+    )
+    client = AdminClient(client_settings({"bootstrap.servers": bootstrap}))
+    client.create_acls([rule])[rule].result(_SECONDS)
+
+
+def forget(bootstrap: str, user: str) -> None:
+    """The user has no credentials of SCRAM-SHA-256 any more."""
+    client = AdminClient(client_settings({"bootstrap.servers": bootstrap}))
+    gone = UserScramCredentialDeletion(user, ScramMechanism.SCRAM_SHA_256)
+    client.alter_user_scram_credentials([gone])[user].result(_SECONDS)

@@ -1,0 +1,104 @@
+"""Small random queries on top of each other: project, filter, group, having, distinct."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from random import Random
+
+    Columns = list[tuple[str, str]]
+
+NUMBER, TEXT = "number", "text"
+
+
+@dataclass(frozen=True, slots=True)
+class RandomQuery:
+    sql: str
+    oracle: str
+    """The same for DuckDB, which has one row of an aggregate over nothing where a stream has none."""
+    columns: tuple[tuple[str, str], ...]
+    """Names or expressions, and whether they are numbers or texts."""
+
+
+def random_query(chance: Random) -> RandomQuery:
+    query = RandomQuery("t", "t", (("id", NUMBER), ("g", TEXT), ("h", NUMBER), ("x", NUMBER)))
+    for level in range(chance.choice([1, 1, 1, 2, 2, 3])):
+        made = _Level(chance, query, level)
+        query = made.grouped() if chance.random() < 0.5 else made.selected()
+    return query
+
+
+class _Level:
+    """One query over another."""
+
+    def __init__(self, chance: Random, below: RandomQuery, level: int) -> None:
+        self._chance = chance
+        self._below = below
+        self._columns = list(below.columns)
+        self._level = level
+
+    def selected(self) -> RandomQuery:
+        verb = self._chance.choice(["SELECT", "SELECT DISTINCT"])
+        first = self._columns[:1] if self._chance.random() < 0.6 else []  # most often a key, or a part of it
+        items = dict.fromkeys(first + self._some(self._columns, 1, 3) + self._some(self._expressions(), 0, 1))
+        return self._query(verb, list(items))
+
+    def grouped(self) -> RandomQuery:
+        keys = self._some(self._columns + self._expressions(), 0, 2)
+        calls = self._some(self._calls(), 1, 3)
+        listed = ", ".join(sql for sql, _ in keys)
+        group = f" GROUP BY {f'ROLLUP ({listed})' if self._chance.random() < 0.2 else listed}" if keys else ""
+        call, number, is_asked = self._chance.choice(calls), self._chance.randint(0, 2), self._chance.random() < 0.5
+        having = [_compared(*call, number)] if is_asked else []
+        asked, there = (f" HAVING {' AND '.join(all_)}" if all_ else "" for all_ in (having, [*having, "COUNT(*) > 0"]))
+        return self._query("SELECT", keys + calls, group + asked, group + there)
+
+    def _query(self, verb: str, items: Columns, end: str = "", oracle_end: str = "") -> RandomQuery:
+        named = [(f"c{self._level}_{at}", *item) for at, item in enumerate(items)]
+        listed = ", ".join(f"{sql} AS {name}" for name, sql, _ in named)
+        where = self._where()
+        sql, oracle = (
+            "t" if text == "t" else f"({text}) AS q{self._level}" for text in (self._below.sql, self._below.oracle)
+        )
+        return RandomQuery(
+            f"{verb} {listed} FROM {sql}{where}{end}",
+            f"{verb} {listed} FROM {oracle}{where}{oracle_end}",
+            tuple((name, type_) for name, _, type_ in named),
+        )
+
+    def _where(self) -> str:
+        conditions = [self._condition() for _ in range(self._chance.choice([0, 0, 1, 1, 2]))]
+        return f" WHERE {self._chance.choice([' AND ', ' OR ']).join(conditions)}" if conditions else ""
+
+    def _condition(self) -> str:
+        name, type_ = self._chance.choice(self._columns)
+        if self._chance.random() < 0.1:
+            return f"{name} IS NOT NULL"
+        return _compared(name, type_, self._chance.randint(0, 1))
+
+    def _expressions(self) -> Columns:
+        """Several values become one, so that a key of the input is none of the output."""
+        numbers = [name for name, type_ in self._columns if type_ == NUMBER]
+        made = [(f"MOD({name}, 3)", NUMBER) for name in numbers] + [(f"{name} + 1", NUMBER) for name in numbers]
+        made += [(f"CASE WHEN {name} > 1 THEN 'some' ELSE 'few' END", TEXT) for name in numbers]
+        return made + [(f"COALESCE({name}, 'none')", TEXT) for name, type_ in self._columns if type_ == TEXT]
+
+    def _calls(self) -> Columns:
+        made = [("COUNT(*)", NUMBER)] * 3
+        for name, type_ in self._columns:
+            made += [(f"COUNT({name})", NUMBER), (f"COUNT(DISTINCT {name})", NUMBER)]
+            made += [(f"MIN({name})", type_), (f"MAX({name})", type_)]
+            if type_ == NUMBER:
+                made += [(f"SUM({name})", NUMBER), (f"SUM(DISTINCT {name})", NUMBER)]
+                made += [(f"COUNT(*) FILTER (WHERE {name} > 1)", NUMBER)]
+        return made
+
+    def _some(self, columns: Columns, least: int, most: int) -> Columns:
+        wanted = self._chance.sample(columns, min(self._chance.randint(least, most), len(columns)))
+        return list(dict.fromkeys(wanted))
+
+
+def _compared(sql: str, type_: str, number: int) -> str:
+    return f"{sql} > {number}" if type_ == NUMBER else f"{sql} >= '{'bcd'[number]}'"

@@ -1,0 +1,128 @@
+"""Any small query over any changelog: after each batch, what was written is the query over the table as it is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
+
+from millstream.changelog import KIND, RowKind
+from millstream.formats.arrow_types import arrow_schema
+from millstream.kernels.fold import fold_updates
+from millstream.kernels.state_table import Lifetime
+from millstream.plan.changelog import upsert_key
+from millstream.plan.program import compile_script
+from millstream.source import SourceText
+from tests.unit.changelogs.feeds import SOURCES, TABLE, Feed, random_moves
+from tests.unit.changelogs.plan_bench import PlanBench
+from tests.unit.changelogs.random_queries import random_query
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from random import Random
+
+    from millstream.plan.nodes import Root
+    from tests.unit.changelogs.plan_bench import Changes, Record
+    from tests.unit.changelogs.random_queries import RandomQuery
+
+    Database = duckdb.DuckDBPyConnection
+
+LONG = 1000
+COMES = (RowKind.INSERT, RowKind.UPDATE_AFTER)
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[Database]:
+    with duckdb.connect() as connection:
+        yield connection
+
+
+def planned(script: str, *, expires: bool = False) -> Root:
+    ttl = {"table.exec.state.ttl": f"{LONG} ms"} if expires else {}
+    [job] = compile_script(SourceText("s", script), {}, {"millstream.aggregate.native": "never", **ttl}).jobs
+    [root] = job.roots
+    return root
+
+
+def truth(query: RandomQuery, table: list[Record], database: Database) -> list[tuple[Any, ...]]:
+    database.register("t", pa.Table.from_pylist(table, schema=TABLE))
+    return database.execute(query.oracle).fetchall()
+
+
+@settings(max_examples=120, deadline=None, print_blob=True)
+@given(source=st.sampled_from(list(SOURCES)), chance=st.randoms(use_true_random=True), expires=st.booleans())
+def test_all_changes_make_the_table(
+    tmp_path_factory: pytest.TempPathFactory, database: Database, source: str, chance: Random, *, expires: bool
+) -> None:
+    """The reader takes each change literally: what goes must be there."""
+    query = random_query(chance)
+    note(query.sql)
+    root = planned(f"{SOURCES[source]}{query.sql};", expires=expires)
+    bench = PlanBench(root, tmp_path_factory.mktemp("segments"), database, expires=expires)
+    fed, seen = Feed(source, []), Counter[tuple[Any, ...]]()
+    for now, moves in enumerate(random_moves(chance)):
+        note(str(moves))
+        for kind, row in bench.step(fed.batch(moves), Lifetime(now, LONG) if expires else None):
+            seen[tuple(row.values())] += 1 if kind in COMES else -1
+            assert min(seen.values()) >= 0, "what went was not there"
+        assert +seen == Counter(truth(query, fed.table, database))
+
+
+@settings(max_examples=180, deadline=None, print_blob=True)
+@given(source=st.sampled_from(list(SOURCES)), chance=st.randoms(use_true_random=True))
+def test_upserts_make_the_table(
+    tmp_path_factory: pytest.TempPathFactory, database: Database, source: str, chance: Random
+) -> None:
+    """Where several rows of the query claim a key of the sink, one of them is there."""
+    query = random_query(chance)
+    key = random_key(query, source, chance)
+    forced = chance.choice(["", "", "SET 'table.exec.sink.upsert-materialize' = 'FORCE';"])
+    root = planned(f"{forced}{SOURCES[source]}{sink_for(query, source, key)}INSERT INTO sink {query.sql};")
+    note(f"{query.sql} by {key}")
+    bench = PlanBench(root, tmp_path_factory.mktemp("segments"), database)
+    fed, written = Feed(source, []), dict[tuple[Any, ...], tuple[Any, ...]]()
+    names = [name for name, _ in query.columns]
+    for moves in random_moves(chance):
+        note(str(moves))
+        for kind, row in folded(bench.step(fed.batch(moves)), root, key):
+            place = tuple(row[name] for name in key)
+            if kind in COMES:
+                written[place] = tuple(row.values())
+            else:
+                assert written.pop(place, None) is not None, f"a tombstone for {place}, which is not there"
+        found = truth(query, fed.table, database)
+        assert written.keys() == {tuple(row[names.index(name)] for name in key) for row in found}
+        assert set(written.values()) <= set(found)
+
+
+def random_key(query: RandomQuery, source: str, chance: Random) -> list[str]:
+    """Mostly that of the query: with another one, the sink keeps all rows."""
+    own = upsert_key(planned(f"{SOURCES[source]}{query.sql};"))
+    if own and chance.random() < 0.8:
+        return list(own)
+    names = [name for name, _ in query.columns]
+    return chance.sample(names, chance.randint(1, len(names)))
+
+
+def sink_for(query: RandomQuery, source: str, key: Sequence[str]) -> str:
+    types = {column.name: column.type for column in planned(f"{SOURCES[source]}{query.sql};").columns}
+    columns = ", ".join(f"{name} {type_}".removesuffix(" NOT NULL") for name, type_ in types.items())
+    return (
+        f"CREATE TABLE sink ({columns}, PRIMARY KEY ({', '.join(key)}) NOT ENFORCED) WITH ("
+        "'connector' = 'upsert-kafka', 'topic' = 's', 'properties.bootstrap.servers' = 'x:9092',"
+        "'key.format' = 'json', 'value.format' = 'json');"
+    )
+
+
+def folded(changes: Changes, root: Root, key: Sequence[str]) -> Changes:
+    """As the sink folds them."""
+    schema = arrow_schema((column.name, column.type) for column in root.columns if column.type is not None)
+    rows = [row | {KIND: int(kind)} for kind, row in changes]
+    batches = pa.Table.from_pylist(rows, schema=schema.append(pa.field(KIND, pa.int8()))).to_batches()
+    kept = [row for batch in fold_updates(iter(batches), key) for row in batch.to_pylist()]
+    return [(RowKind(row.pop(KIND)), row) for row in kept]

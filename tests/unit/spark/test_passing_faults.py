@@ -1,0 +1,58 @@
+"""What passes by itself starts a job again; what would come back does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from millstream.spark.failures import TableHalf, UndecodableMessageError, job_error
+from millstream.spark.passing_faults import passing_fault
+
+EXCEPTIONS = Path(__file__).parent / "exceptions"
+PASS = {"broker_away": None, "topic_deleted": 3, "worker_crashed": 3}
+"""Of the exceptions that are kept, with how often they are believed to pass."""
+VALUE = TableHalf("t", "value", "json")
+KAFKA = "org.apache.kafka.common.errors"
+
+
+@pytest.mark.parametrize("name", sorted(file.stem for file in EXCEPTIONS.glob("*.txt")))
+def test_exception_of_spark(name: str) -> None:
+    fault = passing_fault(job_error("totals", RuntimeError((EXCEPTIONS / f"{name}.txt").read_text())))
+    assert (fault is not None) == (name in PASS)
+    if fault is not None:
+        assert fault.attempts == PASS[name]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"{KAFKA}.TimeoutException: Expiring 10 record(s) for totals-0: 120000 ms has passed since batch creation",
+        f"{KAFKA}.NotLeaderOrFollowerException: For requests intended only for the leader",
+        f"{KAFKA}.CoordinatorLoadInProgressException: The coordinator is loading",
+        f"{KAFKA}.NotEnoughReplicasException: Messages are rejected since there are fewer in-sync replicas",
+        "java.util.concurrent.TimeoutException: Cannot fetch record for offset 42 in 120000 milliseconds",
+        'cimpl.KafkaException: KafkaError{code=_TRANSPORT,val=-195,str="Local: Broker transport failure"}',
+    ],
+)
+def test_passes(said: str) -> None:
+    fault = passing_fault(job_error("totals", RuntimeError(f"Job aborted.\nCaused by: {said}")))
+    assert fault is not None
+    assert fault.attempts is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"{KAFKA}.TopicAuthorizationException: Not authorized to access topics: [orders]",
+        f"{KAFKA}.ProducerFencedException: There is a newer producer",
+        f"{KAFKA}.RecordTooLargeException: The message is 2000000 bytes",
+        'cimpl.KafkaException: KafkaError{code=_FENCED,val=-144,str="Local: This instance has been fenced"}',
+        "java.io.IOException: No space left on device",
+        '[CAST_INVALID_INPUT] The value \'x\' of the type "STRING" cannot be cast to "INT"',
+        f"millstream.UndecodableMessageError: {UndecodableMessageError(VALUE, 't', 0, 1, 'Connection refused')}",
+        "boom\n\n=== Streaming Query ===\nProject ['Connection refused' AS reason]",
+    ],
+)
+def test_comes_back(said: str) -> None:
+    assert passing_fault(job_error("totals", RuntimeError(f"Job aborted.\nCaused by: {said}"))) is None
