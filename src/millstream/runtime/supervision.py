@@ -6,13 +6,13 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
+from millstream.errors import Code, MillstreamError
 from millstream.runtime.events import JobGoesOn, JobWaits
 from millstream.spark.passing_faults import passing_fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from millstream.errors import MillstreamError
     from millstream.runtime.events import JobEvent
     from millstream.runtime.kafka_watch import KafkaWatch
     from millstream.runtime.restarts import Restarts
@@ -152,18 +152,24 @@ class Supervision:
             self._attempts += 1
             self._wait_for(fault, delay)
             if not self._stopping.wait(delay):
-                away = self._kafka.ask()
+                away = self._kafka.ask() or self._start_again()
                 if away is None:
-                    self._start_again()
                     return True
                 fault = away
         return False
 
-    def _start_again(self) -> None:
-        self._query = self._start()
+    def _start_again(self) -> MillstreamError | None:
+        """Kafka may go while the query is prepared."""
+        try:
+            self._query = self._start()
+        except MillstreamError as error:
+            if error.code is not Code.BROKER_UNREACHABLE:
+                raise
+            return error
         self._last_sign = time.monotonic()
         if self._stopping.is_set():  # by somebody who saw the query before
             self.query.stop()
+        return None
 
     def _wait_for(self, fault: MillstreamError, retry_seconds: float | None = None) -> None:
         self._waits_since = self._waits_since or time.time()
