@@ -6,10 +6,13 @@ import json
 import signal
 import subprocess
 import time
+from itertools import pairwise
 from typing import IO, TYPE_CHECKING, Any
 
+import pytest
+
 from millstream.testing.script_kafka import ScriptKafka
-from tests.faults.changelog_jobs import SCRIPT, TOPICS, Input, steps_that_change_nothing
+from tests.faults.changelog_jobs import MOVES, TOPICS, TOTALS, Input
 from tests.faults.processes import COMMAND, running
 from tests.runtime.topics import fresh_name
 
@@ -17,7 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-ROWS = 400
+ROWS = 500
+PATIENCE = 120.0
+Messages = dict[str, list[bytes | None]]
 
 
 def newest(folder: Path) -> int:
@@ -25,23 +30,59 @@ def newest(folder: Path) -> int:
 
 
 def has_begun(job: Path) -> bool:
-    """A batch is planned; nothing of it is written yet, or a part."""
+    """A batch that is not the first is planned; nothing of it is written yet, or a part."""
     return newest(job / "offsets") > max(newest(job / "commits"), 0)
 
 
 def has_stored(job: Path) -> bool:
     """Some task of the batch under way has stored its state; the batch is not committed."""
     batch = newest(job / "offsets")
-    stored = any((job / "state").rglob(f"{batch + 1}*.changelog")) if batch > newest(job / "commits") else False
-    return stored and newest(job / "commits") < batch
+    is_under_way = batch > newest(job / "commits")
+    return is_under_way and any((job / "state").rglob(f"{batch + 1}*.changelog")) and newest(job / "commits") < batch
 
 
-def kill_when(process: Any, is_time: Callable[[], bool], notices: IO[str]) -> None:
-    while not is_time():
-        assert process.poll() is None, said(notices)
-        time.sleep(0.001)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait(30) == -signal.SIGKILL
+class Jobs:
+    """A script, its topics, and what is said when it is run."""
+
+    def __init__(self, script: str, broker: str, folder: Path) -> None:
+        self.kafka, self.given = ScriptKafka(broker), Input()
+        self.folder = folder / ".millstream" / "changes" / "jobs"
+        self._topics = {name: fresh_name(name) for name in TOPICS}
+        self._parameters = {"brokers": broker, **self._topics}
+        self._script = folder / "changes.sql"
+        self._script.write_text(script)
+        for topic in self._topics.values():
+            self.kafka.create_topic(topic, 2)
+
+    def produce(self) -> None:
+        for topic, messages in self.given.round(ROWS).items():
+            self.kafka.produce(self._topics[topic], messages, partition=None)
+
+    def run_and_kill(self, is_time: Callable[[], bool], notices: IO[str]) -> None:
+        with running(self._script, self._parameters, notices) as process:
+            deadline = time.monotonic() + PATIENCE
+            while not is_time():
+                assert process.poll() is None, said(notices)
+                assert time.monotonic() < deadline, said(notices)
+                time.sleep(0.001)
+            process.send_signal(signal.SIGKILL)
+            assert process.wait(30) == -signal.SIGKILL
+
+    def drain(self, notices: IO[str]) -> None:
+        given = [part for name, value in self._parameters.items() for part in ("--param", f"{name}={value}")]
+        command = [*COMMAND, "run", str(self._script), *given, "--output", "json", "--drain"]
+        place = self._script.parent
+        done = subprocess.run(command, cwd=place, stdout=subprocess.PIPE, stderr=notices, text=True, check=False)
+        assert done.returncode == 0, said(notices)
+        assert sum(json.loads(line)["ignored_retractions"] for line in done.stdout.splitlines()) == 0
+
+    def written(self, sink: str) -> Messages:
+        """The values of each key, in their order."""
+        found: Messages = {}
+        for received in self.kafka.read(self._topics[sink]):
+            assert received.message.key is not None
+            found.setdefault(received.message.key.decode(), []).append(received.message.value)
+        return found
 
 
 def said(notices: IO[str]) -> str:
@@ -49,55 +90,48 @@ def said(notices: IO[str]) -> str:
     return notices.read()
 
 
-def written(kafka: ScriptKafka, topic: str) -> dict[str, list[bytes | None]]:
-    """All messages of each key, in their order."""
-    found: dict[str, list[bytes | None]] = {}
-    for received in kafka.read(topic):
-        assert received.message.key is not None
-        found.setdefault(received.message.key.decode(), []).append(received.message.value)
-    return found
-
-
-def test_killed_jobs_over_changelogs_go_on_to_the_truth(broker: str, tmp_path: Path) -> None:
-    kafka, given = ScriptKafka(broker), Input()
-    parameters = {"brokers": broker, **{name: fresh_name(name) for name in TOPICS}}
-    for topic in TOPICS:
-        kafka.create_topic(parameters[topic], 2)
-    script = tmp_path / "changes.sql"
-    script.write_text(SCRIPT)
-    jobs = tmp_path / ".millstream" / "changes" / "jobs"
-    moments: list[Callable[[], bool]] = [
-        lambda: has_begun(jobs / "sizes"),
-        lambda: has_stored(jobs / "holders"),
-        lambda: has_stored(jobs / "regions") or has_stored(jobs / "kernel"),
-    ]
-    with (tmp_path / "notices").open("w+") as notices:
+def after_kills(jobs: Jobs, folder: Path, *moments: Callable[[], bool]) -> None:
+    with (folder / "notices").open("w+") as notices:
         for moment in moments:
-            for topic, messages in given.round(ROWS).items():
-                kafka.produce(parameters[topic], messages, partition=None)
-            with running(script, parameters, notices) as process:
-                kill_when(process, moment, notices)
-        given_names = [part for name, value in parameters.items() for part in ("--param", f"{name}={value}")]
-        last = [*COMMAND, "run", str(script), *given_names, "--output", "json", "--drain"]
-        drained = subprocess.run(last, cwd=tmp_path, stdout=subprocess.PIPE, stderr=notices, text=True, check=False)
-        assert drained.returncode == 0, said(notices)
-        assert sum(json.loads(line)["ignored_retractions"] for line in drained.stdout.splitlines()) == 0
+            jobs.produce()
+            jobs.run_and_kill(moment, notices)
+        jobs.drain(notices)
         assert said(notices).count("goes on where it stopped") >= len(moments)
-    topics = {sink: written(kafka, parameters[sink]) for sink in ("native", "kernel", "regions", "sizes", "holders")}
-    for sink, keys in topics.items():
-        assert max(map(steps_that_change_nothing, keys.values())) <= len(moments), sink
-    tables = {
-        sink: {key: json.loads(values[-1]) for key, values in keys.items() if values[-1] is not None}
-        for sink, keys in topics.items()
-    }
-    for sink in ("native", "regions", "sizes"):
-        assert tables[sink] == given.truth(sink), sink
-    assert tables["kernel"] == tables["native"]
-    assert tables["holders"].keys() == given.holders().keys()
-    assert all(row["player"] in given.holders()[score] for score, row in tables["holders"].items())
-    for sink in ("native", "kernel"):
-        for values in topics[sink].values():
+
+
+def table_of(messages: Messages, kills: int) -> dict[str, Any]:
+    """The last row of each key. Each kill does one batch again, and that repeats at most one message of a key."""
+    for key, values in messages.items():
+        assert values[0] is not None, f"a tombstone for {key}, which was never written"
+        assert sum(before == after for before, after in pairwise(values)) <= kills, f"{key} is written over and over"
+    return {key: json.loads(values[-1]) for key, values in messages.items() if values[-1] is not None}
+
+
+@pytest.mark.timeout(400)
+def test_totals_on_both_operators(broker: str, tmp_path: Path) -> None:
+    jobs = Jobs(TOTALS, broker, tmp_path)
+    native, kernel = jobs.folder / "native", jobs.folder / "kernel"
+    after_kills(jobs, tmp_path, lambda: has_begun(kernel), lambda: has_stored(native) or has_stored(kernel))
+    found = {sink: jobs.written(sink) for sink in ("native", "kernel")}
+    assert table_of(found["native"], kills=2) == jobs.given.truth("native")
+    assert table_of(found["kernel"], kills=2) == jobs.given.truth("native")
+    for sink, messages in found.items():
+        for values in messages.values():
             counts = [json.loads(value)["n"] for value in values if value is not None]
+            assert len(counts) == len(values), f"{sink}: a group of inserts was deleted"
             assert counts == sorted(counts), f"{sink}: a count of inserts fell"
-    for sink in ("regions", "sizes"):
-        assert any(None in values for values in topics[sink].values()), f"{sink}: nothing was ever deleted"
+
+
+@pytest.mark.timeout(400)
+def test_rows_that_move_and_go(broker: str, tmp_path: Path) -> None:
+    jobs = Jobs(MOVES, broker, tmp_path)
+    sizes, holders = jobs.folder / "sizes", jobs.folder / "holders"
+    moments = (lambda: has_begun(sizes), lambda: has_stored(holders), lambda: has_stored(sizes))
+    after_kills(jobs, tmp_path, *moments)
+    found = {sink: jobs.written(sink) for sink in ("sizes", "holders")}
+    assert table_of(found["sizes"], kills=3) == jobs.given.truth("sizes")
+    held, claimed = table_of(found["holders"], kills=3), jobs.given.holders()
+    assert held.keys() == claimed.keys()
+    assert all(row["player"] in claimed[score] for score, row in held.items())
+    for sink, messages in found.items():
+        assert any(None in values for values in messages.values()), f"{sink}: nothing was ever deleted"

@@ -26,7 +26,7 @@ class Dispatching:
         self._process = uuid.uuid4().hex[:12]
         self._numbers = count(1)
 
-    def __call__(self) -> Dispatch:
+    def begin(self) -> Dispatch:
         """A query that starts again may have a batch to finish, and its former tasks may still be at it."""
         from millstream.spark.delivery import Dispatch
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -13,11 +13,9 @@ from millstream.catalog.catalog import Catalog
 from millstream.catalog.settings import (
     MAX_BATCH_ROWS,
     PARALLELISM,
-    SETTINGS,
     STATE_BUCKETS,
     STATE_CACHE_BYTES,
     TRIGGER_INTERVAL,
-    check_setting,
     duration_ms_setting,
     integer_setting,
 )
@@ -41,6 +39,7 @@ from millstream.runtime.printing import (
 )
 from millstream.runtime.results import result_of
 from millstream.runtime.scan_ends import keep_ends
+from millstream.runtime.session_arguments import checked_settings, default_checkpoint
 from millstream.runtime.topic_ids import keep_ids
 from millstream.source import SourceText
 
@@ -50,11 +49,14 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from millstream.connectors.kafka_range import ReadRange
     from millstream.plan.program import Program, Step
+    from millstream.runtime.checkpoint import JobFolder
     from millstream.runtime.events import JobEvent
     from millstream.runtime.progress import JobProgress
     from millstream.runtime.results import Result
-    from millstream.spark.query import QueryStart
+    from millstream.source import Span
+    from millstream.spark.query import QueryRequest, QueryStart
     from millstream.spark.session import OwnedSession
 
 
@@ -109,9 +111,9 @@ class Session:
         self._on_answer = on_answer
         self._on_rows = on_rows
         self._on_data = on_data
-        self._settings = _named_settings({**(settings or {}), **named_settings})
+        self._settings = checked_settings({**(settings or {}), **named_settings})
         self._catalog = Catalog()
-        self._root = Path(checkpoint) if checkpoint is not None else _default_checkpoint()
+        self._root = Path(checkpoint) if checkpoint is not None else default_checkpoint()
         self._fresh = fresh
         self._checkpoint: Checkpoint | None = None
         self._jobs: list[Job] = []
@@ -208,43 +210,64 @@ class Session:
         if self._fresh:
             checkpoint.clear()
             self._fresh = False
-        from millstream.spark.kernel_host import Hosting
-        from millstream.spark.query import QueryRequest, QueryStart
+        from millstream.spark.query import QueryStart
 
         spark = self._open_spark(checkpoint)
         prepared = []
         for plan, found, ranges in zip(plans, folders, positions, strict=True):
-            settings = dict(plan.settings)
-            folder = found or checkpoint.new_job(plan, self._buckets(settings))
-            result = self._result_of(plan)
+            folder = found or checkpoint.new_job(plan, self._buckets(dict(plan.settings)))
             keep_ends(folder.path, [ranges[scan.span].ends if scan.span in ranges else None for scan in plan.scans])
             keep_ids(folder.path, plan)
             tallies = Tallies(spark.sparkContext.accumulator(0), spark.sparkContext.accumulator(0))
             job = Job(
-                plan, folder, self._on_progress, result, on_event=self._on_event, positions=ranges, tallies=tallies
+                plan,
+                folder,
+                self._on_progress,
+                self._result_of(plan),
+                on_event=self._on_event,
+                positions=ranges,
+                tallies=tallies,
             )
-            request = QueryRequest(
-                job=plan,
-                checkpoint=folder.path,
-                hosting=Hosting(
-                    folder.buckets,
-                    folder.segment_cache,
-                    integer_setting(settings, STATE_CACHE_BYTES),
-                    duration_ms_setting(settings, STATE_TTL),
-                ),
-                positions={span: replace(found, tallies=tallies) for span, found in ranges.items()},
-                max_batch_rows=integer_setting(settings, MAX_BATCH_ROWS),
-                interval_ms=integer_setting(settings, TRIGGER_INTERVAL),
-                drain=drain,
-                partitions_of=partitions_of,
-                printed=job.counting(print_errors if goes_to_standard_error(plan) else self._on_rows),
-                shown=job.show,
-                dispatch=Dispatching(plan, folder, self._notice),
-            )
-            prepared.append((job, QueryStart(spark, request)))
+            counted = {span: replace(found, tallies=tallies) for span, found in ranges.items()}
+            dispatching = Dispatching(plan, folder, self._notice)
+            ask = partial(self._request, plan, folder, counted, job, dispatching, drain=drain)
+            prepared.append((job, QueryStart(spark, ask)))
         for plan in plans:
             checkpoint.keep_fingerprint(plan)
         return prepared
+
+    def _request(
+        self,
+        plan: JobPlan,
+        folder: JobFolder,
+        positions: Mapping[Span, ReadRange],
+        job: Job,
+        dispatching: Dispatching,
+        *,
+        drain: bool,
+    ) -> QueryRequest:
+        from millstream.spark.kernel_host import Hosting
+        from millstream.spark.query import QueryRequest
+
+        settings = dict(plan.settings)
+        return QueryRequest(
+            job=plan,
+            checkpoint=folder.path,
+            hosting=Hosting(
+                folder.buckets,
+                folder.segment_cache,
+                integer_setting(settings, STATE_CACHE_BYTES),
+                duration_ms_setting(settings, STATE_TTL),
+            ),
+            positions=positions,
+            max_batch_rows=integer_setting(settings, MAX_BATCH_ROWS),
+            interval_ms=integer_setting(settings, TRIGGER_INTERVAL),
+            drain=drain,
+            partitions_of=partitions_of,
+            printed=job.counting(print_errors if goes_to_standard_error(plan) else self._on_rows),
+            shown=job.show,
+            dispatch=dispatching.begin(),
+        )
 
     def _as_begun(self, plan: JobPlan, checkpoint: Checkpoint) -> JobPlan:
         begun = checkpoint.as_begun(plan)
@@ -322,17 +345,3 @@ class Session:
     def _buckets(self, settings: Mapping[str, str]) -> int:
         written = settings.get(STATE_BUCKETS.key)
         return STATE_BUCKETS.parse(written) if written else _BUCKETS_PER_TASK * self._parallelism(settings)
-
-
-def _named_settings(settings: Mapping[str, Any]) -> dict[str, str]:
-    """`parallelism_default=2` is `'parallelism.default' = '2'`; keys with dots are taken as they are."""
-    by_python_name = {key.replace(".", "_").replace("-", "_"): key for key in SETTINGS}
-    named = {by_python_name.get(key, key): str(value) for key, value in settings.items()}
-    for key, value in named.items():
-        check_setting(key, value)
-    return named
-
-
-def _default_checkpoint() -> Path:
-    program = Path(sys.argv[0]).stem if sys.argv and sys.argv[0] else ""
-    return Path(".millstream") / (program or "session")

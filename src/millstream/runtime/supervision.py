@@ -6,7 +6,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
-from millstream.errors import MillstreamError
+from millstream.errors import Code, MillstreamError
 from millstream.runtime.events import JobGoesOn, JobWaits
 from millstream.spark.passing_faults import passing_fault
 
@@ -159,11 +159,11 @@ class Supervision:
         return False
 
     def _start_again(self) -> MillstreamError | None:
-        """None when the query runs; else what kept it from starting, if that passes too."""
+        """Kafka may go while the query is prepared."""
         try:
             self._query = self._start()
         except MillstreamError as error:
-            if passing_fault(error) is None:
+            if error.code is not Code.BROKER_UNREACHABLE:
                 raise
             return error
         self._last_sign = time.monotonic()

@@ -42,7 +42,8 @@ PASSING_FAULTS: Final = (
     PassingFault(re.compile(_kafka("BrokerNotAvailable", "KafkaStorage"))),
     PassingFault(re.compile(r"Cannot fetch record for offset|Failed to construct kafka consumer[^\n]*bootstrap")),
     PassingFault(re.compile(r"java\.net\.(?:Connect|SocketTimeout|NoRouteToHost)Exception|Connection re(?:fused|set)")),
-    PassingFault(re.compile(r"KafkaError\{code=_?(?:TRANSPORT|TIMED_OUT|ALL_BROKERS_DOWN|TIMED_OUT_QUEUE)\b")),
+    PassingFault(re.compile(r"Broker transport failure|All broker connections are down")),
+    PassingFault(re.compile(r"(?:Local|Broker): (?:Message |Request )?[Tt]imed out")),
     # Another broker takes over.
     PassingFault(re.compile(_kafka("NotLeaderOrFollower", "LeaderNotAvailable", "FencedLeaderEpoch"))),
     PassingFault(re.compile(_kafka("UnknownLeaderEpoch", "OffsetNotAvailable", "ReplicaNotAvailable"))),

@@ -65,8 +65,7 @@ class QueryRequest:
     partitions_of: Callable[[Mapping[str, str], str], tuple[int, ...]]
     printed: Callable[[list[str]], None]
     shown: Callable[[pa.Table, list[int] | None], None]
-    dispatch: Callable[[], Dispatch]
-    """Asked for at each start: what is written exactly once is claimed anew."""
+    dispatch: Dispatch
 
 
 def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWriter:
@@ -81,7 +80,7 @@ def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWrite
         partitions_of=request.partitions_of,
         printed=request.printed,
         shown=request.shown,
-        dispatch=request.dispatch(),
+        dispatch=request.dispatch,
     )
     writer = (
         _checked_by_spark(request.job, around)
@@ -94,15 +93,18 @@ def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWrite
 
 
 class QueryStart:
-    """Starts a query: the first time as it was prepared with all others, later prepared anew."""
+    """Starts a query: the first time as it was prepared with all others, later prepared anew.
 
-    def __init__(self, spark: SparkSession, request: QueryRequest) -> None:
+    `ask` is called for each: what a query must know of the checkpoint, such as an unfinished batch, may have changed.
+    """
+
+    def __init__(self, spark: SparkSession, ask: Callable[[], QueryRequest]) -> None:
         self._spark = spark
-        self._request = request
-        self._prepared: DataStreamWriter | None = prepare_query(spark, request)
+        self._ask = ask
+        self._prepared: DataStreamWriter | None = prepare_query(spark, ask())
 
     def __call__(self, job: ReportTaker) -> RunningQuery:
-        prepared, self._prepared = self._prepared or prepare_query(self._spark, self._request), None
+        prepared, self._prepared = self._prepared or prepare_query(self._spark, self._ask()), None
         return start_query(self._spark, prepared, job)
 
 
