@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _START_SECONDS: Final = 60.0
 _LOOK_SECONDS: Final = 0.01
 _LONGEST_PATH: Final = 100
+_STARTED: Final[list[subprocess.Popen[bytes]]] = []
+"""Outlive whoever started them, and are looked after as long as that is there."""
 _ENDED: Final = "The process that delivers ended."
 
 
@@ -107,10 +109,12 @@ def _connected(folder: Path, number: int) -> Iterator[socket.socket]:
 def _start(path: Path) -> subprocess.Popen[bytes]:
     """Of two that start at once one ends again. It lives as long as the process that forks Spark's workers."""
     with path.with_suffix(".log").open("ab") as log:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-m", "millstream.delivery.process", str(path), str(os.getppid())],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
         )
+    _STARTED[:] = [process, *(earlier for earlier in _STARTED if earlier.poll() is None)]
+    return process
