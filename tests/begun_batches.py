@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+BEGUN_AT_MS = 1_700_000_000_500
 
-def begin_a_batch(folder: Path, number: int = 0, offsets: str = '{"t":{"0":5}}') -> None:
+
+def begin_a_batch(folder: Path, number: int = 0, offsets: str = '{"t":{"0":5}}', at_ms: int = BEGUN_AT_MS) -> None:
     (folder / "offsets").mkdir(parents=True, exist_ok=True)
     (folder / "metadata").write_text('{"id":"e7f4"}')
-    (folder / "offsets" / str(number)).write_text(f'v1\n{{"batchWatermarkMs":0}}\n{offsets}')
+    metadata = f'{{"batchWatermarkMs":0,"batchTimestampMs":{at_ms}}}'
+    (folder / "offsets" / str(number)).write_text(f"v1\n{metadata}\n{offsets}")
 
 
 def end_a_batch(folder: Path, number: int = 0) -> None:

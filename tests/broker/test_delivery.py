@@ -124,6 +124,18 @@ def test_process_is_started_once_and_ends_with_its_socket(sink: Sink, tmp_path: 
     assert not folder.exists()
 
 
+def test_query_that_starts_again_has_the_same_process(sink: Sink, tmp_path: Path) -> None:
+    """The first start's producer, which waits there, is fenced and must not be taken for a replaced run."""
+    first, second = sink.transactions("s.1"), sink.transactions("s.2", replayed=0)
+    sink.claim(first)
+    deliver(tmp_path / "d", 0, sink.consignment(0, first), iter([messages(b"a")]))
+    sink.claim(second)
+    transactional_producer(sink.properties, second.id_of("p0"), 60_000).init_transactions(30)
+    for batch, value in enumerate((b"a", b"b")):
+        deliver(tmp_path / "d", 0, sink.consignment(batch, second), iter([messages(value)]))
+    assert sink.values() == [b"a", b"b"]
+
+
 def test_failure_of_a_delivery_reaches_the_task(sink: Sink, tmp_path: Path) -> None:
     batches = iter([messages(b"0"), messages(b"1")])
     nowhere = replace(sink.consignment(0, None), topic="no such topic")

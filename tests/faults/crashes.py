@@ -80,7 +80,17 @@ SHAPES: Final = (
         "INSERT INTO sink SELECT customer, SUM(amount) FROM source GROUP BY customer;",
         _change,
     ),
+    Shape(
+        "set: two INSERTs from one table into one",
+        f"CREATE TABLE source (id INT, customer INT, amount INT) WITH ({_KAFKA} 'topic' = '${{source}}', "
+        "'format' = 'json');\n"
+        f"CREATE TABLE sink (id INT, amount INT) WITH ({_KAFKA} 'topic' = '${{sink}}', 'format' = 'json', {_ONCE});\n"
+        "BEGIN STATEMENT SET; INSERT INTO sink SELECT id, amount FROM source; "
+        "INSERT INTO sink SELECT -id, amount FROM source WHERE customer <> 3; END;",
+        _order,
+    ),
 )
+_WITHOUT_KERNEL: Final = ("append", "set")
 _ON_A_KERNEL: Final = ("before-state", "after-state")
 
 
@@ -97,7 +107,7 @@ class Crash:
 
     @property
     def is_reachable(self) -> bool:
-        return self.failpoint not in _ON_A_KERNEL or not self.shape.name.startswith("append")
+        return self.failpoint not in _ON_A_KERNEL or not self.shape.name.startswith(_WITHOUT_KERNEL)
 
 
 @dataclass(frozen=True)

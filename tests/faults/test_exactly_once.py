@@ -20,6 +20,7 @@ CRASHES: Final = tuple(
 IN_EVERY_RUN: Final = (
     "append-before-offsets-1",
     "append-after-commit-1",
+    "set-after-commit-1",
     "upsert-after-commit-3",
     "changes-to-changes-after-state-3",
 )

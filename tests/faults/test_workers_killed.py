@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from millstream import Session
 from millstream.errors import Code, JobError
 from millstream.runtime.events import JobGoesOn, JobWaits
 from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.testing.script_kafka import ScriptKafka
 from tests.runtime.counting import SCRIPT, numbers, truth
 from tests.runtime.topics import folded, fresh_name, produce
 
@@ -37,22 +39,28 @@ FATAL = SCRIPT.replace(
     "CREATE TABLE numbers", "CREATE FUNCTION fatal AS 'killing:fatal' LANGUAGE PYTHON;\nCREATE TABLE numbers"
 )
 FATAL = FATAL.replace("COUNT(DISTINCT n)", "COUNT(DISTINCT fatal(n))")
+ONCE = """
+CREATE FUNCTION fatal AS 'killing:fatal' LANGUAGE PYTHON;
+CREATE TABLE numbers (digit BIGINT, n BIGINT) WITH (
+  'connector' = 'kafka', 'topic' = '${numbers}', 'properties.bootstrap.servers' = '${brokers}', 'format' = 'json');
+CREATE TABLE passed (n BIGINT) WITH (
+  'connector' = 'kafka', 'topic' = '${passed}', 'properties.bootstrap.servers' = '${brokers}', 'format' = 'json',
+  'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix' = '${passed}');
+INSERT INTO passed SELECT fatal(n) FROM numbers;
+"""
+SETTINGS = {"millstream.batch.max-rows": "400", "restart-strategy.exponential-delay.initial-backoff": "100 ms"}
 
 
 @pytest.mark.parametrize("deaths", [2, 9])
 def test_worker_killed(broker: str, spark: SparkSession, tmp_path: Path, deaths: int) -> None:
     """Some deaths are made good; a worker that dies whenever it meets a message fails the job in the end."""
-    sys.modules.pop("killing", None)
-    lives = tmp_path / "lives"
-    lives.write_text(str(deaths))
-    (tmp_path / "killing.py").write_text(KILLER.format(lives=str(lives)))
+    _arm(tmp_path, deaths)
     parameters = {"brokers": broker, "numbers": fresh_name("numbers"), "digits": fresh_name("digits")}
     KafkaAdmin({"bootstrap.servers": broker}).ensure_topic(parameters["numbers"], "numbers")
     rows = numbers(range(1000))
     produce(broker, parameters["numbers"], rows)
     events: list[JobEvent] = []
-    settings = {"millstream.batch.max-rows": "400", "restart-strategy.exponential-delay.initial-backoff": "100 ms"}
-    with Session(spark, checkpoint=tmp_path / "c", on_event=events.append, settings=settings) as session:
+    with Session(spark, checkpoint=tmp_path / "c", on_event=events.append, settings=SETTINGS) as session:
         script = str(tmp_path / "fatal.sql")
         [job] = session.execute_sql(FATAL, name=script, parameters=parameters, drain=True)
         if deaths > 3:
@@ -65,3 +73,27 @@ def test_worker_killed(broker: str, spark: SparkSession, tmp_path: Path, deaths:
             assert isinstance(events[-1], JobGoesOn)
     attempts = [event.attempt for event in events if isinstance(event, JobWaits)]
     assert attempts == list(range(1, min(deaths, 3) + 1))
+
+
+def test_worker_of_an_exactly_once_job_killed(broker: str, spark: SparkSession, tmp_path: Path) -> None:
+    """The tasks of its other partitions may have written their part of the batch."""
+    _arm(tmp_path, 2)
+    parameters = {"brokers": broker, "numbers": fresh_name("numbers"), "passed": fresh_name("passed")}
+    for topic in ("numbers", "passed"):
+        ScriptKafka(broker).create_topic(parameters[topic], 3)
+    produce(broker, parameters["numbers"], numbers(range(1000)))
+    events: list[JobEvent] = []
+    with Session(spark, checkpoint=tmp_path / "c", on_event=events.append, settings=SETTINGS) as session:
+        script = str(tmp_path / "once.sql")
+        [job] = session.execute_sql(ONCE, name=script, parameters=parameters, drain=True)
+        assert job.await_end(120)
+    assert [event.attempt for event in events if isinstance(event, JobWaits)] == [1, 2]
+    written = (received.message.value for received in ScriptKafka(broker).read(parameters["passed"]))
+    assert sorted(json.loads(value or "")["n"] for value in written) == list(range(1000))
+
+
+def _arm(folder: Path, deaths: int) -> None:
+    sys.modules.pop("killing", None)
+    lives = folder / "lives"
+    lives.write_text(str(deaths))
+    (folder / "killing.py").write_text(KILLER.format(lives=str(lives)))

@@ -6,9 +6,10 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
-from millstream.connectors.kafka_client_settings import client_settings
+from millstream.connectors.kafka_client_settings import client_settings, producer_settings
 from millstream.connectors.kafka_stores import UnreadableStoreError
 from millstream.jvm.java import find_java
 from millstream.jvm.key_stores import KeyStore, KeyStoreError, certificates_in, key_pair_in
@@ -55,6 +56,14 @@ def test_a_key_may_have_a_password_of_its_own(secured: SecuredBroker, tmp_path: 
     given = client_settings({"bootstrap.servers": "localhost:1", "security.protocol": "SSL", **store})
     AdminClient(given)  # takes the key with the password it has now
     assert "another-one" not in given.values()
+
+
+def test_a_producer_has_the_same_stores(secured: SecuredBroker) -> None:
+    store = {"ssl.truststore.location": str(secured.certificates.trusted_jks), "ssl.truststore.password": PASSWORD}
+    properties = {"bootstrap.servers": "localhost:1", "security.protocol": "SSL", **store}
+    given = producer_settings(properties, transactional=True)
+    assert given["ssl.ca.pem"] == client_settings(properties)["ssl.ca.pem"]
+    Producer({**given, "transactional.id": "x"})
 
 
 def test_what_is_wrong_is_said_without_the_password(secured: SecuredBroker, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from millstream.errors import Code, JobError
 from millstream.runtime.batch_log import BatchLog
-from tests.begun_batches import begin_a_batch, end_a_batch
+from tests.begun_batches import BEGUN_AT_MS, begin_a_batch, end_a_batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +34,10 @@ def test_unfinished_batch_begins_where_the_finished_one_ended(log: BatchLog) -> 
     log.check()
     assert log.unfinished == 4
     assert log.read_up_to() == [{("t", 0): 5, ("t", 1): 7}, {}]
+
+
+def test_time_of_a_batch(log: BatchLog) -> None:
+    assert log.begun_at(4) == BEGUN_AT_MS / 1000
 
 
 def test_finished_batch(log: BatchLog) -> None:

@@ -6,13 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from millstream.spark.failures import TableHalf, UndecodableMessageError, job_error
+from millstream.delivery.failures import Failure
+from millstream.errors import Code
+from millstream.spark.failures import TableHalf, UndecodableMessageError, UndeliveredError, job_error
 from millstream.spark.passing_faults import passing_fault
 
 EXCEPTIONS = Path(__file__).parent / "exceptions"
 PASS = {"broker_away": None, "topic_deleted": 3, "worker_crashed": 3}
 """Of the exceptions that are kept, with how often they are believed to pass."""
 VALUE = TableHalf("t", "value", "json")
+UNDELIVERED = {Failure.AWAY: None, Failure.ENDED_BY_BROKER: 3, Failure.NO_PROCESS: 3}
+"""What passes of that, with the same."""
 KAFKA = "org.apache.kafka.common.errors"
 
 
@@ -56,3 +60,15 @@ def test_passes(said: str) -> None:
 )
 def test_comes_back(said: str) -> None:
     assert passing_fault(job_error("totals", RuntimeError(f"Job aborted.\nCaused by: {said}"))) is None
+
+
+@pytest.mark.parametrize("failure", Failure)
+def test_undelivered_messages(failure: Failure) -> None:
+    """A run that another has replaced must not take its place again."""
+    said = f"millstream.spark.failures.UndeliveredError: {UndeliveredError('sink', failure, 'Local: Fenced.')}"
+    error = job_error("totals", RuntimeError(f"Job aborted.\nCaused by: {said}"))
+    fault = passing_fault(error)
+    assert (fault is not None) == (failure in UNDELIVERED)
+    assert (error.code is Code.JOB_FAILED) == (failure in (*UNDELIVERED, Failure.REFUSED))
+    if fault is not None:
+        assert fault.attempts == UNDELIVERED[failure]

@@ -1,0 +1,65 @@
+"""Who may write, as far as that is settled without a broker."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from millstream import Session
+from millstream.errors import Code, JobError, ScriptError
+from millstream.plan.program import compile_script
+from millstream.runtime.checkpoint import Checkpoint
+from millstream.runtime.exactly_once import Start
+from millstream.source import SourceText
+from tests.begun_batches import begin_a_batch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TABLES = """
+CREATE TABLE t (a BIGINT, b STRING) WITH (
+  'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'localhost:1', 'format' = 'json');
+CREATE TABLE once (a BIGINT) WITH ('connector' = 'kafka', 'topic' = 'o', 'format' = 'json',
+  'properties.bootstrap.servers' = 'localhost:1', 'sink.semantic' = 'exactly-once');
+CREATE TABLE twice (a BIGINT) WITH ('connector' = 'kafka', 'topic' = 'o', 'format' = 'json',
+  'properties.bootstrap.servers' = 'localhost:1');
+"""
+INSERT = "INSERT INTO once SELECT a FROM t WHERE a > 3;"
+
+
+@pytest.mark.parametrize(
+    ("number", "claim", "expected"),
+    [(1, "r another.7", True), (2, "r us.1", True), (3, "r us.1", True), (2, "r another.1", False)],
+)
+def test_only_its_own_process_starts_a_query_again(number: int, claim: str, expected: bool) -> None:  # noqa: FBT001
+    assert Start("us", number).may_follow(claim) is expected
+
+
+def test_other_script_does_not_finish_a_batch(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path)
+    [plan] = compile_script(SourceText("s", TABLES + INSERT), {}, {}).jobs
+    begin_a_batch(checkpoint.new_job(plan, buckets=1).path)
+    checkpoint.release()
+    with (
+        Session(checkpoint=tmp_path) as session,
+        pytest.raises(JobError, match="batch of it is not finished") as caught,
+    ):
+        session.execute_sql(TABLES + INSERT.replace("3", "4"))
+    assert caught.value.code is Code.CHECKPOINT_MISMATCH
+
+
+def test_jobs_of_a_script_have_no_prefix_in_common(tmp_path: Path) -> None:
+    """Where none is written it comes from the table, so two jobs may have one."""
+    with Session(checkpoint=tmp_path) as session, pytest.raises(ScriptError) as caught:
+        session.execute_sql(TABLES + INSERT * 2)
+    [found] = caught.value.diagnostics
+    assert found.code is Code.CONFLICTING_OPTIONS
+    assert '"millstream-once"' in found.primary
+
+
+@pytest.mark.parametrize(("sink", "are_shared"), [("once", False), ("twice", True)])
+def test_scans_of_a_set(sink: str, are_shared: bool) -> None:  # noqa: FBT001
+    both = f"BEGIN STATEMENT SET; INSERT INTO {sink} SELECT a FROM t; INSERT INTO twice SELECT a + 1 FROM t; END;"
+    [plan] = compile_script(SourceText("s", TABLES + both), {}, {}).jobs
+    assert any(scan.shared_by for scan in plan.scans) is are_shared
