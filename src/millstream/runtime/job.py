@@ -12,6 +12,7 @@ from millstream.connectors.kafka_tables import KafkaSource
 from millstream.errors import Code, Diagnostic, JobError, MillstreamError
 from millstream.plan.nodes import Write
 from millstream.runtime.checksums import checkpoint_damaged, damaged_files
+from millstream.runtime.disk_watch import DiskWatch
 from millstream.runtime.group_offsets import GroupOffsets
 from millstream.runtime.kafka_admin import KafkaAdmin
 from millstream.runtime.kafka_watch import KafkaWatch
@@ -113,6 +114,7 @@ class Job:
             start,
             restarts=restarts_of(dict(self._plan.settings)),
             kafka=KafkaWatch(self._plan.tables),
+            disk=DiskWatch(self.name, self._folder.path.parents[1]),
             tell=self._on_event,
             explain=self._naming_files,
             on_end=self._conclude,
