@@ -13,6 +13,7 @@ from millstream.errors import Code, Diagnostic, JobError, MillstreamError
 from millstream.failpoints import reached
 from millstream.plan.nodes import Write
 from millstream.runtime.checksums import checkpoint_damaged, damaged_files
+from millstream.runtime.disk_watch import DiskWatch
 from millstream.runtime.group_offsets import GroupOffsets
 from millstream.runtime.kafka_admin import KafkaAdmin
 from millstream.runtime.kafka_watch import KafkaWatch
@@ -114,6 +115,7 @@ class Job:
             start,
             restarts=restarts_of(dict(self._plan.settings)),
             kafka=KafkaWatch(self._plan.tables),
+            disk=DiskWatch(self.name, self._folder.path.parents[1]),
             tell=self._on_event,
             explain=self._naming_files,
             on_end=self._conclude,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from millstream.errors import Code, MillstreamError
@@ -13,6 +14,7 @@ from millstream.spark.passing_faults import passing_fault
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from millstream.runtime.disk_watch import DiskWatch
     from millstream.runtime.events import JobEvent
     from millstream.runtime.kafka_watch import KafkaWatch
     from millstream.runtime.restarts import Restarts
@@ -35,6 +37,7 @@ class Supervision:
         *,
         restarts: Restarts,
         kafka: KafkaWatch,
+        disk: DiskWatch,
         tell: Callable[[JobEvent], None],
         explain: Callable[[MillstreamError], MillstreamError],
         on_end: Callable[[], None],
@@ -43,6 +46,7 @@ class Supervision:
         self._start = start
         self._restarts = restarts
         self._kafka = kafka
+        self._disk = disk
         self._tell = tell
         self._explain = explain
         self._on_end = on_end
@@ -128,6 +132,10 @@ class Supervision:
             self._woken.clear()
             if time.monotonic() - self._last_sign > _SILENCE_SECONDS or self._stopping.is_set():
                 self._look_for_kafka()
+                if (full := self._disk.ask()) is not None:
+                    with suppress(MillstreamError):  # a task that waits for its state cannot be stopped in time
+                        self.query.stop()
+                    return full
         return None if self._is_cut_short else self.query.failure()
 
     def _look_for_kafka(self) -> None:
