@@ -12,7 +12,7 @@ import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
@@ -178,7 +178,8 @@ def _claimed(plan: JobPlan, sink: KafkaSink, transactions: Transactions, start: 
         former = found[1] if found is not None else None
         if former is not None and not start.may_follow(former):
             failure = taken_over(transactions.prefix)
-            raise JobError(undelivered(plan.name, sink.table.name, failure.failure, failure.why))
+            told = undelivered(plan.name, sink.table.name, failure.failure, failure.why)
+            raise JobError(replace(told, span=sink.table.span))
         claims.write(0, transactions.claim)
     return former
 
