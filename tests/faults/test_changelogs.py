@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ROWS = 500
+MAY_GO_TWICE = ("holders",)
+"""Jobs whose input deletes what is not there."""
 PATIENCE = 120.0
 Messages = dict[str, list[bytes | None]]
 
@@ -74,7 +76,8 @@ class Jobs:
         place = self._script.parent
         done = subprocess.run(command, cwd=place, stdout=subprocess.PIPE, stderr=notices, text=True, check=False)
         assert done.returncode == 0, said(notices)
-        assert sum(json.loads(line)["ignored_retractions"] for line in done.stdout.splitlines()) == 0
+        told = [json.loads(line) for line in done.stdout.splitlines()]
+        assert sum(batch["ignored_retractions"] for batch in told if batch["job"] not in MAY_GO_TWICE) == 0
 
     def written(self, sink: str) -> Messages:
         """The values of each key, in their order."""

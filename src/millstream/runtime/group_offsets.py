@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from millstream.connectors.kafka_tables import KafkaSource
 
 _SWITCH: Final = "commit.offsets.on.checkpoint"
-_LAST_SECONDS: Final = 5.0
+_LAST_SECONDS: Final = 15.0
+"""The first commit to a new cluster waits for the topic that the cluster keeps it in."""
 
 
 class GroupOffsets:

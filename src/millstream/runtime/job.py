@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS: Final = 0.02
 _REPORT_SECONDS: Final = 1.0
-_LAST_COMMIT_SECONDS: Final = 5.0
+_LAST_COMMIT_SECONDS: Final = 20.0
 
 
 class Job:

@@ -199,16 +199,18 @@ class KafkaAdmin:
 
     def commit(self, offsets: Iterable[TopicPartition], group: str) -> None:
         """In the name of a group that has no members."""
+        asked = [ConsumerGroupTopicPartitions(group, list(offsets))]
+
+        def ask() -> None:
+            answer = self._client.alter_consumer_group_offsets(asked)[group].result(_TIMEOUT_SECONDS)
+            refused = (entry.error for entry in answer.topic_partitions if entry.error is not None)
+            if (error := next(refused, None)) is not None:
+                raise KafkaException(error)
+
         try:
-            asked = [ConsumerGroupTopicPartitions(group, list(offsets))]
-            answer = _patiently(
-                lambda: self._client.alter_consumer_group_offsets(asked)[group].result(_TIMEOUT_SECONDS)
-            )
+            _patiently(ask)
         except (KafkaException, TimeoutError) as error:
             raise self._failure(f'the offsets of group "{group}" cannot be committed', error) from error
-        for entry in answer.topic_partitions:
-            if entry.error is not None:
-                raise self._failure(f'the offsets of group "{group}" cannot be committed', KafkaException(entry.error))
 
     def _require_access(self, topic: str, table: str, operation: AclOperation) -> None:
         self._metadata()  # says sooner what is wrong, if all is
