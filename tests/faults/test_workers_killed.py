@@ -28,9 +28,11 @@ import os, signal
 from pathlib import Path
 
 def fatal(n: int) -> int:
+    if n != 700:  # only one worker has it, so that nobody reads what another is writing
+        return n
     lives = Path({lives!r})
     left = int(lives.read_text())
-    if n == 700 and left:
+    if left:
         lives.write_text(str(left - 1))
         os.kill(os.getpid(), signal.SIGKILL)
     return n
