@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from millstream.connectors.kafka_tables import KafkaSource
 
 _SWITCH: Final = "commit.offsets.on.checkpoint"
-_LAST_SECONDS: Final = 15.0
+LAST_SECONDS: Final = 15.0
 """The first commit to a new cluster waits for the topic that the cluster keeps it in."""
 
 
@@ -63,7 +63,7 @@ class GroupOffsets:
             self._is_closed = True
             self._changed.notify_all()
         if self._thread is not None:
-            self._thread.join(_LAST_SECONDS)
+            self._thread.join(LAST_SECONDS)
 
     def _run(self) -> None:
         while True:

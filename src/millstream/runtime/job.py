@@ -14,7 +14,7 @@ from millstream.failpoints import reached
 from millstream.plan.nodes import Write
 from millstream.runtime.checksums import checkpoint_damaged, damaged_files
 from millstream.runtime.disk_watch import DiskWatch
-from millstream.runtime.group_offsets import GroupOffsets
+from millstream.runtime.group_offsets import LAST_SECONDS, GroupOffsets
 from millstream.runtime.kafka_admin import KafkaAdmin
 from millstream.runtime.kafka_watch import KafkaWatch
 from millstream.runtime.lost_messages import LossWatch
@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS: Final = 0.02
 _REPORT_SECONDS: Final = 1.0
-_LAST_COMMIT_SECONDS: Final = 20.0
+_LAST_REPORT_SECONDS: Final = 5.0
+_LAST_COMMIT_SECONDS: Final = _LAST_REPORT_SECONDS + LAST_SECONDS
 
 
 class Job:
@@ -225,7 +226,7 @@ class Job:
         self._supervised().wake()
 
     def _conclude(self) -> None:
-        self._last_report.wait(_LAST_COMMIT_SECONDS)
+        self._last_report.wait(_LAST_REPORT_SECONDS)
         self._group_offsets.close()
         self._ended.set()
 
