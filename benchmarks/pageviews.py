@@ -50,14 +50,17 @@ def fill(brokers: str, rows: int) -> None:
     PageViewTopic(brokers).grow(rows)
 
 
-def millstream_rate(spark: SparkSession, brokers: str, rows: int, insert: str, folder: Path) -> float:
+def millstream_rate(
+    spark: SparkSession, brokers: str, rows: int, insert: str, folder: Path, *, sources: int = 1
+) -> float:
+    """Messages of the topic a second; a script with several sources counts each message once per source."""
     batches: list[JobProgress] = []
     with Session(spark, checkpoint=folder, on_progress=batches.append) as session:
         script = f"SET 'millstream.batch.max-rows' = '{rows // _BATCHES}'; {SCRIPT} {insert};"
         [job] = session.execute_sql(script, parameters={"brokers": brokers}, drain=True)
         job.await_end()
         job.await_last_report(10)
-    return _rate((batch.rows_in, batch.batch_seconds) for batch in batches)
+    return _rate((batch.rows_in / sources, batch.batch_seconds) for batch in batches)
 
 
 def plain_count(messages: DataFrame) -> DataFrame:
@@ -104,7 +107,7 @@ def plain_stream_rate(
     return _rate((report.numInputRows, report.durationMs["triggerExecution"] / 1000) for report in query.recentProgress)
 
 
-def _rate(batches: Iterable[tuple[int, float]]) -> float:
+def _rate(batches: Iterable[tuple[float, float]]) -> float:
     measured = [(rows, seconds) for rows, seconds in batches if rows][1:]
     return sum(rows for rows, _ in measured) / sum(seconds for _, seconds in measured)
 

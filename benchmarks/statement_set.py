@@ -56,7 +56,9 @@ def main() -> None:
             for number, inserts, read in product(range(_ROUNDS), _SETS, _READ):
                 script = _script(_SETS[inserts], _READ[read])
                 place = folder / f"{number}-{inserts[:3]}-{read[:5]}"
-                rates[inserts, read].append(millstream_rate(owned.spark, brokers, rows, script, place / "large"))
+                sources = len(set(_READ[read]))
+                rate = millstream_rate(owned.spark, brokers, rows, script, place / "large", sources=sources)
+                rates[inserts, read].append(rate)
             for inserts, read in product(_SETS, _READ):
                 script = _script(_SETS[inserts], _READ[read])
                 place = folder / f"{inserts[:3]}-{read[:5]}"
