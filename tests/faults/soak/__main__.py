@@ -150,7 +150,7 @@ def main(
         by_victim = ", ".join(f"{victim} {count}" for victim, count in soak.kills.most_common())
         total = soak.kills.total()
         print(f"seed {seed}: {total} kills in {took:.1f} minutes ({total / took:.1f} a minute): {by_victim}")
-        print(f"{fed:,} numbers fed, {len(soak.faults)} faults{''.join(f'\n  {fault}' for fault in soak.faults)}")
+        print(f"{fed:,} numbers fed, {len(soak.faults)} faults", *soak.faults, sep="\n  ")
         wrong = check(broker.bootstrap, fed)
     if wrong or soak.faults:
         print(f"all of it is in {folder}")

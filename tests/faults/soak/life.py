@@ -141,5 +141,5 @@ def _end(processes: Iterable[int]) -> None:
 
 def _processes() -> list[_Process]:
     listed = subprocess.run(["ps", "-eo", "pid=,ppid=,sess=,args="], capture_output=True, text=True, check=True).stdout
-    rows = (line.split(maxsplit=3) for line in listed.splitlines())
-    return [_Process(*map(int, row[:3]), command=row[3]) for row in rows if len(row) == 4 and "defunct" not in row[3]]
+    rows = (line.split(maxsplit=3) for line in listed.splitlines() if "<defunct>" not in line)
+    return [_Process(int(pid), int(parent), int(session), " ".join(rest)) for pid, parent, session, *rest in rows]
