@@ -134,8 +134,8 @@ def main(
     seed: Annotated[int | None, typer.Option(help="Of all choices.", show_default="the time")] = None,
 ) -> None:
     seed = int(time.time()) if seed is None else seed
-    print(f"seed {seed}", flush=True)
     folder = Path(tempfile.mkdtemp(prefix="millstream-soak-"))
+    print(f"seed {seed}, in {folder}", flush=True)
     with EmbeddedBroker(data=folder / "broker") as broker:
         for topic in (*SOURCES, *SINKS):
             ScriptKafka(broker.bootstrap).create_topic(topic, PARTITIONS)
@@ -153,7 +153,7 @@ def main(
         print(f"{fed:,} numbers fed, {len(soak.faults)} faults", *soak.faults, sep="\n  ")
         wrong = check(broker.bootstrap, fed)
     if wrong or soak.faults:
-        print(f"all of it is in {folder}")
+        print(f"all of it is kept in {folder}")
         sys.exit(1)
     shutil.rmtree(folder)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tests.faults.soak.kills import Kill
 
 _LOOK_SECONDS: Final = 0.5
-_MARKS: Final = {Victim.WORKER: "millstream.spark.worker_daemon", Victim.DELIVERY: "millstream.delivery.process"}
+_MARKS: Final = {Victim.WORKER: "-m millstream.spark.worker_daemon", Victim.DELIVERY: "-m millstream.delivery.process"}
 _GAVE_UP: Final = "running on without it"
 
 
