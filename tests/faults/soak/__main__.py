@@ -57,8 +57,6 @@ class Soak:
                 self._await_failpoint(life, plan.armed)
             else:
                 self._carry_out(life, plan)
-            if life.gave_up_a_job:
-                self._fault(f"a job was given up: {life.complaint}")
         finally:
             if life.exit_code is None:
                 life.end()
@@ -84,6 +82,9 @@ class Soak:
         for kill in plan.kills:
             if life.ends_within(began + kill.moment - time.monotonic()):
                 self._fault(f"it ended by itself: {life.complaint}")
+                return
+            if life.gave_up_a_job:
+                self._fault(f"a job was given up: {life.complaint}")
                 return
             if self.is_over:
                 return

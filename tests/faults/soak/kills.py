@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 START_SECONDS: Final = 9.0
 """About what a start takes: some kills come in the middle of it."""
 BATCH_SECONDS: Final = 12.0
-_MOST_SURVIVED: Final = 2
+_MOST_SURVIVED: Final = 3
 """Per life: a job gives up after more deaths of workers in a row."""
 _LAST_COUNT: Final = 6
 
