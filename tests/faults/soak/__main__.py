@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -66,9 +67,12 @@ class Soak:
 
     def drain(self) -> None:
         life = self._start(drain=True)
-        if not life.ends_within(_DRAIN_SECONDS) or life.exit_code != 0:
-            self._fault(f"what was fed is not drained: {life.complaint}")
-            life.end()
+        try:
+            if not life.ends_within(_DRAIN_SECONDS) or life.exit_code != 0:
+                self._fault(f"what was fed is not drained: {life.complaint}")
+        finally:
+            if life.exit_code is None:
+                life.end()
 
     def _start(self, *, armed: str | None = None, drain: bool = False) -> Life:
         self._lives += 1
@@ -100,7 +104,7 @@ class Soak:
         if not life.ends_within(_FAILPOINT_SECONDS):
             life.end()
             self._say(f"{armed} was not come by")
-        elif life.exit_code == -9:
+        elif life.exit_code == -signal.SIGKILL:
             self._tell(Victim.FAILPOINT, life, f" {armed}")
         else:
             self._fault(f"it ended by itself: {life.complaint}")
@@ -134,6 +138,7 @@ def main(
     kills: Annotated[int, typer.Option(help="How many kills are enough.")] = 100,
     seed: Annotated[int | None, typer.Option(help="Of all choices.", show_default="the time")] = None,
 ) -> None:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that nothing is left running
     seed = int(time.time()) if seed is None else seed
     folder = Path(tempfile.mkdtemp(prefix="millstream-soak-"))
     print(f"seed {seed}, in {folder}", flush=True)
@@ -147,11 +152,12 @@ def main(
                 soak.live(next(plans))
             took = soak.minutes
             fed = feed.end()
+        print(f"draining {fed:,} numbers", flush=True)
         soak.drain()
         by_victim = ", ".join(f"{victim} {count}" for victim, count in soak.kills.most_common())
         total = soak.kills.total()
         print(f"seed {seed}: {total} kills in {took:.1f} minutes ({total / took:.1f} a minute): {by_victim}")
-        print(f"{fed:,} numbers fed, {len(soak.faults)} faults", *soak.faults, sep="\n  ")
+        print(f"{len(soak.faults)} faults", *soak.faults, sep="\n  ")
         wrong = check(broker.bootstrap, fed)
     if wrong or soak.faults:
         print(f"all of it is kept in {folder}")
