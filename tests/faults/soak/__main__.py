@@ -61,8 +61,7 @@ class Soak:
         finally:
             if life.exit_code is None:
                 life.end()
-        if self._before is not None and (left := self._before.sweep()):
-            self._fault(f"{left} processes of the life before were still there")
+        self._sweep()
         self._before = life
 
     def drain(self) -> None:
@@ -73,6 +72,11 @@ class Soak:
         finally:
             if life.exit_code is None:
                 life.end()
+        self._sweep()
+
+    def _sweep(self) -> None:
+        if self._before is not None and (left := self._before.sweep()):
+            self._fault(f"{left} processes of the life before were still there")
 
     def _start(self, *, armed: str | None = None, drain: bool = False) -> Life:
         self._lives += 1
