@@ -15,7 +15,7 @@ _ALIKE: Final = 40
 _KAFKA: Final = "'properties.bootstrap.servers' = '${brokers}'"
 _ONCE: Final = "'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix'"
 SCRIPT: Final = f"""
-SET 'millstream.batch.max-rows' = '2000';
+SET 'millstream.batch.max-rows' = '1000';
 SET 'parallelism.default' = '2';
 SET 'restart-strategy.exponential-delay.initial-backoff' = '100 ms';
 CREATE TABLE orders (id INT, customer INT, amount INT) WITH (
