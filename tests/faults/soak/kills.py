@@ -55,7 +55,7 @@ def life_plans(seed: int) -> Iterator[LifePlan]:
     chance = random.Random(seed)
     kinds = (_in_start, _at_a_failpoint, _in_batches)
     while True:
-        [kind] = chance.choices(kinds, weights=(3, 5, 12))
+        [kind] = chance.choices(kinds, weights=(5, 4, 11))
         yield kind(chance)
 
 
