@@ -68,7 +68,7 @@ def _at_a_failpoint(chance: random.Random) -> LifePlan:
 
 
 def _in_batches(chance: random.Random) -> LifePlan:
-    *survived, last = sorted(chance.uniform(0, BATCH_SECONDS) for _ in range(1 + chance.randint(0, _MOST_SURVIVED)))
+    *survived, last = sorted(chance.uniform(0, BATCH_SECONDS) for _ in range(1 + chance.randint(1, _MOST_SURVIVED)))
     return LifePlan((*(_kill(chance, moment, _SURVIVED) for moment in survived), _kill(chance, last, _FATAL)))
 
 
