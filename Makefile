@@ -3,9 +3,11 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+MINUTES ?= 10
+KILLS   ?= 100
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test faults check format docs bench lock clean
+.PHONY: help setup demo test faults soak check format docs bench lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +38,9 @@ test: check  ## lint, types, and every test (real broker, real Spark)
 
 faults: $(READY)  ## end jobs at every failpoint, write the table of docs/reliability.md
 	@$(BIN)/python -m tests.faults.report
+
+soak: $(READY)  ## kill jobs at random for MINUTES or KILLS, by SEED; look for what is lost or doubled
+	@$(BIN)/python -m tests.faults.soak --minutes $(MINUTES) --kills $(KILLS) $(if $(SEED),--seed $(SEED))
 
 check: $(READY)  ## lint and types
 	@$(BIN)/ruff check --quiet .

@@ -1,0 +1,1 @@
+"""Jobs that write exactly once, killed at random for as long as one likes: `make soak`."""

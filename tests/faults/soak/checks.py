@@ -1,0 +1,92 @@
+"""Whether each message is there once, told from the messages alone."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from tests.faults.soak.jobs import changed_truth, counted_truth
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from millstream.testing.script_messages import Received
+    from tests.faults.soak.jobs import Row
+
+    Sequences = dict[tuple[int, int], list[Any]]
+    """What was written of a partition's customer, in its order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    messages: int
+    lost: int = 0
+    doubled: int = 0
+
+
+def check_passed(received: Sequence[Received], fed: int) -> Found:
+    """Each number once; one that was never fed counts as too much."""
+    found = Counter(json.loads(each.message.value or b"{}")["id"] for each in received)
+    expected = Counter(range(fed))
+    return Found(len(received), (expected - found).total(), (found - expected).total())
+
+
+def check_counted(received: Sequence[Received], fed: int) -> Found:
+    """A group's count only rises: a batch that is written again repeats one, or goes back."""
+    sequences = _sequences(received)
+    doubled = sum(
+        after is None or (before is not None and after["orders"] <= before["orders"])
+        for rows in sequences.values()
+        for before, after in pairwise(rows)
+    )
+    lost, more = _beside(counted_truth(fed), _ends(sequences, lambda rows: rows[-1]), "orders")
+    return Found(len(received), lost, doubled + more)
+
+
+def check_changed(received: Sequence[Received], fed: int) -> Found:
+    """What is taken back is what stood there: a change that is missing or repeated breaks the chain."""
+    sequences = _sequences(received)
+    lost = doubled = 0
+    for changes in sequences.values():
+        stands: Row | None = None
+        seen = []
+        for each in changes:
+            if each["before"] != stands:
+                lost, doubled = (lost, doubled + 1) if each in seen else (lost + 1, doubled)
+            stands = each["after"]
+            seen.append(each)
+    missing, more = _beside(changed_truth(fed), _ends(sequences, lambda changes: changes[-1]["after"]), "held")
+    return Found(len(received), lost + missing, doubled + more)
+
+
+def _sequences(received: Iterable[Received]) -> Sequences:
+    found: Sequences = {}
+    for each in received:
+        customer = json.loads(each.message.key or b"{}")["customer"]
+        found.setdefault((each.partition, customer), []).append(json.loads(each.message.value or b"null"))
+    return found
+
+
+def _ends(sequences: Sequences, end_of: Callable[[list[Any]], Row | None]) -> list[tuple[int, Row]]:
+    """Of a customer in two partitions there are two: one of them is not the truth."""
+    ends = ((customer, end_of(rows)) for (_, customer), rows in sequences.items())
+    return [(customer, end) for customer, end in ends if end is not None]
+
+
+def _beside(truth: Mapping[int, Row], ends: list[tuple[int, Row]], counted: str) -> tuple[int, int]:
+    """Rows that are not in the table at its end, and rows that are too many."""
+    lost = sum(customer not in dict(ends) for customer in truth)
+    doubled = 0
+    for customer, row in ends:
+        expected = truth.get(customer)
+        if expected is None or row[counted] > expected[counted]:
+            doubled += 1
+        elif row != expected:
+            lost += 1
+    return lost, doubled
+
+
+CHECKS = {"passed": check_passed, "counted": check_counted, "changed": check_changed}

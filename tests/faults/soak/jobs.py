@@ -1,0 +1,85 @@
+"""What the jobs of a soak do, what they read, and what must come out: all of it follows from how much was fed."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import Any, Final
+
+Row = dict[str, Any]
+PARTITIONS: Final = 3
+SOURCES: Final = ("orders", "changes")
+SINKS: Final = ("passed", "counted", "changed")
+_CUSTOMERS: Final = 17
+_ALIKE: Final = 40
+"""So many orders in a row have one amount."""
+_KAFKA: Final = "'properties.bootstrap.servers' = '${brokers}'"
+_ONCE: Final = "'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix'"
+SCRIPT: Final = f"""
+SET 'millstream.batch.max-rows' = '1000';
+SET 'parallelism.default' = '2';
+SET 'restart-strategy.exponential-delay.initial-backoff' = '100 ms';
+CREATE TABLE orders (id INT, customer INT, amount INT) WITH (
+  'connector' = 'kafka', 'topic' = 'orders', {_KAFKA}, 'format' = 'json');
+CREATE TABLE changes (id INT, customer INT, amount INT) WITH (
+  'connector' = 'kafka', 'topic' = 'changes', {_KAFKA}, 'format' = 'debezium-json');
+CREATE TABLE passed (id INT) WITH (
+  'connector' = 'kafka', 'topic' = 'passed', {_KAFKA}, 'format' = 'json', {_ONCE} = 'soak-passed');
+CREATE TABLE counted (customer INT, orders BIGINT, amounts BIGINT, PRIMARY KEY (customer) NOT ENFORCED) WITH (
+  'connector' = 'upsert-kafka', 'topic' = 'counted', {_KAFKA}, 'key.format' = 'json', 'value.format' = 'json',
+  {_ONCE} = 'soak-counted');
+CREATE TABLE changed (customer INT, held BIGINT, total BIGINT) WITH (
+  'connector' = 'kafka', 'topic' = 'changed', {_KAFKA}, 'key.format' = 'json', 'key.fields' = 'customer',
+  'value.format' = 'debezium-json', {_ONCE} = 'soak-changed');
+INSERT INTO passed SELECT id FROM orders;
+INSERT INTO counted SELECT customer, COUNT(*), COUNT(DISTINCT amount) FROM orders GROUP BY customer;
+INSERT INTO changed SELECT customer, COUNT(*), SUM(amount) FROM changes GROUP BY customer;
+"""
+
+
+def order(number: int) -> Row:
+    return {"id": number, "customer": number % _CUSTOMERS, "amount": number // _ALIKE}
+
+
+def change(number: int) -> Row:
+    """Every row is inserted by an even number; the odd one after it changes or deletes it."""
+    row = number // 2
+    old, new = ({"id": row, "customer": row % _CUSTOMERS, "amount": amount} for amount in (5, 7))
+    if number % 2 == 0:
+        return {"before": None, "after": old, "op": "c"}
+    return {"before": old, "after": new, "op": "u"} if row % 2 == 0 else {"before": old, "after": None, "op": "d"}
+
+
+def place_of_order(number: int) -> int:
+    return number % PARTITIONS
+
+
+def place_of_change(number: int) -> int:
+    """Both changes of a row are in one partition, in their order."""
+    return number // 2 % PARTITIONS
+
+
+def counted_truth(fed: int) -> dict[int, Row]:
+    orders: Counter[int] = Counter()
+    amounts: defaultdict[int, set[int]] = defaultdict(set)
+    for given in map(order, range(fed)):
+        orders[given["customer"]] += 1
+        amounts[given["customer"]].add(given["amount"])
+    return {
+        customer: {"customer": customer, "orders": orders[customer], "amounts": len(amounts[customer])}
+        for customer in orders
+    }
+
+
+def changed_truth(fed: int) -> dict[int, Row]:
+    held: Counter[int] = Counter()
+    total: Counter[int] = Counter()
+    for given in map(change, range(fed)):
+        for image, sign in ((given["before"], -1), (given["after"], 1)):
+            if image is not None:
+                held[image["customer"]] += sign
+                total[image["customer"]] += sign * image["amount"]
+    return {
+        customer: {"customer": customer, "held": rows, "total": total[customer]}
+        for customer, rows in held.items()
+        if rows
+    }
