@@ -37,6 +37,8 @@ class CrashJob:
     fold: Callable[[Iterable[Message]], Table]
     truth: Callable[[], Table]
     has_state: bool = True
+    has_times: bool = False
+    """Such messages are written by producers of ours, whatever the guarantee."""
     guarantees: tuple[DeliveryGuarantee, ...] = EVERY_GUARANTEE
 
     @property
@@ -162,5 +164,19 @@ CRASH_JOBS: Final = (
         _both,
         has_state=False,
         guarantees=(DeliveryGuarantee.EXACTLY_ONCE,),
+    ),
+    CrashJob(
+        "times: pass-through, messages with a time",
+        "CREATE TABLE source (id INT, customer INT, amount INT, at TIMESTAMP_LTZ(3) METADATA FROM 'timestamp') WITH ("
+        f"{_SOURCE}, 'format' = 'json');\n"
+        "CREATE TABLE sink (id INT, amount INT, at TIMESTAMP_LTZ(3) METADATA FROM 'timestamp') WITH ("
+        f"'connector' = 'kafka', {_SINK}, 'format' = 'json');\n"
+        f"INSERT INTO sink SELECT id, amount * 2, at FROM source WHERE customer <> {_LEFT_OUT};",
+        _order,
+        _each,
+        _passed,
+        has_state=False,
+        has_times=True,
+        guarantees=(DeliveryGuarantee.AT_LEAST_ONCE,),
     ),
 )

@@ -33,14 +33,7 @@ _TIMES: Final = {
 }
 """In the first batch, and in a later one, when there is state and progress; nothing tells the last two apart."""
 _WITH_STATE: Final = ("before-state", "after-state")
-_IN_TRANSACTIONS: Final = (
-    "before-init",
-    "after-begin",
-    "mid-produce",
-    "before-offsets",
-    "after-offsets",
-    "after-commit",
-)
+_IN_TRANSACTIONS: Final = ("before-init", "after-begin", "before-offsets", "after-offsets", "after-commit")
 
 
 @dataclass(frozen=True)
@@ -59,7 +52,10 @@ class Crash:
     def is_reachable(self) -> bool:
         if self.failpoint in _WITH_STATE:
             return self.job.has_state
-        return self.failpoint not in _IN_TRANSACTIONS or self.guarantee is DeliveryGuarantee.EXACTLY_ONCE
+        is_once = self.guarantee is DeliveryGuarantee.EXACTLY_ONCE
+        if self.failpoint == "mid-produce":
+            return is_once or self.job.has_times
+        return is_once or self.failpoint not in _IN_TRANSACTIONS
 
 
 CRASHES: Final = tuple(
