@@ -109,8 +109,8 @@ class Bench:
         assert second.returncode == 0, second.stderr
         messages = self._messages(sink)
         if crash.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
-            return _beside_undisturbed(Counter(messages), self._reference(crash.job))
-        return _beside_truth(messages, crash.job)
+            return beside_undisturbed(Counter(messages), self._reference(crash.job))
+        return beside_truth(messages, crash.job)
 
     def _reference(self, job: CrashJob) -> Counter[Message]:
         """The messages of a run with the same input in the same batches, and with nothing in between."""
@@ -167,11 +167,11 @@ def _of(partition: int) -> list[int]:
     return [number for number in range(ROWS) if number // 2 % PARTITIONS == partition]
 
 
-def _beside_undisturbed(found: Counter[Message], expected: Counter[Message]) -> Found:
+def beside_undisturbed(found: Counter[Message], expected: Counter[Message]) -> Found:
     return Found(found.total(), (expected - found).total(), (found - expected).total())
 
 
-def _beside_truth(messages: Sequence[Message], job: CrashJob) -> Found:
+def beside_truth(messages: Sequence[Message], job: CrashJob) -> Found:
     """A row that is there and should not be counts like one that is missing."""
     table, truth = job.fold(messages), job.truth()
     differing = sum(table.get(key) != truth.get(key) for key in table.keys() | truth.keys())
