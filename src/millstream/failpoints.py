@@ -18,15 +18,18 @@ if TYPE_CHECKING:
 
 VARIABLE: Final = "MILLSTREAM_FAILPOINT"
 FAILPOINTS: Final = {
+    "before-read": "the batch is in the checkpoint, a task is about to read its part",
+    "after-read": "a task has decoded messages",
     "before-state": "a kernel has its rows and has not touched its state",
     "after-state": "a kernel has written its state, Spark has not committed it",
-    "before-delivery": "a task has its first messages",
+    "before-delivery": "a task has encoded messages, and none is on its way",
     "before-init": "a producer is about to fence its predecessors",
     "after-begin": "a transaction has begun",
-    "mid-produce": "some of its messages are with the broker",
-    "before-offsets": "all of its messages are, the progress is not",
+    "mid-produce": "some messages of a task are with the broker",
+    "before-offsets": "all messages of a transaction are, the progress is not",
     "after-offsets": "messages and progress are in the transaction",
     "after-commit": "the transaction is committed, the task has not ended",
+    "after-task": "a task has ended, all of its messages are with the broker",
     "after-batch": "Spark has ended the batch",
 }
 _seen: Counter[str] = Counter()
@@ -44,6 +47,11 @@ def reached(name: str, first: Callable[[], object] | None = None) -> None:
             if first is not None:
                 first()
             _end_the_job()
+
+
+def is_armed(name: str) -> bool:
+    """For what must be laid out beforehand to come by a place."""
+    return os.environ.get(VARIABLE, "").partition(":")[0] == name
 
 
 def _end_the_job() -> None:

@@ -1,4 +1,4 @@
-"""Jobs that write exactly once, ended at a failpoint and started again: the table of docs/reliability.md."""
+"""Jobs ended at a failpoint and started again, and what is in their topic then: the table of docs/reliability.md."""
 
 from __future__ import annotations
 
@@ -9,170 +9,153 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 
-from millstream.failpoints import VARIABLE
+from millstream.connectors.kafka_values import DeliveryGuarantee
+from millstream.failpoints import FAILPOINTS, VARIABLE
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
+from tests.faults.crash_jobs import CRASH_JOBS, EVERY_GUARANTEE, ROWS, CrashJob
 from tests.runtime.topics import fresh_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
     from pathlib import Path
 
-    Messages = Counter[tuple[bytes | None, bytes | None]]
-
-ROWS: Final = 1500
 PARTITIONS: Final = 3
 """Fewer than five: there Spark numbers its tasks otherwise when it does a batch again."""
-_SECONDS: Final = 200
-_KAFKA: Final = "'connector' = 'kafka', 'properties.bootstrap.servers' = '${brokers}', "
-_ONCE: Final = "'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix' = '${sink}'"
-
-
-@dataclass(frozen=True)
-class Shape:
-    """A kind of query, and what it reads."""
-
-    name: str
-    script: str
-    value: Callable[[int], dict[str, object]]
-
-
-def _order(number: int) -> dict[str, object]:
-    return {"id": number, "customer": number % 17, "amount": number % 100}
-
-
-def _change(number: int) -> dict[str, object]:
-    """Every row is inserted, and half of them are changed or deleted later."""
-    of = number // 2 * 2
-    old, new = {"id": of, "customer": of % 17, "amount": 5}, {"id": of, "customer": of % 17, "amount": 7}
-    if number % 2 == 0:
-        return {"before": None, "after": old, "op": "c"}
-    return {"before": old, "after": new, "op": "u"} if number % 4 == 1 else {"before": old, "after": None, "op": "d"}
-
-
-SHAPES: Final = (
-    Shape(
-        "append: pass-through",
-        f"CREATE TABLE source (id INT, customer INT, amount INT) WITH ({_KAFKA} 'topic' = '${{source}}', "
-        "'format' = 'json');\n"
-        f"CREATE TABLE sink (id INT, amount INT) WITH ({_KAFKA} 'topic' = '${{sink}}', 'format' = 'json', {_ONCE});\n"
-        "INSERT INTO sink SELECT id, amount * 2 FROM source WHERE customer <> 3;",
-        _order,
-    ),
-    Shape(
-        "upsert: COUNT, COUNT(DISTINCT)",
-        f"CREATE TABLE source (id INT, customer INT, amount INT) WITH ({_KAFKA} 'topic' = '${{source}}', "
-        "'format' = 'json');\n"
-        "CREATE TABLE sink (customer INT, orders BIGINT, amounts BIGINT, PRIMARY KEY (customer) NOT ENFORCED) WITH ("
-        f"{_KAFKA.replace('kafka', 'upsert-kafka', 1)} 'topic' = '${{sink}}', 'key.format' = 'json', "
-        f"'value.format' = 'json', {_ONCE});\n"
-        "INSERT INTO sink SELECT customer, COUNT(*), COUNT(DISTINCT amount) FROM source GROUP BY customer;",
-        _order,
-    ),
-    Shape(
-        "changes to changes: SUM",
-        f"CREATE TABLE source (id INT, customer INT, amount INT) WITH ({_KAFKA} 'topic' = '${{source}}', "
-        "'format' = 'debezium-json');\n"
-        f"CREATE TABLE sink (customer INT, total BIGINT) WITH ({_KAFKA} 'topic' = '${{sink}}', "
-        f"'format' = 'debezium-json', {_ONCE});\n"
-        "INSERT INTO sink SELECT customer, SUM(amount) FROM source GROUP BY customer;",
-        _change,
-    ),
-    Shape(
-        "set: two INSERTs from one table into one",
-        f"CREATE TABLE source (id INT, customer INT, amount INT) WITH ({_KAFKA} 'topic' = '${{source}}', "
-        "'format' = 'json');\n"
-        f"CREATE TABLE sink (id INT, amount INT) WITH ({_KAFKA} 'topic' = '${{sink}}', 'format' = 'json', {_ONCE});\n"
-        "BEGIN STATEMENT SET; INSERT INTO sink SELECT id, amount FROM source; "
-        "INSERT INTO sink SELECT -id, amount FROM source WHERE customer <> 3; END;",
-        _order,
-    ),
-)
-_WITHOUT_KERNEL: Final = ("append", "set")
-_ON_A_KERNEL: Final = ("before-state", "after-state")
+_SECONDS: Final = 300
+_QUICK_START: Final = {"JDK_JAVA_OPTIONS": f"{os.environ.get('JDK_JAVA_OPTIONS', '')} -XX:TieredStopAtLevel=1".strip()}
+"""Jobs of a few seconds: the quick compiler alone takes a third off their processor time."""
+_TIMES: Final = {
+    DeliveryGuarantee.EXACTLY_ONCE: (1, 3),
+    DeliveryGuarantee.AT_LEAST_ONCE: (1, 3),
+    DeliveryGuarantee.NONE: (3,),
+}
+"""In the first batch, and in a later one, when there is state and progress; nothing tells the last two apart."""
+_WITH_STATE: Final = ("before-state", "after-state")
+_IN_TRANSACTIONS: Final = ("before-init", "after-begin", "before-offsets", "after-offsets", "after-commit")
 
 
 @dataclass(frozen=True)
 class Crash:
-    shape: Shape
+    guarantee: DeliveryGuarantee
+    job: CrashJob
     failpoint: str
     time: int
     """The how-manieth time the place is come by, in one process."""
 
     @property
     def name(self) -> str:
-        return f"{self.shape.name.split(':')[0].replace(' ', '-')}-{self.failpoint}-{self.time}"
+        return f"{self.guarantee}-{self.job.name}-{self.failpoint}-{self.time}"
 
     @property
     def is_reachable(self) -> bool:
-        return self.failpoint not in _ON_A_KERNEL or not self.shape.name.startswith(_WITHOUT_KERNEL)
+        if self.failpoint in _WITH_STATE:
+            return self.job.has_state
+        if self.failpoint == "before-init" and self.time > 1:
+            return False  # a producer lives longer than a batch, and few are in one process
+        is_once = self.guarantee is DeliveryGuarantee.EXACTLY_ONCE
+        if self.failpoint == "mid-produce":
+            return is_once or self.job.has_times
+        return is_once or self.failpoint not in _IN_TRANSACTIONS
+
+
+CRASHES: Final = tuple(
+    crash
+    for guarantee in EVERY_GUARANTEE
+    for job in CRASH_JOBS
+    if guarantee in job.guarantees
+    for failpoint in FAILPOINTS
+    for time in _TIMES[guarantee]
+    if (crash := Crash(guarantee, job, failpoint, time)).is_reachable
+)
 
 
 @dataclass(frozen=True)
 class Found:
-    """What is in the topic after the restart, beside what an undisturbed run writes."""
+    """What is in the topic after the restart.
 
-    written: int
+    Exactly once, it is compared with the messages of an undisturbed run; else the table that it folds to with the
+    truth, and a message is `twice` that was written again.
+    """
+
+    messages: int
     missing: int
     twice: int
 
+    def keeps(self, guarantee: DeliveryGuarantee) -> bool:
+        may_repeat = guarantee is not DeliveryGuarantee.EXACTLY_ONCE
+        return self.messages > 0 and self.missing == 0 and (may_repeat or self.twice == 0)
+
 
 class Bench:
-    """Fills topics and runs jobs, each in a process of its own."""
+    """Fills topics and runs jobs, each in a process of its own; several threads may ask at once."""
 
     def __init__(self, brokers: str, folder: Path) -> None:
         self._brokers = brokers
         self._folder = folder
         self._kafka = ScriptKafka(brokers)
-        self._undisturbed: dict[str, tuple[str, Messages]] = {}
+        self._filling = Lock()
+        self._referring = {job.name: Lock() for job in CRASH_JOBS}
+        self._sources: dict[str, str] = {}
+        self._undisturbed: dict[str, Counter[Message]] = {}
 
     def survive(self, crash: Crash) -> Found:
-        source, expected = self._reference(crash.shape)
         sink = self._topic("sink")
         folder = self._folder / crash.name
-        armed = {VARIABLE: f"{crash.failpoint}:{crash.time}"}
-        first = self._run(crash.shape, folder, source, sink, armed)
+        first = self._run(crash.job, crash.guarantee, folder, sink, f"{crash.failpoint}:{crash.time}")
         assert first.returncode == -signal.SIGKILL, f"{crash.name} was not come by: {first.stderr}"
-        second = self._run(crash.shape, folder, source, sink, {})
+        second = self._run(crash.job, crash.guarantee, folder, sink)
         assert second.returncode == 0, second.stderr
-        found = self._messages(sink)
-        return Found(found.total(), (expected - found).total(), (found - expected).total())
+        messages = self._messages(sink)
+        if crash.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
+            return beside_undisturbed(Counter(messages), self._reference(crash.job))
+        return beside_truth(messages, crash.job)
 
-    def _reference(self, shape: Shape) -> tuple[str, Messages]:
-        """The same input in the same batches, with nothing in between."""
-        if shape.name not in self._undisturbed:
-            source, sink = self._topic("source"), self._topic("sink")
-            for partition in range(PARTITIONS):
-                rows = (json.dumps(shape.value(number)).encode() for number in _of(partition))
-                self._kafka.produce(source, (Message(None, row) for row in rows), partition)
-            run = self._run(shape, self._folder / f"undisturbed-{len(self._undisturbed)}", source, sink, {})
-            assert run.returncode == 0, run.stderr
-            self._undisturbed[shape.name] = source, self._messages(sink)
-        return self._undisturbed[shape.name]
+    def _reference(self, job: CrashJob) -> Counter[Message]:
+        """The messages of a run with the same input in the same batches, and with nothing in between."""
+        with self._referring[job.name]:
+            if job.name not in self._undisturbed:
+                sink = self._topic("sink")
+                run = self._run(job, DeliveryGuarantee.EXACTLY_ONCE, self._folder / f"undisturbed-{job.name}", sink)
+                assert run.returncode == 0, run.stderr
+                messages = self._messages(sink)
+                assert job.fold(messages) == job.truth()
+                self._undisturbed[job.name] = Counter(messages)
+        return self._undisturbed[job.name]
+
+    def _source(self, job: CrashJob) -> str:
+        with self._filling:
+            if job.name not in self._sources:
+                source = self._topic("source")
+                for partition in range(PARTITIONS):
+                    rows = (json.dumps(job.value(number)).encode() for number in _of(partition))
+                    self._kafka.produce(source, (Message(None, row) for row in rows), partition)
+                self._sources[job.name] = source
+        return self._sources[job.name]
 
     def _topic(self, stem: str) -> str:
         name = fresh_name(stem)
         self._kafka.create_topic(name, PARTITIONS)
         return name
 
-    def _messages(self, topic: str) -> Messages:
-        return Counter((received.message.key, received.message.value) for received in self._kafka.read(topic))
+    def _messages(self, topic: str) -> list[Message]:
+        return [received.message for received in self._kafka.read(topic)]
 
     def _run(
-        self, shape: Shape, folder: Path, source: str, sink: str, environment: dict[str, str]
+        self, job: CrashJob, guarantee: DeliveryGuarantee, folder: Path, sink: str, armed: str | None = None
     ) -> subprocess.CompletedProcess[str]:
         folder.mkdir(exist_ok=True)
-        script = folder / "job.sql"
         settings = f"SET 'millstream.batch.max-rows' = '{ROWS // 5}';\nSET 'parallelism.default' = '2';\n"
-        script.write_text(settings + shape.script)
-        parameters = {"brokers": self._brokers, "source": source, "sink": sink}
+        (folder / "job.sql").write_text(settings + job.script_for(guarantee))
+        parameters = {"brokers": self._brokers, "source": self._source(job), "sink": sink}
         given = [part for name, value in parameters.items() for part in ("--param", f"{name}={value}")]
         return subprocess.run(
             [sys.executable, "-m", "millstream.cli.main", "run", "job.sql", "--drain", "--output", "json", *given],
             cwd=folder,
-            env={**os.environ, **environment},
+            env={**os.environ, **_QUICK_START, **({} if armed is None else {VARIABLE: armed})},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
@@ -184,3 +167,14 @@ class Bench:
 def _of(partition: int) -> list[int]:
     """Both changes of a row are in one partition, in their order."""
     return [number for number in range(ROWS) if number // 2 % PARTITIONS == partition]
+
+
+def beside_undisturbed(found: Counter[Message], expected: Counter[Message]) -> Found:
+    return Found(found.total(), (expected - found).total(), (found - expected).total())
+
+
+def beside_truth(messages: Sequence[Message], job: CrashJob) -> Found:
+    """A row that is there and should not be counts like one that is missing."""
+    table, truth = job.fold(messages), job.truth()
+    differing = sum(table.get(key) != truth.get(key) for key in table.keys() | truth.keys())
+    return Found(len(messages), differing, len(messages) - len(set(messages)))

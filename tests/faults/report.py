@@ -1,55 +1,67 @@
-"""`make faults`: ends a job at every failpoint, and writes what came of it into docs/reliability.md.
+"""`make faults`: ends jobs at every failpoint, and writes what came of it into docs/reliability.md.
 
-`python -m tests.faults.report append` runs the cases whose names begin so; the rows of the others stay as they are.
+`python -m tests.faults.report at-least-once-append` runs the cases whose names begin so; the lines of the others stay.
 """
 
 from __future__ import annotations
 
-import re
+import argparse
 import sys
 import tempfile
+import time
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from millstream.failpoints import FAILPOINTS
 from millstream.testing.broker import EmbeddedBroker
-from tests.faults.crashes import PARTITIONS, Bench, Crash, Found
-from tests.faults.test_exactly_once import CRASHES
+from tests.faults.crash_table import Line, place_of, with_lines
+from tests.faults.crashes import CRASHES, PARTITIONS, Bench, Crash, Found
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.faults.crash_table import Place
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "reliability.md"
-_TABLE: Final = re.compile(r"(<!-- crashes: made by `make faults` -->\n).*?(<!-- end of crashes -->)", re.DOTALL)
-_HEADINGS: Final = "| query | killed when | messages | missing | twice |\n|---|---|---|---|---|\n"
-
-
-def row_of(crash: Crash, found: Found) -> str:
-    place = f"{FAILPOINTS[crash.failpoint]} (`{crash.failpoint}:{crash.time}`)"
-    return f"| {crash.shape.name} | {place} | {found.written} | {found.missing} | {found.twice} |"
-
-
-def with_rows(page: str, rows: dict[str, str]) -> str:
-    """The page with these rows by case, in the order of the cases; those of other cases as they were."""
-    kept = {
-        crash.name: line
-        for line in page.splitlines()
-        for crash in CRASHES
-        if line.startswith(f"| {crash.shape.name} |") and f"`{crash.failpoint}:{crash.time}`" in line
-    }
-    lines = [found for crash in CRASHES if (found := rows.get(crash.name) or kept.get(crash.name))]
-    body = _HEADINGS + "".join(line + "\n" for line in lines)
-    return _TABLE.sub(lambda table: table[1] + body + table[2], page)
 
 
 def main() -> None:
-    chosen = [crash for crash in CRASHES if crash.name.startswith(tuple(sys.argv[1:]) or "")]
-    lost = 0
-    with tempfile.TemporaryDirectory() as folder, EmbeddedBroker(partitions=PARTITIONS) as broker:
+    asked = argparse.ArgumentParser(prog="python -m tests.faults.report", description=__doc__)
+    asked.add_argument("beginnings", nargs="*", help="of the names of cases; none for all of them")
+    asked.add_argument("--jobs", type=int, default=2, help="how many cases run side by side")
+    given = asked.parse_args()
+    chosen = [crash for crash in CRASHES if crash.name.startswith(tuple(given.beginnings) or "")]
+    sys.exit(0 if run(chosen, given.jobs) else 1)
+
+
+def run(chosen: Sequence[Crash], jobs: int) -> bool:
+    """Whether all kept what is promised. A line is written when the last of its cases has run."""
+    started = time.monotonic()
+    waiting: defaultdict[Place, int] = defaultdict(int)
+    for crash in chosen:
+        waiting[place_of(crash)] += 1
+    runs: defaultdict[Place, list[Found | None]] = defaultdict(list)
+    all_kept = True
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        EmbeddedBroker(partitions=PARTITIONS) as broker,
+        ThreadPoolExecutor(jobs) as threads,
+    ):
         bench = Bench(broker.bootstrap, Path(folder))
-        for crash in chosen:
-            found = bench.survive(crash)
-            lost += found.missing + found.twice
-            print(f"{crash.name}: {found}", flush=True)
-            PAGE.write_text(with_rows(PAGE.read_text(), {crash.name: row_of(crash, found)}))
-    sys.exit(1 if lost else 0)
+        cases = {threads.submit(bench.survive, crash): crash for crash in chosen}
+        for count, case in enumerate(as_completed(cases), start=1):
+            crash, error = cases[case], case.exception()
+            found = None if error is not None else case.result()
+            is_kept = found is not None and found.keeps(crash.guarantee)
+            all_kept = all_kept and is_kept
+            came = f"{'kept' if is_kept else 'NOT KEPT'}, {error or found}"
+            print(f"{count} of {len(chosen)}, {time.monotonic() - started:.0f} s: {crash.name}: {came}", flush=True)
+            place = place_of(crash)
+            runs[place].append(found)
+            if len(runs[place]) == waiting[place]:
+                PAGE.write_text(with_lines(PAGE.read_text(), [Line.of(crash, runs[place])]))
+    return all_kept
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ from pyspark.sql import functions as F  # noqa: N812
 from millstream.delivery.client import deliver
 from millstream.delivery.consignment import Consignment
 from millstream.delivery.failures import DeliveryError
-from millstream.failpoints import reached
 from millstream.spark.failures import UndeliveredError
 from millstream.spark.observed_counts import DELIVERED, fresh_name
 from millstream.spark.splits import SPLIT
@@ -76,7 +75,6 @@ class Delivering:
         writer = f"p{first.column(SPLIT)[0].as_py()}" if SPLIT in first.schema.names else str(context.partitionId())
         consignment = Consignment(self.table, self.topic, self.properties, writer, int(batch), self.transactions)
         messages = _Counted(first, present)
-        reached("before-delivery")
         try:
             deliver(self.folder, _desk_of(writer), consignment, messages.batches())
         except DeliveryError as error:

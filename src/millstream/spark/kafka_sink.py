@@ -13,6 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.changelog import INSERT_ONLY, KIND, RowKind
 from millstream.connectors.kafka_metadata import TIMESTAMP, TOPIC
+from millstream.failpoints import reached
 from millstream.formats.codecs import encoder_of
 from millstream.formats.declarations import AvroFormat, ConfluentAvroFormat
 from millstream.kernels.fold import fold_updates, last_changes
@@ -98,6 +99,8 @@ def encode_with(encoders: dict[str, Encoder], batches: Iterator[pa.RecordBatch])
             _encode_rows(encoders[name], column) if name in encoders else column
             for name, column in zip(batch.schema.names, batch.columns, strict=True)
         ]
+        if batch.num_rows:
+            reached("before-delivery")
         yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 

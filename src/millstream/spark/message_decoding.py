@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from millstream.failpoints import reached
 from millstream.formats.decoded import DecodeError
 from millstream.formats.message_rows import BYTES, KEY, VALUE
 from millstream.spark.failures import TableHalf, UndecodableMessageError
@@ -40,6 +41,7 @@ class DecodeStep:
     tallies: Tallies | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        reached("before-read")
         for batch in batches:
             try:
                 read = self.rows.read(batch)
@@ -49,6 +51,7 @@ class DecodeStep:
                 self._set_aside(batch, read.unreadable)
             if read.skipped and self.tallies is not None:
                 self.tallies.skipped.add(read.skipped)
+            reached("after-read")
             yield from read.table.to_batches()
 
     def _failure(self, batch: pa.RecordBatch, error: DecodeError) -> UndecodableMessageError:

@@ -28,6 +28,7 @@ from millstream.spark.partitioners import Choice
 from millstream.spark.print_sink import show_rows
 from millstream.spark.shared_scans import read_together
 from millstream.spark.sink_rows import kept_rows, spread
+from millstream.spark.task_ends import ends_told
 from millstream.spark.translate import rows_of
 
 if TYPE_CHECKING:
@@ -98,7 +99,8 @@ def _encoded(rows: Rows, root: Write, around: Surroundings, *, drops_nulls: bool
     folds = by_key and RowKind.UPDATE_BEFORE in changes and not sink.ignore_retraction
     delivering = Delivering.to(sink, around.dispatch) if ours else None
     kept = kept_rows(rows, sink, drops_nulls=drops_nulls)
-    return encode_messages(kept, sink, _choice(sink, around), folds=folds, delivering=delivering)
+    messages = encode_messages(kept, sink, _choice(sink, around), folds=folds, delivering=delivering)
+    return replace(messages, step=ends_told(messages.step, around.spark))
 
 
 def _choice(sink: KafkaSink, around: Surroundings) -> Choice | None:

@@ -1,0 +1,41 @@
+"""The failpoint between the end of a task and that of its batch, where the driver is while Spark waits for it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pyspark.accumulators import AccumulatorParam
+
+from millstream.failpoints import is_armed, reached
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+    from pyspark.accumulators import Accumulator
+    from pyspark.sql import SparkSession
+
+    from millstream.spark.crossing import Step
+
+
+def ends_told(step: Step | None, spark: SparkSession) -> Step | None:
+    """`step`, which tells the driver when its task has ended if that is armed."""
+    if step is None or not is_armed("after-task"):
+        return step
+    return partial(_told, step, spark.sparkContext.accumulator(0, _Ends()))
+
+
+class _Ends(AccumulatorParam[int]):
+    """A task sends what it has added, be it nothing; Spark ends the batch when the driver has taken that of each."""
+
+    def zero(self, value: int) -> int:
+        return value
+
+    def addInPlace(self, value1: int, value2: int) -> int:  # noqa: N802
+        reached("after-task")
+        return value1 + value2
+
+
+def _told(step: Step, _ends: Accumulator[int], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return step(batches)
