@@ -1,7 +1,8 @@
 """Named places at which tests end a job as a power cut would. Inert unless MILLSTREAM_FAILPOINT names one.
 
 `MILLSTREAM_FAILPOINT=after-commit:2` kills at the second time that a process comes by: itself, Spark's JVM with all its
-workers, and the process that started them.
+workers, and the process that started them. `after-commit:2:hold=FILE` waits there instead, for as long as FILE is there;
+FILE.reached tells that somebody does.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from collections import Counter
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ FAILPOINTS: Final = {
     "after-commit": "the transaction is committed, the task has not ended",
     "after-batch": "Spark has ended the batch",
 }
+_LOOK_SECONDS: Final = 0.02
 _seen: Counter[str] = Counter()
 
 
@@ -37,13 +41,23 @@ def reached(name: str, first: Callable[[], object] | None = None) -> None:
     armed = os.environ.get(VARIABLE)
     if armed is None:
         return
-    wanted, _, count = armed.partition(":")
+    wanted, _, rest = armed.partition(":")
+    count, _, hold = rest.partition(":hold=")
     if wanted == name:
         _seen[name] += 1
         if _seen[name] == int(count or 1):
             if first is not None:
                 first()
-            _end_the_job()
+            if hold:
+                _wait_while_there(Path(hold))
+            else:
+                _end_the_job()
+
+
+def _wait_while_there(file: Path) -> None:
+    file.with_name(f"{file.name}.reached").touch()
+    while file.exists():
+        time.sleep(_LOOK_SECONDS)
 
 
 def _end_the_job() -> None:
