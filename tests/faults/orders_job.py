@@ -34,7 +34,7 @@ CREATE TABLE totals (customer INT, orders BIGINT, amount BIGINT, PRIMARY KEY (cu
 INSERT INTO totals SELECT customer, COUNT(*), SUM(amount) FROM orders GROUP BY customer;
 """
 CUSTOMERS: Final = 120
-"""More than a batch takes, so that no customer comes twice in one: the messages are the same however rows are batched."""
+"""More than a batch takes: no customer comes twice in one, and the messages are the same however rows are batched."""
 _LOOK_SECONDS: Final = 0.05
 
 
