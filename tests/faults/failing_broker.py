@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 PARTITIONS = 2
+_LOOK_SECONDS = 0.05
 
 
 class FailingBroker:
@@ -26,6 +28,9 @@ class FailingBroker:
     @property
     def bootstrap(self) -> str:
         return self._broker.bootstrap
+
+    def start(self) -> None:
+        self._broker.start()
 
     def start_again(self) -> None:
         self._broker = EmbeddedBroker(port=self._broker.address[1], data=self._data, partitions=PARTITIONS).start()
@@ -46,6 +51,11 @@ class FailingBroker:
             yield
         finally:
             os.kill(java, signal.SIGCONT)
+
+    def await_log(self, words: str) -> None:
+        log = self._data / "logs" / "broker.log"
+        while words not in log.read_text():
+            time.sleep(_LOOK_SECONDS)
 
     @property
     def _java(self) -> int:

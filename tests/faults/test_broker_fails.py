@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import time
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
@@ -18,22 +19,35 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
+TIMEOUT_MS: Final = 5000
+ROLLED_BACK: Final = "Completed rollback of ongoing transaction"
+
 
 @pytest.fixture
 def failing(tmp_path: Path) -> Iterator[FailingBroker]:
     failing = FailingBroker(tmp_path / "broker")
     try:
-        with failing:
-            yield failing
+        failing.start()
     except SetupError as error:
         skip_without_java(error)
+    with failing:
+        yield failing
 
 
-@pytest.mark.parametrize("end", [FailingBroker.stop, FailingBroker.kill], ids=["stopped", "killed"])
-@pytest.mark.parametrize("step", ["before-offsets:1", "after-offsets:2"])
+@pytest.mark.parametrize(
+    ("end", "step"),
+    [
+        pytest.param(FailingBroker.kill, "before-offsets:1", id="killed-before-offsets-1"),
+        pytest.param(FailingBroker.kill, "before-offsets:2", id="killed-before-offsets-2", marks=pytest.mark.faults),
+        pytest.param(FailingBroker.stop, "before-offsets:2", id="stopped-before-offsets-2", marks=pytest.mark.faults),
+        pytest.param(FailingBroker.stop, "after-offsets:2", id="stopped-after-offsets-2", marks=pytest.mark.faults),
+        pytest.param(FailingBroker.kill, "after-commit:1", id="killed-after-commit-1", marks=pytest.mark.faults),
+    ],
+)
 def test_broker_goes_and_comes_back(
     end: Callable[[FailingBroker], None], step: str, failing: FailingBroker, tmp_path: Path
 ) -> None:
+    """After the first batch Kafka's client may wait for ever for a coordinator: then the job starts again by itself."""
     job = OrdersJob(failing.bootstrap, tmp_path)
     job.order(3)
     with job.run("--drain", hold=step) as process:
@@ -44,5 +58,38 @@ def test_broker_goes_and_comes_back(
         assert failing.bootstrap in waiting["why"]
         failing.start_again()
         until(process, lambda told: told.get("event") == "going-on", job.notices)
+        assert drained(process) == 0, job.said()
+    assert job.written() == job.expected
+
+
+@pytest.mark.faults
+def test_broker_stands_still_for_longer_than_a_transaction_may_last(failing: FailingBroker, tmp_path: Path) -> None:
+    """Back at work it ends the transaction, or takes the rest of it before it comes to that."""
+    job = OrdersJob(failing.bootstrap, tmp_path, timeout_ms=TIMEOUT_MS)
+    job.order(3)
+    with job.run("--drain", hold="before-offsets:2") as process:
+        job.await_hold(process)
+        with failing.paused():
+            job.let_go()
+            until(process, lambda told: told.get("event") == "waiting", job.notices)
+            time.sleep(TIMEOUT_MS / 1000)
+        until(process, lambda told: told.get("event") == "going-on", job.notices)
+        assert drained(process) == 0, job.said()
+    assert job.written() == job.expected
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("step", ["before-offsets:1", "before-offsets:2", "after-offsets:1"])
+def test_job_stands_still_for_longer_than_a_transaction_may_last(
+    step: str, failing: FailingBroker, tmp_path: Path
+) -> None:
+    job = OrdersJob(failing.bootstrap, tmp_path, timeout_ms=1000)
+    job.order(3)
+    with job.run("--drain", hold=step) as process:
+        job.await_hold(process)
+        failing.await_log(ROLLED_BACK)
+        job.let_go()
+        told = until(process, lambda told: told.get("event") == "waiting", job.notices)
+        assert told["why"] == 'Kafka ended a transaction of job "totals"'
         assert drained(process) == 0, job.said()
     assert job.written() == job.expected
