@@ -9,7 +9,7 @@ import subprocess
 import time
 from collections import Counter
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 from millstream.failpoints import VARIABLE
 from millstream.testing.script_kafka import ScriptKafka
@@ -21,6 +21,7 @@ from tests.runtime.topics import fresh_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+    from types import TracebackType
 
 SCRIPT: Final = """
 SET 'millstream.batch.max-rows' = '100';
@@ -59,6 +60,14 @@ class OrdersJob:
         self.gate = folder / "gate"
         self._script = folder / "totals.sql"
         self._script.write_text(SCRIPT.replace("'format'", f"{source},\n  'format'", 1) if source else SCRIPT)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.notices.close()
 
     @property
     def orders_topic(self) -> str:

@@ -48,34 +48,34 @@ def test_broker_goes_and_comes_back(
     end: Callable[[FailingBroker], None], step: str, failing: FailingBroker, tmp_path: Path
 ) -> None:
     """After the first batch Kafka's client may wait for ever for a coordinator: then the job starts again by itself."""
-    job = OrdersJob(failing.bootstrap, tmp_path)
-    job.order(3)
-    with job.run("--drain", hold=step) as process:
-        job.await_hold(process)
-        end(failing)
-        job.let_go()
-        waiting = until(process, lambda told: told.get("event") == "waiting", job.notices)
-        assert failing.bootstrap in waiting["why"]
-        failing.start_again()
-        until(process, lambda told: told.get("event") == "going-on", job.notices)
-        assert drained(process) == 0, job.said()
-    assert job.written() == job.expected
+    with OrdersJob(failing.bootstrap, tmp_path) as job:
+        job.order(3)
+        with job.run("--drain", hold=step) as process:
+            job.await_hold(process)
+            end(failing)
+            job.let_go()
+            waiting = until(process, lambda told: told.get("event") == "waiting", job.notices)
+            assert failing.bootstrap in waiting["why"]
+            failing.start_again()
+            until(process, lambda told: told.get("event") == "going-on", job.notices)
+            assert drained(process) == 0, job.said()
+        assert job.written() == job.expected
 
 
 @pytest.mark.faults
 def test_broker_stands_still_for_longer_than_a_transaction_may_last(failing: FailingBroker, tmp_path: Path) -> None:
     """Back at work it ends the transaction, or takes the rest of it before it comes to that."""
-    job = OrdersJob(failing.bootstrap, tmp_path, timeout_ms=TIMEOUT_MS)
-    job.order(3)
-    with job.run("--drain", hold="before-offsets:2") as process:
-        job.await_hold(process)
-        with failing.paused():
-            job.let_go()
-            until(process, lambda told: told.get("event") == "waiting", job.notices)
-            time.sleep(TIMEOUT_MS / 1000)
-        until(process, lambda told: told.get("event") == "going-on", job.notices)
-        assert drained(process) == 0, job.said()
-    assert job.written() == job.expected
+    with OrdersJob(failing.bootstrap, tmp_path, timeout_ms=TIMEOUT_MS) as job:
+        job.order(3)
+        with job.run("--drain", hold="before-offsets:2") as process:
+            job.await_hold(process)
+            with failing.paused():
+                job.let_go()
+                until(process, lambda told: told.get("event") == "waiting", job.notices)
+                time.sleep(TIMEOUT_MS / 1000)
+            until(process, lambda told: told.get("event") == "going-on", job.notices)
+            assert drained(process) == 0, job.said()
+        assert job.written() == job.expected
 
 
 @pytest.mark.faults
@@ -83,13 +83,13 @@ def test_broker_stands_still_for_longer_than_a_transaction_may_last(failing: Fai
 def test_job_stands_still_for_longer_than_a_transaction_may_last(
     step: str, failing: FailingBroker, tmp_path: Path
 ) -> None:
-    job = OrdersJob(failing.bootstrap, tmp_path, timeout_ms=1000)
-    job.order(3)
-    with job.run("--drain", hold=step) as process:
-        job.await_hold(process)
-        failing.await_log(ROLLED_BACK)
-        job.let_go()
-        told = until(process, lambda told: told.get("event") == "waiting", job.notices)
-        assert told["why"] == 'Kafka ended a transaction of job "totals"'
-        assert drained(process) == 0, job.said()
-    assert job.written() == job.expected
+    with OrdersJob(failing.bootstrap, tmp_path, timeout_ms=1000) as job:
+        job.order(3)
+        with job.run("--drain", hold=step) as process:
+            job.await_hold(process)
+            failing.await_log(ROLLED_BACK)
+            job.let_go()
+            told = until(process, lambda told: told.get("event") == "waiting", job.notices)
+            assert told["why"] == 'Kafka ended a transaction of job "totals"'
+            assert drained(process) == 0, job.said()
+        assert job.written() == job.expected

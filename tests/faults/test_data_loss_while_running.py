@@ -35,31 +35,31 @@ def lose_some(job: OrdersJob, process: subprocess.Popen[str]) -> None:
 
 
 def test_running_job_fails_and_names_what_is_gone(broker: str, tmp_path: Path) -> None:
-    job = OrdersJob(broker, tmp_path, source=NOTHING_AHEAD)
-    job.order(1)
-    first_round = job.expected
-    with job.run(hold="before-offsets:2") as process:
-        lose_some(job, process)
-        assert drained(process) == 1
-    assert "M4004" in job.said()
-    assert f"Partition 0: offsets from {READ} to before {READ + LOST}, {LOST} in all" in job.said()
-    assert job.written() == first_round
+    with OrdersJob(broker, tmp_path, source=NOTHING_AHEAD) as job:
+        job.order(1)
+        first_round = job.expected
+        with job.run(hold="before-offsets:2") as process:
+            lose_some(job, process)
+            assert drained(process) == 1
+        assert "M4004" in job.said()
+        assert f"Partition 0: offsets from {READ} to before {READ + LOST}, {LOST} in all" in job.said()
+        assert job.written() == first_round
 
 
 def test_running_job_goes_on_behind_the_gap_and_counts_it(broker: str, tmp_path: Path) -> None:
-    job = OrdersJob(broker, tmp_path, source=f"{NOTHING_AHEAD}, 'scan.fail-on-data-loss' = 'false'")
-    job.order(1)
-    with job.run(hold="before-offsets:2") as process:
-        lose_some(job, process)
-        lost = until(process, lambda told: told.get("event") == "lost", job.notices)
-        assert (lost["topic"], lost["partition"]) == (job.orders_topic, 0)
-        assert (lost["first_offset"], lost["end_offset"], lost["count"]) == (READ, READ + LOST, LOST)
-        unordered = range(0, LOST * PARTITIONS, PARTITIONS)
-        expected = job.expected - Counter((customer, 2, 2 * customer) for customer in unordered)
-        progress = until(process, lambda told: told.get("lost") == LOST, job.notices)
-        assert progress["job"] == "totals"
-        while job.written() != expected:
-            next(objects(process))
-        process.send_signal(signal.SIGTERM)
-        assert drained(process) == 0, job.said()
-    assert job.written() == expected
+    with OrdersJob(broker, tmp_path, source=f"{NOTHING_AHEAD}, 'scan.fail-on-data-loss' = 'false'") as job:
+        job.order(1)
+        with job.run(hold="before-offsets:2") as process:
+            lose_some(job, process)
+            lost = until(process, lambda told: told.get("event") == "lost", job.notices)
+            assert (lost["topic"], lost["partition"]) == (job.orders_topic, 0)
+            assert (lost["first_offset"], lost["end_offset"], lost["count"]) == (READ, READ + LOST, LOST)
+            unordered = range(0, LOST * PARTITIONS, PARTITIONS)
+            expected = job.expected - Counter((customer, 2, 2 * customer) for customer in unordered)
+            progress = until(process, lambda told: told.get("lost") == LOST, job.notices)
+            assert progress["job"] == "totals"
+            while job.written() != expected:
+                next(objects(process))
+            process.send_signal(signal.SIGTERM)
+            assert drained(process) == 0, job.said()
+        assert job.written() == expected

@@ -12,16 +12,17 @@ from tests.faults.orders_job import OrdersJob, drained, frozen
 from tests.faults.processes import objects, until_read
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 pytestmark = pytest.mark.spark
 
 
 @pytest.fixture
-def job(broker: str, tmp_path: Path) -> OrdersJob:
-    job = OrdersJob(broker, tmp_path)
-    job.order(3)
-    return job
+def job(broker: str, tmp_path: Path) -> Iterator[OrdersJob]:
+    with OrdersJob(broker, tmp_path) as job:
+        job.order(3)
+        yield job
 
 
 @pytest.mark.parametrize(
