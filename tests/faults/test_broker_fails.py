@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import time
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -11,7 +13,7 @@ from millstream.errors import SetupError
 from tests.conftest import skip_without_java
 from tests.faults.failing_broker import FailingBroker
 from tests.faults.orders_job import OrdersJob, drained
-from tests.faults.processes import until
+from tests.faults.processes import until, until_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
 TIMEOUT_MS: Final = 5000
+SOON_SECONDS: Final = 12
+"""Less than Spark's own patience with a query that does not stop."""
 ROLLED_BACK: Final = "Completed rollback of ongoing transaction"
 
 
@@ -93,3 +97,28 @@ def test_job_stands_still_for_longer_than_a_transaction_may_last(
             assert told["why"] == 'Kafka ended a transaction of job "totals"'
             assert drained(process) == 0, job.said()
         assert job.written() == job.expected
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("state", ["idle", "in a transaction", "idle, with a silent broker"])
+def test_job_that_waits_for_its_broker_ends_when_it_is_asked_to(
+    state: str, failing: FailingBroker, tmp_path: Path
+) -> None:
+    """Spark's clients have their own times, a minute: they are not waited for."""
+    with OrdersJob(failing.bootstrap, tmp_path) as job, ExitStack() as at_the_end:
+        job.order(1)
+        is_held = state == "in a transaction"
+        with job.run(hold="before-offsets:2" if is_held else None) as process:
+            if is_held:
+                job.await_hold(process)
+            else:
+                until_read(process, job.orders, job.notices)
+            if "silent" in state:
+                at_the_end.enter_context(failing.paused())
+            else:
+                failing.stop()
+            if is_held:
+                job.let_go()
+            until(process, lambda told: told.get("event") == "waiting", job.notices)
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(SOON_SECONDS) == 0, job.said()
