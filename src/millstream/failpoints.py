@@ -1,7 +1,8 @@
 """Named places at which tests end a job as a power cut would. Inert unless MILLSTREAM_FAILPOINT names one.
 
 `MILLSTREAM_FAILPOINT=after-commit:2` kills at the second time that a process comes by: itself, Spark's JVM with all its
-workers, and the process that started them.
+workers, and the process that started them. `after-commit:2:hold=FILE` waits there instead while FILE is there, and
+makes FILE.reached to tell so.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from collections import Counter
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -32,6 +35,7 @@ FAILPOINTS: Final = {
     "after-task": "a task has ended, all of its messages are with the broker",
     "after-batch": "Spark has ended the batch",
 }
+_LOOK_SECONDS: Final = 0.02
 _seen: Counter[str] = Counter()
 
 
@@ -40,13 +44,23 @@ def reached(name: str, first: Callable[[], object] | None = None) -> None:
     armed = os.environ.get(VARIABLE)
     if armed is None:
         return
-    wanted, _, count = armed.partition(":")
+    wanted, _, rest = armed.partition(":")
+    count, _, hold = rest.partition(":hold=")
     if wanted == name:
         _seen[name] += 1
         if _seen[name] == int(count or 1):
             if first is not None:
                 first()
-            _end_the_job()
+            if hold:
+                _wait_while_there(Path(hold))
+            else:
+                _end_the_job()
+
+
+def _wait_while_there(file: Path) -> None:
+    file.with_name(f"{file.name}.reached").touch()
+    while file.exists():
+        time.sleep(_LOOK_SECONDS)
 
 
 def is_armed(name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -16,11 +17,14 @@ COMMAND = [sys.executable, "-m", "millstream.cli.main"]
 
 
 @contextmanager
-def running(script: Path, parameters: dict[str, str], notices: IO[str]) -> Iterator[subprocess.Popen[str]]:
+def running(
+    script: Path, parameters: dict[str, str], notices: IO[str], *options: str, environment: dict[str, str] | None = None
+) -> Iterator[subprocess.Popen[str]]:
     given = [part for name, value in parameters.items() for part in ("--param", f"{name}={value}")]
     process = subprocess.Popen(
-        [*COMMAND, "run", str(script), *given, "--output", "json"],
+        [*COMMAND, "run", str(script), *given, "--output", "json", *options],
         cwd=script.parent,
+        env={**os.environ, **(environment or {})},
         stdout=subprocess.PIPE,
         stderr=notices,
         text=True,

@@ -22,6 +22,7 @@ from millstream.connectors.kafka_client_settings import producer_settings
 from millstream.delivery.committed import entry, group
 from millstream.delivery.failures import DeliveryError, Failure, is_fenced, refused, taken_over
 from millstream.delivery.messages import PRODUCER_ROOM, produce
+from millstream.delivery.patience import within
 from millstream.failpoints import reached
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from millstream.delivery.consignment import Consignment, Transactions
 
 INIT_SECONDS: Final = 60.0
+PROGRESS_SECONDS: Final = 30.0
+"""The client may wait for ever for a coordinator that was restarted, whatever time it is given: ADR 11."""
 _ABORT_SECONDS: Final = 10.0
 
 
@@ -114,7 +117,7 @@ class TransactionalWriter:
         reached("before-offsets", producer.flush)
         # 4. Progress.
         progress = entry(transactions.progress_topic, consignment.batch + 1, transactions.claim)
-        producer.send_offsets_to_transaction(progress, self._group)
+        within(PROGRESS_SECONDS, lambda: producer.send_offsets_to_transaction(progress, self._group))
         reached("after-offsets")
         # 5. Commit.
         producer.commit_transaction()

@@ -226,8 +226,9 @@ class Job:
         self._supervised().wake()
 
     def _conclude(self) -> None:
-        self._last_report.wait(_LAST_REPORT_SECONDS)
-        self._group_offsets.close()
+        if not self.is_waiting:  # what it needs is away: there is nothing to report, and nobody to commit to
+            self._last_report.wait(_LAST_REPORT_SECONDS)
+            self._group_offsets.close()
         self._ended.set()
 
     def await_last_report(self, timeout: float) -> None:

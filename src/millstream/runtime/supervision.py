@@ -24,6 +24,7 @@ _LOOK_SECONDS: Final = 0.5
 _SILENCE_SECONDS: Final = 3.0
 """After how long without a batch Kafka is asked whether it is there."""
 _FINISH_BATCH_SECONDS: Final = 120.0
+_LEAVE_SECONDS: Final = 2.0
 _POLL_SECONDS: Final = 0.02
 
 
@@ -111,8 +112,22 @@ class Supervision:
             self._over.wait(_POLL_SECONDS)
         if self.query.is_active:
             self._is_cut_short = True
-            self.query.stop()
+            if self.is_waiting:
+                self._leave_query()
+            else:
+                self.query.stop()
         self._over.wait()
+
+    def _leave_query(self) -> None:
+        """Spark's clients let go of a broker that is away when their own time is over, which may be a minute."""
+
+        def stop(query: RunningQuery) -> None:
+            with suppress(MillstreamError):  # nobody waits for it any more
+                query.stop()
+
+        asked = threading.Thread(target=stop, args=(self.query,), daemon=True)
+        asked.start()
+        asked.join(_LEAVE_SECONDS)
 
     def _supervise(self) -> None:
         try:
@@ -130,6 +145,8 @@ class Supervision:
         while self.query.is_active:
             self._woken.wait(_LOOK_SECONDS)
             self._woken.clear()
+            if self._stopping.is_set() and self.is_waiting:
+                continue  # whoever stops the job need not wait for another answer
             if time.monotonic() - self._last_sign > _SILENCE_SECONDS or self._stopping.is_set():
                 self._look_for_kafka()
                 if (full := self._disk.ask()) is not None:

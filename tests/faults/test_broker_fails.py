@@ -1,0 +1,124 @@
+"""Brokers that stop, crash or stand still while a transaction is open: each message is there once."""
+
+from __future__ import annotations
+
+import signal
+import time
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from millstream.errors import SetupError
+from tests.conftest import skip_without_java
+from tests.faults.failing_broker import FailingBroker
+from tests.faults.orders_job import OrdersJob, drained
+from tests.faults.processes import until, until_read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+pytestmark = [pytest.mark.broker, pytest.mark.spark]
+
+TIMEOUT_MS: Final = 5000
+SOON_SECONDS: Final = 12
+"""Less than Spark's own patience with a query that does not stop."""
+ROLLED_BACK: Final = "Completed rollback of ongoing transaction"
+
+
+@pytest.fixture
+def failing(tmp_path: Path) -> Iterator[FailingBroker]:
+    failing = FailingBroker(tmp_path / "broker")
+    try:
+        failing.start()
+    except SetupError as error:
+        skip_without_java(error)
+    with failing:
+        yield failing
+
+
+@pytest.mark.parametrize(
+    ("end", "step"),
+    [
+        pytest.param(FailingBroker.kill, "before-offsets:1", id="killed-before-offsets-1"),
+        pytest.param(FailingBroker.kill, "before-offsets:2", id="killed-before-offsets-2", marks=pytest.mark.faults),
+        pytest.param(FailingBroker.stop, "before-offsets:2", id="stopped-before-offsets-2", marks=pytest.mark.faults),
+        pytest.param(FailingBroker.stop, "after-offsets:2", id="stopped-after-offsets-2", marks=pytest.mark.faults),
+        pytest.param(FailingBroker.kill, "after-commit:1", id="killed-after-commit-1", marks=pytest.mark.faults),
+    ],
+)
+def test_broker_goes_and_comes_back(
+    end: Callable[[FailingBroker], None], step: str, failing: FailingBroker, tmp_path: Path
+) -> None:
+    """After the first batch Kafka's client may wait for ever for a coordinator: then the job starts again by itself."""
+    with OrdersJob(failing.bootstrap, tmp_path) as job:
+        job.order(3)
+        with job.run("--drain", hold=step) as process:
+            job.await_hold(process)
+            end(failing)
+            job.let_go()
+            waiting = until(process, lambda told: told.get("event") == "waiting", job.notices)
+            assert failing.bootstrap in waiting["why"]
+            failing.start_again()
+            until(process, lambda told: told.get("event") == "going-on", job.notices)
+            assert drained(process) == 0, job.said()
+        assert job.written() == job.expected
+
+
+@pytest.mark.faults
+def test_broker_stands_still_for_longer_than_a_transaction_may_last(failing: FailingBroker, tmp_path: Path) -> None:
+    """Back at work it ends the transaction, or takes the rest of it before it comes to that."""
+    with OrdersJob(failing.bootstrap, tmp_path, timeout_ms=TIMEOUT_MS) as job:
+        job.order(3)
+        with job.run("--drain", hold="before-offsets:2") as process:
+            job.await_hold(process)
+            with failing.paused():
+                job.let_go()
+                until(process, lambda told: told.get("event") == "waiting", job.notices)
+                time.sleep(TIMEOUT_MS / 1000)
+            until(process, lambda told: told.get("event") == "going-on", job.notices)
+            assert drained(process) == 0, job.said()
+        assert job.written() == job.expected
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("step", ["before-offsets:1", "before-offsets:2", "after-offsets:1"])
+def test_job_stands_still_for_longer_than_a_transaction_may_last(
+    step: str, failing: FailingBroker, tmp_path: Path
+) -> None:
+    with OrdersJob(failing.bootstrap, tmp_path, timeout_ms=1000) as job:
+        job.order(3)
+        with job.run("--drain", hold=step) as process:
+            job.await_hold(process)
+            failing.await_log(ROLLED_BACK)
+            job.let_go()
+            told = until(process, lambda told: told.get("event") == "waiting", job.notices)
+            assert told["why"] == 'Kafka ended a transaction of job "totals"'
+            assert drained(process) == 0, job.said()
+        assert job.written() == job.expected
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("state", ["idle", "in a transaction", "idle, with a silent broker"])
+def test_job_that_waits_for_its_broker_ends_when_it_is_asked_to(
+    state: str, failing: FailingBroker, tmp_path: Path
+) -> None:
+    """Spark's clients have their own times, a minute: they are not waited for."""
+    with OrdersJob(failing.bootstrap, tmp_path) as job, ExitStack() as at_the_end:
+        job.order(1)
+        is_held = state == "in a transaction"
+        with job.run(hold="before-offsets:2" if is_held else None) as process:
+            if is_held:
+                job.await_hold(process)
+            else:
+                until_read(process, job.orders, job.notices)
+            if "silent" in state:
+                at_the_end.enter_context(failing.paused())
+            else:
+                failing.stop()
+            if is_held:
+                job.let_go()
+            until(process, lambda told: told.get("event") == "waiting", job.notices)
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(SOON_SECONDS) == 0, job.said()

@@ -1,0 +1,93 @@
+"""A job that stood still while another run took its place: it wakes up, writes nothing more, and says why."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.faults.orders_job import OrdersJob, drained, frozen
+from tests.faults.processes import objects, until_read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def job(broker: str, tmp_path: Path) -> Iterator[OrdersJob]:
+    with OrdersJob(broker, tmp_path) as job:
+        job.order(3)
+        yield job
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        pytest.param("before-init:1", marks=pytest.mark.faults),
+        "before-offsets:2",
+        pytest.param("after-offsets:1", marks=pytest.mark.faults),
+        pytest.param("after-commit:1", marks=pytest.mark.faults),
+    ],
+)
+def test_zombie_wakes_when_its_successor_has_finished(step: str, job: OrdersJob, tmp_path: Path) -> None:
+    """The successor is on another machine, with a copy: on this one the zombie still has the checkpoint."""
+    with job.run("--drain", hold=step) as zombie:
+        job.await_hold(zombie)
+        with frozen(zombie):
+            job.let_go()
+            with job.run("--drain") as refused:
+                assert drained(refused) == 1
+            assert "M5005" in job.said()
+            copy = shutil.copytree(job.checkpoint, tmp_path / "copy")
+            with job.run("--drain", checkpoint=copy) as successor:
+                assert drained(successor) == 0, job.said()
+            assert job.written() == job.expected
+        assert drained(zombie) == 1
+    assert "M5008" in job.said()
+    assert job.written() == job.expected
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("step", ["before-init:1", "before-offsets:1"])
+def test_zombie_wakes_beside_its_successor(step: str, job: OrdersJob, tmp_path: Path) -> None:
+    """One that had not opened its producers yet fences those of its successor, which opens new ones."""
+    with job.run(hold=step) as zombie:
+        job.await_hold(zombie)
+        with frozen(zombie) as wake:
+            job.let_go()
+            copy = shutil.copytree(job.checkpoint, tmp_path / "copy")
+            with job.run(checkpoint=copy) as successor:
+                until_read(successor, job.orders, job.notices)
+                wake()
+                assert drained(zombie) == 1
+                assert "M5008" in job.said()
+                job.order(1)
+                while job.written() != job.expected:
+                    next(objects(successor))
+                successor.send_signal(signal.SIGTERM)
+                assert drained(successor) == 0, job.said()
+    assert job.written() == job.expected
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("step", ["before-init:1", "before-offsets:2", "after-commit:1"])
+def test_zombie_and_successor_share_a_folder_that_has_no_locks(step: str, job: OrdersJob) -> None:
+    """As on some network drives: what the zombie still writes there does not harm those who come after it."""
+    with job.run("--drain", hold=step) as zombie:
+        job.await_hold(zombie)
+        with frozen(zombie):
+            job.let_go()
+            (job.checkpoint / "lock").unlink()
+            with job.run("--drain") as successor:
+                assert drained(successor) == 0, job.said()
+        assert drained(zombie) == 1
+    assert "M5008" in job.said()
+    job.order(2)
+    with job.run("--drain") as third:
+        assert drained(third) == 0, job.said()
+    assert job.written() == job.expected
