@@ -46,6 +46,25 @@ def test_killed_job_goes_on_and_the_folded_result_is_the_truth(broker: str, tmp_
     assert folded(broker, parameters["digits"]) == truth(first + second)
 
 
+def test_killed_jvm_is_told_in_words(broker: str, tmp_path: Path) -> None:
+    parameters = {"brokers": broker, "numbers": fresh_name("numbers"), "digits": fresh_name("digits")}
+    KafkaAdmin({"bootstrap.servers": broker}).ensure_topic(parameters["numbers"], "numbers")
+    produce(broker, parameters["numbers"], numbers(range(10)))
+    script = tmp_path / "digits.sql"
+    script.write_text(SCRIPT)
+    with (tmp_path / "notices").open("w+") as notices, running(script, parameters, notices) as process:
+        until_read(process, 10, notices)
+        children = subprocess.run(["pgrep", "-P", str(process.pid), "java"], capture_output=True, text=True, check=True)
+        os.kill(int(children.stdout), signal.SIGKILL)
+        for _ in batches(process):
+            pass
+        assert process.wait(60) == 1
+        notices.seek(0)
+        said = notices.read()
+    assert "Spark ended unexpectedly" in said
+    assert "Traceback" not in said
+
+
 def test_demo_is_equal_to_the_truth_and_leaves_nothing_behind(tmp_path: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     demo = subprocess.run(

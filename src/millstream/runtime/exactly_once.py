@@ -126,12 +126,13 @@ def open_transactions(
     for sink in sinks:
         name = sink.table.name
         former = _claimed(plan, sink, opened[name], start)
-        if former is not None and not opened[name].is_of_this_run(former):
+        writers = set() if former is None else _writers_of_another_run(sink, opened[name], former)
+        if writers:
             notice(
                 f'an earlier run has written to table "{name}" with prefix "{opened[name].prefix}": '
                 "what it wrote stays, and this run starts over"
             )
-        _fence_all(sink, opened[name], folder / _IDS, former)
+        _fence_all(sink, opened[name], folder / _IDS, writers)
     return opened
 
 
@@ -184,13 +185,18 @@ def _claimed(plan: JobPlan, sink: KafkaSink, transactions: Transactions, start: 
     return former
 
 
-def _fence_all(sink: KafkaSink, transactions: Transactions, ids: Path, former: str | None) -> None:
-    known = {unquote(entry.name) for entry in ids.iterdir()} if ids.is_dir() else set()
-    if former is not None and not transactions.is_of_this_run(former):
-        known |= KafkaAdmin(sink.properties).groups(f"{transactions.prefix}-")
-    mine = {name for name in known if name.startswith(f"{transactions.prefix}-")} - {transactions.claim_group}
+def _writers_of_another_run(sink: KafkaSink, transactions: Transactions, former: str) -> set[str]:
+    """The ids that have progress; none where the run that claimed came to nothing."""
+    if transactions.is_of_this_run(former):
+        return set()
+    return KafkaAdmin(sink.properties).groups(f"{transactions.prefix}-") - {transactions.claim_group}
+
+
+def _fence_all(sink: KafkaSink, transactions: Transactions, ids: Path, others: set[str]) -> None:
+    noted = {unquote(entry.name) for entry in ids.iterdir()} if ids.is_dir() else set()
+    mine = {name for name in noted if name.startswith(f"{transactions.prefix}-")}
     with _told_failures(sink):
-        _fence(sink.properties, mine, transactions.timeout_ms)
+        _fence(sink.properties, mine | others, transactions.timeout_ms)
 
 
 @contextmanager

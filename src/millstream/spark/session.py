@@ -55,6 +55,7 @@ STREAMING: Final = {
 """What every job needs, settable on a running session."""
 
 _SPARKS_OWN_PARTITIONS: Final = "200"
+_JAVA_CHATTER: Final = ("Picked up ", "NOTE: Picked up ", "WARNING: ")
 _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 _EXECUTOR_OPTIONS: Final = "spark.executor.extraJavaOptions"
 _AVRO_LIMITS: Final = {
@@ -162,7 +163,7 @@ class OwnedSession:
                 # In a session of its own, so that a signal to our process group reaches us alone.
                 launch = {"stdout": output, "stderr": output, "pass_fds": inherited, "start_new_session": True}
                 SparkContext._ensure_initialized(gateway=launch_gateway(spark_conf, launch))  # noqa: SLF001
-            return SparkSession.builder.config(conf=spark_conf).getOrCreate()
+            spark = SparkSession.builder.config(conf=spark_conf).getOrCreate()
         except Exception as error:
             output_now = printed.read_bytes()[before:].decode(errors="replace")
             said = in_short(_java_error(output_now) or str(error))
@@ -174,12 +175,26 @@ class OwnedSession:
                     hint=f"Check the settings under 'spark.'. What Spark said is in {log} and {printed}.",
                 )
             ) from error
+        _hush_counters(spark)
+        return spark
+
+
+def _hush_counters(spark: SparkSession) -> None:
+    """A JVM that was killed is told of by the jobs that need it: not also by a traceback of what takes its counts."""
+    server: Any = spark.sparkContext._accumulatorServer  # noqa: SLF001
+    printed = server.handle_error
+
+    def handle_error(request: object, address: object) -> None:
+        if not isinstance(sys.exception(), EOFError | ConnectionError):
+            printed(request, address)
+
+    server.handle_error = handle_error
 
 
 def _java_error(printed: str) -> str | None:
     """What a JVM says that refuses to start: its reason, then that it could not be created."""
     before, failed, _ = printed.partition("Error: Could not create the Java Virtual Machine")
-    reasons = [line for line in before.splitlines() if line and not line.startswith(("Picked up ", "WARNING: "))]
+    reasons = [line for line in before.splitlines() if line and not line.startswith(_JAVA_CHATTER)]
     return reasons[-1] if failed and reasons else None
 
 
