@@ -8,6 +8,10 @@ from typing import Final
 
 from millstream.errors import Code, Diagnostic
 
+WORKER_ENDED: Final = (
+    "Python worker (?:exited unexpectedly|failed to connect back)|while reading the port number from [^\n]+'s stdout"
+)
+"""The last is said of the process that forks the workers."""
 _GO_ON: Final = "Start it again to go on from its last finished batch."
 START_OVER: Final = "Start over with --fresh to read what is there now; earlier results are computed anew."
 WITHOUT_THEM: Final = (
@@ -250,7 +254,7 @@ _MACHINE: Final = _patterns(
         "Lower 'millstream.batch.max-rows', or give Spark more with 'spark.driver.memory'. " + _GO_ON,
     ),
     (
-        "Python worker (?:exited unexpectedly|failed to connect back)",
+        WORKER_ENDED,
         Code.JOB_FAILED,
         'job "{job}" failed: one of its workers ended unexpectedly',
         "It was killed or it crashed; on a machine that is short of memory the system kills what is largest.",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.delivery.failures import Failure
 from millstream.errors import Code
+from millstream.spark.failure_patterns import WORKER_ENDED
 
 if TYPE_CHECKING:
     from millstream.errors import MillstreamError
@@ -57,7 +58,7 @@ PASSING_FAULTS: Final = (
     # A batch that took too long once may take less the next time; so may a process that was killed for its size.
     PassingFault(re.compile(_undelivered(Failure.ENDED_BY_BROKER, Failure.NO_PROCESS)), _A_FEW),
     # The system killed a worker that was large; or the worker crashes whenever it meets this message.
-    PassingFault(re.compile(r"Python worker (?:exited unexpectedly|failed to connect back)"), _A_FEW),
+    PassingFault(re.compile(WORKER_ENDED), _A_FEW),
 )
 """Looked for in all that Spark said; the first that matches is taken."""
 

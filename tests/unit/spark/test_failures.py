@@ -42,6 +42,7 @@ TOLD = {
     "state_removed": (Code.CHECKPOINT_MISMATCH, "damaged"),
     "offset_log_damaged": (Code.CHECKPOINT_MISMATCH, "damaged"),
     "worker_crashed": (Code.JOB_FAILED, "workers ended unexpectedly"),
+    "worker_daemon_killed": (Code.JOB_FAILED, "workers ended unexpectedly"),
     "worker_out_of_memory": (Code.JOB_FAILED, "memory ran out"),
     "worker_raised": (Code.JOB_FAILED, "detail: ValueError: boom inside\n"),
     "message_too_large": (Code.JOB_FAILED, "'properties.max.request.size'"),

@@ -12,7 +12,7 @@ from millstream.spark.failures import TableHalf, UndecodableMessageError, Undeli
 from millstream.spark.passing_faults import passing_fault
 
 EXCEPTIONS = Path(__file__).parent / "exceptions"
-PASS = {"broker_away": None, "topic_deleted": 3, "worker_crashed": 3}
+PASS = {"broker_away": None, "topic_deleted": 3, "worker_crashed": 3, "worker_daemon_killed": 3}
 """Of the exceptions that are kept, with how often they are believed to pass."""
 VALUE = TableHalf("t", "value", "json")
 UNDELIVERED = {Failure.AWAY: None, Failure.ENDED_BY_BROKER: 3, Failure.NO_PROCESS: 3}
