@@ -64,7 +64,7 @@ _AVRO_LIMITS: Final = {
 }
 """An Avro message says how long its parts are: a broken one would be given all memory, and take the JVM with it."""
 _JVM_END_SECONDS: Final = 60
-_JVM_END_SOON_SECONDS: Final = 5
+_JVM_END_SOON_SECONDS: Final = 3
 """A consumer says farewell to its broker, for half a minute if that does not answer."""
 _LAUNCH: Final = {
     "spark.redaction.regex": JAVA_PATTERN,
