@@ -300,7 +300,7 @@ class Session:
     def _release(self) -> None:
         try:
             if self._owned_spark is not None:
-                self._owned_spark.close()
+                self._owned_spark.close(soon=any(job.is_waiting for job in self._jobs))
         finally:
             self._spark = self._owned_spark = None
             if self._checkpoint is not None:

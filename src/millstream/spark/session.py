@@ -65,6 +65,8 @@ _AVRO_LIMITS: Final = {
 }
 """An Avro message says how long its parts are: a broken one would be given all memory, and take the JVM with it."""
 _JVM_END_SECONDS: Final = 60
+_JVM_END_SOON_SECONDS: Final = 3
+"""A consumer says farewell to its broker, for half a minute if that does not answer."""
 _LAUNCH: Final = {
     "spark.redaction.regex": JAVA_PATTERN,
     "spark.ui.enabled": "false",
@@ -125,8 +127,8 @@ class OwnedSession:
             self.close()
             raise
 
-    def close(self) -> None:
-        """Stops Spark and its JVM, and waits for both."""
+    def close(self, *, soon: bool = False) -> None:
+        """Stops Spark and its JVM, and waits for both; `soon` where Spark's clients wait for a broker that is away."""
         gateway = SparkContext._gateway  # noqa: SLF001
         with suppress(Py4JError, OSError):  # a JVM that was killed cannot be asked to stop
             self.spark.stop()
@@ -142,7 +144,7 @@ class OwnedSession:
         with suppress(OSError):
             jvm.stdin.close()
         try:
-            jvm.wait(_JVM_END_SECONDS)
+            jvm.wait(_JVM_END_SOON_SECONDS if soon else _JVM_END_SECONDS)
             self._classes.keep()
         except subprocess.TimeoutExpired:
             jvm.kill()
