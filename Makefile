@@ -36,8 +36,9 @@ demo: $(READY)  ## count page views per region on a real Kafka, live
 test: check  ## lint, types, and every test (real broker, real Spark)
 	@$(BIN)/python -m pytest
 
-faults: $(READY)  ## end jobs at every failpoint, write the table of docs/reliability.md
+faults: $(READY)  ## every fault there is a test of; ends jobs at every failpoint, writes the table of docs/reliability.md
 	@$(BIN)/python -m tests.faults.report
+	@$(BIN)/python -m pytest -m faults --ignore tests/faults/test_crashes.py tests/faults
 
 soak: $(READY)  ## kill jobs at random for MINUTES or KILLS, by SEED; look for what is lost or doubled
 	@$(BIN)/python -m tests.faults.soak --minutes $(MINUTES) --kills $(KILLS) $(if $(SEED),--seed $(SEED))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812
 
-from benchmarks.json_format import COLUMNS, page_views
+from benchmarks.harness.page_views import COLUMNS, page_views
 from millstream.changelog import KIND, RowKind
 from millstream.formats.cdc_dialect import DEBEZIUM
 from millstream.formats.cdc_format import CdcJsonFormat

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 from confluent_kafka import Producer
 
 from benchmarks.harness.page_view_topic import PARTITIONS
-from benchmarks.json_format import COLUMNS, page_views
+from benchmarks.harness.page_views import COLUMNS, page_views
 from benchmarks.pageviews import COUNT, SCRIPT, fill, millstream_rate
 from millstream import Session
 from millstream.catalog.settings import AGGREGATE_NATIVE, NativeAggregate

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812
 
-from benchmarks.json_format import COLUMNS
+from benchmarks.harness.page_views import COLUMNS
 from benchmarks.pageviews import fill, millstream_rate, plain_stream_rate
 from millstream.runtime.kafka_admin import KafkaAdmin
 from millstream.spark.session import OwnedSession

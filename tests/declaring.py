@@ -52,6 +52,10 @@ def declare_sql(text: str, *metadata: MetadataColumn) -> CatalogTable:
     return replace(table, columns=(*table.columns, *placed))
 
 
+def declared(columns: str, options: Mapping[str, str], partitioned_by: tuple[str, ...] = ()) -> CatalogTable:
+    return replace(declare(options, columns), partitioned_by=partitioned_by)
+
+
 def metadata_column(name: str, type_: DataType, key: str | None = None, *, virtual: bool = False) -> MetadataColumn:
     span = SourceText("s", "-").span(0, 1)
     return MetadataColumn(name, type_, span, key or name, is_virtual=virtual)

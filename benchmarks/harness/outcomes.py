@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, TopicPartition
 from pyarrow import json as arrow_json
 
 from benchmarks.harness.page_view_topic import Truth
-from benchmarks.json_format import COLUMNS
+from benchmarks.harness.page_views import COLUMNS
 from millstream.connectors.kafka_client_settings import client_settings
 from millstream.formats.arrow_types import arrow_schema
 from millstream.runtime.kafka_admin import KafkaAdmin

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.compute as pc
 from confluent_kafka import Producer
 
-from benchmarks.json_format import COLUMNS, USERS, page_views
+from benchmarks.harness.page_views import COLUMNS, USERS, page_views
 from millstream.connectors.kafka_client_settings import client_settings
 from millstream.formats.json_encode import JsonEncoder
 from millstream.formats.json_options import JsonOptions

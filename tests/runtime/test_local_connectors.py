@@ -13,7 +13,7 @@ from millstream.connectors.registry import resolve_sink, resolve_source
 from millstream.spark.local_tables import read_local, write_local
 from millstream.spark.once import one_row
 from millstream.spark.print_sink import show_rows
-from tests.declared import declared
+from tests.declaring import declared
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -19,7 +19,7 @@ from millstream.connectors.local_tables import (
 )
 from millstream.connectors.registry import resolve_sink, resolve_source
 from millstream.errors import Code, ScriptError
-from tests.declared import declared
+from tests.declaring import declared
 
 if TYPE_CHECKING:
     from pathlib import Path
