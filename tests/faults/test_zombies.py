@@ -75,9 +75,11 @@ def test_zombie_wakes_beside_its_successor(step: str, job: OrdersJob, tmp_path: 
 
 
 @pytest.mark.faults
-@pytest.mark.parametrize("step", ["before-init:1", "before-offsets:2", "after-commit:1"])
-def test_zombie_and_successor_share_a_folder_that_has_no_locks(step: str, job: OrdersJob) -> None:
-    """As on some network drives: what the zombie still writes there does not harm those who come after it."""
+@pytest.mark.parametrize(
+    ("step", "code"), [("before-init:1", "M5008"), ("before-offsets:2", "M5008"), ("after-commit:1", "M5003")]
+)
+def test_zombie_and_successor_share_a_folder_that_has_no_locks(step: str, code: str, job: OrdersJob) -> None:
+    """As on some network drives. One whose task was done finds that its batch has been ended by somebody else."""
     with job.run("--drain", hold=step) as zombie:
         job.await_hold(zombie)
         with frozen(zombie):
@@ -86,7 +88,7 @@ def test_zombie_and_successor_share_a_folder_that_has_no_locks(step: str, job: O
             with job.run("--drain") as successor:
                 assert drained(successor) == 0, job.said()
         assert drained(zombie) == 1
-    assert "M5008" in job.said()
+    assert code in job.said()
     job.order(2)
     with job.run("--drain") as third:
         assert drained(third) == 0, job.said()
