@@ -77,7 +77,7 @@ def test_zombie_wakes_beside_its_successor(step: str, job: OrdersJob, tmp_path: 
 @pytest.mark.faults
 @pytest.mark.parametrize("step", ["before-init:1", "before-offsets:2", "after-commit:1"])
 def test_zombie_and_successor_share_a_folder_that_has_no_locks(step: str, job: OrdersJob) -> None:
-    """As on some network drives: what the zombie still writes there does not harm those who come after it."""
+    """As on some network drives. One with all tasks done finds its batch ended by somebody else."""
     with job.run("--drain", hold=step) as zombie:
         job.await_hold(zombie)
         with frozen(zombie):
@@ -86,7 +86,8 @@ def test_zombie_and_successor_share_a_folder_that_has_no_locks(step: str, job: O
             with job.run("--drain") as successor:
                 assert drained(successor) == 0, job.said()
         assert drained(zombie) == 1
-    assert "M5008" in job.said()
+    codes = ("M5003", "M5008") if step.startswith("after-commit") else ("M5008",)
+    assert any(code in job.said() for code in codes), job.said()
     job.order(2)
     with job.run("--drain") as third:
         assert drained(third) == 0, job.said()

@@ -230,7 +230,7 @@ _CHECKPOINT: Final = _patterns(
 
 _TWO_WRITERS: Final = _patterns(
     (
-        rf"Multiple streaming queries are concurrently using{_FILE}",
+        rf"Multiple streaming (?:queries are concurrently using|jobs detected for){_FILE}",
         Code.CHECKPOINT_MISMATCH,
         'the checkpoint of job "{job}" holds a file that the job was about to write',
         "It is in {file}. Another process writes there, or files were put back in part.",

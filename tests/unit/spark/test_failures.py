@@ -41,6 +41,7 @@ TOLD = {
     "number_of_sources": (Code.CHECKPOINT_MISMATCH, "another query"),
     "state_removed": (Code.CHECKPOINT_MISMATCH, "damaged"),
     "offset_log_damaged": (Code.CHECKPOINT_MISMATCH, "damaged"),
+    "batch_ended_by_another": (Code.CHECKPOINT_MISMATCH, "Stop the other process"),
     "worker_crashed": (Code.JOB_FAILED, "workers ended unexpectedly"),
     "worker_daemon_killed": (Code.JOB_FAILED, "workers ended unexpectedly"),
     "worker_out_of_memory": (Code.JOB_FAILED, "memory ran out"),
