@@ -10,13 +10,15 @@ from millstream.formats import java_text
 from millstream.formats.arrow_types import arrow_schema
 from millstream.formats.avro_binary import data_of, row_reading
 from millstream.formats.avro_schema import avro_schema
-from millstream.formats.decoded import Decoded, UnreadableMessages, shown, table_of
+from millstream.formats.decoded import shown
 from millstream.formats.json_text import escaped_for_bytes
 from millstream.formats.json_tokens import FractionToken, IntegerToken, JsonObject, parse
+from millstream.formats.one_by_one import UnreadableMessageError, decode_each
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from millstream.formats.decoded import Decoded
     from millstream.sql.types import DataType
 
     Columns = tuple[tuple[str, DataType], ...]
@@ -38,23 +40,14 @@ class AvroJsonDecoder:
         self._schema = arrow_schema((name, types[name]) for name in needed)
 
     def decode(self, values: pa.Array, *, sets_aside: bool = False) -> Decoded:
-        """The rows of the messages; NULL has none."""
-        unreadable = UnreadableMessages(sets_aside=sets_aside)
-        rows: list[Any] = []
-        origin: list[int] = []
-        for i, message in enumerate(values.to_pylist()):
-            if message is None:
-                continue
-            try:
-                rows.append(self._row(read_datum(self._avro_schema, parse(message))))
-            except (ValueError, RecursionError) as error:
-                unreadable.add(i, f"Failed to deserialize Avro record. {error} in '{shown(message)}'")
-                continue
-            origin.append(i)
-        arrays = [pa.array([row[field.name] for row in rows], field.type) for field in self._schema]
-        table = table_of(arrays, self._schema, len(rows))
-        origins = None if len(rows) == len(values) else pa.array(origin, pa.int64())
-        return Decoded(table, origins, unreadable=unreadable.all())
+        return decode_each(values, self._schema, self._rows, sets_aside=sets_aside)
+
+    def _rows(self, message: bytes) -> Iterator[list[object]]:
+        try:
+            row: Any = self._row(read_datum(self._avro_schema, parse(message)))
+        except (ValueError, RecursionError) as error:
+            raise UnreadableMessageError(f"Failed to deserialize Avro record. {error} in '{shown(message)}'") from error
+        yield [row[name] for name in self._schema.names]
 
 
 class AvroJsonEncoder:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -12,9 +13,10 @@ from millstream.changelog import ALL_CHANGES, KIND, RowKind
 from millstream.formats.arrow_types import arrow_schema
 from millstream.formats.avro_binary import AvroData, data_of, row_reading
 from millstream.formats.avro_schema import avro_schema, debezium_schema
-from millstream.formats.cdc_changes import Row, before_and_after, change_of
+from millstream.formats.cdc_changes import before_and_after, change_of
 from millstream.formats.cdc_dialect import DEBEZIUM
-from millstream.formats.decoded import Decoded, UnreadableMessages, shown, table_of
+from millstream.formats.decoded import shown
+from millstream.formats.one_by_one import UnreadableMessageError, decode_each
 from millstream.formats.schema_registry import NoSchemaError, RegistryError, SchemaRegistry
 from millstream.sql.types import STRING, DataType, Field, TypeRoot
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from millstream.formats.confluent_format import ConfluentAvroFormat
+    from millstream.formats.decoded import Decoded
 
 _HEAD: Final = struct.Struct(">bI")
 _MAGIC: Final = 0
@@ -43,9 +46,9 @@ class ConfluentAvroDecoder:
     def __init__(self, columns: tuple[tuple[str, DataType], ...], format_: ConfluentAvroFormat) -> None:
         self._columns = columns
         self._format = format_
-        self._schema = arrow_schema(columns)
         self._changes = format_.changelog == ALL_CHANGES
-        self._failure = _CORRUPT_CHANGE if self._changes else _CORRUPT_RECORD
+        schema = arrow_schema(columns)
+        self._schema = schema.append(pa.field(KIND, pa.int8())) if self._changes else schema
         self._row = row_reading(_change_fields(columns) if self._changes else columns)
         self._registry = SchemaRegistry(format_.options.registry)
         self._data: dict[int, AvroData] = {}
@@ -54,36 +57,32 @@ class ConfluentAvroDecoder:
         return ConfluentAvroDecoder, (self._columns, self._format)
 
     def decode(self, values: pa.Array, *, sets_aside: bool = False) -> Decoded:
-        """The rows of the messages; NULL has none. A registry that does not answer raises RegistryError."""
-        unreadable = UnreadableMessages(sets_aside=sets_aside)
-        rows: list[Row] = []
-        kinds: list[RowKind] = []
-        origin: list[int] = []
-        for i, message in enumerate(values.to_pylist()):
-            if message is None or (self._changes and not message):
-                continue
-            try:
-                changes = list(self._rows(message))
-            except (ValueError, NoSchemaError) as error:
-                unreadable.add(i, f"{self._failure} {error}. It is '{shown(message)}'.")
-                continue
-            rows += [row for _, row in changes]
-            kinds += [kind for kind, _ in changes]
-            origin += [i] * len(changes)
-        arrays = [pa.array([row[field.name] for row in rows], field.type) for field in self._schema]
-        return Decoded(
-            table_of(arrays, self._schema, len(rows)),
-            None if origin == list(range(len(values))) else pa.array(origin, pa.int64()),
-            kinds=pa.array(kinds, pa.int8()) if self._changes else None,
-            unreadable=unreadable.all(),
-        )
+        """A registry that does not answer raises RegistryError."""
+        rows_of = self._changes_of if self._changes else self._rows
+        return decode_each(values, self._schema, rows_of, sets_aside=sets_aside)
 
-    def _rows(self, message: bytes) -> Iterator[tuple[RowKind, Row]]:
-        record = self._record(message)
-        if not self._changes:
-            yield RowKind.INSERT, record
-            return
-        yield from before_and_after(change_of(record["op"], DEBEZIUM), record["before"], record["after"])
+    def _rows(self, message: bytes) -> Iterator[list[object]]:
+        with self._told_failures(message):
+            record = self._record(message)
+        yield [record[name] for name in self._schema.names]
+
+    def _changes_of(self, message: bytes) -> list[list[object]]:
+        """A message of no bytes says as little as one that is NULL."""
+        if not message:
+            return []
+        with self._told_failures(message):
+            record = self._record(message)
+            changes = before_and_after(change_of(record["op"], DEBEZIUM), record["before"], record["after"])
+            names = self._schema.names[:-1]
+            return [[*(row[name] for name in names), kind] for kind, row in changes]
+
+    @contextmanager
+    def _told_failures(self, message: bytes) -> Iterator[None]:
+        try:
+            yield
+        except (ValueError, NoSchemaError) as error:
+            told = _CORRUPT_CHANGE if self._changes else _CORRUPT_RECORD
+            raise UnreadableMessageError(f"{told} {error}. It is '{shown(message)}'.") from error
 
     def _record(self, message: bytes) -> Any:
         number = schema_number(message)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from millstream.formats.arrow_types import arrow_schema
-from millstream.formats.decoded import Decoded, UnreadableMessages, shown, table_of
+from millstream.formats.decoded import shown
+from millstream.formats.one_by_one import UnreadableMessageError, decode_each
 from millstream.formats.protobuf_types import (
     is_enum,
     is_map,
@@ -20,9 +21,10 @@ from millstream.formats.protobuf_types import (
 from millstream.sql.types import CHARACTER, NESTED, DataType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import TypeAlias
 
+    from millstream.formats.decoded import Decoded
     from millstream.formats.protobuf_format import ProtobufFormat
 
     Conversion: TypeAlias = Callable[[Any], Any]
@@ -50,30 +52,15 @@ class ProtobufDecoder:
         return ProtobufDecoder, self._arguments
 
     def decode(self, values: pa.Array, *, sets_aside: bool = False) -> Decoded:
-        """The rows of the messages; a NULL has none."""
-        unreadable = UnreadableMessages(sets_aside=sets_aside)
-        messages: list[Any] = []
-        origin: list[int] = []
-        passed_over: list[int] = []
-        for i, data in enumerate(values.to_pylist()):
-            if data is None:
-                continue
-            try:
-                message = self._parse(data)
-                row = [read(message) for read in self._columns]
-            except Exception as error:  # noqa: BLE001 - the parser has its own errors, enums have another
-                if self._ignores_errors:
-                    passed_over.append(i)
-                else:
-                    unreadable.add(i, f"Failed to deserialize PB object. {error}. It is '{shown(data)}'.")
-                continue
-            messages.append(row)
-            origin.append(i)
-        columns = zip(*messages, strict=True) if messages else ([] for _ in self._schema)
-        arrays = [pa.array(list(column), field.type) for column, field in zip(columns, self._schema, strict=False)]
-        table = table_of(arrays, self._schema, len(messages))
-        origins = None if len(messages) == len(values) else pa.array(origin, pa.int64())
-        return Decoded(table, origins, tuple(passed_over), unreadable=unreadable.all())
+        return decode_each(values, self._schema, self._rows, sets_aside=sets_aside, ignores_errors=self._ignores_errors)
+
+    def _rows(self, data: bytes) -> Iterator[list[object]]:
+        try:
+            message = self._parse(data)
+            row = [read(message) for read in self._columns]
+        except Exception as error:  # the parser has its own errors, enums have another
+            raise UnreadableMessageError(f"Failed to deserialize PB object. {error}. It is '{shown(data)}'.") from error
+        yield row
 
 
 class _Reading:
