@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from millstream.delivery.committed import group
 from millstream.errors import Code, JobError
 from millstream.plan.program import compile_script
 from millstream.runtime.exactly_once import Start, open_transactions
@@ -59,11 +60,15 @@ def test_batch_that_kafka_has_forgotten(plan: JobPlan, tmp_path: Path) -> None:
     assert caught.value.code is Code.DELIVERY_UNCERTAIN
 
 
-def test_replaced_run_does_not_start_again(plan: JobPlan, tmp_path: Path) -> None:
-    open_transactions(plan, tmp_path / "ours", unheard, Start("us", 1))
+@pytest.mark.parametrize("has_written", [False, True])
+def test_replaced_run_does_not_start_again(plan: JobPlan, broker: str, tmp_path: Path, has_written: bool) -> None:  # noqa: FBT001
+    ours = open_transactions(plan, tmp_path / "ours", unheard, Start("us", 1))["sink"]
+    if has_written:
+        with group({"bootstrap.servers": broker}, ours.id_of("0"), ours.progress_topic) as progress:
+            progress.write(1, ours.claim)
     told: list[str] = []
     open_transactions(plan, tmp_path / "theirs", told.append, Start("them", 1))
-    assert len(told) == 1
+    assert ["an earlier run has written" in notice for notice in told] == [True] * has_written
     with pytest.raises(JobError) as caught:
         open_transactions(plan, tmp_path / "ours", unheard, Start("us", 2))
     assert caught.value.code is Code.TAKEN_OVER
