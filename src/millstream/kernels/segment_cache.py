@@ -37,19 +37,19 @@ class SegmentCache:
                 rows = pa.ipc.open_file(source).read_all()
             os.utime(file)
         except FileNotFoundError:
-            data = log.read(piece_id)
-            self.store(piece_id, data)
-            return pa.ipc.open_file(pa.py_buffer(data)).read_all()
+            rows = pa.ipc.open_file(pa.py_buffer(log.read(piece_id))).read_all()
+            self.store(piece_id, rows)
         return rows
 
-    def store(self, piece_id: str, data: bytes) -> None:
+    def store(self, piece_id: str, rows: pa.Table) -> None:
+        """Not compressed, as what is mapped must be."""
         # Another worker may store the same piece: each writes its own file, the last rename wins.
         unfinished = self._folder / f"{piece_id}.{uuid.uuid4().hex}"
         try:
-            unfinished.write_bytes(data)
+            _write(unfinished, rows)
         except FileNotFoundError:  # temporary folders are cleaned, by hand or by the system
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            unfinished.write_bytes(data)
+            _write(unfinished, rows)
         unfinished.replace(self._folder / piece_id)
 
     def forget(self, piece_id: str) -> None:
@@ -71,3 +71,8 @@ class SegmentCache:
                 continue
             file.unlink(missing_ok=True)
             too_much -= size
+
+
+def _write(file: Path, rows: pa.Table) -> None:
+    with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_file(sink, rows.schema) as writer:
+        writer.write_table(rows)

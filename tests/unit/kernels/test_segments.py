@@ -69,9 +69,10 @@ def test_no_piece_is_larger_than_wanted(tmp_path: Path) -> None:
 def test_a_trimmed_cache_drops_what_was_not_used_for_longest(tmp_path: Path) -> None:
     cache = SegmentCache(tmp_path, limit=3000)
     tables = [StateTable(KEY, VALUE, MemorySegmentLog(), cache) for _ in range(2)]
-    for table in tables:
-        table.put(to_put({1: 1}, colliding=False))
-    orphan, used = sorted(tmp_path.iterdir(), key=lambda file: file.stat().st_mtime_ns)
+    tables[0].put(to_put({1: 1}, colliding=False))
+    [orphan] = tmp_path.iterdir()
+    tables[1].put(to_put({1: 1}, colliding=False))
+    [used] = {*tmp_path.iterdir()} - {orphan}
     half, abandoned, large = (tmp_path / name for name in ("half.written", "abandoned.half", "large"))
     for file in (half, abandoned, large):
         file.write_bytes(bytes(1500))
