@@ -53,11 +53,13 @@ def deliver(folder: Path, number: int, consignment: Consignment, batches: Iterat
 
 def _send(connection: socket.socket, stream: Stream, batches: Iterator[pa.RecordBatch]) -> None:
     first = next(batches)
+    answers = select.poll()
+    answers.register(connection, select.POLLIN)
     with pa.ipc.new_stream(stream, first.schema) as sending:
         sending.write_batch(first)
         for batch in batches:
             sending.write_batch(batch)
-            if select.select([connection], [], [], 0)[0]:  # an answer before the end is a failure
+            if answers.poll(0):  # an answer before the end is a failure
                 break
     stream.flush()
 
