@@ -126,6 +126,7 @@ def test_totals_on_both_operators(broker: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(400)
+@pytest.mark.faults
 def test_rows_that_move_and_go(broker: str, tmp_path: Path) -> None:
     jobs = Jobs(MOVES, broker, tmp_path)
     sizes, holders = jobs.folder / "sizes", jobs.folder / "holders"

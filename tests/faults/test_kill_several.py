@@ -91,6 +91,7 @@ def test_killed_set_goes_on_and_every_table_is_the_truth(
     assert len(written) >= len([row for row in first + second if row["n"] >= 1000])
 
 
+@pytest.mark.faults
 def test_one_of_two_killed_jobs_goes_on_without_the_other(
     broker: str, script: Path, parameters: dict[str, str], tmp_path: Path
 ) -> None:
