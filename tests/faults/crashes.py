@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections import Counter
 from dataclasses import dataclass
 from threading import Lock
@@ -17,6 +16,7 @@ from millstream.failpoints import FAILPOINTS, VARIABLE
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
 from tests.faults.crash_jobs import CRASH_JOBS, EVERY_GUARANTEE, ROWS, CrashJob
+from tests.faults.processes import run_command
 from tests.runtime.topics import fresh_name
 
 if TYPE_CHECKING:
@@ -147,11 +147,11 @@ class Bench:
     ) -> subprocess.CompletedProcess[str]:
         folder.mkdir(exist_ok=True)
         settings = f"SET 'millstream.batch.max-rows' = '{ROWS // 5}';\nSET 'parallelism.default' = '2';\n"
-        (folder / "job.sql").write_text(settings + job.script_for(guarantee))
+        script = folder / "job.sql"
+        script.write_text(settings + job.script_for(guarantee))
         parameters = {"brokers": self._brokers, "source": self._source(job), "sink": sink}
-        given = [part for name, value in parameters.items() for part in ("--param", f"{name}={value}")]
         return subprocess.run(
-            [sys.executable, "-m", "millstream.cli.main", "run", "job.sql", "--drain", "--output", "json", *given],
+            run_command(script, parameters, "--drain"),
             cwd=folder,
             env=os.environ if armed is None else {**os.environ, VARIABLE: armed},
             stdout=subprocess.DEVNULL,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import time
 from collections import Counter
 from contextlib import contextmanager, suppress
@@ -15,10 +14,11 @@ from millstream.failpoints import VARIABLE
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
 from tests.faults.failing_broker import PARTITIONS
-from tests.faults.processes import running
+from tests.faults.processes import jvm_of, processes, running
 from tests.runtime.topics import fresh_name
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable, Iterator
     from pathlib import Path
     from types import TracebackType
@@ -133,11 +133,10 @@ class OrdersJob:
 
 
 def family(process: subprocess.Popen[str]) -> list[int]:
-    """The process, Spark's JVM, which leads a session of its own, and all that is in that session."""
-    listed = subprocess.run(["ps", "-eo", "pid=,ppid=,sess="], capture_output=True, text=True, check=True).stdout
-    rows = [tuple(map(int, line.split())) for line in listed.splitlines()]
-    sessions = {pid for pid, parent, session in rows if parent == process.pid and session == pid}
-    return [process.pid, *(pid for pid, _, session in rows if session in sessions)]
+    """The process, Spark's JVM, and all that the JVM started."""
+    found = processes()
+    jvm = jvm_of(process.pid, found)
+    return [process.pid, *(each.pid for each in found if jvm is not None and each.session == jvm)]
 
 
 @contextmanager

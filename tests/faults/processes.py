@@ -7,22 +7,27 @@ import os
 import subprocess
 import sys
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
 COMMAND = [sys.executable, "-m", "millstream.cli.main"]
+
+
+def run_command(script: Path, parameters: dict[str, str], *options: str) -> list[str]:
+    given = [part for name, value in parameters.items() for part in ("--param", f"{name}={value}")]
+    return [*COMMAND, "run", str(script), *given, "--output", "json", *options]
 
 
 @contextmanager
 def running(
     script: Path, parameters: dict[str, str], notices: IO[str], *options: str, environment: dict[str, str] | None = None
 ) -> Iterator[subprocess.Popen[str]]:
-    given = [part for name, value in parameters.items() for part in ("--param", f"{name}={value}")]
     process = subprocess.Popen(
-        [*COMMAND, "run", str(script), *given, "--output", "json", *options],
+        run_command(script, parameters, *options),
         cwd=script.parent,
         env={**os.environ, **(environment or {})},
         stdout=subprocess.PIPE,
@@ -58,3 +63,23 @@ def until(process: subprocess.Popen[str], is_it: Callable[[dict[str, Any]], bool
 
 def until_read(process: subprocess.Popen[str], rows: int, notices: IO[str]) -> None:
     until(process, lambda told: told.get("total_rows_in", 0) >= rows, notices)
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    pid: int
+    parent: int
+    session: int
+    command: str
+
+
+def processes() -> list[Process]:
+    """All that run on this machine."""
+    listed = subprocess.run(["ps", "-eo", "pid=,ppid=,sess=,args="], capture_output=True, text=True, check=True).stdout
+    rows = (line.split(maxsplit=3) for line in listed.splitlines() if "<defunct>" not in line)
+    return [Process(int(pid), int(parent), int(session), " ".join(rest)) for pid, parent, session, *rest in rows]
+
+
+def jvm_of(driver: int, among: Iterable[Process]) -> int | None:
+    """Spark's JVM leads a session, in which are its workers and the processes that deliver."""
+    return next((each.pid for each in among if each.parent == driver and each.session == each.pid), None)

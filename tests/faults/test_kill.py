@@ -8,7 +8,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from millstream.runtime.kafka_admin import KafkaAdmin
-from tests.faults.processes import COMMAND, batches, running, until_read
+from tests.faults.processes import COMMAND, batches, jvm_of, processes, running, until_read
 from tests.runtime.counting import SCRIPT, numbers, truth
 from tests.runtime.topics import folded, fresh_name, produce
 
@@ -54,8 +54,9 @@ def test_killed_jvm_is_told_in_words(broker: str, tmp_path: Path) -> None:
     script.write_text(SCRIPT)
     with (tmp_path / "notices").open("w+") as notices, running(script, parameters, notices) as process:
         until_read(process, 10, notices)
-        children = subprocess.run(["pgrep", "-P", str(process.pid), "java"], capture_output=True, text=True, check=True)
-        os.kill(int(children.stdout), signal.SIGKILL)
+        jvm = jvm_of(process.pid, processes())
+        assert jvm is not None
+        os.kill(jvm, signal.SIGKILL)
         for _ in batches(process):
             pass
         assert process.wait(60) == 1

@@ -9,30 +9,22 @@ import subprocess
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from millstream.failpoints import VARIABLE
-from tests.faults.processes import COMMAND
+from tests.faults.processes import jvm_of, processes, run_command
 from tests.faults.soak.kills import Victim
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from tests.faults.processes import Process
     from tests.faults.soak.kills import Kill
 
 _LOOK_SECONDS: Final = 0.5
 _MARKS: Final = {Victim.WORKER: "-m millstream.spark.worker_daemon", Victim.DELIVERY: "-m millstream.delivery.process"}
 _GAVE_UP: Final = "running on without it"
-
-
-@dataclass(frozen=True, slots=True)
-class _Process:
-    pid: int
-    parent: int
-    session: int
-    command: str
 
 
 class Life:
@@ -41,10 +33,9 @@ class Life:
         self._jvm: int | None = None
         self._batches: dict[str, int] = {}
         self._is_under_way = threading.Event()
-        arguments = ["run", script.name, "--param", f"brokers={brokers}", "--output", "json"]
         with log.open("w") as notices:
             self._driver = subprocess.Popen(
-                [*COMMAND, *arguments, *(["--drain"] if drain else [])],
+                run_command(script, {"brokers": brokers}, *(["--drain"] if drain else [])),
                 cwd=script.parent,
                 env={**os.environ, **({VARIABLE: armed} if armed else {})},
                 stdout=subprocess.PIPE,
@@ -115,13 +106,12 @@ class Life:
         _end(left)
         return len(left)
 
-    def _members(self) -> list[_Process]:
-        """Spark's JVM leads a session, in which are its workers and the processes that deliver."""
-        processes = _processes()
+    def _members(self) -> list[Process]:
+        """The JVM and all that it started; it is remembered, for the driver may be gone."""
+        running = processes()
         if self._jvm is None:
-            started = (each for each in processes if each.parent == self._driver.pid and each.session == each.pid)
-            self._jvm = next((each.pid for each in started), None)
-        return [each for each in processes if self._jvm is not None and each.session == self._jvm]
+            self._jvm = jvm_of(self._driver.pid, running)
+        return [each for each in running if self._jvm is not None and each.session == self._jvm]
 
     def _read(self) -> None:
         assert self._driver.stdout is not None
@@ -137,9 +127,3 @@ def _end(processes: Iterable[int]) -> None:
     for process in processes:
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
-
-
-def _processes() -> list[_Process]:
-    listed = subprocess.run(["ps", "-eo", "pid=,ppid=,sess=,args="], capture_output=True, text=True, check=True).stdout
-    rows = (line.split(maxsplit=3) for line in listed.splitlines() if "<defunct>" not in line)
-    return [_Process(int(pid), int(parent), int(session), " ".join(rest)) for pid, parent, session, *rest in rows]
