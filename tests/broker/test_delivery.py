@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -18,7 +20,12 @@ from millstream.testing.script_kafka import ScriptKafka
 from tests.runtime.topics import fresh_name
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+
+LONG = b"x" * (64 << 10)
+"""Passes every buffer between a task and its delivery: what was written of it has arrived."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +149,48 @@ def test_failure_of_a_delivery_reaches_the_task(sink: Sink, tmp_path: Path) -> N
     with pytest.raises(DeliveryError) as caught:
         deliver(tmp_path / "d", 0, nowhere, batches)
     assert caught.value.failure is Failure.REFUSED
+
+
+@pytest.mark.parametrize("error", [ValueError("a step failed"), OSError("a file is gone"), KeyboardInterrupt()])
+def test_task_that_fails_between_two_batches_commits_nothing(sink: Sink, tmp_path: Path, error: BaseException) -> None:
+    """An OSError of an earlier step is neither taken for a broken connection nor waited on."""
+    transactions = sink.transactions()
+    with pytest.raises(type(error)):
+        deliver(tmp_path / "d", 0, sink.consignment(0, transactions), failing_after([messages(b"a")] * 20, error))
+    assert sink.values() == []
+    deliver(tmp_path / "d", 0, sink.consignment(0, transactions), iter([messages(b"a"), messages(b"b")]))
+    assert sink.values() == [b"a", b"b"]
+
+
+def test_task_that_is_killed_between_two_batches_commits_nothing(sink: Sink, tmp_path: Path) -> None:
+    transactions = sink.transactions()
+    deliver(tmp_path / "d", 0, sink.consignment(0, transactions), iter([messages(b"first")]))
+    if (task := os.fork()) == 0:
+        killed = failing_after([messages(LONG)] * 20, lambda: os.kill(os.getpid(), signal.SIGKILL))
+        deliver(tmp_path / "d", 0, sink.consignment(1, transactions), killed)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(task, 0)[1]) == -signal.SIGKILL
+    deliver(tmp_path / "d", 0, sink.consignment(1, transactions), iter([messages(b"again")]))
+    assert sink.values() == [b"first", b"again"]
+
+
+def test_batch_that_is_passed_over_is_still_read_to_its_end(sink: Sink, tmp_path: Path) -> None:
+    """Steps before the delivery commit their state when they come to their end."""
+    consignment = sink.consignment(0, sink.transactions())
+    deliver(tmp_path / "d", 0, consignment, iter([messages(b"a")]))
+    again = iter([messages(LONG)] * 2000)  # far more than is on its way when the answer comes
+    deliver(tmp_path / "d", 0, consignment, again)
+    assert next(again, None) is None
+    assert sink.values() == [b"a"]
+
+
+def failing_after(
+    batches: list[pa.RecordBatch], failure: BaseException | Callable[[], object]
+) -> Iterator[pa.RecordBatch]:
+    yield from batches
+    if isinstance(failure, BaseException):
+        raise failure
+    failure()
 
 
 def test_message_has_time_headers_and_partition(sink: Sink, tmp_path: Path) -> None:

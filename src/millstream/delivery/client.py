@@ -11,13 +11,14 @@ import sys
 import time
 import uuid
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
 from millstream.delivery.failures import DeliveryError, Failure
-from millstream.delivery.wire import read_text, write_text
+from millstream.delivery.wire import read_text, write_end, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,27 +42,41 @@ def place_for_sockets(folder: Path) -> Path:
 
 
 def deliver(folder: Path, number: int, consignment: Consignment, batches: Iterator[pa.RecordBatch]) -> None:
-    """Returns when Kafka has all messages, and has committed them where they are a transaction."""
+    """Returns when Kafka has all messages, and has committed them where they are a transaction.
+
+    All of `batches` is consumed even where the messages are there already: steps before this one have work to finish.
+    Whatever is raised here, or ends this process, before the last batch leaves nothing committed.
+    """
     with _connected(folder, number) as connection, connection.makefile("rwb") as stream:
-        try:
-            write_text(stream, consignment.to_json())
-            _send(connection, stream, batches)
-        except OSError as error:
-            raise _failure_of(stream, error) from error
+        is_sent = _send(connection, stream, consignment, batches)
         _raise_failure(_answer(stream))
+    if not is_sent:
+        for _ in batches:
+            pass
 
 
-def _send(connection: socket.socket, stream: Stream, batches: Iterator[pa.RecordBatch]) -> None:
+def _send(
+    connection: socket.socket, stream: Stream, consignment: Consignment, batches: Iterator[pa.RecordBatch]
+) -> bool:
+    """False where the process has answered before the end: that it failed, or that the messages are there."""
     first = next(batches)
     answers = select.poll()
     answers.register(connection, select.POLLIN)
-    with pa.ipc.new_stream(stream, first.schema) as sending:
-        sending.write_batch(first)
-        for batch in batches:
+    with _broken_connection_explained(stream):
+        write_text(stream, consignment.to_json())
+        # Not closed on the way out of an exception, which would end the stream as if these were all messages.
+        sending = pa.ipc.new_stream(stream, first.schema)
+    rows = 0
+    for batch in chain([first], batches):
+        with _broken_connection_explained(stream):
             sending.write_batch(batch)
-            if answers.poll(0):  # an answer before the end is a failure
-                break
-    stream.flush()
+        rows += batch.num_rows
+        if answers.poll(0):
+            return False
+    with _broken_connection_explained(stream):
+        sending.close()
+        write_end(stream, rows)
+    return True
 
 
 def _answer(stream: Stream) -> dict[str, str]:
@@ -77,12 +92,14 @@ def _raise_failure(answer: dict[str, str]) -> None:
         raise DeliveryError(Failure(answer["failure"]), answer["why"])
 
 
-def _failure_of(stream: Stream, error: OSError) -> DeliveryError:
+@contextmanager
+def _broken_connection_explained(stream: Stream) -> Iterator[None]:
+    """Around writing alone: an OSError of a step before this one is none of the connection's."""
     try:
+        yield
+    except OSError as error:
         _raise_failure(_answer(stream))
-    except DeliveryError as told:
-        return told
-    return DeliveryError(Failure.NO_PROCESS, f"{_ENDED[:-1]}: {error}.")
+        raise DeliveryError(Failure.NO_PROCESS, f"{_ENDED[:-1]}: {error}.") from error
 
 
 @contextmanager

@@ -24,10 +24,10 @@ from millstream.delivery.consignment import Consignment
 from millstream.delivery.failures import DeliveryError, Failure
 from millstream.delivery.plain_writer import PlainWriter
 from millstream.delivery.transactional_writer import TransactionalWriter
-from millstream.delivery.wire import read_text, write_text
+from millstream.delivery.wire import read_batches, read_text, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from millstream.delivery.consignment import Transactions
     from millstream.delivery.wire import Stream
@@ -114,7 +114,7 @@ class DeliveryProcess:
 
     def _answer(self, connection: socket.socket, stream: Stream) -> None:
         consignment = Consignment.from_json(read_text(stream))
-        rest = _batches(stream)
+        rest = read_batches(stream)
         try:
             self._desk(consignment).deliver(consignment, rest)
             answer = {}
@@ -126,18 +126,15 @@ class DeliveryProcess:
             answer = {"failure": Failure.REFUSED, "why": f"{type(error).__name__}: {error}."}
         write_text(stream, json.dumps(answer).encode())
         connection.shutdown(socket.SHUT_WR)
-        for _ in rest:  # what is not read would be taken for a broken connection, and the answer be lost
-            pass
+        with suppress(pa.ArrowInvalid):  # the task breaks off anywhere once it has its answer
+            for _ in rest:  # what is not read would be taken for a broken connection, and the answer be lost
+                pass
 
     def _desk(self, consignment: Consignment) -> _Desk:
         transactions = consignment.transactions
         key = (consignment.table, transactions.id_of(consignment.writer) if transactions else None)
         with self._desks_lock:
             return self._desks.setdefault(key, _Desk())
-
-
-def _batches(stream: Stream) -> Iterator[pa.RecordBatch]:
-    yield from pa.ipc.open_stream(stream)
 
 
 def _is_alive(process: int) -> bool:

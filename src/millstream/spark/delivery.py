@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -18,6 +18,7 @@ from millstream.delivery.failures import DeliveryError
 from millstream.spark.failures import UndeliveredError
 from millstream.spark.observed_counts import DELIVERED, fresh_name
 from millstream.spark.splits import SPLIT
+from millstream.spark.task_input import require_all, require_end_markers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -49,7 +50,7 @@ class Dispatch:
 
 @dataclass(frozen=True, slots=True)
 class Delivering:
-    """A step on the messages of one table; gives how many there were."""
+    """A step on the messages of one table; gives how many there were. Nothing is committed of a task that fails."""
 
     table: str
     topic: str | None
@@ -63,8 +64,12 @@ class Delivering:
         name = sink.table.name
         return cls(name, topic, dict(sink.properties), dispatch.transactions.get(name), dispatch.folder)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A worker unpickles its step before it opens the rows of the task."""
+        return _arrive, tuple(getattr(self, part.name) for part in fields(self))
+
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        present = (batch for batch in batches if batch.num_rows)
+        present = (batch for batch in require_all(batches) if batch.num_rows)
         first = next(present, None)
         if first is None:
             return  # nothing to write, now and whenever this batch is done again
@@ -80,6 +85,11 @@ class Delivering:
         except DeliveryError as error:
             raise UndeliveredError(self.table, error.failure, error.why) from None
         yield pa.RecordBatch.from_arrays([pa.array([messages.count], pa.int64())], names=[DELIVERED])
+
+
+def _arrive(*parts: Any) -> Delivering:
+    require_end_markers()
+    return Delivering(*parts)
 
 
 class _Counted:
