@@ -1,8 +1,9 @@
-"""Named places at which tests end a job as a power cut would. Inert unless MILLSTREAM_FAILPOINT names one.
+"""Named places at which tests end a job, each in one of three ways. Inert unless MILLSTREAM_FAILPOINT names one.
 
-`MILLSTREAM_FAILPOINT=after-commit:2` kills at the second time that a process comes by: itself, Spark's JVM with all its
-workers, and the process that started them. `after-commit:2:hold=FILE` waits there instead while FILE is there, and
-makes FILE.reached to tell so.
+`MILLSTREAM_FAILPOINT=after-commit:2` kills at the second time that a process comes by, as a power cut would: itself,
+Spark's JVM with all its workers, and the process that started them. `after-commit:2:raise` raises an exception there;
+`after-commit:2:cancel` sends the job two Ctrl-C, which cancel the running batch, and waits for that.
+`after-commit:2:hold=FILE` waits while FILE is there, and makes FILE.reached to tell so.
 """
 
 from __future__ import annotations
@@ -36,7 +37,16 @@ FAILPOINTS: Final = {
     "after-batch": "Spark has ended the batch",
 }
 _LOOK_SECONDS: Final = 0.02
+_BETWEEN_SIGNALS_SECONDS: Final = 0.3
+_CANCEL_SECONDS: Final = 20.0
 _seen: Counter[str] = Counter()
+
+
+class FailpointError(Exception):
+    """Stands for whatever may go wrong at a place."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"failpoint {name}")
 
 
 def reached(name: str, first: Callable[[], object] | None = None) -> None:
@@ -45,16 +55,26 @@ def reached(name: str, first: Callable[[], object] | None = None) -> None:
     if armed is None:
         return
     wanted, _, rest = armed.partition(":")
-    count, _, hold = rest.partition(":hold=")
-    if wanted == name:
-        _seen[name] += 1
-        if _seen[name] == int(count or 1):
-            if first is not None:
-                first()
-            if hold:
-                _wait_while_there(Path(hold))
-            else:
-                _end_the_job()
+    count, _, way = rest.partition(":")
+    if wanted != name:
+        return
+    _seen[name] += 1
+    if _seen[name] != int(count or 1):
+        return
+    if first is not None:
+        first()
+    way, _, file = way.partition("=")
+    match way:
+        case "":
+            _end_the_job()
+        case "raise":
+            raise FailpointError(name)
+        case "cancel":
+            _cancel_the_job()
+        case "hold":
+            _wait_while_there(Path(file))
+        case _:
+            raise ValueError(f"a failpoint cannot {way}")
 
 
 def _wait_while_there(file: Path) -> None:
@@ -69,16 +89,35 @@ def is_armed(name: str) -> bool:
 
 
 def _end_the_job() -> None:
-    """Spark's JVM leads a session of its own, in which are its workers and ours; its parent started the job."""
+    driver, others = _processes_of_the_job()
+    me = os.getpid()
+    for process in (*(each for each in (driver, *others) if each != me), me):
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(process, signal.SIGKILL)
+
+
+def _cancel_the_job() -> None:
+    """A worker is killed meanwhile, a delivery process goes on with whatever it has been given."""
+    driver, _ = _processes_of_the_job()
+    for _ in range(2):
+        os.kill(driver, signal.SIGINT)
+        time.sleep(_BETWEEN_SIGNALS_SECONDS)
+    deadline = time.monotonic() + _CANCEL_SECONDS
+    while driver in _processes() and time.monotonic() < deadline:
+        time.sleep(_LOOK_SECONDS)
+
+
+def _processes_of_the_job() -> tuple[int, list[int]]:
+    """The driver, and all others but this one.
+
+    Spark's JVM leads a session of its own, in which are its workers and ours; its parent started the job.
+    """
     here, me = os.getsid(0), os.getpid()
     processes = _processes()
     started = [process for process, (parent, session) in processes.items() if parent == me and session == process]
-    doomed = [process for process, (_, session) in processes.items() if session in (started or [here])]
-    if not started:
-        doomed.insert(0, processes[here][0])
-    for process in (*(each for each in doomed if each != me), me):
-        with suppress(ProcessLookupError, PermissionError):
-            os.kill(process, signal.SIGKILL)
+    members = [process for process, (_, session) in processes.items() if session in (started or [here])]
+    driver = me if started else processes[here][0]
+    return driver, [process for process in members if process not in (driver, me)]
 
 
 def _processes() -> dict[int, tuple[int, int]]:

@@ -19,6 +19,7 @@ from tests.runtime.topics import fresh_name
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from millstream.delivery.consignment import Transactions
     from millstream.plan.program import JobPlan
 
 SCRIPT = """
@@ -73,3 +74,41 @@ def test_replaced_run_does_not_start_again(plan: JobPlan, broker: str, tmp_path:
         open_transactions(plan, tmp_path / "ours", unheard, Start("us", 2))
     assert caught.value.code is Code.TAKEN_OVER
     open_transactions(plan, tmp_path / "theirs", unheard, Start("them", 2))
+
+
+@pytest.mark.parametrize("is_written", [False, True])
+def test_changed_job_does_a_batch_only_if_nothing_of_it_is_written(
+    plan: JobPlan,
+    broker: str,
+    tmp_path: Path,
+    is_written: bool,  # noqa: FBT001
+) -> None:
+    transactions = open_transactions(plan, tmp_path, unheard, Start("us", 1))["sink"]
+    begin_a_batch(tmp_path, at_ms=int(time.time() * 1000))
+    note_ids(tmp_path, transactions, "p0", "p1")
+    if is_written:
+        with group({"bootstrap.servers": broker}, transactions.id_of("p1"), transactions.progress_topic) as progress:
+            progress.write(1, transactions.claim)
+    if not is_written:
+        assert open_transactions(plan, tmp_path, unheard, Start("us", 2), must_be_unwritten=True)["sink"].replayed == 0
+        return
+    with pytest.raises(JobError, match="A part of batch 0 is in table") as caught:
+        open_transactions(plan, tmp_path, unheard, Start("us", 2), must_be_unwritten=True)
+    assert caught.value.code is Code.CHECKPOINT_MISMATCH
+
+
+@pytest.mark.parametrize(("prefixes", "why"), [({"sink": "other"}, "'other'"), ({}, "without exactly-once")])
+def test_unfinished_batch_goes_on_with_its_prefix(
+    plan: JobPlan, tmp_path: Path, prefixes: dict[str, str], why: str
+) -> None:
+    open_transactions(plan, tmp_path, unheard, Start("us", 1))
+    begin_a_batch(tmp_path, at_ms=int(time.time() * 1000))
+    with pytest.raises(JobError, match=why) as caught:
+        open_transactions(plan, tmp_path, unheard, Start("us", 2), prefixes=prefixes)
+    assert caught.value.code is Code.CHECKPOINT_MISMATCH
+
+
+def note_ids(folder: Path, transactions: Transactions, *writers: str) -> None:
+    (folder / "transactions").mkdir(exist_ok=True)
+    for writer in writers:
+        (folder / "transactions" / transactions.id_of(writer)).touch()

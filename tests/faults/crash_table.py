@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     Place = tuple[str, str, str]
 
 _BLOCK: Final = re.compile(r"(<!-- crashes: made by `make faults` -->\n).*?(<!-- end of crashes -->)", re.DOTALL)
-_PLACES: Final = "| killed at | when |\n|---|---|\n"
+_PLACES: Final = "| ended at | when |\n|---|---|\n"
 _LINES: Final = (
-    "| guarantee | query | killed at | runs | kept | messages | missing | twice |\n|---|---|---|--:|--:|--:|--:|--:|\n"
+    "| guarantee | query | ended at | runs | kept | messages | missing | twice |\n|---|---|---|--:|--:|--:|--:|--:|\n"
 )
 
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 from collections import Counter
 from dataclasses import dataclass
+from enum import StrEnum
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
@@ -25,15 +26,20 @@ if TYPE_CHECKING:
 
 PARTITIONS: Final = 3
 """Fewer than five: there Spark numbers its tasks otherwise when it does a batch again."""
+ARROW_ROWS: Final = 20
+"""Rows that cross to Python together: a task has several such batches, and may end between two of them."""
 _SECONDS: Final = 300
-_TIMES: Final = {
-    DeliveryGuarantee.EXACTLY_ONCE: (1, 3),
-    DeliveryGuarantee.AT_LEAST_ONCE: (1, 3),
-    DeliveryGuarantee.NONE: (3,),
-}
-"""In the first batch, and in a later one, when there is state and progress; nothing tells the last two apart."""
 _WITH_STATE: Final = ("before-state", "after-state")
+_IN_THE_DRIVER: Final = ("after-task", "after-batch")
 _IN_TRANSACTIONS: Final = ("before-init", "after-begin", "before-offsets", "after-offsets", "after-commit")
+
+
+class Ending(StrEnum):
+    """How a job is ended: by SIGKILL to all of it, by an exception in a task, by a second Ctrl-C in its batch."""
+
+    KILLED = ""
+    FAILED = "raise"
+    CANCELLED = "cancel"
 
 
 @dataclass(frozen=True)
@@ -43,10 +49,15 @@ class Crash:
     failpoint: str
     time: int
     """The how-manieth time the place is come by, in one process."""
+    ending: Ending = Ending.KILLED
 
     @property
     def name(self) -> str:
-        return f"{self.guarantee}-{self.job.name}-{self.failpoint}-{self.time}"
+        return "-".join(filter(None, (self.guarantee, self.job.name, self.failpoint, str(self.time), self.ending)))
+
+    @property
+    def armed(self) -> str:
+        return ":".join(filter(None, (self.failpoint, str(self.time), self.ending)))
 
     @property
     def is_reachable(self) -> bool:
@@ -54,11 +65,28 @@ class Crash:
             return self.job.has_state
         if self.failpoint == "before-init" and self.time > 1:
             return False  # a producer lives longer than a batch, and few are in one process
+        if self.ending is not Ending.KILLED and self.failpoint in _IN_THE_DRIVER:
+            return False  # the batch is as good as over
         is_once = self.guarantee is DeliveryGuarantee.EXACTLY_ONCE
         if self.failpoint == "mid-produce":
             return is_once or self.job.has_times
         return is_once or self.failpoint not in _IN_TRANSACTIONS
 
+
+_ENDINGS: Final = {
+    DeliveryGuarantee.EXACTLY_ONCE: (
+        (1, Ending.KILLED),
+        (3, Ending.KILLED),
+        (3, Ending.FAILED),
+        (2, Ending.CANCELLED),
+    ),
+    DeliveryGuarantee.AT_LEAST_ONCE: ((1, Ending.KILLED), (3, Ending.KILLED)),
+    DeliveryGuarantee.NONE: ((3, Ending.KILLED),),
+}
+"""In the first batch, and in a later one, when there is state and progress; nothing tells the last two apart.
+
+Arrow batches are so small that the second and the third time are in the middle of a task.
+"""
 
 CRASHES: Final = tuple(
     crash
@@ -66,8 +94,8 @@ CRASHES: Final = tuple(
     for job in CRASH_JOBS
     if guarantee in job.guarantees
     for failpoint in FAILPOINTS
-    for time in _TIMES[guarantee]
-    if (crash := Crash(guarantee, job, failpoint, time)).is_reachable
+    for time, ending in _ENDINGS[guarantee]
+    if (crash := Crash(guarantee, job, failpoint, time, ending)).is_reachable
 )
 
 
@@ -88,6 +116,9 @@ class Found:
         return self.messages > 0 and self.missing == 0 and (may_repeat or self.twice == 0)
 
 
+_EXIT_CODES: Final = {Ending.KILLED: -signal.SIGKILL, Ending.FAILED: 1, Ending.CANCELLED: 130}
+
+
 class Bench:
     """Fills topics and runs jobs, each in a process of its own; several threads may ask at once."""
 
@@ -103,8 +134,9 @@ class Bench:
     def survive(self, crash: Crash) -> Found:
         sink = self._topic("sink")
         folder = self._folder / crash.name
-        first = self._run(crash.job, crash.guarantee, folder, sink, f"{crash.failpoint}:{crash.time}")
-        assert first.returncode == -signal.SIGKILL, f"{crash.name} was not come by: {first.stderr}"
+        first = self._run(crash.job, crash.guarantee, folder, sink, crash.armed)
+        assert first.returncode == _EXIT_CODES[crash.ending], f"{crash.name} was not come by: {first.stderr}"
+        assert crash.ending is not Ending.FAILED or f"failpoint {crash.failpoint}" in first.stderr, first.stderr
         second = self._run(crash.job, crash.guarantee, folder, sink)
         assert second.returncode == 0, second.stderr
         messages = self._messages(sink)
@@ -146,7 +178,10 @@ class Bench:
         self, job: CrashJob, guarantee: DeliveryGuarantee, folder: Path, sink: str, armed: str | None = None
     ) -> subprocess.CompletedProcess[str]:
         folder.mkdir(exist_ok=True)
-        settings = f"SET 'millstream.batch.max-rows' = '{ROWS // 5}';\nSET 'parallelism.default' = '2';\n"
+        settings = (
+            f"SET 'millstream.batch.max-rows' = '{ROWS // 5}';\nSET 'parallelism.default' = '2';\n"
+            f"SET 'spark.sql.execution.arrow.maxRecordsPerBatch' = '{ARROW_ROWS}';\n"
+        )
         script = folder / "job.sql"
         script.write_text(settings + job.script_for(guarantee))
         parameters = {"brokers": self._brokers, "source": self._source(job), "sink": sink}

@@ -29,7 +29,7 @@ def test_a_line_is_read_as_it_was_written() -> None:
     line = Line.of(ONCE, [Found(1411, 0, 0), Found(1411, 0, 0)])
     assert str(line) == f"| exactly-once | {ONCE.job.query} | `{ONCE.failpoint}` | 2 | 2 | 2,822 | 0 | 0 |"
     assert Line.read(str(line)) == line
-    assert Line.read("| guarantee | query | killed at | runs | kept | messages | missing | twice |") is None
+    assert Line.read("| guarantee | query | ended at | runs | kept | messages | missing | twice |") is None
 
 
 def test_messages_may_be_there_again_only_where_that_is_allowed() -> None:

@@ -27,15 +27,17 @@ from millstream.kernels.cache_folder import CacheFolder
 from millstream.plan.rules.choose_operators import on_kernel
 from millstream.runtime.batch_log import BatchLog
 from millstream.runtime.job_identity import NATIVELY, fingerprint, state_of, told_changes
+from millstream.runtime.replay import ReplayIdentity
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from millstream.plan.program import JobPlan
 
 LAYOUT: Final = 2
 _MARKER: Final = "millstream.json"
 _OURS: Final = re.compile(r"millstream\.json(\.new)?|lock|jobs|spark\.(log(\.\d+)?|out|log4j2\.properties)")
+_REPLAY: Final = "replay"
 _CLAIM_SECONDS: Final = 60.0
 """How long the JVM of a killed run may take to go."""
 _LOOK_SECONDS: Final = 0.1
@@ -52,8 +54,10 @@ class JobFolder:
     segment_cache: Path
     unfinished_batch: int | None = None
     """The batch that was begun and not finished: it is done again first, by the job as it is now."""
-    is_changed: bool = False
-    """Whether the job would write something else than the one that ran last."""
+    must_be_unwritten: bool = False
+    """Whether the job has changed so that it may do the unfinished batch only if nothing of it is written."""
+    prefixes: Mapping[str, str] | None = None
+    """Of the job that ran last, by the tables that it wrote exactly once; None where the checkpoint does not say."""
 
 
 class Checkpoint:
@@ -111,7 +115,8 @@ class Checkpoint:
             buckets=known["buckets"],
             segment_cache=self._segment_caches.path / folder.name,
             unfinished_batch=BatchLog(folder).unfinished,
-            is_changed=known.get("fingerprint") != fingerprint(job),
+            must_be_unwritten=not _may_finish(job, known),
+            prefixes=known[_REPLAY]["prefixes"] if _REPLAY in known else None,
         )
 
     def jobs_beside(self, names: Collection[str]) -> list[str]:
@@ -126,10 +131,11 @@ class Checkpoint:
             BatchLog(self._folder(name)).check()
         return self.jobs_beside(())
 
-    def keep_fingerprint(self, job: JobPlan) -> None:
+    def keep_identity(self, job: JobPlan) -> None:
         """What begins now is this job, whatever ran here before; called when nothing can refuse it any more."""
-        if not job.is_shown and self._jobs[job.name].get("fingerprint") != fingerprint(job):
-            self._jobs[job.name]["fingerprint"] = fingerprint(job)
+        identity = ReplayIdentity.of(job).to_json()
+        if not job.is_shown and self._jobs[job.name].get(_REPLAY) != identity:
+            self._jobs[job.name][_REPLAY] = identity
             self._write_marker()
 
     def new_job(self, job: JobPlan, buckets: int) -> JobFolder:
@@ -138,7 +144,11 @@ class Checkpoint:
         shutil.rmtree(folder, ignore_errors=True)
         if job.is_shown:
             return JobFolder(folder, False, buckets, self._segment_caches.path / folder.name)
-        self._jobs[job.name] = {"state": state_of(job), "buckets": buckets, "fingerprint": fingerprint(job)}
+        self._jobs[job.name] = {
+            "state": state_of(job),
+            "buckets": buckets,
+            _REPLAY: ReplayIdentity.of(job).to_json(),
+        }
         self._write_marker()
         return JobFolder(folder, False, buckets, self._segment_caches.path / folder.name)
 
@@ -299,17 +309,7 @@ def _changed(root: Path, job: JobPlan, before: list[str], now: list[str]) -> Dia
     )
 
 
-def refuse_changed_replay(job: JobPlan, folder: JobFolder) -> None:
-    """For sinks that may hold a part of the unfinished batch already: only the same job writes the rest of it."""
-    if folder.unfinished_batch is not None and folder.is_changed:
-        raise JobError(
-            Diagnostic(
-                Code.CHECKPOINT_MISMATCH,
-                f'job "{job.name}" has changed while a batch of it is not finished',
-                job.roots[0].span,
-                detail=f"Batch {folder.unfinished_batch} was begun by the script as it was before, and a part of what "
-                "it writes may be in the sink already.",
-                hint="Run the old script once more with --drain: it finishes the batch. Then change it; "
-                "or start over with --fresh.",
-            )
-        )
+def _may_finish(job: JobPlan, known: Mapping[str, Any]) -> bool:
+    if _REPLAY not in known:
+        return bool(known.get("fingerprint") == fingerprint(job))
+    return ReplayIdentity.of(job).may_finish(ReplayIdentity.from_json(known[_REPLAY]))

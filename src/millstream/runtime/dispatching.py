@@ -18,10 +18,17 @@ if TYPE_CHECKING:
 
 
 class Dispatching:
-    def __init__(self, plan: JobPlan, folder: JobFolder, notice: Callable[[str], None]) -> None:
+    """`keep_identity` notes in the checkpoint that this is the job that writes from now on."""
+
+    def __init__(
+        self, plan: JobPlan, folder: JobFolder, notice: Callable[[str], None], keep_identity: Callable[[], None]
+    ) -> None:
         self._plan = plan
         self._folder = folder
         self._notice = notice
+        self._keep_identity = keep_identity
+        self._prefixes = folder.prefixes
+        self._must_be_unwritten = folder.must_be_unwritten
         self._place = place_for_sockets(folder.segment_cache.parent)
         self._process = uuid.uuid4().hex[:12]
         self._numbers = count(1)
@@ -31,4 +38,15 @@ class Dispatching:
         from millstream.spark.delivery import Dispatch
 
         start = Start(self._process, next(self._numbers))
-        return Dispatch(self._place, open_transactions(self._plan, self._folder.path, self._notice, start))
+        transactions = open_transactions(
+            self._plan,
+            self._folder.path,
+            self._notice,
+            start,
+            prefixes=self._prefixes,
+            must_be_unwritten=self._must_be_unwritten,
+        )
+        self._keep_identity()
+        # What is written from now on is this job's.
+        self._prefixes, self._must_be_unwritten = None, False
+        return Dispatch(self._place, transactions)

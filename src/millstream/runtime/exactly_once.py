@@ -30,10 +30,11 @@ from millstream.plan.nodes import Write
 from millstream.runtime.batch_log import BatchLog
 from millstream.runtime.kafka_admin import KafkaAdmin
 from millstream.runtime.kafka_failures import Question, broker_error
+from millstream.runtime.unfinished_batch import require_same_prefix, require_unwritten
 from millstream.spark.delivery_failures import undelivered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from millstream.plan.program import JobPlan
@@ -101,15 +102,27 @@ class Start:
 
 
 def open_transactions(
-    plan: JobPlan, folder: Path, notice: Callable[[str], None], start: Start
+    plan: JobPlan,
+    folder: Path,
+    notice: Callable[[str], None],
+    start: Start,
+    *,
+    prefixes: Mapping[str, str] | None = None,
+    must_be_unwritten: bool = False,
 ) -> dict[str, Transactions]:
-    """Per table that is written exactly once, in whose name; from then on no earlier start can write."""
+    """Per table that is written exactly once, in whose name; from then on no earlier start can write.
+
+    `prefixes` are those of the job that ran last; an unfinished batch must go on with them. `must_be_unwritten` refuses
+    one that is written in part.
+    """
     sinks = exactly_once_sinks(plan)
     if not sinks:
         return {}
     run, before = _read(folder)
     log = BatchLog(folder)
     pending = log.unfinished
+    if prefixes is None:
+        prefixes = {name: each.prefix for name, each in before.items()}
     kept: dict[str, _Kept] = {}
     opened: dict[str, Transactions] = {}
     for sink in sinks:
@@ -118,7 +131,8 @@ def open_transactions(
         assert prefix is not None
         topic = before[name].progress_topic if name in before else _progress_topic(sink, admin)
         kept[name] = _Kept(prefix, topic, admin.cluster())
-        if pending is not None and name in before:
+        if pending is not None:
+            require_same_prefix(plan, sink, pending, prefixes.get(name))
             _require_known_progress(plan, sink, log, before[name], kept[name])
         timeout = check_timeout(sink, admin)
         opened[name] = Transactions(prefix, topic, run, str(start), pending, timeout, str(folder / _IDS))
@@ -132,7 +146,10 @@ def open_transactions(
                 f'an earlier run has written to table "{name}" with prefix "{opened[name].prefix}": '
                 "what it wrote stays, and this run starts over"
             )
-        _fence_all(sink, opened[name], folder / _IDS, writers)
+        mine = _fence_all(sink, opened[name], folder / _IDS, writers)
+        if pending is not None and must_be_unwritten:
+            with _told_failures(sink):
+                require_unwritten(plan, sink, pending, opened[name], mine)
     return opened
 
 
@@ -192,11 +209,13 @@ def _writers_of_another_run(sink: KafkaSink, transactions: Transactions, former:
     return KafkaAdmin(sink.properties).groups(f"{transactions.prefix}-") - {transactions.claim_group}
 
 
-def _fence_all(sink: KafkaSink, transactions: Transactions, ids: Path, others: set[str]) -> None:
+def _fence_all(sink: KafkaSink, transactions: Transactions, ids: Path, others: set[str]) -> set[str]:
+    """Gives the ids that this run has used."""
     noted = {unquote(entry.name) for entry in ids.iterdir()} if ids.is_dir() else set()
     mine = {name for name in noted if name.startswith(f"{transactions.prefix}-")}
     with _told_failures(sink):
         _fence(sink.properties, mine | others, transactions.timeout_ms)
+    return mine
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from millstream.plan.nodes import Aggregate, Expand, Materialise, Normalise, Ope
 from millstream.source import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from millstream.plan.nodes import Node
     from millstream.plan.program import JobPlan
@@ -92,9 +92,13 @@ def _replaces(node: Normalise | Materialise) -> TypeGuard[Materialise]:
 
 
 def fingerprint(job: JobPlan) -> str:
-    """Of all that decides which messages a batch writes, wherever it stands in the script."""
-    settings = [each for each in job.settings if not each[0].startswith(_WITHOUT_INFLUENCE)]
-    return hashlib.sha256(repr((_plain(job.roots), sorted(settings))).encode()).hexdigest()[:32]
+    """Of all that decides which messages a batch writes: what checkpoints had before they kept a ReplayIdentity."""
+    return hashlib.sha256(repr((describe(job.roots), settings_with_influence(job))).encode()).hexdigest()[:32]
+
+
+def settings_with_influence(job: JobPlan) -> list[tuple[str, str]]:
+    """Those that may change what a batch writes."""
+    return sorted(each for each in job.settings if not each[0].startswith(_WITHOUT_INFLUENCE))
 
 
 def told_changes(before: Sequence[str], now: Sequence[str]) -> str:
@@ -127,21 +131,19 @@ def _shown(name: str, text: str) -> str:
     return _IN_WORDS.get(name, {}).get(text, f"[{text}]")
 
 
-def _plain(value: Any) -> Any:
-    """The value without the places in the script that its parts come from."""
+def describe(value: Any, left_out: Collection[str] = ()) -> Any:
+    """The value without the places in the script that its parts come from, and without fields of the names given."""
     if isinstance(value, exp.Expr):
         return value.sql()
     if is_dataclass(value) and not isinstance(value, type):
-        parts = ((field.name, getattr(value, field.name)) for field in fields(value) if field.name not in _LEFT_OUT)
-        return (type(value).__name__, *((name, _plain(part)) for name, part in parts if not isinstance(part, Span)))
+        names = (field.name for field in fields(value) if field.name not in (*_LEFT_OUT, *left_out))
+        parts = ((name, getattr(value, name)) for name in names)
+        described = ((name, describe(part, left_out)) for name, part in parts if not isinstance(part, Span))
+        return (type(value).__name__, *described)
     if isinstance(value, dict):
-        return _sorted_items(value)
+        return tuple(sorted((str(key), repr(describe(part, left_out))) for key, part in value.items()))
     if isinstance(value, tuple | list):
-        return tuple(_plain(part) for part in value)
+        return tuple(describe(part, left_out) for part in value)
     if isinstance(value, set | frozenset):
-        return tuple(sorted(map(repr, map(_plain, value))))
+        return tuple(sorted(repr(describe(part, left_out)) for part in value))
     return str(value)
-
-
-def _sorted_items(value: Mapping[Any, Any]) -> tuple[Any, ...]:
-    return tuple(sorted((str(key), repr(_plain(part))) for key, part in value.items()))

@@ -23,9 +23,8 @@ from millstream.catalog.settings_of_flink import STATE_TTL
 from millstream.connectors.kafka_range import Tallies
 from millstream.plan.program import JobPlan, Listing, ShowJobs, Text, compile_script
 from millstream.runtime.before_start import refuse_unbuilt
-from millstream.runtime.checkpoint import Checkpoint, refuse_changed_replay
+from millstream.runtime.checkpoint import Checkpoint
 from millstream.runtime.dispatching import Dispatching
-from millstream.runtime.exactly_once import exactly_once_sinks
 from millstream.runtime.job import Job
 from millstream.runtime.partition_counts import partitions_of
 from millstream.runtime.preflight import check_kafka
@@ -200,9 +199,6 @@ class Session:
         if not self._fresh:
             plans = tuple(self._as_begun(plan, checkpoint) for plan in plans)
         folders = [None if self._fresh else checkpoint.find_job(plan) for plan in plans]
-        for plan, found in zip(plans, folders, strict=True):
-            if found is not None and exactly_once_sinks(plan):
-                refuse_changed_replay(plan, found)
         positions = [
             check_kafka(plan, self._notice, resumes=folder.path if folder is not None else None)
             for plan, folder in zip(plans, folders, strict=True)
@@ -229,11 +225,9 @@ class Session:
                 tallies=tallies,
             )
             counted = {span: replace(found, tallies=tallies) for span, found in ranges.items()}
-            dispatching = Dispatching(plan, folder, self._notice)
+            dispatching = Dispatching(plan, folder, self._notice, partial(checkpoint.keep_identity, plan))
             ask = partial(self._request, plan, folder, counted, job, dispatching, drain=drain)
             prepared.append((job, QueryStart(spark, ask)))
-        for plan in plans:
-            checkpoint.keep_fingerprint(plan)
         return prepared
 
     def _request(

@@ -17,6 +17,7 @@ _ONCE: Final = "'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-
 SCRIPT: Final = f"""
 SET 'millstream.batch.max-rows' = '1000';
 SET 'parallelism.default' = '2';
+SET 'spark.sql.execution.arrow.maxRecordsPerBatch' = '20';
 SET 'restart-strategy.exponential-delay.initial-backoff' = '100 ms';
 CREATE TABLE orders (id INT, customer INT, amount INT) WITH (
   'connector' = 'kafka', 'topic' = 'orders', {_KAFKA}, 'format' = 'json');

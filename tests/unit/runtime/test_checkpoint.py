@@ -12,8 +12,8 @@ import pytest
 
 from millstream.errors import Code, JobError
 from millstream.plan.program import compile_script
-from millstream.runtime.checkpoint import Checkpoint, refuse_changed_replay
-from millstream.runtime.job_identity import state_shape
+from millstream.runtime.checkpoint import Checkpoint, JobFolder
+from millstream.runtime.job_identity import fingerprint, state_shape
 from millstream.source import SourceText
 from tests.begun_batches import begin_a_batch, end_a_batch
 
@@ -128,27 +128,32 @@ def test_clear_forgets_all_jobs(tmp_path: Path) -> None:
 def test_changed_job_is_told_from_the_one_that_ran_last(tmp_path: Path) -> None:
     """Only while a batch is unfinished does it matter to sinks that may hold a part of it."""
     checkpoint = Checkpoint(tmp_path)
-    folder = checkpoint.new_job(insert(), buckets=5).path
-    begin_a_batch(folder)
-    same, changed = checkpoint.find_job(insert()), checkpoint.find_job(insert(where="a > 3"))
-    assert same is not None
-    assert changed is not None
-    assert (same.is_changed, same.unfinished_batch) == (False, 0)
-    assert (changed.is_changed, changed.unfinished_batch) == (True, 0)
-    refuse_changed_replay(insert(), same)
-    with pytest.raises(JobError, match="batch of it is not finished"):
-        refuse_changed_replay(insert(where="a > 3"), changed)
-    end_a_batch(folder)
-    finished = checkpoint.find_job(insert(where="a > 3"))
-    assert finished is not None
-    refuse_changed_replay(insert(where="a > 3"), finished)
-    checkpoint.keep_fingerprint(insert(where="a > 3"))
+    begin_a_batch(checkpoint.new_job(insert(), buckets=5).path)
+    assert found(checkpoint, insert()).unfinished_batch == 0
+    assert not found(checkpoint, insert()).must_be_unwritten
+    assert found(checkpoint, insert(where="a > 3")).must_be_unwritten
+    checkpoint.keep_identity(insert(where="a > 3"))
     checkpoint.release()
     again = Checkpoint(tmp_path)
-    found = again.find_job(insert(where="a > 3"))
+    assert not found(again, insert(where="a > 3")).must_be_unwritten
+    assert found(again, insert()).must_be_unwritten
     again.release()
-    assert found is not None
-    assert not found.is_changed
+
+
+def test_checkpoint_that_kept_a_fingerprint_is_still_read(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path)
+    begin_a_batch(checkpoint.new_job(insert(), buckets=5).path)
+    checkpoint._jobs["../counts"]["fingerprint"] = fingerprint(insert())
+    del checkpoint._jobs["../counts"]["replay"]
+    assert not found(checkpoint, insert()).must_be_unwritten
+    assert found(checkpoint, insert(where="a > 3")).must_be_unwritten
+    checkpoint.release()
+
+
+def found(checkpoint: Checkpoint, job: JobPlan) -> JobFolder:
+    folder = checkpoint.find_job(job)
+    assert folder is not None
+    return folder
 
 
 def test_jobs_of_other_names_are_known(tmp_path: Path) -> None:

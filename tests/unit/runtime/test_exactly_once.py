@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from millstream import Session
-from millstream.errors import Code, JobError, ScriptError
+from millstream.errors import Code, ScriptError
 from millstream.plan.program import compile_script
-from millstream.runtime.checkpoint import Checkpoint
 from millstream.runtime.exactly_once import Start
 from millstream.source import SourceText
-from tests.begun_batches import begin_a_batch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,19 +32,6 @@ INSERT = "INSERT INTO once SELECT a FROM t WHERE a > 3;"
 )
 def test_only_its_own_process_starts_a_query_again(number: int, claim: str, expected: bool) -> None:  # noqa: FBT001
     assert Start("us", number).may_follow(claim) is expected
-
-
-def test_other_script_does_not_finish_a_batch(tmp_path: Path) -> None:
-    checkpoint = Checkpoint(tmp_path)
-    [plan] = compile_script(SourceText("s", TABLES + INSERT), {}, {}).jobs
-    begin_a_batch(checkpoint.new_job(plan, buckets=1).path)
-    checkpoint.release()
-    with (
-        Session(checkpoint=tmp_path) as session,
-        pytest.raises(JobError, match="batch of it is not finished") as caught,
-    ):
-        session.execute_sql(TABLES + INSERT.replace("3", "4"))
-    assert caught.value.code is Code.CHECKPOINT_MISMATCH
 
 
 def test_jobs_of_a_script_have_no_prefix_in_common(tmp_path: Path) -> None:

@@ -1,0 +1,100 @@
+"""Which changes a job may have when it does an unfinished batch again.
+
+Writers that have committed their part of the batch are passed over, and the others write theirs as the script is now.
+A change thus takes effect between two writers instead of between two batches, which is as sound for a writer that has
+its rows from one partition. Where rows come from state, what is written and what is kept must agree: the state must be
+made of the same rows as before, or nothing of the batch may be written yet. See docs/recovery.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from millstream.catalog.settings_of_flink import NOT_NULL_ENFORCER
+from millstream.plan.nodes import Aggregate, Materialise, Normalise, Scan, Values, scans
+from millstream.runtime.exactly_once import exactly_once_sinks
+from millstream.runtime.job_identity import describe, settings_with_influence
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from millstream.plan.nodes import Node
+    from millstream.plan.program import JobPlan
+
+_FAILS: Final = "fail"
+_ON_ERRORS: Final = ("ignore_parse_errors", "dead_letters", "fails_on_data_loss")
+"""What a source does with messages that it cannot give; kept apart from what it gives."""
+_OF_OTHER_BATCHES: Final = ("start", "end", "discovery", "max_batch_records", "idle_timeout")
+"""What an unfinished batch reads stands in the checkpoint, whatever these say by now."""
+
+_OF_RESULTS: Final = ("emits_before", "repeats")
+"""How an operator tells what it keeps, which depends on who reads it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayIdentity:
+    """What a job's state is made of, batch by batch, and where its progress is found."""
+
+    prefixes: Mapping[str, str]
+    """Of transactional ids, by the table that is written exactly once."""
+    state_input: str | None = None
+    """None for a job that keeps no state."""
+    on_error: tuple[str, ...] = ()
+    """Per scan: what happens to a message that cannot be read."""
+
+    @classmethod
+    def of(cls, job: JobPlan) -> Self:
+        prefixes = {sink.table.name: sink.delivery.transactional_id_prefix or "" for sink in exactly_once_sinks(job)}
+        inputs = [described for root in job.roots if (described := _state_input(root)) is not None]
+        if not inputs:
+            return cls(prefixes)
+        settings = [each for each in settings_with_influence(job) if each[0] != NOT_NULL_ENFORCER.key]
+        content = repr((inputs, settings))
+        return cls(
+            prefixes,
+            hashlib.sha256(content.encode()).hexdigest()[:32],
+            tuple(_on_error(scan) for root in job.roots for scan in scans(root)),
+        )
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Self:
+        return cls(kept["prefixes"], kept["state_input"], tuple(kept["on_error"]))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"prefixes": self.prefixes, "state_input": self.state_input, "on_error": list(self.on_error)}
+
+    def may_finish(self, before: ReplayIdentity) -> bool:
+        """Whether this job may write the rest of a batch that a job of identity `before` has written a part of.
+
+        A writer has committed only where nothing failed: there, a job that fails and one that does not are the same.
+        """
+        return self.state_input == before.state_input and all(
+            now == then or _FAILS in (now, then) for now, then in zip(self.on_error, before.on_error, strict=True)
+        )
+
+
+def _state_input(node: Node) -> Any:
+    """The last operator that keeps state, with all below it; None where there is none."""
+    match node:
+        case Aggregate() | Normalise() | Materialise():
+            return describe(node, left_out=(*_ON_ERRORS, *_OF_OTHER_BATCHES, *_OF_RESULTS))
+        case Scan() | Values():
+            return None
+        case _:
+            return _state_input(node.input)
+
+
+def _on_error(scan: Scan) -> str:
+    if getattr(scan.source, "dead_letters", None) is not None:
+        return "set aside"
+    return "skip" if _skips_errors(scan.source) else _FAILS
+
+
+def _skips_errors(value: Any) -> bool:
+    """Whether a format within it does, wherever it keeps that option."""
+    if not is_dataclass(value):
+        return False
+    parts = {part.name: getattr(value, part.name) for part in fields(value)}
+    return parts.get("ignore_parse_errors", False) or any(map(_skips_errors, parts.values()))

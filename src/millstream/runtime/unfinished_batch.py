@@ -1,0 +1,63 @@
+"""What must hold before a job that writes exactly once does an unfinished batch again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from millstream.delivery.committed import group
+from millstream.errors import Code, Diagnostic, JobError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from millstream.connectors.kafka_tables import KafkaSink
+    from millstream.delivery.consignment import Transactions
+    from millstream.plan.program import JobPlan
+
+
+def require_same_prefix(plan: JobPlan, sink: KafkaSink, batch: int, kept_prefix: str | None) -> None:
+    """What is written of the batch is found under the prefix that it was begun with, which only exactly-once has."""
+    prefix = sink.delivery.transactional_id_prefix
+    if kept_prefix == prefix:
+        return
+    if kept_prefix is None:
+        detail = "It was begun without exactly-once, and what is written of it by now is not known."
+        hint = "Run it once more as it was, with --drain, which finishes the batch. Then ask for exactly-once"
+    else:
+        detail = f"It was begun with 'sink.transactional-id-prefix' = '{kept_prefix}'."
+        hint = "Run it once more with that prefix and --drain, which finishes the batch. Then change it"
+    raise JobError(
+        Diagnostic(
+            Code.CHECKPOINT_MISMATCH,
+            f'table "{sink.table.name}" is written in another way than when batch {batch} of job "{plan.name}" began',
+            sink.table.span,
+            detail=detail,
+            hint=f"{hint}; or start over with --fresh.",
+        )
+    )
+
+
+def require_unwritten(
+    plan: JobPlan, sink: KafkaSink, batch: int, transactions: Transactions, ids: Iterable[str]
+) -> None:
+    """Refuses a batch of which a writer has committed its part. Asked after fencing: nobody can commit more of it."""
+    written = [name for name in sorted(ids) if _has_written(sink, batch, transactions, name)]
+    if not written:
+        return
+    raise JobError(
+        Diagnostic(
+            Code.CHECKPOINT_MISMATCH,
+            f'job "{plan.name}" has changed what its state is made of while a batch of it is not finished',
+            plan.roots[0].span,
+            detail=f'A part of batch {batch} is in table "{sink.table.name}" already, made from the state as it was '
+            "kept before.",
+            hint="Undo the change below the last aggregate or upsert table, and finish the batch with --drain; what is "
+            "done with unreadable messages and after the aggregate may stay changed. Or start over with --fresh.",
+        )
+    )
+
+
+def _has_written(sink: KafkaSink, batch: int, transactions: Transactions, transactional_id: str) -> bool:
+    with group(sink.properties, transactional_id, transactions.progress_topic) as progress:
+        found = progress.read()
+    return found is not None and transactions.is_of_this_run(found[1]) and found[0] > batch

@@ -1,0 +1,191 @@
+"""Tasks that fail in the middle of their rows: nothing of them is committed, and the job goes on once it can.
+
+
+Arrow batches are small, so that a task has many of them and most of its messages are on their way when it fails.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from millstream import Session
+from millstream.errors import Code, JobError
+from millstream.spark.session import STREAMING
+from millstream.testing.script_kafka import ScriptKafka
+from millstream.testing.script_messages import Message
+from tests.runtime.topics import as_json, fresh_name
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+ROWS: Final = 4000
+"""Per partition."""
+BAD: Final = 3333
+"""The row of partition 0 that fails, far behind the first Arrow batch."""
+SOURCE: Final = """
+CREATE TABLE source (id BIGINT, part BIGINT) WITH ('connector' = 'kafka', 'topic' = '${source}',
+  'properties.bootstrap.servers' = '${brokers}', 'format' = 'json');
+"""
+ONCE: Final = """'topic' = '${sink}', 'properties.bootstrap.servers' = '${brokers}',
+  'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix' = '${sink}'"""
+SINK: Final = f"""
+CREATE TABLE sink (id BIGINT NOT NULL) WITH ('connector' = 'kafka', 'format' = 'json', {ONCE});
+"""
+COUNTS: Final = f"""
+CREATE TABLE sink (id BIGINT, n BIGINT, PRIMARY KEY (id) NOT ENFORCED) WITH (
+  'connector' = 'upsert-kafka', 'key.format' = 'json', 'value.format' = 'json', {ONCE});
+"""
+PASS: Final = "INSERT INTO sink SELECT id FROM source;"
+RAISING: Final = f"""
+def check(id: int) -> int:
+    if id == {BAD}:
+        raise ValueError("not this one")
+    return id
+
+class Choice:
+    def partition(self, key, value, topic, partitions):
+        if value == b'{{{{"id":{BAD}}}}}':
+            raise OSError("no partition for this one")
+        return partitions[0]
+"""
+FUNCTION: Final = "CREATE FUNCTION check_id AS 'raising:check' LANGUAGE PYTHON;\n"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A script that fails with row BAD; `remedy` is a change of it with which every other row comes through."""
+
+    script: str
+    code: Code
+    remedy: tuple[str, str]
+    bad_value: bytes = as_json({"id": BAD, "part": 0})
+    lacks: frozenset[int] = frozenset({BAD})
+
+
+UNREADABLE: Final = b'{"id": nothing}'
+SKIP: Final = ("'format' = 'json');", "'format' = 'json', 'json.ignore-parse-errors' = 'true');")
+CASES: Final = {
+    "unreadable, then skipped": Case(SOURCE + SINK + PASS, Code.UNDECODABLE_MESSAGE, SKIP, UNREADABLE),
+    "unreadable, then set aside": Case(
+        SOURCE + SINK + PASS,
+        Code.UNDECODABLE_MESSAGE,
+        (SKIP[0], "'format' = 'json', 'scan.dead-letter.topic' = '${source}-bad');"),
+        UNREADABLE,
+    ),
+    "expression": Case(
+        SOURCE + SINK + f"INSERT INTO sink SELECT id + 0 / (id - {BAD}) FROM source;",
+        Code.EXPRESSION_FAILED,
+        ("FROM source", f"FROM source WHERE id <> {BAD}"),
+    ),
+    "NULL": Case(
+        SOURCE + SINK + f"INSERT INTO sink SELECT NULLIF(id, {BAD}) FROM source;",
+        Code.NULL_IN_KEY,
+        ("CREATE TABLE source", "SET 'table.exec.sink.not-null-enforcer' = 'DROP';\nCREATE TABLE source"),
+    ),
+    "function": Case(
+        FUNCTION + SOURCE + SINK + "INSERT INTO sink SELECT check_id(id) FROM source;",
+        Code.JOB_FAILED,
+        ("FROM source", f"FROM source WHERE id <> {BAD}"),
+    ),
+    "partitioner": Case(
+        SOURCE + SINK.replace("'format'", "'sink.partitioner' = 'raising:Choice', 'format'") + PASS,
+        Code.JOB_FAILED,
+        ("'sink.partitioner' = 'raising:Choice', ", ""),
+        lacks=frozenset(),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Two topics, and the folder of a script that reads one and writes the other."""
+
+    brokers: str
+    spark: SparkSession
+    folder: Path
+    source: str
+    sink: str
+
+    def fill(self, partitions: int, bad_value: bytes) -> int:
+        """Gives how many rows there are; they are numbered through, partition after partition."""
+        kafka = ScriptKafka(self.brokers)
+        for topic in (self.source, self.sink):
+            kafka.create_topic(topic, partitions)
+        for part in range(partitions):
+            numbers = range(part * ROWS, (part + 1) * ROWS)
+            values = (bad_value if number == BAD else as_json({"id": number, "part": part}) for number in numbers)
+            kafka.produce(self.source, (Message(None, value) for value in values), part)
+        return partitions * ROWS
+
+    def run(self, script: str) -> None:
+        parameters = {"brokers": self.brokers, "source": self.source, "sink": self.sink}
+        with Session(self.spark, checkpoint=self.folder / "c") as session:
+            name = str(self.folder / "job.sql")
+            [job] = session.execute_sql(script, name=name, parameters=parameters, drain=True)
+            assert job.await_end(200)
+
+    def values(self, topic: str) -> list[bytes | None]:
+        return [received.message.value for received in ScriptKafka(self.brokers).read(topic)]
+
+    def ids(self) -> list[int]:
+        return sorted(json.loads(value or "")["id"] for value in self.values(self.sink))
+
+
+@pytest.fixture
+def bench(broker: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    monkeypatch.setitem(STREAMING, "spark.sql.execution.arrow.maxRecordsPerBatch", "50")
+    sys.modules.pop("raising", None)
+    (tmp_path / "raising.py").write_text(RAISING)
+    return Bench(broker, spark, tmp_path, fresh_name("source"), fresh_name("sink"))
+
+
+@pytest.mark.parametrize("partitions", [1, 4])
+@pytest.mark.parametrize("case", CASES)
+def test_failed_task_commits_nothing_and_the_job_goes_on(bench: Bench, case: str, partitions: int) -> None:
+    chosen = CASES[case]
+    rows = bench.fill(partitions, chosen.bad_value)
+    with pytest.raises(JobError) as failed:
+        bench.run(chosen.script)
+    assert failed.value.code is chosen.code
+    assert not set(range(ROWS)) & set(bench.ids())
+    remedied = chosen.script.replace(*chosen.remedy, 1)
+    assert remedied != chosen.script
+    bench.run(remedied)
+    assert bench.ids() == sorted(set(range(rows)) - chosen.lacks)
+
+
+def test_unreadable_message_below_an_aggregate(bench: Bench) -> None:
+    """No writer has begun when a task before the exchange fails, so that what is counted may change too."""
+    rows = bench.fill(2, UNREADABLE)
+    script = SOURCE + COUNTS + "INSERT INTO sink SELECT part, COUNT(DISTINCT id) FROM source GROUP BY part;"
+    with pytest.raises(JobError) as failed:
+        bench.run(script)
+    assert failed.value.code is Code.UNDECODABLE_MESSAGE
+    assert bench.values(bench.sink) == []
+    bench.run(script.replace(*SKIP, 1).replace("FROM source", "FROM source WHERE id >= 10"))
+    found = {row["id"]: row["n"] for value in bench.values(bench.sink) if (row := json.loads(value or ""))}
+    assert found == {0: ROWS - 1 - 10, 1: rows // 2}
+
+
+def test_result_that_cannot_be_written_above_an_aggregate(bench: Bench) -> None:
+    """The other writer may have committed: only what is made of the results may change then."""
+    bench.fill(2, as_json({"id": BAD, "part": 0}))
+    divide = f"1 / (id - {BAD})"
+    script = SOURCE + COUNTS + f"INSERT INTO sink SELECT id, COUNT(DISTINCT part) + {divide} FROM source GROUP BY id;"
+    with pytest.raises(JobError) as failed:
+        bench.run(script)
+    assert failed.value.code is Code.EXPRESSION_FAILED
+    written = bench.ids()
+    assert 0 < len(written) < 2 * ROWS, "one of the two writers has committed"
+    with pytest.raises(JobError) as refused:
+        bench.run(script.replace("FROM source", f"FROM source WHERE id <> {BAD}"))
+    assert refused.value.code is Code.CHECKPOINT_MISMATCH
+    bench.run(script.replace(divide, "0"))
+    assert bench.ids() == list(range(2 * ROWS))
