@@ -16,6 +16,7 @@ from millstream.runtime.before_start import unbuilt_in
 from millstream.source import SourceText
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from millstream.errors import Diagnostic
@@ -33,51 +34,49 @@ def check_script(request: CheckRequest) -> int:
     catalog = Catalog()
     try:
         program = _understood(request, catalog)
-        findings = _of_unused_tables(program, catalog)
+        findings = _findings(program, catalog)
     except ScriptError as error:
         every = _with_unused_tables(error, catalog)
         if not request.as_json:
             raise every from None
         _print_json([problem.as_json() for problem in every.diagnostics])
         return every.exit_code
-    unbuilt = tuple(dict.fromkeys(unbuilt_in(program)))
     notices = tuple(dict.fromkeys((*program.notices, *findings.notices)))
     if request.as_json:
-        _print_json([], unbuilt, notices, program)
+        _print_json([], notices, program)
         return 0
     for notice in notices:
         print(notice)
-    for problem in unbuilt:
-        place = f"{problem.span.source.name}:{problem.span.line}: " if problem.span else ""
-        print(f"{place}run refuses this: {problem.primary}")
     jobs = ", ".join(job.name for job in program.jobs)
     print(f"{request.script} is in order: {f'it runs {jobs}' if jobs else 'it starts no job'}")
     return 0
 
 
-def _of_unused_tables(program: Program, catalog: Catalog) -> Findings:
+def _findings(program: Program, catalog: Catalog) -> Findings:
+    """Of a script that can be planned: what `run` would refuse, and what is wrong with tables it would not look at."""
     findings = unused_tables(catalog, {table.table.name for job in program.jobs for table in job.tables})
-    if findings.errors:
-        raise ScriptError(findings.errors)
+    if errors := (*unbuilt_in(program), *findings.errors):
+        raise ScriptError(_in_order_of_the_script(errors))
     return findings
 
 
 def _with_unused_tables(error: ScriptError, catalog: Catalog) -> ScriptError:
     """Which tables a script uses is not known where it cannot be understood: all are looked at."""
     more = unused_tables(catalog, (), error.diagnostics).errors
-    every = dict.fromkeys((*error.diagnostics, *more))
-    return ScriptError(sorted(every, key=lambda problem: problem.span.start if problem.span else -1))
+    return ScriptError(_in_order_of_the_script((*error.diagnostics, *more)))
+
+
+def _in_order_of_the_script(problems: Iterable[Diagnostic]) -> list[Diagnostic]:
+    return sorted(dict.fromkeys(problems), key=lambda problem: problem.span.start if problem.span else -1)
 
 
 def _print_json(
     errors: list[dict[str, Any]],
-    unbuilt: tuple[Diagnostic, ...] = (),
     notices: tuple[str, ...] = (),
     program: Program | None = None,
 ) -> None:
     found = {
         "errors": errors,
-        "unbuilt": [problem.as_json() for problem in unbuilt],
         "notices": list(notices),
         "jobs": [job.name for job in program.jobs] if program else [],
     }

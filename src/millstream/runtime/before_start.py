@@ -30,13 +30,13 @@ _NOT_IN_FILES: Final = INTERVALS | {TypeRoot.TIME}
 
 def refuse_unbuilt(program: Program) -> None:
     """Raises all that the tables say and no job can do yet, or not on this machine."""
-    problems = [*unbuilt_in(program), *_missing_paths(program), *_shared_prefixes(program)]
+    problems = [*unbuilt_in(program), *_missing_paths(program)]
     if problems:
         raise ScriptError(dict.fromkeys(problems))
 
 
 def unbuilt_in(program: Program) -> Iterator[Diagnostic]:
-    """What passes every check and cannot be run yet."""
+    """What can be read and planned and not be run: known from the script alone, so `check` tells it too."""
     for job in program.jobs:
         for table in job.tables:
             if isinstance(table, KafkaSource | KafkaSink):
@@ -45,6 +45,7 @@ def unbuilt_in(program: Program) -> Iterator[Diagnostic]:
                 yield from partitioner_problems(table)
         yield from _types(job)
         yield from _set(job)
+    yield from _shared_prefixes(program)
 
 
 def _missing_paths(program: Program) -> Iterator[Diagnostic]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.catalog.settings_of_flink import UPSERT_MATERIALIZE
-from millstream.changelog import INSERT_ONLY, RowKind
+from millstream.changelog import INSERT_ONLY, RowKind, letters
+from millstream.connectors.kafka_sink_options import SINK_PARALLELISM
+from millstream.connectors.kafka_tables import KafkaSink
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.changelog import provided, upsert_key
 from millstream.plan.nodes import Aggregate, Collect, Expand, Node, Scan, Values
@@ -46,6 +48,16 @@ def check_sink(plan: Root, settings: PlanSettings) -> Root:
                 hint=f'Declare "{sink.table.name}" with {key_ddl}, or RESET the setting.'
                 if key
                 else _how_to_get_a_key(plan.input),
+            )
+        )
+    if isinstance(sink, KafkaSink) and sink.parallelism is not None and not sink.table.primary_key:
+        raise ScriptError(
+            Diagnostic(
+                Code.MISSING_PRIMARY_KEY,
+                f"table \"{sink.table.name}\" needs a primary key, because its '{SINK_PARALLELISM.key}' is set",
+                plan.span,
+                detail=f"The query gives [{letters(kinds)}]; by a key, the changes of a row stay in their order.",
+                hint=f"Add {key_ddl}, or remove '{SINK_PARALLELISM.key}'.",
             )
         )
     return plan
