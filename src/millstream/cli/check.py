@@ -10,16 +10,13 @@ from millstream.catalog.catalog import Catalog
 from millstream.catalog.settings import check_setting
 from millstream.cli.arguments import pairs, parameters_of, read_script
 from millstream.cli.unused_tables import Findings, unused_tables
-from millstream.errors import ScriptError
+from millstream.errors import ScriptError, by_place
 from millstream.plan.program import Program, compile_script
 from millstream.runtime.before_start import unbuilt_in
 from millstream.source import SourceText
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
-
-    from millstream.errors import Diagnostic
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +53,14 @@ def _findings(program: Program, catalog: Catalog) -> Findings:
     """Of a script that can be planned: what `run` would refuse, and what is wrong with tables it would not look at."""
     findings = unused_tables(catalog, {table.table.name for job in program.jobs for table in job.tables})
     if errors := (*unbuilt_in(program), *findings.errors):
-        raise ScriptError(_in_order_of_the_script(errors))
+        raise ScriptError(by_place(errors))
     return findings
 
 
 def _with_unused_tables(error: ScriptError, catalog: Catalog) -> ScriptError:
     """Which tables a script uses is not known where it cannot be understood: all are looked at."""
     more = unused_tables(catalog, (), error.diagnostics).errors
-    return ScriptError(_in_order_of_the_script((*error.diagnostics, *more)))
-
-
-def _in_order_of_the_script(problems: Iterable[Diagnostic]) -> list[Diagnostic]:
-    return sorted(dict.fromkeys(problems), key=lambda problem: problem.span.start if problem.span else -1)
+    return ScriptError(by_place((*error.diagnostics, *more)))
 
 
 def _print_json(

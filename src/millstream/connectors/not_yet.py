@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.options import is_java_only
 from millstream.connectors import kafka_options as options
-from millstream.connectors import kafka_scan_options as scan
 from millstream.connectors.kafka_client import untranslatable
 from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
 from millstream.connectors.legacy import open_reader
@@ -40,8 +39,6 @@ def _of_both(table: KafkaSource | KafkaSink, reader: OptionReader) -> Iterator[D
 
 
 def _of_source(source: KafkaSource, reader: OptionReader) -> Iterator[Diagnostic]:
-    if source.idle_timeout:
-        yield _not_yet(reader, scan.WATERMARK_IDLE.key, "an idle timeout")
     pattern = source.topic_pattern
     if pattern is not None and is_java_only(pattern) and not source.reads_all_there_is:
         yield Diagnostic(
@@ -51,7 +48,3 @@ def _of_source(source: KafkaSource, reader: OptionReader) -> Iterator[Diagnostic
             detail="It has parts that only Java reads, and positions are settled before Java runs.",
             hint="Write the pattern without them, or set 'scan.startup.mode' = 'earliest-offset' and no end.",
         )
-
-
-def _not_yet(reader: OptionReader, key: str, what: str) -> Diagnostic:
-    return reader.problem(Code.NOT_BUILT_YET, f"{what} is not supported yet", key)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.functions import load_function
 from millstream.catalog.settings import SETTINGS, check_setting, setting_notice
-from millstream.errors import Code, Diagnostic, Problems, ScriptError
+from millstream.errors import Code, Diagnostic, Problems, ScriptError, by_place
 from millstream.plan.build import build_insert, build_select, view_columns
 from millstream.plan.functions.registry import FUNCTIONS
 from millstream.plan.listings import described, listed, shown
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from millstream.catalog.catalog import Catalog
+    from millstream.catalog.table import CatalogTable
     from millstream.plan.nodes import Root
     from millstream.plan.program import Step
     from millstream.sql.parser import ParsedScript
@@ -89,7 +90,7 @@ class Compiler:
                     self._broken.add(statement.name.text)
         problems = problems or follow_ups
         if problems:
-            raise ScriptError(sorted(dict.fromkeys(problems), key=_position))
+            raise ScriptError(by_place(problems))
         notices = dict.fromkeys(chain(map(_told, script.warnings), self._notices()))
         return Program(tuple(self._steps), tuple(self._settings.items()), tuple(notices))
 
@@ -101,6 +102,7 @@ class Compiler:
         for job in self._steps:
             if isinstance(job, JobPlan):
                 yield from (notice.text for table in job.tables for notice in table.notices)
+                yield from (_watermark_notice(scan.source.table) for scan in job.scans if scan.source.table.watermark)
 
     def _take(self, statement: Statement) -> None:
         match statement:
@@ -224,5 +226,8 @@ def _told(warning: Diagnostic) -> str:
     return f"{place}{warning.primary}"
 
 
-def _position(diagnostic: Diagnostic) -> int:
-    return diagnostic.span.start if diagnostic.span is not None else -1
+def _watermark_notice(table: CatalogTable) -> str:
+    assert table.watermark is not None
+    place = table.watermark.span
+    why = "is checked and has no effect yet: no query waits for it, and no row is late"
+    return f'{place.source.name}:{place.line}: the watermark of table "{table.name}" {why}'

@@ -11,7 +11,7 @@ from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
 from millstream.connectors.legacy import open_reader
 from millstream.connectors.local_tables import FilesystemSink, FilesystemSource
 from millstream.connectors.not_yet import unbuilt
-from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.errors import Code, Diagnostic, ScriptError, by_place
 from millstream.plan.nodes import Write
 from millstream.runtime.exactly_once import exactly_once_sinks
 from millstream.spark.kafka_properties import writer_options
@@ -32,7 +32,7 @@ def refuse_unbuilt(program: Program) -> None:
     """Raises all that the tables say and no job can do yet, or not on this machine."""
     problems = [*unbuilt_in(program), *_missing_paths(program)]
     if problems:
-        raise ScriptError(dict.fromkeys(problems))
+        raise ScriptError(by_place(problems))
 
 
 def unbuilt_in(program: Program) -> Iterator[Diagnostic]:

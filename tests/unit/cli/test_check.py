@@ -101,7 +101,7 @@ REFUSED = {
     ),
     "pattern of Java": (
         "M2015",
-        f"CREATE TABLE b (id INT) WITH ({KAFKA}, 'topic-pattern' = '\\p{{L}}+', 'scan.startup.mode' = 'latest-offset');",
+        f"CREATE TABLE b (id INT) WITH ({KAFKA}, 'topic-pattern' = '\\p{{L}}', 'scan.startup.mode' = 'latest-offset');",
         "SELECT id FROM b;",
     ),
     "interval": (

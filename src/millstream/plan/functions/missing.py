@@ -14,7 +14,7 @@ _WINDOW_HINT: Final = "Group by a truncated time instead, e.g. FLOOR(ts TO MINUT
 
 MISSING: Final = (
     Missing("OVERLAPS", Category.TEMPORAL, "It is not supported yet.", "Compare the ends of the two intervals."),
-    Missing("CURRENT_WATERMARK", Category.TEMPORAL, "Spark keeps the watermark to itself while a query runs."),
+    Missing("CURRENT_WATERMARK", Category.TEMPORAL, "Watermarks have no effect yet."),
     Missing("PARSE_JSON", Category.JSON, _VARIANT, "Use JSON_VALUE or JSON_QUERY on the text."),
     Missing("TRY_PARSE_JSON", Category.JSON, _VARIANT, "Use JSON_VALUE or JSON_QUERY on the text."),
     Missing("JSON_OBJECTAGG", Category.AGGREGATE, "It is not supported yet."),
