@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from millstream.plan.nodes import Root
     from millstream.plan.program import Step
     from millstream.sql.parser import ParsedScript
-    from millstream.sql.statements import Statement
+    from millstream.sql.statements import Name, Statement
 
     Definition = CreateTable | CreateView | CreateFunction | Drop | AlterTableSet | AlterTableReset | AlterTableRename
 
@@ -73,6 +73,8 @@ class Compiler:
         self._settings = dict(self._given)
         self._steps: list[Step] = []
         self._broken: set[str] = set()
+        self._said: list[str] = []
+        """What statements say in vain, with their places."""
 
     def compile(self, script: ParsedScript) -> Program:
         problems = list(script.problems)
@@ -91,7 +93,7 @@ class Compiler:
         problems = problems or follow_ups
         if problems:
             raise ScriptError(by_place(problems))
-        notices = dict.fromkeys(chain(map(_told, script.warnings), self._notices()))
+        notices = dict.fromkeys(chain(map(_told, script.warnings), self._said, self._notices()))
         return Program(tuple(self._steps), tuple(self._settings.items()), tuple(notices))
 
     def _notices(self) -> Iterator[str]:
@@ -104,10 +106,15 @@ class Compiler:
                 yield from (notice.text for table in job.tables for notice in table.notices)
                 yield from (_watermark_notice(scan.source.table) for scan in job.scans if scan.source.table.watermark)
 
+    def _tell(self, text: str, about: Statement | Name) -> None:
+        self._said.append(f"{about.span.source.name}:{about.span.line}: {text}")
+
     def _take(self, statement: Statement) -> None:
         match statement:
             case SetOption() | ResetOption():
                 self._configure(statement)
+            case StatementSet(inserts=()):
+                self._tell("the statement set is empty: it starts no job", statement)
             case InsertInto() | StatementSet() | Select():
                 self._steps.append(self._job(statement))
             case Explain() | Describe() | Show():
@@ -128,14 +135,17 @@ class Compiler:
             case AlterTableSet():
                 self._catalog.set_options(statement)
             case AlterTableReset():
-                self._catalog.reset_options(statement)
+                for key in self._catalog.reset_options(statement):
+                    self._tell(
+                        f"table \"{statement.name.text}\" has no option '{key.text}': there is nothing to reset", key
+                    )
             case AlterTableRename():
                 self._catalog.rename(statement)
 
     def _create_table(self, statement: CreateTable) -> None:
         problems = Problems()
         problems.of(lambda: self._catalog.create_table(statement))
-        table = problems.of(lambda: self._catalog.table(statement.name))
+        table = problems.of(lambda: self._catalog.created(statement))
         if table is not None:
             problems.of(lambda: computed_items(table, self._catalog.functions))
             problems.of(lambda: check_watermark(table, self._catalog.functions))

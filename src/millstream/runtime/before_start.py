@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from millstream.connectors.custom_partitioner import partitioner_problems
-from millstream.connectors.filesystem import path_problem
+from millstream.connectors.filesystem import PATH, path_problem
 from millstream.connectors.kafka_sink_options import TRANSACTIONAL_ID_PREFIX
 from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
 from millstream.connectors.legacy import open_reader
@@ -53,11 +53,13 @@ def _missing_paths(program: Program) -> Iterator[Diagnostic]:
     written: set[str] = set()
     for job in program.jobs:
         for table in job.tables:
-            if isinstance(table, FilesystemSource) and table.path not in written and (wrong := path_problem(table)):
+            if not isinstance(table, FilesystemSource | FilesystemSink):
+                continue
+            wrong = path_problem(table, open_reader(table.table).value_place(PATH.key))
+            is_made_before = isinstance(table, FilesystemSource) and table.path in written
+            if wrong is not None and not is_made_before:
                 yield wrong
             if isinstance(table, FilesystemSink):
-                if wrong := path_problem(table):
-                    yield wrong
                 written.add(table.path)
 
 

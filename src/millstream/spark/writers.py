@@ -10,7 +10,6 @@ from pyspark import cloudpickle
 
 from millstream.catalog.settings_of_flink import NOT_NULL_ENFORCER, NotNullEnforcer
 from millstream.changelog import INSERT_ONLY, RowKind
-from millstream.connectors import upsert_kafka
 from millstream.connectors.custom_partitioner import load_partitioner
 from millstream.connectors.kafka_tables import KafkaSink
 from millstream.connectors.kafka_values import Partitioning, UpdateMode
@@ -91,7 +90,7 @@ def _encoded(rows: Rows, root: Write, around: Surroundings, *, drops_nulls: bool
     sink = root.sink
     assert isinstance(sink, KafkaSink)
     changes = provided(root)
-    by_key = sink.connector == upsert_kafka.IDENTIFIER and sink.update_mode is not UpdateMode.RETRACT
+    by_key = sink.value_format.changelog == INSERT_ONLY and sink.update_mode is not UpdateMode.RETRACT
     folds = by_key and RowKind.UPDATE_BEFORE in changes and not sink.ignore_retraction
     delivering = Delivering.to(sink, around.dispatch) if ours else None
     kept = kept_rows(rows, sink, drops_nulls=drops_nulls)
