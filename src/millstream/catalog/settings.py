@@ -148,7 +148,9 @@ def _undefined(key: str, span: Span | None) -> Diagnostic:
         f"there is no setting '{key}'",
         span,
         detail=None if near else _some_settings(key),
-        hint=f"Did you mean '{near}'?" if near else "Settings of Flink that change nothing here are accepted as well.",
+        hint=f"Did you mean '{near}'?"
+        if near
+        else "Correct it or leave it out; docs/reference/settings.md lists all there are.",
     )
 
 
