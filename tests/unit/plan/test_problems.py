@@ -216,3 +216,15 @@ def test_every_query_of_with_is_looked_at() -> None:
 
 def test_every_value_is_looked_at() -> None:
     assert [marked(one) for one in problems("INSERT INTO s VALUES (nope1, nope2);")] == ["nope1", "nope2"]
+
+
+def test_what_is_taken_back_needs_a_key_where_the_format_has_inserts_only() -> None:
+    options = (
+        "'connector.type' = 'kafka', 'connector.topic' = 't', 'connector.properties.bootstrap.servers' = 'x:9092', "
+        "'format.type' = 'csv', 'update-mode' = 'retract'"
+    )
+    insert = "INSERT INTO t SELECT a, COUNT(*) FROM p GROUP BY a;"
+    [found] = problems(f"CREATE TABLE t (k INT, n BIGINT) WITH ({options}); {insert}")
+    assert found.code is Code.SINK_REFUSES_CHANGES
+    assert "Add PRIMARY KEY (k) NOT ENFORCED" in (found.hint or "")
+    assert problems(f"CREATE TABLE t (k INT, n BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH ({options}); {insert}") == []
