@@ -155,6 +155,11 @@ class ScriptError(MillstreamError):
     exit_code: ClassVar[int] = 2
 
 
+def by_place(problems: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Each once, in the order of the script."""
+    return sorted(dict.fromkeys(problems), key=lambda problem: problem.span.start if problem.span else -1)
+
+
 class Problems:
     """Collects the errors of several independent checks, to raise them as one.
 

@@ -31,6 +31,8 @@ _UNSIGNED_VALUE: Final = re.compile(r"\"(?P<inside>[^\"\n]*)|(?P<bare>[^\s,()'\"
 _CREDENTIALS: Final = re.compile(r"://(?:[^\s'\"@/:,]{0,200}:)?(?P<inside>[^\s'\"]{0,500})@")
 _ENTRY: Final = re.compile(r"(?<=['\s,;])(?P<key>[\w-]+(?:\.[\w-]+)+):(?P<inside>[^'\n]*)")
 """`'basic.auth.user.info:user:password'`, as options that hold a map are written."""
+_NUMBERED: Final = re.compile(r"properties\.\d+\.value$")
+"""Another option says whose value it is, `connector.properties.0.key`: it may be a password."""
 _SHORTEST_PREFIX: Final = 8
 
 
@@ -42,7 +44,10 @@ def is_secret(key: str) -> bool:
     """
     lowered = key.lower()
     return bool(
-        _ANYWHERE.search(lowered) or _LAST_PART.search(lowered.rpartition(".")[2]) or lowered.endswith(_KEY_MATERIAL)
+        _ANYWHERE.search(lowered)
+        or _LAST_PART.search(lowered.rpartition(".")[2])
+        or _NUMBERED.search(lowered)
+        or lowered.endswith(_KEY_MATERIAL)
     )
 
 

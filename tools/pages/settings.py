@@ -6,7 +6,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from millstream.catalog.settings import SETTINGS
-from millstream.catalog.settings_of_flink import IDLE, IDLE_FAMILIES, LATER
+from millstream.catalog.settings_of_flink import LATER
+from millstream.catalog.settings_without_effect import WITHOUT_EFFECT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,25 +25,26 @@ it; one given with `--set` wins over a SET in the script. `spark.*` is handed to
 _LATER = """
 ## With one value so far
 
-Flink's settings of which only this value is what happens here. Another one is refused (M2021).
+Flink's settings that change results, and of which only this value is what happens here. Another one is refused (M2021).
 
 | setting | value | meaning |
 |---|---|---|"""
-_IDLE = """
+_WITHOUT_EFFECT = """
 ## Without effect
 
-Flink's settings that are read and checked and change nothing here; why is told once, when the script is run or checked.
+Flink's settings that change nothing here; why is told once, when the script is run or checked. A setting that would
+change results is never passed over in this way. `*` stands for any ending; the first line that fits a setting holds.
 
 | setting | why |
 |---|---|"""
 
 
 def settings_page() -> str:
-    return "\n".join((_INTRODUCTION, *_working(), _LATER, *_later(), _IDLE, *_idle(), ""))
+    return "\n".join((_INTRODUCTION, *_working(), _LATER, *_later(), _WITHOUT_EFFECT, *_without_effect(), ""))
 
 
 def _working() -> Iterator[str]:
-    elsewhere = {setting.option.key for setting in (*IDLE, *LATER)}
+    elsewhere = {later.option.key for later in LATER}
     for option in SETTINGS.values():
         if option.key not in elsewhere:
             default = f"`{_shown(option.default)}`" if option.default is not None else ""
@@ -52,14 +54,14 @@ def _working() -> Iterator[str]:
 
 def _later() -> Iterator[str]:
     for later in LATER:
-        yield f"| `{later.option.key}` | `{later.so_far[0]}` | {_meaning(later.option)} |"
+        value = f"`{later.so_far[0]}`" if later.so_far[0] else "none"
+        yield f"| `{later.option.key}` | {value} | {_meaning(later.option)} |"
 
 
-def _idle() -> Iterator[str]:
-    for idle in IDLE:
-        yield f"| `{idle.option.key}` | {_sentence(idle.because)} |"
-    for prefix, because in IDLE_FAMILIES:
-        yield f"| `{prefix}…` | {_sentence(because)} |"
+def _without_effect() -> Iterator[str]:
+    for because in dict.fromkeys(setting.because for setting in WITHOUT_EFFECT):
+        keys = ", ".join(f"`{setting.key}`" for setting in WITHOUT_EFFECT if setting.because == because)
+        yield f"| {keys} | {_sentence(because)} |"
 
 
 def _meaning(option: ConfigOption[Any]) -> str:

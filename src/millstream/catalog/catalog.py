@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from millstream.catalog.like import with_like
+from millstream.catalog.numbered_properties import name_properties, unpaired_properties
 from millstream.catalog.table import CatalogTable, CatalogView, contradictions, table_of
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.sql.statements import CreateTable, ObjectKind
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         AlterTableSet,
         CreateView,
         Drop,
+        Name,
         ObjectName,
     )
 
@@ -67,16 +69,24 @@ class Catalog:
         if self._is_taken(statement):
             return
         base = self.table(statement.like.table) if statement.like is not None else None
-        whole = statement if base is None else with_like(statement, base)
-        self._relations[statement.name.text] = table_of(whole)
-        if found := contradictions(whole):
+        named = replace(statement, options=name_properties(statement.options))
+        whole = named if base is None else with_like(named, base)
+        self._keep(table_of(whole))
+        if found := [*contradictions(whole), *unpaired_properties(statement.options)]:
             raise ScriptError(found)
 
     def create_view(self, statement: CreateView, columns: tuple[str, ...]) -> None:
         """`columns` are those of the view's query, under the names the statement gives them."""
         if not self._is_taken(statement):
-            self._relations[statement.name.text] = CatalogView(
-                statement.name.text, columns, statement.query, statement.span, statement.comment, statement.is_temporary
+            self._keep(
+                CatalogView(
+                    statement.name.text,
+                    columns,
+                    statement.query,
+                    statement.span,
+                    statement.comment,
+                    statement.is_temporary,
+                )
             )
 
     def create_function(self, function: UserFunction, *, if_not_exists: bool) -> None:
@@ -139,22 +149,13 @@ class Catalog:
     def set_options(self, statement: AlterTableSet) -> None:
         self._replace(self.table(statement.name).with_options(statement.options))
 
-    def reset_options(self, statement: AlterTableReset) -> None:
+    def reset_options(self, statement: AlterTableReset) -> tuple[Name, ...]:
+        """Gives the keys that were not set, for which there is nothing to do."""
         table = self.table(statement.name)
-        written = [option.key for option in table.options]
-        missing = [key for key in statement.keys if key.text not in written]
-        if missing:
-            raise ScriptError(
-                Diagnostic(
-                    Code.UNDEFINED_OPTION,
-                    f"table \"{table.name}\" has no option '{key.text}' to reset",
-                    key.span,
-                    detail=f"It has: {', '.join(written) or 'none'}.",
-                )
-                for key in missing
-            )
+        written = {option.key for option in table.options}
         gone = {key.text for key in statement.keys}
         self._replace(replace(table, options=tuple(option for option in table.options if option.key not in gone)))
+        return tuple(key for key in statement.keys if key.text not in written)
 
     def rename(self, statement: AlterTableRename) -> None:
         table = self.table(statement.name)
@@ -193,14 +194,29 @@ class Catalog:
     def _replace(self, table: CatalogTable) -> None:
         self._relations[table.name] = table
 
+    def created(self, statement: CreateTable) -> CatalogTable:
+        """The table of this statement, also where a temporary one of its name stands before it."""
+        covered = self._covered.get(statement.name.text)
+        if not statement.is_temporary and isinstance(covered, CatalogTable):
+            return covered
+        return self.table(statement.name)
+
+    def _keep(self, relation: Relation) -> None:
+        first = self._relations.get(relation.name)
+        if first is not None and first.is_temporary and not relation.is_temporary:
+            self._covered[relation.name] = relation
+            return
+        if first is not None:
+            self._covered[relation.name] = first
+        self._relations[relation.name] = relation
+
     def _is_taken(self, statement: CreateTable | CreateView) -> bool:
+        """Temporary tables and views are apart from the others: one of each kind can have the same name."""
         name = self._own_name(statement.name)
-        first = self._relations.get(name)
+        known = (self._relations.get(name), self._covered.get(name))
+        first = next((found for found in known if found and found.is_temporary == statement.is_temporary), None)
         if first is None or statement.if_not_exists:
             return first is not None
-        if statement.is_temporary and not first.is_temporary:
-            self._covered[name] = first
-            return False
         kind = "table" if isinstance(first, CatalogTable) else "view"
         wanted = "table" if isinstance(statement, CreateTable) else "view"
         other = f", or write CREATE {kind.upper()} IF NOT EXISTS" if kind == wanted else f", or DROP the {kind} first"

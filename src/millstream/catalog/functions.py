@@ -82,9 +82,10 @@ def udf(*, arguments: Sequence[str], result: str) -> Callable[[F], F]:
 
 
 def load_function(name: str, implementation: str, span: Span, folders: Sequence[Path] = ()) -> UserFunction:
-    """Imports `module:function`, looked for in these folders and the current one first."""
-    module_name, colon, function_name = implementation.partition(":")
-    if not colon or not module_name or not function_name:
+    """Imports `module:function`, or `module.function`, looked for in these folders and the current one first."""
+    has_colon = ":" in implementation
+    module_name, _, function_name = implementation.partition(":") if has_colon else implementation.rpartition(".")
+    if not module_name or not function_name:
         why = f"'{implementation}' is not of the form 'module:function'"
         raise _invalid(name, span, why, hint="Write the module and the function, e.g. AS 'prices:rounded'.")
     try:

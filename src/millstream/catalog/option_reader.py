@@ -60,14 +60,21 @@ class OptionReader:
         self._missed: dict[Diagnostic, str] = {}
 
     def _take(self, key: str, entry: OptionEntry) -> None:
-        first = self._entries.setdefault(key, entry)
-        if first is not entry:
+        first = self._entries.get(key)
+        self._entries[key] = entry
+        if first is not None and first.key == entry.key:
+            self.tell(
+                f"option '{entry.key}' of table \"{self.table.name}\" is given at line {first.key_span.line} and "
+                f"again at line {entry.key_span.line}: the last one holds",
+                key,
+            )
+        elif first is not None:
             self.problems.append(
                 Diagnostic(
                     Code.CONFLICTING_OPTIONS,
-                    f"option '{entry.key}' is given twice",
+                    f"options '{first.key}' and '{entry.key}' say the same",
                     entry.key_span,
-                    detail=f"The first is '{first.key}' at line {first.key_span.line}.",
+                    detail=f"The first is at line {first.key_span.line}.",
                     hint="Remove one of them.",
                 )
             )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from millstream.catalog.options import ConfigOption, at_least, long_integer, one_of, text
-from millstream.catalog.settings_of_flink import IDLE, IDLE_FAMILIES, LATER, SHARED
+from millstream.catalog.settings_of_flink import LATER, SHARED
+from millstream.catalog.settings_without_effect import without_effect
 from millstream.catalog.suggestions import nearest_key
 from millstream.errors import Code, Diagnostic, ScriptError
 
@@ -73,23 +75,25 @@ _WORKING: Final[tuple[ConfigOption[Any], ...]] = (
     *SHARED,
 )
 SETTINGS: Final[dict[str, ConfigOption[Any]]] = {
-    option.key: option for option in (*_WORKING, *(idle.option for idle in IDLE), *(later.option for later in LATER))
+    option.key: option for option in (*_WORKING, *(later.option for later in LATER))
 }
 SPARK: Final = "spark."
-_IDLE: Final = {idle.option.key: idle.because for idle in IDLE}
+_SHOWN_SETTINGS: Final = 5
 _LATER: Final = {later.option.key: later.so_far for later in LATER}
 
 
 def check_setting(key: str, value: str, span: Span | None = None) -> None:
     if key.startswith(SPARK):
         return
-    option = SETTINGS.get(key)
-    if option is None:
-        if _family(key) is None:
-            raise ScriptError(_undefined(key, span))
-        return
+    option, ignored = SETTINGS.get(key), without_effect(key)
+    if option is not None:
+        kind, doc = option.type, option.doc
+    elif ignored is not None:
+        kind, doc = ignored.type, f"Leave it out: {ignored.because}."
+    else:
+        raise ScriptError(_undefined(key, span))
     try:
-        read = option.parse(value)
+        read = kind.parse(value)
     except ValueError as error:
         raise ScriptError(
             Diagnostic(
@@ -97,28 +101,29 @@ def check_setting(key: str, value: str, span: Span | None = None) -> None:
                 f"setting '{key}' has a value that it cannot take",
                 span,
                 detail=f"{error}.",
-                hint=option.doc,
+                hint=doc,
             )
         ) from None
     so_far = _LATER.get(key)
-    if so_far is not None and read not in map(option.parse, so_far):
+    if so_far is not None and read not in map(kind.parse, so_far):
         raise ScriptError(
             Diagnostic(
                 Code.NOT_BUILT_YET,
                 f"setting '{key}' = '{value}' is not supported yet",
                 span,
-                detail=option.doc,
-                hint=f"So far it can be {so_far[0]}, which it is unless it is set.",
+                detail=doc,
+                hint=f"So far it can be {so_far[0]}, which it is unless it is set." if so_far[0] else "Leave it out.",
             )
         )
 
 
 def setting_notice(key: str, value: str) -> str | None:
     """Why a setting, although it is right, changes nothing here; None where it works."""
-    because = _IDLE.get(key) or _family(key)
-    if because is None or (key in SETTINGS and SETTINGS[key].parse(value) == SETTINGS[key].default):
+    ignored = without_effect(key) if key not in SETTINGS else None
+    if ignored is None:
         return None
-    return f"setting '{key}' has no effect: {because}"
+    happens, parse = ignored.happens_anyway, ignored.type.parse
+    return None if happens and parse(value) == parse(happens) else f"setting '{key}' has no effect: {ignored.because}"
 
 
 def integer_setting(settings: Mapping[str, str], option: ConfigOption[int]) -> int:
@@ -136,18 +141,25 @@ def duration_ms_setting(settings: Mapping[str, str], option: ConfigOption[timede
     return length // timedelta(milliseconds=1)
 
 
-def _family(key: str) -> str | None:
-    if key in SETTINGS:
-        return None
-    return next((because for prefix, because in IDLE_FAMILIES if key.startswith(prefix)), None)
-
-
 def _undefined(key: str, span: Span | None) -> Diagnostic:
     near = nearest_key(key, SETTINGS)
     return Diagnostic(
         Code.UNDEFINED_OPTION,
         f"there is no setting '{key}'",
         span,
-        detail=None if near else f"Settings: {', '.join(SETTINGS)}, and Spark's own under 'spark.'.",
-        hint=f"Did you mean '{near}'?" if near else None,
+        detail=None if near else _some_settings(key),
+        hint=f"Did you mean '{near}'?"
+        if near
+        else "Correct it or leave it out; docs/reference/settings.md lists all there are.",
     )
+
+
+def _some_settings(key: str) -> str:
+    """Those that begin with the same word, a few of them; else the words that settings begin with."""
+    families = dict.fromkeys(f"{known.partition('.')[0]}." for known in (*SETTINGS, SPARK))
+    beginning = f"{key.partition('.')[0]}."
+    alike = [known for known in SETTINGS if known.startswith(beginning)]
+    if not alike:
+        return f"A setting begins with {', '.join(families)}."
+    shown = difflib.get_close_matches(key, alike, n=_SHOWN_SETTINGS, cutoff=0.0)
+    return f"Under {beginning} there are {', '.join(sorted(shown))}{' and others' if len(shown) < len(alike) else ''}."

@@ -1,4 +1,4 @@
-"""Flink's own settings: those that mean the same here, those that mean nothing, and those that will."""
+"""Flink's own settings that mean the same here, and those of which only one value does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from millstream.catalog.durations import duration
-from millstream.catalog.options import ConfigOption, OptionType, at_least, boolean, long_integer, one_of
+from millstream.catalog.options import ConfigOption, OptionType, boolean, one_of, text
 from millstream.catalog.restart_settings import RESTARTS
 
 
@@ -36,6 +36,16 @@ class TypeLengthEnforcer(StrEnum):
     ERROR = "ERROR"
 
 
+class NestedConstraintEnforcer(StrEnum):
+    IGNORE = "IGNORE"
+    ERROR = "ERROR"
+
+
+class Switch(StrEnum):
+    ENABLED = "ENABLED"
+    DISABLED = "DISABLED"
+
+
 class UpsertMaterialize(StrEnum):
     AUTO = "AUTO"
     NONE = "NONE"
@@ -43,16 +53,8 @@ class UpsertMaterialize(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Idle:
-    """A setting that is right and changes nothing here."""
-
-    option: ConfigOption[Any]
-    because: str
-
-
-@dataclass(frozen=True, slots=True)
 class Later:
-    """A setting of which only some values are what happens here, as they are written; others are refused by name."""
+    """A setting that changes results, and of which only some values, as they are written, are what happens here."""
 
     option: ConfigOption[Any]
     so_far: tuple[str, ...]
@@ -95,12 +97,6 @@ STATE_TTL: Final = ConfigOption(
 LOCAL_TIME_ZONE: Final = ConfigOption(
     "table.local-time-zone", OptionType("STRING", _time_zone), "The time zone of TIMESTAMP_LTZ.", "UTC"
 )
-SOURCE_IDLE_TIMEOUT: Final = ConfigOption(
-    "table.exec.source.idle-timeout",
-    duration,
-    "After how long without rows a partition no longer holds the watermark back; 0 is never.",
-    timedelta(0),
-)
 
 UPSERT_MATERIALIZE: Final = ConfigOption(
     "table.exec.sink.upsert-materialize",
@@ -132,38 +128,6 @@ SHARED: Final[tuple[ConfigOption[Any], ...]] = (
 )
 """What means here what it means in Flink."""
 
-_BATCHES: Final = "a job works in batches already; 'millstream.batch.interval-ms' and '.max-rows' set their size"
-_CHECKPOINTS: Final = "every batch is a checkpoint; 'millstream.batch.interval-ms' sets their pace"
-_WATERMARKS: Final = "watermarks advance once per batch"
-IDLE: Final = (
-    Idle(
-        ConfigOption("execution.checkpointing.interval", duration, "The time from one checkpoint to the next."),
-        _CHECKPOINTS,
-    ),
-    Idle(
-        ConfigOption("pipeline.auto-watermark-interval", duration, "The time from one watermark to the next."),
-        _WATERMARKS,
-    ),
-    Idle(ConfigOption("table.exec.mini-batch.enabled", boolean, "Whether rows are worked on in batches."), _BATCHES),
-    Idle(ConfigOption("table.exec.mini-batch.allow-latency", duration, "How long rows may wait."), _BATCHES),
-    Idle(ConfigOption("table.exec.mini-batch.size", at_least(-1, long_integer), "The most rows of a batch."), _BATCHES),
-    Idle(
-        ConfigOption("pipeline.object-reuse", boolean, "Whether objects are reused between operators."),
-        "rows travel in Arrow batches",
-    ),
-    Idle(
-        ConfigOption("table.dynamic-table-options.enabled", boolean, "Whether hints may change options.", True),
-        "hints are always read",
-    ),
-)
-IDLE_FAMILIES: Final = (
-    ("execution.checkpointing.", _CHECKPOINTS),
-    ("state.", "the state is Spark's to keep, in the checkpoint folder"),
-    ("taskmanager.", "there are no task managers; Spark's settings begin with 'spark.'"),
-    ("jobmanager.", "there is no job manager; Spark's settings begin with 'spark.'"),
-    ("table.optimizer.", "plans are made by other rules here"),
-)
-"""Settings of which none has an effect, by what they begin with."""
 LATER: Final = (
     Later(
         ConfigOption(
@@ -182,7 +146,6 @@ LATER: Final = (
         ("streaming",),
     ),
     Later(LOCAL_TIME_ZONE, ("UTC", "Z", "GMT", "Etc/UTC", "GMT+00:00", "+00:00")),
-    Later(SOURCE_IDLE_TIMEOUT, ("0",)),
     Later(
         ConfigOption(
             "table.exec.sink.type-length-enforcer",
@@ -191,5 +154,45 @@ LATER: Final = (
             TypeLengthEnforcer.IGNORE,
         ),
         ("IGNORE",),
+    ),
+    Later(
+        ConfigOption(
+            "table.exec.sink.nested-constraint-enforcer",
+            one_of(NestedConstraintEnforcer),
+            "Whether NOT NULL and lengths inside nested columns of a sink are checked: IGNORE or ERROR.",
+            NestedConstraintEnforcer.IGNORE,
+        ),
+        ("IGNORE",),
+    ),
+    Later(
+        ConfigOption(
+            "table.exec.legacy-cast-behaviour",
+            one_of(Switch),
+            "Whether CAST gives NULL instead of failing, as Flink's did before 1.15: ENABLED or DISABLED.",
+            Switch.DISABLED,
+        ),
+        ("DISABLED",),
+    ),
+    Later(
+        ConfigOption("table.sql-dialect", text, "Whose SQL the script is written in: default or hive.", "default"),
+        ("default",),
+    ),
+    Later(
+        ConfigOption("table.builtin-catalog-name", text, "What the first catalog is called.", "default_catalog"),
+        ("default_catalog",),
+    ),
+    Later(
+        ConfigOption("table.builtin-database-name", text, "What the first database is called.", "default_database"),
+        ("default_database",),
+    ),
+    Later(
+        ConfigOption(
+            "table.legacy-nested-row-nullability", boolean, "Whether fields of a NULL row are NOT NULL.", default=False
+        ),
+        ("false",),
+    ),
+    Later(
+        ConfigOption("table.column-expansion-strategy", str, "Which columns SELECT * leaves out; none unless set.", ""),
+        ("",),
     ),
 )

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 _NEAR_ENOUGH: Final = 0.6
+_LOOKED_AT: Final = 5
 _HANDED_OVER: Final = "properties."
 
 
@@ -31,5 +32,17 @@ def nearest_key(key: str, keys: Collection[str]) -> str | None:
     by_ending = [k for k in known if k.endswith(f".{lowered}")]
     if by_ending:
         return min(by_ending, key=len)
-    near = difflib.get_close_matches(lowered, known, n=1, cutoff=_NEAR_ENOUGH)
-    return near[0] if near else None
+    near = difflib.get_close_matches(lowered, known, n=_LOOKED_AT, cutoff=_NEAR_ENOUGH)
+    return next((k for k in near if _differ_little(lowered, k)), None)
+
+
+def _differ_little(key: str, other: str) -> bool:
+    """Words that two keys begin with in common do not make the rest of them alike.
+
+    >>> _differ_little("table.exec.async-lookup.timeout", "table.exec.source.idle-timeout")
+    False
+    """
+    words, others = key.split("."), other.split(".")
+    common = next((at for at, (a, b) in enumerate(zip(words, others, strict=False)) if a != b), len(words))
+    rest, of_other = ".".join(words[common:]), ".".join(others[common:])
+    return difflib.SequenceMatcher(None, rest, of_other).ratio() >= _NEAR_ENOUGH

@@ -10,15 +10,13 @@ from millstream.catalog.catalog import Catalog
 from millstream.catalog.settings import check_setting
 from millstream.cli.arguments import pairs, parameters_of, read_script
 from millstream.cli.unused_tables import Findings, unused_tables
-from millstream.errors import ScriptError
+from millstream.errors import ScriptError, by_place
 from millstream.plan.program import Program, compile_script
 from millstream.runtime.before_start import unbuilt_in
 from millstream.source import SourceText
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from millstream.errors import Diagnostic
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,51 +31,45 @@ def check_script(request: CheckRequest) -> int:
     catalog = Catalog()
     try:
         program = _understood(request, catalog)
-        findings = _of_unused_tables(program, catalog)
+        findings = _findings(program, catalog)
     except ScriptError as error:
         every = _with_unused_tables(error, catalog)
         if not request.as_json:
             raise every from None
         _print_json([problem.as_json() for problem in every.diagnostics])
         return every.exit_code
-    unbuilt = tuple(dict.fromkeys(unbuilt_in(program)))
     notices = tuple(dict.fromkeys((*program.notices, *findings.notices)))
     if request.as_json:
-        _print_json([], unbuilt, notices, program)
+        _print_json([], notices, program)
         return 0
     for notice in notices:
         print(notice)
-    for problem in unbuilt:
-        place = f"{problem.span.source.name}:{problem.span.line}: " if problem.span else ""
-        print(f"{place}run refuses this: {problem.primary}")
     jobs = ", ".join(job.name for job in program.jobs)
     print(f"{request.script} is in order: {f'it runs {jobs}' if jobs else 'it starts no job'}")
     return 0
 
 
-def _of_unused_tables(program: Program, catalog: Catalog) -> Findings:
+def _findings(program: Program, catalog: Catalog) -> Findings:
+    """Of a script that can be planned: what `run` would refuse, and what is wrong with tables it would not look at."""
     findings = unused_tables(catalog, {table.table.name for job in program.jobs for table in job.tables})
-    if findings.errors:
-        raise ScriptError(findings.errors)
+    if errors := (*unbuilt_in(program), *findings.errors):
+        raise ScriptError(by_place(errors))
     return findings
 
 
 def _with_unused_tables(error: ScriptError, catalog: Catalog) -> ScriptError:
     """Which tables a script uses is not known where it cannot be understood: all are looked at."""
     more = unused_tables(catalog, (), error.diagnostics).errors
-    every = dict.fromkeys((*error.diagnostics, *more))
-    return ScriptError(sorted(every, key=lambda problem: problem.span.start if problem.span else -1))
+    return ScriptError(by_place((*error.diagnostics, *more)))
 
 
 def _print_json(
     errors: list[dict[str, Any]],
-    unbuilt: tuple[Diagnostic, ...] = (),
     notices: tuple[str, ...] = (),
     program: Program | None = None,
 ) -> None:
     found = {
         "errors": errors,
-        "unbuilt": [problem.as_json() for problem in unbuilt],
         "notices": list(notices),
         "jobs": [job.name for job in program.jobs] if program else [],
     }

@@ -25,8 +25,8 @@ METADATA: Final = {
 }
 """What can be known of the file a row comes from, and Spark's name for it."""
 
-PATH: Final = ConfigOption("path", text, "The folder, or the one file, e.g. 'data/orders'.")
-FORMAT: Final = ConfigOption("format", str, "The format of the files: csv, json or parquet.")
+PATH: Final = ConfigOption("path", text, "The folder, or the one file, e.g. 'data/orders'.", legacy=("connector.path",))
+FORMAT: Final = ConfigOption("format", str, "The format of the files: csv, json or parquet.", legacy=("format.type",))
 MONITOR_INTERVAL: Final = ConfigOption(
     "source.monitor-interval",
     duration_ms,
@@ -87,22 +87,24 @@ def resolve_sink(reader: OptionReader) -> FilesystemSink:
     return FilesystemSink(reader.table, path, format_, notices)
 
 
-def path_problem(table: FilesystemSource | FilesystemSink) -> Diagnostic | None:
-    """What is wrong with a path on this machine when a job is about to start; another file system is not asked."""
+def path_problem(table: FilesystemSource | FilesystemSink, place: Span) -> Diagnostic | None:
+    """What is wrong with a path on this machine when a job is about to start; another file system is not asked.
+
+    `place` is where the path is written.
+    """
     path = local_path(table.path)
     if path is None:
         return None
-    entry = next(entry for entry in table.table.options if entry.key == PATH.key)
     if isinstance(table, FilesystemSource) and not path.exists():
         return _path_diagnostic(
             f'table "{table.table.name}" cannot be read: there is no {path}',
-            entry.value_span,
+            place,
             "A path is taken relative to the current folder.",
         )
     if isinstance(table, FilesystemSink) and path.exists() and not path.is_dir():
         return _path_diagnostic(
             f'table "{table.table.name}" cannot be written: {path} is a file',
-            entry.value_span,
+            place,
             "Name a folder; each batch adds files to it.",
         )
     return None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.options import Role
-from millstream.changelog import INSERT_ONLY
+from millstream.changelog import ALL_CHANGES, INSERT_ONLY, UPSERTS
 from millstream.connectors import kafka_options as options
 from millstream.connectors import kafka_scan_options as scan
 from millstream.connectors import kafka_sink_options as sink
@@ -17,11 +18,13 @@ from millstream.connectors.kafka_resolved import WITHOUT_EFFECT, sink_of, source
 from millstream.connectors.kafka_rules import KEY_RULES, TOPIC_RULES, format_is_named, primary_key_needs_changes
 from millstream.connectors.kafka_sink_rules import SINK_RULES, round_robin_has_no_key
 from millstream.connectors.kafka_source_rules import SOURCE_RULES
-from millstream.connectors.kafka_tables import StartPosition
+from millstream.connectors.kafka_tables import KeyFields, StartPosition
 from millstream.connectors.kafka_values import StartupMode, UpdateMode
+from millstream.formats.declarations import read_format
 
 if TYPE_CHECKING:
     from millstream.catalog.option_reader import OptionReader
+    from millstream.changelog import ChangelogMode
     from millstream.connectors.kafka_declared import DeclaredTable
     from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
 
@@ -74,12 +77,12 @@ DECLARATION: Final = ConnectorDeclaration(
         for option in (sink.FLUSH_ROWS, sink.FLUSH_INTERVAL)
     ),
 )
-RULES: Final = (*TOPIC_RULES, *PROPERTY_RULES, format_is_named, *KEY_RULES, primary_key_needs_changes)
+RULES: Final = (*TOPIC_RULES, *PROPERTY_RULES, format_is_named, *KEY_RULES)
 
 
 def resolve_source(reader: OptionReader) -> KafkaSource:
     table = _declared(reader, Role.SOURCE)
-    judge(table, (*RULES, *SOURCE_RULES))
+    judge(table, (*RULES, primary_key_needs_changes, *SOURCE_RULES))
     notices = reader.finish(IDENTIFIER)
     assert table.value_format is not None
     return source_of(table, _start(table), table.value_format.changelog, notices)
@@ -88,10 +91,38 @@ def resolve_source(reader: OptionReader) -> KafkaSource:
 def resolve_sink(reader: OptionReader) -> KafkaSink:
     table = _declared(reader, Role.SINK)
     judge(table, (*RULES, *SINK_RULES, round_robin_has_no_key))
+    by_key = _is_written_by_key(table)
+    if by_key:
+        table = _with_key(table)
+    else:
+        judge(table, (primary_key_needs_changes,))
     notices = reader.finish(IDENTIFIER)
+    return sink_of(table, _accepted(table, by_key=by_key), notices)
+
+
+def _is_written_by_key(table: DeclaredTable) -> bool:
+    """In the older dialect, 'update-mode' has a format of inserts tell changes as an upsert-kafka table does."""
+    mode = table.value(sink.UPDATE_MODE)
+    has_changes = mode in (UpdateMode.RETRACT, UpdateMode.UPSERT) and not table.carries_changes
+    return has_changes and bool(table.table.primary_key)
+
+
+def _with_key(table: DeclaredTable) -> DeclaredTable:
+    """The primary key becomes the message key, in the format of the value."""
+    physical = {column.name: column for column in table.table.physical_columns}
+    columns = tuple(physical[name] for name in table.table.primary_key if name in physical)
+    key_format = read_format(table.reader, options.FORMAT, "", columns, Role.SINK)
+    return replace(table, key=KeyFields(columns, tuple(column.name for column in columns)), key_format=key_format)
+
+
+def _accepted(table: DeclaredTable, *, by_key: bool) -> ChangelogMode:
     assert table.value_format is not None
-    appends = table.value(sink.UPDATE_MODE) is UpdateMode.APPEND
-    return sink_of(table, INSERT_ONLY if appends else table.value_format.changelog, notices)
+    mode = table.value(sink.UPDATE_MODE)
+    if mode is UpdateMode.APPEND:
+        return INSERT_ONLY
+    if by_key:
+        return UPSERTS if mode is UpdateMode.UPSERT else ALL_CHANGES
+    return table.value_format.changelog
 
 
 def _declared(reader: OptionReader, role: Role) -> DeclaredTable:

@@ -46,13 +46,14 @@ if TYPE_CHECKING:
     from millstream.connectors.kafka_tables import StartPosition
 
 _NO_ALIGNMENT: Final = "all sources of a job read the same batch, so none runs ahead"
-_PER_BATCH: Final = "watermarks advance once per batch"
+_NO_WATERMARKS: Final = "watermarks have no effect yet"
 _ONE_PARALLELISM: Final = "tasks are as many as 'parallelism.default' says, or as there are partitions to read"
 WITHOUT_EFFECT: Final = (
     (DISCOVERY_INTERVAL.key, "new partitions are looked for with every batch"),
     (SCAN_PARALLELISM.key, _ONE_PARALLELISM),
-    (WATERMARK_EMIT.key, _PER_BATCH),
-    (WATERMARK_GAP.key, _PER_BATCH),
+    (WATERMARK_EMIT.key, _NO_WATERMARKS),
+    (WATERMARK_GAP.key, _NO_WATERMARKS),
+    (WATERMARK_IDLE.key, _NO_WATERMARKS),
     (WATERMARK_GROUP.key, _NO_ALIGNMENT),
     (WATERMARK_DRIFT.key, _NO_ALIGNMENT),
     (WATERMARK_UPDATE.key, _NO_ALIGNMENT),

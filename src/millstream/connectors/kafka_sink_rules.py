@@ -122,23 +122,13 @@ def buffer_has_rows_and_interval(declared: DeclaredTable) -> Iterator[Diagnostic
 
 
 def update_mode_fits_the_table(declared: DeclaredTable) -> Iterator[Diagnostic]:
-    reader, table = declared.reader, declared.table
-    mode = declared.value(UPDATE_MODE)
-    if mode in (None, UpdateMode.APPEND):
-        return
-    if mode is UpdateMode.UPSERT and not table.primary_key:
-        yield reader.problem(
+    table = declared.table
+    if declared.value(UPDATE_MODE) is UpdateMode.UPSERT and not table.primary_key:
+        yield declared.reader.problem(
             Code.MISSING_PRIMARY_KEY,
             f"table \"{table.name}\" needs a primary key, because its '{UPDATE_MODE.key}' is upsert",
             UPDATE_MODE.key,
             hint="Add PRIMARY KEY (…) NOT ENFORCED.",
-        )
-    if declared.connector.identifier == "kafka" and declared.value_format is not None and not declared.carries_changes:
-        yield reader.problem(
-            Code.CONFLICTING_OPTIONS,
-            f"format '{declared.value_format.name}' has inserts only, and '{UPDATE_MODE.key}' is {mode}",
-            UPDATE_MODE.key,
-            hint="Use 'connector.type' = 'upsert-kafka', a format with changes such as debezium-json, or append.",
         )
 
 

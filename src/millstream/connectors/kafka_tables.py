@@ -7,14 +7,20 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from millstream.changelog import INSERT_ONLY
-from millstream.connectors.kafka_values import DEFAULT_PARTITIONER, DeliveryGuarantee, NamingStrategy, Partitioner
+from millstream.connectors.kafka_values import (
+    DEFAULT_PARTITIONER,
+    DeliveryGuarantee,
+    NamingStrategy,
+    Partitioner,
+    StartupMode,
+)
 
 if TYPE_CHECKING:
     from millstream.catalog.option_reader import Notice
     from millstream.catalog.table import CatalogTable
     from millstream.changelog import ChangelogMode
     from millstream.connectors.dead_letters import DeadLetterTopic
-    from millstream.connectors.kafka_values import BoundedMode, StartupMode, UpdateMode
+    from millstream.connectors.kafka_values import BoundedMode, UpdateMode
     from millstream.formats.declarations import Format
     from millstream.sql.statements import MetadataColumn, PhysicalColumn
     from millstream.sql.types import DataType
@@ -117,6 +123,11 @@ class KafkaSource:
     @property
     def group(self) -> str | None:
         return self.properties.get("group.id")
+
+    @property
+    def reads_all_there_is(self) -> bool:
+        """Whether it says so itself: then Spark needs no positions from us."""
+        return self.start.mode is StartupMode.EARLIEST and self.start.chosen and self.end is None
 
     @property
     def reads_committed(self) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.option_reader import OptionReader
 from millstream.catalog.suggestions import nearest_key
-from millstream.connectors import kafka, upsert_kafka
+from millstream.connectors import filesystem, kafka, upsert_kafka
 from millstream.connectors import kafka_sink_options as sink
 from millstream.errors import Code, Diagnostic
 from millstream.formats.declarations import FORMATS
@@ -39,7 +39,7 @@ TODAY: Final = {
     TYPE: "connector",
     **{
         legacy: option.key
-        for declaration in (kafka.DECLARATION, upsert_kafka.DECLARATION)
+        for declaration in (kafka.DECLARATION, upsert_kafka.DECLARATION, filesystem.DECLARATION)
         for option in (*declaration.options, *declaration.legacy_options)
         for legacy in option.legacy
         if legacy != FORMAT_TYPE
@@ -78,7 +78,7 @@ class _Dialects:
 
     @cached_property
     def written(self) -> dict[str, OptionEntry]:
-        return {entry.key: entry for entry in reversed(self.table.options)}
+        return {entry.key: entry for entry in self.table.options}
 
     @cached_property
     def is_legacy(self) -> bool:

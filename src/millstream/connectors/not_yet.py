@@ -1,22 +1,21 @@
-"""What a table may say and no running job can do yet. Asked when a script is run, never when it is checked."""
+"""What a table may say and no running job can do. `check` and `run` ask for it, `explain` does not."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from millstream.catalog.options import is_java_only
 from millstream.connectors import kafka_options as options
-from millstream.connectors import kafka_scan_options as scan
 from millstream.connectors.kafka_client import untranslatable
 from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
 from millstream.connectors.legacy import open_reader
-from millstream.errors import Code
+from millstream.errors import Code, Diagnostic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from millstream.catalog.option_reader import OptionReader
     from millstream.connectors.tables import Sink, Source
-    from millstream.errors import Diagnostic
 
 _WHO_ASKS: Final = "Brokers are asked for topics and offsets by Kafka's C client, which cannot do what Java's can here."
 
@@ -40,9 +39,12 @@ def _of_both(table: KafkaSource | KafkaSink, reader: OptionReader) -> Iterator[D
 
 
 def _of_source(source: KafkaSource, reader: OptionReader) -> Iterator[Diagnostic]:
-    if source.idle_timeout:
-        yield _not_yet(reader, scan.WATERMARK_IDLE.key, "an idle timeout")
-
-
-def _not_yet(reader: OptionReader, key: str, what: str) -> Diagnostic:
-    return reader.problem(Code.NOT_BUILT_YET, f"{what} is not supported yet", key)
+    pattern = source.topic_pattern
+    if pattern is not None and is_java_only(pattern) and not source.reads_all_there_is:
+        yield Diagnostic(
+            Code.INVALID_OPTION_VALUE,
+            "positions cannot be found for topics of this pattern",
+            reader.value_place(options.TOPIC_PATTERN.key),
+            detail="It has parts that only Java reads, and positions are settled before Java runs.",
+            hint="Write the pattern without them, or set 'scan.startup.mode' = 'earliest-offset' and no end.",
+        )

@@ -3,8 +3,7 @@ CREATE TABLE pageviews (
   user_id BIGINT,
   page_id BIGINT,
   viewtime TIMESTAMP,
-  user_region STRING,
-  WATERMARK FOR viewtime AS viewtime - INTERVAL '2' SECOND
+  user_region STRING
 ) WITH (
   'connector' = 'kafka',
   'topic' = 'pageviews',

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.functions import load_function
 from millstream.catalog.settings import SETTINGS, check_setting, setting_notice
-from millstream.errors import Code, Diagnostic, Problems, ScriptError
+from millstream.errors import Code, Diagnostic, Problems, ScriptError, by_place
 from millstream.plan.build import build_insert, build_select, view_columns
 from millstream.plan.functions.registry import FUNCTIONS
 from millstream.plan.listings import described, listed, shown
@@ -42,10 +42,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from millstream.catalog.catalog import Catalog
+    from millstream.catalog.table import CatalogTable
     from millstream.plan.nodes import Root
     from millstream.plan.program import Step
     from millstream.sql.parser import ParsedScript
-    from millstream.sql.statements import Statement
+    from millstream.sql.statements import Name, Statement
 
     Definition = CreateTable | CreateView | CreateFunction | Drop | AlterTableSet | AlterTableReset | AlterTableRename
 
@@ -72,6 +73,8 @@ class Compiler:
         self._settings = dict(self._given)
         self._steps: list[Step] = []
         self._broken: set[str] = set()
+        self._said: list[str] = []
+        """What statements say in vain, with their places."""
 
     def compile(self, script: ParsedScript) -> Program:
         problems = list(script.problems)
@@ -89,8 +92,8 @@ class Compiler:
                     self._broken.add(statement.name.text)
         problems = problems or follow_ups
         if problems:
-            raise ScriptError(sorted(dict.fromkeys(problems), key=_position))
-        notices = dict.fromkeys(chain(map(_told, script.warnings), self._notices()))
+            raise ScriptError(by_place(problems))
+        notices = dict.fromkeys(chain(map(_told, script.warnings), self._said, self._notices()))
         return Program(tuple(self._steps), tuple(self._settings.items()), tuple(notices))
 
     def _notices(self) -> Iterator[str]:
@@ -101,11 +104,17 @@ class Compiler:
         for job in self._steps:
             if isinstance(job, JobPlan):
                 yield from (notice.text for table in job.tables for notice in table.notices)
+                yield from (_watermark_notice(scan.source.table) for scan in job.scans if scan.source.table.watermark)
+
+    def _tell(self, text: str, about: Statement | Name) -> None:
+        self._said.append(f"{about.span.source.name}:{about.span.line}: {text}")
 
     def _take(self, statement: Statement) -> None:
         match statement:
             case SetOption() | ResetOption():
                 self._configure(statement)
+            case StatementSet(inserts=()):
+                self._tell("the statement set is empty: it starts no job", statement)
             case InsertInto() | StatementSet() | Select():
                 self._steps.append(self._job(statement))
             case Explain() | Describe() | Show():
@@ -126,14 +135,17 @@ class Compiler:
             case AlterTableSet():
                 self._catalog.set_options(statement)
             case AlterTableReset():
-                self._catalog.reset_options(statement)
+                for key in self._catalog.reset_options(statement):
+                    self._tell(
+                        f"table \"{statement.name.text}\" has no option '{key.text}': there is nothing to reset", key
+                    )
             case AlterTableRename():
                 self._catalog.rename(statement)
 
     def _create_table(self, statement: CreateTable) -> None:
         problems = Problems()
         problems.of(lambda: self._catalog.create_table(statement))
-        table = problems.of(lambda: self._catalog.table(statement.name))
+        table = problems.of(lambda: self._catalog.created(statement))
         if table is not None:
             problems.of(lambda: computed_items(table, self._catalog.functions))
             problems.of(lambda: check_watermark(table, self._catalog.functions))
@@ -224,5 +236,8 @@ def _told(warning: Diagnostic) -> str:
     return f"{place}{warning.primary}"
 
 
-def _position(diagnostic: Diagnostic) -> int:
-    return diagnostic.span.start if diagnostic.span is not None else -1
+def _watermark_notice(table: CatalogTable) -> str:
+    assert table.watermark is not None
+    place = table.watermark.span
+    why = "is checked and has no effect yet: no query waits for it, and no row is late"
+    return f'{place.source.name}:{place.line}: the watermark of table "{table.name}" {why}'

@@ -16,6 +16,7 @@ from millstream.plan.nodes import Filter, Node, OutputColumn, Project, ProjectIt
 from millstream.plan.scans import scan_of
 from millstream.plan.typing import infer
 from millstream.plan.values import values_node
+from millstream.sql.alternatives import ALTERNATIVES
 from millstream.sql.clause_parser import KEYWORD
 from millstream.sql.statements import ObjectName
 
@@ -136,6 +137,9 @@ class QueryBuilder:
                 raise self._unsupported("anything but a table or a query after FROM", tree)
 
     def _table(self, tree: exp.Table, named: Mapping[str, Node]) -> Node:
+        if self._query.script.text[tree.this.meta.get("start", 0)] == "'":
+            why, instead = "a table is named here, not a text", f"Write {tree.name}, or `{tree.name}` in backticks."
+            raise ScriptError(Diagnostic(Code.SYNTAX, why, self._place(tree), hint=instead))
         if not tree.db and tree.name in named:
             return named[tree.name]
         parts = tuple(part.name for part in tree.parts)
@@ -227,7 +231,8 @@ class QueryBuilder:
     def _unsupported(self, what: str, tree: exp.Expr) -> ScriptError:
         keyword = tree.meta.get(KEYWORD)
         place = self._query.script.span(*keyword) if keyword else self._place(tree)
-        return ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, f"{what} is not supported yet", place))
+        primary, hint = f"{what} is not supported yet", ALTERNATIVES.get(what)
+        return ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, primary, place, hint=hint))
 
     def _place(self, tree: exp.Expr) -> Span:
         return self._scope("", ()).place(tree)
@@ -284,6 +289,8 @@ def _other_parts(node: exp.Expr, known: frozenset[str]) -> list[tuple[str, exp.E
 
 
 def _named(part: str, value: object) -> str:
+    if any(isinstance(one, exp.Join) and one.this.args.get("version") for one in _listed(value)):
+        return "a join FOR SYSTEM_TIME AS OF"
     written = "FETCH" if isinstance(value, exp.Fetch) else part.strip("_").replace("_", " ").upper()
     return _IN_WORDS.get(part, written)
 

@@ -15,6 +15,7 @@ from millstream.plan.functions.results import bare, nullable
 from millstream.plan.literals import HOW_WRITTEN, INTERVAL_PARTS, constant, is_impossible, negated, time_of
 from millstream.plan.signatures import Mismatch, choose, given_of, how_written, wrong_clause
 from millstream.plan.typed import Call, Constant, Conversion, FieldOf, InputColumn, Typed, UserCall, Word
+from millstream.sql.alternatives import ALTERNATIVES
 from millstream.sql.type_text import type_of_text
 from millstream.sql.types import DataType, TypeRoot
 
@@ -71,7 +72,7 @@ class Resolver:
         handler = self._HANDLERS.get(type(node))
         if handler is not None:
             return handler(self, node)
-        return self._refuse(node, f"{_in_words(node)} is not supported yet", Code.UNSUPPORTED_EXPRESSION)
+        return self._refuse_kind(node)
 
     def _column(self, node: exp.Column) -> Typed | None:
         """A name that is no column has been reported when it was bound."""
@@ -100,7 +101,7 @@ class Resolver:
 
     def _in(self, node: exp.In) -> Typed | None:
         if not node.expressions:
-            return self._refuse(node, f"{_in_words(node)} is not supported yet", Code.UNSUPPORTED_EXPRESSION)
+            return self._refuse_kind(node)
         return self._call("IN", [node.this, *node.expressions], node)
 
     def _case(self, node: exp.Case) -> Typed | None:
@@ -256,6 +257,11 @@ class Resolver:
             sign.nulls is Nulls.FROM_ARGUMENTS and any(type_.nullable for type_ in given.types)
         )
         return Call(function, sign, tuple(arguments), replace(type_, nullable=can_be_null), tuple(known.items()))
+
+    def _refuse_kind(self, node: exp.Expr) -> Typed | None:
+        what = _in_words(node)
+        why, hint = f"{what} is not supported yet", ALTERNATIVES.get(what)
+        return self._refuse(node, why, Code.UNSUPPORTED_EXPRESSION, hint=hint)
 
     def _refuse(
         self, node: exp.Expr, why: str, code: Code, detail: str | None = None, hint: str | None = None

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from millstream.connectors.custom_partitioner import partitioner_problems
-from millstream.connectors.filesystem import path_problem
+from millstream.connectors.filesystem import PATH, path_problem
 from millstream.connectors.kafka_sink_options import TRANSACTIONAL_ID_PREFIX
 from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
 from millstream.connectors.legacy import open_reader
 from millstream.connectors.local_tables import FilesystemSink, FilesystemSource
 from millstream.connectors.not_yet import unbuilt
-from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.errors import Code, Diagnostic, ScriptError, by_place
 from millstream.plan.nodes import Write
 from millstream.runtime.exactly_once import exactly_once_sinks
 from millstream.spark.kafka_properties import writer_options
@@ -30,13 +30,13 @@ _NOT_IN_FILES: Final = INTERVALS | {TypeRoot.TIME}
 
 def refuse_unbuilt(program: Program) -> None:
     """Raises all that the tables say and no job can do yet, or not on this machine."""
-    problems = [*unbuilt_in(program), *_missing_paths(program), *_shared_prefixes(program)]
+    problems = [*unbuilt_in(program), *_missing_paths(program)]
     if problems:
-        raise ScriptError(dict.fromkeys(problems))
+        raise ScriptError(by_place(problems))
 
 
 def unbuilt_in(program: Program) -> Iterator[Diagnostic]:
-    """What passes every check and cannot be run yet."""
+    """What can be read and planned and not be run: known from the script alone, so `check` tells it too."""
     for job in program.jobs:
         for table in job.tables:
             if isinstance(table, KafkaSource | KafkaSink):
@@ -45,6 +45,7 @@ def unbuilt_in(program: Program) -> Iterator[Diagnostic]:
                 yield from partitioner_problems(table)
         yield from _types(job)
         yield from _set(job)
+    yield from _shared_prefixes(program)
 
 
 def _missing_paths(program: Program) -> Iterator[Diagnostic]:
@@ -52,11 +53,13 @@ def _missing_paths(program: Program) -> Iterator[Diagnostic]:
     written: set[str] = set()
     for job in program.jobs:
         for table in job.tables:
-            if isinstance(table, FilesystemSource) and table.path not in written and (wrong := path_problem(table)):
+            if not isinstance(table, FilesystemSource | FilesystemSink):
+                continue
+            wrong = path_problem(table, open_reader(table.table).value_place(PATH.key))
+            is_made_before = isinstance(table, FilesystemSource) and table.path in written
+            if wrong is not None and not is_made_before:
                 yield wrong
             if isinstance(table, FilesystemSink):
-                if wrong := path_problem(table):
-                    yield wrong
                 written.add(table.path)
 
 

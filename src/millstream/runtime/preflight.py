@@ -6,15 +6,14 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING
 
-from millstream.catalog.options import is_java_only, python_regex
+from millstream.catalog.options import python_regex
 from millstream.connectors import upsert_kafka
 from millstream.connectors.kafka_options import TOPIC
 from millstream.connectors.kafka_range import ReadRange
 from millstream.connectors.kafka_scan_options import DEAD_LETTER_TOPIC
 from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
-from millstream.connectors.kafka_values import DeliveryGuarantee, StartupMode
+from millstream.connectors.kafka_values import DeliveryGuarantee
 from millstream.connectors.legacy import open_reader
-from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.nodes import Write
 from millstream.runtime.batch_log import BatchLog
 from millstream.runtime.exactly_once import check_timeout
@@ -108,7 +107,6 @@ def _range(source: KafkaSource, notice: Callable[[str], None], ends: Offsets | N
             notice(f'topic "{topic}" of table "{source.table.name}" did not exist and was created; it is empty')
     if _needs_no_topics(source, resumes=resumes):
         return ReadRange(_EARLIEST)
-    _refuse_java_pattern(source)
     positions = SourcePositions(source, admin, topics_of(source, admin), notice)
     starts = None if resumes else positions.starts()
     start = _EARLIEST if starts is None else json.dumps(by_topic(starts))
@@ -117,21 +115,7 @@ def _range(source: KafkaSource, notice: Callable[[str], None], ends: Offsets | N
 
 def _needs_no_topics(source: KafkaSource, *, resumes: bool) -> bool:
     """Whether Spark alone can find the topics of a pattern, which is Java's."""
-    starts_anywhere = resumes or (source.start.mode is StartupMode.EARLIEST and source.start.chosen)
-    return source.topic_pattern is not None and source.end is None and starts_anywhere
-
-
-def _refuse_java_pattern(source: KafkaSource) -> None:
-    if source.topic_pattern is not None and is_java_only(source.topic_pattern):
-        raise ScriptError(
-            Diagnostic(
-                Code.INVALID_OPTION_VALUE,
-                "positions cannot be found for topics of this pattern",
-                _place(source.table, "topic-pattern"),
-                detail="It has parts that only Java reads, and positions are settled before Java runs.",
-                hint="Write the pattern without them, or set 'scan.startup.mode' = 'earliest-offset' and no end.",
-            )
-        )
+    return source.topic_pattern is not None and (source.reads_all_there_is or (resumes and source.end is None))
 
 
 def _admin(properties: dict[str, str], table: CatalogTable, topic_key: str = TOPIC.key) -> KafkaAdmin:

@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING
 from pyspark import cloudpickle
 
 from millstream.catalog.settings_of_flink import NOT_NULL_ENFORCER, NotNullEnforcer
-from millstream.changelog import INSERT_ONLY, RowKind, letters
-from millstream.connectors import upsert_kafka
+from millstream.changelog import INSERT_ONLY, RowKind
 from millstream.connectors.custom_partitioner import load_partitioner
-from millstream.connectors.kafka_sink_options import SINK_PARALLELISM
 from millstream.connectors.kafka_tables import KafkaSink
 from millstream.connectors.kafka_values import Partitioning, UpdateMode
 from millstream.connectors.local_tables import BlackholeSink, FilesystemSink, PrintSink
-from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.changelog import provided
 from millstream.plan.nodes import Collect, Write
 from millstream.plan.own_producers import has_own_producers
@@ -93,9 +90,7 @@ def _encoded(rows: Rows, root: Write, around: Surroundings, *, drops_nulls: bool
     sink = root.sink
     assert isinstance(sink, KafkaSink)
     changes = provided(root)
-    if sink.parallelism is not None and changes != INSERT_ONLY and not sink.table.primary_key:
-        raise ScriptError(_out_of_order(root, sink))
-    by_key = sink.connector == upsert_kafka.IDENTIFIER and sink.update_mode is not UpdateMode.RETRACT
+    by_key = sink.value_format.changelog == INSERT_ONLY and sink.update_mode is not UpdateMode.RETRACT
     folds = by_key and RowKind.UPDATE_BEFORE in changes and not sink.ignore_retraction
     delivering = Delivering.to(sink, around.dispatch) if ours else None
     kept = kept_rows(rows, sink, drops_nulls=drops_nulls)
@@ -116,13 +111,3 @@ def _choice(sink: KafkaSink, around: Surroundings) -> Choice | None:
     for module in custom.modules:
         cloudpickle.register_pickle_by_value(module)
     return replace(choice, custom_name=custom.name, custom=custom.make)
-
-
-def _out_of_order(root: Root, sink: KafkaSink) -> Diagnostic:
-    return Diagnostic(
-        Code.MISSING_PRIMARY_KEY,
-        f"table \"{sink.table.name}\" needs a primary key, because its '{SINK_PARALLELISM.key}' is set",
-        root.span,
-        detail=f"The query gives [{letters(provided(root))}]; by a key, the changes of a row stay in their order.",
-        hint=f"Add PRIMARY KEY (…) NOT ENFORCED, or remove '{SINK_PARALLELISM.key}'.",
-    )

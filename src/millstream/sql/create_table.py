@@ -32,10 +32,21 @@ if TYPE_CHECKING:
 _OVERWRITABLE: Final = frozenset(
     {LikeFeature.GENERATED, LikeFeature.METADATA, LikeFeature.OPTIONS, LikeFeature.WATERMARKS}
 )
+HIVE: Final = "That is Hive's; write WITH ('connector' = 'filesystem', 'path' = '…', 'format' = 'parquet')."
+_QUERY: Final = "AS"
 _REFUSED_CLAUSES: Final = {
     "DISTRIBUTED": "Kafka partitions by the message key; leave the clause out.",
-    "AS": "Write CREATE TABLE with its columns, then INSERT INTO … SELECT.",
+    _QUERY: "Write CREATE TABLE with its columns and their types, then INSERT INTO … SELECT.",
+    "CLUSTERED BY": HIVE,
+    "LOCATION": HIVE,
+    "ROW FORMAT": HIVE,
+    "STORED AS": HIVE,
+    "STORED BY": HIVE,
+    "TBLPROPERTIES": HIVE,
 }
+
+
+_REFUSED_WORDS: Final = tuple(clause.partition(" ")[0] for clause in _REFUSED_CLAUSES)
 
 
 class _Body:
@@ -67,14 +78,14 @@ def read_create_table(cursor: TokenCursor, *, is_temporary: bool = False) -> Cre
     has_columns = cursor.at("(")
     if has_columns:
         cursor.listed("a column", lambda: _item(cursor, body))
-    elif not cursor.at_any("COMMENT", "PARTITIONED", "WITH", "LIKE", *_REFUSED_CLAUSES):
+    elif not cursor.at_any("COMMENT", "PARTITIONED", "WITH", "LIKE", *_REFUSED_WORDS):
         raise cursor.expected("( and the columns")
     comment = read_comment(cursor)
     _refuse_clauses(cursor)
     partitioned_by: tuple[Name, ...] = ()
     if cursor.accept("PARTITIONED"):
         cursor.expect("BY")
-        partitioned_by = cursor.names("a column name")
+        partitioned_by = cursor.listed("a column name", lambda: _partition_column(cursor))
     _refuse_clauses(cursor)
     options = read_options(cursor) if cursor.accept("WITH") else ()
     _refuse_clauses(cursor)
@@ -103,8 +114,18 @@ def read_comment(cursor: TokenCursor) -> str | None:
 
 def _refuse_clauses(cursor: TokenCursor) -> None:
     for clause, instead in _REFUSED_CLAUSES.items():
-        if cursor.at(clause):
+        if cursor.at(*clause.split()):
+            if clause == _QUERY:
+                cursor.noted.clear()  # what is listed before a query has no types
             raise cursor.refused(f"CREATE TABLE … {clause}", instead)
+
+
+def _partition_column(cursor: TokenCursor) -> Name:
+    name = cursor.name("a column name")
+    if not cursor.at_any(",", ")"):
+        declaration = f"Declare {name.text} among the columns of the table, and name it here without its type"
+        raise cursor.error(Code.SYNTAX, "PARTITIONED BY names columns, it does not declare them", f"{declaration}.")
+    return name
 
 
 def _item(cursor: TokenCursor, body: _Body) -> None:
@@ -146,6 +167,8 @@ def _column(cursor: TokenCursor, body: _Body) -> None:
         expression = read_expression(cursor, tokens)
         body.columns.append(ComputedColumn(name.text, expression, name.span, read_comment(cursor)))
         return
+    if cursor.at_any(",", ")"):
+        raise cursor.expected("a type", f"Write one behind the name, e.g. {name.text} STRING.")
     type_ = parse_type(cursor)
     if cursor.at("AS"):
         raise cursor.expected(", or )", f"A computed column has no type of its own: {name.text} AS ….")

@@ -5,7 +5,7 @@ Statements of the DDL are read by this package from the same tokens; queries and
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from sqlglot import tokens
 from sqlglot.dialects.dialect import Dialect, NormalizationStrategy
@@ -13,6 +13,9 @@ from sqlglot.tokenizer_core import TokenType
 
 from millstream.sql.expression_parser import ExpressionParser
 from millstream.sql.expression_writer import ExpressionWriter
+
+_NOT_FLINKS: Final = (TokenType.COMMAND, TokenType.SESSION)
+"""Flink hands no statement on as raw text, and SESSION is the name of a window."""
 
 
 class Flink(Dialect):
@@ -29,10 +32,9 @@ class Flink(Dialect):
         STRING_ESCAPES: ClassVar = ["'"]
         COMMENTS: ClassVar = ["--", ("/*", "*/")]
         HEX_STRINGS: ClassVar = [("x'", "'"), ("X'", "'")]
-        # Flink has no statement that is handed on as raw text.
         COMMANDS: ClassVar = set()
         KEYWORDS: ClassVar = {
-            **{word: token for word, token in tokens.Tokenizer.KEYWORDS.items() if token is not TokenType.COMMAND},
+            **{word: token for word, token in tokens.Tokenizer.KEYWORDS.items() if token not in _NOT_FLINKS},
             "BYTES": TokenType.VARBINARY,
             "STRING": TokenType.TEXT,
         }

@@ -103,8 +103,6 @@ def _statement_set(cursor: TokenCursor) -> StatementSet:
         raise ScriptError(
             Diagnostic(Code.SYNTAX, "the statement set is not closed", span, hint="Write END; behind its last INSERT.")
         )
-    if not inserts and not cursor.noted:
-        raise ScriptError(Diagnostic(Code.SYNTAX, "the statement set is empty", span))
     return StatementSet(tuple(inserts), span)
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.sql.create_table import read_create_table
+from millstream.sql.create_table import HIVE, read_create_table
 from millstream.sql.inserts import read_begin, read_execute, read_explain, read_insert, read_select
 from millstream.sql.objects import read_alter_table, read_create_function, read_create_view, read_drop
 from millstream.sql.queries import BEGINS_A_QUERY, at_query
@@ -80,6 +80,7 @@ REFUSED: Final[dict[str, str | None]] = {
     "CREATE CATALOG": _ONE_DATABASE,
     "CREATE CONNECTION": None,
     "CREATE DATABASE": _ONE_DATABASE,
+    "CREATE EXTERNAL TABLE": HIVE,
     "CREATE MATERIALIZED TABLE": _TABLE_THEN_INSERT,
     "CREATE MODEL": None,
     "CREATE OR ALTER MATERIALIZED TABLE": _TABLE_THEN_INSERT,

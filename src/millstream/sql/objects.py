@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.sql.create_table import read_comment
 from millstream.sql.options import read_options
 from millstream.sql.queries import read_query
@@ -52,14 +53,28 @@ def read_create_function(cursor: TokenCursor, *, is_temporary: bool = False, is_
     span = cursor.taken()
     cursor.expect("AS")
     implementation = cursor.string("module:function")
-    if cursor.accept("LANGUAGE") and not cursor.at(_PYTHON):
-        word = cursor.name("a language").text.upper()
-        raise cursor.refused(f"CREATE FUNCTION … LANGUAGE {word}", "Write the function in Python.")
-    cursor.accept(_PYTHON)
+    if cursor.accept("LANGUAGE"):
+        if cursor.at_any("JAVA", "SCALA"):
+            raise _refused_class(implementation)
+        cursor.expect(_PYTHON)
+    elif ":" not in implementation.text:
+        raise _refused_class(implementation, "As in Flink, a function without LANGUAGE PYTHON is one of Java.")
     if cursor.at_any("USING", "WITH"):
         raise cursor.refused("CREATE FUNCTION … USING", "The module is found on the Python path.")
     cursor.end()
     return CreateFunction(name, implementation, _PYTHON, span, if_not_exists, is_temporary, is_system)
+
+
+def _refused_class(implementation: Name, detail: str | None = None) -> ScriptError:
+    return ScriptError(
+        Diagnostic(
+            Code.UNSUPPORTED_STATEMENT,
+            f'"{implementation.text}" is a class of Java or Scala, and functions are written in Python here',
+            implementation.span,
+            detail,
+            "Write it in Python: CREATE FUNCTION … AS 'module:function' LANGUAGE PYTHON.",
+        )
+    )
 
 
 def read_drop(cursor: TokenCursor, kind: ObjectKind, *, is_temporary: bool = False) -> Drop:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -11,7 +12,7 @@ from sqlglot.errors import ErrorLevel, ParseError
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.sql.dialect import Flink
 from millstream.sql.hints import cut_hints, options_of_tables
-from millstream.sql.refused_clauses import refuse_clauses
+from millstream.sql.refused_clauses import refuse_clauses, refuse_named_arguments
 from millstream.sql.slips import (
     excerpt,
     hint_at,
@@ -37,10 +38,14 @@ _UNEXPECTED: Final = "unexpected text here"
 _OPERAND_MISSING: Final = ("an operand is missing here", "expected an expression")
 _IN_OUR_WORDS: Final = (
     ("Expecting ", "expected "),
+    ("Expected table name", "expected a table or a query "),
     ("Required keyword", _OPERAND_MISSING[0]),
     ("Invalid expression / Unexpected token", _UNEXPECTED),
 )
 """sqlglot speaks of tokens and expressions; the user wrote words."""
+
+
+_TOKEN: Final = re.compile(r"\s*(but got|, got)\s*<Token .*", re.DOTALL)
 
 
 def at_query(cursor: TokenCursor, distance: int = 0) -> bool:
@@ -76,6 +81,7 @@ def read_expression(cursor: TokenCursor, written: list[Token]) -> Expression:
 
 def _read(script: Script, tokens: list[Token], kind: type[exp.Expr]) -> exp.Expr:
     """One tree from these tokens; what sqlglot raises becomes a diagnostic of ours."""
+    refuse_named_arguments(script, tokens)
     for token, slip in slips_in_query(tokens):
         raise ScriptError(_diagnostic(script, tokens, slip, token))
     for first, last in joined_numbers(tokens, script.text):
@@ -110,6 +116,7 @@ def _from_sqlglot(script: Script, tokens: list[Token], error: ParseError) -> Dia
     for theirs, ours in _IN_OUR_WORDS:
         if theirs in description:
             description = description.replace(theirs, ours) if ours.endswith(" ") else ours
+    description = _TOKEN.sub(f', found "{excerpt(script.place(stopped).text)}"', description)
     return _diagnostic(script, tokens, description[:1].lower() + description[1:], stopped)
 
 

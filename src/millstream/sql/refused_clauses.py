@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.sql.alternatives import ALTERNATIVES, WINDOWS
 from millstream.sql.slips import is_mark
 
 if TYPE_CHECKING:
@@ -14,37 +16,48 @@ if TYPE_CHECKING:
 
     from millstream.sql.script import Script
 
-_WINDOWS: Final = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 _BEFORE_A_QUERY: Final = ("(", "UNION", "ALL", "DISTINCT", "EXCEPT", "INTERSECT")
 _CLAUSES: Final[dict[tuple[str, ...], str]] = {
-    ("ON", "CONFLICT", "DO"): "INSERT … ON CONFLICT is not supported",
-    ("MATCH_RECOGNIZE",): "MATCH_RECOGNIZE is not supported",
+    ("ON", "CONFLICT", "DO"): "INSERT … ON CONFLICT",
+    ("MATCH_RECOGNIZE",): "MATCH_RECOGNIZE",
     **{
-        words: f"window function {window} is not supported yet"
-        for window in _WINDOWS
+        words: f"window function {window}"
+        for window in WINDOWS
         for words in ((window, "(", "TABLE"), (window, "(", "DATA", "=>"))
     },
-    ("LATERAL", "TABLE"): "LATERAL TABLE is not supported yet",
-    ("UNNEST", "("): "UNNEST is not supported yet",
-    ("TABLE", "("): "a table function is not supported yet",
+    ("LATERAL", "TABLE"): "LATERAL TABLE",
+    ("UNNEST", "("): "UNNEST",
+    ("TABLE", "("): "a table function",
 }
 """The first of these that is found anywhere in the query is the one that is told."""
 
 
 def refuse_clauses(script: Script, tokens: Sequence[Token]) -> None:
-    for words, primary in _CLAUSES.items():
+    for words, what in _CLAUSES.items():
         for index in range(len(tokens)):
             found = tokens[index : index + len(words)]
             if len(found) == len(words) and all(map(is_mark, found, words)):
                 named = [token for token, word in zip(found, words, strict=True) if word.isidentifier()]
-                last = named[0] if words[0] in _WINDOWS else named[-1]
-                raise _refused(script, primary, found[0], last)
+                raise _refused(script, what, found[0], named[0] if words[0] in WINDOWS else named[-1])
     for before, token, name in zip([None, *tokens], tokens, tokens[1:], strict=False):
         if is_mark(token, "TABLE") and (before is None or is_mark(before, *_BEFORE_A_QUERY)):
-            primary, hint = "TABLE as a query is not supported yet", "Write SELECT * FROM and the table's name."
-            raise _refused(script, primary, token, name, hint)
+            raise _refused(script, "TABLE as a query", token, name)
 
 
-def _refused(script: Script, primary: str, first: Token, last: Token, hint: str | None = None) -> ScriptError:
-    place = script.span(first.start, last.end + 1)
-    return ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, primary, place, hint=hint))
+def refuse_named_arguments(script: Script, tokens: Sequence[Token]) -> None:
+    """`f(name => value)`."""
+    for name, arrow in pairwise(tokens):
+        if is_mark(arrow, "=>"):
+            raise ScriptError(
+                Diagnostic(
+                    Code.UNSUPPORTED_EXPRESSION,
+                    "arguments by name are not supported yet",
+                    script.span(name.start, arrow.end + 1),
+                    hint="Write the arguments in the order of the function's parameters, without their names.",
+                )
+            )
+
+
+def _refused(script: Script, what: str, first: Token, last: Token) -> ScriptError:
+    place, primary = script.span(first.start, last.end + 1), f"{what} is not supported yet"
+    return ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, primary, place, hint=ALTERNATIVES[what]))

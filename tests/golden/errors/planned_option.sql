@@ -1,24 +1,10 @@
 CREATE TABLE orders (
   id BIGINT,
-  customer STRING,
-  amount DECIMAL(10, 2),
-  placed TIMESTAMP(3)
+  amount DECIMAL(10, 2)
 ) WITH (
-  'connector' = 'kafka',
-  'topic' = 'orders',
-  'scan.watermark.idle-timeout' = '1 min',
-  'properties.bootstrap.servers' = 'localhost:9092',
-  'format' = 'json'
+  'connector' = 'filesystem',
+  'path' = 'orders',
+  'source.path.regex-pattern' = '.*[.]csv',
+  'format' = 'csv'
 );
-CREATE TABLE totals (
-  customer STRING,
-  total DECIMAL(38, 2),
-  PRIMARY KEY (customer) NOT ENFORCED
-) WITH (
-  'connector' = 'upsert-kafka',
-  'topic' = 'totals',
-  'properties.bootstrap.servers' = 'localhost:9092',
-  'key.format' = 'json',
-  'value.format' = 'json'
-);
-INSERT INTO totals SELECT customer, SUM(amount) FROM orders GROUP BY customer;
+SELECT id, amount FROM orders;

@@ -4,7 +4,7 @@ CREATE TABLE orders (
   'connector' = 'kafka',
   'topic' = 'orders',
   'properties.bootstrap.servers' = 'localhost:9092', 'sasl.jaas.config' = 'LoginModule required password="tiger";',
-  'properties.ssl.key.password' = 'tiger', 'properties.ssl.key.password' = 'lion',
+  'properties.ssl.key.password' = 'tiger', 'ssl.key.password' = 'lion',
   'format' = 'json'
 );
 CREATE TABLE copies (id BIGINT) WITH (

@@ -1,3 +1,3 @@
-SET 'table.exec.source.idle-timeout' = '5 s';
+SET 'table.sql-dialect' = 'hive';
 SET 'table.local-time-zone' = 'Europe/Berlin';
 SET 'execution.runtime-mode' = 'sometimes';

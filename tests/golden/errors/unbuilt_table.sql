@@ -1,10 +1,10 @@
 CREATE TABLE orders (
-  id BIGINT
+  id BIGINT,
+  waited INTERVAL DAY TO SECOND
 ) WITH (
   'connector' = 'kafka',
   'topic-pattern' = 'orders-[0-9]+',
   'properties.bootstrap.servers' = 'localhost:9092',
-  'scan.watermark.idle-timeout' = '1 min',
   'properties.sasl.jaas.config' = 'LoginModule required password="tiger";',
   'format' = 'json'
 );
@@ -17,4 +17,4 @@ CREATE TABLE copies (
   'sink.partitioner' = 'org.mycompany.MyPartitioner',
   'format' = 'json'
 );
-INSERT INTO copies SELECT id FROM orders;
+INSERT INTO copies SELECT id FROM orders WHERE waited IS NOT NULL;

@@ -84,6 +84,13 @@ def test_types_come_from_annotations_or_the_decorator(
     assert [module.__name__ for module in found.modules] == ["user_code"]
 
 
+def test_function_behind_a_dot_as_in_flink(folder: Path) -> None:
+    assert load(folder, "user_code.double").function(4) == 8
+    (folder / "inside").mkdir()
+    (folder / "inside" / "deeper.py").write_text("def half(a: int) -> int:\n    return a // 2\n")
+    assert load(folder, "inside.deeper.half").function(4) == 2
+
+
 def test_search_path_is_the_users_again(folder: Path) -> None:
     before = list(sys.path)
     load(folder, "user_code:double")
@@ -93,7 +100,8 @@ def test_search_path_is_the_users_again(folder: Path) -> None:
 @pytest.mark.parametrize(
     "implementation",
     [
-        "user_code", "user_code:", "nowhere:f", "broken_code:f", "user_code:missing", "user_code:constant",
+        "user_code", "user_code:", "user_code.", "user_code.missing",
+        "nowhere:f", "broken_code:f", "user_code:missing", "user_code:constant",
         "user_code:bare", "user_code:listed", "user_code:faulty_type",
     ],
 )  # fmt: skip

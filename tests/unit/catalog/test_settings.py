@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from millstream.catalog.settings import SETTINGS, check_setting, setting_notice
+from millstream.catalog.settings_without_effect import WITHOUT_EFFECT
 from millstream.errors import Code, ScriptError
 
 
@@ -18,6 +19,7 @@ from millstream.errors import Code, ScriptError
         ("spark.anything", "goes"),
         ("execution.runtime-mode", "STREAMING"),
         ("table.local-time-zone", "UTC"),
+        ("table.sql-dialect", "default"),
         ("table.exec.state.ttl", "0"),
         ("table.exec.state.ttl", "1 d"),
         ("table.exec.source.idle-timeout", "0 ms"),
@@ -47,6 +49,22 @@ def test_works(key: str, value: str) -> None:
         ("table.exec.mini-batch.allow-latency", "5 s"),
         ("table.exec.mini-batch.size", "5000"),
         ("pipeline.auto-watermark-interval", "200"),
+        ("table.exec.source.idle-timeout", "5 s"),
+        ("table.dml-sync", "true"),
+        ("table.exec.resource.default-parallelism", "4"),
+        ("table.display.max-column-width", "80"),
+        ("table.exec.async-lookup.timeout", "3 min"),
+        ("pipeline.operator-chaining.enabled", "false"),
+        ("pipeline.operator-chaining", "false"),
+        ("pipeline.max-parallelism", "128"),
+        ("sql-client.execution.max-table-result.rows", "100"),
+        ("sql-client.verbose", "true"),
+        ("execution.savepoint.path", "s3://savepoints/1"),
+        ("yarn.application.name", "pageviews"),
+        ("kubernetes.cluster-id", "a"),
+        ("high-availability", "zookeeper"),
+        ("rest.port", "8081"),
+        ("metrics.reporters", "prom"),
         ("state.backend.type", "rocksdb"),
         ("table.optimizer.agg-phase-strategy", "TWO_PHASE"),
     ],
@@ -63,7 +81,10 @@ def test_has_no_effect_and_says_why(key: str, value: str) -> None:
     [
         ("execution.runtime-mode", "batch", Code.NOT_BUILT_YET),
         ("table.local-time-zone", "Europe/Berlin", Code.NOT_BUILT_YET),
-        ("table.exec.source.idle-timeout", "5 s", Code.NOT_BUILT_YET),
+        ("table.sql-dialect", "hive", Code.NOT_BUILT_YET),
+        ("table.exec.legacy-cast-behaviour", "enabled", Code.NOT_BUILT_YET),
+        ("table.column-expansion-strategy", "EXCLUDE_DEFAULT_VIRTUAL_METADATA_COLUMNS", Code.NOT_BUILT_YET),
+        ("table.dml-sync", "perhaps", Code.INVALID_OPTION_VALUE),
         ("table.exec.sink.type-length-enforcer", "TRIM_PAD", Code.NOT_BUILT_YET),
         ("table.exec.sink.not-null-enforcer", "maybe", Code.INVALID_OPTION_VALUE),
         ("sql-client.execution.result-mode", "chart", Code.INVALID_OPTION_VALUE),
@@ -83,6 +104,33 @@ def test_is_refused(key: str, value: str, code: Code) -> None:
     with pytest.raises(ScriptError) as caught:
         check_setting(key, value)
     assert caught.value.code is code
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("table.exec.state.tll", "table.exec.state.ttl"),
+        ("tabel.exec.state.ttl", "table.exec.state.ttl"),
+        ("pipeline.nam", "pipeline.name"),
+        ("parallelism", None),
+        ("table.exec.iceberg.infer-source-parallelism", None),
+        ("table.exec.source.watermark", None),
+        ("lookup.cache.max-rows", None),
+        ("nonsense", None),
+    ],
+)
+def test_unknown_setting_suggests_what_is_much_like_it_and_nothing_else(key: str, meant: str | None) -> None:
+    with pytest.raises(ScriptError) as caught:
+        check_setting(key, "1")
+    [problem] = caught.value.diagnostics
+    assert (f"'{meant}'" in (problem.hint or "")) == (meant is not None), problem.hint
+    assert len(problem.detail or "") < 300
+
+
+def test_settings_that_work_are_not_among_those_without_effect() -> None:
+    for setting in WITHOUT_EFFECT:
+        assert setting.key not in SETTINGS
+        assert not setting.because.endswith(".")
 
 
 def test_every_setting_takes_its_default() -> None:

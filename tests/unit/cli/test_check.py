@@ -75,7 +75,52 @@ def test_problems_are_told_in_the_order_of_the_script(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("script", ["SELECT 1;", "SELEC 1;", "CREATE TABLE t (a INT) WITH ('connector' = 'kafak');"])
 def test_json_has_every_key_in_order_or_not(tmp_path: Path, script: str) -> None:
-    assert set(checked(tmp_path, script)[1]) == {"errors", "unbuilt", "notices", "jobs"}
+    assert set(checked(tmp_path, script)[1]) == {"errors", "notices", "jobs"}
+
+
+TABLES = f"CREATE TABLE a (id INT) WITH ({KAFKA}, 'topic' = 'a');"
+ONCE = "'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix' = 'p'"
+CHANGES = KAFKA.replace("'json'", "'debezium-json'")
+
+
+REFUSED = {
+    "order of changes": (
+        "M2017",
+        f"CREATE TABLE b (id INT, n BIGINT) WITH ({CHANGES}, 'topic' = 'b', 'sink.parallelism' = '2');",
+        "INSERT INTO b SELECT id, COUNT(*) FROM a GROUP BY id;",
+    ),
+    "partitioner in Java": (
+        "M2015",
+        f"CREATE TABLE b (id INT) WITH ({KAFKA}, 'topic' = 'b', 'sink.partitioner' = 'org.mycompany.Mine');",
+        "INSERT INTO b SELECT id FROM a;",
+    ),
+    "shared prefix": (
+        "M2016",
+        f"CREATE TABLE b (id INT) WITH ({KAFKA}, 'topic' = 'b', {ONCE});",
+        "INSERT INTO b SELECT id FROM a; INSERT INTO b SELECT id + 1 FROM a;",
+    ),
+    "pattern of Java": (
+        "M2015",
+        f"CREATE TABLE b (id INT) WITH ({KAFKA}, 'topic-pattern' = '\\p{{L}}', 'scan.startup.mode' = 'latest-offset');",
+        "SELECT id FROM b;",
+    ),
+    "interval": (
+        "M2021",
+        f"CREATE TABLE b (at INTERVAL DAY) WITH ({KAFKA}, 'topic' = 'b');",
+        "SELECT at FROM b;",
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "table", "jobs"), REFUSED.values(), ids=REFUSED)
+def test_what_run_refuses_before_it_starts(tmp_path: Path, code: str, table: str, jobs: str) -> None:
+    exit_code, found = checked(tmp_path, f"{TABLES} {table} {jobs}")
+    assert (exit_code, [error["code"] for error in found["errors"]]) == (2, [code])
+
+
+def test_pattern_of_java_that_reads_all_there_is(tmp_path: Path) -> None:
+    options = f"{KAFKA}, 'topic-pattern' = '\\p{{Lower}}+', 'scan.startup.mode' = 'earliest-offset'"
+    assert codes(tmp_path, f"CREATE TABLE b (id INT) WITH ({options}); SELECT id FROM b;") == []
 
 
 def test_file_that_is_not_there_is_an_error_of_the_same_shape(tmp_path: Path) -> None:

@@ -19,10 +19,15 @@ from millstream.connectors.local_tables import (
 )
 from millstream.connectors.registry import resolve_sink, resolve_source
 from millstream.errors import Code, ScriptError
+from millstream.plan.program import compile_script
+from millstream.runtime.before_start import refuse_unbuilt
+from millstream.source import SourceText
 from tests.declaring import declared
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from millstream.errors import Diagnostic
 
 COLUMNS = """
   id BIGINT, tiny TINYINT, price DECIMAL(5, 2), real FLOAT, code CHAR(3), word VARCHAR(10), text STRING, day DATE,
@@ -247,13 +252,33 @@ def test_a_missing_path_is_known_before_a_job_starts(tmp_path: Path) -> None:
         assert isinstance(found, FilesystemSource)
         return found
 
-    missing = path_problem(source(f"{tmp_path}/none"))
+    def problem(path: str) -> Diagnostic | None:
+        return path_problem(source(path), source(path).table.span)
+
+    missing = problem(f"{tmp_path}/none")
     assert missing is not None
     assert f"{tmp_path}/none" in missing.primary
+    assert problem(str(tmp_path)) is None
+    assert problem(tmp_path.as_uri()) is None
+    assert problem("s3a://bucket/none") is None
+
+
+def test_older_dialect(tmp_path: Path) -> None:
+    script = f"""CREATE TABLE t (id INT, name STRING) WITH (
+      'connector.type' = 'filesystem',
+      'connector.path' = '{tmp_path}/none',
+      'format.type' = 'csv', 'format.field-delimiter' = ';'
+    );
+    SELECT * FROM t;"""
+    program = compile_script(SourceText("s", script), {}, {})
+    [table] = program.jobs[0].tables
+    assert isinstance(table, FilesystemSource)
+    assert (table.path, table.format.name) == (f"{tmp_path}/none", "csv")
+    with pytest.raises(ScriptError) as caught:
+        refuse_unbuilt(program)
+    [missing] = caught.value.diagnostics
     assert missing.span is not None
-    assert path_problem(source(str(tmp_path))) is None
-    assert path_problem(source(tmp_path.as_uri())) is None
-    assert path_problem(source("s3a://bucket/none")) is None
+    assert missing.span.line == 3
 
 
 def test_a_sink_is_not_a_file(tmp_path: Path) -> None:
@@ -261,7 +286,7 @@ def test_a_sink_is_not_a_file(tmp_path: Path) -> None:
     for path, is_wrong in ((tmp_path / "file", True), (tmp_path, False), (tmp_path / "new", False)):
         sink = resolve_sink(declared("id INT", {"connector": "filesystem", "path": str(path), "format": "csv"}))
         assert isinstance(sink, FilesystemSink)
-        assert (path_problem(sink) is not None) == is_wrong
+        assert (path_problem(sink, sink.table.span) is not None) == is_wrong
 
 
 def test_paths_are_local_unless_another_scheme_says_otherwise(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -28,13 +28,6 @@ TABLES = (
 )
 
 
-def test_sources() -> None:
-    table = declare({**KAFKA, "scan.watermark.idle-timeout": "1 s"})
-    [problem] = unbuilt(source(table))
-    assert problem.code is Code.NOT_BUILT_YET
-    assert problem.span == table.options[-1].key_span
-
-
 @pytest.mark.parametrize("resolve", [source, sink])
 @pytest.mark.parametrize(
     ("options", "key"),
@@ -123,13 +116,35 @@ def test_what_is_read(options: dict[str, str | None]) -> None:
     assert list(unbuilt(source(declare(UPSERT, KEYED)))) == []
 
 
-def test_only_a_run_refuses() -> None:
-    script = TABLES.format(read=", 'scan.watermark.idle-timeout' = '1 s'", written=", 'sink.partitioner' = 'a.B'")
+def test_a_plan_can_be_made_of_what_cannot_run() -> None:
+    script = TABLES.format(read="", written=", 'sink.partitioner' = 'a.B'").replace("id INT", "id INTERVAL DAY")
     program = compile_script(SourceText("s", script), {}, {})
     with pytest.raises(ScriptError) as caught:
         refuse_unbuilt(program)
     codes = [problem.code for problem in caught.value.diagnostics]
-    assert codes == [Code.NOT_BUILT_YET, Code.INVALID_OPTION_VALUE]
+    assert codes == [Code.NOT_BUILT_YET, Code.NOT_BUILT_YET, Code.INVALID_OPTION_VALUE]
+
+
+def test_watermarks_are_told_to_have_no_effect_once_per_table_that_is_read() -> None:
+    script = """CREATE TABLE a (at TIMESTAMP(3),
+      WATERMARK FOR at AS at - INTERVAL '5' SECOND) WITH ('connector' = 'datagen', 'number-of-rows' = '1');
+    CREATE TABLE unread (at TIMESTAMP(3), WATERMARK FOR at AS at) WITH ('connector' = 'datagen');
+    CREATE TABLE b (at TIMESTAMP(3), WATERMARK FOR at AS at) WITH ('connector' = 'print');
+    INSERT INTO b SELECT at FROM a;
+    SELECT at FROM a;"""
+    [told] = compile_script(SourceText("s.sql", script), {}, {}).notices
+    assert told.startswith('s.sql:2: the watermark of table "a" ')
+    assert "has no effect yet" in told
+
+
+def test_what_is_said_of_watermarks_in_options_has_no_effect() -> None:
+    read = ", 'scan.watermark.idle-timeout' = '1 s', 'scan.watermark.emit.strategy' = 'on-event'"
+    program = compile_script(SourceText("s", TABLES.format(read=read, written="")), {}, {})
+    refuse_unbuilt(program)
+    assert [text.split("'")[1] for text in program.notices] == [
+        "scan.watermark.emit.strategy",
+        "scan.watermark.idle-timeout",
+    ]
 
 
 def test_two_jobs_cannot_share_a_prefix() -> None:

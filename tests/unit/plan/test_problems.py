@@ -146,6 +146,33 @@ def test_what_stands_in_the_way_of_a_name_is_named() -> None:
     assert found.hint == "Choose another name, or DROP the table first."
 
 
+@pytest.mark.parametrize(
+    "covered",
+    ["CREATE TABLE t (a INT) WITH ('connector' = 'datagen');", "CREATE VIEW t AS SELECT 1 AS a;"],
+)
+def test_a_table_or_view_can_be_created_behind_a_temporary_one(covered: str) -> None:
+    cover = "CREATE TEMPORARY TABLE t (z INT) WITH ('connector' = 'datagen');"
+    assert problems(f"{cover} {covered} SELECT z FROM t; DROP TEMPORARY TABLE t; SELECT a FROM t;") == []
+    assert [found.code for found in problems(f"{cover} {covered} {covered}")] == [Code.DUPLICATE_TABLE]
+    assert [found.code for found in problems(f"{cover} {cover}")] == [Code.DUPLICATE_TABLE]
+
+
+def test_a_table_behind_a_temporary_one_is_checked_too() -> None:
+    cover = "CREATE TEMPORARY TABLE t (z INT) WITH ('connector' = 'datagen');"
+    [found] = problems(f"{cover} CREATE TABLE t (a INT, b AS missing + 1) WITH ('connector' = 'datagen');")
+    assert found.code is Code.UNDEFINED_COLUMN
+
+
+def test_what_is_said_in_vain_is_told() -> None:
+    script = """CREATE TABLE t (a INT) WITH ('connector' = 'datagen');
+    ALTER TABLE t RESET ('rows-per-second');
+    EXECUTE STATEMENT SET BEGIN END;
+    BEGIN STATEMENT SET; END;"""
+    program = compile_script(SourceText("s.sql", script), {}, {})
+    assert program.jobs == ()
+    assert [notice.partition(" ")[0] for notice in program.notices] == ["s.sql:2:", "s.sql:3:", "s.sql:4:"]
+
+
 def test_a_temporary_table_covers_another_until_it_is_dropped() -> None:
     cover = "CREATE TEMPORARY TABLE p (z INT) WITH ('connector' = 'datagen');"
     assert problems(f"{cover} SELECT z FROM p; DROP TEMPORARY TABLE p; SELECT a FROM p;") == []
@@ -189,3 +216,15 @@ def test_every_query_of_with_is_looked_at() -> None:
 
 def test_every_value_is_looked_at() -> None:
     assert [marked(one) for one in problems("INSERT INTO s VALUES (nope1, nope2);")] == ["nope1", "nope2"]
+
+
+def test_what_is_taken_back_needs_a_key_where_the_format_has_inserts_only() -> None:
+    options = (
+        "'connector.type' = 'kafka', 'connector.topic' = 't', 'connector.properties.bootstrap.servers' = 'x:9092', "
+        "'format.type' = 'csv', 'update-mode' = 'retract'"
+    )
+    insert = "INSERT INTO t SELECT a, COUNT(*) FROM p GROUP BY a;"
+    [found] = problems(f"CREATE TABLE t (k INT, n BIGINT) WITH ({options}); {insert}")
+    assert found.code is Code.SINK_REFUSES_CHANGES
+    assert "Add PRIMARY KEY (k) NOT ENFORCED" in (found.hint or "")
+    assert problems(f"CREATE TABLE t (k INT, n BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH ({options}); {insert}") == []

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.changelog import ALL_CHANGES, INSERT_ONLY
+from millstream.changelog import ALL_CHANGES, INSERT_ONLY, UPSERTS
 from millstream.connectors.kafka_values import Partitioner, Partitioning, StartupMode
 from millstream.errors import Code
-from tests.declaring import declare, declare_sql, problems, sink, sink_codes, source, source_codes
+from tests.declaring import declare, declare_sql, problems, sink, sink_codes, source
 
 EXAMPLE = """
    create table kafkaSink(
@@ -118,10 +118,26 @@ def test_append_mode() -> None:
 
 
 @pytest.mark.parametrize("mode", ["retract", "upsert"])
-def test_modes_with_updates_need_a_format_with_changes(mode: str) -> None:
+@pytest.mark.parametrize("name", ["csv", "json", "avro"])
+def test_modes_with_updates_write_by_primary_key(mode: str, name: str) -> None:
     keyed = f"{COLUMNS}, PRIMARY KEY (car_id) NOT ENFORCED"
-    assert sink_codes(declare({**OPTIONS, "update-mode": mode}, keyed)) == [Code.CONFLICTING_OPTIONS]
-    assert source_codes(declare({**OPTIONS, "update-mode": mode}, keyed)) == []
+    options = {**OPTIONS, "update-mode": mode, "format.type": name}
+    written = sink(declare(options, keyed))
+    assert [column.name for column in written.key_columns] == ["car_id"]
+    assert written.key_format == written.value_format
+    assert len(written.value_columns) == 2
+    assert written.accepts == (ALL_CHANGES if mode == "retract" else UPSERTS)
+    assert not any("primary key" in notice.text for notice in written.notices)
+    assert source(declare(options, keyed)).changelog == INSERT_ONLY
+
+
+def test_retract_mode_without_key_takes_inserts() -> None:
+    assert sink(declare({**OPTIONS, "update-mode": "retract"}, COLUMNS)).accepts == INSERT_ONLY
+
+
+@pytest.mark.parametrize("mode", ["retract", "upsert"])
+def test_modes_with_updates_of_a_format_with_changes(mode: str) -> None:
+    keyed = f"{COLUMNS}, PRIMARY KEY (car_id) NOT ENFORCED"
     with_changes = {**OPTIONS, "update-mode": mode, "format.type": "debezium-json"}
     assert sink(declare(with_changes, keyed)).accepts == ALL_CHANGES
 

@@ -148,8 +148,18 @@ def test_accepted(text: str, expected: str) -> None:
         ("CREATE TABLE t (a INT) DISTRIBUTED INTO 3 BUCKETS", REFUSED, "1:24"),
         ("CREATE TABLE t (a INT UNIQUE)", REFUSED, "1:23"),
         ("CREATE TABLE t (a INT, UNIQUE (a))", REFUSED, "1:24"),
-        ("CREATE FUNCTION f AS 'x' LANGUAGE JAVA", REFUSED, "1:35"),
-        ("CREATE FUNCTION f AS 'x' USING JAR 'y'", REFUSED, "1:26"),
+        ("CREATE FUNCTION f AS 'x' LANGUAGE JAVA", REFUSED, "1:22"),
+        ("CREATE FUNCTION f AS 'x' LANGUAGE scala", REFUSED, "1:22"),
+        ("CREATE FUNCTION f AS 'a.X'", REFUSED, "1:22"),
+        ("CREATE FUNCTION f AS 'a.X' USING JAR 'y'", REFUSED, "1:22"),
+        ("CREATE FUNCTION f AS 'a.x' LANGUAGE RUST", SYNTAX, "1:37"),
+        ("CREATE FUNCTION f AS 'm:f' USING JAR 'y'", REFUSED, "1:28"),
+        ("SELECT f(a => 1) FROM t", Code.UNSUPPORTED_EXPRESSION, "1:10"),
+        ("CREATE TABLE t (a INT, b AS f(x => a))", Code.UNSUPPORTED_EXPRESSION, "1:31"),
+        ("CREATE TABLE t (a) AS SELECT 1", REFUSED, "1:20"),
+        ("CREATE TABLE t (a INT) PARTITIONED BY (b STRING)", SYNTAX, "1:42"),
+        ("CREATE TABLE t (a INT) LOCATION '/x'", REFUSED, "1:24"),
+        ("CREATE TABLE t STORED AS orc", REFUSED, "1:16"),
         ("USE CATALOG c", REFUSED, "1:1"),
         ("USE d", REFUSED, "1:1"),
         ("SHOW CATALOGS", REFUSED, "1:1"),
@@ -238,7 +248,6 @@ def test_accepted(text: str, expected: str) -> None:
         ("EXPLAIN CREATE TABLE t (a INT)", SYNTAX, "1:9"),
         ("EXPLAIN CHANGELOG_MODE, COST SELECT 1", SYNTAX, "1:25"),
         ("EXECUTE STATEMENT SET INSERT INTO t SELECT 1", SYNTAX, "1:23"),
-        ("EXECUTE STATEMENT SET BEGIN END", SYNTAX, "1:1"),
         ("EXECUTE STATEMENT SET BEGIN INSERT INTO t SELECT 1; SELECT 2; END", SYNTAX, "1:53"),
         ("EXECUTE STATEMENT SET BEGIN INSERT INTO t SELECT 1; END t", SYNTAX, "1:57"),
         ("EXECUTE STATEMENT SET BEGIN INSERT INTO t SELECT 1;", SYNTAX, "1:1"),
@@ -328,3 +337,10 @@ def test_a_keyword_is_not_taken_for_a_name(text: str) -> None:
 def test_an_open_parenthesis_is_shown(text: str, opened: str) -> None:
     [problem] = parse(text).problems
     assert problem.detail == f"The parenthesis opened at {opened} is not closed."
+
+
+@pytest.mark.parametrize("text", ["SELECT 1 FROM 5", "SELECT a FROM t JOIN 5 ON TRUE", "SELECT a FROM (5)"])
+def test_no_object_of_the_parser_is_shown(text: str) -> None:
+    [problem] = problems_of(text)
+    assert problem.code is SYNTAX
+    assert "Token" not in problem.render()

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 from millstream.plan.functions.declaration import Category, Missing
+from millstream.sql.alternatives import WINDOWS
 
 _VARIANT: Final = "Values of type VARIANT are not supported yet."
 _STRUCTURED: Final = "Structured types of Java classes are not supported."
 _OVER: Final = "It needs an OVER window, and those are not supported yet."
-_OLD_WINDOW: Final = "Windows in GROUP BY are the old way of Flink."
-_WINDOW_HINT: Final = "Group by a truncated time instead, e.g. FLOOR(ts TO MINUTE)."
+_OLD_WINDOW: Final = "Windows are not supported yet, in GROUP BY or after FROM."
 
 MISSING: Final = (
     Missing("OVERLAPS", Category.TEMPORAL, "It is not supported yet.", "Compare the ends of the two intervals."),
-    Missing("CURRENT_WATERMARK", Category.TEMPORAL, "Spark keeps the watermark to itself while a query runs."),
+    Missing("CURRENT_WATERMARK", Category.TEMPORAL, "Watermarks have no effect yet."),
     Missing("PARSE_JSON", Category.JSON, _VARIANT, "Use JSON_VALUE or JSON_QUERY on the text."),
     Missing("TRY_PARSE_JSON", Category.JSON, _VARIANT, "Use JSON_VALUE or JSON_QUERY on the text."),
     Missing("JSON_OBJECTAGG", Category.AGGREGATE, "It is not supported yet."),
@@ -33,7 +33,7 @@ MISSING: Final = (
         )
     ),
     *(
-        Missing(f"{window}{part}", Category.TEMPORAL, _OLD_WINDOW, _WINDOW_HINT)
+        Missing(f"{window}{part}", Category.TEMPORAL, _OLD_WINDOW, WINDOWS[window])
         for window in ("TUMBLE", "HOP", "SESSION")
         for part in ("", "_START", "_END", "_ROWTIME", "_PROCTIME")
     ),

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.catalog.settings_of_flink import UPSERT_MATERIALIZE
-from millstream.changelog import INSERT_ONLY, RowKind
+from millstream.changelog import INSERT_ONLY, RowKind, letters
+from millstream.connectors.kafka_sink_options import SINK_PARALLELISM
+from millstream.connectors.kafka_tables import KafkaSink
+from millstream.connectors.kafka_values import UpdateMode
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.changelog import provided, upsert_key
 from millstream.plan.nodes import Aggregate, Collect, Expand, Node, Scan, Values
 
 if TYPE_CHECKING:
+    from millstream.connectors.tables import Sink
     from millstream.plan.nodes import Root
     from millstream.plan.settings import PlanSettings
 
@@ -30,8 +34,7 @@ def check_sink(plan: Root, settings: PlanSettings) -> Root:
                 f'table sink "{sink.table.name}" accepts inserts only',
                 plan.span,
                 detail=_who_updates(plan.input, kinds),
-                hint=f"Declare \"{sink.table.name}\" with 'connector' = 'upsert-kafka' and {key_ddl}: "
-                "a later row then replaces the earlier one of its key.",
+                hint=_how_to_take_changes(sink, key_ddl),
             )
         )
     goes_by_key = RowKind.UPDATE_BEFORE not in sink.accepts
@@ -48,7 +51,24 @@ def check_sink(plan: Root, settings: PlanSettings) -> Root:
                 else _how_to_get_a_key(plan.input),
             )
         )
+    if isinstance(sink, KafkaSink) and sink.parallelism is not None and not sink.table.primary_key:
+        raise ScriptError(
+            Diagnostic(
+                Code.MISSING_PRIMARY_KEY,
+                f"table \"{sink.table.name}\" needs a primary key, because its '{SINK_PARALLELISM.key}' is set",
+                plan.span,
+                detail=f"The query gives [{letters(kinds)}]; by a key, the changes of a row stay in their order.",
+                hint=f"Add {key_ddl}, or remove '{SINK_PARALLELISM.key}'.",
+            )
+        )
     return plan
+
+
+def _how_to_take_changes(sink: Sink, key_ddl: str) -> str:
+    if isinstance(sink, KafkaSink) and sink.update_mode is UpdateMode.RETRACT:
+        return f'Add {key_ddl} to "{sink.table.name}": a row that is taken back is then a message without value.'
+    upsert = f"Declare \"{sink.table.name}\" with 'connector' = 'upsert-kafka' and {key_ddl}"
+    return f"{upsert}: a later row then replaces the earlier one of its key."
 
 
 def _how_to_get_a_key(node: Node) -> str:

@@ -1,0 +1,47 @@
+"""What to write in place of clauses that are not supported yet, by the name under which each is refused."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_ONE_TOPIC: Final = "Write the rows of both into one topic with two INSERTs"
+_ONE_ROW_PER_KEY: Final = (
+    "Use GROUP BY: it keeps one row for each key, updated as rows come, with LAST_VALUE, MAX or SUM"
+)
+_TRUNCATED: Final = "group by a truncated time, e.g. FLOOR(ts TO MINUTE), into an upsert-kafka table"
+_BOUNDED: Final = "Bound what is read: with WHERE, 'scan.bounded.mode' of a Kafka table, 'number-of-rows' of datagen."
+_SUBQUERY: Final = "List the values, or have a function in Python look them up."
+
+WINDOWS: Final = {
+    "TUMBLE": f"For windows of a fixed unit, {_TRUNCATED}.",
+    "HOP": f"Windows cannot overlap yet; if they need not, {_TRUNCATED}.",
+    "CUMULATE": f"Windows cannot overlap yet; if they need not, {_TRUNCATED}.",
+    "SESSION": f"Sessions cannot be written otherwise yet; if fixed windows are enough, {_TRUNCATED}.",
+}
+ALTERNATIVES: Final = {
+    **{f"window function {window}": hint for window, hint in WINDOWS.items()},
+    "JOIN": f"{_ONE_TOPIC}, and GROUP BY the key there: MAX or LAST_VALUE give the columns of each.",
+    "a join FOR SYSTEM_TIME AS OF": "Have a function in Python look the value up: CREATE FUNCTION … LANGUAGE PYTHON.",
+    "FOR SYSTEM_TIME AS OF": "Read the table as it is now: leave the clause out.",
+    "UNION": "Write one INSERT INTO the same table for each query: it gets the rows of both.",
+    "INTERSECT": f"{_ONE_TOPIC}, and look there for rows of both with GROUP BY … HAVING COUNT(*) > 1.",
+    "EXCEPT": f"{_ONE_TOPIC}, each row saying where it is from, and look there with GROUP BY … HAVING.",
+    "OVER": f"{_ONE_ROW_PER_KEY}.",
+    "WINDOW": f"{_ONE_ROW_PER_KEY}.",
+    "UNNEST": "Take the elements one by one, e.g. tags[1], or produce one message for each.",
+    "LATERAL": "Functions give one value for a row: let it return an ARRAY or a ROW.",
+    "LATERAL TABLE": "Functions give one value for a row: let it return an ARRAY or a ROW.",
+    "a table function": "Functions give one value for a row: let it return an ARRAY or a ROW.",
+    "ORDER BY": "Rows come in the order of their partitions, and a stream has no end to sort at; leave it out.",
+    "LIMIT": _BOUNDED,
+    "FETCH": _BOUNDED,
+    "OFFSET": _BOUNDED,
+    "TABLESAMPLE": "Choose rows with WHERE, e.g. WHERE RAND() < 0.1.",
+    "MATCH_RECOGNIZE": "Write the rows by key into a topic, and look for patterns in the program that reads it.",
+    "INSERT … ON CONFLICT": "Leave it out: in an upsert-kafka table the last row of a key holds.",
+    "TABLE as a query": "Write SELECT * FROM and the table's name.",
+    "IN with a sub-query": _SUBQUERY,
+    "EXISTS": _SUBQUERY,
+    "a sub-query in an expression": _SUBQUERY,
+    "WITH RECURSIVE": "Name each step in WITH.",
+}
