@@ -74,7 +74,7 @@ def read_create_table(cursor: TokenCursor, *, is_temporary: bool = False) -> Cre
     partitioned_by: tuple[Name, ...] = ()
     if cursor.accept("PARTITIONED"):
         cursor.expect("BY")
-        partitioned_by = cursor.names("a column name")
+        partitioned_by = cursor.column_names()
     _refuse_clauses(cursor)
     options = read_options(cursor) if cursor.accept("WITH") else ()
     _refuse_clauses(cursor)
@@ -116,7 +116,7 @@ def _item(cursor: TokenCursor, body: _Body) -> None:
         name = _constraint_name(cursor)
         _refuse_unique(cursor)
         cursor.expect("PRIMARY", "KEY")
-        columns = tuple(column.text for column in cursor.names("a column name"))
+        columns = tuple(column.text for column in cursor.column_names())
         _not_enforced(cursor)
         body.set_primary_key(columns, cursor.since(start), name)
     else:
@@ -125,7 +125,7 @@ def _item(cursor: TokenCursor, body: _Body) -> None:
 
 
 def _watermark(cursor: TokenCursor, start: Token) -> WatermarkDeclaration:
-    column = cursor.name("the rowtime column")
+    column = cursor.column_name("the rowtime column")
     if cursor.at("."):
         raise cursor.error(
             Code.INVALID_WATERMARK,
@@ -138,7 +138,7 @@ def _watermark(cursor: TokenCursor, start: Token) -> WatermarkDeclaration:
 
 
 def _column(cursor: TokenCursor, body: _Body) -> None:
-    name = cursor.name("a column name")
+    name = cursor.column_name()
     if cursor.accept("AS"):
         tokens = cursor.up_to(
             lambda: cursor.at_any(",", ")") or (cursor.at("COMMENT") and cursor.at_string(distance=1))

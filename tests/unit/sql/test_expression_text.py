@@ -61,8 +61,8 @@ def test_each_syntax_has_one_spelling(text: str, written: str) -> None:
     [
         "F(a, )", "F(, a)", "F(a", "ARRAY[1, ]", "CAST(a INT)", "CAST(a AS FOO)", "CAST(a AS INT", "TRIM(BOTH s, t)",
         "INTERVAL 5 DAY", "INTERVAL '5' FORTNIGHT", "a IS 5", "EXTRACT(YEAR, d)", "a::INT", "CASE WHEN a THEN b",
-        "CASE WHEN a, b THEN c END", "CASE a WHEN b, THEN c END", "CASE a WHEN b END", "CASE a ELSE b END", "CASE a END",
-        "JSON_OBJECT('a', 1)", "JSON_VALUE(a, '$' NULL ON)", "a IN (1, )",
+        "CASE WHEN a, b THEN c END", "CASE a WHEN b, THEN c END", "CASE a WHEN b END", "CASE a ELSE b END",
+        "CASE a END", "JSON_OBJECT('a', 1)", "JSON_VALUE(a, '$' NULL ON)", "a IN (1, )",
     ],
 )  # fmt: skip
 def test_what_flink_does_not_write_is_refused(text: str) -> None:
