@@ -178,11 +178,11 @@ _ordering: Final = partial(_comparison, as_type=_ordered_as)
 
 FUNCTIONS: Final = (
     _comparison(
-        "=", "({0} = {1})", "left = right", _LEFT, _RIGHT, of_maps=lambda pair, type_: equal(*pair, type_)
+        "=", "({0} = {1})", "left = right", _LEFT, _RIGHT, of_maps=lambda pair, type_: equal(pair[0], pair[1], type_)
     ),
     _comparison(
         "<>", "({0} <> {1})", "left <> right", _LEFT, _RIGHT,
-        of_maps=lambda pair, type_: f"(NOT {equal(*pair, type_)})",
+        of_maps=lambda pair, type_: f"(NOT {equal(pair[0], pair[1], type_)})",
     ),
     _ordering("<", "({0} < {1})", "left < right", *_ORDER),
     _ordering("<=", "({0} <= {1})", "left <= right", *_ORDER),
@@ -190,11 +190,11 @@ FUNCTIONS: Final = (
     _ordering(">=", "({0} >= {1})", "left >= right", *_ORDER),
     _comparison(
         "IS DISTINCT FROM", "(NOT ({0} <=> {1}))", "left IS DISTINCT FROM right", _LEFT, _RIGHT, never_null=True,
-        of_maps=lambda pair, type_: f"(NOT {equal_or_both_null(*pair, type_)})",
+        of_maps=lambda pair, type_: f"(NOT {equal_or_both_null(pair[0], pair[1], type_)})",
     ),
     _comparison(
         "IS NOT DISTINCT FROM", "({0} <=> {1})", "left IS NOT DISTINCT FROM right", _LEFT, _RIGHT, never_null=True,
-        of_maps=lambda pair, type_: equal_or_both_null(*pair, type_),
+        of_maps=lambda pair, type_: equal_or_both_null(pair[0], pair[1], type_),
     ),
     _ordering(
         "BETWEEN", "({0} BETWEEN {1} AND {2})", "value [NOT] BETWEEN low AND high", *_ORDER, Parameter("high", _ORDERED)

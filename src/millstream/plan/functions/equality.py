@@ -53,7 +53,7 @@ def _same(left: str, right: str, type_: DataType, depth: int) -> str:
         matched = f"forall({pairs}, millstream_same -> millstream_same)"
     else:
         key = f"millstream_key{depth}"
-        values = (f"try_element_at({side}, {key})" for side in (left, right))
+        one, other = (f"try_element_at({side}, {key})" for side in (left, right))
         value = INT if type_.root is TypeRoot.MULTISET else element
-        matched = f"forall(map_keys({left}), {key} -> coalesce({equal(*values, value, depth + 1)}, FALSE))"
+        matched = f"forall(map_keys({left}), {key} -> coalesce({equal(one, other, value, depth + 1)}, FALSE))"
     return f"(size({left}) = size({right}) AND {matched})"

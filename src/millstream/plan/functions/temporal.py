@@ -142,10 +142,11 @@ def _added_type(given: Given) -> DataType:
 
 
 def _added(call: SparkCall) -> str:
-    """A time of day goes round: days later it is what it was, so months and years are no more than days to it."""
+    """A time of day goes round: whole days later it is what it was."""
     if call.given.types[2].root is TypeRoot.TIME:
-        unit = "DAY" if call.given.values[0] in _DATE_UNITS else call.given.values[0]
-        return time_of_day(f"timestampadd({unit}, {call[1]}, timestamp_millis({call[2]}))")
+        if call.given.values[0] in _DATE_UNITS:
+            return f"if({call[1]} IS NULL, NULL, {call[2]})"
+        return time_of_day(f"timestampadd({call.given.values[0]}, {call[1]}, timestamp_millis({call[2]}))")
     return f"CAST(timestampadd({call.given.values[0]}, {call[1]}, {_as_timestamp(call, 2)}) AS {call.type})"
 
 
