@@ -43,12 +43,12 @@ CREATE TABLE copies (user_id BIGINT, page_id BIGINT, viewtime TIMESTAMP(3), user
   'sink.delivery-guarantee' = '{guarantee}', 'sink.transactional-id-prefix' = '{name}');
 INSERT INTO copies SELECT user_id, page_id, viewtime, user_region FROM pageviews"""
 _TIMED: Final = """
-CREATE TABLE sent (at DOUBLE, filling STRING) WITH ('connector' = 'kafka', 'topic' = 'sent', 'format' = 'json',
+CREATE TABLE sent (`at` DOUBLE, filling STRING) WITH ('connector' = 'kafka', 'topic' = 'sent', 'format' = 'json',
   'properties.bootstrap.servers' = '${{brokers}}', 'scan.startup.mode' = 'latest-offset');
-CREATE TABLE received (at DOUBLE, filling STRING) WITH ('connector' = 'kafka', 'topic' = 'received', 'format' = 'json',
-  'properties.bootstrap.servers' = '${{brokers}}', 'sink.delivery-guarantee' = '{guarantee}',
+CREATE TABLE received (`at` DOUBLE, filling STRING) WITH ('connector' = 'kafka', 'topic' = 'received',
+  'format' = 'json', 'properties.bootstrap.servers' = '${{brokers}}', 'sink.delivery-guarantee' = '{guarantee}',
   'sink.transactional-id-prefix' = '{name}');
-INSERT INTO received SELECT at, filling FROM sent;"""
+INSERT INTO received SELECT `at`, filling FROM sent;"""
 
 
 def latencies(spark: SparkSession, brokers: str, guarantee: DeliveryGuarantee, folder: Path) -> list[float]:

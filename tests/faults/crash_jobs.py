@@ -167,11 +167,11 @@ CRASH_JOBS: Final = (
     ),
     CrashJob(
         "times: pass-through, messages with a time",
-        "CREATE TABLE source (id INT, customer INT, amount INT, at TIMESTAMP_LTZ(3) METADATA FROM 'timestamp') WITH ("
+        "CREATE TABLE source (id INT, customer INT, amount INT, `at` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp') WITH ("
         f"{_SOURCE}, 'format' = 'json');\n"
-        "CREATE TABLE sink (id INT, amount INT, at TIMESTAMP_LTZ(3) METADATA FROM 'timestamp') WITH ("
+        "CREATE TABLE sink (id INT, amount INT, `at` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp') WITH ("
         f"'connector' = 'kafka', {_SINK}, 'format' = 'json');\n"
-        f"INSERT INTO sink SELECT id, amount * 2, at FROM source WHERE customer <> {_LEFT_OUT};",
+        f"INSERT INTO sink SELECT id, amount * 2, `at` FROM source WHERE customer <> {_LEFT_OUT};",
         _order,
         _each,
         _passed,

@@ -16,6 +16,30 @@ COMPARISON: Final[tuple[tuple[str, Any], ...]] = (
     ("DATE '2020-01-01' < TIMESTAMP '2020-01-01 00:00:01'", True), ("DATE '2020-01-01' = '2020-01-01'", True),
     ("TIMESTAMP '2020-01-01 00:00:00' = '2020-01-01 00:00:00'", True), ("ARRAY[1, 2] = ARRAY[1, 2]", True),
     ("ROW(1, 'a') = ROW(1, 'a')", True), ("X'01' = X'01'", True), ("INTERVAL '36' HOUR > INTERVAL '1' DAY", True),
+    ("'10' < 9", False), ("'10' > 9", True), ("9 < '10'", True), ("'10.5' > 10", False), ("'10.5' < 10.7", True),
+    ("'10' <= 10", True), ("'10' >= 11", False), ("' 5 ' < 6", True), ("'3000000000' > 1", True),
+    ("'10.55' < 10.5", False), ("'10.44' < 10.5", True), ("'1000.5' < 10.5", False), ("'1e3' < 10.5E0", False),
+    ("'10.4' < CAST(10.5 AS FLOAT)", True), ("'5' > CAST(4 AS TINYINT)", True), ("CAST(NULL AS STRING) < 5", None),
+    ("'5' < CAST(NULL AS INT)", None), ("'5' BETWEEN 1 AND 10", True), ("5 BETWEEN '1' AND '10'", True),
+    ("'5' BETWEEN '1' AND 10", True), ("'10.9' BETWEEN 1 AND 10", True), ("'11' BETWEEN 1 AND 10", False),
+    ("'10.44' BETWEEN 10.5 AND 10.9", False), ("'5' BETWEEN SYMMETRIC 10 AND 1", True), ("5 NOT BETWEEN '6' AND '7'", True),
+    ("'5' IN (1, 5)", True), ("'x' IN (1, 2)", False), ("'1.0' IN (1, 2)", False), ("'2.5' IN (1, 2.5)", True),
+    ("'5' NOT IN (1, 2)", True), ("5 IN ('1', '5')", True), ("1 IN ('01', '2')", True), ("'1' IN (NULL, 1)", True),
+    ("'1.0' IN (2E0, 1E0)", True), ("CAST(NULL AS STRING) IN (1, 2)", None),
+    ("X'' = X'00'", False), ("ENCODE('', 'UTF-8') = x''", True),
+    ("MAP['a', 1] = MAP['a', 1]", True), ("MAP['a', 1] <> MAP['a', 1]", False), ("MAP['a', 1] <> MAP['a', 2]", True),
+    ("MAP['a', 1, 'b', 2] = MAP['b', 2, 'a', 1]", True), ("MAP['a', 1] = MAP['b', 1]", False),
+    ("MAP['a', 1] = MAP['a', 1, 'b', 2]", False), ("MAP['a', 1, 'b', 2] = MAP['a', 1]", False),
+    ("MAP['a', 1] = MAP['a', CAST(1 AS BIGINT)]", True), ("MAP['a', CAST(NULL AS INT)] = MAP['a', 1]", False),
+    ("MAP['a', 1] = CAST(NULL AS MAP<STRING, INT>)", None), ("MAP['a', 1] IN (MAP['b', 2], MAP['a', 1])", True),
+    ("MAP['a', 1] NOT IN (MAP['b', 2], MAP['a', 1])", False), ("MAP['a', 1] IS DISTINCT FROM MAP['a', 1]", False),
+    ("MAP['a', 1] IS NOT DISTINCT FROM CAST(NULL AS MAP<STRING, INT>)", False),
+    ("CAST(NULL AS MAP<STRING, INT>) IS NOT DISTINCT FROM CAST(NULL AS MAP<STRING, INT>)", True),
+    ("MAP['a', ARRAY[1, 2]] = MAP['a', ARRAY[1, 2]]", True), ("MAP['a', ROW(1)] = MAP['a', ROW(2)]", False),
+    ("MAP['a', MAP['b', 1]] = MAP['a', MAP['b', 1]]", True), ("MAP['a', MAP['b', 1]] = MAP['a', MAP['b', 2]]", False),
+    ("ARRAY[MAP['a', 1]] = ARRAY[MAP['a', 1]]", True), ("ARRAY[MAP['a', 1]] = ARRAY[MAP['a', 2]]", False),
+    ("ARRAY[MAP['a', 1]] = ARRAY[MAP['a', 1], MAP['a', 1]]", False),
+    ("ROW(1, MAP['a', 1]) = ROW(1, MAP['a', 1])", True), ("ROW(1, MAP['a', 1]) <> ROW(2, MAP['a', 1])", True),
     ("1 IS DISTINCT FROM NULL", True), ("CAST(NULL AS INT) IS DISTINCT FROM CAST(NULL AS INT)", False),
     ("1 IS NOT DISTINCT FROM 1", True), ("1 IS NULL", False), ("CAST(NULL AS STRING) IS NOT NULL", False),
     ("12 BETWEEN 15 AND 12", False), ("12 BETWEEN SYMMETRIC 15 AND 12", True), ("12 NOT BETWEEN 15 AND 12", True),
@@ -58,6 +82,8 @@ ARITHMETIC: Final[tuple[tuple[str, Any], ...]] = (
     ("TAN(0)", 0.0), ("TANH(0)", 0.0), ("COT(1)", 0.6420926159343306), ("ASIN(1)", 1.5707963267948966),
     ("ACOS(1)", 0.0), ("ATAN(0)", 0.0), ("ATAN2(0, 1)", 0.0), ("DEGREES(PI())", 180.0),
     ("RADIANS(180)", 3.141592653589793), ("E()", 2.718281828459045), ("RAND() < 1", True), ("RAND(5) >= 0", True),
+    ("RAND(ABS(1))", 0.7308781907032909), ("RAND(ABS(-2))", 0.7311469360199058), ("RAND(CAST(NULL AS INT))", None),
+    ("RAND_INTEGER(ABS(3), 10) BETWEEN 0 AND 9", True),
     ("RAND_INTEGER(10) < 10", True), ("RAND_INTEGER(3, 10) >= 0", True), ("CHAR_LENGTH(UUID())", 36),
     ("BIN(4)", "100"), ("BIN(-1)", "1" * 64), ("HEX(100)", "64"), ("HEX('hello,world')", "68656C6C6F2C776F726C64"),
     ("HEX(CAST(-1 AS BIGINT))", "FFFFFFFFFFFFFFFF"), ("UNHEX('466C696E6B')", b"Flink"), ("UNHEX('zz')", None),
@@ -71,6 +97,10 @@ TEXT: Final[tuple[tuple[str, Any], ...]] = (
     ("POSITION('x' IN 'abc')", 0), ("LOCATE('aa', 'aaads', 2)", 2), ("LOCATE('a', 'banana', 3)", 4),
     ("INSTR('myteststring', 'st')", 5), ("TRIM('  a ')", "a"), ("TRIM(BOTH 'abc' FROM 'abcddcba')", "dd"),
     ("TRIM(LEADING 'e' FROM 'example')", "xample"), ("TRIM(TRAILING FROM ' a ')", " a"), ("LTRIM('  a ')", "a "),
+    ("TRIM(BOTH '  x ')", "x"), ("TRIM(LEADING '  x ')", "x "), ("TRIM(TRAILING '  x ')", "  x"),
+    ("TRIM(' ' FROM '  x ')", "x"), ("TRIM(BOTH CAST(NULL AS STRING))", None),
+    ("X''", b""), ("x'0aBc'", b"\x0a\xbc"), ("CAST(X'' AS STRING)", ""), ("CAST(X'' AS BINARY(2))", b"\0\0"),
+    ("CAST(X'' AS VARBINARY(3))", b""), ("TO_BASE64(X'')", ""), ("MD5(X'')", "d41d8cd98f00b204e9800998ecf8427e"),
     ("LTRIM('abcddcba', 'abc')", "ddcba"), ("RTRIM('abcddcba', 'abc')", "abcdd"), ("BTRIM('/www/', '/')", "www"),
     ("BTRIM('  w  ')", "w"), ("REPEAT('ab', 2)", "abab"), ("REPEAT('ab', -1)", ""),
     ("OVERLAY('xxxxxtest' PLACING 'xxxx' FROM 6)", "xxxxxxxxx"),
@@ -136,6 +166,27 @@ TEMPORAL: Final[tuple[tuple[str, Any], ...]] = (
     ("DATE_FORMAT('2020-01-02 03:04:05', 'yyyyMMdd')", "20200102"), ("DATE_FORMAT(DATE '2020-01-02', 'dd.MM.yyyy')", "02.01.2020"),
     ("TIMESTAMPADD(WEEK, 1, TIMESTAMP '2020-01-01 00:00:00')", datetime(2020, 1, 8)), ("TIMESTAMPADD(MONTH, 1, DATE '2020-01-31')", date(2020, 2, 29)),
     ("TIMESTAMPADD(HOUR, -1, DATE '2016-06-15')", datetime(2016, 6, 14, 23)), ("TIMESTAMPADD(QUARTER, 1, TIMESTAMP '2020-01-01 00:00:00')", datetime(2020, 4, 1)),
+    *(
+        (f"TIMESTAMPADD(SQL_TSI_{unit}, 1, TIMESTAMP '2020-01-01 00:00:00')", moment)
+        for unit, moment in (
+            ("SECOND", datetime(2020, 1, 1, 0, 0, 1)), ("MINUTE", datetime(2020, 1, 1, 0, 1)),
+            ("HOUR", datetime(2020, 1, 1, 1)), ("DAY", datetime(2020, 1, 2)), ("WEEK", datetime(2020, 1, 8)),
+            ("MONTH", datetime(2020, 2, 1)), ("QUARTER", datetime(2020, 4, 1)), ("YEAR", datetime(2021, 1, 1)),
+        )
+    ),
+    ("TIMESTAMPADD(sql_tsi_month, 1, DATE '2020-01-31')", date(2020, 2, 29)),
+    ("TIMESTAMPADD(SQL_TSI_HOUR, 1, DATE '2020-01-01')", datetime(2020, 1, 1, 1)),
+    *(
+        (f"TIMESTAMPDIFF(SQL_TSI_{unit}, DATE '2020-01-01', DATE '2022-09-03')", units)
+        for unit, units in (("DAY", 976), ("WEEK", 139), ("MONTH", 32), ("QUARTER", 10), ("YEAR", 2))
+    ),
+    *(
+        (f"TIMESTAMPDIFF({unit}, TIMESTAMP '2020-01-01 00:00:00', TIMESTAMP '2020-01-01 00:00:01')", units)
+        for unit, units in (
+            ("MILLISECOND", 1000), ("MICROSECOND", 1_000_000), ("SQL_TSI_MICROSECOND", 1_000_000),
+            ("NANOSECOND", 1_000_000_000), ("FRAC_SECOND", 1_000_000_000), ("SQL_TSI_FRAC_SECOND", 1_000_000_000),
+        )
+    ),
     ("TIMESTAMPDIFF(MONTH, TIMESTAMP '2019-09-01 00:00:00', TIMESTAMP '2016-08-01 00:00:00')", -37),
     ("TIMESTAMPDIFF(DAY, DATE '2020-01-01', TIMESTAMP '2020-01-02 12:00:00')", 1), ("TIMESTAMPDIFF(SECOND, TIMESTAMP '2020-01-01 00:00:00', TIMESTAMP '2020-01-01 00:01:00')", 60),
     ("CONVERT_TZ('1970-01-01 00:00:00', 'UTC', 'America/Los_Angeles')", "1969-12-31 16:00:00"), ("FROM_UNIXTIME(44)", "1970-01-01 00:00:44"),
@@ -158,6 +209,11 @@ TEMPORAL: Final[tuple[tuple[str, Any], ...]] = (
 
 CONDITIONAL: Final[tuple[tuple[str, Any], ...]] = (
     ("CASE WHEN 1 > 2 THEN 'a' WHEN 2 > 1 THEN 'bb' END", "bb"), ("CASE 3 WHEN 1 THEN 'a' WHEN 3 THEN 'c' ELSE 'x' END", "c"),
+    ("CASE 2 WHEN 1, 2 THEN 'a' ELSE 'b' END", "a"), ("CASE 3 WHEN 1, 2 THEN 'a' WHEN 3, 4, 5 THEN 'c' END", "c"),
+    ("CASE 6 WHEN 1, 2 THEN 'a' WHEN 6 THEN 'd' ELSE 'b' END", "d"), ("CASE 2 WHEN 1, 2.0 THEN 'a' ELSE 'b' END", "a"),
+    ("CASE CAST(NULL AS INT) WHEN 1, NULL THEN 'a' ELSE 'b' END", "b"), ("CASE '2' WHEN 1, 2 THEN 'a' ELSE 'b' END", "a"),
+    ("CASE MAP['a', 1] WHEN MAP['a', 1] THEN 1 END", 1), ("NULLIF(MAP['a', 1], MAP['a', 1])", None),
+    ("NULLIF(MAP['a', 1], MAP['a', 2])", {"a": 1}),
     ("CASE WHEN FALSE THEN 1 END", None), ("CASE WHEN TRUE THEN 1 ELSE 2.50 END", Decimal("1.00")), ("NULLIF(5, 5)", None),
     ("NULLIF(5, 0)", 5), ("COALESCE(NULL, 'default')", "default"), ("COALESCE(CAST(NULL AS INT), 1.5)", Decimal("1.5")),
     ("IF(5 > 3, 5, 3)", 5), ("IF(NULL, 'a', 'b')", "b"), ("IFNULL(CAST(NULL AS INT), 5)", 5), ("GREATEST(1, 3, 2)", 3),
@@ -188,6 +244,11 @@ COLLECTION: Final[tuple[tuple[str, Any], ...]] = (
     ("ARRAY[1, 2.5]", [Decimal("1.0"), Decimal("2.5")]), ("ARRAY['a', 'bc'][2]", "bc"), ("ARRAY[1, 2][3]", None), ("ARRAY[1, 2][0]", None),
     ("MAP['a', 1, 'b', 2]", {"a": 1, "b": 2}), ("MAP['a', 1]['a']", 1), ("MAP['a', 1]['x']", None), ("MAP[1, 'x'][CAST(1 AS BIGINT)]", "x"),
     ("ROW(1, 'a').EXPR$1", "a"), ("CARDINALITY(ARRAY[1, 2])", 2), ("CARDINALITY(MAP['a', 1])", 1), ("CARDINALITY(CAST(NULL AS ARRAY<INT>))", None),
+    ("CAST(ROW(1, 'x') AS ROW<a INT, b STRING>)['a']", 1), ("CAST(ROW(1, 'x') AS ROW<a INT, b STRING>)['b']", "x"),
+    ("CAST(ROW(1, 'x') AS ROW<a INT, b STRING>)[2]", "x"), ("CAST(NULL AS ROW<a INT, b STRING>)['a']", None),
+    ("CAST(ROW(1, ROW('y')) AS ROW<a INT, b ROW<c STRING>>)['b']['c']", "y"),
+    ("CAST(ROW(1, ROW('y')) AS ROW<a INT, b ROW<c STRING>>)['b'].c", "y"),
+    ("CAST(ARRAY[ROW(1, 'x')] AS ARRAY<ROW<x INT, b STRING>>)[1]['x']", 1),
     ("ELEMENT(ARRAY[5])", 5), ("ARRAY_APPEND(ARRAY[1], 2)", [1, 2]), ("ARRAY_APPEND(ARRAY[1], NULL)", [1, None]), ("ARRAY_PREPEND(ARRAY[1], 0)", [0, 1]),
     ("ARRAY_CONTAINS(ARRAY[1, 2], 2)", True), ("ARRAY_CONTAINS(ARRAY[1, NULL], 2)", False), ("ARRAY_CONTAINS(ARRAY[1, NULL], NULL)", True),
     ("ARRAY_CONTAINS(CAST(NULL AS ARRAY<INT>), 1)", None), ("ARRAY_DISTINCT(ARRAY[2, 1, 2])", [2, 1]), ("ARRAY_POSITION(ARRAY['a', 'b'], 'b')", 2),
@@ -244,7 +305,14 @@ TIME_OF_DAY: Final[tuple[tuple[str, Any], ...]] = (
     ("FLOOR(TIME '07:08:09.12' TO MINUTE)", 25_680_000), ("CEIL(TIME '07:08:09.12' TO HOUR)", 28_800_000),
     ("CEIL(TIME '07:00:00' TO HOUR)", 25_200_000), ("TIME '23:30:00' + INTERVAL '1' HOUR", 1_800_000),
     ("TIME '00:30:00' - INTERVAL '1' HOUR", 84_600_000), ("INTERVAL '1' MONTH + TIME '00:30:00'", 1_800_000),
-    ("TIMESTAMPADD(MINUTE, 90, TIME '23:00:00')", 1_800_000), ("CURRENT_TIME = LOCALTIME", True),
+    ("TIMESTAMPADD(MINUTE, 90, TIME '23:00:00')", 1_800_000), ("TIMESTAMPADD(HOUR, -15, TIME '10:00:00')", 68_400_000),
+    *((f"TIMESTAMPADD({unit}, -15, TIME '10:00:00')", 36_000_000) for unit in ("DAY", "WEEK", "MONTH", "QUARTER", "YEAR")),
+    ("TIMESTAMPADD(MILLISECOND, 1500, TIME '10:00:00')", 36_001_500), ("TIMESTAMPADD(MONTH, CAST(NULL AS INT), TIME '10:00:00')", None),
+    ("TIMESTAMPADD(SQL_TSI_SECOND, 1, TIME '10:00:00')", 36_001_000), ("TIMESTAMPADD(YEAR, 2147483647, TIME '10:00:00')", 36_000_000),
+    ("TIMESTAMPDIFF(SECOND, TIME '10:00:00', TIME '11:59:59')", 7199), ("TIMESTAMPDIFF(MINUTE, TIME '11:59:59', TIME '10:00:00')", -119),
+    ("TIMESTAMPDIFF(HOUR, TIME '23:00:00', TIME '01:30:30')", -21), ("TIMESTAMPDIFF(MILLISECOND, TIME '10:00:00', TIME '10:00:01')", 1000),
+    ("TIMESTAMPDIFF(SECOND, CAST(NULL AS TIME), TIME '11:00:01')", None),
+    ("CURRENT_TIME = LOCALTIME", True),
     ("COALESCE(CAST(NULL AS TIME), TIME '00:00:01')", 1000), ("GREATEST(TIME '00:00:01', TIME '00:00:02')", 2000),
 )  # fmt: skip
 """A TIME is carried as the milliseconds of the day."""
@@ -261,6 +329,7 @@ GROUPS: Final = {
 }
 FAILING: Final = (
     "1 / 0", "1 % 0", "CAST('x' AS INT)", "ELEMENT(ARRAY[1, 2])", "1.0 / 0", "CAST('maybe' AS BOOLEAN)",
-    "CAST('noon' || '' AS TIME)",
+    "CAST('noon' || '' AS TIME)", "'abc' < 5", "'' < 5", "5 BETWEEN 'abc' AND 'x'", "5 IN ('1', 'x')", "'1e3' < 10",
+    "'9223372036854775808' > CAST(1 AS BIGINT)",
 )  # fmt: skip
 """Expressions that fail the job, as in Flink."""

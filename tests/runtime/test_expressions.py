@@ -23,7 +23,7 @@ from tests.unit.plan.expressions import bound
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 def no_column(_: str) -> None:
@@ -132,3 +132,47 @@ def test_columns_and_fields_are_found_by_their_names(spark: SparkSession) -> Non
     texts = ["`a.b` + t.r.x", "r.`y z`", "m['k'] + t.`a.b`"]
     found = rows.select(*(column_of(bound(text, columns), types) for text in texts)).collect()
     assert [tuple(row) for row in found] == [(6, "q", 12)]
+
+
+def found_in(rows: DataFrame, columns: dict[str, str], *texts: str) -> list[tuple[Any, ...]]:
+    types = {name: type_of_text(text) for name, text in columns.items()}
+    return [tuple(row) for row in rows.select(*(column_of(bound(text, columns), types) for text in texts)).collect()]
+
+
+def test_maps_in_columns_are_compared_by_keys_and_values(spark: SparkSession) -> None:
+    rows = spark.sql(
+        "SELECT * FROM VALUES (map('a', 1, 'b', 2), map('b', 2, 'a', 1)), (map('a', 1), map('a', 2)),"
+        " (map('a', CAST(NULL AS INT)), map('a', CAST(NULL AS INT))), (map('a', 1), map('b', 1)), (NULL, map('a', 1))"
+        " AS t (m, n)"
+    )
+    columns = dict.fromkeys("mn", "MAP<STRING, INT>")
+    found = found_in(rows, columns, "m = n", "m <> n", "m IN (n, MAP['a', 1])", "m IS DISTINCT FROM n")
+    assert found == [
+        (True, False, True, False),
+        (False, True, True, True),
+        (False, True, False, True),
+        (False, True, True, True),
+        (None, None, None, True),
+    ]
+    counted = found_in(rows.limit(2), dict.fromkeys("mn", "MULTISET<STRING>"), "m = n", "ROW(1, m) = ROW(1, n)")
+    assert counted == [(True, True), (False, False)]
+
+
+def test_a_text_in_a_column_meets_a_number(spark: SparkSession) -> None:
+    rows = spark.sql("SELECT * FROM VALUES ('10', 9, 9.5BD), ('7.9', 8, 7.95BD), (NULL, 1, 1BD) AS t (s, n, d)")
+    columns = {"s": "STRING", "n": "INT", "d": "DECIMAL(3, 2)"}
+    found = found_in(rows, columns, "s < n", "s >= d", "s BETWEEN n AND 10", "s IN (n, 10)", "n IN (s, '9')")
+    assert found == [(False, True, True, True, True), (True, False, False, False, False), (None,) * 5]
+
+
+def test_a_seed_in_a_column_gives_the_number_that_it_gives_in_flink(spark: SparkSession) -> None:
+    rows = spark.sql("SELECT * FROM VALUES (1), (1), (2), (NULL) AS t (n)")
+    found = found_in(rows, {"n": "INT"}, "RAND(n)", "RAND_INTEGER(n, 10) BETWEEN 0 AND 9")
+    first, second = 0.7308781907032909, 0.7311469360199058
+    assert found == [(first, True), (first, True), (second, True), (None, None)]
+
+
+def test_fields_of_rows_in_columns_are_found_in_brackets(spark: SparkSession) -> None:
+    rows = spark.sql("SELECT named_struct('x', id, 'y', named_struct('z', 'q')) AS r FROM range(2)")
+    found = found_in(rows, {"r": "ROW<x BIGINT, y ROW<z STRING>>"}, "r['x'] + 1", "r[1]", "r['y']['z']", "t.r.y['z']")
+    assert found == [(1, 0, "q", "q"), (2, 1, "q", "q")]

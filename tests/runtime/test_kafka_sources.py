@@ -59,10 +59,10 @@ def test_times_of_a_topic_that_sets_them(shop: Shop) -> None:
     admin.create_topics([stamped])[topic].result(30)
     shop.produce_one(b'{"id":1}', topic=topic, timestamp=1000)
     columns = (
-        ", kind STRING METADATA FROM 'timestamp-type', at TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL"
+        ", kind STRING METADATA FROM 'timestamp-type', `at` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL"
         ", is_now AS `at` > TO_TIMESTAMP_LTZ(1700000000000, 3)"
     )
-    copied = ", kind STRING, at TIMESTAMP_LTZ(3), is_now BOOLEAN"
+    copied = ", kind STRING, `at` TIMESTAMP_LTZ(3), is_now BOOLEAN"
     shop.start(columns=columns, copied=copied, topic=f"'topic' = '{topic}'").await_caught_up(60)
     [row] = shop.copied()
     assert (row["kind"], row["is_now"]) == ("LogAppendTime", True)

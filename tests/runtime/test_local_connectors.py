@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from millstream.catalog.table import CatalogTable
 
 EVERY_TYPE = """
-  id BIGINT, flag BOOLEAN, tiny TINYINT, small SMALLINT, number INT, big BIGINT, real FLOAT, wide DOUBLE,
-  price DECIMAL(10, 2), huge DECIMAL(38, 18), code CHAR(5), word VARCHAR(20), text STRING, raw BYTES,
-  day DATE, at TIMESTAMP(3), moment TIMESTAMP_LTZ(3),
+  id BIGINT, flag BOOLEAN, tiny TINYINT, small SMALLINT, number INT, big BIGINT, `real` FLOAT, wide DOUBLE,
+  price DECIMAL(10, 2), huge DECIMAL(38, 18), code CHAR(5), word VARCHAR(20), text STRING, `raw` BYTES,
+  `day` DATE, `at` TIMESTAMP(3), moment TIMESTAMP_LTZ(3),
   buyer ROW<name STRING, age INT>, tags ARRAY<STRING>, scores MAP<INT, DOUBLE>, deep ARRAY<ROW<n ARRAY<INT>>>
 """
 
@@ -87,7 +87,7 @@ def test_one_row_comes_once_for_a_checkpoint(spark: SparkSession, tmp_path: Path
 
 def test_sequences_end_with_the_shortest(spark: SparkSession, tmp_path: Path) -> None:
     table = generated(
-        "id BIGINT, name STRING, price DECIMAL(5, 1), raw BYTES",
+        "id BIGINT, name STRING, price DECIMAL(5, 1), `raw` BYTES",
         sequence("id", 10, 12) | sequence("name", -1, 99) | sequence("price", 7, 9) | sequence("raw", 1, 5),
     )
     rows = collected(read(spark, table, tmp_path), tmp_path)
@@ -172,7 +172,7 @@ def test_a_finite_generator_stays_silent_after_its_rows(spark: SparkSession, tmp
 
 
 def test_an_endless_generator_gives_rows_by_the_second(spark: SparkSession, tmp_path: Path) -> None:
-    table = generated("id BIGINT, at TIMESTAMP(3)", {"rows-per-second": "7"})
+    table = generated("id BIGINT, `at` TIMESTAMP(3)", {"rows-per-second": "7"})
     found: list[dict[str, Any]] = []
     writer = show_rows(read(spark, table, tmp_path), lambda rows, _: found.extend(rows.to_pylist()))
     query = writer.option("checkpointLocation", str(tmp_path / "c")).start()
@@ -210,7 +210,7 @@ def test_a_blackhole_takes_all_rows(spark: SparkSession, tmp_path: Path) -> None
     assert sum(progress.numInputRows for progress in query.recentProgress) == 1
 
 
-COLUMNS = "id INT, name STRING, at TIMESTAMP(3), moment TIMESTAMP_LTZ(3), raw BYTES, price DECIMAL(6, 2)"
+COLUMNS = "id INT, name STRING, `at` TIMESTAMP(3), moment TIMESTAMP_LTZ(3), `raw` BYTES, price DECIMAL(6, 2)"
 
 
 def made_rows(spark: SparkSession, folder: Path) -> DataFrame:
@@ -238,7 +238,7 @@ def test_files_are_read_as_they_were_written(spark: SparkSession, tmp_path: Path
 
 
 def test_text_files_hold_what_messages_would(spark: SparkSession, tmp_path: Path) -> None:
-    nested = "row ROW<at TIMESTAMP(3)>, list ARRAY<TIMESTAMP(3)>"
+    nested = "`row` ROW<`at` TIMESTAMP(3)>, list ARRAY<TIMESTAMP(3)>"
     rows = made_rows(spark, tmp_path / "j").selectExpr("moment", "named_struct('at', at) AS row", "array(at) AS list")
     table = files(f"moment TIMESTAMP_LTZ(3), {nested}", tmp_path / "json", "json")
     drain(written(rows, table, tmp_path / "j", []), tmp_path / "j" / "c")
@@ -246,13 +246,13 @@ def test_text_files_hold_what_messages_would(spark: SparkSession, tmp_path: Path
         '{"moment":"2024-01-02 03:04:05Z","row":{"at":"2024-01-02 03:04:05.12"},"list":["2024-01-02 03:04:05.12"]}',
         '{"moment":null,"row":{"at":null},"list":[null]}',
     ]
-    table = files("at TIMESTAMP(3), name STRING", tmp_path / "csv", "csv", {"csv.field-delimiter": "|"})
+    table = files("`at` TIMESTAMP(3), name STRING", tmp_path / "csv", "csv", {"csv.field-delimiter": "|"})
     drain(written(made_rows(spark, tmp_path / "c"), table, tmp_path / "c", []), tmp_path / "c" / "c")
     assert texts(tmp_path / "csv") == ['2024-01-02 03:04:05.12|"a,""b"', "|"]
 
 
 def test_partitions_are_folders(spark: SparkSession, tmp_path: Path) -> None:
-    table = files("id INT, day DATE, n INT", tmp_path / "out {1} %20", "json", partitioned_by=("day", "n"))
+    table = files("id INT, `day` DATE, n INT", tmp_path / "out {1} %20", "json", partitioned_by=("day", "n"))
     rows = (
         one_row(spark, tmp_path)
         .selectExpr("explode(array(1, 2, 3)) AS id")

@@ -69,7 +69,7 @@ $ topic name=changes
 $ topic name=copies
 $ topic name=retold
 
-> CREATE TABLE orders (id BIGINT NOT NULL, name STRING, at TIMESTAMP(3), price DOUBLE, tags MAP<STRING, INT>) WITH (
+> CREATE TABLE orders (id BIGINT NOT NULL, name STRING, `at` TIMESTAMP(3), price DOUBLE, tags MAP<STRING, INT>) WITH (
     'connector' = 'kafka', 'topic' = '${orders}', 'properties.bootstrap.servers' = '${brokers}',
     'format' = 'avro-confluent', 'avro-confluent.url' = 'REGISTRY'
   );

@@ -25,6 +25,13 @@ annotations (`def f(a: int, b: str | None) -> float`) and is called for each row
 
 `CAST(value AS type)` fails the job where a text cannot be read; `TRY_CAST` gives NULL there. A number that does not
 fit an integer type fails the job too, where Flink goes on with other digits; one that does not fit a DECIMAL is NULL.
+
+A STRING meets a number as in Flink. `<`, `<=`, `>`, `>=` and `BETWEEN` read it as a number, beside an integer as a
+BIGINT, so that `'10.5' > 10` is false; one that is no number fails the job. `IN` compares a STRING with numbers as
+texts, and a number with STRINGs as numbers. `=` and `<>` want a CAST. Maps are equal if they have the same keys with
+equal values; a value that is NULL equals none.
+
+The units of `TIMESTAMPADD` and `TIMESTAMPDIFF` may have ODBC's names, such as `SQL_TSI_DAY`.
 """
 
 

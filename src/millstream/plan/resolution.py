@@ -159,6 +159,29 @@ class Resolver:
             return None
         if row.type.root is not TypeRoot.ROW:
             return self._refuse(node, f'"{name}" is no field of this: it is {bare(row.type)}', Code.TYPE_MISMATCH)
+        return self._field_named(row, name, node)
+
+    def _item(self, node: exp.Bracket) -> Typed | None:
+        collection, [key] = self.resolve(node.this), node.expressions
+        index = self.resolve(key)
+        if collection is None or index is None:
+            return None
+        if collection.type.root is not TypeRoot.ROW:
+            return self._made(FUNCTIONS["[]"], [collection, index], [node.this, key], node, {})
+        fields = collection.type.fields
+        match index:
+            case Constant(value=str(name)):
+                return self._field_named(collection, name, node)
+            case Constant(value=int(number), type=DataType(root=TypeRoot.INT)) if 1 <= number <= len(fields):
+                return self._field_named(collection, fields[number - 1].name, node)
+            case Constant(value=int(number), type=DataType(root=TypeRoot.INT | TypeRoot.BIGINT)):
+                detail = f"It has {len(fields)} field{'' if len(fields) == 1 else 's'}, counted from 1."
+                return self._refuse(key, f"row has no field {number}", Code.UNDEFINED_COLUMN, detail)
+            case _:
+                why, hint = "a field of a ROW is named by a literal", "Write its name in quotes, or its number."
+                return self._refuse(key, why, Code.TYPE_MISMATCH, hint=hint)
+
+    def _field_named(self, row: Typed, name: str, node: exp.Expr) -> Typed | None:
         found = next((field for field in row.type.fields if field.name == name), None)
         if found is None:
             names = ", ".join(field.name for field in row.type.fields)
@@ -286,7 +309,7 @@ class Resolver:
         exp.In: _in,
         exp.Is: _is,
         exp.Not: lambda self, node: self._call("NOT", [node.this], node),
-        exp.Bracket: lambda self, node: self._call("[]", [node.this, *node.expressions], node),
+        exp.Bracket: _item,
         exp.Tuple: lambda self, node: self._call("ROW", node.expressions, node),
     }
 

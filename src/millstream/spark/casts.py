@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from millstream.plan.casts import parts
-from millstream.plan.functions.spark_text import quoted, truncated
+from millstream.plan.functions.spark_text import field_of, quoted, truncated
 from millstream.spark.times_of_day import text_of_time, time_of_text, time_of_timestamp, timestamp_of_time
-from millstream.spark.types import quoted as quoted_name
 from millstream.spark.types import spark_type
 from millstream.sql.types import BINARIES, CHARACTER, INT, INTEGERS, NUMERIC, TIMESTAMPS, DataType, TypeRoot
 
@@ -26,10 +25,12 @@ def _item(depth: int) -> str:
 
 
 def coerced(text: str, found: DataType, wanted: DataType) -> str:
-    """The same value in a wider type; nothing is cut or padded."""
+    """The same value in a wider type, or a text and a number as each other; nothing is cut or padded."""
     if spark_type(found) == spark_type(wanted):
         return text
-    return converted(text, found, wanted) if wanted.root is TypeRoot.TIME else f"CAST({text} AS {spark_type(wanted)})"
+    if wanted.root is TypeRoot.TIME or _is_text_and_number(found, wanted):
+        return converted(text, found, wanted)
+    return f"CAST({text} AS {spark_type(wanted)})"
 
 
 def stored(text: str, found: DataType, wanted: DataType) -> str:
@@ -85,10 +86,6 @@ def _nested(text: str, found: DataType, wanted: DataType, *, attempt: bool, dept
         for before, after in zip(found.fields, wanted.fields, strict=True)
     )
     return f"if({text} IS NULL, NULL, named_struct({', '.join(fields)}))"
-
-
-def field_of(row: str, name: str) -> str:
-    return f"({row}).{quoted_name(name)}"
 
 
 def _as_text(text: str, found: DataType, depth: int = 0) -> str:
@@ -168,6 +165,11 @@ def _is_cut(found: DataType, wanted: DataType) -> bool:
     if found.root in TIMESTAMPS:
         return wanted.root is TypeRoot.TIME or (wanted.root in TIMESTAMPS and _digits(found) > _digits(wanted))
     return found.root is wanted.root and any(map(_is_cut, parts(found), parts(wanted)))
+
+
+def _is_text_and_number(found: DataType, wanted: DataType) -> bool:
+    pairs = ((found.root, wanted.root), (wanted.root, found.root))
+    return any(one in CHARACTER and other in NUMERIC for one, other in pairs)
 
 
 def _has_zone(type_: DataType) -> bool:

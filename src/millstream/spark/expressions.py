@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.plan.functions.declaration import SparkCall
-from millstream.plan.functions.spark_text import quoted
+from millstream.plan.functions.spark_text import field_of, quoted
 from millstream.plan.signatures import given_of
 from millstream.plan.typed import Call, Constant, Conversion, FieldOf, InputColumn, Typed, UserCall, Word
 from millstream.plan.typing import typed
-from millstream.spark.casts import coerced, converted, field_of, stored
+from millstream.spark.casts import coerced, converted, stored
 from millstream.spark.types import quoted as quoted_name
 from millstream.spark.types import spark_type
 from millstream.spark.user_functions import called, register

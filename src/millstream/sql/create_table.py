@@ -121,7 +121,7 @@ def _refuse_clauses(cursor: TokenCursor) -> None:
 
 
 def _partition_column(cursor: TokenCursor) -> Name:
-    name = cursor.name("a column name")
+    name = cursor.column_name()
     if not cursor.at_any(",", ")"):
         declaration = f"Declare {name.text} among the columns of the table, and name it here without its type"
         raise cursor.error(Code.SYNTAX, "PARTITIONED BY names columns, it does not declare them", f"{declaration}.")
@@ -137,7 +137,7 @@ def _item(cursor: TokenCursor, body: _Body) -> None:
         name = _constraint_name(cursor)
         _refuse_unique(cursor)
         cursor.expect("PRIMARY", "KEY")
-        columns = tuple(column.text for column in cursor.names("a column name"))
+        columns = tuple(column.text for column in cursor.column_names())
         _not_enforced(cursor)
         body.set_primary_key(columns, cursor.since(start), name)
     else:
@@ -146,7 +146,7 @@ def _item(cursor: TokenCursor, body: _Body) -> None:
 
 
 def _watermark(cursor: TokenCursor, start: Token) -> WatermarkDeclaration:
-    column = cursor.name("the rowtime column")
+    column = cursor.column_name("the rowtime column")
     if cursor.at("."):
         raise cursor.error(
             Code.INVALID_WATERMARK,
@@ -159,7 +159,7 @@ def _watermark(cursor: TokenCursor, start: Token) -> WatermarkDeclaration:
 
 
 def _column(cursor: TokenCursor, body: _Body) -> None:
-    name = cursor.name("a column name")
+    name = cursor.column_name()
     if cursor.accept("AS"):
         tokens = cursor.up_to(
             lambda: cursor.at_any(",", ")") or (cursor.at("COMMENT") and cursor.at_string(distance=1))

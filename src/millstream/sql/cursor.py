@@ -9,12 +9,14 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.sql.pieces import QUOTED
+from millstream.sql.reserved_words import is_reserved
 from millstream.sql.slips import (
     RESERVED,
     did_you_mean,
     excerpt,
     hint_at,
     hint_for_name,
+    in_backticks,
     is_mark,
     next_statement,
     open_parenthesis,
@@ -40,8 +42,10 @@ _BEHIND_A_LIST: Final = ("WITH", "PARTITIONED", "COMMENT", "LIKE", "SELECT", "VA
 class TokenCursor:
     """A position in the tokens of one statement."""
 
-    def __init__(self, script: Script, tokens: list[Token]) -> None:
+    def __init__(self, script: Script, tokens: list[Token], *, takes_reserved: bool = False) -> None:
+        """`takes_reserved` is for text of our own, in which names have no backticks."""
         self.script = script
+        self._takes_reserved = takes_reserved
         self.noted: list[Diagnostic] = []
         """Problems behind which reading could go on."""
         self._written = tokens
@@ -93,6 +97,14 @@ class TokenCursor:
             raise self.expected(what, hint_for_name(token))
         self._index += 1
         return Name(token.text, self.script.place(token))
+
+    def column_name(self, what: str = "a column name") -> Name:
+        """Of a column or a field: Flink's reserved words are none."""
+        token = self.current
+        is_word = token is not None and token.token_type not in QUOTED and _is_name(token)
+        if token is not None and is_word and is_reserved(token.text) and not self._takes_reserved:
+            raise self.error(Code.SYNTAX, f'"{token.text}" is a reserved word', in_backticks(token.text))
+        return self.name(what)
 
     def object_name(self, what: str) -> ObjectName:
         """A name of one to three parts: `table`, `database.table`, `catalog.database.table`."""
@@ -148,8 +160,8 @@ class TokenCursor:
         self.expect("EXISTS")
         return True
 
-    def names(self, what: str) -> tuple[Name, ...]:
-        return self.listed(what, lambda: self.name(what))
+    def column_names(self) -> tuple[Name, ...]:
+        return self.listed("a column name", self.column_name)
 
     def up_to(self, is_end: Callable[[], bool]) -> list[Token]:
         """The tokens, as sqlglot cut them, up to an end outside parentheses, which stays unread."""

@@ -34,6 +34,11 @@ WITHOUT_PARENTHESES: Final = {
     TokenType.LOCALTIMESTAMP: "LOCALTIMESTAMP",
 }
 _UNITS: Final = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
+_ODBC_UNITS: Final = {
+    **{f"SQL_TSI_{unit}": unit for unit in (*_UNITS, "MICROSECOND")},
+    **dict.fromkeys(("FRAC_SECOND", "SQL_TSI_FRAC_SECOND"), "NANOSECOND"),
+}
+"""Other names for units, in TIMESTAMPADD and TIMESTAMPDIFF alone."""
 _LITERALS: Final = frozenset({"DATE", "TIME", "TIMESTAMP"})
 _FRACTION: Final = re.compile(r"\.(\d+)\s*$")
 _WORDS_BETWEEN: Final = {"OVERLAY": ("PLACING", "FROM", "FOR"), "POSITION": ("IN",), "SUBSTRING": ("FROM", "FOR")}
@@ -59,6 +64,12 @@ def call(name: str, *arguments: exp.Expr) -> exp.Anonymous:
 def type_named(text: str) -> exp.DataType:
     """A type inside an expression; sqlglot knows fewer types than Flink, so it is kept as text."""
     return exp.DataType(this=exp.DType.USERDEFINED, kind=text)
+
+
+def _one_of(value: exp.Expr, values: Sequence[exp.Expr]) -> exp.Expr:
+    if len(values) > 1:
+        return exp.In(this=value.copy(), expressions=list(values))
+    return exp.EQ(this=value.copy(), expression=values[0])
 
 
 def _read_special(name: str, parser: ExpressionParser) -> exp.Expr:
@@ -170,6 +181,26 @@ class ExpressionParser(ClauseParser):
             found = self.expression(exp.Bracket(this=this, expressions=items))
         return self._parse_bracket(found)
 
+    def _parse_case(self) -> exp.Expr:
+        """`CASE x WHEN a, b THEN …` is `CASE WHEN x IN (a, b) THEN …`."""
+        value = self._parse_disjunction()
+        branches: list[tuple[list[exp.Expr], exp.Expr | None]] = []
+        while self._match(TokenType.WHEN):
+            values = self._parse_csv(self._parse_disjunction) if value is not None else [self._parse_disjunction()]
+            if not self._match(TokenType.THEN):
+                self.raise_error("Expecting THEN")
+            branches.append(([item for item in values if item is not None], self._parse_disjunction()))
+        if not branches:
+            self.raise_error("Expecting WHEN")
+        default = self._parse_disjunction() if self._match(TokenType.ELSE) else None
+        if not self._match(TokenType.END):
+            self.raise_error("Expecting END")
+        if value is not None and any(len(values) > 1 for values, _ in branches):
+            branches = [([_one_of(value, values)], result) for values, result in branches]
+            value = None
+        ifs = [self.expression(exp.If(this=first, true=result)) for (first, *_), result in branches]
+        return self.expression(exp.Case(this=value, ifs=ifs, default=default))
+
     def read_special(self, name: str) -> exp.Expr:
         """A function with words among its arguments, from after its opening parenthesis to before the closing one."""
         start = self._tokens[self._index - 2]
@@ -251,7 +282,9 @@ class ExpressionParser(ClauseParser):
         return made
 
     def _read_unit_first(self, name: str) -> exp.Expr:
-        made = self._called(name, [self._read_word()])
+        unit = self._read_word()
+        unit.set("this", _ODBC_UNITS.get(unit.name, unit.name))
+        made = self._called(name, [unit])
         if not self._match(TokenType.COMMA):
             self.raise_error("Expecting ,")
         made.set("expressions", [*made.expressions, *self._parse_csv(self._parse_lambda)])
@@ -269,13 +302,14 @@ class ExpressionParser(ClauseParser):
         return made
 
     def _read_trim(self) -> exp.Expr:
-        """`TRIM([BOTH | LEADING | TRAILING] [characters] FROM text)` keeps its words; `TRIM(text)` has none."""
+        """`TRIM([BOTH | LEADING | TRAILING] [characters] FROM text)`, `TRIM(BOTH text)`, `TRIM(text)`.
+
+        Only the last has no words in the tree.
+        """
         side = self._read_word() if self._curr.text.upper() in ("BOTH", "LEADING", "TRAILING") else None
         first = None if self._match(TokenType.FROM, advance=False) else self._parse_bitwise()
         if not self._match(TokenType.FROM):
-            if side is not None:
-                self.raise_error("Expecting FROM")
-            return self._called("TRIM", [first])
+            return self._called("TRIM", [first] if side is None else [side, exp.Literal.string(" "), first])
         parts = [side or exp.Var(this="BOTH"), first or exp.Literal.string(" "), self._parse_bitwise()]
         return self._called("TRIM", parts)
 

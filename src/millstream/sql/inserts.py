@@ -25,7 +25,7 @@ def read_insert(cursor: TokenCursor) -> InsertInto:
         raise cursor.refused("INSERT INTO … PARTITION", "Give the column's value in the select list.")
     columns: tuple[Name, ...] = ()
     if cursor.at("(") and not at_query(cursor, distance=1):
-        columns = cursor.names("a column name")
+        columns = cursor.column_names()
     if not at_query(cursor) and target.text.upper().endswith("SELECT"):
         raise cursor.expected("SELECT or VALUES", f'Is a blank missing before the SELECT in "{target.text}"?')
     return InsertInto(target, read_query(cursor), span, columns, hints)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _VISIBLE: Final = re.compile(r"[^\n]")
 _HEX_PREFIX: Final = re.compile(r"(?<![^\W\d])(?<!\$)[xX]")
-_HEX_DIGITS: Final = re.compile(r"'[0-9a-fA-F]+'")
+_HEX_DIGITS: Final = re.compile(r"'[0-9a-fA-F]*'")
 
 
 def read_tokens(script: Script) -> list[Token]:

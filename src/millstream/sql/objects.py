@@ -42,7 +42,7 @@ def read_create_view(cursor: TokenCursor, *, is_temporary: bool = False) -> Crea
 
 
 def _view_column(cursor: TokenCursor) -> Name:
-    name = cursor.name("a column name")
+    name = cursor.column_name()
     read_comment(cursor)
     return name
 

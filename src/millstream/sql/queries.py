@@ -13,9 +13,11 @@ from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.sql.dialect import Flink
 from millstream.sql.hints import cut_hints, options_of_tables
 from millstream.sql.refused_clauses import refuse_clauses, refuse_named_arguments
+from millstream.sql.reserved_words import reserved_names
 from millstream.sql.slips import (
     excerpt,
     hint_at,
+    in_backticks,
     innermost,
     is_mark,
     joined_numbers,
@@ -100,7 +102,14 @@ def _read(script: Script, tokens: list[Token], kind: type[exp.Expr]) -> exp.Expr
         raise ScriptError(_diagnostic(script, tokens, "this is nested too deeply", innermost(tokens))) from None
     if not trees or trees[0] is None:
         raise ScriptError(_diagnostic(script, tokens, "expected an expression", tokens[0]))
+    if problems := [_reserved(script, name) for name in reserved_names(trees[0])]:
+        raise ScriptError(problems)
     return trees[0]
+
+
+def _reserved(script: Script, name: exp.Identifier) -> Diagnostic:
+    place = script.span(name.meta["start"], name.meta["end"] + 1)
+    return Diagnostic(Code.SYNTAX, f'"{name.name}" is a reserved word', place, hint=in_backticks(name.name))
 
 
 def _placed(script: Script, problem: Diagnostic) -> Diagnostic:

@@ -24,7 +24,7 @@ RESERVED: Final = frozenset({
     "UNNEST", "UPDATE", "USING", "VALUES", "WHEN", "WHERE", "WITH",
 })
 # fmt: on
-"""Words that are names only in backticks. Flink reserves more; those are read as names all the same."""
+"""Words that are names only in backticks. Flink reserves more; those may be names of tables, views and functions."""
 
 _CLAUSES: Final = (
     "EXCEPT", "FROM", "GROUP BY", "HAVING", "INTERSECT", "LIMIT", "ORDER BY", "UNION", "WHERE",
@@ -93,9 +93,11 @@ def hint_at(found: Token | None, before: Token | None) -> str | None:
 
 def hint_for_name(found: Token | None) -> str | None:
     """A reserved word where a name should stand."""
-    if found is not None and is_mark(found, *RESERVED):
-        return f"If it is meant as a name, write it in backticks: `{found.text}`."
-    return None
+    return in_backticks(found.text) if found is not None and is_mark(found, *RESERVED) else None
+
+
+def in_backticks(word: str) -> str:
+    return f"If it is meant as a name, write it in backticks: `{word}`."
 
 
 def used_as_name(found: Token, following: Token | None) -> str | None:

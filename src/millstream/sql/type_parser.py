@@ -173,7 +173,7 @@ def _row(cursor: TokenCursor) -> DataType:
 
 
 def _field(cursor: TokenCursor) -> Field:
-    name = cursor.name("a field name")
+    name = cursor.column_name("a field name")
     type_ = parse_type(cursor)
     return Field(name.text, type_, cursor.string("a comment").text if cursor.at_string() else None)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @lru_cache(maxsize=1024)
 def type_of_text(text: str) -> DataType:
     """Raises a ScriptError where the text is no type."""
-    cursor = TokenCursor(Script(SourceText("type", text), text), list(Flink().tokenize(text)))
+    cursor = TokenCursor(Script(SourceText("type", text), text), list(Flink().tokenize(text)), takes_reserved=True)
     type_ = parse_type(cursor)
     cursor.end()
     return type_

@@ -1,7 +1,7 @@
 CREATE TABLE orders (
   id BIGINT,
   customer STRING,
-  at TIMESTAMP_LTZ(3) METADATA FROM 'timestmp',
+  `at` TIMESTAMP_LTZ(3) METADATA FROM 'timestmp',
   part ARRAY<INT> METADATA FROM 'partition' VIRTUAL
 ) WITH (
   'connector' = 'kafka',
@@ -9,4 +9,4 @@ CREATE TABLE orders (
   'properties.bootstrap.servers' = 'localhost:9092',
   'format' = 'json'
 );
-SELECT id, at, part FROM orders;
+SELECT id, `at`, part FROM orders;

@@ -4,7 +4,7 @@ CREATE TABLE views (region STRING, seconds INT, viewer BIGINT) WITH (
   'properties.bootstrap.servers' = 'localhost:9092',
   'format' = 'json'
 );
-CREATE TABLE totals (region STRING, views BIGINT, seconds INT, PRIMARY KEY (region) NOT ENFORCED) WITH (
+CREATE TABLE totals (region STRING, `views` BIGINT, seconds INT, PRIMARY KEY (region) NOT ENFORCED) WITH (
   'connector' = 'upsert-kafka',
   'topic' = 'totals',
   'properties.bootstrap.servers' = 'localhost:9092',

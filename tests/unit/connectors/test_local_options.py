@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from millstream.errors import Diagnostic
 
 COLUMNS = """
-  id BIGINT, tiny TINYINT, price DECIMAL(5, 2), real FLOAT, code CHAR(3), word VARCHAR(10), text STRING, day DATE,
-  at TIMESTAMP(3), flag BOOLEAN, sure INT NOT NULL, buyer ROW<name STRING, age INT>, tags ARRAY<VARCHAR(4)>,
+  id BIGINT, tiny TINYINT, price DECIMAL(5, 2), `real` FLOAT, code CHAR(3), word VARCHAR(10), text STRING, `day` DATE,
+  `at` TIMESTAMP(3), flag BOOLEAN, sure INT NOT NULL, buyer ROW<name STRING, age INT>, tags ARRAY<VARCHAR(4)>,
   scores MAP<STRING, DOUBLE>
 """
 
@@ -224,7 +224,7 @@ def test_formats_of_files_have_their_own_options() -> None:
         ("id INT", {**FILES, "format": "csv", "source.monitor-interval": "1 x"}, (), Code.INVALID_OPTION_VALUE),
         ("ids ARRAY<INT>", {**FILES, "format": "csv"}, (), Code.UNSUPPORTED_TYPE),
         ("ids MAP<INT, INT>", {**FILES, "format": "json"}, (), Code.UNSUPPORTED_TYPE),
-        ("id INT, day DATE", {**FILES, "format": "csv"}, ("week",), Code.UNDEFINED_COLUMN),
+        ("id INT, `day` DATE", {**FILES, "format": "csv"}, ("week",), Code.UNDEFINED_COLUMN),
         ("id INT", {**FILES, "format": "csv"}, ("id",), Code.CONFLICTING_OPTIONS),
         ("id INT, ids ARRAY<INT>", {**FILES, "format": "json"}, ("ids",), Code.UNSUPPORTED_TYPE),
     ],
@@ -301,7 +301,7 @@ def test_paths_are_local_unless_another_scheme_says_otherwise(monkeypatch: pytes
 def test_metadata_that_the_connector_has_not(connector: str) -> None:
     options = {"connector": connector, **({"path": "p", "format": "json"} if connector == "filesystem" else {})}
     with pytest.raises(ScriptError) as caught:
-        resolve_source(declared("id INT, at TIMESTAMP(3) METADATA FROM 'timestamp'", options))
+        resolve_source(declared("id INT, `at` TIMESTAMP(3) METADATA FROM 'timestamp'", options))
     assert [problem.code for problem in caught.value.diagnostics] == [Code.INVALID_METADATA]
 
 
@@ -314,7 +314,7 @@ def test_metadata_that_the_connector_has_not(connector: str) -> None:
 )
 def test_only_files_are_partitioned(options: dict[str, str]) -> None:
     with pytest.raises(ScriptError) as caught:
-        resolve_sink(declared("id INT, day DATE", options, ("day",)))
+        resolve_sink(declared("id INT, `day` DATE", options, ("day",)))
     [problem] = caught.value.diagnostics
     assert problem.code is Code.CONFLICTING_OPTIONS
     assert "PARTITIONED BY" in problem.primary

@@ -34,7 +34,7 @@ FIELDS: Final = """
 14 optional .shop.Item item | 15 repeated .shop.Order.CountsEntry counts
 """
 DECLARED: Final = (
-    "id INT, name STRING, price DOUBLE, paid BOOLEAN, raw BYTES, small INT, large BIGINT, delta INT, part FLOAT, "
+    "id INT, name STRING, price DOUBLE, paid BOOLEAN, `raw` BYTES, small INT, `large` BIGINT, delta INT, part FLOAT, "
     "status STRING, xs ARRAY<BIGINT>, words ARRAY<STRING>, items ARRAY<ROW<sku STRING>>, item ROW<sku STRING>, "
     "counts MAP<STRING, INT>"
 )
@@ -93,8 +93,8 @@ def written(format_: Format, declared_: str, row: dict[str, Any]) -> str:
         ("id INT, name STRING", {"id": 1, "name": "a"}, "0801120161"),
         ("name STRING, id INT", {"id": -1, "name": None}, "08ffffffffffffffffff01"),
         ("price DOUBLE, paid BOOLEAN", {"price": 0.1, "paid": True}, "199a9999999999b93f2001"),
-        ("raw BYTES", {"raw": b"\xff"}, "2a01ff"),
-        ("small INT, large BIGINT, delta INT", {"small": -1, "large": -1, "delta": -1},
+        ("`raw` BYTES", {"raw": b"\xff"}, "2a01ff"),
+        ("small INT, `large` BIGINT, delta INT", {"small": -1, "large": -1, "delta": -1},
          "30ffffffff0f38ffffffffffffffffff014001"),
         ("status STRING", {"status": "SENT"}, "5001"),
         ("status BIGINT", {"status": 1}, "5001"),

@@ -17,7 +17,7 @@ CREATE TABLE plain (a BIGINT, b STRING) WITH (
 CREATE TABLE counts (b STRING, n BIGINT, PRIMARY KEY (b) NOT ENFORCED) WITH (
   'connector' = 'upsert-kafka', 'topic' = 'c', 'properties.bootstrap.servers' = 'x:9092',
   'key.format' = 'json', 'value.format' = 'json');
-CREATE TABLE days (day DATE, n BIGINT, PRIMARY KEY (day) NOT ENFORCED) WITH (
+CREATE TABLE days (`day` DATE, n BIGINT, PRIMARY KEY (`day`) NOT ENFORCED) WITH (
   'connector' = 'upsert-kafka', 'topic' = 'd', 'properties.bootstrap.servers' = 'x:9092',
   'key.format' = 'json', 'value.format' = 'json');
 CREATE TABLE numbers (xs ARRAY<INT>) WITH (

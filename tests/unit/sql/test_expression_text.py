@@ -39,10 +39,15 @@ def test_any_text_is_a_literal(value: str) -> None:
         ("MAP['a', 1].x", "MAP['a', 1].x"),
         ("row(1, 'a')", "ROW(1, 'a')"),
         ("trim(leading from s)", "TRIM(LEADING ' ' FROM s)"),
+        ("trim(both s)", "TRIM(BOTH ' ' FROM s)"),
+        ("case a when 1, 2 then b when 3 then c end", "CASE WHEN a IN (1, 2) THEN b WHEN a = 3 THEN c END"),
+        ("TIMESTAMPADD(sql_tsi_day, 1, ts)", "TIMESTAMPADD(DAY, 1, ts)"),
+        ("TIMESTAMPDIFF(SQL_TSI_FRAC_SECOND, a, b)", "TIMESTAMPDIFF(NANOSECOND, a, b)"),
         ("Overlay(a placing b from 1 for 2)", "OVERLAY(a PLACING b FROM 1 FOR 2)"),
         ("COUNT(DISTINCT a) FILTER (WHERE b)", "COUNT(DISTINCT a) FILTER(WHERE b)"),
         ("JSON_VALUE(s, '$' RETURNING INT NULL ON EMPTY)", "JSON_VALUE(s, '$' RETURNING INT NULL ON EMPTY)"),
         ("X'0aff'", "X'0aff'"),
+        ("x''", "X''"),
         ("`select`.`group`", "`select`.`group`"),
     ],
 )
@@ -54,9 +59,10 @@ def test_each_syntax_has_one_spelling(text: str, written: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "F(a, )", "F(, a)", "F(a", "ARRAY[1, ]", "CAST(a INT)", "CAST(a AS FOO)", "CAST(a AS INT", "TRIM(BOTH s)",
+        "F(a, )", "F(, a)", "F(a", "ARRAY[1, ]", "CAST(a INT)", "CAST(a AS FOO)", "CAST(a AS INT", "TRIM(BOTH s, t)",
         "INTERVAL 5 DAY", "INTERVAL '5' FORTNIGHT", "a IS 5", "EXTRACT(YEAR, d)", "a::INT", "CASE WHEN a THEN b",
-        "JSON_OBJECT('a', 1)", "JSON_VALUE(a, '$' NULL ON)", "a IN (1, )",
+        "CASE WHEN a, b THEN c END", "CASE a WHEN b, THEN c END", "CASE a WHEN b END", "CASE a ELSE b END",
+        "CASE a END", "JSON_OBJECT('a', 1)", "JSON_VALUE(a, '$' NULL ON)", "a IN (1, )",
     ],
 )  # fmt: skip
 def test_what_flink_does_not_write_is_refused(text: str) -> None:

@@ -33,6 +33,10 @@ def test_published_examples_are_understood_as_written(path: Path) -> None:
     assert all(isinstance(statement, CreateTable | InsertInto) for statement in parsed.statements)
 
 
+def test_a_literal_may_have_no_bytes() -> None:
+    assert parse("SELECT X'', x'', 'x', X'0a'").problems == ()
+
+
 def test_select_joined_to_the_target_is_read_with_a_warning() -> None:
     text = Path(__file__).with_name("examples").joinpath("pageviews_joined_select.sql").read_text(encoding="utf-8")
     parsed = parse(text)
@@ -159,7 +163,7 @@ def test_what_generators_nest_is_compiled(expression: str) -> None:
     assert sys.getrecursionlimit() == limit
 
 
-@pytest.mark.parametrize("expression", [f"{'(' * 5000}a{')' * 5000}", f"{'NOT ' * 9000}TRUE", f"a{'[1]' * 9000}"])
+@pytest.mark.parametrize("expression", [f"{'(' * 5000}a{')' * 5000}", f"{'NOT ' * 9000}TRUE", f"a{'[1]' * 15000}"])
 def test_what_is_nested_deeper_is_an_error(expression: str) -> None:
     table = "CREATE TABLE t (a INT) WITH ('connector' = 'datagen');"
     with pytest.raises(ScriptError, match="nested too deeply"):

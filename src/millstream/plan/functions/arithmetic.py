@@ -22,6 +22,7 @@ from millstream.plan.functions.declaration import (
     SparkCall,
     signature,
 )
+from millstream.plan.functions.java_random import first_double
 from millstream.plan.functions.results import arithmetic, decimal_digits, rounded, same_as, whole
 from millstream.plan.functions.spark_text import logarithm, quotient, time_of_day
 from millstream.sql.types import (
@@ -200,6 +201,13 @@ def _signum(call: SparkCall) -> str:
     return f"CAST(sign({call[0]}) AS {call.type})"
 
 
+def _random(call: SparkCall, seeds: int) -> str:
+    """A literal seeds one sequence for all rows; any other seed is that of its row."""
+    if not seeds:
+        return "rand()"
+    return f"rand({call[0]})" if isinstance(call.given.values[0], int) else first_double(call[0])
+
+
 def _plain(name: str, form: str, *signatures: Signature, note: str = "") -> Function:
     return Function(name, Category.ARITHMETIC, signatures, form, note=note)
 
@@ -259,18 +267,19 @@ FUNCTIONS: Final = (
     _of_double("RADIANS", "radians({0})"),
     _plain("PI", "pi()", signature(gives=DOUBLE, nulls=Nulls.NEVER)),
     _plain("E", "e()", signature(gives=DOUBLE, nulls=Nulls.NEVER)),
-    _plain(
-        "RAND", "rand({rest})",
-        signature(Parameter("seed", INTEGER, INT, literal=True), gives=DOUBLE, optional=1, nulls=Nulls.NEVER),
-        note=_SEEDED,
+    Function(
+        "RAND", Category.ARITHMETIC,
+        (signature(Parameter("seed", INTEGER, INT), gives=DOUBLE, optional=1),),
+        lambda call: _random(call, len(call.texts)),
+        note="A literal as seed gives other numbers than in Flink; any other seed gives the same, anew in each row.",
     ),
     Function(
         "RAND_INTEGER", Category.ARITHMETIC,
         (
             signature(Parameter("bound", INTEGER, INT), gives=INT),
-            signature(Parameter("seed", INTEGER, INT, literal=True), Parameter("bound", INTEGER, INT), gives=INT),
+            signature(Parameter("seed", INTEGER, INT), Parameter("bound", INTEGER, INT), gives=INT),
         ),
-        lambda call: f"CAST(floor(rand({', '.join(call.texts[:-1])}) * {call[len(call.texts) - 1]}) AS INT)",
+        lambda call: f"CAST(floor({_random(call, len(call.texts) - 1)} * {call[len(call.texts) - 1]}) AS INT)",
         note=_SEEDED,
     ),
     _plain("UUID", "uuid()", signature(gives=DataType(TypeRoot.CHAR, precision=36), nulls=Nulls.NEVER)),

@@ -210,7 +210,7 @@ FUNCTIONS: Final = (
           written="MAP[key, value, …]", note="A key that stands twice fails the job; in Flink its last value counts."),
     _made("ROW", _row, signature(_ELEMENT, gives=(_row_type, "ROW"), repeats=True, nulls=Nulls.NEVER),
           written="ROW(value, …) or (value, value, …)"),
-    _made("[]", _item, _ITEM, _VALUE_OF, written="array[index], map[key]",
+    _made("[]", _item, _ITEM, _VALUE_OF, written="array[index], map[key], row['field'], row[number]",
           note="An index below one gives NULL, as one beyond the end does."),
     _made("CARDINALITY", "size({0})", signature(Parameter("collection", COLLECTION), gives=INT)),
     _made("ELEMENT", _sole, signature(_ARRAY, gives=(element, "the element's type"), nulls=Nulls.ALWAYS)),

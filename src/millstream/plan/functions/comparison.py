@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from millstream.plan.functions.declaration import (
@@ -19,12 +20,13 @@ from millstream.plan.functions.declaration import (
     SparkCall,
     signature,
 )
-from millstream.plan.functions.results import bare, common_type, is_comparable
+from millstream.plan.functions.equality import equal, equal_or_both_null, holds_map
+from millstream.plan.functions.results import common_type, require_order
 from millstream.plan.functions.spark_text import quoted
-from millstream.sql.types import BOOLEAN, CHARACTER, NESTED, TIMESTAMPS, DataType, TypeRoot
+from millstream.sql.types import BIGINT, BOOLEAN, CHARACTER, NESTED, NUMERIC, STRING, TIMESTAMPS, DataType, TypeRoot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 _READ_FROM_TEXT: Final = TIMESTAMPS | {TypeRoot.DATE, TypeRoot.TIME}
 _LEFT, _RIGHT = Parameter("left"), Parameter("right")
@@ -39,34 +41,53 @@ _JSON_KINDS: Final = {
 }
 
 
-def compared_as(types: tuple[DataType, ...]) -> DataType:
-    """The type in which values are compared; a text meets a date, a time or a timestamp as one."""
+def compared_as(types: Sequence[DataType]) -> DataType:
+    """The type in which values are found equal; a text meets a date, a time or a timestamp as one."""
     points = [type_ for type_ in types if type_.root in _READ_FROM_TEXT]
-    read = tuple(points[0] if points and type_.root in CHARACTER else type_ for type_ in types)
-    found = common_type(read)
-    if not is_comparable(found):
-        raise MismatchError(f"values of type {bare(found)} cannot be compared")
+    return common_type([points[0] if points and type_.root in CHARACTER else type_ for type_ in types])
+
+
+def _ordered_as(types: Sequence[DataType]) -> DataType:
+    """The type in which values are put in order; a text meets a number as a BIGINT would, so fractions may be cut."""
+    has_number = any(type_.root in NUMERIC for type_ in types)
+    found = compared_as([BIGINT if has_number and type_.root in CHARACTER else type_ for type_ in types])
+    require_order(found)
     return found
 
 
-def _boolean(given: Given) -> DataType:
-    compared_as(given.types)
-    return BOOLEAN
+def _listed_as(types: Sequence[DataType]) -> DataType:
+    """The type in which IN looks for a value: in a list of texts a number's own, in a list of numbers a text."""
+    value, listed = types[0].root, {type_.root for type_ in types[1:]} - {TypeRoot.NULL}
+    if listed and value in CHARACTER and listed <= NUMERIC:
+        return STRING
+    return types[0] if listed and value in NUMERIC and listed <= CHARACTER else compared_as(types)
 
 
-def _compared(form: str) -> Callable[[SparkCall], str]:
-    def spark(call: SparkCall) -> str:
-        type_ = compared_as(call.given.types)
+def _comparison(
+    name: str,
+    spark: str,
+    written: str,
+    *parameters: Parameter,
+    of_maps: Callable[[Sequence[str], DataType], str] | None = None,
+    as_type: Callable[[Sequence[DataType]], DataType] = compared_as,
+    **options: object,
+) -> Function:
+    """`of_maps` writes the comparison for types that Spark does not compare."""
+
+    def result(given: Given) -> DataType:
+        as_type(given.types)
+        return BOOLEAN
+
+    def form(call: SparkCall) -> str:
+        type_ = as_type(call.given.types)
         texts = [call.as_type(i, type_) for i in range(len(call.texts))]
-        return form.format(*texts, rest=", ".join(texts[1:]))
+        if of_maps is not None and holds_map(type_):
+            return of_maps(texts, type_)
+        return spark.format(*texts, rest=", ".join(texts[1:]))
 
-    return spark
-
-
-def _comparison(name: str, spark: str, written: str, *parameters: Parameter, **options: object) -> Function:
     nulls = Nulls.NEVER if options.get("never_null") else Nulls.FROM_ARGUMENTS
-    sign = signature(*parameters, gives=(_boolean, "BOOLEAN"), repeats=bool(options.get("repeats")), nulls=nulls)
-    return Function(name, Category.COMPARISON, (sign,), _compared(spark), written=written)
+    sign = signature(*parameters, gives=(result, "BOOLEAN"), repeats=bool(options.get("repeats")), nulls=nulls)
+    return Function(name, Category.COMPARISON, (sign,), form, written=written)
 
 
 def _like(call: SparkCall) -> str:
@@ -153,30 +174,42 @@ _LITERAL_PATTERN: Final = (
 _ORDER: Final = (Parameter("left", _ORDERED), Parameter("right", _ORDERED))
 _BOOLEAN: Final = Parameter("condition", CONDITION)
 
+_ordering: Final = partial(_comparison, as_type=_ordered_as)
+
 FUNCTIONS: Final = (
-    _comparison("=", "({0} = {1})", "left = right", _LEFT, _RIGHT),
-    _comparison("<>", "({0} <> {1})", "left <> right", _LEFT, _RIGHT),
-    _comparison("<", "({0} < {1})", "left < right", *_ORDER),
-    _comparison("<=", "({0} <= {1})", "left <= right", *_ORDER),
-    _comparison(">", "({0} > {1})", "left > right", *_ORDER),
-    _comparison(">=", "({0} >= {1})", "left >= right", *_ORDER),
     _comparison(
-        "IS DISTINCT FROM", "(NOT ({0} <=> {1}))", "left IS DISTINCT FROM right", _LEFT, _RIGHT, never_null=True
+        "=", "({0} = {1})", "left = right", _LEFT, _RIGHT, of_maps=lambda pair, type_: equal(pair[0], pair[1], type_)
     ),
     _comparison(
-        "IS NOT DISTINCT FROM", "({0} <=> {1})", "left IS NOT DISTINCT FROM right", _LEFT, _RIGHT, never_null=True
+        "<>", "({0} <> {1})", "left <> right", _LEFT, _RIGHT,
+        of_maps=lambda pair, type_: f"(NOT {equal(pair[0], pair[1], type_)})",
+    ),
+    _ordering("<", "({0} < {1})", "left < right", *_ORDER),
+    _ordering("<=", "({0} <= {1})", "left <= right", *_ORDER),
+    _ordering(">", "({0} > {1})", "left > right", *_ORDER),
+    _ordering(">=", "({0} >= {1})", "left >= right", *_ORDER),
+    _comparison(
+        "IS DISTINCT FROM", "(NOT ({0} <=> {1}))", "left IS DISTINCT FROM right", _LEFT, _RIGHT, never_null=True,
+        of_maps=lambda pair, type_: f"(NOT {equal_or_both_null(pair[0], pair[1], type_)})",
     ),
     _comparison(
+        "IS NOT DISTINCT FROM", "({0} <=> {1})", "left IS NOT DISTINCT FROM right", _LEFT, _RIGHT, never_null=True,
+        of_maps=lambda pair, type_: equal_or_both_null(pair[0], pair[1], type_),
+    ),
+    _ordering(
         "BETWEEN", "({0} BETWEEN {1} AND {2})", "value [NOT] BETWEEN low AND high", *_ORDER, Parameter("high", _ORDERED)
     ),
-    _comparison(
+    _ordering(
         "BETWEEN SYMMETRIC",
         "({0} BETWEEN {1} AND {2} OR {0} BETWEEN {2} AND {1})",
         "value [NOT] BETWEEN SYMMETRIC one AND other",
         *_ORDER,
         Parameter("high", _ORDERED),
     ),
-    _comparison("IN", "({0} IN ({rest}))", "value [NOT] IN (value, …)", _LEFT, _RIGHT, repeats=True),
+    _comparison(
+        "IN", "({0} IN ({rest}))", "value [NOT] IN (value, …)", _LEFT, _RIGHT, repeats=True, as_type=_listed_as,
+        of_maps=lambda texts, type_: f"({' OR '.join(equal(texts[0], text, type_) for text in texts[1:])})",
+    ),
     Function(
         "IS NULL", Category.COMPARISON, (signature(Parameter("value"), gives=BOOLEAN, nulls=Nulls.NEVER),),
         "({0} IS NULL)", written="value IS [NOT] NULL",

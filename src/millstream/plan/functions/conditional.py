@@ -18,7 +18,8 @@ from millstream.plan.functions.declaration import (
     SparkCall,
     signature,
 )
-from millstream.plan.functions.results import bare, common, common_type, is_comparable, nullable
+from millstream.plan.functions.equality import equal
+from millstream.plan.functions.results import bare, common, common_type, nullable, require_order
 from millstream.plan.functions.spark_text import quoted, to_common_type
 from millstream.sql.types import BOOLEAN, INTEGERS, STRING, DataType, TypeRoot
 
@@ -52,7 +53,7 @@ def _case(call: SparkCall) -> str:
 
 def _null_if(call: SparkCall) -> str:
     type_ = compared_as(call.given.types)
-    return f"if({call.as_type(0, type_)} = {call.as_type(1, type_)}, NULL, {call[0]})"
+    return f"if({equal(call.as_type(0, type_), call.as_type(1, type_), type_)}, NULL, {call[0]})"
 
 
 def _null_if_type(given: Given) -> DataType:
@@ -73,8 +74,7 @@ def _extreme(name: str) -> Function:
 
     def result(given: Given) -> DataType:
         found = common_type(given.types)
-        if not is_comparable(found):
-            raise MismatchError(f"values of type {bare(found)} have no order")
+        require_order(found)
         return found
 
     return Function(name, Category.CONDITIONAL, (signature(_VALUE, gives=(result, _COMMON), repeats=True),), spark)
@@ -104,7 +104,7 @@ FUNCTIONS: Final = (
     Function(
         "CASE", Category.CONDITIONAL,
         (signature(_VALUE, _OTHER, gives=(_case_type, _COMMON), repeats=True, nulls=Nulls.ALWAYS),), _case,
-        written="CASE [value] WHEN … THEN result … [ELSE result] END",
+        written="CASE value WHEN value, … THEN result … [ELSE result] END or CASE WHEN condition THEN result … END",
     ),
     Function(
         "NULLIF", Category.CONDITIONAL,

@@ -181,9 +181,9 @@ def whole(given: Given) -> DataType:
     return decimal(number.precision or 0, 0) if number.root is TypeRoot.DECIMAL else number
 
 
-def varying(given: Given) -> DataType:
+def varying(given: Given, index: int = 0) -> DataType:
     """Of CHAR(n) and VARCHAR(n): VARCHAR(n)."""
-    text = given.types[0]
+    text = given.types[index]
     return DataType(TypeRoot.VARCHAR, precision=text.precision) if text.root is TypeRoot.CHAR else text
 
 
@@ -201,8 +201,15 @@ def average_of(argument: DataType) -> DataType:
     return replace(argument, nullable=True)
 
 
-def is_comparable(type_: DataType) -> bool:
-    return type_.root not in (TypeRoot.MAP, TypeRoot.MULTISET)
+def holds(type_: DataType, *roots: TypeRoot) -> bool:
+    """Whether it is one of these, or an array, a row or a map of such."""
+    inner = (type_.key, type_.element, *(field.type for field in type_.fields))
+    return type_.root in roots or any(holds(part, *roots) for part in inner if part is not None)
+
+
+def require_order(type_: DataType) -> None:
+    if holds(type_, TypeRoot.MAP, TypeRoot.MULTISET):
+        raise MismatchError(f"values of type {bare(type_)} have no order")
 
 
 def bare(type_: DataType) -> str:

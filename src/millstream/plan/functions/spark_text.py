@@ -19,6 +19,10 @@ def quoted(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("${", "\\u0024{") + "'"
 
 
+def field_of(row: str, name: str) -> str:
+    return f"({row}).`{name.replace('`', '``')}`"
+
+
 def to_common_type(form: str) -> Callable[[SparkCall], str]:
     """Of arguments of several types: each is made the result's type first."""
     return lambda call: form.format(

@@ -142,7 +142,10 @@ def _added_type(given: Given) -> DataType:
 
 
 def _added(call: SparkCall) -> str:
+    """A time of day goes round: whole days later it is what it was."""
     if call.given.types[2].root is TypeRoot.TIME:
+        if call.given.values[0] in _DATE_UNITS:
+            return f"if({call[1]} IS NULL, NULL, {call[2]})"
         return time_of_day(f"timestampadd({call.given.values[0]}, {call[1]}, timestamp_millis({call[2]}))")
     return f"CAST(timestampadd({call.given.values[0]}, {call[1]}, {_as_timestamp(call, 2)}) AS {call.type})"
 
@@ -154,8 +157,18 @@ def _as_timestamp(call: SparkCall, index: int) -> str:
 
 def _difference(call: SparkCall) -> str:
     """Whole units between the two, forward from the first."""
-    both = (f"CAST({call[i]} AS TIMESTAMP_LTZ)" for i in (1, 2))
-    return f"CAST(timestampdiff({call.given.values[0]}, {', '.join(both)}) AS INT)"
+    if call.given.types[1].root is TypeRoot.TIME:
+        both = [f"timestamp_millis({call[i]})" for i in (1, 2)]
+    else:
+        both = [f"CAST({call[i]} AS TIMESTAMP_LTZ)" for i in (1, 2)]
+    unit = str(call.given.values[0])
+    if unit == "NANOSECOND":
+        return f"(timestampdiff(MICROSECOND, {', '.join(both)}) * 1000L)"
+    return f"CAST(timestampdiff({unit}, {', '.join(both)}) AS INT)"
+
+
+def _difference_type(given: Given) -> DataType:
+    return BIGINT if given.values[0] == "NANOSECOND" else INT
 
 
 def _formatted(call: SparkCall) -> str:
@@ -257,10 +270,14 @@ FUNCTIONS: Final = (
     _time("TIMESTAMPADD", _added,
           signature(word("unit", *_UNIT_WORDS, *_SMALL_UNITS), Parameter("count", INTEGER, INT), _POINT,
                     gives=(_added_type, "the point's type")),
-          signature(word("unit", *_TIME_UNITS), Parameter("count", INTEGER, INT), Parameter("time", TIME),
-                    gives=(same_as(2), "the time's type"))),
+          signature(word("unit", *_UNIT_WORDS, "MILLISECOND"), Parameter("count", INTEGER, INT),
+                    Parameter("time", TIME), gives=(same_as(2), "the time's type"))),
     _time("TIMESTAMPDIFF", _difference,
-          signature(word("unit", *_UNIT_WORDS), Parameter("from", POINT), Parameter("to", POINT), gives=INT)),
+          signature(word("unit", *_UNIT_WORDS, *_SMALL_UNITS, "NANOSECOND"), Parameter("from", POINT),
+                    Parameter("to", POINT), gives=(_difference_type, "INT")),
+          signature(word("unit", *_MILLIS_OF), Parameter("from", TIME), Parameter("to", TIME), gives=INT),
+          note="FRAC_SECOND is NANOSECOND, and gives a BIGINT. Fractions of a second count; Flink leaves them out. "
+          "A result that does not fit fails the job; Flink goes on with a wrong number. Flink fails on TIMEs."),
     _time("CONVERT_TZ",
           f"date_format(convert_timezone({{1}}, {{2}}, "
           f"CAST(try_to_timestamp({{0}}, {_DEFAULT_FORMAT}) AS TIMESTAMP_NTZ)), {_DEFAULT_FORMAT})",

@@ -171,8 +171,11 @@ FUNCTIONS: Final = (
     _text("INSTR", "instr({0}, {1})", _gives(INT, _TEXT, _PART), note="Takes no start position and no count."),
     _text(
         "TRIM", _trimmed, signature(_TEXT, gives=(varying, "STRING")),
-        _gives(STRING, word("side", "BOTH", "LEADING", "TRAILING"), _CHARACTERS, _TEXT),
-        written="TRIM([[BOTH | LEADING | TRAILING] [characters] FROM] text)",
+        signature(
+            word("side", "BOTH", "LEADING", "TRAILING"), _CHARACTERS, _TEXT,
+            gives=(lambda given: varying(given, 2), "STRING"),
+        ),
+        written="TRIM([BOTH | LEADING | TRAILING] [[characters] FROM] text)",
     ),
     _text("LTRIM", _side_trimmed("LEADING"), _TRIM),
     _text("RTRIM", _side_trimmed("TRAILING"), _TRIM),

@@ -108,7 +108,7 @@ def test_a_schema_around_the_change() -> None:
 
 
 def test_moments_of_changes_in_the_other_standard() -> None:
-    columns = columns_named("at TIMESTAMP(3)")
+    columns = columns_named("`at` TIMESTAMP(3)")
     format_ = bound("maxwell-json", {"maxwell-json.timestamp-format.standard": "ISO-8601"})
     message = b'{"data":{"at":"1970-01-01T00:00:01"},"type":"insert"}'
     check_read(format_, columns, message, [["+I", 1_000_000]], message)
