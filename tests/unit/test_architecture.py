@@ -19,8 +19,8 @@ MAY_IMPORT = {
     "formats": {"errors", "source", "changelog", "sql", "catalog"},
     "connectors": {"errors", "source", "changelog", "sql", "catalog", "formats", "jvm"},
     "plan": {"errors", "source", "changelog", "aggregates", "sql", "catalog", "formats", "connectors"},
-    "kernels": {"errors", "changelog", "aggregates"},
-    "delivery": {"errors", "catalog", "connectors", "failpoints"},
+    "kernels": {"errors", "changelog", "aggregates", "private_folder"},
+    "delivery": {"errors", "catalog", "connectors", "failpoints", "private_folder"},
     "jvm": {"errors", "notices"},
     "spark": {
         "errors",
