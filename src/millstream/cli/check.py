@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from millstream.catalog.catalog import Catalog
+from millstream.catalog.module_source import NotReadableError
 from millstream.catalog.settings import check_setting
 from millstream.cli.arguments import pairs, parameters_of, read_script
 from millstream.cli.unused_tables import Findings, unused_tables
+from millstream.connectors.custom_partitioner import check_partitioner
 from millstream.errors import ScriptError
 from millstream.plan.program import Program, compile_script
-from millstream.runtime.before_start import unbuilt_in
+from millstream.runtime.before_start import kafka_sinks, unbuilt_in
 from millstream.source import SourceText
 
 if TYPE_CHECKING:
@@ -40,8 +43,9 @@ def check_script(request: CheckRequest) -> int:
             raise every from None
         _print_json([problem.as_json() for problem in every.diagnostics])
         return every.exit_code
-    unbuilt = tuple(dict.fromkeys(unbuilt_in(program)))
-    notices = tuple(dict.fromkeys((*program.notices, *findings.notices)))
+    partitioners = _of_partitioners(program)
+    unbuilt = tuple(dict.fromkeys((*unbuilt_in(program), *partitioners.errors)))
+    notices = tuple(dict.fromkeys((*program.notices, *findings.notices, *partitioners.notices)))
     if request.as_json:
         _print_json([], unbuilt, notices, program)
         return 0
@@ -51,7 +55,8 @@ def check_script(request: CheckRequest) -> int:
         place = f"{problem.span.source.name}:{problem.span.line}: " if problem.span else ""
         print(f"{place}run refuses this: {problem.primary}")
     jobs = ", ".join(job.name for job in program.jobs)
-    print(f"{request.script} is in order: {f'it runs {jobs}' if jobs else 'it starts no job'}")
+    whole = f"it runs {jobs}" if jobs else "it starts no job"
+    print(f"{request.script} is in order: {whole if program.is_whole else 'the rest is checked when it runs'}")
     return 0
 
 
@@ -60,6 +65,23 @@ def _of_unused_tables(program: Program, catalog: Catalog) -> Findings:
     if findings.errors:
         raise ScriptError(findings.errors)
     return findings
+
+
+def _of_partitioners(program: Program) -> Findings:
+    """Of the classes in Python that tables name; their modules are read and not imported."""
+    errors: list[Diagnostic] = []
+    notices: list[str] = []
+    for sink in kafka_sinks(program):
+        try:
+            check_partitioner(sink)
+        except ScriptError as error:
+            errors += error.diagnostics
+        except NotReadableError as error:
+            notices.append(
+                f"partitioner '{sink.partitioner.implementation}' of table \"{sink.table.name}\" is checked when the "
+                f"script runs: it is not known without running its module, since {error.why}"
+            )
+    return Findings(tuple(errors), tuple(notices))
 
 
 def _with_unused_tables(error: ScriptError, catalog: Catalog) -> ScriptError:
@@ -86,6 +108,8 @@ def _print_json(
 
 def explain_script(request: CheckRequest) -> int:
     program = _understood(request, Catalog())
+    if not program.is_whole:
+        print(*program.notices, sep="\n", file=sys.stderr)
     if request.as_json:
         print(json.dumps({"jobs": [{"name": job.name, "plan": job.explain()} for job in program.jobs]}))
         return 0

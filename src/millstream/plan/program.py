@@ -106,6 +106,8 @@ class Program:
     settings: tuple[tuple[str, str], ...]
     notices: tuple[str, ...] = ()
     """What the user should know and need not change."""
+    is_whole: bool = True
+    """Whether all of the script was understood; what calls a function whose module must run for that is left out."""
 
     @property
     def jobs(self) -> tuple[JobPlan, ...]:
@@ -120,12 +122,16 @@ def compile_script(
     *,
     running_jobs: Collection[str] = (),
     overrides: Mapping[str, str] | None = None,
+    imports: bool = False,
 ) -> Program:
-    """Understands every statement; problems of all of them are raised together."""
+    """Understands every statement; problems of all of them are raised together.
+
+    With `imports`, the modules of functions in Python are imported, as jobs need them; else they are only read.
+    """
     from millstream.plan.compiler import Compiler
     from millstream.sql.nesting import with_room
     from millstream.sql.parser import parse_script
     from millstream.sql.script import expand
 
-    compiler = Compiler(catalog or Catalog(), dict(settings), running_jobs, overrides or {})
+    compiler = Compiler(catalog or Catalog(), dict(settings), running_jobs, overrides or {}, imports=imports)
     return with_room(lambda: compiler.compile(parse_script(expand(source, parameters))))

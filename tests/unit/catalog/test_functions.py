@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from millstream.catalog.functions import UserFunction, load_function
+from millstream.catalog.functions import UserFunction, load_function, read_function
 from millstream.errors import Code, ScriptError
 from millstream.source import SourceText
 from tests.unit.plan.expressions import read, scope
@@ -49,6 +49,24 @@ def listed(a: list) -> int:
 async def later(a: int) -> int:
     return a
 
+def none(a: int) -> None:
+    pass
+
+def nameless(a: "Nothing") -> int:
+    return 1
+
+class Own:
+    pass
+
+def of_own_class(a: Own) -> int:
+    return 1
+
+def generic(a: list[int]) -> int:
+    return 1
+
+def generated(a: int) -> int:
+    yield a
+
 constant = 5
 """
 SPAN = SourceText("s.sql", "CREATE FUNCTION f").span(0, 6)
@@ -82,6 +100,7 @@ def test_types_come_from_annotations_or_the_decorator(
     assert ([str(type_) for type_ in found.arguments], str(found.result)) == (arguments, result)
     assert found.is_vectorised is (name == "whole")
     assert [module.__name__ for module in found.modules] == ["user_code"]
+    assert read_function("f", f"user_code:{name}", SPAN, [folder]) == found
 
 
 def test_search_path_is_the_users_again(folder: Path) -> None:
@@ -94,7 +113,9 @@ def test_search_path_is_the_users_again(folder: Path) -> None:
     "implementation",
     [
         "user_code", "user_code:", "nowhere:f", "broken_code:f", "user_code:missing", "user_code:constant",
-        "user_code:bare", "user_code:listed", "user_code:faulty_type",
+        "user_code:bare", "user_code:listed", "user_code:faulty_type", "user_code:later", "user_code:none",
+        "user_code:nameless", "user_code:of_own_class", "user_code:generic", "user_code.sub:f", "user_code:datetime",
+        "user_code:generated",
     ],
 )  # fmt: skip
 def test_what_cannot_be_used_is_a_diagnostic(folder: Path, implementation: str) -> None:
@@ -102,6 +123,10 @@ def test_what_cannot_be_used_is_a_diagnostic(folder: Path, implementation: str) 
         load(folder, implementation)
     assert caught.value.code is Code.INVALID_FUNCTION
     assert caught.value.diagnostics[0].span == SPAN
+    with pytest.raises(ScriptError) as read_only:
+        read_function("f", implementation, SPAN, [folder])
+    if implementation != "broken_code:f":  # which has no f either
+        assert str(read_only.value) == str(caught.value)
 
 
 def test_calls_are_checked(folder: Path) -> None:
@@ -172,4 +197,4 @@ def test_modules_of_one_name_beside_two_scripts(tmp_path: Path) -> None:
         folder.mkdir()
         (folder / "namesakes_of_this_test.py").write_text(f"def f() -> int:\n    return {number}\n")
         found.append(load_function("f", "namesakes_of_this_test:f", span, [folder]))
-    assert [function.function() for function in found] == [1, 2]
+    assert [function.function() for function in found if function.function] == [1, 2]
