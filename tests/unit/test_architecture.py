@@ -14,7 +14,7 @@ LONGEST = 500
 ROOMS = ("errors", "sql", "catalog", "formats", "connectors", "plan", "kernels", "spark", "runtime", "cli")
 MAY_IMPORT = {
     "error_catalogue": {"errors"},
-    "sql": {"errors", "source"},
+    "sql": {"errors", "source", "secrets"},
     "catalog": {"errors", "source", "secrets", "changelog", "sql"},
     "formats": {"errors", "source", "changelog", "sql", "catalog"},
     "connectors": {"errors", "source", "changelog", "sql", "catalog", "formats", "jvm"},

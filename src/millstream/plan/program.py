@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from millstream.catalog.catalog import Catalog
@@ -56,7 +56,8 @@ class JobPlan:
         return (*(scan.source for scan in self.scans), *sinks)
 
     def explain(self) -> str:
-        return "\n\n".join(explain(root) for root in self.roots)
+        """As anyone may see it: literals in it may have come from secret parameters."""
+        return "\n\n".join(root.span.source.discreet(explain(root)) for root in self.roots)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,4 +135,6 @@ def compile_script(
     from millstream.sql.script import expand
 
     compiler = Compiler(catalog or Catalog(), dict(settings), running_jobs, overrides or {}, imports=imports)
-    return with_room(lambda: compiler.compile(parse_script(expand(source, parameters))))
+    script = expand(source, parameters)
+    program = with_room(lambda: compiler.compile(parse_script(script)))
+    return replace(program, notices=tuple(map(script.source.discreet, program.notices)))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.secrets import is_secret, secret_places, secrets_in_urls
 from millstream.sql.pieces import PIECES
 
 if TYPE_CHECKING:
@@ -72,6 +73,11 @@ class Script:
         return position + shift
 
 
+_SHORTEST_SECRET: Final = 3
+_SETTING_BEFORE: Final = re.compile(r"""(\w+)\s*=\s*["']?\Z""")
+"""`username="${user}"` in the settings of a login module, of which only some are secret."""
+
+
 def expand(source: SourceText, parameters: Mapping[str, str]) -> Script:
     """Replaces each `${NAME}` outside comments by a value that stays where it stands; problems are reported at once.
 
@@ -100,7 +106,29 @@ def expand(source: SourceText, parameters: Mapping[str, str]) -> Script:
         taken = match.end()
     if problems:
         raise ScriptError(problems)
+    hidden = {value for match, _ in _parameters(source.text) for value in _secrets(source.text, match, parameters)}
+    source = replace(source, secrets=tuple(sorted(hidden, key=len, reverse=True)))
     return Script(source, "".join([*pieces, source.text[taken:]]), tuple(replacements))
+
+
+def _secrets(text: str, match: re.Match[str], parameters: Mapping[str, str]) -> Iterator[str]:
+    """What of a parameter's value is secret, by its name, by where it stands, or by what it is."""
+    name = match.group(1)
+    value = parameters[name]
+    found = [*secrets_in_urls(value)]
+    if is_secret(name) or _is_secret_place(text, match):
+        found.append(value)
+    for secret in found:
+        if len(secret) >= _SHORTEST_SECRET:
+            yield from (secret, secret.replace("'", "''"))
+
+
+def _is_secret_place(text: str, match: re.Match[str]) -> bool:
+    start = next((start for start, end in secret_places(text) if start <= match.start() < end), None)
+    if start is None:
+        return False
+    setting = _SETTING_BEFORE.search(text, start, match.start())
+    return setting is None or is_secret(setting.group(1))
 
 
 def _parameters(text: str) -> Iterator[tuple[re.Match[str], str]]:
