@@ -128,7 +128,7 @@ class Diagnostic:
         }
 
     def _shown(self, message: str) -> str:
-        return without_url_credentials(self.span.source.discreet(message) if self.span is not None else message)
+        return without_url_credentials(message) if self.span is None else self.span.source.discreet(message)
 
 
 class MillstreamError(Exception):

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 MASK: Final = "******"
 
 _ANYWHERE: Final = re.compile(
-    r"passw(or)?d|secret|credential|jaas|api-?key|auth-params|user[.-]info|private[.-]key|service-key"
+    r"passw(or)?d|passphrase|pwd|secret|credential|jaas|auth-params|user[._-]info|(^|[._-])sas([._-]|$)"
+    r"|(api|access|account|private|service)[._-]?key"
 )
 _LAST_PART: Final = re.compile(r"token|pem$")
 _KEY_MATERIAL: Final = ("ssl.keystore.key", "ssl.keystore.certificate.chain", "ssl.truststore.certificates", "key.pem")
@@ -19,16 +22,30 @@ JAVA_PATTERN: Final = "(?i)" + "|".join(
     (_ANYWHERE.pattern, r"(^|\.)[^.]*(token|pem)[^.]*$", *(re.escape(key) for key in _KEY_MATERIAL), r"(^|\.)url$")
 )
 """The same for Java, where a key alone decides; what credentials an address may hold is not looked for there."""
+_GAP: Final = r"(?>\s|--[^\n]*|/\*(?!\+)(?>[^*]|\*(?!/))*\*/)*"
 _PAIR: Final = re.compile(
-    r"""(?:'(?P<key>[^'\s=,()]+)'|"(?P<doubled>[^"'\s=,()]+)"|(?<![\w.-])(?P<bare>[\w-]+(?:\.[\w-]+){2,})(?=\s*=))
-        \s*(?P<sign>[=:>]*)\s*""",
+    rf"""(?:'(?P<key>[^'\s=,()]+)'|"(?P<doubled>[^"'\s=,()]+)"|(?<![\w.-])(?P<bare>[\w-]+(?:\.[\w-]+){{2,}})(?={_GAP}=))
+        {_GAP}(?P<sign>[=:>]*){_GAP}""",
     re.VERBOSE,
 )
-"""A key and all up to its value; keys without quotes have dots, or a compared column would be one."""
+"""A key and all up to its value; keys without quotes have dots, or a compared column would be one.
+
+Found in any text, also where quotes do not match; `_TOKENS` finds what takes a correct reading of them.
+"""
+_TOKENS: Final = re.compile(
+    r"""(?P<comment>--[^\n]*|/\*(?!\+).*?\*/)
+      | '(?P<text>(?:[^']|'')*+)'
+      | (?P<sign>[=:>]+)
+      | (?P<end>[,;)]|\*/)
+      | (?P<other>"[^"\n]*"|`[^`]*`|[^\s'"`,;()=:>/*-]+|\S)""",
+    re.DOTALL | re.VERBOSE,
+)
 _QUOTED_VALUE: Final = re.compile(r"'(?P<inside>(?:[^']|'')*)")
 _UNQUOTED_VALUE: Final = re.compile(r"\"(?P<inside>[^\"\n]*)|(?P<bare>[^\s,()'\"][^'\n]*)")
 _UNSIGNED_VALUE: Final = re.compile(r"\"(?P<inside>[^\"\n]*)|(?P<bare>[^\s,()'\"]+)(?=\s*(?:[,)]|$))")
-_CREDENTIALS: Final = re.compile(r"://(?:[^\s'\"@/:,]{0,200}:)?(?P<inside>[^\s'\"]{0,500})@")
+_CREDENTIALS: Final = re.compile(r"://(?:[^\s'\"@/:,]{0,200}:)?(?P<inside>[^\s'\"]{0,5000})@")
+_CREDENTIALS_IN_VALUE: Final = re.compile(r"://(?:[^\s@/:,]{0,200}:)?(?P<inside>(?:(?!://).){0,5000})@", re.DOTALL)
+"""Where all of the text is known to be one value: blanks and quotes in it end nothing."""
 _ENTRY: Final = re.compile(r"(?<=['\s,;])(?P<key>[\w-]+(?:\.[\w-]+)+):(?P<inside>[^'\n]*)")
 """`'basic.auth.user.info:user:password'`, as options that hold a map are written."""
 _NUMBERED: Final = re.compile(r"properties\.\d+\.value$")
@@ -60,8 +77,8 @@ def concealed(text: str, start: int = 0, end: int | None = None) -> str:
     end = len(text) if end is None else end
     shown: list[str] = []
     taken = start
-    for first, last in sorted(_secret_places(text)):
-        first, last = max(first, taken), min(last, end)  # noqa: PLW2901
+    for place in secret_places(text):
+        first, last = max(place[0], taken), min(place[1], end)
         if first < last:
             shown += (text[taken:first], MASK)
             taken = last
@@ -74,11 +91,13 @@ def without_credentials(value: str) -> str:
     >>> without_credentials("http://user:tiger@registry:8081")
     'http://user:******@registry:8081'
     """
-    return concealed(f"'{value}'")[1:-1]
+    shown = concealed("'" + value.replace("'", "''") + "'")[1:-1].replace("''", "'")
+    return _masked(_CREDENTIALS_IN_VALUE, shown)
 
 
-def secrets_in_urls(text: str) -> Iterator[str]:
-    yield from (found["inside"] for found in _CREDENTIALS.finditer(text))
+def secrets_in_urls(value: str) -> Iterator[str]:
+    for pattern in (_CREDENTIALS, _CREDENTIALS_IN_VALUE):
+        yield from (found["inside"] for found in pattern.finditer(value) if found["inside"])
 
 
 def without_url_credentials(message: str) -> str:
@@ -87,12 +106,20 @@ def without_url_credentials(message: str) -> str:
     >>> without_url_credentials('"ftp://me:tiger@registry" is not the address of a registry')
     '"ftp://me:******@registry" is not the address of a registry'
     """
-    return _CREDENTIALS.sub(lambda found: found[0].replace(f"{found['inside']}@", f"{MASK}@"), message)
+    return _masked(_CREDENTIALS, message)
+
+
+def _masked(pattern: re.Pattern[str], text: str) -> str:
+    return pattern.sub(lambda found: found[0].removesuffix(f"{found['inside']}@") + f"{MASK}@", text)
 
 
 def without_secrets(message: str, text: str) -> str:
     """A message about script text, in which no secret of the text is quoted, be it whole or cut off."""
-    for value in _secrets(text):
+    return without_values(message, _secrets(text))
+
+
+def without_values(message: str, values: Iterable[str]) -> str:
+    for value in values:
         message = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", MASK, message)
         if len(value) > _SHORTEST_PREFIX:
             message = re.sub(rf"(?<!\w){re.escape(value[:_SHORTEST_PREFIX])}[^\n]*?…", MASK, message)
@@ -101,14 +128,26 @@ def without_secrets(message: str, text: str) -> str:
 
 def _secrets(text: str) -> Iterator[str]:
     """What is secret, and the words of what stands without quotes, since a message may be about one of them."""
-    for start, end in _secret_places(text):
+    for start, end in secret_places(text):
         if value := text[start:end].strip():
             yield value
             if text[start - 1] != "'":
                 yield from re.findall(r"\w{3,}", value)
 
 
-def _secret_places(text: str) -> Iterator[tuple[int, int]]:
+@lru_cache(maxsize=8)
+def secret_places(text: str) -> tuple[tuple[int, int], ...]:
+    """From where to where secrets stand in a script, in order; those that touch are one."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted((*_places_in_any_text(text), *_places_between_tokens(text))):
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        elif start < end:
+            merged.append((start, end))
+    return tuple(merged)
+
+
+def _places_in_any_text(text: str) -> Iterator[tuple[int, int]]:
     for pair in _PAIR.finditer(text):
         if is_secret(pair["key"] or pair["doubled"] or pair["bare"]):
             yield from _value_places(text, pair)
@@ -117,6 +156,30 @@ def _secret_places(text: str) -> Iterator[tuple[int, int]]:
     for found in _ENTRY.finditer(text):
         if is_secret(found["key"]):
             yield found.span("inside")
+
+
+def _places_between_tokens(text: str) -> Iterator[tuple[int, int]]:
+    """What stands behind `'key' =`, up to a comma, a parenthesis or the next key: `('a')`, `x'0F'`, `'a' 'b'`."""
+    tokens = [token for token in _TOKENS.finditer(text) if token["comment"] is None]
+    for at, (key, sign) in enumerate(pairwise(tokens)):
+        if key["text"] is None or sign["sign"] is None or not is_secret(key["text"]):
+            continue
+        value = _value_tokens(tokens, at + 2)
+        if len(value) == 1 and value[0]["text"] is not None:
+            yield value[0].span("text")
+        elif value:
+            yield value[0].start(), value[-1].end()
+
+
+def _value_tokens(tokens: Sequence[re.Match[str]], first: int) -> Sequence[re.Match[str]]:
+    opened = 0
+    for at in range(first, len(tokens)):
+        opened += tokens[at].group() == "("
+        is_key = tokens[at]["text"] is not None and at + 1 < len(tokens) and tokens[at + 1]["sign"] is not None
+        if (tokens[at]["end"] and not opened) or (is_key and at > first):
+            return tokens[first:at]
+        opened -= tokens[at].group() == ")"
+    return tokens[first:]
 
 
 def _value_places(text: str, pair: re.Match[str]) -> Iterator[tuple[int, int]]:

@@ -6,7 +6,7 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import Final
 
-from millstream.secrets import concealed, without_secrets
+from millstream.secrets import concealed, without_secrets, without_url_credentials, without_values
 
 _MOST_SHOWN: Final = 160
 _MOST_MARKED: Final = 100
@@ -20,6 +20,8 @@ class SourceText:
 
     name: str
     text: str = field(repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    """Values of its parameters that must not be shown; the text itself has only their names."""
 
     def shown(self, start: int, end: int) -> str:
         """A part of the text as it may be shown, on one line: secrets are stars, and a tab takes one column."""
@@ -27,7 +29,7 @@ class SourceText:
 
     def discreet(self, message: str) -> str:
         """A message about this text as it may be shown."""
-        return without_secrets(message, self.text)
+        return without_url_credentials(without_secrets(without_values(message, self.secrets), self.text))
 
     def span(self, start: int, end: int) -> Span:
         return Span(self, start, max(end, start + 1))

@@ -14,13 +14,13 @@ LONGEST = 500
 ROOMS = ("errors", "sql", "catalog", "formats", "connectors", "plan", "kernels", "spark", "runtime", "cli")
 MAY_IMPORT = {
     "error_catalogue": {"errors"},
-    "sql": {"errors", "source"},
+    "sql": {"errors", "source", "secrets"},
     "catalog": {"errors", "source", "secrets", "changelog", "sql"},
     "formats": {"errors", "source", "changelog", "sql", "catalog"},
     "connectors": {"errors", "source", "changelog", "sql", "catalog", "formats", "jvm"},
     "plan": {"errors", "source", "changelog", "aggregates", "sql", "catalog", "formats", "connectors"},
-    "kernels": {"errors", "changelog", "aggregates"},
-    "delivery": {"errors", "catalog", "connectors", "failpoints"},
+    "kernels": {"errors", "changelog", "aggregates", "private_folder"},
+    "delivery": {"errors", "catalog", "connectors", "failpoints", "private_folder"},
     "jvm": {"errors", "notices"},
     "spark": {
         "errors",

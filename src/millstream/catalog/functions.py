@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import ast
 import datetime as dt
 import inspect
 import types
 import typing
 from dataclasses import dataclass, field
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from millstream.catalog.module_source import NotReadableError, find_definition, read_module
+from millstream.catalog.static_signature import (
+    Annotations,
+    Declaration,
+    UnknownNameError,
+    gives_no_value,
+    signature_of,
+)
 from millstream.catalog.user_modules import NotImportableError, import_named
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.sql.type_text import type_of_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from millstream.source import Span
     from millstream.sql.types import DataType
@@ -49,21 +58,14 @@ class UserFunction:
     is_vectorised: bool
     """Whether it takes and gives whole Arrow arrays, not single values."""
     span: Span
-    function: Callable[..., Any] = field(compare=False, repr=False)
-    modules: tuple[types.ModuleType, ...] = field(compare=False, repr=False)
+    function: Callable[..., Any] | None = field(default=None, compare=False, repr=False)
+    """None where its module was read and not imported."""
+    modules: tuple[types.ModuleType, ...] = field(default=(), compare=False, repr=False)
     """What was imported for it from the user's folders; Spark's workers cannot, so these travel with it."""
 
     def __deepcopy__(self, _: dict[int, object]) -> UserFunction:
         """Expressions carry it, and are copied often; it never changes."""
         return self
-
-
-@dataclass(frozen=True, slots=True)
-class Declaration:
-    """What `@millstream.udf` says of a function: types as SQL text."""
-
-    arguments: tuple[str, ...]
-    result: str
 
 
 def udf(*, arguments: Sequence[str], result: str) -> Callable[[F], F]:
@@ -82,59 +84,115 @@ def udf(*, arguments: Sequence[str], result: str) -> Callable[[F], F]:
 
 
 def load_function(name: str, implementation: str, span: Span, folders: Sequence[Path] = ()) -> UserFunction:
-    """Imports `module:function`, or `module.function`, looked for in these folders and the current one first."""
-    has_colon = ":" in implementation
-    module_name, _, function_name = implementation.partition(":") if has_colon else implementation.rpartition(".")
-    if not module_name or not function_name:
-        why = f"'{implementation}' is not of the form 'module:function'"
-        raise _invalid(name, span, why, hint="Write the module and the function, e.g. AS 'prices:rounded'.")
+    """Imports `module:function`, or `module.function`: runs the module's code.
+
+    It is looked for in these folders and the current one first.
+    """
+    problem = _Refusal(name, implementation, span)
+    module_name, function_name = problem.parts()
     try:
         imported = import_named(module_name, function_name, folders)
     except NotImportableError as error:
-        raise _invalid(name, span, error.why, error.detail, error.hint) from error
+        raise problem(error.why, error.detail, error.hint) from error
     found = imported.found
     if not callable(found):
-        raise _invalid(name, span, f'"{implementation}" is not a function')
+        raise problem.not_a_function()
     if inspect.iscoroutinefunction(found) or inspect.isgeneratorfunction(found) or inspect.isasyncgenfunction(found):
-        raise _invalid(
-            name, span, "it gives no value when it is called", hint="Write it with plain `def` and `return`."
-        )
-    arguments, result = _signature(name, found, span)
-    vectorised = hasattr(found, _DECLARED)
+        raise problem.gives_no_value()
+    declaration = getattr(found, _DECLARED, None)
+    signature = declaration if isinstance(declaration, Declaration) else _annotations(found, problem)
+    arguments, result = _types(signature, problem)
+    vectorised = isinstance(signature, Declaration)
     return UserFunction(name, implementation, arguments, result, vectorised, span, found, imported.modules)
 
 
-def _signature(name: str, function: Callable[..., Any], span: Span) -> tuple[tuple[DataType, ...], DataType]:
-    declaration = getattr(function, _DECLARED, None)
-    if isinstance(declaration, Declaration):
-        try:
-            return tuple(map(type_of_text, declaration.arguments)), type_of_text(declaration.result)
-        except ScriptError as error:
-            raise _invalid(
-                name, span, "its declaration has a type that cannot be read", f"{error}", _ANNOTATE
-            ) from None
+def read_function(name: str, implementation: str, span: Span, folders: Sequence[Path] = ()) -> UserFunction:
+    """What `load_function` finds, from the text of the module: none of its code is run.
+
+    Raises `NotReadableError` where only running it would tell.
+    """
+    problem = _Refusal(name, implementation, span)
+    module_name, function_name = problem.parts()
     try:
-        hints = typing.get_type_hints(function)
-        parameters = list(inspect.signature(function).parameters)
-    except (TypeError, NameError, ValueError) as error:
-        raise _invalid(name, span, "its annotations cannot be read", f"{error}.", _ANNOTATE) from None
-    missing = [parameter for parameter in (*parameters, "return") if parameter not in hints]
+        module, found = find_definition(read_module(module_name, [*folders, Path.cwd()]), function_name)
+        if isinstance(found, ast.Import) or (isinstance(found, ast.Assign) and isinstance(found.value, ast.Constant)):
+            raise problem.not_a_function()
+        if not isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef):
+            raise NotReadableError(f'"{function_name}" is made by code')
+        if isinstance(found, ast.AsyncFunctionDef) or gives_no_value(found):
+            raise problem.gives_no_value()
+        signature = signature_of(module, found)
+    except NotImportableError as error:
+        raise problem(error.why, error.detail, error.hint) from error
+    except UnknownNameError as error:
+        raise problem.unreadable_annotations(error) from error
+    except RecursionError:
+        raise NotReadableError(f'what "{function_name}" stands for goes round in a circle') from None
+    arguments, result = _types(signature, problem)
+    return UserFunction(name, implementation, arguments, result, isinstance(signature, Declaration), span)
+
+
+def _annotations(function: Callable[..., Any], problem: _Refusal) -> Annotations:
+    try:
+        return Annotations(tuple(inspect.signature(function).parameters), typing.get_type_hints(function))
+    except Exception as error:  # noqa: BLE001  # annotations are the user's code
+        raise problem.unreadable_annotations(error) from None
+
+
+def _types(found: Declaration | Annotations, problem: _Refusal) -> tuple[tuple[DataType, ...], DataType]:
+    return _declared_types(found, problem) if isinstance(found, Declaration) else _annotated_types(found, problem)
+
+
+def _declared_types(declaration: Declaration, problem: _Refusal) -> tuple[tuple[DataType, ...], DataType]:
+    try:
+        return tuple(map(type_of_text, declaration.arguments)), type_of_text(declaration.result)
+    except ScriptError as error:
+        raise problem("its declaration has a type that cannot be read", f"{error}", _ANNOTATE) from None
+
+
+def _annotated_types(found: Annotations, problem: _Refusal) -> tuple[tuple[DataType, ...], DataType]:
+    missing = [parameter for parameter in (*found.parameters, "return") if parameter not in found.hints]
     if missing:
-        raise _invalid(name, span, f"{', '.join(missing)} has no annotation", hint=_ANNOTATE)
-    return tuple(_annotated(name, span, hints[p]) for p in parameters), _annotated(name, span, hints["return"])
+        raise problem(f"{', '.join(missing)} has no annotation", hint=_ANNOTATE)
+    arguments = tuple(_annotated(found.hints[parameter], problem) for parameter in found.parameters)
+    return arguments, _annotated(found.hints["return"], problem)
 
 
-def _annotated(name: str, span: Span, annotation: object) -> DataType:
+def _annotated(annotation: object, problem: _Refusal) -> DataType:
     options = [option for option in typing.get_args(annotation) if option is not types.NoneType]
     is_optional = len(options) == 1 and types.NoneType in typing.get_args(annotation)
     text = _OF_ANNOTATIONS.get(options[0] if is_optional else annotation)  # type: ignore[arg-type]
     if text is None:
         known = ", ".join(kind.__name__ for kind in _OF_ANNOTATIONS)
-        why = f"no SQL type is known for the annotation {annotation}"
-        raise _invalid(name, span, why, f"Known are {known}.", _ANNOTATE)
+        raise problem(f"no SQL type is known for the annotation {annotation}", f"Known are {known}.", _ANNOTATE)
     return type_of_text(text)
 
 
-def _invalid(name: str, span: Span, why: str, detail: str | None = None, hint: str | None = None) -> ScriptError:
-    primary = f'function "{name}" cannot be used: {why}'
-    return ScriptError(Diagnostic(Code.INVALID_FUNCTION, primary, span, detail=detail, hint=hint))
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """Why a function cannot be used."""
+
+    name: str
+    implementation: str
+    span: Span
+
+    def __call__(self, why: str, detail: str | None = None, hint: str | None = None) -> ScriptError:
+        primary = f'function "{self.name}" cannot be used: {why}'
+        return ScriptError(Diagnostic(Code.INVALID_FUNCTION, primary, self.span, detail=detail, hint=hint))
+
+    def parts(self) -> tuple[str, str]:
+        has_colon = ":" in self.implementation
+        module, _, function = self.implementation.partition(":") if has_colon else self.implementation.rpartition(".")
+        if not module or not function:
+            why = f"'{self.implementation}' is not of the form 'module:function'"
+            raise self(why, hint="Write the module and the function, e.g. AS 'prices:rounded'.")
+        return module, function
+
+    def not_a_function(self) -> ScriptError:
+        return self(f'"{self.implementation}" is not a function')
+
+    def gives_no_value(self) -> ScriptError:
+        return self("it gives no value when it is called", hint="Write it with plain `def` and `return`.")
+
+    def unreadable_annotations(self, error: Exception) -> ScriptError:
+        return self("its annotations cannot be read", f"{error}.", _ANNOTATE)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from millstream.catalog.table import CatalogTable
     from millstream.sql.statements import OptionEntry
 
-__all__ = ["JAVA_PATTERN", "MASK", "is_secret", "masked", "masked_all", "without_secrets_of"]
+__all__ = ["JAVA_PATTERN", "MASK", "is_secret", "masked", "masked_all", "masked_setting", "without_secrets_of"]
 
 _SHORTEST: Final = 4
 """A password of three letters would be found in half the words of a message."""
@@ -22,7 +22,12 @@ _SHORTEST: Final = 4
 
 def masked(entry: OptionEntry) -> str:
     """The entry's value for anyone's eyes."""
-    return MASK if is_secret(entry.key) else without_credentials(entry.value)
+    return masked_setting(entry.key, entry.value)
+
+
+def masked_setting(key: str, value: str) -> str:
+    """A setting's value for anyone's eyes."""
+    return MASK if is_secret(key) else without_credentials(value)
 
 
 def masked_all(entries: Iterable[OptionEntry]) -> tuple[OptionEntry, ...]:
@@ -30,16 +35,17 @@ def masked_all(entries: Iterable[OptionEntry]) -> tuple[OptionEntry, ...]:
     return tuple(replace(entry, value=masked(entry)) for entry in entries)
 
 
-def without_secrets_of(tables: Iterable[CatalogTable], text: str) -> str:
-    """What somebody else said of these tables, who was told their secrets."""
-    values = {value for table in tables for entry in table.options for value in _secrets(entry)}
+def without_secrets_of(tables: Iterable[CatalogTable], text: str, settings: Iterable[tuple[str, str]] = ()) -> str:
+    """What somebody else said of these tables and settings, who was told their secrets."""
+    told = [(entry.key, entry.value) for table in tables for entry in table.options]
+    values = {secret for key, value in (*told, *settings) for secret in _secrets(key, value)}
     for value in sorted(values, key=len, reverse=True):
         text = text.replace(value, MASK)
     return text
 
 
-def _secrets(entry: OptionEntry) -> Iterator[str]:
-    found = [*secrets_in_urls(entry.value)]
-    if is_secret(entry.key):
-        found += [entry.value, *(value for key, value in jaas_settings(entry.value).items() if is_secret(key))]
+def _secrets(key: str, value: str) -> Iterator[str]:
+    found = [*secrets_in_urls(value)]
+    if is_secret(key):
+        found += [value, *(part for name, part in jaas_settings(value).items() if is_secret(name))]
     yield from (value for value in found if len(value) >= _SHORTEST)

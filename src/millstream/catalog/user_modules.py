@@ -36,7 +36,7 @@ def import_named(module_name: str, name: str, folders: Sequence[Path]) -> Import
     searched = [*folders, Path.cwd()]
     _forget_namesake(module_name, searched)
     before = set(sys.modules)
-    with _importable(searched), redirect_stdout(sys.stderr):
+    with importable(searched), redirect_stdout(sys.stderr):
         module = _imported(module_name)
     if not hasattr(module, name):
         raise NotImportableError(f'module "{module_name}" has no "{name}"', f"It lies in {module.__file__}.")
@@ -47,18 +47,26 @@ def import_named(module_name: str, name: str, folders: Sequence[Path]) -> Import
 
 def _imported(name: str) -> types.ModuleType:
     """Whatever the user's module does while it is imported, even leaving, is an error of the script."""
-    why = f'module "{name}" could not be imported'
     try:
         return importlib.import_module(name)
     except KeyboardInterrupt:
         raise
     except ModuleNotFoundError as error:
         is_itself = error.name is not None and f"{name}.".startswith(f"{error.name}.")
-        file = f"{name.partition('.')[0]}.py"
-        hint = f"Put {file} beside the script, or into the folder this is run from." if is_itself else None
-        raise NotImportableError(why, f"{type(error).__name__}: {error}.", hint) from error
+        raise (missing_module(name, error) if is_itself else not_importable(name, error)) from error
     except BaseException as error:
-        raise NotImportableError(why, f"{type(error).__name__}: {error}.") from error
+        raise not_importable(name, error) from error
+
+
+def not_importable(name: str, error: BaseException, hint: str | None = None) -> NotImportableError:
+    why = f'module "{name}" could not be imported'
+    return NotImportableError(why, f"{type(error).__name__}: {error}.", hint)
+
+
+def missing_module(name: str, error: ModuleNotFoundError) -> NotImportableError:
+    """It is not there, or a package above it is not."""
+    hint = f"Put {name.partition('.')[0]}.py beside the script, or into the folder this is run from."
+    return not_importable(name, error, hint)
 
 
 def _forget_namesake(name: str, folders: Sequence[Path]) -> None:
@@ -75,7 +83,7 @@ def _lies_in(module: types.ModuleType, folders: Sequence[Path]) -> bool:
 
 
 @contextmanager
-def _importable(folders: Sequence[Path]) -> Iterator[None]:
+def importable(folders: Sequence[Path]) -> Iterator[None]:
     before = list(sys.path)
     sys.path[:0] = [str(folder) for folder in folders]
     importlib.invalidate_caches()

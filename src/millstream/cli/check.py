@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from millstream.catalog.catalog import Catalog
+from millstream.catalog.module_source import NotReadableError
 from millstream.catalog.settings import check_setting
 from millstream.cli.arguments import pairs, parameters_of, read_script
 from millstream.cli.unused_tables import Findings, unused_tables
+from millstream.connectors.custom_partitioner import check_partitioner
 from millstream.errors import ScriptError, by_place
 from millstream.plan.program import Program, compile_script
-from millstream.runtime.before_start import unbuilt_in
+from millstream.runtime.before_start import kafka_sinks, unbuilt_in
 from millstream.source import SourceText
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from millstream.errors import Diagnostic
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +50,35 @@ def check_script(request: CheckRequest) -> int:
     for notice in notices:
         print(notice)
     jobs = ", ".join(job.name for job in program.jobs)
-    print(f"{request.script} is in order: {f'it runs {jobs}' if jobs else 'it starts no job'}")
+    whole = f"it runs {jobs}" if jobs else "it starts no job"
+    print(f"{request.script} is in order: {whole if program.is_whole else 'the rest is checked when it runs'}")
     return 0
 
 
 def _findings(program: Program, catalog: Catalog) -> Findings:
     """Of a script that can be planned: what `run` would refuse, and what is wrong with tables it would not look at."""
-    findings = unused_tables(catalog, {table.table.name for job in program.jobs for table in job.tables})
-    if errors := (*unbuilt_in(program), *findings.errors):
+    tables = unused_tables(catalog, {table.table.name for job in program.jobs for table in job.tables})
+    partitioners = _of_partitioners(program)
+    if errors := (*unbuilt_in(program), *partitioners.errors, *tables.errors):
         raise ScriptError(by_place(errors))
-    return findings
+    return Findings((), (*tables.notices, *partitioners.notices))
+
+
+def _of_partitioners(program: Program) -> Findings:
+    """Of the classes in Python that tables name; their modules are read and not imported."""
+    errors: list[Diagnostic] = []
+    notices: list[str] = []
+    for sink in kafka_sinks(program):
+        try:
+            check_partitioner(sink)
+        except ScriptError as error:
+            errors += error.diagnostics
+        except NotReadableError as error:
+            notices.append(
+                f"partitioner '{sink.partitioner.implementation}' of table \"{sink.table.name}\" is checked when the "
+                f"script runs: it is not known without running its module, since {error.why}"
+            )
+    return Findings(tuple(errors), tuple(notices))
 
 
 def _with_unused_tables(error: ScriptError, catalog: Catalog) -> ScriptError:
@@ -78,6 +102,8 @@ def _print_json(
 
 def explain_script(request: CheckRequest) -> int:
     program = _understood(request, Catalog())
+    if not program.is_whole:
+        print(*program.notices, sep="\n", file=sys.stderr)
     if request.as_json:
         print(json.dumps({"jobs": [{"name": job.name, "plan": job.explain()} for job in program.jobs]}))
         return 0

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from millstream.catalog.module_source import NotReadableError, find_definition, read_module
 from millstream.catalog.user_modules import NotImportableError, import_named
 from millstream.connectors.kafka_sink_options import PARTITIONER
 from millstream.connectors.legacy import open_reader
@@ -42,30 +44,79 @@ def load_partitioner(sink: KafkaSink) -> LoadedPartitioner | None:
     name = sink.partitioner.implementation
     if name is None:
         return None
-    if not sink.partitioner.is_python:
-        raise ScriptError(_invalid(sink, "it is not a Python class", "Name a class as 'module:Class'."))
-    module, _, class_name = name.partition(":")
+    module, class_name = _parts(sink, name)
     try:
-        imported = import_named(module, class_name, [Path(sink.table.span.source.name).parent])
+        imported = import_named(module, class_name, [_folder(sink)])
     except NotImportableError as error:
-        hint = "The module must lie beside the script, in the current folder, or be installed."
-        raise ScriptError(_invalid(sink, error.why, hint, error.detail)) from error
+        raise _not_imported(sink, error) from error
     found = imported.found
     if not isinstance(found, type):
-        raise ScriptError(_invalid(sink, f'"{class_name}" is not a class', "Name a class as 'module:Class'."))
+        raise _not_a_class(sink, class_name)
     if not callable(getattr(found, "partition", None)):
-        hint = "Give it partition(self, key, value, topic, partitions), which returns one of the partitions."
-        raise ScriptError(_invalid(sink, "it has no method partition", hint))
+        raise _no_method(sink)
     return LoadedPartitioner(name, found, imported.modules)
 
 
 def partitioner_problems(sink: KafkaSink) -> tuple[Diagnostic, ...]:
-    """Why the class of a table cannot be used; asked when a job is about to start."""
+    """Why the class of a table cannot be used; asked when a job is about to start, as its module is imported."""
     try:
         load_partitioner(sink)
     except ScriptError as error:
         return error.diagnostics
     return ()
+
+
+def check_partitioner(sink: KafkaSink) -> None:
+    """As far as the text of the module tells: none of its code is run.
+
+    Raises `NotReadableError` where only running it would tell.
+    """
+    name = sink.partitioner.implementation
+    if name is None:
+        return
+    module_name, class_name = _parts(sink, name)
+    try:
+        _, found = find_definition(read_module(module_name, [_folder(sink), Path.cwd()]), class_name)
+    except NotImportableError as error:
+        raise _not_imported(sink, error) from error
+    if isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef | ast.Import):
+        raise _not_a_class(sink, class_name)
+    if not isinstance(found, ast.ClassDef):
+        raise NotReadableError(f'"{class_name}" is made by code')
+    if any(isinstance(node, ast.FunctionDef) and node.name == "partition" for node in found.body):
+        return
+    if found.bases or found.keywords or found.decorator_list or any(map(_may_bind_more, found.body)):
+        raise NotReadableError(f'"{class_name}" gets its methods from elsewhere')
+    raise _no_method(sink)
+
+
+def _may_bind_more(node: ast.stmt) -> bool:
+    return not isinstance(node, ast.FunctionDef | ast.Pass | ast.Expr)
+
+
+def _parts(sink: KafkaSink, name: str) -> tuple[str, str]:
+    if not sink.partitioner.is_python:
+        raise ScriptError(_invalid(sink, "it is not a Python class", "Name a class as 'module:Class'."))
+    module, _, class_name = name.partition(":")
+    return module, class_name
+
+
+def _folder(sink: KafkaSink) -> Path:
+    return Path(sink.table.span.source.name).parent
+
+
+def _not_imported(sink: KafkaSink, error: NotImportableError) -> ScriptError:
+    hint = "The module must lie beside the script, in the current folder, or be installed."
+    return ScriptError(_invalid(sink, error.why, hint, error.detail))
+
+
+def _not_a_class(sink: KafkaSink, class_name: str) -> ScriptError:
+    return ScriptError(_invalid(sink, f'"{class_name}" is not a class', "Name a class as 'module:Class'."))
+
+
+def _no_method(sink: KafkaSink) -> ScriptError:
+    hint = "Give it partition(self, key, value, topic, partitions), which returns one of the partitions."
+    return ScriptError(_invalid(sink, "it has no method partition", hint))
 
 
 def _invalid(sink: KafkaSink, why: str, hint: str, detail: str | None = None) -> Diagnostic:

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from millstream.delivery.failures import DeliveryError, Failure
 from millstream.delivery.wire import read_text, write_end, write_text
+from millstream.private_folder import NotPrivateError, make_private_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,7 +105,10 @@ def _broken_connection_explained(stream: Stream) -> Iterator[None]:
 
 @contextmanager
 def _connected(folder: Path, number: int) -> Iterator[socket.socket]:
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        make_private_folder(folder)  # it is removed when nobody has come for long, and its name is free then
+    except NotPrivateError as error:
+        raise DeliveryError(Failure.NO_PROCESS, f"The process that delivers has no place: {error}.") from error
     path = folder / f"{number}.socket"
     deadline = time.monotonic() + _START_SECONDS
     starting: subprocess.Popen[bytes] | None = None

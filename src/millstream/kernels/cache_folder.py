@@ -15,6 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final
 
+from millstream.private_folder import is_private_folder, make_private_folder, open_lock
+
 _PREFIX: Final = "millstream-segments-"
 _LOCK: Final = "lock"
 _HELD: Final[dict[Path, IO[str]]] = {}
@@ -42,12 +44,12 @@ def hold(folder: Path) -> None:
 
 def _claimed(folder: Path) -> IO[str]:
     for other in folder.parent.glob(f"{_PREFIX}*"):
-        if other != folder:
+        if other != folder and is_private_folder(other):
             _remove_abandoned(other)
     while True:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with suppress(FileNotFoundError):  # somebody removes it as abandoned at this moment
-            lock = (folder / _LOCK).open("a")
+            make_private_folder(folder)
+            lock = open_lock(folder / _LOCK)
             fcntl.flock(lock, fcntl.LOCK_SH)
             if _is_in_place(lock, folder / _LOCK):
                 return lock
@@ -55,7 +57,7 @@ def _claimed(folder: Path) -> IO[str]:
 
 
 def _remove_abandoned(folder: Path) -> None:
-    with suppress(OSError), (folder / _LOCK).open("a") as lock:  # in use, not ours, or gone already
+    with suppress(OSError), open_lock(folder / _LOCK) as lock:  # in use, or gone already
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         shutil.rmtree(folder, ignore_errors=True)
 

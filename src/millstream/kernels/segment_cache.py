@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
+from millstream.private_folder import make_private_folder
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -28,7 +30,7 @@ class SegmentCache:
     def __init__(self, folder: Path, limit: int | None = None) -> None:
         self._folder = folder
         self._limit = limit
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(folder)
 
     def load(self, piece_id: str, log: SegmentLog) -> pa.Table:
         file = self._folder / piece_id
@@ -48,7 +50,7 @@ class SegmentCache:
         try:
             _write(unfinished, rows)
         except FileNotFoundError:  # temporary folders are cleaned, by hand or by the system
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(self._folder)
             _write(unfinished, rows)
         unfinished.replace(self._folder / piece_id)
 

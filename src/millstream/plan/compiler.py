@@ -7,7 +7,8 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from millstream.catalog.functions import load_function
+from millstream.catalog.functions import load_function, read_function
+from millstream.catalog.module_source import NotReadableError
 from millstream.catalog.settings import SETTINGS, check_setting, setting_notice
 from millstream.errors import Code, Diagnostic, Problems, ScriptError, by_place
 from millstream.plan.build import build_insert, build_select, view_columns
@@ -65,6 +66,8 @@ class Compiler:
         settings: dict[str, str],
         running_jobs: Collection[str],
         overrides: Mapping[str, str],
+        *,
+        imports: bool,
     ) -> None:
         self._catalog = catalog
         self._job_names = set(running_jobs)
@@ -72,9 +75,12 @@ class Compiler:
         self._overrides = overrides
         self._settings = dict(self._given)
         self._steps: list[Step] = []
+        self._function = load_function if imports else read_function
         self._broken: set[str] = set()
         self._said: list[str] = []
         """What statements say in vain, with their places."""
+        self._unread: set[str] = set()
+        self._left_to_run: list[str] = []
 
     def compile(self, script: ParsedScript) -> Program:
         problems = list(script.problems)
@@ -85,16 +91,30 @@ class Compiler:
                 self._take(statement)
             except RecursionError:
                 problems.append(Diagnostic(Code.SYNTAX, "the statement is nested too deeply", statement.span))
+            except NotReadableError as error:
+                self._leave_to_run(statement, f"it is not known without running its module, since {error.why}")
             except ScriptError as error:
-                for diagnostic in error.diagnostics:
-                    (follow_ups if self._follows_from_another(diagnostic) else problems).append(diagnostic)
-                if isinstance(statement, CreateTable | CreateView | CreateFunction):
+                found = [problem for problem in error.diagnostics if not self._names(problem, self._unread)]
+                for diagnostic in found:
+                    (follow_ups if self._names(diagnostic, self._broken) else problems).append(diagnostic)
+                if not found:
+                    self._leave_to_run(statement, "it depends on what is not known before")
+                elif isinstance(statement, CreateTable | CreateView | CreateFunction):
                     self._broken.add(statement.name.text)
         problems = problems or follow_ups
         if problems:
             raise ScriptError(by_place(problems))
-        notices = dict.fromkeys(chain(map(_told, script.warnings), self._said, self._notices()))
-        return Program(tuple(self._steps), tuple(self._settings.items()), tuple(notices))
+        notices = dict.fromkeys(chain(map(_told, script.warnings), self._said, self._left_to_run, self._notices()))
+        is_whole = not self._left_to_run
+        return Program(tuple(self._steps), tuple(self._settings.items()), tuple(notices), is_whole=is_whole)
+
+    def _leave_to_run(self, statement: Statement, why: str) -> None:
+        what = "statement"
+        if isinstance(statement, CreateTable | CreateView | CreateFunction):
+            self._unread.add(statement.name.text)
+            what = f'"{statement.name.text}"'
+        place = f"{statement.span.source.name}:{statement.span.line}"
+        self._left_to_run.append(f"{place}: {what} is checked when the script runs: {why}")
 
     def _notices(self) -> Iterator[str]:
         """What the settings and tables say in vain, or leave to us."""
@@ -162,7 +182,7 @@ class Compiler:
                 )
             )
         folder = Path(statement.span.source.name).parent
-        function = load_function(statement.name.text, statement.implementation.text, statement.span, [folder])
+        function = self._function(statement.name.text, statement.implementation.text, statement.span, [folder])
         self._catalog.create_function(function, if_not_exists=statement.if_not_exists)
 
     def _configure(self, statement: SetOption | ResetOption) -> None:
@@ -227,8 +247,10 @@ class Compiler:
         self._job_names.add(name)
         return name
 
-    def _follows_from_another(self, diagnostic: Diagnostic) -> bool:
-        return diagnostic.code in _FOLLOW_UPS and any(f'"{name}"' in diagnostic.primary for name in self._broken)
+    def _names(self, diagnostic: Diagnostic, objects: Collection[str]) -> bool:
+        """Whether it follows from what is wrong with one of these."""
+        primary = diagnostic.primary.lower()
+        return diagnostic.code in _FOLLOW_UPS and any(f'"{name.lower()}"' in primary for name in objects)
 
 
 def _told(warning: Diagnostic) -> str:

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from millstream.catalog.secrets import masked_all
+from millstream.catalog.secrets import masked_all, masked_setting
 from millstream.catalog.table import CatalogTable
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.program import Listing
@@ -28,15 +28,17 @@ _OF_A_COLUMN: Final = ("name", "type", "null", "key", "extras", "watermark")
 
 def described(relation: Relation, catalog: Catalog) -> Listing:
     """One row per column, as Flink's DESCRIBE gives it."""
-    if isinstance(relation, CatalogTable):
-        return _table(relation, catalog)
-    return _view(relation, catalog)
+    listing = _table(relation, catalog) if isinstance(relation, CatalogTable) else _view(relation, catalog)
+    discreet = relation.span.source.discreet
+    return Listing(listing.headings, tuple(tuple(map(discreet, row)) for row in listing.rows))
 
 
 def listed(statement: Show, catalog: Catalog, settings: Mapping[str, str]) -> Listing:
     match statement.kind:
         case ShowKind.SETTINGS:
-            return Listing(("key", "value"), tuple(sorted(settings.items())))
+            discreet = statement.span.source.discreet
+            masked = ((key, discreet(masked_setting(key, value))) for key, value in settings.items())
+            return Listing(("key", "value"), tuple(sorted(masked)))
         case ShowKind.VIEWS:
             heading, names = "view name", [view.name for view in catalog.views]
         case ShowKind.FUNCTIONS:
@@ -65,8 +67,10 @@ def shown(relation: Relation, statement: Show) -> str:
             )
         )
     if isinstance(relation, CatalogTable):
-        return render(replace(relation.statement(), options=masked_all(relation.options)))
-    return render(relation.statement())
+        made = render(replace(relation.statement(), options=masked_all(relation.options)))
+    else:
+        made = render(relation.statement())
+    return relation.span.source.discreet(made)
 
 
 def _table(table: CatalogTable, catalog: Catalog) -> Listing:

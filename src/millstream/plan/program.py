@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from millstream.catalog.catalog import Catalog
@@ -56,7 +56,8 @@ class JobPlan:
         return (*(scan.source for scan in self.scans), *sinks)
 
     def explain(self) -> str:
-        return "\n\n".join(explain(root) for root in self.roots)
+        """As anyone may see it: literals in it may have come from secret parameters."""
+        return "\n\n".join(root.span.source.discreet(explain(root)) for root in self.roots)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,8 @@ class Program:
     settings: tuple[tuple[str, str], ...]
     notices: tuple[str, ...] = ()
     """What the user should know and need not change."""
+    is_whole: bool = True
+    """Whether all of the script was understood; what calls a function whose module must run for that is left out."""
 
     @property
     def jobs(self) -> tuple[JobPlan, ...]:
@@ -120,12 +123,18 @@ def compile_script(
     *,
     running_jobs: Collection[str] = (),
     overrides: Mapping[str, str] | None = None,
+    imports: bool = False,
 ) -> Program:
-    """Understands every statement; problems of all of them are raised together."""
+    """Understands every statement; problems of all of them are raised together.
+
+    With `imports`, the modules of functions in Python are imported, as jobs need them; else they are only read.
+    """
     from millstream.plan.compiler import Compiler
     from millstream.sql.nesting import with_room
     from millstream.sql.parser import parse_script
     from millstream.sql.script import expand
 
-    compiler = Compiler(catalog or Catalog(), dict(settings), running_jobs, overrides or {})
-    return with_room(lambda: compiler.compile(parse_script(expand(source, parameters))))
+    compiler = Compiler(catalog or Catalog(), dict(settings), running_jobs, overrides or {}, imports=imports)
+    script = expand(source, parameters)
+    program = with_room(lambda: compiler.compile(parse_script(script)))
+    return replace(program, notices=tuple(map(script.source.discreet, program.notices)))

@@ -30,7 +30,8 @@ _NOT_IN_FILES: Final = INTERVALS | {TypeRoot.TIME}
 
 def refuse_unbuilt(program: Program) -> None:
     """Raises all that the tables say and no job can do yet, or not on this machine."""
-    problems = [*unbuilt_in(program), *_missing_paths(program)]
+    partitioners = (wrong for sink in kafka_sinks(program) for wrong in partitioner_problems(sink))
+    problems = [*unbuilt_in(program), *partitioners, *_missing_paths(program)]
     if problems:
         raise ScriptError(by_place(problems))
 
@@ -41,11 +42,14 @@ def unbuilt_in(program: Program) -> Iterator[Diagnostic]:
         for table in job.tables:
             if isinstance(table, KafkaSource | KafkaSink):
                 yield from unbuilt(table)
-            if isinstance(table, KafkaSink):
-                yield from partitioner_problems(table)
         yield from _types(job)
         yield from _set(job)
     yield from _shared_prefixes(program)
+
+
+def kafka_sinks(program: Program) -> Iterator[KafkaSink]:
+    for job in program.jobs:
+        yield from (table for table in job.tables if isinstance(table, KafkaSink))
 
 
 def _missing_paths(program: Program) -> Iterator[Diagnostic]:

@@ -216,9 +216,10 @@ class Job:
             self._supervised().query.stop()
 
     def discreet(self, text: str) -> str:
-        """What Spark and its Kafka clients said of this job, without the secrets of its tables."""
+        """What Spark and its Kafka clients said of this job, without the secrets of its tables and settings."""
         sinks = [root.sink.table for root in self._plan.roots if isinstance(root, Write)]
-        return without_secrets_of([*(scan.source.table for scan in self._plan.scans), *sinks], text)
+        tables = [*(scan.source.table for scan in self._plan.scans), *sinks]
+        return without_secrets_of(tables, text, self._plan.settings)
 
     def report_end(self) -> None:
         """Comes after the last report of a query."""

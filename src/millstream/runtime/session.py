@@ -131,13 +131,13 @@ class Session:
     ) -> Program:
         """Understands a script without running it; its tables stay known to the session.
 
-        `overrides` are settings that win over a SET in the script.
+        `overrides` are settings that win over a SET in the script. Modules that CREATE FUNCTION names are imported.
         """
         catalog = self._catalog.copy()
         running = [job.name for job in self._jobs if job.is_running or job.is_bounded]
         source = SourceText(name, text)
         program = compile_script(
-            source, parameters or {}, self._settings, catalog, running_jobs=running, overrides=overrides
+            source, parameters or {}, self._settings, catalog, running_jobs=running, overrides=overrides, imports=True
         )
         self._catalog, self._settings = catalog, dict(program.settings)
         return program

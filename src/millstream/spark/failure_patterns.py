@@ -247,6 +247,13 @@ _MACHINE: Final = _patterns(
         f"Make room there. {_GO_ON}",
     ),
     (
+        r"NotPrivateError: (?P<said>[^\n]+)",
+        Code.JOB_FAILED,
+        'job "{job}" failed: another user of the machine can change its temporary files',
+        "The {said}.",
+        f"Set TMPDIR to a folder that no other user can write to. {_GO_ON}",
+    ),
+    (
         _any_of("OutOfMemoryError", r"\bMemoryError\b", "Cannot allocate memory"),
         Code.JOB_FAILED,
         'job "{job}" failed: memory ran out',

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
+import string
 import subprocess
 import sys
 import threading
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import pyspark
@@ -17,7 +20,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from millstream.catalog.secrets import JAVA_PATTERN
+from millstream.catalog.secrets import JAVA_PATTERN, without_secrets_of
 from millstream.catalog.settings import PIPELINE_NAME
 from millstream.errors import Code, Diagnostic, SetupError
 from millstream.jvm.java import find_java
@@ -76,7 +79,9 @@ _LAUNCH: Final = {
     "spark.python.daemon.module": "millstream.spark.worker_daemon",
 }
 _ON_THIS_MACHINE: Final = {"spark.driver.host": "localhost", "spark.driver.bindAddress": "127.0.0.1"}
-_NOT_OURS: Final = ("SPARK_HOME", "SPARK_REMOTE", "PYSPARK_SUBMIT_ARGS")
+_SUBMIT_ARGUMENTS: Final = "PYSPARK_SUBMIT_ARGS"
+_PLAIN_IN_PROPERTIES: Final = frozenset(f"{string.ascii_letters}{string.digits}./_-,")
+_NOT_OURS: Final = ("SPARK_HOME", "SPARK_REMOTE", _SUBMIT_ARGUMENTS)
 """Of another Spark that the user may have: they would make ours start that one, or not at all."""
 
 
@@ -164,11 +169,12 @@ class OwnedSession:
                 inherited = (lock.fileno(),) if lock else ()
                 # In a session of its own, so that a signal to our process group reaches us alone.
                 launch = {"stdout": output, "stderr": output, "pass_fds": inherited, "start_new_session": True}
-                SparkContext._ensure_initialized(gateway=launch_gateway(spark_conf, launch))  # noqa: SLF001
+                with _submit_arguments(configuration):
+                    SparkContext._ensure_initialized(gateway=launch_gateway(None, launch))  # noqa: SLF001
             spark = SparkSession.builder.config(conf=spark_conf).getOrCreate()
         except Exception as error:
             output_now = printed.read_bytes()[before:].decode(errors="replace")
-            said = in_short(_java_error(output_now) or str(error))
+            said = in_short(without_secrets_of((), _java_error(output_now) or str(error), configuration.items()))
             raise SetupError(
                 Diagnostic(
                     Code.SPARK_NOT_STARTED,
@@ -215,6 +221,23 @@ def _signals_deferred() -> Iterator[None]:
             signal.signal(number, handler)
     if came:
         raise KeyboardInterrupt
+
+
+@contextmanager
+def _submit_arguments(configuration: Mapping[str, str]) -> Iterator[None]:
+    """The configuration in a file of ours alone: everybody can read the command line of a JVM."""
+    with TemporaryDirectory(prefix="millstream-spark-") as private:
+        file = Path(private) / "spark.properties"
+        file.touch(mode=0o600)
+        file.write_text(
+            "".join(f"{_in_properties(key)}={_in_properties(value)}\n" for key, value in configuration.items())
+        )
+        arguments = ("--properties-file", str(file), "--load-spark-defaults", "pyspark-shell")
+        os.environ[_SUBMIT_ARGUMENTS] = shlex.join(arguments)
+        try:
+            yield
+        finally:
+            del os.environ[_SUBMIT_ARGUMENTS]
 
 
 @contextmanager
@@ -287,8 +310,8 @@ def _logging_to(log: Path) -> str:
                 "rootLogger.appenderRef.file.ref = file",
                 "appender.file.type = RollingFile",
                 "appender.file.name = file",
-                f"appender.file.fileName = {_in_properties(log)}",
-                f"appender.file.filePattern = {_in_properties(log)}.%i",
+                f"appender.file.fileName = {_in_properties(str(log))}",
+                f"appender.file.filePattern = {_in_properties(str(log))}.%i",
                 "appender.file.layout.type = PatternLayout",
                 "appender.file.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %p %c{1}: %m%n%ex",
                 "appender.file.policies.type = Policies",
@@ -303,8 +326,8 @@ def _logging_to(log: Path) -> str:
     return str(configuration)
 
 
-def _in_properties(path: Path) -> str:
-    """Java reads property files as Latin-1; everything else is written as an escape."""
-    units = str(path).encode("utf-16-be")
+def _in_properties(text: str) -> str:
+    """As Java reads keys and values in files of properties: all that may mean something there is an escape."""
+    units = text.encode("utf-16-be")
     codes = (int.from_bytes(units[at : at + 2]) for at in range(0, len(units), 2))
-    return "".join(chr(code) if code < 128 and chr(code) != "\\" else f"\\u{code:04x}" for code in codes)  # noqa: PLR2004
+    return "".join(chr(code) if chr(code) in _PLAIN_IN_PROPERTIES else f"\\u{code:04x}" for code in codes)

@@ -36,7 +36,9 @@ def register(spark: SparkSession, expression: Typed) -> None:
     for function in {id(found): found for found in functions_in(expression)}.values():
         for module in function.modules:
             cloudpickle.register_pickle_by_value(module)
-        compute = _by_array(function.function) if function.is_vectorised else _by_value(function)
+        assert function.function is not None  # a script that is run has imported it
+        code = function.function
+        compute = _by_array(code) if function.is_vectorised else _by_value(code, function.result)
         made = arrow_udf(_with_times(compute, function), spark_type(function.result))  # type: ignore[call-overload]
         spark.udf.register(called(function), made)
 
@@ -66,9 +68,9 @@ def _by_array(function: Callable[..., Any]) -> Callable[..., Any]:
     return compute
 
 
-def _by_value(user: UserFunction) -> Callable[..., Any]:
+def _by_value(function: Callable[..., Any], result: DataType) -> Callable[..., Any]:
     """A function of single values, applied along the arrays."""
-    function, arrow_type = user.function, _arrow_type(user.result)
+    arrow_type = _arrow_type(result)
 
     def compute(*arrays: pa.Array) -> pa.Array:
         rows = zip(*(array.to_pylist() for array in arrays), strict=True)

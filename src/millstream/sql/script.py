@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.secrets import is_secret, secret_places, secrets_in_urls
 from millstream.sql.pieces import PIECES
 
 if TYPE_CHECKING:
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
     from millstream.source import SourceText, Span
 
 _PARAMETER: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_.-]*)\}")
+_SINGLE_VALUE: Final = re.compile(
+    r"""-?\d+(?:\.\d*)?(?:[eE][+-]?\d+)? | -?\.\d+(?:[eE][+-]?\d+)?
+      | (?:\w+|`(?:[^`]|``)+`) (?:\.(?:\w+|`(?:[^`]|``)+`))*
+      | [xX]?'(?:[^']|'')*'""",
+    re.VERBOSE,
+)
+"""What a parameter may stand for outside quotes: a number, a name such as `a.b`, a word, a literal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,33 +73,82 @@ class Script:
         return position + shift
 
 
+_SHORTEST_SECRET: Final = 3
+_SETTING_BEFORE: Final = re.compile(r"""(\w+)\s*=\s*["']?\Z""")
+"""`username="${user}"` in the settings of a login module, of which only some are secret."""
+
+
 def expand(source: SourceText, parameters: Mapping[str, str]) -> Script:
-    """Replaces each `${NAME}` outside comments; all that have no value are reported at once."""
+    """Replaces each `${NAME}` outside comments by a value that stays where it stands; problems are reported at once.
+
+    >>> expand(SourceText("s", "SELECT '${a}', ${b}"), {"a": "it's", "b": "1"}).text
+    "SELECT 'it''s', 1"
+    """
     pieces: list[str] = []
     replacements: list[_Replacement] = []
     problems: list[Diagnostic] = []
     length = taken = 0
-    for match in _parameters(source.text):
+    for match, quote in _parameters(source.text):
         name = match.group(1)
+        span = source.span(match.start(), match.end())
         value = parameters.get(name)
         if value is None:
-            problems.append(_missing(name, source.span(match.start(), match.end()), parameters))
+            problems.append(_missing(name, span, parameters))
             continue
-        pieces += (source.text[taken : match.start()], value)
-        length += match.start() - taken + len(value)
+        if not quote and not _SINGLE_VALUE.fullmatch(value):
+            problems.append(_not_a_single_value(name, span))
+            continue
+        before = source.text[taken : match.start()]
+        value = _quoted(value, quote) if quote else _apart(before, value)
+        pieces += (before, value)
+        length += len(before) + len(value)
         replacements.append(_Replacement(length - len(value), length, (match.start(), match.end())))
         taken = match.end()
     if problems:
         raise ScriptError(problems)
+    hidden = {value for match, _ in _parameters(source.text) for value in _secrets(source.text, match, parameters)}
+    source = replace(source, secrets=tuple(sorted(hidden, key=len, reverse=True)))
     return Script(source, "".join([*pieces, source.text[taken:]]), tuple(replacements))
 
 
-def _parameters(text: str) -> Iterator[re.Match[str]]:
+def _secrets(text: str, match: re.Match[str], parameters: Mapping[str, str]) -> Iterator[str]:
+    """What of a parameter's value is secret, by its name, by where it stands, or by what it is."""
+    name = match.group(1)
+    value = parameters[name]
+    found = [*secrets_in_urls(value)]
+    if is_secret(name) or _is_secret_place(text, match):
+        found.append(value)
+    for secret in found:
+        if len(secret) >= _SHORTEST_SECRET:
+            yield from (secret, secret.replace("'", "''"))
+
+
+def _is_secret_place(text: str, match: re.Match[str]) -> bool:
+    start = next((start for start, end in secret_places(text) if start <= match.start() < end), None)
+    if start is None:
+        return False
+    setting = _SETTING_BEFORE.search(text, start, match.start())
+    return setting is None or is_secret(setting.group(1))
+
+
+def _parameters(text: str) -> Iterator[tuple[re.Match[str], str]]:
+    """Each with the quote it stands in, if any."""
     for piece in PIECES.finditer(text):
         if piece["open"]:
             return
-        if piece["quoted"] or piece["parameter"]:
-            yield from _PARAMETER.finditer(text, piece.start(), piece.end())
+        quote = text[piece.start()] if piece["quoted"] else ""
+        if quote or piece["parameter"]:
+            yield from ((match, quote) for match in _PARAMETER.finditer(text, piece.start(), piece.end()))
+
+
+def _quoted(value: str, quote: str) -> str:
+    """The value as content of a literal or a quoted name, which it cannot leave."""
+    return value.replace(quote, quote * 2)
+
+
+def _apart(before: str, value: str) -> str:
+    """`a -${b}` with -1 for b is no comment."""
+    return f" {value}" if value.startswith("-") and before.endswith("-") else value
 
 
 def _missing(name: str, span: Span, parameters: Mapping[str, str]) -> Diagnostic:
@@ -102,4 +159,14 @@ def _missing(name: str, span: Span, parameters: Mapping[str, str]) -> Diagnostic
         span,
         detail=f"Parameters given: {given}.",
         hint=f"Add --param {name}=VALUE.",
+    )
+
+
+def _not_a_single_value(name: str, span: Span) -> Diagnostic:
+    return Diagnostic(
+        Code.BAD_ARGUMENT,
+        f'parameter "{name}" stands outside quotes, and its value is not a single name, number or literal',
+        span,
+        detail="Signs and several words would be read as SQL of their own.",
+        hint=f"Write '${{{name}}}' for a text; else give one name or number, and write the rest in the script.",
     )

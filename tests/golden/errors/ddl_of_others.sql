@@ -1,4 +1,4 @@
-CREATE TABLE days (id INT) PARTITIONED BY (day STRING) STORED AS parquet TBLPROPERTIES ('owner' = 'me');
+CREATE TABLE days (id INT) PARTITIONED BY (country STRING) STORED AS parquet TBLPROPERTIES ('owner' = 'me');
 CREATE EXTERNAL TABLE files (id INT) LOCATION '/data';
 CREATE TABLE lines (id INT) ROW FORMAT DELIMITED FIELDS TERMINATED BY ',';
 CREATE TABLE copies (id, name) WITH ('connector' = 'print') AS SELECT id, name FROM days;

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from millstream.catalog.functions import UserFunction, load_function
+from millstream.catalog.functions import UserFunction, load_function, read_function
 from millstream.errors import Code, ScriptError
 from millstream.source import SourceText
 from tests.unit.plan.expressions import read, scope
@@ -49,6 +49,24 @@ def listed(a: list) -> int:
 async def later(a: int) -> int:
     return a
 
+def none(a: int) -> None:
+    pass
+
+def nameless(a: "Nothing") -> int:
+    return 1
+
+class Own:
+    pass
+
+def of_own_class(a: Own) -> int:
+    return 1
+
+def generic(a: list[int]) -> int:
+    return 1
+
+def generated(a: int) -> int:
+    yield a
+
 constant = 5
 """
 SPAN = SourceText("s.sql", "CREATE FUNCTION f").span(0, 6)
@@ -82,13 +100,19 @@ def test_types_come_from_annotations_or_the_decorator(
     assert ([str(type_) for type_ in found.arguments], str(found.result)) == (arguments, result)
     assert found.is_vectorised is (name == "whole")
     assert [module.__name__ for module in found.modules] == ["user_code"]
+    assert read_function("f", f"user_code:{name}", SPAN, [folder]) == found
+
+
+def called(function: UserFunction, argument: int) -> Any:
+    assert function.function is not None
+    return function.function(argument)
 
 
 def test_function_behind_a_dot_as_in_flink(folder: Path) -> None:
-    assert load(folder, "user_code.double").function(4) == 8
+    assert called(load(folder, "user_code.double"), 4) == 8
     (folder / "inside").mkdir()
     (folder / "inside" / "deeper.py").write_text("def half(a: int) -> int:\n    return a // 2\n")
-    assert load(folder, "inside.deeper.half").function(4) == 2
+    assert called(load(folder, "inside.deeper.half"), 4) == 2
 
 
 def test_search_path_is_the_users_again(folder: Path) -> None:
@@ -100,9 +124,11 @@ def test_search_path_is_the_users_again(folder: Path) -> None:
 @pytest.mark.parametrize(
     "implementation",
     [
-        "user_code", "user_code:", "user_code.", "user_code.missing",
-        "nowhere:f", "broken_code:f", "user_code:missing", "user_code:constant",
-        "user_code:bare", "user_code:listed", "user_code:faulty_type",
+        "user_code", "user_code:", "user_code.", "user_code.missing", "nowhere:f", "broken_code:f", "user_code:missing",
+        "user_code:constant",
+        "user_code:bare", "user_code:listed", "user_code:faulty_type", "user_code:later", "user_code:none",
+        "user_code:nameless", "user_code:of_own_class", "user_code:generic", "user_code.sub:f", "user_code:datetime",
+        "user_code:generated",
     ],
 )  # fmt: skip
 def test_what_cannot_be_used_is_a_diagnostic(folder: Path, implementation: str) -> None:
@@ -110,6 +136,10 @@ def test_what_cannot_be_used_is_a_diagnostic(folder: Path, implementation: str) 
         load(folder, implementation)
     assert caught.value.code is Code.INVALID_FUNCTION
     assert caught.value.diagnostics[0].span == SPAN
+    with pytest.raises(ScriptError) as read_only:
+        read_function("f", implementation, SPAN, [folder])
+    if implementation != "broken_code:f":  # which has no f either
+        assert str(read_only.value) == str(caught.value)
 
 
 def test_calls_are_checked(folder: Path) -> None:
@@ -180,4 +210,4 @@ def test_modules_of_one_name_beside_two_scripts(tmp_path: Path) -> None:
         folder.mkdir()
         (folder / "namesakes_of_this_test.py").write_text(f"def f() -> int:\n    return {number}\n")
         found.append(load_function("f", "namesakes_of_this_test:f", span, [folder]))
-    assert [function.function() for function in found] == [1, 2]
+    assert [function.function() for function in found if function.function] == [1, 2]

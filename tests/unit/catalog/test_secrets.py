@@ -13,7 +13,7 @@ from millstream.catalog.secrets import JAVA_PATTERN, MASK, is_secret, masked, ma
 from millstream.connectors import kafka, upsert_kafka
 from millstream.errors import Code, ScriptError
 from millstream.formats.declarations import FORMATS
-from millstream.plan.program import compile_script
+from millstream.plan.program import JobPlan, compile_script
 from millstream.secrets import concealed
 from millstream.source import SourceText
 from tests.declaring import KAFKA, declare, problems, source
@@ -38,6 +38,10 @@ SECRET = [
     "properties.client.key.pem",
     "spark.hadoop.fs.s3a.secret.key",
     "PROPERTIES.SSL.KEY.PASSWORD",
+    "properties.ssl.key.passphrase",
+    "spark.hadoop.fs.s3a.access.key",
+    "spark.hadoop.fs.azure.account.key.shop.dfs.core.windows.net",
+    "spark.hadoop.fs.azure.sas.box.shop.blob.core.windows.net",
 ]
 OPEN = [
     "topic",
@@ -51,6 +55,14 @@ OPEN = [
     "properties.ssl.keystore.type",
     "sink.transactional-id-prefix",
 ]
+
+
+PARAMETERS = {
+    "SECRET": "tiger",
+    "password": "tiger",
+    "ADDRESS": "http://me:tiger@registry:8081",
+    "QUOTED": f"http://me:a' tiger \"{'x' * 600}@registry:8081",
+}
 
 
 @pytest.mark.parametrize("key", SECRET)
@@ -80,7 +92,9 @@ def test_with_clause_is_shown_without_secrets() -> None:
     st.text(st.characters(exclude_characters="'"), max_size=30),
     st.text(st.sampled_from("tiger;=\"\n''"), max_size=20).map(lambda value: value.replace("'", "''")),
     st.sampled_from(SECRET),
-    st.sampled_from(["=", " = ", "\n=\n", " "]),
+    st.sampled_from(
+        ["=", " = ", "\n=\n", " ", " /* x */ = ", "=/* it's */", " --, 'a' =\n = --)\n--'\n", "/***/=/* / * */\n"]
+    ),
 )
 def test_nothing_but_the_secret_is_hidden(before: str, value: str, key: str, between: str) -> None:
     shown = concealed(f"{before}'{key}'{between}'{value}', 'topic' = 'seen'")
@@ -99,6 +113,20 @@ def test_nothing_but_the_secret_is_hidden(before: str, value: str, key: str, bet
         "'properties.ssl.key.password' = the tiger, 'a' = 'b'",
         "'properties.ssl.key.password' = the-tiger",
         "'properties.ssl.key.password' tiger",
+        "'properties.ssl.key.password' /* x */ = 'tiger'",
+        "'properties.ssl.key.password' -- x\n = /* y */ -- z\n 'tiger'",
+        "'properties.ssl.key.password' /* x */ 'tiger'",
+        "'properties.ssl.key.password' = ('tiger')",
+        "'properties.ssl.key.password' = x'tiger'",
+        "'properties.ssl.key.password' = 'ti' 'tiger'",
+        "'properties.ssl.key.password' = 'ti' /* x */ 'tiger', 'a' = 'b'",
+        "'ssl.key.passphrase' = 'tiger'",
+        "'the password' = 'tiger'",
+        "'scan.startup.mode' = '${password}'",
+        "'scan.startup.mode' = '${SECRET}', 'properties.ssl.key.password' = '${SECRET}'",
+        "'scan.startup.mode' = '${ADDRESS}'",
+        "'scan.startup.mode' = '${QUOTED}'",
+        "'scan.startup.mode' = 'http://me:${SECRET}@registry'",
         "'properties.ssl.key.password' = ${SECRET}",
         "'properties.ssl.key.password' ${SECRET}",
         f"'properties.ssl.key.password' {'tiger' * 20}",
@@ -114,7 +142,7 @@ def test_nothing_but_the_secret_is_hidden(before: str, value: str, key: str, bet
 def test_errors_do_not_show_it(options: str) -> None:
     script = f"CREATE TABLE t (a INT) WITH ('connector' = 'kafka', {options}); INSERT INTO t SELECT a FROM t;"
     with pytest.raises(ScriptError) as caught:
-        compile_script(SourceText("s", script), {"SECRET": "tiger"}, {})
+        compile_script(SourceText("s", script), PARAMETERS, {})
     assert "tiger" not in str(caught.value)
     assert "tiger" not in str(caught.value.as_json())
 
@@ -158,3 +186,43 @@ def test_java_hides_the_same(keys: list[str], expected: bool) -> None:  # noqa: 
     assert {key for key in keys if bool(re.search(JAVA_PATTERN, key)) is not expected} <= {
         "properties.sasl.oauthbearer.token.endpoint.url"
     }
+
+
+@pytest.mark.parametrize("name", ["password", "ADDRESS", "QUOTED"])
+@pytest.mark.parametrize(
+    "statements",
+    [
+        "SET 'spark.hadoop.fs.s3a.secret.key' = '${NAME}'; SET;",
+        "SET 'pipeline.name' = '${NAME}'; SET;",
+        "CREATE VIEW v AS SELECT '${NAME}' AS b FROM t; SHOW CREATE VIEW v;",
+        "EXPLAIN SELECT a FROM t WHERE CAST(a AS STRING) = '${NAME}';",
+        "CREATE TABLE u (a INT, b AS '${NAME}') COMMENT '${NAME}' WITH ('x.y' = '${NAME}'); SHOW CREATE TABLE u;",
+        "CREATE TABLE u (a INT, b AS '${NAME}') COMMENT '${NAME}' WITH ('x.y' = '${NAME}'); DESCRIBE u;",
+        "SELECT a FROM t WHERE CAST(a AS STRING) = '${NAME}';",
+    ],
+)
+def test_answers_do_not_show_it(statements: str, name: str) -> None:
+    script = f"CREATE TABLE t (a INT) WITH ('connector' = 'datagen'); {statements.replace('NAME', name)}"
+    program = compile_script(SourceText("s", script), PARAMETERS, {})
+    answers = [step.explain() if isinstance(step, JobPlan) else str(step) for step in program.steps]
+    assert answers
+    assert "tiger" not in f"{answers} {program.notices}"
+    assert MASK in "".join(answers)
+
+
+def test_settings_are_cleared_from_the_words_of_others() -> None:
+    settings = [("spark.hadoop.fs.s3a.secret.key", "tiger"), ("spark.proxy", "http://me:lion@proxy"), ("a", "open")]
+    assert without_secrets_of([], "tiger lion open", settings) == f"{MASK} {MASK} open"
+
+
+def test_a_user_name_is_no_secret() -> None:
+    jaas = 'x.PlainLoginModule required username="${user}" password="${SECRET}";'
+    script = f"CREATE TABLE reports (a INT) WITH ('connector' = 'kafk', 'properties.sasl.jaas.config' = '{jaas}');"
+    with pytest.raises(ScriptError) as caught:
+        compile_script(SourceText("s", f"{script} SELECT tiger FROM reports;"), {**PARAMETERS, "user": "reports"}, {})
+    assert '"reports"' in str(caught.value)
+
+
+def test_values_behind_a_secret_are_seen() -> None:
+    text = "WITH ('a.password' = 'tiger', 'topic' = 'seen') /*+ OPTIONS('b.password' = 'tiger') */ WHERE c = 'd'"
+    assert concealed(text) == text.replace("tiger", MASK)

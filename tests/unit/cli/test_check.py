@@ -106,8 +106,8 @@ REFUSED = {
     ),
     "interval": (
         "M2021",
-        f"CREATE TABLE b (at INTERVAL DAY) WITH ({KAFKA}, 'topic' = 'b');",
-        "SELECT at FROM b;",
+        f"CREATE TABLE b (pause INTERVAL DAY) WITH ({KAFKA}, 'topic' = 'b');",
+        "SELECT pause FROM b;",
     ),
 }
 
@@ -126,3 +126,62 @@ def test_pattern_of_java_that_reads_all_there_is(tmp_path: Path) -> None:
 def test_file_that_is_not_there_is_an_error_of_the_same_shape(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["check", str(tmp_path / "nowhere.sql"), "--json"])
     assert (result.exit_code, json.loads(result.output)["errors"][0]["code"]) == (2, "M1005")
+
+
+FOREIGN = """
+CREATE FUNCTION shout AS 'foreign_code:shout' LANGUAGE PYTHON;
+CREATE FUNCTION plain AS 'foreign_code:plain' LANGUAGE PYTHON;
+CREATE TABLE t (a STRING) WITH ('connector' = 'datagen', 'number-of-rows' = '1');
+CREATE VIEW v AS SELECT {function}(a) AS b FROM t;
+CREATE TABLE s (b STRING) WITH ({kafka}, 'topic' = 's', 'sink.partitioner' = 'foreign_code:{partitioner}');
+INSERT INTO s SELECT b FROM v;
+"""
+FOREIGN_CODE = """
+import pathlib
+pathlib.Path({ran!r}).touch()
+def loud(function):
+    return function
+@loud
+def shout(a: str) -> str:
+    return a.upper()
+def plain(a: str) -> str:
+    return a
+class Router:
+    def partition(self, key, value, topic, partitions):
+        return 0
+class Derived(Router):
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "partitioner", "jobs", "left_open"),
+    [
+        ("plain", "Router", ["s"], [2]),
+        ("plain", "Derived", ["s"], [2, None]),
+        ("SHOUT", "Router", [], [2, 5, 7]),
+    ],
+)
+@pytest.mark.parametrize("command", ["check", "explain"])
+def test_code_that_a_script_names_is_not_run(  # noqa: PLR0917
+    tmp_path: Path, function: str, partitioner: str, jobs: list[str], left_open: list[int | None], command: str
+) -> None:
+    (tmp_path / "foreign_code.py").write_text(FOREIGN_CODE.format(ran=str(tmp_path / "ran")))
+    script = FOREIGN.format(function=function, partitioner=partitioner, kafka=KAFKA)
+    if command == "check":
+        code, found = checked(tmp_path, script)
+        assert (code, found["errors"], found["jobs"]) == (0, [], jobs)
+        said = [notice for notice in found["notices"] if "is checked when the script runs" in notice]
+        assert [("script.sql:" in notice and int(notice.split(":")[1])) or None for notice in said] == left_open
+    else:
+        (tmp_path / "script.sql").write_text(script)
+        result = CliRunner().invoke(app, ["explain", str(tmp_path / "script.sql")])
+        assert result.exit_code == 0, result.output
+        assert "shout" in result.stderr
+    assert not (tmp_path / "ran").exists()
+
+
+def test_other_problems_of_a_statement_that_is_left_to_the_run_are_told(tmp_path: Path) -> None:
+    (tmp_path / "foreign_code.py").write_text(FOREIGN_CODE.format(ran=str(tmp_path / "ran")))
+    script = FOREIGN.format(function="shout", partitioner="Router", kafka=KAFKA)
+    assert codes(tmp_path, f"{script} SELECT shout(a), nothing FROM t;") == ["M2003"]

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from millstream.connectors.custom_partitioner import load_partitioner, partitioner_problems
-from millstream.errors import Code
+from millstream.catalog.module_source import NotReadableError
+from millstream.connectors.custom_partitioner import check_partitioner, load_partitioner, partitioner_problems
+from millstream.errors import Code, ScriptError
 from millstream.source import SourceText
 from tests.declaring import KAFKA, declare, sink
 
@@ -77,3 +78,23 @@ def test_what_cannot_be_used(partitioner: str, words: str, folder: Path) -> None
     assert problem.span is not None
     assert problem.span.text == f"'{partitioner}'"
     assert problem.hint
+    if not partitioner.startswith("broken"):
+        with pytest.raises(ScriptError) as read_only:
+            check_partitioner(written_with(partitioner, folder))
+        assert read_only.value.diagnostics == (problem,)
+
+
+@pytest.mark.parametrize("name", ["Good", "Derived", "Late"])
+def test_reading_runs_nothing(folder: Path, name: str) -> None:
+    more = "class Derived(Good):\n    pass\nclass Late:\n    partition = Good.partition\n"
+    trace = f"import pathlib; pathlib.Path({str(folder / 'ran')!r}).touch()\n"
+    (folder / "routing_of_this_test.py").write_text(trace + MODULE + more)
+    found = written_with(f"routing_of_this_test:{name}", folder)
+    if name == "Good":
+        check_partitioner(found)
+    else:
+        with pytest.raises(NotReadableError):
+            check_partitioner(found)
+    assert not (folder / "ran").exists()
+    assert partitioner_problems(found) == ()
+    assert (folder / "ran").exists()

@@ -126,12 +126,12 @@ def test_a_plan_can_be_made_of_what_cannot_run() -> None:
 
 
 def test_watermarks_are_told_to_have_no_effect_once_per_table_that_is_read() -> None:
-    script = """CREATE TABLE a (at TIMESTAMP(3),
-      WATERMARK FOR at AS at - INTERVAL '5' SECOND) WITH ('connector' = 'datagen', 'number-of-rows' = '1');
-    CREATE TABLE unread (at TIMESTAMP(3), WATERMARK FOR at AS at) WITH ('connector' = 'datagen');
-    CREATE TABLE b (at TIMESTAMP(3), WATERMARK FOR at AS at) WITH ('connector' = 'print');
-    INSERT INTO b SELECT at FROM a;
-    SELECT at FROM a;"""
+    script = """CREATE TABLE a (`at` TIMESTAMP(3),
+      WATERMARK FOR `at` AS `at` - INTERVAL '5' SECOND) WITH ('connector' = 'datagen', 'number-of-rows' = '1');
+    CREATE TABLE unread (`at` TIMESTAMP(3), WATERMARK FOR `at` AS `at`) WITH ('connector' = 'datagen');
+    CREATE TABLE b (`at` TIMESTAMP(3), WATERMARK FOR `at` AS `at`) WITH ('connector' = 'print');
+    INSERT INTO b SELECT `at` FROM a;
+    SELECT `at` FROM a;"""
     [told] = compile_script(SourceText("s.sql", script), {}, {}).notices
     assert told.startswith('s.sql:2: the watermark of table "a" ')
     assert "has no effect yet" in told

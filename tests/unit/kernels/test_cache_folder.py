@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from millstream.kernels.cache_folder import CacheFolder
+from millstream.kernels.cache_folder import CacheFolder, hold
 from millstream.kernels.segment_cache import SegmentCache
 from millstream.kernels.segment_log import MemorySegmentLog
 from millstream.kernels.state_table import StateTable
+from millstream.private_folder import NotPrivateError
 from tests.unit.kernels.stored_rows import KEY, VALUE, found_in, to_put
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
 DRIVER = """
 from millstream.kernels.cache_folder import CacheFolder
@@ -112,3 +114,30 @@ def test_what_failed_batches_left_goes_first_and_all_of_it(temporary: Path) -> N
     left = {file.name for file in temporary.iterdir()}
     assert committed <= left
     assert len(left) <= 2
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o777])
+def test_a_pipe_in_the_place_of_a_lock_stops_nobody(temporary: Path, mode: int) -> None:
+    """Opening it would wait for ever for somebody to read."""
+    other = temporary / "millstream-segments-of-somebody"
+    other.mkdir()
+    other.chmod(mode)
+    os.mkfifo(other / "lock")
+    CacheFolder().close()
+    assert list(temporary.iterdir()) == [other]
+
+
+@pytest.mark.parametrize("put", [Path.touch, lambda path: path.mkdir(mode=0o755), lambda path: path.symlink_to("/")])
+def test_a_workers_folder_that_somebody_else_has_made_is_refused(
+    temporary: Path, put: Callable[[Path], object]
+) -> None:
+    place = temporary / "millstream-segments-of-a-far-driver"
+    put(place)
+    with pytest.raises(NotPrivateError, match="is not private"):
+        hold(place)
+
+
+def test_a_cache_that_somebody_else_has_made_is_refused(temporary: Path) -> None:
+    (temporary / "job").mkdir(mode=0o755)
+    with pytest.raises(NotPrivateError, match="mode 0755"):
+        SegmentCache(temporary / "job")

@@ -144,6 +144,10 @@ def test_refusal_of_kafka(said: str) -> None:
     [
         ("java.io.IOException: No space left on device", "disk is full"),
         ("java.lang.OutOfMemoryError: Java heap space", "memory ran out"),
+        (
+            'millstream.private_folder.NotPrivateError: temporary folder "/tmp/m" is not private: it is not a folder',
+            "its temporary files",
+        ),
     ],
 )
 def test_machine_at_its_limits(said: str, words: str) -> None:

@@ -1,0 +1,177 @@
+"""A module that the user wrote, read and not run: what its names are bound to, as far as the text alone tells."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
+
+from millstream.catalog.user_modules import NotImportableError, importable, missing_module, not_importable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from importlib.machinery import ModuleSpec
+
+_DYNAMIC: Final = frozenset({"exec", "eval", "globals", "locals", "setattr", "vars"})
+"""What can bind a name without naming it."""
+_LONGEST_TRAIL: Final = 20
+"""Names that stand for other names, from module to module: two may stand for each other."""
+
+
+class NotReadableError(Exception):
+    """The text alone does not tell; only the module's code does, when it runs. `why` is half a sentence."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleSource:
+    name: str
+    file: str
+    package: str
+    """What its relative imports start from."""
+    tree: ast.Module
+    folders: tuple[Path, ...]
+
+    def binding(self, name: str) -> ast.stmt | None:
+        """The statement that gives the name its last meaning; None where it has none."""
+        if any(isinstance(node, ast.Global) and name in node.names for node in ast.walk(self.tree)):
+            raise NotReadableError(f'"{name}" is set from within a function')
+        found = next((node for node in reversed(self.tree.body) if name in set(_bound(node))), None)
+        if found is None and self._may_bind_more:
+            raise NotReadableError(f'module "{self.name}" makes names while it runs')
+        if isinstance(found, ast.If | ast.Try | ast.TryStar | ast.With | ast.For | ast.While | ast.Match):
+            raise NotReadableError(f'"{name}" is defined under a condition')
+        return found
+
+    def imported(self, statement: ast.ImportFrom) -> ModuleSource:
+        """The module that `from … import …` names."""
+        return read_module(self.absolute_name(statement), self.folders)
+
+    def absolute_name(self, statement: ast.ImportFrom) -> str:
+        relative = "." * statement.level + (statement.module or "")
+        try:
+            return importlib.util.resolve_name(relative, self.package)
+        except ImportError as error:
+            raise not_importable(self.name, error) from error
+
+    @property
+    def _may_bind_more(self) -> bool:
+        return any(
+            (isinstance(node, ast.Name) and node.id in _DYNAMIC)
+            or (isinstance(node, ast.ImportFrom) and node.names[0].name == "*")
+            or (isinstance(node, ast.FunctionDef) and node.name == "__getattr__")
+            for node in ast.walk(self.tree)
+        )
+
+
+def read_module(name: str, folders: Sequence[Path]) -> ModuleSource:
+    """Looks where an import would, in these folders first; packages above it are not imported either."""
+    with importable(folders):
+        spec = _find(name)
+    file = spec.origin or ""
+    source = _source(spec)
+    if source is None:
+        raise NotReadableError(f'the source of module "{name}" is not there to be read')
+    package = name if spec.submodule_search_locations is not None else name.rpartition(".")[0]
+    return ModuleSource(name, file, package, _parsed(name, source, file), tuple(folders))
+
+
+def find_definition(module: ModuleSource, name: str) -> tuple[ModuleSource, ast.stmt]:
+    """Follows a name through imports and assignments to what defines it: a function, a class, a value, a module."""
+    for step in range(_LONGEST_TRAIL):
+        found = module.binding(name)
+        match found:
+            case None if step and module.package == module.name:
+                raise NotReadableError(f'"{name}" may be a module in package "{module.name}"')
+            case None:
+                raise NotImportableError(f'module "{module.name}" has no "{name}"', f"It lies in {module.file}.")
+            case ast.ImportFrom():
+                name = next(alias.name for alias in found.names if (alias.asname or alias.name) == name)
+                module = module.imported(found)
+            case ast.Assign(targets=[ast.Name()], value=ast.Name(id=other)):
+                name = other
+            case _:
+                return module, found
+    raise NotReadableError(f'"{name}" stands for too many other names')
+
+
+def _find(name: str) -> ModuleSpec:
+    path: list[str] | None = None
+    spec: ModuleSpec | None = None
+    parts = name.split(".")
+    for count in range(1, len(parts) + 1):
+        whole = ".".join(parts[:count])
+        try:
+            spec = _spec(whole, path)
+        except KeyError:  # a folder without __init__.py in another one: known only when that is imported
+            raise NotReadableError(f'package "{name}" has no __init__.py') from None
+        if spec is None:
+            raise missing_module(name, ModuleNotFoundError(f"No module named {whole!r}"))
+        if count < len(parts) and spec.submodule_search_locations is None:
+            why = f"No module named {'.'.join(parts[: count + 1])!r}; {whole!r} is not a package"
+            raise missing_module(name, ModuleNotFoundError(why))
+        path = list(spec.submodule_search_locations or ())
+    assert spec is not None
+    return spec
+
+
+def _spec(name: str, path: list[str] | None) -> ModuleSpec | None:
+    """What `importlib.util.find_spec` does, which imports the packages above."""
+    for finder in sys.meta_path:
+        spec = finder.find_spec(name, path)
+        if spec is not None:
+            return spec
+    return None
+
+
+def _source(spec: ModuleSpec) -> str | None:
+    try:
+        if spec.has_location and spec.origin is not None and spec.origin.endswith(".py"):
+            return importlib.util.decode_source(Path(spec.origin).read_bytes())
+        return cast("str | None", spec.loader.get_source(spec.name))  # type: ignore[union-attr]
+    except (SyntaxError, UnicodeDecodeError) as error:
+        raise not_importable(spec.name, error) from error
+    except (AttributeError, ImportError, OSError):  # a built-in module, one of C, a file in an archive
+        return None
+
+
+def _parsed(name: str, source: str, file: str) -> ast.Module:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(source, file, "exec", dont_inherit=True)
+            return ast.parse(source, file)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise not_importable(name, error) from error
+
+
+def _bound(node: ast.AST) -> Iterator[str]:
+    """The names that a statement at the top of a module gives a meaning to."""
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            yield node.name
+        case ast.Import():
+            yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
+        case ast.ImportFrom():
+            yield from (alias.asname or alias.name for alias in node.names)
+        case ast.Name(ctx=ast.Store() | ast.Del()):
+            yield node.id
+        case ast.Lambda() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            pass
+        case ast.ExceptHandler() | ast.MatchAs() | ast.MatchStar() if node.name is not None:
+            yield node.name
+            yield from _bound_within(node)
+        case _:
+            yield from _bound_within(node)
+
+
+def _bound_within(node: ast.AST) -> Iterator[str]:
+    for child in ast.iter_child_nodes(node):
+        yield from _bound(child)
