@@ -6,7 +6,6 @@ import os
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from millstream.catalog.catalog import Catalog
@@ -24,6 +23,7 @@ from millstream.connectors.kafka_range import Tallies
 from millstream.plan.program import JobPlan, Listing, ShowJobs, Text, compile_script
 from millstream.runtime.before_start import refuse_unbuilt
 from millstream.runtime.checkpoint import Checkpoint, refuse_changed_replay
+from millstream.runtime.checkpoint_place import checkpoint_folder
 from millstream.runtime.dispatching import Dispatching
 from millstream.runtime.exactly_once import exactly_once_sinks
 from millstream.runtime.job import Job
@@ -45,6 +45,7 @@ from millstream.source import SourceText
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
     from types import TracebackType
 
     from pyspark.sql import SparkSession
@@ -113,7 +114,7 @@ class Session:
         self._on_data = on_data
         self._settings = checked_settings({**(settings or {}), **named_settings})
         self._catalog = Catalog()
-        self._root = Path(checkpoint) if checkpoint is not None else default_checkpoint()
+        self._root = checkpoint_folder(checkpoint) if checkpoint is not None else default_checkpoint()
         self._fresh = fresh
         self._checkpoint: Checkpoint | None = None
         self._jobs: list[Job] = []
