@@ -1,4 +1,4 @@
-"""Named places at which tests end a job as a power cut would. Inert unless MILLSTREAM_FAILPOINT names one.
+"""Named places at which tests kill a job's processes, all at once. Inert unless MILLSTREAM_FAILPOINT names one.
 
 `MILLSTREAM_FAILPOINT=after-commit:2` kills at the second time that a process comes by: itself, Spark's JVM with all its
 workers, and the process that started them. `after-commit:2:hold=FILE` waits there instead while FILE is there, and

@@ -234,7 +234,7 @@ class Session:
             ask = partial(self._request, plan, folder, counted, job, dispatching, drain=drain)
             prepared.append((job, QueryStart(spark, ask)))
         for plan in plans:
-            checkpoint.keep_fingerprint(plan)
+            checkpoint.record_start(plan)
         return prepared
 
     def _request(
@@ -318,7 +318,7 @@ class Session:
 
     def _open_checkpoint(self) -> Checkpoint:
         if self._checkpoint is None:
-            self._checkpoint = Checkpoint(self._root)
+            self._checkpoint = Checkpoint(self._root, fresh=self._fresh)
         return self._checkpoint
 
     def _open_spark(self, checkpoint: Checkpoint) -> SparkSession:
