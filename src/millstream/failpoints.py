@@ -1,7 +1,7 @@
 """Named places at which tests end a job, each in one of three ways. Inert unless MILLSTREAM_FAILPOINT names one.
 
-`MILLSTREAM_FAILPOINT=after-commit:2` kills at the second time that a process comes by, as a power cut would: itself,
-Spark's JVM with all its workers, and the process that started them. `after-commit:2:raise` raises an exception there;
+`MILLSTREAM_FAILPOINT=after-commit:2` kills at the second time that a process comes by: itself, Spark's JVM with
+all its workers, and the process that started them, all at once. `after-commit:2:raise` raises an exception there;
 `after-commit:2:cancel` sends the job two Ctrl-C, which cancel the running batch, and waits for that.
 `after-commit:2:hold=FILE` waits while FILE is there, and makes FILE.reached to tell so.
 """

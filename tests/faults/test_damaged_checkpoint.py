@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -53,6 +54,28 @@ def stopped(broker: str, spark: SparkSession, tmp_path_factory: pytest.TempPathF
     return Stopped(folder / "c", parameters, truth(first + second + third))
 
 
+EXACTLY_ONCE = SCRIPT.replace(
+    "'key.format'",
+    "'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix' = '${digits}',\n  'key.format'",
+).replace("'format' = 'json'", "'scan.bounded.mode' = 'latest-offset', 'format' = 'json'", 1)
+
+
+@pytest.fixture(scope="module")
+def ended(broker: str, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Stopped:
+    """A bounded job that has written exactly-once."""
+    folder = tmp_path_factory.mktemp("ended")
+    parameters = {"brokers": broker, "numbers": fresh_name("numbers"), "digits": fresh_name("digits")}
+    KafkaAdmin({"bootstrap.servers": broker}).ensure_topic(parameters["numbers"], "numbers")
+    rows = numbers(range(100))
+    produce(broker, parameters["numbers"], rows)
+    _drain(spark, folder / "c", parameters, EXACTLY_ONCE)
+    return Stopped(folder / "c", parameters, truth(rows))
+
+
+def empty(file: Path) -> None:
+    file.write_bytes(b"")
+
+
 def cut(file: Path) -> None:
     file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
 
@@ -76,6 +99,7 @@ def flip(file: Path) -> None:
 
 
 REFUSED: list[tuple[str, Callable[[Path], None]]] = [
+    ("millstream.json", empty),
     ("millstream.json", cut),
     ("millstream.json", digit),
     ("jobs/digits/metadata", cut),
@@ -108,6 +132,35 @@ def test_damaged_file_is_named(
     assert pattern.rpartition("/")[2].removeprefix("*") in f"{told.primary} {told.detail}"
 
 
+@pytest.mark.parametrize("name", ["delivery.json", "scan-ends.json", "topics.json"])
+@pytest.mark.parametrize("damage", [empty, cut, digit, flip, gone])
+def test_damaged_file_of_our_own_is_named(
+    ended: Stopped, spark: SparkSession, tmp_path: Path, name: str, damage: Callable[[Path], None]
+) -> None:
+    copy = _damaged(ended, tmp_path, f"jobs/digits/{name}", damage)
+    with pytest.raises(MillstreamError) as caught:
+        _drain(spark, copy, ended.parameters, EXACTLY_ONCE)
+    assert caught.value.code is Code.CHECKPOINT_MISMATCH
+    assert str(copy / "jobs" / "digits" / name) in caught.value.diagnostics[0].primary
+
+
+def test_lost_delivery_file_of_an_older_version_is_missed(ended: Stopped, spark: SparkSession, tmp_path: Path) -> None:
+    """Its marker does not say which files there were; the ids that were used do."""
+    copy = _damaged(ended, tmp_path, "jobs/digits/delivery.json", gone)
+    marker = json.loads((copy / "millstream.json").read_text())["content"]
+    del marker["jobs"]["digits"]["files"]
+    (copy / "millstream.json").write_text(json.dumps({"layout": 2, **marker}))
+    with pytest.raises(MillstreamError, match=r"delivery\.json of the checkpoint is damaged"):
+        _drain(spark, copy, ended.parameters, EXACTLY_ONCE)
+
+
+def test_whole_copy_goes_on(ended: Stopped, spark: SparkSession, tmp_path: Path) -> None:
+    _drain(
+        spark, _damaged(ended, tmp_path, "jobs/digits/delivery.json", lambda _: None), ended.parameters, EXACTLY_ONCE
+    )
+    assert folded(ended.parameters["brokers"], ended.parameters["digits"]) == ended.truth
+
+
 @pytest.mark.parametrize(("pattern", "damage"), STILL_RIGHT)
 def test_file_that_is_not_needed(
     stopped: Stopped, spark: SparkSession, tmp_path: Path, pattern: str, damage: Callable[[Path], None]
@@ -128,6 +181,6 @@ def _damaged(stopped: Stopped, folder: Path, pattern: str, damage: Callable[[Pat
     return copy
 
 
-def _drain(spark: SparkSession, checkpoint: Path, parameters: dict[str, str]) -> None:
+def _drain(spark: SparkSession, checkpoint: Path, parameters: dict[str, str], script: str = SCRIPT) -> None:
     with Session(spark, checkpoint=checkpoint) as session:
-        assert session.execute_sql(SCRIPT, parameters=parameters, drain=True)[0].await_end(60)
+        assert session.execute_sql(script, parameters=parameters, drain=True)[0].await_end(60)

@@ -73,6 +73,10 @@ def test_checkpoint_damaged(expect_screen: Callable[..., None]) -> None:
     expect_screen(typed(*RUN))
 
 
+def test_checkpoint_elsewhere(expect_screen: Callable[..., None]) -> None:
+    expect_screen(typed(*RUN, "--checkpoint", "s3a://jobs/totals"))
+
+
 def test_checkpoint_not_cleared(expect_screen: Callable[..., None]) -> None:
     stranger = Path("photos") / "summer.jpg"
     stranger.parent.mkdir()

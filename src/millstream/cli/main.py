@@ -81,7 +81,7 @@ def run(
     script: Script,
     drain: Annotated[bool, typer.Option("--drain", help="Process all that is in the topics now, then end.")] = False,
     checkpoint: Annotated[
-        Path | None,
+        str | None,
         typer.Option(help="Where the jobs keep their state.", show_default=".millstream/SCRIPT", metavar="DIR"),
     ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget an earlier run and start over.")] = False,
@@ -178,8 +178,8 @@ def explain(
 )
 def savepoint(
     *,
-    checkpoint: Annotated[Path, typer.Argument(help="Where the jobs keep their state.", metavar="CHECKPOINT")],
-    to: Annotated[Path, typer.Argument(help="A folder that does not exist yet.", metavar="TO")],
+    checkpoint: Annotated[str, typer.Argument(help="Where the jobs keep their state.", metavar="CHECKPOINT")],
+    to: Annotated[str, typer.Argument(help="A folder that does not exist yet.", metavar="TO")],
     verbose: Verbose = False,
 ) -> None:
     """Copy the checkpoint of stopped jobs, to try a change of their script on the copy.

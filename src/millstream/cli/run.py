@@ -30,7 +30,7 @@ _MASTER: Final = re.compile(r"local(\[(\d+|\*)(,\s*\d+)?\])?|local-cluster\[.+\]
 class RunRequest:
     script: Path
     drain: bool
-    checkpoint: Path | None
+    checkpoint: str | None
     fresh: bool
     parameters: tuple[str, ...]
     settings: tuple[str, ...]

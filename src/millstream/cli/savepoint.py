@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from millstream.runtime.checkpoint_place import checkpoint_folder
 from millstream.runtime.savepoint import copy_checkpoint
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-
-def make_savepoint(checkpoint: Path, to: Path) -> int:
-    jobs = copy_checkpoint(checkpoint, to)
+def make_savepoint(checkpoint: str, to: str) -> int:
+    jobs = copy_checkpoint(checkpoint_folder(checkpoint), checkpoint_folder(to))
     print(f"copied {', '.join(jobs)} to {to}; run a script on it with --checkpoint {to}")
     return 0

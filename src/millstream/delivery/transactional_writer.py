@@ -14,13 +14,13 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote
 
 from confluent_kafka import KafkaException, Producer
 
 from millstream.connectors.kafka_client_settings import producer_settings
 from millstream.delivery.committed import entry, group
 from millstream.delivery.failures import DeliveryError, Failure, is_fenced, refused, taken_over
+from millstream.delivery.id_notes import note_id
 from millstream.delivery.messages import PRODUCER_ROOM, produce
 from millstream.delivery.patience import within
 from millstream.failpoints import reached
@@ -149,6 +149,7 @@ class TransactionalWriter:
 
 def _note(transactions: Transactions, writer: str) -> None:
     """Before the id is used: a start that comes later finds it, or has claimed already."""
-    folder = Path(transactions.ids)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / quote(transactions.id_of(writer), safe="")).touch()
+    try:
+        note_id(Path(transactions.ids), transactions.id_of(writer))
+    except OSError as error:
+        raise DeliveryError(Failure.REFUSED, f"The checkpoint could not be written to: {error.strerror}.") from error

@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from millstream.errors import Code, Diagnostic, JobError
+from millstream.durable_files import damaged
 from millstream.runtime.checksums import is_damaged
 from millstream.runtime.progress import flat_offsets
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from millstream.connectors.kafka_range import Offsets
+    from millstream.errors import JobError
 
 _VERSION: Final = "v1"
 _NOTHING_READ: Final = "-"
@@ -116,11 +117,4 @@ class BatchLog:
             raise self._damaged(f"{kind}/{number}", "A line of it is not JSON.") from None
 
     def _damaged(self, name: str, why: str) -> JobError:
-        return JobError(
-            Diagnostic(
-                Code.CHECKPOINT_MISMATCH,
-                f"file {self.folder / name} of the checkpoint is damaged",
-                detail=why,
-                hint="Put the file back if you have a copy, or start over with --fresh.",
-            )
-        )
+        return damaged(self.folder / name, why)

@@ -22,6 +22,17 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from millstream.catalog.settings import AGGREGATE_NATIVE, NativeAggregate
+from millstream.delivery.id_notes import IDS, noted_ids
+from millstream.durable_files import (
+    LAYOUT,
+    JobFile,
+    bounded_name,
+    damaged,
+    other_layout,
+    read_json,
+    sync_folder,
+    write_json,
+)
 from millstream.errors import Code, Diagnostic, JobError
 from millstream.kernels.cache_folder import CacheFolder
 from millstream.plan.rules.choose_operators import on_kernel
@@ -30,11 +41,11 @@ from millstream.runtime.job_identity import NATIVELY, fingerprint, state_of, tol
 from millstream.runtime.replay import ReplayIdentity
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from millstream.plan.program import JobPlan
 
-LAYOUT: Final = 2
+_LAYOUT_2: Final = 2
 _MARKER: Final = "millstream.json"
 _OURS: Final = re.compile(r"millstream\.json(\.new)?|lock|jobs|spark\.(log(\.\d+)?|out|log4j2\.properties)")
 _REPLAY: Final = "replay"
@@ -61,13 +72,15 @@ class JobFolder:
 
 
 class Checkpoint:
-    """Claims the folder: no other process runs these jobs until `release`."""
+    """Claims the folder: no other process runs these jobs until `release`. A fresh one does not look at old jobs."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, fresh: bool = False) -> None:
         self.root = root.absolute()
         self._lock = self._claim()
         try:
-            self._jobs = self._read_marker()
+            self._jobs: dict[str, Any] = (
+                {} if fresh else read_json(self.root / _MARKER, _parse_jobs, parse_layout_2=_layout_2(self.root)) or {}
+            )
             self._segment_caches = CacheFolder()
         except BaseException:
             self._lock.close()
@@ -94,7 +107,7 @@ class Checkpoint:
         folder = self._folder(job.name)
         if job.is_shown:
             return None
-        BatchLog(folder).check()
+        self._check_files(job.name)
         if not self._has_begun(job):
             return None
         known = self._jobs.get(job.name)
@@ -128,14 +141,21 @@ class Checkpoint:
     def checked_jobs(self) -> list[str]:
         """All that have state here; raises what is damaged."""
         for name in self._jobs:
-            BatchLog(self._folder(name)).check()
+            self._check_files(name)
         return self.jobs_beside(())
 
-    def keep_identity(self, job: JobPlan) -> None:
-        """What begins now is this job, whatever ran here before; called when nothing can refuse it any more."""
-        identity = ReplayIdentity.of(job).to_json()
-        if not job.is_shown and self._jobs[job.name].get(_REPLAY) != identity:
-            self._jobs[job.name][_REPLAY] = identity
+    def record_start(self, job: JobPlan) -> None:
+        """What begins now is this job, whatever ran here before; called when nothing can refuse it any more.
+
+        From then on the files that it keeps beside Spark's must be there.
+        """
+        if job.is_shown:
+            return
+        files = [str(name) for name in JobFile if (self._folder(job.name) / name).exists()]
+        before = self._jobs[job.name]
+        now = {**before, _REPLAY: ReplayIdentity.of(job).to_json(), "files": files}
+        if now != before:
+            self._jobs[job.name] = now
             self._write_marker()
 
     def new_job(self, job: JobPlan, buckets: int) -> JobFolder:
@@ -166,6 +186,7 @@ class Checkpoint:
             )
         shutil.rmtree(self.root / "jobs", ignore_errors=True)
         (self.root / _MARKER).unlink(missing_ok=True)
+        sync_folder(self.root)
         self._jobs = {}
 
     def release(self) -> None:
@@ -175,8 +196,23 @@ class Checkpoint:
     def _has_begun(self, job: JobPlan) -> bool:
         return BatchLog(self._folder(job.name)).last_begun is not None
 
+    def _check_files(self, job: str) -> None:
+        """Raises what is damaged, or is missing although it was there."""
+        folder = self._folder(job)
+        log = BatchLog(folder)
+        log.check()
+        if log.last_begun is None:
+            if noted_ids(folder / IDS):
+                raise damaged(folder / "offsets", "It is empty, although messages have been written exactly-once.")
+            return
+        required = self._jobs.get(job, {}).get("files", ())
+        for name in JobFile:
+            if read_json(folder / name, bool, parse_layout_2=str) is None and name in required:
+                raise damaged(folder / name, "It is missing.")
+
     def _folder(self, job: str) -> Path:
-        return self.root / "jobs" / quote(job, safe="").replace(".", "%2E")  # a table may be called `../x`
+        """A table may be called `../x`, and the name of a statement set may be longer than that of a file."""
+        return self.root / "jobs" / bounded_name(quote(job, safe="").replace(".", "%2E"))
 
     def _claim(self) -> IO[str]:
         try:
@@ -210,38 +246,8 @@ class Checkpoint:
         lock.flush()
         return lock
 
-    def _read_marker(self) -> dict[str, Any]:
-        marker = self.root / _MARKER
-        if not marker.exists():
-            return {}
-        try:
-            content = json.loads(marker.read_text(encoding="utf-8"))
-            layout = content["layout"]
-            jobs = _whole(content) if layout == LAYOUT else {}
-        except (OSError, ValueError, TypeError, KeyError) as error:
-            raise JobError(
-                Diagnostic(
-                    Code.CHECKPOINT_MISMATCH,
-                    f"checkpoint {self.root} is damaged",
-                    detail=f"{_MARKER} in it cannot be read: {error}.",
-                    hint="Start over with --fresh, or put back the file if you have a copy.",
-                )
-            ) from error
-        if layout != LAYOUT:
-            raise JobError(
-                Diagnostic(
-                    Code.CHECKPOINT_MISMATCH,
-                    f"checkpoint {self.root} was written in layout {layout}; this version reads {LAYOUT}",
-                    hint="Start over with --fresh, or run the version that wrote it.",
-                )
-            )
-        return jobs
-
     def _write_marker(self) -> None:
-        unfinished = self.root / f"{_MARKER}.new"
-        content = {"layout": LAYOUT, "jobs": self._jobs, "checksum": _checksum(self._jobs)}
-        unfinished.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-        unfinished.replace(self.root / _MARKER)
+        write_json(self.root / _MARKER, {"jobs": self._jobs})
 
 
 def left_out_of_copies(folder: str, names: list[str]) -> list[str]:
@@ -250,19 +256,29 @@ def left_out_of_copies(folder: str, names: list[str]) -> list[str]:
     return [name for name in names if at_the_top and name not in (_MARKER, "jobs")]
 
 
-def _whole(content: dict[str, Any]) -> dict[str, Any]:
-    """The jobs of a marker; a number that changed on the disk would spread keys over other buckets."""
+def _parse_jobs(content: dict[str, Any]) -> dict[str, Any]:
     jobs = dict(content["jobs"])
-    if content.get("checksum", _checksum(jobs)) != _checksum(jobs):
-        raise ValueError("its checksum is another one")
     for job in jobs.values():
         if not (isinstance(job["state"], list) and isinstance(job["buckets"], int)):
             raise TypeError("a job in it is not described as jobs are")
     return jobs
 
 
-def _checksum(jobs: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(jobs, sort_keys=True).encode()).hexdigest()[:16]
+def _layout_2(root: Path) -> Callable[[str], dict[str, Any]]:
+    """Reads a marker that stands for itself, with a checksum of its jobs in later versions."""
+
+    def parse(text: str) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads(text)
+        if content["layout"] == LAYOUT:
+            raise ValueError("its own layout has other keys")
+        if content["layout"] != _LAYOUT_2:
+            raise other_layout(root / _MARKER, content["layout"])
+        checksum = hashlib.sha256(json.dumps(content["jobs"], sort_keys=True).encode()).hexdigest()[:16]
+        if content.get("checksum", checksum) != checksum:
+            raise damaged(root / _MARKER, "It is not what its checksum says.")
+        return content
+
+    return parse
 
 
 def _locked(lock: IO[str]) -> bool:

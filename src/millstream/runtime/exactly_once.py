@@ -6,7 +6,6 @@ the tasks are in delivery/transactional_writer.py.
 
 from __future__ import annotations
 
-import json
 import re
 import time
 import uuid
@@ -14,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import unquote
 
 from confluent_kafka import KafkaException
 
@@ -24,7 +22,9 @@ from millstream.connectors.legacy import open_reader
 from millstream.delivery.committed import group
 from millstream.delivery.consignment import Transactions
 from millstream.delivery.failures import is_away, taken_over
+from millstream.delivery.id_notes import IDS, noted_ids
 from millstream.delivery.transactional_writer import INIT_SECONDS, transactional_producer
+from millstream.durable_files import JobFile, damaged, read_json, write_json
 from millstream.errors import Code, Diagnostic, JobError, ScriptError
 from millstream.plan.nodes import Write
 from millstream.runtime.batch_log import BatchLog
@@ -45,8 +45,6 @@ _RETENTION: Final = "offsets.retention.minutes"
 _DEFAULT_TIMEOUT_MS: Final = 900_000
 """What brokers allow unless they are told otherwise. A transaction lasts as long as a task of a batch."""
 _LEAST_RETENTION_MINUTES: Final = 1440
-_FILE: Final = "delivery.json"
-_IDS: Final = "transactions"
 _AT_ONCE: Final = 16
 _DAY: Final = 86_400
 
@@ -135,7 +133,7 @@ def open_transactions(
             require_same_prefix(plan, sink, pending, prefixes.get(name))
             _require_known_progress(plan, sink, log, before[name], kept[name])
         timeout = check_timeout(sink, admin)
-        opened[name] = Transactions(prefix, topic, run, str(start), pending, timeout, str(folder / _IDS))
+        opened[name] = Transactions(prefix, topic, run, str(start), pending, timeout, str(folder / IDS))
     _write(folder, run, {**before, **kept})
     for sink in sinks:
         name = sink.table.name
@@ -146,7 +144,7 @@ def open_transactions(
                 f'an earlier run has written to table "{name}" with prefix "{opened[name].prefix}": '
                 "what it wrote stays, and this run starts over"
             )
-        mine = _fence_all(sink, opened[name], folder / _IDS, writers)
+        mine = _fence_all(sink, opened[name], folder / IDS, writers)
         if pending is not None and must_be_unwritten:
             with _told_failures(sink):
                 require_unwritten(plan, sink, pending, opened[name], mine)
@@ -211,8 +209,7 @@ def _writers_of_another_run(sink: KafkaSink, transactions: Transactions, former:
 
 def _fence_all(sink: KafkaSink, transactions: Transactions, ids: Path, others: set[str]) -> set[str]:
     """Gives the ids that this run has used."""
-    noted = {unquote(entry.name) for entry in ids.iterdir()} if ids.is_dir() else set()
-    mine = {name for name in noted if name.startswith(f"{transactions.prefix}-")}
+    mine = {name for name in noted_ids(ids) if name.startswith(f"{transactions.prefix}-")}
     with _told_failures(sink):
         _fence(sink.properties, mine | others, transactions.timeout_ms)
     return mine
@@ -240,16 +237,19 @@ def _fence(properties: dict[str, str], ids: Iterable[str], timeout_ms: int) -> N
 
 
 def _read(folder: Path) -> tuple[str, dict[str, _Kept]]:
-    try:
-        content: dict[str, Any] = json.loads((folder / _FILE).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return uuid.uuid4().hex[:12], {}
-    return content["run"], {name: _Kept(**kept) for name, kept in content["tables"].items()}
+    file = folder / JobFile.DELIVERY
+    found = read_json(file, _parse)
+    if found is not None:
+        return found
+    if noted_ids(folder / IDS):
+        raise damaged(file, "It is missing, although messages have been written exactly-once.")
+    return uuid.uuid4().hex[:12], {}
+
+
+def _parse(content: dict[str, Any]) -> tuple[str, dict[str, _Kept]]:
+    return str(content["run"]), {name: _Kept(**kept) for name, kept in content["tables"].items()}
 
 
 def _write(folder: Path, run: str, kept: dict[str, _Kept]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    unfinished = folder / f"{_FILE}.new"
     tables = {name: asdict(entry) for name, entry in kept.items()}
-    unfinished.write_text(json.dumps({"run": run, "tables": tables}, indent=2), encoding="utf-8")
-    unfinished.replace(folder / _FILE)
+    write_json(folder / JobFile.DELIVERY, {"run": run, "tables": tables})

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from typing import TYPE_CHECKING
 
+from millstream.durable_files import make_folder, sync_folder
 from millstream.errors import Code, Diagnostic, JobError
 from millstream.runtime.checkpoint import Checkpoint, left_out_of_copies
 
@@ -26,15 +28,27 @@ def copy_checkpoint(checkpoint: Path, to: Path) -> list[str]:
         jobs = claimed.checked_jobs()
         if not jobs:
             raise _refused(f"{checkpoint} holds no job's state", "A job keeps state from its first batch on.")
-        to.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(checkpoint, unfinished, ignore=left_out_of_copies, dirs_exist_ok=True)
+        make_folder(to.parent)
+        shutil.rmtree(unfinished, ignore_errors=True)  # of a copy that was broken off, and may be older
+        shutil.copytree(checkpoint, unfinished, ignore=left_out_of_copies)
+        _force_to_disk(unfinished)
         unfinished.rename(to)
+        sync_folder(to.parent)
     except OSError as error:
         raise _refused(f"checkpoint {checkpoint} could not be copied to {to}", f"{error.strerror}.") from error
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
         claimed.release()
     return jobs
+
+
+def _force_to_disk(copy: Path) -> None:
+    for entry in (*copy.rglob("*"), copy):
+        if entry.is_dir():
+            sync_folder(entry)
+        else:
+            with entry.open("rb") as file:
+                os.fsync(file.fileno())
 
 
 def _refused(primary: str, hint: str) -> JobError:

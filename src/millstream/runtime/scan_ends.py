@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any
 
+from millstream.durable_files import JobFile, read_json, write_json
 from millstream.runtime.progress import flat_offsets
 
 if TYPE_CHECKING:
@@ -13,25 +13,22 @@ if TYPE_CHECKING:
 
     from millstream.connectors.kafka_range import Offsets
 
-_FILE: Final = "scan-ends.json"
-
 
 def kept_ends(folder: Path) -> list[Offsets | None]:
     """Per place where the job reads a table, in the order of the plan; nothing where nothing was kept."""
-    try:
-        kept = json.loads((folder / _FILE).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return []
-    return [None if ends is None else flat_offsets(ends) for ends in kept]
+    return read_json(folder / JobFile.SCAN_ENDS, _parse_ends) or []
 
 
 def keep_ends(folder: Path, ends: Sequence[Offsets | None]) -> None:
     if all(end is None for end in ends):
         return
-    folder.mkdir(parents=True, exist_ok=True)
-    unfinished = folder / f"{_FILE}.new"
-    unfinished.write_text(json.dumps([None if end is None else by_topic(end) for end in ends]), encoding="utf-8")
-    unfinished.replace(folder / _FILE)
+    write_json(folder / JobFile.SCAN_ENDS, [None if end is None else by_topic(end) for end in ends])
+
+
+def _parse_ends(content: Any) -> list[Offsets | None]:
+    if not isinstance(content, list):
+        raise TypeError("not a list of scans")
+    return [None if ends is None else flat_offsets(ends) for ends in content]
 
 
 def by_topic(offsets: Offsets) -> dict[str, dict[str, int]]:

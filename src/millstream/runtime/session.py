@@ -6,7 +6,6 @@ import os
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from millstream.catalog.catalog import Catalog
@@ -24,6 +23,7 @@ from millstream.connectors.kafka_range import Tallies
 from millstream.plan.program import JobPlan, Listing, ShowJobs, Text, compile_script
 from millstream.runtime.before_start import refuse_unbuilt
 from millstream.runtime.checkpoint import Checkpoint
+from millstream.runtime.checkpoint_place import checkpoint_folder
 from millstream.runtime.dispatching import Dispatching
 from millstream.runtime.job import Job
 from millstream.runtime.partition_counts import partitions_of
@@ -44,6 +44,7 @@ from millstream.source import SourceText
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
     from types import TracebackType
 
     from pyspark.sql import SparkSession
@@ -112,7 +113,7 @@ class Session:
         self._on_data = on_data
         self._settings = checked_settings({**(settings or {}), **named_settings})
         self._catalog = Catalog()
-        self._root = Path(checkpoint) if checkpoint is not None else default_checkpoint()
+        self._root = checkpoint_folder(checkpoint) if checkpoint is not None else default_checkpoint()
         self._fresh = fresh
         self._checkpoint: Checkpoint | None = None
         self._jobs: list[Job] = []
@@ -225,7 +226,7 @@ class Session:
                 tallies=tallies,
             )
             counted = {span: replace(found, tallies=tallies) for span, found in ranges.items()}
-            dispatching = Dispatching(plan, folder, self._notice, partial(checkpoint.keep_identity, plan))
+            dispatching = Dispatching(plan, folder, self._notice, partial(checkpoint.record_start, plan))
             ask = partial(self._request, plan, folder, counted, job, dispatching, drain=drain)
             prepared.append((job, QueryStart(spark, ask)))
         return prepared
@@ -311,7 +312,7 @@ class Session:
 
     def _open_checkpoint(self) -> Checkpoint:
         if self._checkpoint is None:
-            self._checkpoint = Checkpoint(self._root)
+            self._checkpoint = Checkpoint(self._root, fresh=self._fresh)
         return self._checkpoint
 
     def _open_spark(self, checkpoint: Checkpoint) -> SparkSession:

@@ -5,28 +5,21 @@ Kept beside the checkpoint. By its offsets alone, a new topic that is longer tha
 
 from __future__ import annotations
 
-import json
-from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any
 
 from millstream.connectors.kafka_tables import KafkaSource
+from millstream.durable_files import JobFile, read_json, write_json
 from millstream.runtime.kafka_admin import KafkaAdmin
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from millstream.plan.program import JobPlan
 
-_FILE: Final = "topics.json"
-
 
 def kept_ids(folder: Path) -> dict[str, str]:
     """By topic; nothing where nothing was kept."""
-    with suppress(OSError, ValueError):
-        kept = json.loads((folder / _FILE).read_text(encoding="utf-8"))
-        return {str(topic): str(identity) for topic, identity in kept.items()}
-    return {}
+    return read_json(folder / JobFile.TOPIC_IDS, _parse_ids) or {}
 
 
 def keep_ids(folder: Path, job: JobPlan) -> None:
@@ -38,11 +31,10 @@ def keep_ids(folder: Path, job: JobPlan) -> None:
         for topic, identity in KafkaAdmin(source.properties).topic_ids(source.topics).items()
     }
     if ids and ids != kept_ids(folder):
-        _write(folder, ids)
+        write_json(folder / JobFile.TOPIC_IDS, ids)
 
 
-def _write(folder: Path, ids: Mapping[str, str]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    unfinished = folder / f"{_FILE}.new"
-    unfinished.write_text(json.dumps(ids), encoding="utf-8")
-    unfinished.replace(folder / _FILE)
+def _parse_ids(content: Any) -> dict[str, str]:
+    if not all(isinstance(identity, str) for identity in content.values()):
+        raise TypeError("not the ids of topics")
+    return dict(content)

@@ -240,6 +240,13 @@ _TWO_WRITERS: Final = _patterns(
 
 _MACHINE: Final = _patterns(
     (
+        rf"UnpublishedFilesError{_REST}",
+        Code.JOB_FAILED,
+        'job "{job}" could not add files to the folder of its sink table',
+        "{said}.",
+        f"Check who may write there, and that no other job does. {_GO_ON}",
+    ),
+    (
         r"No space left on device",
         Code.JOB_FAILED,
         'job "{job}" failed: a disk is full',

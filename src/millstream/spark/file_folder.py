@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,17 +11,23 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+class UnpublishedFilesError(Exception):
+    """A batch's files are not, or not all, where they belong; its text reaches the user as the detail."""
+
+
 class FileFolder:
     """A batch writes into a hidden folder; its files are then moved out under names that tell job and batch.
 
-    A batch that is run again first removes the files that it had moved before.
+    The first batch of a run may have been run before, and later ones too if the checkpoint is older than the files: it
+    removes what the job has moved since. A move that fails leaves the hidden folder as it is, and the batch fails.
     """
 
     def __init__(self, spark: SparkSession, location: str, job: str) -> None:
         jvm: Any = spark._jvm  # noqa: SLF001
         self._path_of: Any = jvm.org.apache.hadoop.fs.Path
-        self._root = self._path_of(location)
-        self._files = self._root.getFileSystem(spark._jsc.hadoopConfiguration())  # noqa: SLF001
+        given = self._path_of(location)
+        self._files = given.getFileSystem(spark._jsc.hadoopConfiguration())  # noqa: SLF001
+        self._root = self._files.makeQualified(given)  # as files are listed: `hdfs:///x` is not a part of their names
         self._job = job
         self._may_repeat = True
 
@@ -28,27 +35,42 @@ class FileFolder:
         return str(self._staging(batch).toString())
 
     def publish(self, batch: int) -> None:
-        names = f"part-{self._job}-{batch}-"
-        if self._may_repeat:  # only the first batch of a run can have been run before
-            self._remove(names)
-            self._may_repeat = False
+        if self._may_repeat:
+            self._remove_from(batch)
         staging = self._staging(batch)
-        base = staging.toUri()
         for index, file in enumerate(self._written(staging)):
-            folder = base.relativize(file.getParent().toUri()).getPath()
-            into = self._path_of(self._root, folder) if folder else self._root
-            self._files.mkdirs(into)
+            into = self._target_of(file.getParent(), staging)
             suffix = file.getName().partition(".")[2]
-            self._files.rename(file, self._path_of(into, f"{names}{index}.{suffix}"))
-        self._files.delete(staging, True)
+            self._move(file, self._path_of(into, f"part-{self._job}-{batch}-{index}.{suffix}"))
+        self._delete(staging)
+        self._may_repeat = False
 
     def _staging(self, batch: int) -> Any:
         return self._path_of(self._root, f"_unfinished-{self._job}-{batch}")
 
-    def _remove(self, prefix: str) -> None:
+    def _target_of(self, folder: Any, staging: Any) -> Any:
+        """The same place below the root."""
+        if folder.equals(staging):
+            return self._root
+        assert folder.getParent() is not None, f"{folder} is not in {staging}"
+        return self._path_of(self._target_of(folder.getParent(), staging), folder.getName())
+
+    def _move(self, file: Any, to: Any) -> None:
+        """File systems differ in what they say when they do not rename: some raise, some answer false."""
+        if self._files.exists(to):
+            raise UnpublishedFilesError(f"{to.toString()} is there already: a copy of this checkpoint writes there too")
+        if not (self._files.mkdirs(to.getParent()) and self._files.rename(file, to)):
+            raise UnpublishedFilesError(f"{file.toString()} could not be moved to {to.toString()}")
+
+    def _remove_from(self, batch: int) -> None:
+        name = re.compile(rf"part-{self._job}-(\d+)-.*")
         for file in list(self._all(self._root)):
-            if file.getName().startswith(prefix):
-                self._files.delete(file, False)
+            if (found := name.fullmatch(file.getName())) and int(found[1]) >= batch:
+                self._delete(file)
+
+    def _delete(self, path: Any) -> None:
+        if not self._files.delete(path, True) and self._files.exists(path):
+            raise UnpublishedFilesError(f"{path.toString()} could not be removed")
 
     def _written(self, folder: Any) -> list[Any]:
         """In the order of Spark's tasks; its own marks are left behind."""

@@ -11,9 +11,10 @@ from pyspark.sql import functions as F  # noqa: N812
 from millstream.connectors.file_formats import CsvFiles, JsonFiles, ParquetFiles
 from millstream.connectors.filesystem import METADATA
 from millstream.connectors.local_tables import local_path
+from millstream.durable_files import JobFile
 from millstream.spark.file_folder import FileFolder
 from millstream.spark.file_text import from_text, text_of, text_type
-from millstream.spark.once import kept_text, literal_path, pattern_of
+from millstream.spark.once import keep_value, literal_path, pattern_of
 from millstream.spark.types import quoted, spark_type
 from millstream.sql.statements import MetadataColumn, PhysicalColumn
 
@@ -50,7 +51,7 @@ def read_files(spark: SparkSession, source: FilesystemSource, columns: Iterable[
         values = [F.col(quoted(c.name)) for c in table.physical_columns if c.name not in table.partitioned_by]
         rows = rows.where(F.col(_UNREAD).isNull() | F.coalesce(*(v.cast("string") for v in values)).isNotNull())
     if source.is_bounded:
-        first_start = int(kept_text(folder, "first-start", lambda: str(time.time_ns() // 1_000_000)))
+        first_start = int(keep_value(folder, JobFile.FIRST_START, r"\d+", lambda: str(time.time_ns() // 1_000_000)))
         rows = rows.where(F.unix_millis("_metadata.file_modification_time") <= first_start)
     declared = {column.name: column for column in table.columns}
     return rows.select(*(_read_column(declared[name], format_).alias(name) for name in columns))
@@ -61,7 +62,7 @@ def write_files(rows: DataFrame, sink: FilesystemSink, folder: Path) -> DataStre
 
     Spark's own file sink keeps its log beside the files and takes the first batches of a second job for done.
     """
-    job = kept_text(folder, "file-names", lambda: uuid.uuid4().hex[:12])
+    job = keep_value(folder, JobFile.FILE_NAMES, "[0-9a-f]{12}", lambda: uuid.uuid4().hex[:12])
     target = FileFolder(rows.sparkSession, _location(sink.path), job)
     columns = [text_of(F.col(quoted(c.name)), c.type, sink.format).alias(c.name) for c in sink.table.physical_columns]
 
@@ -73,6 +74,7 @@ def write_files(rows: DataFrame, sink: FilesystemSink, folder: Path) -> DataStre
             .options(**_writer_options(sink.format))
             .partitionBy(*sink.table.partitioned_by)
             .mode("overwrite")
+            .option("partitionOverwriteMode", "static")  # of a batch that is run again, nothing older stays
             .save(staging)
         )
         target.publish(batch_id)

@@ -5,9 +5,12 @@ It is a file of one line in the job's folder, so Spark's own checkpoint knows wh
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812
+
+from millstream.durable_files import damaged, read_json, write_json, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,8 +18,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from millstream.durable_files import JobFile
+
 _FOLDER: Final = "once"
 _FILE: Final = "row.txt"
+_LINE: Final = "once\n"
 _PATTERN_CHARACTERS: Final = "\\*?[]{}"
 _CHUNK: Final = 16_384
 """Rows that one array holds while they are spread over tasks."""
@@ -24,14 +30,17 @@ _CHUNK: Final = 16_384
 
 def one_row(spark: SparkSession, folder: Path) -> DataFrame:
     """One row without columns of meaning; `folder` belongs to the job and stays as long as its checkpoint."""
-    place = folder / _FOLDER
-    kept_text(place, _FILE, lambda: "once\n")
+    file = folder / _FOLDER / _FILE
+    if not file.exists():  # whether it was read stands in Spark's log, by its name alone
+        write_text(file, _LINE)
+    elif file.read_bytes() != _LINE.encode():
+        raise damaged(file, "It is not the line that it was.")
     return (
         spark.readStream.format("text")
         .schema("value STRING")
         .option("fileNameOnly", True)  # the job's folder may be moved, which a pattern does not mind
         .option("maxFileAge", "36500d")
-        .load(pattern_of(place / _FILE))
+        .load(pattern_of(file))
     )
 
 
@@ -46,15 +55,20 @@ def literal_path(path: Path) -> str:
     return "file:" + "".join(f"\\{each}" if each in _PATTERN_CHARACTERS else each for each in str(path.absolute()))
 
 
-def kept_text(folder: Path, name: str, make: Callable[[], str]) -> str:
-    """A text that is made when a job first starts, and is the same whenever it goes on."""
+def keep_value(folder: Path, name: JobFile, pattern: str, make: Callable[[], str]) -> str:
+    """A value that is made when a job first starts, and is the same whenever it goes on; `pattern` matches it."""
+
+    def parse(content: str) -> str:
+        if not re.fullmatch(pattern, content):
+            raise ValueError(f"{content} does not match {pattern}")
+        return content
+
     file = folder / name
-    if not file.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        unfinished = folder / f".{name}"  # hidden from a reader until it is whole
-        unfinished.write_text(make(), encoding="utf-8")
-        unfinished.rename(file)
-    return file.read_text(encoding="utf-8")
+    kept = read_json(file, parse, parse_layout_2=str)
+    if kept is None:
+        kept = make()
+        write_json(file, kept)
+    return kept
 
 
 def numbered_rows(spark: SparkSession, folder: Path, count: int) -> DataFrame:

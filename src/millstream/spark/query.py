@@ -84,7 +84,7 @@ def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWrite
     )
     writer = (
         _checked_by_spark(request.job, around)
-        .option("checkpointLocation", str(request.checkpoint))
+        .option("checkpointLocation", f"file://{request.checkpoint}")  # Hadoop takes a % as it is
         .queryName(f"{request.job.name}@{request.checkpoint}")
     )
     if request.drain or request.job.is_bounded:

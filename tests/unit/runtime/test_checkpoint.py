@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from millstream.delivery.id_notes import IDS, note_id
+from millstream.durable_files import JobFile, write_json
 from millstream.errors import Code, JobError
 from millstream.plan.program import compile_script
 from millstream.runtime.checkpoint import Checkpoint, JobFolder
-from millstream.runtime.job_identity import fingerprint, state_shape
+from millstream.runtime.job_identity import fingerprint, state_of, state_shape
 from millstream.source import SourceText
 from tests.begun_batches import begin_a_batch, end_a_batch
 
@@ -22,6 +27,7 @@ if TYPE_CHECKING:
 
     from millstream.plan.nodes import Root
     from millstream.plan.program import JobPlan
+    from millstream.runtime.checkpoint import JobFolder
 
 
 def insert(aggregate: str = "COUNT(*)", native: str = "auto", where: str = "TRUE") -> JobPlan:
@@ -132,7 +138,7 @@ def test_changed_job_is_told_from_the_one_that_ran_last(tmp_path: Path) -> None:
     assert found(checkpoint, insert()).unfinished_batch == 0
     assert not found(checkpoint, insert()).must_be_unwritten
     assert found(checkpoint, insert(where="a > 3")).must_be_unwritten
-    checkpoint.keep_identity(insert(where="a > 3"))
+    checkpoint.record_start(insert(where="a > 3"))
     checkpoint.release()
     again = Checkpoint(tmp_path)
     assert not found(again, insert(where="a > 3")).must_be_unwritten
@@ -199,6 +205,100 @@ def test_unreadable_marker(tmp_path: Path, content: str) -> None:
     with pytest.raises(JobError) as caught:
         Checkpoint(tmp_path)
     assert caught.value.code is Code.CHECKPOINT_MISMATCH
+
+
+@pytest.mark.parametrize("checksum", ['"checksum": "{}", ', ""])
+def test_checkpoint_of_layout_2_goes_on(tmp_path: Path, checksum: str) -> None:
+    jobs = {"../counts": {"state": state_of(insert()), "buckets": 7, "fingerprint": fingerprint(insert())}}
+    told = checksum.format(hashlib.sha256(json.dumps(jobs, sort_keys=True).encode()).hexdigest()[:16])
+    marker = tmp_path / "millstream.json"
+    marker.write_text(f'{{"layout": 2, {told}"jobs": {json.dumps(jobs)}}}')
+    folder = tmp_path / "jobs" / "%2E%2E%2Fcounts"
+    begin_a_batch(folder)
+    (folder / "topics.json").write_text('{"t": "id-of-t"}')
+    checkpoint = Checkpoint(tmp_path)
+    found = checkpoint.find_job(insert())
+    assert found is not None
+    assert (found.path, found.buckets, found.must_be_unwritten) == (folder, 7, False)
+    checkpoint.record_start(insert())
+    checkpoint.release()
+    (folder / "topics.json").unlink()
+    with pytest.raises(JobError, match=r"topics\.json of the checkpoint is damaged"):
+        find(tmp_path)
+    marker.write_text(f'{{"layout": 2, "checksum": "0123456789abcdef", "jobs": {json.dumps(jobs)}}}')
+    with pytest.raises(JobError, match=r"millstream\.json of the checkpoint is damaged"):
+        find(tmp_path)
+
+
+@pytest.mark.parametrize("name", JobFile)
+def test_file_that_was_there_must_be_there(tmp_path: Path, name: JobFile) -> None:
+    checkpoint = Checkpoint(tmp_path)
+    folder = checkpoint.new_job(insert(), buckets=5).path
+    write_json(folder / name, "something")
+    checkpoint.record_start(insert())
+    checkpoint.release()
+    begin_a_batch(folder)
+    assert find(tmp_path) is not None
+    (folder / name).unlink()
+    with pytest.raises(JobError) as caught:
+        find(tmp_path)
+    assert caught.value.code is Code.CHECKPOINT_MISMATCH
+    assert str(folder / name) in caught.value.diagnostics[0].primary
+
+
+def test_files_that_never_were_there_are_not_missed(tmp_path: Path) -> None:
+    """A job may read no topic, and may come to write exactly-once later."""
+    checkpoint = Checkpoint(tmp_path)
+    begin_a_batch(checkpoint.new_job(insert(), buckets=5).path)
+    checkpoint.record_start(insert())
+    checkpoint.release()
+    assert find(tmp_path) is not None
+
+
+def test_messages_written_exactly_once_without_their_batches(tmp_path: Path) -> None:
+    """A new run would write them again."""
+    checkpoint = Checkpoint(tmp_path)
+    folder = checkpoint.new_job(insert(), buckets=5).path
+    checkpoint.release()
+    assert find(tmp_path) is None
+    note_id(folder / IDS, "shop-p0")
+    with pytest.raises(JobError, match="offsets of the checkpoint is damaged"):
+        find(tmp_path)
+
+
+def test_fresh_start_needs_no_readable_marker(tmp_path: Path) -> None:
+    (tmp_path / "millstream.json").write_text("")
+    checkpoint = Checkpoint(tmp_path, fresh=True)
+    checkpoint.clear()
+    checkpoint.new_job(insert(), buckets=5)
+    checkpoint.release()
+    Checkpoint(tmp_path).release()
+
+
+@pytest.mark.parametrize("table", ["x" * 200, "ü" * 100, "订单" * 60, "../" * 60])
+@pytest.mark.parametrize("inserts", [1, 20])
+def test_jobs_with_long_names_have_folders(tmp_path: Path, table: str, inserts: int) -> None:
+    names = ["+".join(f"{table}{number}" for number in range(inserts)) + end for end in ("", "-2")]
+    folders = set()
+    checkpoint = Checkpoint(tmp_path)
+    for name in names:
+        folder = checkpoint.new_job(replace(insert(), name=name), buckets=5)
+        begin_a_batch(folder.path)
+        folder.segment_cache.mkdir()
+        folders.add(folder.path)
+    checkpoint.release()
+    assert len(folders) == len(names)
+    again = Checkpoint(tmp_path)
+    assert again.checked_jobs() == names
+    again.release()
+
+
+def find(root: Path) -> JobFolder | None:
+    checkpoint = Checkpoint(root)
+    try:
+        return checkpoint.find_job(insert())
+    finally:
+        checkpoint.release()
 
 
 def test_folder_of_a_living_process_is_refused_at_once(tmp_path: Path) -> None:
