@@ -26,7 +26,7 @@ from millstream.errors import Code, Diagnostic, JobError
 from millstream.kernels.cache_folder import CacheFolder
 from millstream.plan.rules.choose_operators import on_kernel
 from millstream.runtime.batch_log import BatchLog
-from millstream.runtime.job_identity import NATIVELY, fingerprint, state_of, told_changes
+from millstream.runtime.job_identity import IDENTITY, NATIVELY, fingerprint, state_of, told_changes
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -82,7 +82,7 @@ class Checkpoint:
         """A job that was begun on the kernel stays there, whatever operator a new one would get."""
         known = self._jobs.get(job.name)
         kernel = replace(job, roots=tuple(map(on_kernel, job.roots)))
-        keeps_kernel = known is not None and known["state"] == state_of(kernel) and self._has_begun(job)
+        keeps_kernel = known is not None and known["state"] == _state_beside(known, kernel) and self._has_begun(job)
         return kernel if keeps_kernel else job
 
     def find_job(self, job: JobPlan) -> JobFolder | None:
@@ -102,7 +102,7 @@ class Checkpoint:
                     hint="Put the file back if you have a copy, or start over with --fresh.",
                 )
             )
-        shape = state_of(job)
+        shape = _state_beside(known, job)
         if known["state"] != shape:
             raise JobError(_changed(self.root, job, known["state"], shape))
         return JobFolder(
@@ -128,8 +128,8 @@ class Checkpoint:
 
     def keep_fingerprint(self, job: JobPlan) -> None:
         """What begins now is this job, whatever ran here before; called when nothing can refuse it any more."""
-        if not job.is_shown and self._jobs[job.name].get("fingerprint") != fingerprint(job):
-            self._jobs[job.name]["fingerprint"] = fingerprint(job)
+        if not job.is_shown and not _description(job).items() <= self._jobs[job.name].items():
+            self._jobs[job.name] |= _description(job)
             self._write_marker()
 
     def new_job(self, job: JobPlan, buckets: int) -> JobFolder:
@@ -138,7 +138,7 @@ class Checkpoint:
         shutil.rmtree(folder, ignore_errors=True)
         if job.is_shown:
             return JobFolder(folder, False, buckets, self._segment_caches.path / folder.name)
-        self._jobs[job.name] = {"state": state_of(job), "buckets": buckets, "fingerprint": fingerprint(job)}
+        self._jobs[job.name] = {**_description(job), "buckets": buckets}
         self._write_marker()
         return JobFolder(folder, False, buckets, self._segment_caches.path / folder.name)
 
@@ -232,6 +232,15 @@ class Checkpoint:
         content = {"layout": LAYOUT, "jobs": self._jobs, "checksum": _checksum(self._jobs)}
         unfinished.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
         unfinished.replace(self.root / _MARKER)
+
+
+def _description(job: JobPlan) -> dict[str, Any]:
+    return {"state": state_of(job), "identity": IDENTITY, "fingerprint": fingerprint(job)}
+
+
+def _state_beside(known: dict[str, Any], job: JobPlan) -> list[str]:
+    """The job's state, described as in what is known of it; what does not say how was written by version 1."""
+    return state_of(job, known.get("identity", 1))
 
 
 def left_out_of_copies(folder: str, names: list[str]) -> list[str]:
