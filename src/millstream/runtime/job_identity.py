@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from sqlglot import exp
 
+from millstream.connectors.local_tables import FilesystemSource
 from millstream.plan.changelog import keeps_more_for_changes
-from millstream.plan.nodes import Aggregate, Expand, Filter, Materialise, Normalise, Operator, Project, Scan, Values
+from millstream.plan.definitions import definitions
+from millstream.plan.nodes import Aggregate, Expand, Materialise, Normalise, Operator, Project, Scan, Values
 from millstream.source import Span
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ _LEFT_OUT: Final = ("table", "properties", "span", "notices")
 """Of a table its name, columns and connection: what matters of them stands in the nodes too."""
 _WITHOUT_INFLUENCE: Final = ("spark.", "restart-strategy.", "pipeline.", "sql-client.", "millstream.")
 """Settings that change how a batch is run and not what it writes."""
+_BY_FILE: Final = "writers by file"
+"""Earlier versions shared files out otherwise among those who write: a batch that they began is theirs to finish."""
 _INPUT: Final = "input of the aggregate"
 _OPERATOR: Final = "operator of the aggregate"
 _IN_WORDS: Final = {
@@ -70,7 +74,7 @@ def state_shape(node: Node, identity: int = IDENTITY) -> Iterator[str]:
         case Aggregate():
             yield from _aggregate_shape(node, identity)
         case Normalise() | Materialise():
-            defined = _definitions(node.input) if identity > 1 else {}
+            defined = definitions(node.input) if identity > 1 else {}
             columns = ", ".join(
                 f"{column.name} {column.type}{_definition(column.name, defined)}" for column in node.columns
             )
@@ -85,7 +89,7 @@ def _aggregate_shape(node: Aggregate, identity: int) -> Iterator[str]:
     expanded = node.input if isinstance(node.input, Expand) else None
     inputs = node.input if expanded is None else expanded.input
     assert isinstance(inputs, Project)
-    defined = _definitions(inputs) if identity > 1 else {item.name: item.expression for item in inputs.items}
+    defined = definitions(inputs) if identity > 1 else {item.name: item.expression for item in inputs.items}
     below = {item.name: f"{defined[item.name].sql()} {item.type}" for item in inputs.items}
     keys = ", ".join(below[key] for key in node.keys if key in below)
 
@@ -104,29 +108,6 @@ def _aggregate_shape(node: Aggregate, identity: int) -> Iterator[str]:
     yield from state_shape(inputs, identity)
 
 
-def _definitions(node: Node) -> dict[str, exp.Expr]:
-    """The columns of a node over those of the table, or of the state, from which its rows come."""
-    match node:
-        case Filter():
-            return _definitions(node.input)
-        case Project():
-            lower = _definitions(node.input)
-            return {item.name: _over(item.expression, lower) for item in node.items}
-        case _:
-            return {}
-
-
-def _over(expression: exp.Expr, lower: Mapping[str, exp.Expr]) -> exp.Expr:
-    def lowered(node: exp.Expr) -> exp.Expr:
-        if not isinstance(node, exp.Column) or node.name not in lower:
-            return node
-        definition = lower[node.name].copy()
-        return definition if isinstance(definition, exp.Column) else exp.Paren(this=definition)
-
-    found = expression.transform(lowered)
-    return found.unnest() if isinstance(expression, exp.Column) else found
-
-
 def _definition(name: str, defined: Mapping[str, exp.Expr]) -> str:
     """What is computed for a column, where it is not one of the table's by the same name."""
     found = defined.get(name)
@@ -141,7 +122,8 @@ def _replaces(node: Normalise | Materialise) -> TypeGuard[Materialise]:
 def fingerprint(job: JobPlan) -> str:
     """Of all that decides which messages a batch writes, wherever it stands in the script."""
     settings = [each for each in job.settings if not each[0].startswith(_WITHOUT_INFLUENCE)]
-    return hashlib.sha256(repr((_plain(job.roots), sorted(settings))).encode()).hexdigest()[:32]
+    spread = (_BY_FILE,) if any(isinstance(scan.source, FilesystemSource) for scan in job.scans) else ()
+    return hashlib.sha256(repr((_plain(job.roots), sorted(settings), *spread)).encode()).hexdigest()[:32]
 
 
 def told_changes(before: Sequence[str], now: Sequence[str]) -> str:

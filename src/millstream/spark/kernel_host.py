@@ -61,7 +61,7 @@ def host(rows: Rows, operator: Operator, hosting: Hosting) -> Crossing:
     """`rows` has the operator's input columns and hashes; gives its changelog with `__kind`."""
 
     def combine_and_pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in _ordered(batches) if operator.needs_order else map(_table, batches):
+        for table in ordered_tables(batches) if operator.needs_order else map(_table, batches):
             rows = table.drop_columns(SPLIT) if SPLIT in table.schema.names else table
             yield pack(operator.combine(rows), hosting.buckets)
 
@@ -105,12 +105,16 @@ def _table(batch: pa.RecordBatch) -> pa.Table:
     return pa.Table.from_batches([batch])
 
 
-def _ordered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+def ordered_tables(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Rows numbered as they come, task after task; a batch that is done again finds them in the same order."""
     context = TaskContext.get()
     assert context is not None
     count: int | None = None
+    in_files = _OrderInFiles()
     for batch in batches:
+        if SPLIT in batch.schema.names and pa.types.is_int64(batch.schema.field(SPLIT).type):
+            yield _table(batch).append_column(ORDER, in_files.of(batch.column(SPLIT)))
+            continue
         if count is None:
             count = _place_of_task(batch, context.partitionId()) << _BITS_FOR_ROWS
         numbers = np.arange(count, count + batch.num_rows, dtype=np.int64)
@@ -123,6 +127,27 @@ def _place_of_task(batch: pa.RecordBatch, task: int) -> int:
     if SPLIT not in batch.schema.names or not batch.num_rows:
         return task
     return zlib.crc32(str(batch.column(SPLIT)[0].as_py()).encode()) % _PLACES
+
+
+class _OrderInFiles:
+    """Numbers rows after the place in their file: the same however files are shared out among tasks."""
+
+    def __init__(self) -> None:
+        self._last: int | None = None
+        self._count = 0
+        """How many rows in a row had the last split."""
+
+    def of(self, splits: pa.Array) -> pa.Array:
+        values = splits.to_numpy()
+        if not len(values):
+            return splits
+        starts = np.flatnonzero(np.r_[True, values[1:] != values[:-1]])
+        lengths = np.diff(np.r_[starts, len(values)])
+        beside = np.arange(len(values)) - np.repeat(starts, lengths)
+        if values[0] == self._last:
+            beside[: lengths[0]] += self._count
+        self._last, self._count = int(values[-1]), int(beside[-1]) + 1
+        return pa.array(values + beside)
 
 
 class KernelProcessor(StatefulProcessor):

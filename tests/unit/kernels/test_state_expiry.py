@@ -96,7 +96,10 @@ def test_what_was_deleted_or_replaced_never_comes_back(
         assert scanned_in(table).items() <= there.items()
 
 
-def _after(folder: Path, steps: list[tuple[Lifetime | None, dict[int, int | None]]]) -> StateTable:
+Step = tuple[Lifetime | None, dict[int, int | None]]
+
+
+def _after(folder: Path, steps: list[Step]) -> StateTable:
     cache, log = SegmentCache(folder), MemorySegmentLog()
     for lifetime, batch in steps:
         table = StateTable(KEY, VALUE, log, cache, lifetime)
@@ -109,14 +112,19 @@ SOME: dict[int, int | None] = {100: 0, 101: 0, 102: 0}
 
 
 def test_a_lifetime_that_comes_back_soon_brings_no_deleted_key_back(tmp_path: Path) -> None:
-    without_a_time = [(Lifetime(0, 100), {100: 0}), (None, MANY)]
-    steps = [*without_a_time, (Lifetime(10, 100), {1: None}), (Lifetime(60, 100), {}), (Lifetime(111, 100), SOME)]
+    without_a_time: list[Step] = [(Lifetime(0, 100), {100: 0}), (None, MANY)]
+    steps: list[Step] = [
+        *without_a_time,
+        (Lifetime(10, 100), {1: None}),
+        (Lifetime(60, 100), {}),
+        (Lifetime(111, 100), SOME),
+    ]
     assert found_in(_after(tmp_path, steps), [1], colliding=False) == {}
 
 
 @pytest.mark.parametrize("later", [None, Lifetime(313, 1000)], ids=["none", "longer"])
 def test_what_has_expired_stays_so_under_another_lifetime(tmp_path: Path, later: Lifetime | None) -> None:
-    steps = [(Lifetime(210, 100), MANY), (Lifetime(211, 100), {1: None}), (Lifetime(265, 100), {})]
+    steps: list[Step] = [(Lifetime(210, 100), MANY), (Lifetime(211, 100), {1: None}), (Lifetime(265, 100), {})]
     table = _after(tmp_path, [*steps, (Lifetime(312, 100), SOME), (later, {})])
     assert found_in(table, [0, 1, 100], colliding=False) == {100: 0}
 
