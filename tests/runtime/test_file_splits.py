@@ -10,14 +10,16 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F  # noqa: N812
 
+from millstream.connectors.kafka_tables import KafkaSink
 from millstream.connectors.local_tables import DatagenSource, FilesystemSource
-from millstream.connectors.registry import resolve_source
+from millstream.connectors.registry import resolve_sink, resolve_source
 from millstream.kernels.operator import ORDER
 from millstream.spark.kernel_host import ordered_tables
 from millstream.spark.local_tables import read_local
 from millstream.spark.print_sink import show_rows
+from millstream.spark.sink_rows import spread
 from millstream.spark.splits import SPLIT, file_of
-from tests.declaring import declared
+from tests.declaring import KAFKA, declared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -109,3 +111,12 @@ def test_endless_rows_are_made_in_as_many_tasks_as_are_asked_for(spark: SparkSes
     finally:
         query.stop()
     assert seen == set(range(7))
+
+
+def test_rows_of_maps_alone_have_one_writer(spark: SparkSession) -> None:
+    """Spark has no hash of a map, and one row after the other would be spread by the number of the task."""
+    once = {"sink.delivery-guarantee": "exactly-once", "sink.transactional-id-prefix": "x", "sink.parallelism": "3"}
+    sink = resolve_sink(declared("m MAP<STRING, INT>", {**KAFKA, **once}))
+    assert isinstance(sink, KafkaSink)
+    rows = spark.range(100).select(F.create_map(F.col("id").cast("string"), F.col("id").cast("int")).alias("m"))
+    assert spread(rows, sink, 2).rdd.getNumPartitions() == 1

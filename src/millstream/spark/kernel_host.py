@@ -24,6 +24,7 @@ from millstream.spark.comparable import hashable
 from millstream.spark.crossing import Crossing
 from millstream.spark.observed_counts import IGNORED, fresh_name
 from millstream.spark.packets import PACKET_SCHEMA, pack, to_payloads, unpack, unpack_by_part
+from millstream.spark.row_order import OrderInFiles
 from millstream.spark.segment_state import SparkSegmentLog
 from millstream.spark.splits import SPLIT
 
@@ -110,7 +111,7 @@ def ordered_tables(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
     context = TaskContext.get()
     assert context is not None
     count: int | None = None
-    in_files = _OrderInFiles()
+    in_files = OrderInFiles()
     for batch in batches:
         if SPLIT in batch.schema.names and pa.types.is_int64(batch.schema.field(SPLIT).type):
             yield _table(batch).append_column(ORDER, in_files.of(batch.column(SPLIT)))
@@ -127,27 +128,6 @@ def _place_of_task(batch: pa.RecordBatch, task: int) -> int:
     if SPLIT not in batch.schema.names or not batch.num_rows:
         return task
     return zlib.crc32(str(batch.column(SPLIT)[0].as_py()).encode()) % _PLACES
-
-
-class _OrderInFiles:
-    """Numbers rows after the place in their file: the same however files are shared out among tasks."""
-
-    def __init__(self) -> None:
-        self._last: int | None = None
-        self._count = 0
-        """How many rows in a row had the last split."""
-
-    def of(self, splits: pa.Array) -> pa.Array:
-        values = splits.to_numpy()
-        if not len(values):
-            return splits
-        starts = np.flatnonzero(np.r_[True, values[1:] != values[:-1]])
-        lengths = np.diff(np.r_[starts, len(values)])
-        beside = np.arange(len(values)) - np.repeat(starts, lengths)
-        if values[0] == self._last:
-            beside[: lengths[0]] += self._count
-        self._last, self._count = int(values[-1]), int(beside[-1]) + 1
-        return pa.array(values + beside)
 
 
 class KernelProcessor(StatefulProcessor):
