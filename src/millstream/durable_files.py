@@ -37,6 +37,7 @@ class JobFile(StrEnum):
     TOPIC_IDS = "topics.json"
     FIRST_START = "first-start"
     FILE_NAMES = "file-names"
+    TASKS = "tasks"
 
 
 def write_json(file: Path, content: Any) -> None:

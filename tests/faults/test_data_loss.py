@@ -13,7 +13,7 @@ from millstream.runtime.events import MessagesLost
 from millstream.runtime.kafka_admin import KafkaAdmin
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
-from tests.runtime.topics import delete_before, fresh_name, make_anew
+from tests.runtime.topics import delete_before, delete_topic, fresh_name, make_anew
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from millstream.runtime.events import JobEvent
+    from millstream.runtime.job import Job
     from millstream.runtime.progress import JobProgress
 
 SCRIPT = """
@@ -95,6 +96,96 @@ def test_topic_made_anew_is_refused(copying: Copying, numbers: Sequence[int]) ->
     assert refused.value.code is Code.OFFSETS_UNAVAILABLE
     assert f"Partition 0 was read up to offset 5 and ends at {len(numbers)}" in str(refused.value)
     assert copying.written() == [1, 2, 3, 4, 5]
+
+
+PATTERN_SCRIPT = """
+CREATE TABLE numbers (n BIGINT) WITH (
+  'connector' = 'kafka', 'topic-pattern' = '${pattern}', 'properties.bootstrap.servers' = '${brokers}',
+  'format' = 'json', 'scan.startup.mode' = 'earliest-offset',
+  'properties.metadata.max.age.ms' = '200', 'scan.topic-partition-discovery.interval' = '200 ms');
+CREATE TABLE copies (n BIGINT) WITH (
+  'connector' = 'kafka', 'topic' = '${copies}', 'properties.bootstrap.servers' = '${brokers}', 'format' = 'json');
+INSERT INTO copies SELECT n FROM numbers;
+"""
+
+
+class CopyingByPattern(Copying):
+    """As above, from all topics that begin with its name; `pattern` may be one that only Java reads."""
+
+    pattern = "{}.*"
+
+    def topic(self, name: str) -> str:
+        topic = f"{self.numbers}-{name}"
+        KafkaAdmin({"bootstrap.servers": self.brokers}).ensure_topic(topic, topic)
+        return topic
+
+    def produce_to(self, topic: str, *numbers: int) -> None:
+        messages = [Message(None, json.dumps({"n": number}).encode()) for number in numbers]
+        ScriptKafka(self.brokers).produce(topic, messages, partition=0)
+
+    def execute(self, session: Session, *, drain: bool) -> Job:
+        parameters = {
+            "brokers": self.brokers,
+            "copies": self.copies,
+            "pattern": self.pattern.format(self.numbers),
+        }
+        [job] = session.execute_sql(PATTERN_SCRIPT, parameters=parameters, drain=drain)
+        return job
+
+    def run_to_the_end(self) -> None:
+        with Session(self.spark, checkpoint=self.folder) as session:
+            job = self.execute(session, drain=True)
+            assert job.await_end(60)
+            job.await_last_report(10)
+
+
+@pytest.mark.parametrize("pattern", ["{}.*", r"\Q{}\E.*"], ids=["of-both", "of-java"])
+def test_topic_of_a_pattern_made_anew_is_refused(
+    broker: str, spark: SparkSession, tmp_path: Path, pattern: str
+) -> None:
+    copying = CopyingByPattern(broker, spark, tmp_path)
+    copying.pattern = pattern
+    copying.produce(1, 2, 3)
+    copying.run_to_the_end()
+    make_anew(broker, copying.numbers)
+    copying.produce(4, 5, 6, 7, 8)
+    with pytest.raises(BrokerError) as refused:
+        copying.run_to_the_end()
+    assert refused.value.code is Code.OFFSETS_UNAVAILABLE
+    assert "Partition 0 was read up to offset 3 and ends at 5" in str(refused.value)
+    assert copying.written() == [1, 2, 3]
+
+
+def test_topic_that_a_pattern_finds_while_the_job_runs_is_known_too(
+    broker: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    copying = CopyingByPattern(broker, spark, tmp_path)
+    copying.produce(1, 2, 3)
+    with Session(spark, checkpoint=tmp_path) as session:
+        job = copying.execute(session, drain=False)
+        job.await_caught_up(60)
+        late = copying.topic("late")
+        copying.produce_to(late, 10, 11, 12)
+        job.await_caught_up(60)
+    assert copying.written() == [1, 2, 3, 10, 11, 12]
+    make_anew(broker, late)
+    copying.produce_to(late, 13, 14, 15, 16)
+    with pytest.raises(BrokerError) as refused:
+        copying.run_to_the_end()
+    assert f'topic "{late}" is not the one that job "copies" has read before' in str(refused.value)
+    assert copying.written() == [1, 2, 3, 10, 11, 12]
+
+
+def test_topic_of_a_pattern_that_is_gone_is_named(broker: str, spark: SparkSession, tmp_path: Path) -> None:
+    copying = CopyingByPattern(broker, spark, tmp_path)
+    late = copying.topic("late")
+    copying.produce(1)
+    copying.produce_to(late, 2)
+    copying.run_to_the_end()
+    delete_topic(broker, late)
+    with pytest.raises(BrokerError) as refused:
+        copying.run_to_the_end()
+    assert f'topic "{late}", which job "copies" has read before, is gone' in str(refused.value)
 
 
 def test_what_is_still_there_is_not_missed(copying: Copying) -> None:

@@ -40,14 +40,18 @@ def delete_before(brokers: str, topic: str, offset: int, partition: int = 0) -> 
         deleted.result(10)
 
 
-def make_anew(brokers: str, topic: str) -> None:
-    """A topic of the same name without its messages."""
+def delete_topic(brokers: str, topic: str) -> None:
     client = AdminClient(client_settings({"bootstrap.servers": brokers}))
     client.delete_topics([topic])[topic].result(10)
     admin = KafkaAdmin({"bootstrap.servers": brokers})
     while admin.partitions(topic) is not None:
         pass
-    admin.ensure_topic(topic, topic)
+
+
+def make_anew(brokers: str, topic: str) -> None:
+    """A topic of the same name without its messages."""
+    delete_topic(brokers, topic)
+    KafkaAdmin({"bootstrap.servers": brokers}).ensure_topic(topic, topic)
 
 
 def folded(brokers: str, topic: str) -> dict[str, dict[str, Any]]:

@@ -56,6 +56,10 @@ OWN_FILES: dict[str, tuple[Callable[[Path], object], Callable[[Path], object]]] 
         lambda folder: keep_value(folder, JobFile.FILE_NAMES, "[0-9a-f]{12}", lambda: "0a1b2c3d4e5f"),
         lambda folder: keep_value(folder, JobFile.FILE_NAMES, "[0-9a-f]{12}", lambda: "another"),
     ),
+    JobFile.TASKS: (
+        lambda folder: keep_value(folder, JobFile.TASKS, r"\d+", lambda: "12"),
+        lambda folder: keep_value(folder, JobFile.TASKS, r"\d+", lambda: "another"),
+    ),
 }
 LAYOUT_2: dict[str, tuple[str, object]] = {
     JobFile.DELIVERY: (

@@ -36,9 +36,11 @@ class Manifest:
 
     segments: tuple[Segment, ...] = ()
     swept: int | None = None
-    """When all of it was last looked through for rows past their time."""
+    """When all of it was last looked through for rows past their time; None where rows have no time."""
     clock: int | None = None
     """The latest time at which it was opened with a lifetime: its own time never runs back."""
+    horizon: int | None = None
+    """Rows that were last written then, or earlier, have expired, whatever lifetime comes later."""
 
 
 class SegmentLog(Protocol):

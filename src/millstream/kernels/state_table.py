@@ -58,8 +58,9 @@ class Lifetime:
 class StateTable:
     """`keys` and `values` name the columns; rows are found by `__hash` and told apart by the keys.
 
-    With a lifetime each row remembers when it was last written. Rows from a time without one count as written when
-    they are first met, so a lifetime may come, change and go between two batches.
+    With a lifetime each row remembers when it was last written. A lifetime may come, change and go between two batches:
+    all pieces are rewritten when it comes, their rows counting as written then, and when it goes, without those that
+    have expired. What has expired under one lifetime stays so under a longer one.
     """
 
     def __init__(
@@ -83,8 +84,10 @@ class StateTable:
         self._segments = list(manifest.segments)
         self._swept = manifest.swept
         self._clock = manifest.clock
+        self._horizon = manifest.horizon
         self._lifetime = lifetime and self._onward(lifetime)
-        self._sweep_if_due()
+        if self._is_sweep_due():
+            self._sweep_all()
 
     def lookup(self, asked: pa.Table) -> Found:
         """`asked` has `__hash` and the key columns, each key once."""
@@ -141,31 +144,39 @@ class StateTable:
         Kept at once, for a lookup that finds nothing has told as much as a write.
         """
         if self._clock is not None and lifetime.now <= self._clock:
-            return replace(lifetime, now=self._clock)
+            lifetime = replace(lifetime, now=self._clock)
+        before = (self._clock, self._horizon)
         self._clock = lifetime.now
-        if self._segments:
+        self._horizon = lifetime.end if self._horizon is None else max(lifetime.end, self._horizon)
+        if self._segments and before != (self._clock, self._horizon):
             self._save()
         return lifetime
 
-    def _sweep_if_due(self) -> None:
+    def _is_sweep_due(self) -> bool:
+        """Without a lifetime, once: what an earlier one left must neither be found nor be taken for younger later."""
+        if self._lifetime is None or self._swept is None:
+            return (self._lifetime is None) != (self._swept is None)
+        return self._lifetime.now >= self._swept + self._lifetime.length // _SWEEPS_PER_LIFETIME
+
+    def _sweep_all(self) -> None:
         """Drops the pieces most of whose rows are past their time: such rows are never found, but take up space."""
-        if self._lifetime is None:
-            return
-        due = (self._swept or 0) + self._lifetime.length // _SWEEPS_PER_LIFETIME
-        if self._swept is not None and self._lifetime.now < due:
-            return
-        segments, self._segments, self._swept = self._segments, [], self._lifetime.now
+        segments, self._segments = self._segments, []
         for segment in segments:
             writer = self._writer()
             for piece in segment.pieces:
                 self._sweep(piece, writer)
             self._append(writer.finish())
+        self._swept = None if self._lifetime is None else self._lifetime.now
+        if self._lifetime is None:
+            self._horizon = None
         self._save()
 
     def _sweep(self, piece: Piece, writer: SegmentWriter) -> None:
         stored = self._cache.load(piece.id, self._log)
-        fresh = self._kept(self._timed(stored))
-        if _WRITTEN in stored.column_names and 2 * fresh.num_rows >= stored.num_rows:
+        is_timed = _WRITTEN in stored.column_names
+        unexpired = stored.filter(pc.greater(stored.column(_WRITTEN), self._horizon)) if is_timed else stored
+        fresh = self._kept(self._timed(unexpired))
+        if is_timed == (self._lifetime is not None) and 2 * fresh.num_rows >= stored.num_rows:
             writer.keep(piece)
             return
         writer.add(fresh)
@@ -175,7 +186,7 @@ class StateTable:
         self._segments += [] if segment is None else [segment]
 
     def _save(self) -> None:
-        self._log.save_manifest(Manifest(tuple(self._segments), self._swept, self._clock))
+        self._log.save_manifest(Manifest(tuple(self._segments), self._swept, self._clock, self._horizon))
 
     def _writer(self) -> SegmentWriter:
         return SegmentWriter(self._log, self._cache, self._piece_bytes)
@@ -197,7 +208,7 @@ class StateTable:
         """What is worth writing. What a row past its time replaced is older still, so nothing comes back."""
         if not self._segments:  # nothing below that a dead row would hide
             return self._living(rows)
-        return rows if self._lifetime is None else rows.filter(pc.greater(rows.column(_WRITTEN), self._lifetime.end))
+        return rows if self._lifetime is None else rows.filter(pc.greater(rows.column(_WRITTEN), self._horizon))
 
     def _living(self, rows: pa.Table) -> pa.Table:
         return rows.filter(pa.array(self._is_alive(rows)))
@@ -206,7 +217,7 @@ class StateTable:
         """A row of NULLs is not."""
         alive = pc.invert(pc.fill_null(rows.column(DEAD), fill_value=True))
         if self._lifetime is not None:
-            alive = pc.and_(alive, pc.greater(pc.fill_null(rows.column(_WRITTEN), 0), self._lifetime.end))
+            alive = pc.and_(alive, pc.greater(pc.fill_null(rows.column(_WRITTEN), 0), self._horizon))
         return as_numpy(alive)
 
     def _between(self, segment: Segment, part: Range) -> pa.Table:

@@ -14,6 +14,7 @@ from millstream.connectors.not_yet import unbuilt
 from millstream.errors import Code, Diagnostic, ScriptError, by_place
 from millstream.plan.nodes import Write
 from millstream.runtime.exactly_once import exactly_once_sinks
+from millstream.runtime.random_keys import random_keys
 from millstream.spark.kafka_properties import writer_options
 from millstream.sql.types import INTERVALS, TypeRoot
 
@@ -44,6 +45,7 @@ def unbuilt_in(program: Program) -> Iterator[Diagnostic]:
                 yield from unbuilt(table)
         yield from _types(job)
         yield from _set(job)
+        yield from random_keys(job)
     yield from _shared_prefixes(program)
 
 

@@ -37,7 +37,7 @@ from millstream.errors import Code, Diagnostic, JobError
 from millstream.kernels.cache_folder import CacheFolder
 from millstream.plan.rules.choose_operators import on_kernel
 from millstream.runtime.batch_log import BatchLog
-from millstream.runtime.job_identity import NATIVELY, fingerprint, state_of, told_changes
+from millstream.runtime.job_identity import IDENTITY, NATIVELY, fingerprint, state_of, told_changes
 from millstream.runtime.replay import ReplayIdentity
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Checkpoint:
         """A job that was begun on the kernel stays there, whatever operator a new one would get."""
         known = self._jobs.get(job.name)
         kernel = replace(job, roots=tuple(map(on_kernel, job.roots)))
-        keeps_kernel = known is not None and known["state"] == state_of(kernel) and self._has_begun(job)
+        keeps_kernel = known is not None and known["state"] == _state_beside(known, kernel) and self._has_begun(job)
         return kernel if keeps_kernel else job
 
     def find_job(self, job: JobPlan) -> JobFolder | None:
@@ -119,7 +119,7 @@ class Checkpoint:
                     hint="Put the file back if you have a copy, or start over with --fresh.",
                 )
             )
-        shape = state_of(job)
+        shape = _state_beside(known, job)
         if known["state"] != shape:
             raise JobError(_changed(self.root, job, known["state"], shape))
         return JobFolder(
@@ -153,7 +153,7 @@ class Checkpoint:
             return
         files = [str(name) for name in JobFile if (self._folder(job.name) / name).exists()]
         before = self._jobs[job.name]
-        now = {**before, _REPLAY: ReplayIdentity.of(job).to_json(), "files": files}
+        now = {"buckets": before["buckets"], **_description(job), "files": files}
         if now != before:
             self._jobs[job.name] = now
             self._write_marker()
@@ -164,11 +164,7 @@ class Checkpoint:
         shutil.rmtree(folder, ignore_errors=True)
         if job.is_shown:
             return JobFolder(folder, False, buckets, self._segment_caches.path / folder.name)
-        self._jobs[job.name] = {
-            "state": state_of(job),
-            "buckets": buckets,
-            _REPLAY: ReplayIdentity.of(job).to_json(),
-        }
+        self._jobs[job.name] = {**_description(job), "buckets": buckets}
         self._write_marker()
         return JobFolder(folder, False, buckets, self._segment_caches.path / folder.name)
 
@@ -248,6 +244,15 @@ class Checkpoint:
 
     def _write_marker(self) -> None:
         write_json(self.root / _MARKER, {"jobs": self._jobs})
+
+
+def _description(job: JobPlan) -> dict[str, Any]:
+    return {"state": state_of(job), "identity": IDENTITY, _REPLAY: ReplayIdentity.of(job).to_json()}
+
+
+def _state_beside(known: dict[str, Any], job: JobPlan) -> list[str]:
+    """The job's state, described as in what is known of it; what does not say how was written by version 1."""
+    return state_of(job, known.get("identity", 1))
 
 
 def left_out_of_copies(folder: str, names: list[str]) -> list[str]:

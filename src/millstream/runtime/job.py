@@ -18,10 +18,11 @@ from millstream.runtime.group_offsets import LAST_SECONDS, GroupOffsets
 from millstream.runtime.kafka_admin import KafkaAdmin
 from millstream.runtime.kafka_watch import KafkaWatch
 from millstream.runtime.lost_messages import LossWatch
-from millstream.runtime.preflight import topics_of
 from millstream.runtime.progress import Counted, flat_offsets, least_offsets, progress_of
 from millstream.runtime.restarts import restarts_of
+from millstream.runtime.source_topics import topics_of
 from millstream.runtime.supervision import Supervision
+from millstream.runtime.topic_ids import TopicIdWatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -76,6 +77,7 @@ class Job:
         self._ends = _last_ends(positions.values())
         self._group_offsets = GroupOffsets(reads)
         self._losses = LossWatch(plan.name, (source for source, _ in kafka))
+        self._topic_ids = TopicIdWatch(folder.path, (source for source, _ in kafka))
         self._supervision: Supervision | None = None
         self._progress: JobProgress | None = None
         self._reported = threading.Condition()
@@ -167,6 +169,7 @@ class Job:
         if not report["durationMs"].get("addBatch"):
             return  # a trigger that found nothing to do
         reached("after-batch")
+        self._topic_ids.after_batch(report)
         lost = self._losses.in_batch(report)
         counted = self._counted(report, sum(each.count for each in lost))
         progress = progress_of(self.name, report, self._progress, counted)

@@ -10,16 +10,20 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from sqlglot import exp
 
+from millstream.connectors.local_tables import FilesystemSource
 from millstream.plan.changelog import keeps_more_for_changes
+from millstream.plan.definitions import definitions
 from millstream.plan.nodes import Aggregate, Expand, Materialise, Normalise, Operator, Project, Scan, Values
 from millstream.source import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from millstream.plan.nodes import Node
+    from millstream.plan.nodes import AggregateCall, Node
     from millstream.plan.program import JobPlan
 
+IDENTITY: Final = 2
+"""How a state is described. Version 1 left out the FILTER of ARRAY_AGG and what stands below a WHERE."""
 NATIVELY: Final = " natively"
 """Marks state that Spark's own operator keeps, which the kernel cannot read, nor the other way round."""
 OF_CHANGES: Final = " of rows that may go"
@@ -28,6 +32,8 @@ _LEFT_OUT: Final = ("table", "properties", "span", "notices")
 """Of a table its name, columns and connection: what matters of them stands in the nodes too."""
 _WITHOUT_INFLUENCE: Final = ("spark.", "restart-strategy.", "pipeline.", "sql-client.", "millstream.")
 """Settings that change how a batch is run and not what it writes."""
+_BY_FILE: Final = "writers by file"
+"""Earlier versions shared files out otherwise among those who write: a batch that they began is theirs to finish."""
 _INPUT: Final = "input of the aggregate"
 _OPERATOR: Final = "operator of the aggregate"
 _IN_WORDS: Final = {
@@ -49,12 +55,15 @@ _STEPS: Final = (
 )
 
 
-def state_of(job: JobPlan) -> list[str]:
-    """What the state of a job is made of; it must be the same whenever the job goes on."""
-    return [step for root in job.roots for step in state_shape(root)]
+def state_of(job: JobPlan, identity: int = IDENTITY) -> list[str]:
+    """What the state of a job is made of; it must be the same whenever the job goes on.
+
+    A checkpoint is compared as the version that wrote it described it.
+    """
+    return [step for root in job.roots for step in state_shape(root, identity)]
 
 
-def state_shape(node: Node) -> Iterator[str]:
+def state_shape(node: Node, identity: int = IDENTITY) -> Iterator[str]:
     """What the checkpoint depends on: what is read, and what is kept by which key."""
     match node:
         case Scan():
@@ -63,28 +72,47 @@ def state_shape(node: Node) -> Iterator[str]:
             rows = "; ".join(", ".join(value.sql() for value in row) for row in node.rows)
             yield f"values {hashlib.sha256(rows.encode()).hexdigest()[:16]}"
         case Aggregate():
-            expanded = node.input if isinstance(node.input, Expand) else None
-            inputs = node.input if expanded is None else expanded.input
-            assert isinstance(inputs, Project)
-            below = {item.name: f"{item.expression.sql()} {item.type}" for item in inputs.items}
-            keys = ", ".join(below[key] for key in node.keys if key in below)
-            calls = ", ".join(
-                f"{call.function} {'DISTINCT ' if call.distinct else ''}{below.get(call.argument or '', '')}".strip()
-                for call in node.calls
-            )
-            of_changes = OF_CHANGES if keeps_more_for_changes(node) else ""
-            native = NATIVELY if node.operator is Operator.NATIVE else ""
-            yield f"group by [{keys}] compute [{calls}]{of_changes}{native}"
-            if expanded is not None:
-                yield f"in sets {', '.join(str([below[key] for key in kept]) for kept in expanded.sets)}"
-            yield from state_shape(inputs)
+            yield from _aggregate_shape(node, identity)
         case Normalise() | Materialise():
-            columns = ", ".join(f"{column.name} {column.type}" for column in node.columns)
+            defined = definitions(node.input) if identity > 1 else {}
+            columns = ", ".join(
+                f"{column.name} {column.type}{_definition(column.name, defined)}" for column in node.columns
+            )
             replaced = f", the last by [{', '.join(node.upsert_key)}]" if _replaces(node) else ""
             yield f"keep rows [{columns}] by [{', '.join(node.keys)}]{replaced}"
-            yield from state_shape(node.input)
+            yield from state_shape(node.input, identity)
         case _:
-            yield from state_shape(node.input)
+            yield from state_shape(node.input, identity)
+
+
+def _aggregate_shape(node: Aggregate, identity: int) -> Iterator[str]:
+    expanded = node.input if isinstance(node.input, Expand) else None
+    inputs = node.input if expanded is None else expanded.input
+    assert isinstance(inputs, Project)
+    defined = definitions(inputs) if identity > 1 else {item.name: item.expression for item in inputs.items}
+    below = {item.name: f"{defined[item.name].sql()} {item.type}" for item in inputs.items}
+    keys = ", ".join(below[key] for key in node.keys if key in below)
+
+    def described(call: AggregateCall) -> str:
+        """Without the separator of LISTAGG: its values are kept, and joined whenever the result is made."""
+        distinct = "DISTINCT " if call.distinct else ""
+        counted = f" FILTER (WHERE {defined[call.filter].sql()})" if call.filter is not None and identity > 1 else ""
+        return f"{call.function} {distinct}{below.get(call.argument or '', '')}{counted}".strip()
+
+    calls = ", ".join(map(described, node.calls))
+    of_changes = OF_CHANGES if keeps_more_for_changes(node) else ""
+    native = NATIVELY if node.operator is Operator.NATIVE else ""
+    yield f"group by [{keys}] compute [{calls}]{of_changes}{native}"
+    if expanded is not None:
+        yield f"in sets {', '.join(str([below[key] for key in kept]) for kept in expanded.sets)}"
+    yield from state_shape(inputs, identity)
+
+
+def _definition(name: str, defined: Mapping[str, exp.Expr]) -> str:
+    """What is computed for a column, where it is not one of the table's by the same name."""
+    found = defined.get(name)
+    is_itself = found is None or (isinstance(found, exp.Column) and found.name == name)
+    return "" if found is None or is_itself else f" = {found.sql()}"
 
 
 def _replaces(node: Normalise | Materialise) -> TypeGuard[Materialise]:
@@ -93,7 +121,9 @@ def _replaces(node: Normalise | Materialise) -> TypeGuard[Materialise]:
 
 def fingerprint(job: JobPlan) -> str:
     """Of all that decides which messages a batch writes: what checkpoints had before they kept a ReplayIdentity."""
-    return hashlib.sha256(repr((describe(job.roots), settings_with_influence(job))).encode()).hexdigest()[:32]
+    spread = (_BY_FILE,) if any(isinstance(scan.source, FilesystemSource) for scan in job.scans) else ()
+    content = repr((describe(job.roots), settings_with_influence(job), *spread))
+    return hashlib.sha256(content.encode()).hexdigest()[:32]
 
 
 def settings_with_influence(job: JobPlan) -> list[tuple[str, str]]:

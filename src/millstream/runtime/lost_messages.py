@@ -39,8 +39,17 @@ def refuse_lost(job: str, source: KafkaSource, read_up_to: Offsets, topics: Topi
 
 
 def _lost(job: str, source: KafkaSource, read_up_to: Offsets, topics: Topics) -> Iterator[Diagnostic]:
-    place = open_reader(source.table).value_place("topic")
-    for (topic, partition), position in sorted(read_up_to.items()):
+    place = open_reader(source.table).value_place("topic" if source.topic_pattern is None else "topic-pattern")
+    there = {topic for topic, _ in topics.ends}
+    for topic in sorted({topic for topic, _ in read_up_to} - there):
+        yield Diagnostic(
+            Code.OFFSETS_UNAVAILABLE,
+            f'topic "{topic}", which job "{job}" has read before, is gone',
+            place,
+            detail="Messages that were not read yet may have gone with it.",
+            hint=WITHOUT_THEM,
+        )
+    for (topic, partition), position in sorted(item for item in read_up_to.items() if item[0][0] in there):
         first, end = topics.first.get((topic, partition)), topics.ends.get((topic, partition))
         if first is None or end is None or end < position or topic in topics.made_anew:
             now = "is not there any more" if end is None else f"ends at {end}"

@@ -6,7 +6,6 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING
 
-from millstream.catalog.options import python_regex
 from millstream.connectors import upsert_kafka
 from millstream.connectors.kafka_options import TOPIC
 from millstream.connectors.kafka_range import ReadRange
@@ -19,13 +18,13 @@ from millstream.runtime.batch_log import BatchLog
 from millstream.runtime.exactly_once import check_timeout
 from millstream.runtime.kafka_admin import KafkaAdmin
 from millstream.runtime.lost_messages import Topics, refuse_lost
-from millstream.runtime.progress import least
 from millstream.runtime.scan_ends import by_topic, kept_ends
 from millstream.runtime.source_positions import SourcePositions, plain
+from millstream.runtime.source_topics import kafka_sources, offsets_of, topics_of
 from millstream.runtime.topic_ids import kept_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from millstream.catalog.table import CatalogTable
@@ -57,14 +56,6 @@ def check_kafka(job: JobPlan, notice: Callable[[str], None], resumes: Path | Non
     return ranges
 
 
-def topics_of(source: KafkaSource, admin: KafkaAdmin) -> tuple[str, ...]:
-    """The table's topics that are there now."""
-    if source.topic_pattern is None:
-        return source.topics
-    whole_name = python_regex(source.topic_pattern)
-    return tuple(topic for topic in admin.topics() if whole_name.fullmatch(topic))
-
-
 def _check_sink(sink: KafkaSink, notice: Callable[[str], None]) -> None:
     admin = _admin(sink.properties, sink.table)
     if sink.delivery.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
@@ -87,14 +78,19 @@ def _check_dead_letters(source: KafkaSource, notice: Callable[[str], None]) -> N
 def _refuse_lost(job: JobPlan, folder: Path) -> None:
     """Before Spark finds it, so that the script's place and all partitions are told."""
     read_up_to, kept = BatchLog(folder).read_up_to(), kept_ids(folder)
-    for source in (scan.source for scan in job.scans):
-        if isinstance(source, KafkaSource) and source.fails_on_data_loss and source.topics:
-            reached = least(offsets for offsets in read_up_to if {topic for topic, _ in offsets} <= set(source.topics))
-            admin = _admin(source.properties, source.table)
-            now = admin.topic_ids(source.topics)
-            made_anew = {topic for topic, identity in now.items() if kept.get(topic, identity) != identity}
-            first, ends = plain(admin.earliest(source.topics)), plain(admin.latest(source.topics))
-            refuse_lost(job.name, source, reached, Topics(first, ends, made_anew))
+    for source in kafka_sources(job):
+        reached = offsets_of(source, job, read_up_to)
+        if source.fails_on_data_loss and reached:
+            now = _topics_now({topic for topic, _ in reached}, kept, _admin(source.properties, source.table))
+            refuse_lost(job.name, source, reached, now)
+
+
+def _topics_now(topics: set[str], kept: Mapping[str, str], admin: KafkaAdmin) -> Topics:
+    there = sorted(topics & set(admin.topics()))
+    if not there:
+        return Topics({}, {}, ())
+    made_anew = {topic for topic, identity in admin.topic_ids(there).items() if kept.get(topic, identity) != identity}
+    return Topics(plain(admin.earliest(there)), plain(admin.latest(there)), made_anew)
 
 
 def _range(source: KafkaSource, notice: Callable[[str], None], ends: Offsets | None, *, resumes: bool) -> ReadRange:

@@ -5,15 +5,20 @@ Kept beside the checkpoint. By its offsets alone, a new topic that is longer tha
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from millstream.connectors.kafka_tables import KafkaSource
 from millstream.durable_files import JobFile, read_json, write_json
+from millstream.errors import MillstreamError
 from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.progress import flat_offsets
+from millstream.runtime.source_topics import is_found_by_java, kafka_sources, topics_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from millstream.connectors.kafka_tables import KafkaSource
     from millstream.plan.program import JobPlan
 
 
@@ -24,14 +29,49 @@ def kept_ids(folder: Path) -> dict[str, str]:
 
 def keep_ids(folder: Path, job: JobPlan) -> None:
     """Called when the job may start: what is there now is what it reads."""
-    ids = {
-        topic: identity
-        for source in (scan.source for scan in job.scans)
-        if isinstance(source, KafkaSource) and source.topics
-        for topic, identity in KafkaAdmin(source.properties).topic_ids(source.topics).items()
-    }
-    if ids and ids != kept_ids(folder):
+    kept = kept_ids(folder)
+    ids: dict[str, str] = {}
+    for source in kafka_sources(job):
+        admin = KafkaAdmin(source.properties)
+        topics = _there(kept, admin) if is_found_by_java(source) else topics_of(source, admin)
+        ids |= admin.topic_ids(topics) if topics else {}
+    if ids and ids != kept:
         write_json(folder / JobFile.TOPIC_IDS, ids)
+
+
+def _there(topics: Iterable[str], admin: KafkaAdmin) -> list[str]:
+    return [topic for topic in admin.topics() if topic in topics]
+
+
+class TopicIdWatch:
+    """Keeps the ids of topics that a pattern finds while the job runs."""
+
+    def __init__(self, folder: Path, sources: Iterable[KafkaSource]) -> None:
+        self._folder = folder
+        self._sources = [source for source in sources if source.topic_pattern is not None]
+        self._asked: set[str] = set()
+
+    def after_batch(self, report: Mapping[str, Any]) -> None:
+        """Takes Spark's report. Kafka is asked once for each topic; where it does not answer, after the next batch."""
+        if not self._sources:
+            return
+        read = {topic for source in report["sources"] for topic, _ in flat_offsets(source.get("endOffset"))}
+        if read <= self._asked:
+            return
+        kept = kept_ids(self._folder)
+        new = read - kept.keys() - self._asked
+        with suppress(MillstreamError):
+            found = self._ids(new)
+            if found:
+                write_json(self._folder / JobFile.TOPIC_IDS, {**found, **kept})
+            self._asked |= read
+
+    def _ids(self, topics: set[str]) -> dict[str, str]:
+        ids: dict[str, str] = {}
+        for admin in (KafkaAdmin(source.properties) for source in self._sources if topics):
+            there = _there(topics, admin)
+            ids |= admin.topic_ids(there) if there else {}
+        return ids
 
 
 def _parse_ids(content: Any) -> dict[str, str]:

@@ -15,6 +15,7 @@ from millstream.durable_files import JobFile
 from millstream.spark.file_folder import FileFolder
 from millstream.spark.file_text import from_text, text_of, text_type
 from millstream.spark.once import keep_value, literal_path, pattern_of
+from millstream.spark.splits import file_split
 from millstream.spark.types import quoted, spark_type
 from millstream.sql.statements import MetadataColumn, PhysicalColumn
 
@@ -34,7 +35,9 @@ _NOTHING: Final = "\u0000"
 _ANY_AGE: Final = "36500d"
 
 
-def read_files(spark: SparkSession, source: FilesystemSource, columns: Iterable[str], folder: Path) -> DataFrame:
+def read_files(
+    spark: SparkSession, source: FilesystemSource, columns: Iterable[str], folder: Path, *, with_splits: bool = False
+) -> DataFrame:
     """The named columns of all files; of a bounded source, those that are there when its job first starts."""
     table, format_ = source.table, source.format
     skips_errors = not isinstance(format_, ParquetFiles) and format_.ignore_parse_errors
@@ -54,7 +57,8 @@ def read_files(spark: SparkSession, source: FilesystemSource, columns: Iterable[
         first_start = int(keep_value(folder, JobFile.FIRST_START, r"\d+", lambda: str(time.time_ns() // 1_000_000)))
         rows = rows.where(F.unix_millis("_metadata.file_modification_time") <= first_start)
     declared = {column.name: column for column in table.columns}
-    return rows.select(*(_read_column(declared[name], format_).alias(name) for name in columns))
+    splits = [file_split(has_row_numbers=isinstance(format_, ParquetFiles))] if with_splits else []
+    return rows.select(*(_read_column(declared[name], format_).alias(name) for name in columns), *splits)
 
 
 def write_files(rows: DataFrame, sink: FilesystemSink, folder: Path) -> DataStreamWriter:

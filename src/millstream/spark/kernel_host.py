@@ -24,6 +24,7 @@ from millstream.spark.comparable import hashable
 from millstream.spark.crossing import Crossing
 from millstream.spark.observed_counts import IGNORED, fresh_name
 from millstream.spark.packets import PACKET_SCHEMA, pack, to_payloads, unpack, unpack_by_part
+from millstream.spark.row_order import OrderInFiles
 from millstream.spark.segment_state import SparkSegmentLog
 from millstream.spark.splits import SPLIT
 
@@ -61,7 +62,7 @@ def host(rows: Rows, operator: Operator, hosting: Hosting) -> Crossing:
     """`rows` has the operator's input columns and hashes; gives its changelog with `__kind`."""
 
     def combine_and_pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in _ordered(batches) if operator.needs_order else map(_table, batches):
+        for table in ordered_tables(batches) if operator.needs_order else map(_table, batches):
             rows = table.drop_columns(SPLIT) if SPLIT in table.schema.names else table
             yield pack(operator.combine(rows), hosting.buckets)
 
@@ -105,12 +106,16 @@ def _table(batch: pa.RecordBatch) -> pa.Table:
     return pa.Table.from_batches([batch])
 
 
-def _ordered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+def ordered_tables(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Rows numbered as they come, task after task; a batch that is done again finds them in the same order."""
     context = TaskContext.get()
     assert context is not None
     count: int | None = None
+    in_files = OrderInFiles()
     for batch in batches:
+        if SPLIT in batch.schema.names and pa.types.is_int64(batch.schema.field(SPLIT).type):
+            yield _table(batch).append_column(ORDER, in_files.of(batch.column(SPLIT)))
+            continue
         if count is None:
             count = _place_of_task(batch, context.partitionId()) << _BITS_FOR_ROWS
         numbers = np.arange(count, count + batch.num_rows, dtype=np.int64)

@@ -25,13 +25,18 @@ if TYPE_CHECKING:
     from millstream.connectors.tables import LocalSink, LocalSource
 
 
-def read_local(spark: SparkSession, source: LocalSource, columns: Iterable[str], folder: Path) -> DataFrame:
-    """The named columns of a table; `folder` belongs to the job and to this source alone."""
+def read_local(
+    spark: SparkSession, source: LocalSource, columns: Iterable[str], folder: Path, pinned_tasks: int | None = None
+) -> DataFrame:
+    """The named columns of a table; `folder` belongs to the job and to this source alone.
+
+    With `pinned_tasks`, a batch that is done again on another number of cores gives tasks and kernels the same rows.
+    """
     match source:
         case DatagenSource():
-            return read_datagen(spark, source, columns, folder)
+            return read_datagen(spark, source, columns, folder, pinned_tasks)
         case FilesystemSource():
-            return read_files(spark, source, columns, folder)
+            return read_files(spark, source, columns, folder, with_splits=pinned_tasks is not None)
 
 
 def write_local(rows: DataFrame, sink: LocalSink, folder: Path, emit: Callable[[list[str]], None]) -> DataStreamWriter:

@@ -71,12 +71,12 @@ def keep_value(folder: Path, name: JobFile, pattern: str, make: Callable[[], str
     return kept
 
 
-def numbered_rows(spark: SparkSession, folder: Path, count: int) -> DataFrame:
-    """`row` from 0 to below `count`, in order where they are few enough for one task."""
+def numbered_rows(spark: SparkSession, folder: Path, count: int, tasks: int | None = None) -> DataFrame:
+    """`row` from 0 to below `count`, in order where they are few enough for one task; else over `tasks`."""
     chunks = -(-count // _CHUNK)
     starts = one_row(spark, folder).select(F.explode(F.sequence(F.lit(0), F.lit(chunks - 1))).alias("chunk"))
     if chunks > 1:
-        starts = starts.repartition("chunk")
+        starts = starts.repartition("chunk") if tasks is None else starts.repartition(tasks, "chunk")
     first = F.col("chunk").cast("bigint") * _CHUNK
     last = F.least(first + (_CHUNK - 1), F.lit(count - 1))
     return starts.select(F.explode(F.sequence(first, last)).alias("row"))

@@ -31,12 +31,12 @@ class SparkSegmentLog:
             return Manifest()
         written = json.loads(stored[0])
         segments = (Segment(tuple(Piece(*piece) for piece in pieces)) for pieces in written["segments"])
-        return Manifest(tuple(segments), written["swept"], written.get("clock"))
+        return Manifest(tuple(segments), written["swept"], written.get("clock"), written.get("horizon"))
 
     def save_manifest(self, manifest: Manifest) -> None:
         segments = [[[piece.id, piece.rows, piece.first] for piece in each.pieces] for each in manifest.segments]
-        written = {"segments": segments, "swept": manifest.swept, "clock": manifest.clock}
-        self._manifest.update((json.dumps(written),))
+        times = {"swept": manifest.swept, "clock": manifest.clock, "horizon": manifest.horizon}
+        self._manifest.update((json.dumps({"segments": segments, **times}),))
 
     def read(self, piece_id: str) -> bytes:
         return bytes(self._pieces.getValue((piece_id,))[0])

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from millstream.changelog import INSERT_ONLY
 from millstream.connectors.kafka_values import DeliveryGuarantee
 from millstream.spark.changelog import is_retraction
-from millstream.spark.splits import SPLIT
+from millstream.spark.splits import SPLIT, file_of, is_of_files
 from millstream.spark.types import quoted
 
 if TYPE_CHECKING:
@@ -46,13 +46,21 @@ def _present(columns: Iterable[PhysicalColumn | MetadataColumn]) -> Column:
     return reduce(and_, required, F.lit(True))
 
 
-def spread(rows: DataFrame, sink: KafkaSink) -> DataFrame:
-    """Over as many tasks as 'sink.parallelism' says, the rows of a key in one of them and in their order."""
+def spread(rows: DataFrame, sink: KafkaSink, pinned_tasks: int | None) -> DataFrame:
+    """Over as many tasks as 'sink.parallelism' says, the rows of a key in one of them and in their order.
+
+    Exactly once, a batch that is done again must spread its rows as before: those of files go by their file, over
+    `pinned_tasks`, whatever number of cores there is now.
+    """
     if sink.parallelism is None:
-        return rows
+        if pinned_tasks is None or not is_of_files(rows):
+            return rows
+        return rows.repartition(pinned_tasks, file_of(F.col(SPLIT))).drop(SPLIT)
     rows = rows.drop(SPLIT)
     keys = sink.table.primary_key or tuple(column.name for column in sink.key_columns)
+    tasks = sink.parallelism
     if not keys and sink.delivery.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
         # One after the other would depend on the number of the task, which differs when a batch is done again.
         keys = tuple(field.name for field in rows.schema if "map<" not in field.dataType.simpleString())
-    return rows.repartition(sink.parallelism, *(F.col(quoted(name)) for name in keys))
+        tasks = tasks if keys else 1  # Spark has no hash of a map
+    return rows.repartition(tasks, *(F.col(quoted(name)) for name in keys))

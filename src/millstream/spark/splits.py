@@ -1,7 +1,7 @@
-"""Which partition of which topic the rows of a task come from, carried beside them up to the first shuffle.
+"""Which partition of which topic, or which file, rows come from, carried beside them up to the first shuffle.
 
 Spark numbers the tasks of a batch that it does again otherwise than the first time where there are up to four
-partitions: whoever must meet the same rows again goes by this instead.
+partitions, and shares files out by the number of cores: whoever must meet the same rows again goes by this instead.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import LongType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 SPLIT: Final = "__split"
 _SCAN: Final = 1_000_000
 """More partitions than a topic has."""
+_POSITION_BITS: Final = 46
+_ROOM_BITS: Final = 6
+"""A row of a file may become several: room for their order between two positions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,25 @@ class Splits:
         if self.has_one_topic:
             return self.scan * _SCAN + partition
         return f"{self.scan}-{first.column(topic)[0].as_py()}-{partition}"
+
+
+def file_split(*, has_row_numbers: bool) -> Column:
+    """Of a row of a file: which file, and where in it. In order along a file, however Spark cuts it into tasks.
+
+    The position is the row's own where the format numbers its rows, else where its block of the file begins.
+    """
+    file = F.pmod(F.xxhash64("_metadata.file_path"), F.lit(1 << (63 - _POSITION_BITS)))
+    position = F.col("_metadata.row_index" if has_row_numbers else "_metadata.file_block_start")
+    return (F.shiftleft(file, _POSITION_BITS) + F.shiftleft(position, _ROOM_BITS)).alias(SPLIT)
+
+
+def file_of(split: Column) -> Column:
+    """The part of a file's split that all of its rows have in common."""
+    return F.shiftright(split, _POSITION_BITS)
+
+
+def is_of_files(rows: Rows) -> bool:
+    return SPLIT in rows.columns and isinstance(rows.schema[SPLIT].dataType, LongType)
 
 
 def carried(rows: Rows) -> list[Column]:

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.changelog import KIND
 from millstream.connectors.kafka_tables import KafkaSource
+from millstream.durable_files import JobFile
 from millstream.plan.nodes import (
     Aggregate,
     Collect,
@@ -33,7 +34,7 @@ from millstream.spark.kafka_source import read_rows
 from millstream.spark.keyed_rows import materialise, normalise
 from millstream.spark.local_tables import read_local
 from millstream.spark.native_aggregate import native_aggregate
-from millstream.spark.once import one_row
+from millstream.spark.once import keep_value, one_row
 from millstream.spark.splits import Splits, carried
 from millstream.spark.types import quoted, spark_type
 
@@ -79,6 +80,16 @@ class Surroundings:
     """Taken as the plan is walked, which is the same way at each start."""
     shared: Mapping[int, DataFrame] = field(default_factory=dict)
     """What leaves the nodes up to which a scan is read together with others, by `id`; of a Write, its messages."""
+
+    def pinned_tasks(self) -> int | None:
+        """Over how many tasks rows are spread that must meet the same task again, at whichever start of the job.
+
+        None where nothing is written exactly once. Spark keeps the number of tasks for operators with state alone.
+        """
+        if not self.dispatch.is_exactly_once:
+            return None
+        now = self.spark.conf.get("spark.sql.shuffle.partitions") or "1"
+        return int(keep_value(self.folder, JobFile.TASKS, r"\d+", lambda: now))
 
 
 def rows_of(node: Node, around: Surroundings) -> DataFrame:
@@ -129,7 +140,8 @@ def _scanned(scan: Scan, around: Surroundings) -> DataFrame:
             return read_rows(around.spark, scan, scan.source, place, around.max_batch_rows, splits=splits)
         case _:
             folder = around.folder / "sources" / quote(scan.source.table.name, safe="")
-            return read_local(around.spark, scan.source, [column.name for column in scan.columns], folder)
+            columns = [column.name for column in scan.columns]
+            return read_local(around.spark, scan.source, columns, folder, around.pinned_tasks())
 
 
 def _expanded(rows: DataFrame, node: Expand) -> DataFrame:

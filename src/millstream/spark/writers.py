@@ -83,7 +83,7 @@ def _messages(root: Write, around: Surroundings, encoded: Encoded) -> DataFrame:
     assert isinstance(root.sink, KafkaSink)
     if id(root) in around.shared:
         return around.shared[id(root)]
-    return encoded(spread(rows_of(root, around), root.sink), root).alone()
+    return encoded(spread(rows_of(root, around), root.sink, around.pinned_tasks()), root).alone()
 
 
 def _encoded(rows: Rows, root: Write, around: Surroundings, *, drops_nulls: bool, ours: bool) -> Crossing:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,8 +20,6 @@ from tests.unit.kernels.stored_rows import KEY, VALUE, found_in, scanned_in, to_
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 SCHEMA = pa.schema([("key", pa.string()), ("x", pa.int64())])
 writes = st.lists(st.lists(st.tuples(st.integers(0, 9), st.none() | st.integers(0, 99)), max_size=8), max_size=12)
@@ -65,6 +64,69 @@ def test_a_lifetime_may_come_and_go_between_batches(
         assert found.items() <= {key: value for key, (_, value) in written.items()}.items()
         shortest = min((other for other, _ in batches[: now + 1] if other is not None), default=now + 1)
         assert {key for key, (at, _) in written.items() if at > now - shortest} <= found.keys()
+
+
+@settings(max_examples=300, deadline=None, print_blob=True)
+@given(
+    steps=st.lists(
+        st.tuples(
+            st.sampled_from([None, 100, 300]),
+            st.integers(0, 60),
+            st.dictionaries(st.integers(0, 15), st.none() | st.integers(0, 99), max_size=8),
+        ),
+        min_size=4,
+        max_size=16,
+    ),
+)
+def test_what_was_deleted_or_replaced_never_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int | None, int, dict[int, int | None]]]
+) -> None:
+    """Over a segment with which small ones are seldom merged, and under lifetimes of any length."""
+    cache, log = SegmentCache(tmp_path_factory.mktemp("segments")), MemorySegmentLog()
+    latest: dict[int, int | None] = {key: key for key in range(12)}
+    now = 0
+    StateTable(KEY, VALUE, log, cache, Lifetime(now, 100)).put(to_put(latest, colliding=False))
+    for length, later, batch in steps:
+        now += later
+        table = StateTable(KEY, VALUE, log, cache, None if length is None else Lifetime(now, length))
+        table.put(to_put(batch, colliding=False))
+        latest |= batch
+        there = {key: value for key, value in latest.items() if value is not None}
+        assert found_in(table, range(16), colliding=False).items() <= there.items()
+        assert scanned_in(table).items() <= there.items()
+
+
+Step = tuple[Lifetime | None, dict[int, int | None]]
+
+
+def _after(folder: Path, steps: list[Step]) -> StateTable:
+    cache, log = SegmentCache(folder), MemorySegmentLog()
+    for lifetime, batch in steps:
+        table = StateTable(KEY, VALUE, log, cache, lifetime)
+        table.put(to_put(batch, colliding=False))
+    return table
+
+
+MANY: dict[int, int | None] = {key: key for key in range(12)}
+SOME: dict[int, int | None] = {100: 0, 101: 0, 102: 0}
+
+
+def test_a_lifetime_that_comes_back_soon_brings_no_deleted_key_back(tmp_path: Path) -> None:
+    without_a_time: list[Step] = [(Lifetime(0, 100), {100: 0}), (None, MANY)]
+    steps: list[Step] = [
+        *without_a_time,
+        (Lifetime(10, 100), {1: None}),
+        (Lifetime(60, 100), {}),
+        (Lifetime(111, 100), SOME),
+    ]
+    assert found_in(_after(tmp_path, steps), [1], colliding=False) == {}
+
+
+@pytest.mark.parametrize("later", [None, Lifetime(313, 1000)], ids=["none", "longer"])
+def test_what_has_expired_stays_so_under_another_lifetime(tmp_path: Path, later: Lifetime | None) -> None:
+    steps: list[Step] = [(Lifetime(210, 100), MANY), (Lifetime(211, 100), {1: None}), (Lifetime(265, 100), {})]
+    table = _after(tmp_path, [*steps, (Lifetime(312, 100), SOME), (later, {})])
+    assert found_in(table, [0, 1, 100], colliding=False) == {100: 0}
 
 
 def test_rows_from_a_time_without_a_lifetime_expire_after_it_came(tmp_path: Path) -> None:

@@ -124,4 +124,5 @@ def test_distinct_rows_are_inserts() -> None:
 
 def test_rows_that_are_kept_belong_to_the_state() -> None:
     kept = shape("INSERT INTO days SELECT CAST(ts AS DATE), COUNT(*) FROM t GROUP BY ts")
-    assert kept[0] == "keep rows [day DATE NOT NULL, n BIGINT] by [day]"
+    defined = 'day DATE NOT NULL = CAST("ts" AS DATE), n BIGINT = "$aggregate0"'
+    assert kept[0] == f"keep rows [{defined}] by [day]"

@@ -65,6 +65,30 @@ def test_other_state_is_refused_only_if_there_is_any(tmp_path: Path) -> None:
     assert caught.value.code is Code.CHECKPOINT_MISMATCH
 
 
+LISTED = "CAST(CARDINALITY(ARRAY_AGG(a){}) AS BIGINT)"
+
+
+def test_checkpoint_of_version_1_is_compared_as_it_was_written_and_strictly_from_then_on(tmp_path: Path) -> None:
+    """It does not say which rows counted, and its job goes on; from the next start on, it does."""
+    job, other = insert(LISTED.format(" FILTER (WHERE a > 1)")), insert(LISTED.format(" FILTER (WHERE a > 2)"))
+    checkpoint = Checkpoint(tmp_path)
+    begin_a_batch(checkpoint.new_job(job, buckets=5).path)
+    checkpoint.release()
+    marker = tmp_path / "millstream.json"
+    state = ['group by ["b" STRING] compute [ARRAY_AGG "a" BIGINT]', "read t"]
+    marker.write_text(json.dumps({"layout": 2, "jobs": {job.name: {"state": state, "buckets": 5}}}))
+    checkpoint = Checkpoint(tmp_path)
+    assert checkpoint.find_job(job) is not None
+    checkpoint.record_start(job)
+    checkpoint.release()
+    checkpoint = Checkpoint(tmp_path)
+    assert checkpoint.find_job(job) is not None
+    with pytest.raises(JobError) as refused:
+        checkpoint.find_job(other)
+    checkpoint.release()
+    assert 'FILTER (WHERE "a" > 2)' in str(refused.value)
+
+
 def test_job_begun_on_the_kernel_stays_there(tmp_path: Path) -> None:
     """So does one of a version that knew no other operator: what is written of the kernel's state did not change."""
     checkpoint = Checkpoint(tmp_path)

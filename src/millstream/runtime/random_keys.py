@@ -1,0 +1,73 @@
+"""Keys that are drawn by chance, in a job that writes exactly once.
+
+The key of a row decides who writes it. A batch that is done again would draw others: a row that one writer has written
+already would come to another, or the other way round.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sqlglot import exp
+
+from millstream.connectors.kafka_sink_options import SINK_PARALLELISM
+from millstream.connectors.kafka_tables import KafkaSink
+from millstream.connectors.kafka_values import DeliveryGuarantee
+from millstream.errors import Code, Diagnostic
+from millstream.plan.definitions import definitions
+from millstream.plan.nodes import Aggregate, Expand, Materialise, Scan, Values, Write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from millstream.plan.nodes import Node
+    from millstream.plan.program import JobPlan
+    from millstream.source import Span
+
+_RANDOM: Final = frozenset({"RAND", "RAND_INTEGER", "UUID"})
+
+
+def random_keys(job: JobPlan) -> Iterator[Diagnostic]:
+    for root in job.roots:
+        match root:
+            case Write(sink=KafkaSink() as sink) if sink.delivery.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
+                yield from _in_sink(root, sink)
+                yield from _in_query(root.input, sink)
+
+
+def _in_sink(root: Write, sink: KafkaSink) -> Iterator[Diagnostic]:
+    """Without a key, rows are spread by all of their columns."""
+    if sink.parallelism is None:
+        return
+    keys = sink.table.primary_key or tuple(column.name for column in sink.key_columns)
+    names = keys or tuple(column.name for column in root.columns)
+    yield from _refused(root.input, names, f"rows are spread by '{SINK_PARALLELISM.key}'", root.span, sink)
+
+
+def _in_query(node: Node, sink: KafkaSink) -> Iterator[Diagnostic]:
+    match node:
+        case Scan() | Values():
+            return
+        case Aggregate():
+            below = node.input.input if isinstance(node.input, Expand) else node.input
+            yield from _refused(below, node.keys, "rows are grouped", node.span, sink)
+        case Materialise():
+            yield from _refused(node.input, node.keys, "rows are kept by their key", node.span, sink)
+    yield from _in_query(node.input, sink)
+
+
+def _refused(below: Node, names: tuple[str, ...], what: str, span: Span, sink: KafkaSink) -> Iterator[Diagnostic]:
+    defined = definitions(below)
+    drawn = {function for name in names if name in defined for function in _random_in(defined[name])}
+    if drawn:
+        yield Diagnostic(
+            Code.CONFLICTING_OPTIONS,
+            f'table "{sink.table.name}" is written exactly once, and {what} by {", ".join(sorted(drawn))}',
+            span,
+            detail="A batch that is done again draws other values: a row could be missing then, or stand twice.",
+            hint="Use a column of the table that is read, or 'sink.delivery-guarantee' = 'at-least-once'.",
+        )
+
+
+def _random_in(expression: exp.Expr) -> set[str]:
+    return {call.name.upper() for call in expression.find_all(exp.Anonymous)} & _RANDOM

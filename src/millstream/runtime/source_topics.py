@@ -1,0 +1,48 @@
+"""Which topics a table of a job reads: those that it names, or those that its pattern finds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from millstream.catalog.options import is_java_only, python_regex
+from millstream.connectors.kafka_tables import KafkaSource
+from millstream.runtime.progress import least
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from millstream.connectors.kafka_range import Offsets
+    from millstream.plan.program import JobPlan
+    from millstream.runtime.kafka_admin import KafkaAdmin
+
+
+def kafka_sources(job: JobPlan) -> list[KafkaSource]:
+    return [scan.source for scan in job.scans if isinstance(scan.source, KafkaSource)]
+
+
+def topics_of(source: KafkaSource, admin: KafkaAdmin) -> tuple[str, ...]:
+    """The table's topics that are there now."""
+    if source.topic_pattern is None:
+        return source.topics
+    whole_name = python_regex(source.topic_pattern)
+    return tuple(topic for topic in admin.topics() if whole_name.fullmatch(topic))
+
+
+def is_found_by_java(source: KafkaSource) -> bool:
+    """Whether only Spark can tell what the table's pattern finds."""
+    return source.topic_pattern is not None and is_java_only(source.topic_pattern)
+
+
+def offsets_of(source: KafkaSource, job: JobPlan, read_up_to: Sequence[Offsets]) -> Offsets:
+    """Of the offsets of all places where the job reads, those that are of this table."""
+    if is_found_by_java(source):
+        others = [other for other in kafka_sources(job) if not is_found_by_java(other)]
+        return least(offsets for offsets in read_up_to if not any(_reads_all(other, offsets) for other in others))
+    return least(offsets for offsets in read_up_to if _reads_all(source, offsets))
+
+
+def _reads_all(source: KafkaSource, offsets: Offsets) -> bool:
+    topics = {topic for topic, _ in offsets}
+    if source.topic_pattern is None:
+        return topics <= set(source.topics)
+    return all(map(python_regex(source.topic_pattern).fullmatch, topics))
