@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.connectors.custom_partitioner import partitioner_problems
 from millstream.connectors.filesystem import path_problem
-from millstream.connectors.kafka_sink_options import TRANSACTIONAL_ID_PREFIX
 from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
-from millstream.connectors.legacy import open_reader
 from millstream.connectors.local_tables import FilesystemSink, FilesystemSource
 from millstream.connectors.not_yet import unbuilt
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.nodes import Write
-from millstream.runtime.exactly_once import exactly_once_sinks
+from millstream.runtime.shared_prefixes import shared_prefixes
 from millstream.spark.kafka_properties import writer_options
 from millstream.sql.types import INTERVALS, TypeRoot
 
@@ -30,13 +28,13 @@ _NOT_IN_FILES: Final = INTERVALS | {TypeRoot.TIME}
 
 def refuse_unbuilt(program: Program) -> None:
     """Raises all that the tables say and no job can do yet, or not on this machine."""
-    problems = [*unbuilt_in(program), *_missing_paths(program), *_shared_prefixes(program)]
+    problems = [*unbuilt_in(program), *_missing_paths(program)]
     if problems:
         raise ScriptError(dict.fromkeys(problems))
 
 
 def unbuilt_in(program: Program) -> Iterator[Diagnostic]:
-    """What passes every check and cannot be run yet."""
+    """What passes every check and cannot be run, as far as that is known without a broker and the machine."""
     for job in program.jobs:
         for table in job.tables:
             if isinstance(table, KafkaSource | KafkaSink):
@@ -45,6 +43,7 @@ def unbuilt_in(program: Program) -> Iterator[Diagnostic]:
                 yield from partitioner_problems(table)
         yield from _types(job)
         yield from _set(job)
+    yield from shared_prefixes(program.jobs)
 
 
 def _missing_paths(program: Program) -> Iterator[Diagnostic]:
@@ -58,23 +57,6 @@ def _missing_paths(program: Program) -> Iterator[Diagnostic]:
                 if wrong := path_problem(table):
                     yield wrong
                 written.add(table.path)
-
-
-def _shared_prefixes(program: Program) -> Iterator[Diagnostic]:
-    """Jobs of one prefix would take it from each other in turn."""
-    owners: dict[tuple[str, str | None], str] = {}
-    for job in program.jobs:
-        for sink in exactly_once_sinks(job):
-            prefix = sink.delivery.transactional_id_prefix
-            owner = owners.setdefault((sink.properties["bootstrap.servers"], prefix), job.name)
-            if owner != job.name:
-                yield Diagnostic(
-                    Code.CONFLICTING_OPTIONS,
-                    f'jobs "{owner}" and "{job.name}" write with the same prefix of transactions, "{prefix}"',
-                    open_reader(sink.table).value_place(TRANSACTIONAL_ID_PREFIX.key),
-                    detail="The one that starts last would stop the other.",
-                    hint="Write both INSERTs in one statement set, or declare the table twice, with two prefixes.",
-                )
 
 
 def _set(job: JobPlan) -> Iterator[Diagnostic]:

@@ -21,7 +21,7 @@ from confluent_kafka import KafkaException
 from millstream.connectors.kafka_tables import KafkaSink
 from millstream.connectors.kafka_values import DeliveryGuarantee
 from millstream.connectors.legacy import open_reader
-from millstream.delivery.committed import group
+from millstream.delivery.claims import claim, newest_claim
 from millstream.delivery.consignment import Transactions
 from millstream.delivery.failures import is_away, taken_over
 from millstream.delivery.transactional_writer import INIT_SECONDS, transactional_producer
@@ -123,16 +123,18 @@ def open_transactions(
         timeout = check_timeout(sink, admin)
         opened[name] = Transactions(prefix, topic, run, str(start), pending, timeout, str(folder / _IDS))
     _write(folder, run, {**before, **kept})
+    fenced: set[str] = set()
     for sink in sinks:
         name = sink.table.name
         former = _claimed(plan, sink, opened[name], start)
         writers = set() if former is None else _writers_of_another_run(sink, opened[name], former)
         if writers:
             notice(
-                f'an earlier run has written to table "{name}" with prefix "{opened[name].prefix}": '
+                f'an earlier run has written with prefix "{opened[name].prefix}" of table "{name}": '
                 "what it wrote stays, and this run starts over"
             )
-        _fence_all(sink, opened[name], folder / _IDS, writers)
+        fenced |= _fence_all(sink, opened[name], folder / _IDS, writers)
+    _forget(folder / _IDS, fenced)
     return opened
 
 
@@ -173,30 +175,46 @@ def _require_known_progress(plan: JobPlan, sink: KafkaSink, log: BatchLog, befor
 
 
 def _claimed(plan: JobPlan, sink: KafkaSink, transactions: Transactions, start: Start) -> str | None:
-    """Claims them; gives the claim that was there before."""
-    with _told_failures(sink), group(sink.properties, transactions.claim_group, transactions.progress_topic) as claims:
-        found = claims.read()
-        former = found[1] if found is not None else None
+    """Claims them; gives the claim that was there before, of whichever job."""
+    with _told_failures(sink):
+        former = newest_claim(sink.properties, transactions)
         if former is not None and not start.may_follow(former):
             failure = taken_over(transactions.prefix)
             told = undelivered(plan.name, sink.table.name, failure.failure, failure.why)
             raise JobError(replace(told, span=sink.table.span))
-        claims.write(0, transactions.claim)
+        claim(sink.properties, transactions)
     return former
 
 
 def _writers_of_another_run(sink: KafkaSink, transactions: Transactions, former: str) -> set[str]:
-    """The ids that have progress; none where the run that claimed came to nothing."""
+    """The ids that have progress; none where the run that claimed came to nothing.
+
+    Other groups may begin with the prefix too: readers, and writers of a longer prefix.
+    """
     if transactions.is_of_this_run(former):
         return set()
-    return KafkaAdmin(sink.properties).groups(f"{transactions.prefix}-") - {transactions.claim_group}
+    admin = KafkaAdmin(sink.properties)
+    beside_offsets = admin.committed_metadata(admin.groups(f"{transactions.prefix}-") - {transactions.claim_group})
+    return {
+        name
+        for name, words in beside_offsets.items()
+        if any(transactions.is_progress(metadata, former) for metadata in words)
+    }
 
 
-def _fence_all(sink: KafkaSink, transactions: Transactions, ids: Path, others: set[str]) -> None:
+def _fence_all(sink: KafkaSink, transactions: Transactions, ids: Path, others: set[str]) -> set[str]:
     noted = {unquote(entry.name) for entry in ids.iterdir()} if ids.is_dir() else set()
     mine = {name for name in noted if name.startswith(f"{transactions.prefix}-")}
     with _told_failures(sink):
         _fence(sink.properties, mine | others, transactions.timeout_ms)
+    return mine | others
+
+
+def _forget(ids: Path, fenced: set[str]) -> None:
+    """A fenced id has nothing open; who uses it again notes it again first, and a zombie finds the claim taken."""
+    for entry in ids.iterdir() if ids.is_dir() else ():
+        if unquote(entry.name) in fenced:
+            entry.unlink(missing_ok=True)
 
 
 @contextmanager
