@@ -10,13 +10,13 @@ from millstream.catalog.options import is_java_only, python_regex
 from millstream.connectors import upsert_kafka
 from millstream.connectors.kafka_options import TOPIC
 from millstream.connectors.kafka_range import ReadRange
-from millstream.connectors.kafka_scan_options import DEAD_LETTER_TOPIC
 from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
 from millstream.connectors.kafka_values import DeliveryGuarantee, StartupMode
 from millstream.connectors.legacy import open_reader
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.nodes import Write
 from millstream.runtime.batch_log import BatchLog
+from millstream.runtime.dead_letter_topics import check_dead_letters
 from millstream.runtime.exactly_once import check_timeout
 from millstream.runtime.kafka_admin import KafkaAdmin
 from millstream.runtime.lost_messages import Topics, refuse_lost
@@ -47,7 +47,8 @@ def check_kafka(job: JobPlan, notice: Callable[[str], None], resumes: Path | Non
     ranges = {}
     for index, scan in enumerate(job.scans):
         if isinstance(scan.source, KafkaSource):
-            _check_dead_letters(scan.source, notice)
+            if scan.source.dead_letters is not None:
+                check_dead_letters(scan.source, _topics_to_measure(scan.source), notice)
             ends = kept[index] if index < len(kept) else None
             ranges[scan.span] = _range(scan.source, notice, ends, resumes=resumes is not None)
     if resumes is not None:
@@ -77,12 +78,10 @@ def _check_sink(sink: KafkaSink, notice: Callable[[str], None]) -> None:
             notice(f'topic "{topic}" of table "{sink.table.name}" did not exist and was created{compaction}')
 
 
-def _check_dead_letters(source: KafkaSource, notice: Callable[[str], None]) -> None:
-    if source.dead_letters is None:
-        return
-    topic, key = source.dead_letters.topic, DEAD_LETTER_TOPIC.key
-    if _admin(source.properties, source.table, key).ensure_topic(topic, source.table.name):
-        notice(f'topic "{topic}" for dead letters of table "{source.table.name}" did not exist and was created')
+def _topics_to_measure(source: KafkaSource) -> tuple[str, ...]:
+    if source.topic_pattern is not None and is_java_only(source.topic_pattern):
+        return ()
+    return topics_of(source, _admin(source.properties, source.table))
 
 
 def _refuse_lost(job: JobPlan, folder: Path) -> None:
@@ -134,8 +133,8 @@ def _refuse_java_pattern(source: KafkaSource) -> None:
         )
 
 
-def _admin(properties: dict[str, str], table: CatalogTable, topic_key: str = TOPIC.key) -> KafkaAdmin:
-    return KafkaAdmin(properties, partial(_place, table), topic_key)
+def _admin(properties: dict[str, str], table: CatalogTable) -> KafkaAdmin:
+    return KafkaAdmin(properties, partial(_place, table), TOPIC.key)
 
 
 def _place(table: CatalogTable, key: str) -> Span:
