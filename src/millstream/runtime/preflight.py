@@ -71,6 +71,8 @@ def _check_sink(sink: KafkaSink, notice: Callable[[str], None]) -> None:
     admin = _admin(sink.properties, sink.table)
     if sink.delivery.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
         check_timeout(sink, admin)
+        for topic in sink.topics:
+            admin.require_readable(topic, sink.table.name)  # offsets for it are the progress of its writers
     for topic in sink.topics:
         admin.require_writable(topic, sink.table.name)
         if admin.ensure_topic(topic, sink.table.name):
