@@ -98,8 +98,8 @@ class Place:
         }
         bindings = [
             AclBinding(
-                *(rule.resource, names[rule.name], rule.pattern),
-                *(f"User:{user}", "*", rule.operation, AclPermissionType.ALLOW),
+                *(rule.resource, names[rule.name], rule.pattern, f"User:{user}", "*"),
+                *(rule.operation, AclPermissionType.ALLOW),
             )
             for rule in rules
         ]
