@@ -142,7 +142,9 @@ class TransactionalWriter:
             return told
         seconds = f"{self._transactions.timeout_ms / 1000:g} s"
         return DeliveryError(
-            Failure.ENDED_BY_BROKER, f"It lasted longer than {seconds}, or the task was run in another place meanwhile."
+            Failure.ENDED_BY_BROKER,
+            f"It lasted longer than {seconds}, or the task was run in another place meanwhile, or another job has the "
+            f"prefix '{self._transactions.prefix}' for a topic that this user may not describe.",
         )
 
 
