@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
+from millstream.delivery.claims import claim
 from millstream.delivery.client import deliver
-from millstream.delivery.committed import group
 from millstream.delivery.consignment import Consignment, Transactions
 from millstream.delivery.failures import DeliveryError, Failure
 from millstream.delivery.transactional_writer import TransactionalWriter, transactional_producer
@@ -42,8 +42,7 @@ class Sink:
         return Transactions(self.topic, self.topic, run, start, replayed, 60_000, str(self.ids))
 
     def claim(self, transactions: Transactions) -> None:
-        with group(self.properties, transactions.claim_group, self.topic) as claims:
-            claims.write(0, transactions.claim)
+        claim(self.properties, transactions)
 
     def consignment(self, batch: int, transactions: Transactions | None) -> Consignment:
         return Consignment("sink", self.topic, self.properties, "p0", batch, transactions)

@@ -5,12 +5,18 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
+from confluent_kafka import KafkaException
 
 from millstream.delivery.committed import group
-from millstream.errors import Code, JobError
+from millstream.delivery.consignment import Consignment
+from millstream.delivery.failures import DeliveryError, Failure
+from millstream.delivery.transactional_writer import TransactionalWriter, transactional_producer
+from millstream.errors import Code, JobError, ScriptError
 from millstream.plan.program import compile_script
 from millstream.runtime.exactly_once import Start, open_transactions
+from millstream.runtime.shared_prefixes import refuse_shared_prefixes
 from millstream.source import SourceText
 from millstream.testing.script_kafka import ScriptKafka
 from tests.begun_batches import begin_a_batch
@@ -18,6 +24,8 @@ from tests.runtime.topics import fresh_name
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from confluent_kafka import Producer
 
     from millstream.delivery.consignment import Transactions
     from millstream.plan.program import JobPlan
@@ -27,16 +35,39 @@ CREATE TABLE t (a BIGINT) WITH (
   'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = '${brokers}', 'format' = 'json');
 CREATE TABLE sink (a BIGINT) WITH (
   'connector' = 'kafka', 'topic' = '${sink}', 'properties.bootstrap.servers' = '${brokers}', 'format' = 'json',
-  'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix' = '${sink}');
+  'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix' = '${prefix}');
 INSERT INTO sink SELECT a FROM t;
 """
 
 
-@pytest.fixture
-def plan(broker: str) -> JobPlan:
+def planned(broker: str, prefix: str) -> JobPlan:
+    """Each has a topic of its own."""
     topic = fresh_name("sink")
     ScriptKafka(broker).create_topic(topic, 1)
-    return compile_script(SourceText("s", SCRIPT), {"brokers": broker, "sink": topic}, {}).jobs[0]
+    return compile_script(SourceText("s", SCRIPT), {"brokers": broker, "sink": topic, "prefix": prefix}, {}).jobs[0]
+
+
+@pytest.fixture
+def plan(broker: str) -> JobPlan:
+    return planned(broker, fresh_name("prefix"))
+
+
+def write(broker: str, transactions: Transactions, writer: str, batch: int, *values: bytes) -> None:
+    """As a task does, through producers that have just started."""
+    topic, properties = transactions.progress_topic, {"bootstrap.servers": broker}
+    rows = pa.RecordBatch.from_pydict({"value": pa.array(values, pa.binary())})
+    consignment = Consignment("sink", topic, properties, writer, batch, transactions)
+    TransactionalWriter(properties, transactions, writer).deliver(consignment, [rows])
+
+
+def open_transaction(broker: str, transactional_id: str, topic: str) -> Producer:
+    """With a message in it, which no reader of committed messages sees yet."""
+    producer = transactional_producer({"bootstrap.servers": broker}, transactional_id, 60_000)
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    producer.produce(topic, b"from elsewhere")
+    producer.flush(30)
+    return producer
 
 
 def unheard(_notice: str) -> None:
@@ -112,3 +143,104 @@ def note_ids(folder: Path, transactions: Transactions, *writers: str) -> None:
     (folder / "transactions").mkdir(exist_ok=True)
     for writer in writers:
         (folder / "transactions" / transactions.id_of(writer)).touch()
+
+
+def test_prefix_is_taken_over_by_a_job_with_another_topic(plan: JobPlan, broker: str, tmp_path: Path) -> None:
+    ours = open_transactions(plan, tmp_path / "ours", unheard, Start("us", 1))["sink"]
+    write(broker, ours, "p0", 0, b"a")
+    their_plan = planned(broker, ours.prefix)
+    theirs = open_transactions(their_plan, tmp_path / "theirs", unheard, Start("them", 1))["sink"]
+    assert theirs.progress_topic != ours.progress_topic
+    write(broker, theirs, "p0", 0, b"b")
+    with pytest.raises(DeliveryError) as caught:
+        write(broker, ours, "p0", 1, b"c")
+    assert caught.value.failure is Failure.TAKEN_OVER
+    with pytest.raises(JobError) as refused:
+        open_transactions(plan, tmp_path / "ours", unheard, Start("us", 2))
+    assert refused.value.code is Code.TAKEN_OVER
+    open_transactions(their_plan, tmp_path / "theirs", unheard, Start("them", 2))
+    open_transactions(plan, tmp_path / "ours", unheard, Start("us again", 1))  # the last to start may write
+
+
+def test_claim_and_progress_of_an_older_version(plan: JobPlan, broker: str, tmp_path: Path) -> None:
+    """They had no number, and no length of the prefix beside them."""
+    first = open_transactions(plan, tmp_path, unheard, Start("us", 1))["sink"]
+    for name, number in ((first.claim_group, 0), (first.id_of("p0"), 1)):
+        with group({"bootstrap.servers": broker}, name, first.progress_topic) as kept:
+            kept.write(number, f"{first.run} older.1")
+    begin_a_batch(tmp_path, at_ms=int(time.time() * 1000))
+    second = open_transactions(plan, tmp_path, unheard, Start("us later", 1))["sink"]
+    write(broker, second, "p0", 0, b"is there already")
+    write(broker, second, "p0", 1, b"is new")
+    assert [found.message.value for found in ScriptKafka(broker).read(second.progress_topic)] == [b"is new"]
+
+
+def test_run_that_starts_over_fences_its_own_ids_alone(plan: JobPlan, broker: str, tmp_path: Path) -> None:
+    ours = open_transactions(plan, tmp_path / "ours", unheard, Start("us", 1))["sink"]
+    topic = ours.progress_topic
+    written = ("0", "p0", "p0-t-7", "p1000000")
+    for writer in written:
+        write(broker, ours, writer, 0, b"ours")
+    others = []
+    for number, middle in enumerate(("eu", "p1", "p1-p0-t")):
+        prefix = f"{ours.prefix}-{middle}"
+        other = open_transactions(planned(broker, prefix), tmp_path / middle, unheard, Start(f"them{number}", 1))[
+            "sink"
+        ]
+        for writer in ("0", "p0", "p0-t-7"):
+            write(broker, other, writer, 0, b"theirs")
+            others.append(other.id_of(writer))
+    with group({"bootstrap.servers": broker}, f"{ours.prefix}-dashboard", topic) as reader:
+        reader.write(5, "by a reader")
+    others.append(f"{ours.prefix}-dashboard")
+    is_open = {name: open_transaction(broker, name, topic) for name in (*others, *map(ours.id_of, written))}
+    told: list[str] = []
+    open_transactions(plan, tmp_path / "fresh", told.append, Start("us again", 1))
+    assert len(told) == 1
+    for name in others:
+        is_open[name].commit_transaction(30)
+    for writer in written:
+        with pytest.raises(KafkaException):
+            is_open[ours.id_of(writer)].commit_transaction(30)
+
+
+def test_ids_are_fenced_once(plan: JobPlan, broker: str, tmp_path: Path) -> None:
+    def noted() -> set[str]:
+        return {entry.name.removeprefix(f"{first.prefix}-") for entry in (tmp_path / "transactions").iterdir()}
+
+    first = open_transactions(plan, tmp_path, unheard, Start("us", 1))["sink"]
+    writers = [f"p{number}" for number in range(40)]
+    for writer in writers[:3]:
+        write(broker, first, writer, 0, b"a")
+    for writer in writers[3:]:
+        (tmp_path / "transactions" / first.id_of(writer)).touch()
+    (tmp_path / "transactions" / "of-another-table").touch()
+    left_open = open_transaction(broker, first.id_of("p39"), first.progress_topic)
+    second = open_transactions(plan, tmp_path, unheard, Start("us", 2))["sink"]
+    with pytest.raises(KafkaException):
+        left_open.commit_transaction(30)
+    assert noted() == {"of-another-table"}
+    write(broker, second, "p1", 1, b"b")
+    assert noted() == {"of-another-table", "p1"}
+    with pytest.raises(DeliveryError):
+        write(broker, first, "p2", 1, b"a zombie's")
+    open_transactions(plan, tmp_path, unheard, Start("us", 3))
+    assert noted() == {"of-another-table"}
+
+
+def test_jobs_of_a_script_that_name_one_cluster_differently(plan: JobPlan, broker: str) -> None:
+    """As text, the addresses have nothing in common."""
+    prefix = fresh_name("prefix")
+    host, _, port = broker.rpartition(":")
+    assert host in ("127.0.0.1", "localhost")
+    other = f"{'localhost' if host == '127.0.0.1' else '127.0.0.1'}:{port}"
+    text = SCRIPT + SCRIPT.partition("CREATE TABLE sink")[2].replace("${brokers}", other).replace(
+        "sink SELECT", "s SELECT"
+    )
+    text = text.replace(SCRIPT, SCRIPT + "CREATE TABLE s")
+    names = {"brokers": broker, "sink": "t", "prefix": prefix}
+    jobs = compile_script(SourceText("s", text), names, {}).jobs
+    with pytest.raises(ScriptError) as caught:
+        refuse_shared_prefixes(jobs)
+    assert caught.value.code is Code.CONFLICTING_OPTIONS
+    refuse_shared_prefixes([jobs[0], plan])

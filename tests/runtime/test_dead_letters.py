@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING
 
 import pytest
+from confluent_kafka import Producer
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AdminClient,
     AlterConfigOpType,
@@ -13,9 +15,12 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ResourceType,
 )
 
-from millstream.connectors.dead_letters import HEADERS, DeadLetterHeader
+from millstream.connectors.dead_letters import HEADERS, HEADROOM_BYTES, DeadLetterHeader
 from millstream.errors import BrokerError, Code, JobError
-from tests.runtime.shop import Shop
+from millstream.plan.program import compile_script
+from millstream.runtime.preflight import check_kafka
+from millstream.source import SourceText
+from tests.runtime.shop import SCRIPT, Shop
 from tests.runtime.topics import fresh_name
 
 if TYPE_CHECKING:
@@ -91,14 +96,71 @@ def test_a_batch_that_fails_is_repeated_with_its_letters(shop: LetterBox) -> Non
     assert [found.message.value for found in shop.kafka.read(shop.dead)] == [b"one", b"one"]
 
 
+def unreadable(size: int) -> bytes:
+    """Cannot be compressed either."""
+    return b"\xff" + random.Random(size).randbytes(size - 1)
+
+
+def produce_large(shop: LetterBox, *values: bytes) -> None:
+    """Each in a request of its own."""
+    producer = Producer({"bootstrap.servers": shop.brokers, "message.max.bytes": 10_000_000})
+    for value in values:
+        producer.produce(shop.orders, value, partition=0)
+        assert producer.flush(30) == 0
+
+
 def test_a_letter_that_cannot_be_written_fails_the_job(shop: LetterBox) -> None:
     shop.kafka.create_topic(shop.dead, 1)
     limit(shop, shop.dead, 1000)
-    shop.produce(['{"id":1}', "x" * 2000])
+    produce_large(shop, b'{"id":1}', unreadable(2000))
     with pytest.raises(JobError, match=shop.dead) as caught:
         shop.start(shop.options, topic=shop.topics, drain=True).await_end(60)
-    assert caught.value.code is Code.JOB_FAILED
+    [problem] = caught.value.diagnostics
+    assert problem.code is Code.JOB_FAILED
+    assert f"Topic {shop.orders}, partition 0, offset 1" in str(problem.detail)
+    assert f'max.message.bytes of topic "{shop.dead}"' in str(problem.hint)
     assert shop.copied() == []
+
+
+def test_a_message_as_large_as_its_topic_takes(shop: LetterBox) -> None:
+    """Larger than brokers take unless they are told otherwise, and with headers larger than its own topic takes."""
+    most = 2_000_000
+    limit(shop, shop.orders, most)
+    overhead = 80  # of a request with one message that has neither key nor headers
+    with pytest.raises(AssertionError):
+        produce_large(shop, unreadable(most))
+    produce_large(shop, unreadable(most - overhead), b'{"id":1}')
+    assert shop.start(shop.options, topic=shop.topics, drain=True).await_end(60)
+    assert [found.message.value for found in shop.kafka.read(shop.dead)] == [unreadable(most - overhead)]
+    assert shop.copied_ids() == [1]
+
+
+def test_letters_that_fit_alone_and_not_together(shop: LetterBox) -> None:
+    shop.kafka.create_topic(shop.dead, 1)
+    limit(shop, shop.dead, 30_000)
+    values = [unreadable(9000 + number) for number in range(10)]
+    produce_large(shop, *values)
+    assert shop.start(shop.options, topic=shop.topics, drain=True).await_end(60)
+    assert sorted(found.message.value or b"" for found in shop.kafka.read(shop.dead)) == sorted(values)
+
+
+def test_a_topic_that_takes_less_is_told_of(shop: LetterBox) -> None:
+    def told() -> list[str]:
+        script = SCRIPT.format(columns="", topic=shop.topics, options=shop.options, copied="")
+        names = {"brokers": shop.brokers, "orders": shop.orders, "copies": shop.copies}
+        notices: list[str] = []
+        check_kafka(compile_script(SourceText("s", script), names, {}).jobs[0], notices.append, resumes=None)
+        return [notice for notice in notices if shop.dead in notice]
+
+    limit(shop, shop.more, 500_000)
+    [created] = told()
+    assert "was created" in created
+    assert told() == []
+    limit(shop, shop.dead, 400_000)
+    limit(shop, shop.orders, 300_000)
+    [small] = told()
+    assert "up to 400000 bytes" in small
+    assert str(500_000 + HEADROOM_BYTES) in small
 
 
 def test_a_topic_that_may_not_be_created_is_missed_before_the_start(shop: LetterBox) -> None:

@@ -24,8 +24,13 @@ def allow(bootstrap: str, topic: str, user: str, operation: AclOperation) -> Non
         *(ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, f"User:{user}", "*"),
         *(operation, AclPermissionType.ALLOW),
     )
+    add_rules(bootstrap, [rule])
+
+
+def add_rules(bootstrap: str, rules: list[AclBinding]) -> None:
     client = AdminClient(client_settings({"bootstrap.servers": bootstrap}))
-    client.create_acls([rule])[rule].result(_SECONDS)
+    for added in client.create_acls(rules).values():
+        added.result(_SECONDS)
 
 
 def forget(bootstrap: str, user: str) -> None:

@@ -42,7 +42,9 @@ looked at. There are two ways to go on instead:
 A dead letter is in Kafka before the batch that met it is committed, so none is lost; a batch that is done again after a
 crash writes its letters again. So does a table that is read in two places of one job, for each of them. The topic is
 one of the table's own Kafka, by the same `properties.*`, and not one that the table reads; where it is missing, it is
-created as the topic of a sink is.
+created as the topic of a sink is, and takes messages that are 16 KiB larger than those of the topics that are read. One
+that is there and takes less is told of when the job starts, with the `max.message.bytes` that it needs; a letter that
+it refuses fails the job, which tells topic, partition and offset of the message.
 
 | header | what it says |
 |---|---|

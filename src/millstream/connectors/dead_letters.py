@@ -28,6 +28,12 @@ HEADERS: Final = {
 }
 
 
+LONGEST_ERROR_BYTES: Final = 4096
+"""More of what the formats said is cut off."""
+HEADROOM_BYTES: Final = 4 * LONGEST_ERROR_BYTES
+"""What the headers may add to a message: a topic for dead letters takes messages longer by this than those read."""
+
+
 @dataclass(frozen=True, slots=True)
 class DeadLetterTopic:
     """Where they go: a topic of the table's own Kafka."""

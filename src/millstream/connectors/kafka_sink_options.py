@@ -19,7 +19,8 @@ from millstream.connectors.kafka_values import (
 PARTITIONER: Final = ConfigOption(
     "sink.partitioner",
     partitioner,
-    "How rows are spread over partitions: default, fixed, round-robin, or a class as 'module:Class'.",
+    "How rows are spread over partitions: default (by the key; without one, as Kafka's producer does), fixed (a task "
+    "writes to one), round-robin (one row to each in turn; not with a key), or a class as 'module:Class'.",
     role=Role.SINK,
     example="fixed",
     legacy=("connector.sink-partitioner",),

@@ -6,7 +6,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from millstream.connectors.kafka_client_settings import client_settings
 
@@ -67,6 +68,18 @@ def _patiently(ask: Callable[[], T]) -> T:
             if error.args[0].code() not in _SOON_OVER or time.monotonic() > deadline:
                 raise
         time.sleep(_RETRY_SECONDS)
+
+
+def offsets_of_group(properties: Mapping[str, str], name: str) -> list[TopicPartition]:
+    """Of all topics that the user may see; without what a transaction has pending."""
+    admin = AdminClient(client_settings(properties))
+    asked = [ConsumerGroupTopicPartitions(name)]
+
+    def ask() -> list[TopicPartition]:
+        answer = admin.list_consumer_group_offsets(asked, request_timeout=_TIMEOUT_SECONDS)[name]
+        return list(answer.result().topic_partitions)
+
+    return [entry for entry in _patiently(ask) if entry.error is None and entry.offset >= 0]
 
 
 @contextmanager

@@ -37,11 +37,31 @@ class Transactions:
 
     @property
     def claim(self) -> str:
-        """What stands beside a claim and beside progress."""
-        return f"{self.run} {self.start}"
+        """What stands beside a claim and beside progress.
+
+        The length of the prefix tells whose a group is: `orders-eu-0` may be of prefix `orders` or of `orders-eu`.
+        """
+        return f"{self.run} {self.start} {len(self.prefix)}"
 
     def is_of_this_run(self, metadata: str | None) -> bool:
-        return (metadata or "").partition(" ")[0] == self.run
+        return _run_of(metadata) == self.run
+
+    def is_progress(self, metadata: str | None, former: str) -> bool:
+        """Whether it stands beside progress under this prefix, in a group whose name begins with the prefix.
+
+        Older progress has no length beside it: it counts if it is of the run that claimed last.
+        """
+        match (metadata or "").split(" "):
+            case [_run, _start, length]:
+                return length == str(len(self.prefix))
+            case [run, _start]:
+                return run == _run_of(former)
+            case _:
+                return False
+
+
+def _run_of(metadata: str | None) -> str:
+    return (metadata or "").partition(" ")[0]
 
 
 @dataclass(frozen=True, slots=True)

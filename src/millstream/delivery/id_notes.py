@@ -39,3 +39,9 @@ def noted_ids(folder: Path) -> set[str]:
     shortened = {file for file in folder.iterdir() if "@" in file.name}
     ids = {unquote(file.name) for file in folder.iterdir() if file not in shortened}
     return ids | {found for file in shortened if not is_unfinished(file) and (found := read_json(file, str))}
+
+
+def forget_ids(folder: Path, fenced: set[str]) -> None:
+    """A fenced id has nothing open; who uses it again notes it again first, and a zombie finds the claim taken."""
+    for transactional_id in fenced:
+        (folder / bounded_name(quote(transactional_id, safe=""))).unlink(missing_ok=True)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from confluent_kafka import KafkaException, Producer
 
 from millstream.connectors.kafka_client_settings import producer_settings
+from millstream.delivery.claims import newest_claim
 from millstream.delivery.committed import entry, group
 from millstream.delivery.failures import DeliveryError, Failure, is_fenced, refused, taken_over
 from millstream.delivery.id_notes import note_id
@@ -125,11 +126,9 @@ class TransactionalWriter:
         self._progress, self._progress_is_ours = consignment.batch + 1, True
 
     def _require_claim(self) -> None:
-        transactions = self._transactions
-        with group(self._properties, transactions.claim_group, transactions.progress_topic) as claims:
-            found = claims.read()
-        if found is not None and found[1] != transactions.claim:
-            raise taken_over(transactions.prefix)
+        newest = newest_claim(self._properties, self._transactions)
+        if newest is not None and newest != self._transactions.claim:
+            raise taken_over(self._transactions.prefix)
 
     def _explained(self, error: KafkaException) -> DeliveryError:
         """A producer is fenced by a later start, or by the broker for a transaction that took too long."""
@@ -143,7 +142,9 @@ class TransactionalWriter:
             return told
         seconds = f"{self._transactions.timeout_ms / 1000:g} s"
         return DeliveryError(
-            Failure.ENDED_BY_BROKER, f"It lasted longer than {seconds}, or the task was run in another place meanwhile."
+            Failure.ENDED_BY_BROKER,
+            f"It lasted longer than {seconds}, or the task was run in another place meanwhile, or another job has the "
+            f"prefix '{self._transactions.prefix}' for a topic that this user may not describe.",
         )
 
 

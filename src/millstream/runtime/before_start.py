@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.connectors.custom_partitioner import partitioner_problems
 from millstream.connectors.filesystem import PATH, path_problem
-from millstream.connectors.kafka_sink_options import TRANSACTIONAL_ID_PREFIX
 from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
 from millstream.connectors.legacy import open_reader
 from millstream.connectors.local_tables import FilesystemSink, FilesystemSource
 from millstream.connectors.not_yet import unbuilt
 from millstream.errors import Code, Diagnostic, ScriptError, by_place
 from millstream.plan.nodes import Write
-from millstream.runtime.exactly_once import exactly_once_sinks
 from millstream.runtime.random_keys import random_keys
+from millstream.runtime.shared_prefixes import shared_prefixes
 from millstream.spark.kafka_properties import writer_options
 from millstream.sql.types import INTERVALS, TypeRoot
 
@@ -46,7 +45,7 @@ def unbuilt_in(program: Program) -> Iterator[Diagnostic]:
         yield from _types(job)
         yield from _set(job)
         yield from random_keys(job)
-    yield from _shared_prefixes(program)
+    yield from shared_prefixes(program.jobs)
 
 
 def kafka_sinks(program: Program) -> Iterator[KafkaSink]:
@@ -67,23 +66,6 @@ def _missing_paths(program: Program) -> Iterator[Diagnostic]:
                 yield wrong
             if isinstance(table, FilesystemSink):
                 written.add(table.path)
-
-
-def _shared_prefixes(program: Program) -> Iterator[Diagnostic]:
-    """Jobs of one prefix would take it from each other in turn."""
-    owners: dict[tuple[str, str | None], str] = {}
-    for job in program.jobs:
-        for sink in exactly_once_sinks(job):
-            prefix = sink.delivery.transactional_id_prefix
-            owner = owners.setdefault((sink.properties["bootstrap.servers"], prefix), job.name)
-            if owner != job.name:
-                yield Diagnostic(
-                    Code.CONFLICTING_OPTIONS,
-                    f'jobs "{owner}" and "{job.name}" write with the same prefix of transactions, "{prefix}"',
-                    open_reader(sink.table).value_place(TRANSACTIONAL_ID_PREFIX.key),
-                    detail="The one that starts last would stop the other.",
-                    hint="Write both INSERTs in one statement set, or declare the table twice, with two prefixes.",
-                )
 
 
 def _set(job: JobPlan) -> Iterator[Diagnostic]:

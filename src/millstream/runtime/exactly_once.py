@@ -19,10 +19,10 @@ from confluent_kafka import KafkaException
 from millstream.connectors.kafka_tables import KafkaSink
 from millstream.connectors.kafka_values import DeliveryGuarantee
 from millstream.connectors.legacy import open_reader
-from millstream.delivery.committed import group
+from millstream.delivery.claims import claim, newest_claim
 from millstream.delivery.consignment import Transactions
 from millstream.delivery.failures import is_away, taken_over
-from millstream.delivery.id_notes import IDS, noted_ids
+from millstream.delivery.id_notes import IDS, forget_ids, noted_ids
 from millstream.delivery.transactional_writer import INIT_SECONDS, transactional_producer
 from millstream.durable_files import JobFile, damaged, read_json, write_json
 from millstream.errors import Code, Diagnostic, JobError, ScriptError
@@ -135,19 +135,23 @@ def open_transactions(
         timeout = check_timeout(sink, admin)
         opened[name] = Transactions(prefix, topic, run, str(start), pending, timeout, str(folder / IDS))
     _write(folder, run, {**before, **kept})
+    fenced: set[str] = set()
     for sink in sinks:
         name = sink.table.name
         former = _claimed(plan, sink, opened[name], start)
         writers = set() if former is None else _writers_of_another_run(sink, opened[name], former)
         if writers:
             notice(
-                f'an earlier run has written to table "{name}" with prefix "{opened[name].prefix}": '
+                f'an earlier run has written with prefix "{opened[name].prefix}" of table "{name}": '
                 "what it wrote stays, and this run starts over"
             )
         mine = _fence_all(sink, opened[name], folder / IDS, writers)
+        fenced |= mine | writers
         if pending is not None and must_be_unwritten:
             with _told_failures(sink):
                 require_unwritten(plan, sink, pending, opened[name], mine)
+    if pending is None:  # else it must be known who has written a part of it
+        forget_ids(folder / IDS, fenced)
     return opened
 
 
@@ -188,23 +192,31 @@ def _require_known_progress(plan: JobPlan, sink: KafkaSink, log: BatchLog, befor
 
 
 def _claimed(plan: JobPlan, sink: KafkaSink, transactions: Transactions, start: Start) -> str | None:
-    """Claims them; gives the claim that was there before."""
-    with _told_failures(sink), group(sink.properties, transactions.claim_group, transactions.progress_topic) as claims:
-        found = claims.read()
-        former = found[1] if found is not None else None
+    """Claims them; gives the claim that was there before, of whichever job."""
+    with _told_failures(sink):
+        former = newest_claim(sink.properties, transactions)
         if former is not None and not start.may_follow(former):
             failure = taken_over(transactions.prefix)
             told = undelivered(plan.name, sink.table.name, failure.failure, failure.why)
             raise JobError(replace(told, span=sink.table.span))
-        claims.write(0, transactions.claim)
+        claim(sink.properties, transactions)
     return former
 
 
 def _writers_of_another_run(sink: KafkaSink, transactions: Transactions, former: str) -> set[str]:
-    """The ids that have progress; none where the run that claimed came to nothing."""
+    """The ids that have progress; none where the run that claimed came to nothing.
+
+    Other groups may begin with the prefix too: readers, and writers of a longer prefix.
+    """
     if transactions.is_of_this_run(former):
         return set()
-    return KafkaAdmin(sink.properties).groups(f"{transactions.prefix}-") - {transactions.claim_group}
+    admin = KafkaAdmin(sink.properties)
+    beside_offsets = admin.committed_metadata(admin.groups(f"{transactions.prefix}-") - {transactions.claim_group})
+    return {
+        name
+        for name, words in beside_offsets.items()
+        if any(transactions.is_progress(metadata, former) for metadata in words)
+    }
 
 
 def _fence_all(sink: KafkaSink, transactions: Transactions, ids: Path, others: set[str]) -> set[str]:

@@ -132,21 +132,25 @@ class KafkaAdmin:
         if self.partitions(topic) is None:
             raise self._missing(topic, table, "The job has read from it before.")
 
-    def ensure_topic(self, topic: str, table: str) -> bool:
-        """Whether the topic had to be created. Where that is not allowed, a missing one is an error."""
+    def ensure_topic(self, topic: str, table: str, config: Mapping[str, str] | None = None) -> bool:
+        """Whether the topic had to be created. Where that is not allowed, a missing one is an error.
+
+        `config` is what it is created with, unless the brokers do not take that from us.
+        """
         if self.partitions(topic) is not None:
             return False
         if not self._allows_creation:
             raise self._missing(topic, table, "'properties.allow.auto.create.topics' is false.")
         if not self._broker_creates_topics():
             raise self._missing(topic, table, "The broker does not create topics by itself.")
+        wanted = NewTopic(topic, num_partitions=-1, replication_factor=-1, config=dict(config or {}))
         try:
-            self._client.create_topics([NewTopic(topic, num_partitions=-1, replication_factor=-1)])[topic].result(
-                _TIMEOUT_SECONDS
-            )
+            self._client.create_topics([wanted])[topic].result(_TIMEOUT_SECONDS)
         except KafkaException as error:
             if _is(error, KafkaError.TOPIC_ALREADY_EXISTS):
                 return False  # somebody else was faster
+            if config and _is(error, KafkaError.POLICY_VIOLATION, KafkaError.INVALID_CONFIG):
+                return self.ensure_topic(topic, table)
             doing = f'topic "{topic}" of table "{table}" does not exist and was not created'
             raise self._failure(doing, error, Code.TOPIC_NOT_CREATED, at=self._topic_key) from error
         return True
@@ -154,6 +158,11 @@ class KafkaAdmin:
     def broker_setting(self, name: str) -> int | None:
         """A number that the brokers are set to; None where it is not theirs to tell us."""
         found = self._broker_settings().get(name)
+        return int(found.value) if found is not None and found.value else None
+
+    def topic_setting(self, topic: str, name: str) -> int | None:
+        """A number that the topic is set to, or the brokers for all; None where it is not ours to see."""
+        found = self._settings_of(ConfigResource(ResourceType.TOPIC, topic)).get(name)
         return int(found.value) if found is not None and found.value else None
 
     def cluster(self) -> str | None:
@@ -168,6 +177,21 @@ class KafkaAdmin:
         except (KafkaException, TimeoutError) as error:
             raise self._failure("the consumer groups cannot be listed", error) from error
         return {entry.group_id for entry in listed if entry.group_id.startswith(prefix)}
+
+    def committed_metadata(self, groups: Iterable[str]) -> dict[str, set[str]]:
+        """What stands beside the offsets that the groups have committed."""
+        asked = {
+            group: self._client.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group]
+            for group in groups
+        }
+        found = {}
+        for group, answer in asked.items():
+            try:
+                entries = answer.result(_TIMEOUT_SECONDS).topic_partitions
+            except (KafkaException, TimeoutError) as error:
+                raise self._failure(f'the offsets of group "{group}" cannot be read', error) from error
+            found[group] = {entry.metadata or "" for entry in entries}
+        return found
 
     def earliest(self, topics: Iterable[str]) -> dict[TopicPartition, int]:
         return self._offsets(topics, OffsetSpec.earliest())
@@ -273,10 +297,12 @@ class KafkaAdmin:
         return found is not None and found.value == "true"
 
     def _broker_settings(self) -> dict[str, Any]:
+        return self._settings_of(ConfigResource(ResourceType.BROKER, str(next(iter(self._metadata().brokers)))))
+
+    def _settings_of(self, resource: ConfigResource) -> dict[str, Any]:
         """Nothing where they are not ours to see."""
-        broker = ConfigResource(ResourceType.BROKER, str(next(iter(self._metadata().brokers))))
         try:
-            settings: dict[str, Any] = self._client.describe_configs([broker])[broker].result(_TIMEOUT_SECONDS)
+            settings: dict[str, Any] = self._client.describe_configs([resource])[resource].result(_TIMEOUT_SECONDS)
         except (KafkaException, TimeoutError):
             return {}
         return settings

@@ -109,7 +109,8 @@ OF_THE_CLIENT: Final = (
     ),
     Pattern(
         "Kafka at {servers} does not allow it: {doing}",
-        "Have the user allowed to describe and read the source topics, to write the sink topics, and to use the group.",
+        "Have the user allowed to read the source topics, to write the sink topics, and to use the group; for "
+        "exactly-once also to read the sink topics, and use transactional ids and groups that begin with its prefix.",
         Code.BROKER_REFUSED,
         codes=(
             KafkaError.TOPIC_AUTHORIZATION_FAILED,

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 from millstream.connectors import upsert_kafka
 from millstream.connectors.kafka_options import TOPIC
 from millstream.connectors.kafka_range import ReadRange
-from millstream.connectors.kafka_scan_options import DEAD_LETTER_TOPIC
 from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
 from millstream.connectors.kafka_values import DeliveryGuarantee
 from millstream.connectors.legacy import open_reader
 from millstream.plan.nodes import Write
 from millstream.runtime.batch_log import BatchLog
+from millstream.runtime.dead_letter_topics import check_dead_letters
 from millstream.runtime.exactly_once import check_timeout
 from millstream.runtime.kafka_admin import KafkaAdmin
 from millstream.runtime.lost_messages import Topics, refuse_lost
 from millstream.runtime.scan_ends import by_topic, kept_ends
 from millstream.runtime.source_positions import SourcePositions, plain
-from millstream.runtime.source_topics import kafka_sources, offsets_of, topics_of
+from millstream.runtime.source_topics import is_found_by_java, kafka_sources, offsets_of, topics_of
 from millstream.runtime.topic_ids import kept_ids
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ def check_kafka(job: JobPlan, notice: Callable[[str], None], resumes: Path | Non
     ranges = {}
     for index, scan in enumerate(job.scans):
         if isinstance(scan.source, KafkaSource):
-            _check_dead_letters(scan.source, notice)
+            if scan.source.dead_letters is not None:
+                check_dead_letters(scan.source, _topics_to_measure(scan.source), notice)
             ends = kept[index] if index < len(kept) else None
             ranges[scan.span] = _range(scan.source, notice, ends, resumes=resumes is not None)
     if resumes is not None:
@@ -60,6 +61,8 @@ def _check_sink(sink: KafkaSink, notice: Callable[[str], None]) -> None:
     admin = _admin(sink.properties, sink.table)
     if sink.delivery.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
         check_timeout(sink, admin)
+        for topic in sink.topics:
+            admin.require_readable(topic, sink.table.name)  # offsets for it are the progress of its writers
     for topic in sink.topics:
         admin.require_writable(topic, sink.table.name)
         if admin.ensure_topic(topic, sink.table.name):
@@ -67,12 +70,10 @@ def _check_sink(sink: KafkaSink, notice: Callable[[str], None]) -> None:
             notice(f'topic "{topic}" of table "{sink.table.name}" did not exist and was created{compaction}')
 
 
-def _check_dead_letters(source: KafkaSource, notice: Callable[[str], None]) -> None:
-    if source.dead_letters is None:
-        return
-    topic, key = source.dead_letters.topic, DEAD_LETTER_TOPIC.key
-    if _admin(source.properties, source.table, key).ensure_topic(topic, source.table.name):
-        notice(f'topic "{topic}" for dead letters of table "{source.table.name}" did not exist and was created')
+def _topics_to_measure(source: KafkaSource) -> tuple[str, ...]:
+    if is_found_by_java(source):
+        return ()
+    return topics_of(source, _admin(source.properties, source.table))
 
 
 def _refuse_lost(job: JobPlan, folder: Path) -> None:
@@ -114,8 +115,8 @@ def _needs_no_topics(source: KafkaSource, *, resumes: bool) -> bool:
     return source.topic_pattern is not None and (source.reads_all_there_is or (resumes and source.end is None))
 
 
-def _admin(properties: dict[str, str], table: CatalogTable, topic_key: str = TOPIC.key) -> KafkaAdmin:
-    return KafkaAdmin(properties, partial(_place, table), topic_key)
+def _admin(properties: dict[str, str], table: CatalogTable) -> KafkaAdmin:
+    return KafkaAdmin(properties, partial(_place, table), TOPIC.key)
 
 
 def _place(table: CatalogTable, key: str) -> Span:

@@ -39,6 +39,7 @@ from millstream.runtime.printing import (
 from millstream.runtime.results import result_of
 from millstream.runtime.scan_ends import keep_ends
 from millstream.runtime.session_arguments import checked_settings, default_checkpoint
+from millstream.runtime.shared_prefixes import refuse_shared_prefixes
 from millstream.runtime.topic_ids import keep_ids
 from millstream.source import SourceText
 
@@ -204,6 +205,7 @@ class Session:
             check_kafka(plan, self._notice, resumes=folder.path if folder is not None else None)
             for plan, folder in zip(plans, folders, strict=True)
         ]
+        refuse_shared_prefixes(plans)
         if self._fresh:
             checkpoint.clear()
             self._fresh = False

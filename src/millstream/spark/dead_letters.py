@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 
-from millstream.connectors.dead_letters import DeadLetterHeader
+from millstream.connectors.dead_letters import LONGEST_ERROR_BYTES, DeadLetterHeader
 from millstream.connectors.kafka_client_settings import client_settings
 from millstream.spark.failures import DeadLetterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from confluent_kafka import KafkaError, Message
+    from confluent_kafka import Message
 
     from millstream.connectors.dead_letters import DeadLetterTopic
 
@@ -24,6 +24,7 @@ _SETTINGS: Final = {
     "enable.idempotence": True,
     "partitioner": "murmur2_random",  # as Java's producer does: a key goes where it would have gone there
     "message.max.bytes": 1_000_000_000,  # the broker knows what is too large
+    "compression.type": "zstd",  # the size limit of the topic it was read from may be that of a compressed message
     "delivery.timeout.ms": 120_000,
 }
 _ROOM_SECONDS: Final = 1.0
@@ -42,26 +43,47 @@ class DeadLetter:
     timestamp: int
     error: str
 
+    @property
+    def place(self) -> str:
+        return f"Topic {self.topic}, partition {self.partition}, offset {self.offset}"
+
 
 def write_dead_letters(to: DeadLetterTopic, letters: Iterable[DeadLetter]) -> None:
     """Returns when all of them are in Kafka, and raises DeadLetterError if one is not."""
-    failures: list[KafkaError] = []
+    for letter, error in _failures(to, letters):
+        # A request holds several letters and may be too large as a whole: each is tried alone.
+        again = _failures(to, [letter]) if _is_too_large(error) else [(letter, error)]
+        for _, last in again:
+            size = _size(letter, to.table) if _is_too_large(last) else None
+            raise DeadLetterError(to.table, to.topic, str(last.str()).rstrip("."), letter.place, size)
 
-    def delivered(error: KafkaError | None, _message: Message) -> None:
-        if error is not None:
-            failures.append(error)
 
-    try:
-        producer = _producer(tuple(sorted(to.properties.items())))
-        for letter in letters:
-            content = {"key": letter.key, "value": letter.value, "headers": [*letter.headers, *_told(letter, to.table)]}
-            while not _is_taken(producer, to.topic, content, delivered):
+def _failures(to: DeadLetterTopic, letters: Iterable[DeadLetter]) -> list[tuple[DeadLetter, KafkaError]]:
+    failures: list[tuple[DeadLetter, KafkaError]] = []
+
+    def report_to(letter: DeadLetter) -> Callable[[KafkaError | None, Message], None]:
+        return lambda error, _message: failures.append((letter, error)) if error is not None else None
+
+    producer = _producer(tuple(sorted(to.properties.items())))
+    for letter in letters:
+        content = {"key": letter.key, "value": letter.value, "headers": _headers(letter, to.table)}
+        try:
+            while not _is_taken(producer, to.topic, content, report_to(letter)):
                 producer.poll(_ROOM_SECONDS)
-        producer.flush()
-    except KafkaException as error:
-        failures.append(error.args[0])
-    if failures:
-        raise DeadLetterError(to.table, to.topic, str(failures[0].str()).rstrip("."))
+        except KafkaException as error:
+            failures.append((letter, error.args[0]))
+    producer.flush()
+    return failures
+
+
+def _is_too_large(error: KafkaError) -> bool:
+    return bool(error.code() == KafkaError.MSG_SIZE_TOO_LARGE)
+
+
+def _size(letter: DeadLetter, table: str) -> int:
+    """Of key, value and headers: a lower bound of what the broker counts."""
+    headers = sum(len(name.encode()) + len(value or b"") for name, value in _headers(letter, table))
+    return len(letter.key or b"") + len(letter.value or b"") + headers
 
 
 @cache
@@ -79,13 +101,21 @@ def _is_taken(producer: Producer, topic: str, content: dict[str, Any], delivered
     return True
 
 
-def _told(letter: DeadLetter, table: str) -> list[tuple[str, bytes]]:
+def _headers(letter: DeadLetter, table: str) -> list[tuple[str, bytes | None]]:
+    """The message's own, and where it comes from."""
     texts = {
         DeadLetterHeader.TOPIC: letter.topic,
         DeadLetterHeader.PARTITION: letter.partition,
         DeadLetterHeader.OFFSET: letter.offset,
         DeadLetterHeader.TIMESTAMP: letter.timestamp,
         DeadLetterHeader.TABLE: table,
-        DeadLetterHeader.ERROR: letter.error,
+        DeadLetterHeader.ERROR: _cut(letter.error),
     }
-    return [(header.value, str(text).encode()) for header, text in texts.items()]
+    return [*letter.headers, *((header.value, str(text).encode()) for header, text in texts.items())]
+
+
+def _cut(text: str) -> str:
+    encoded = text.encode()
+    if len(encoded) <= LONGEST_ERROR_BYTES:
+        return text
+    return encoded[:LONGEST_ERROR_BYTES].decode(errors="ignore") + "…"

@@ -68,10 +68,14 @@ class UnwritableRowError(Exception):
 
 
 class DeadLetterError(Exception):
-    """Raised in a Python worker that could not write to a topic of dead letters; `why` is what Kafka's client said."""
+    """Raised in a Python worker that could not write to a topic of dead letters; `why` is what Kafka's client said.
 
-    def __init__(self, table: str, topic: str, why: str) -> None:
-        super().__init__(_marked(Code.JOB_FAILED, table=table, topic=topic, why=why))
+    `place` is where the message was read; `refused_bytes` is its size where that is why.
+    """
+
+    def __init__(self, table: str, topic: str, why: str, place: str, refused_bytes: int | None = None) -> None:
+        size = {} if refused_bytes is None else {"bytes": refused_bytes}
+        super().__init__(_marked(Code.JOB_FAILED, table=table, topic=topic, why=why, place=place, **size))
 
 
 class UndeliveredError(Exception):
@@ -168,13 +172,7 @@ def _of_mark(job: str, found: dict[str, Any]) -> Diagnostic:
     if found["code"] == Code.UNDECODABLE_MESSAGE:
         return _undecodable(job, found)
     if found["code"] == Code.JOB_FAILED:
-        return Diagnostic(
-            Code.JOB_FAILED,
-            f'job "{job}" could not write a dead letter of table "{found["table"]}" to topic "{found["topic"]}"',
-            detail=f"{found['why']}.",
-            hint="Have the topic there, writable, with max.message.bytes above that of the topics that are read. "
-            "Start the job again to go on from its last finished batch.",
-        )
+        return _unwritten_letter(job, found)
     if found["code"] == Code.UNWRITABLE_ROW:
         return Diagnostic(
             Code.UNWRITABLE_ROW,
@@ -188,6 +186,21 @@ def _of_mark(job: str, found: dict[str, Any]) -> Diagnostic:
         detail="The column is NOT NULL, as all columns of a primary key are.",
         hint="Filter such rows in the query with WHERE … IS NOT NULL, replace the NULL with COALESCE, "
         f"or drop them with SET '{NOT_NULL_ENFORCER.key}' = 'DROP'.",
+    )
+
+
+def _unwritten_letter(job: str, found: dict[str, Any]) -> Diagnostic:
+    remedy = "Have the topic there, writable."
+    if "bytes" in found:
+        remedy = (
+            f"With its headers the message has {found['bytes']} bytes: set max.message.bytes of topic "
+            f'"{found["topic"]}" to more than that.'
+        )
+    return Diagnostic(
+        Code.JOB_FAILED,
+        f'job "{job}" could not write a dead letter of table "{found["table"]}" to topic "{found["topic"]}"',
+        detail=f"{found['place']}: {found['why']}.",
+        hint=f"{remedy} Start the job again to go on from its last finished batch.",
     )
 
 

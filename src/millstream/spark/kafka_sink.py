@@ -24,7 +24,6 @@ from millstream.spark.delivery import DELIVERED_TYPE
 from millstream.spark.failures import null_in_key
 from millstream.spark.message_metadata import HEADERS_TYPE, headers_of, topic_of
 from millstream.spark.observed_counts import DELIVERED
-from millstream.spark.partitioners import choose_partitions
 from millstream.spark.splits import carried
 from millstream.spark.types import quoted, spark_type
 
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from millstream.formats.decoded import Encoder
     from millstream.spark.crossing import Rows, Step
     from millstream.spark.delivery import Delivering
-    from millstream.spark.partitioners import Choice
     from millstream.sql.statements import MetadataColumn, PhysicalColumn
 
 _TYPES: Final = {
@@ -55,13 +53,14 @@ _TYPES: Final = {
 def encode_messages(
     rows: Rows,
     sink: KafkaSink,
-    choice: Choice | None = None,
+    partitioning: Step | None = None,
     *,
     folds: bool = False,
     delivering: Delivering | None = None,
 ) -> Crossing:
     """The messages of the rows; one that takes something back has no value, unless the format tells it.
 
+    `partitioning` gives them a column `partition`; without it Kafka's producer chooses.
     `folds`: the rows have old images of updates that a reader by key need not see. With `delivering` the messages are
     delivered as they are made, and how many there were is all that comes out.
     """
@@ -78,13 +77,13 @@ def encode_messages(
     elif folds:
         columns[KIND] = F.col(KIND).cast("tinyint")
         steps.append(partial(fold_updates, key_columns=["key"]))
-    if choice is not None:
-        steps.append(partial(choose_partitions, choice))
+    if partitioning is not None:
+        steps.append(partitioning)
     beside = [] if delivering is None else carried(rows)
     prepared = rows.select(*(column.alias(name) for name, column in columns.items()), *beside)
     if delivering is not None:
         return Crossing(prepared, DELIVERED_TYPE, _one_after_another([*steps, delivering], [DELIVERED]))
-    given = [name for name in _TYPES if name in columns or (name == "partition" and choice is not None)]
+    given = [name for name in _TYPES if name in columns or (name == "partition" and partitioning is not None)]
     return Crossing(
         prepared,
         ", ".join(f"{name} {_TYPES[name]}" for name in given),

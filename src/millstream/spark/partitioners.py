@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from itertools import cycle, islice
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from millstream.connectors.custom_partitioner import SinkPartitioner
 
     Choose = Callable[[bytes | None, bytes | None, str], int]
+
+_BATCH: Final = "streaming.sql.batchId"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,4 +84,39 @@ def choose_partitions(choice: Choice, batches: Iterator[pa.RecordBatch]) -> Iter
         keys = batch.column("key").to_pylist() if "key" in batch.schema.names else [None] * batch.num_rows
         topics = batch.column("topic").to_pylist() if choice.topic is None else [choice.topic] * batch.num_rows
         chosen = map(choose, keys, batch.column("value").to_pylist(), topics)
+        yield batch.append_column("partition", pa.array(chosen, pa.int32()))
+
+
+@dataclass(frozen=True, slots=True)
+class Rotation:
+    """Messages without a key, to the partitions of their topic in turn: round-robin."""
+
+    topic: str | None
+    partitions_of: Callable[[str], tuple[int, ...]]
+    """The same two as in Choice."""
+
+    def turns(self, first: int) -> Callable[[str], Iterator[int]]:
+        """Per topic its partitions over and over; `first` says with which of them to begin."""
+
+        @cache
+        def turns_of(topic: str) -> Iterator[int]:
+            partitions = self.partitions_of(topic)
+            return islice(cycle(partitions), first % len(partitions), None)
+
+        return turns_of
+
+
+def rotate_partitions(rotation: Rotation, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The messages with a column `partition`.
+
+    A task lives as long as a batch: to begin where its number and the batch's say is even for batches of one row too.
+    """
+    context = TaskContext.get()
+    assert context is not None
+    turns_of = rotation.turns(context.partitionId() + int(context.getLocalProperty(_BATCH) or 0))
+    for batch in batches:
+        if rotation.topic is None:
+            chosen = [next(turns_of(topic)) for topic in batch.column("topic").to_pylist()]
+        else:
+            chosen = list(islice(turns_of(rotation.topic), batch.num_rows)) if batch.num_rows else []
         yield batch.append_column("partition", pa.array(chosen, pa.int32()))

@@ -21,7 +21,7 @@ from millstream.spark.delivery import Delivering, delivered
 from millstream.spark.kafka_properties import writer_options
 from millstream.spark.kafka_sink import encode_messages
 from millstream.spark.local_tables import write_local
-from millstream.spark.partitioners import Choice
+from millstream.spark.partitioners import Choice, Rotation, choose_partitions, rotate_partitions
 from millstream.spark.print_sink import show_rows
 from millstream.spark.shared_scans import read_together
 from millstream.spark.sink_rows import kept_rows, spread
@@ -29,14 +29,14 @@ from millstream.spark.task_ends import ends_told
 from millstream.spark.translate import rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from millstream.plan.nodes import Root
     from millstream.plan.program import JobPlan
-    from millstream.spark.crossing import Crossing, Rows
+    from millstream.spark.crossing import Crossing, Rows, Step
     from millstream.spark.shared_scans import Encoded
     from millstream.spark.translate import Surroundings
 
@@ -94,16 +94,24 @@ def _encoded(rows: Rows, root: Write, around: Surroundings, *, drops_nulls: bool
     folds = by_key and RowKind.UPDATE_BEFORE in changes and not sink.ignore_retraction
     delivering = Delivering.to(sink, around.dispatch) if ours else None
     kept = kept_rows(rows, sink, drops_nulls=drops_nulls)
-    messages = encode_messages(kept, sink, _choice(sink, around), folds=folds, delivering=delivering)
+    messages = encode_messages(kept, sink, _partitioning(sink, around), folds=folds, delivering=delivering)
     return replace(messages, step=ends_told(messages.step, around.spark))
 
 
-def _choice(sink: KafkaSink, around: Surroundings) -> Choice | None:
-    """None where Kafka's producer chooses: by the key, or round about without one."""
-    if sink.partitioner.kind not in (Partitioning.FIXED, Partitioning.CUSTOM):
-        return None
+def _partitioning(sink: KafkaSink, around: Surroundings) -> Step | None:
+    """None where Kafka's producer chooses: by the key, or without one as many messages in a row as fill a request."""
     topic = sink.topic if len(sink.topics) == 1 else None
     partitions_of = partial(around.partitions_of, sink.properties)
+    match sink.partitioner.kind:
+        case Partitioning.FIXED | Partitioning.CUSTOM:
+            return partial(choose_partitions, _choice(sink, topic, partitions_of))
+        case Partitioning.ROUND_ROBIN if sink.key_format is None:
+            return partial(rotate_partitions, Rotation(topic, partitions_of))
+        case _:
+            return None
+
+
+def _choice(sink: KafkaSink, topic: str | None, partitions_of: Callable[[str], tuple[int, ...]]) -> Choice:
     choice = Choice(sink.table.name, topic, sink.parallelism, partitions_of)
     custom = load_partitioner(sink)
     if custom is None:

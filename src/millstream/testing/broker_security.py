@@ -51,11 +51,13 @@ class Listener(StrEnum):
 class BrokerSecurity:
     """`users` are passwords by name, for PLAIN and SCRAM; without `certificates` nothing is encrypted.
 
-    What an access rule names is for those it allows, all else for everybody; who needs no login may do anything.
+    What an access rule names is for those it allows, all else for everybody, or for nobody with `denies_by_default`.
+    Who needs no login may do anything.
     """
 
     users: Mapping[str, str] = field(repr=False)
     certificates: Certificates | None = None
+    denies_by_default: bool = False
 
     @property
     def listeners(self) -> tuple[Listener, ...]:
@@ -80,7 +82,7 @@ class BrokerSecurity:
     def settings(self) -> Iterator[str]:
         yield f"sasl.enabled.mechanisms=PLAIN,{','.join(_MODULES)}"
         yield "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer"
-        yield "allow.everyone.if.no.acl.found=true"
+        yield f"allow.everyone.if.no.acl.found={str(not self.denies_by_default).lower()}"
         yield "super.users=User:ANONYMOUS"
         users = " ".join(f'user_{name}="{password}"' for name, password in self.users.items())
         for listener in (place for place in self.listeners if place.needs_login):

@@ -9,6 +9,7 @@ import pytest
 from millstream import Session
 from millstream.errors import Code, ScriptError
 from millstream.plan.program import compile_script
+from millstream.runtime.before_start import unbuilt_in
 from millstream.runtime.exactly_once import Start
 from millstream.source import SourceText
 
@@ -41,6 +42,21 @@ def test_jobs_of_a_script_have_no_prefix_in_common(tmp_path: Path) -> None:
     [found] = caught.value.diagnostics
     assert found.code is Code.CONFLICTING_OPTIONS
     assert '"millstream-once"' in found.primary
+
+
+@pytest.mark.parametrize(
+    ("servers", "is_refused"),
+    [("LOCALHOST:1", True), ("other:2, PLAINTEXT://localhost:1", True), ("localhost:2", False)],
+)
+def test_cluster_is_known_by_any_of_its_servers(servers: str, is_refused: bool) -> None:  # noqa: FBT001
+    other = TABLES.partition("CREATE TABLE twice")[0].partition("CREATE TABLE once")[2].replace("localhost:1", servers)
+    script = (
+        f"{TABLES} CREATE TABLE `Once`{other} INSERT INTO once SELECT a FROM t; INSERT INTO `Once` SELECT a FROM t;"
+    )
+    prefix = "'sink.transactional-id-prefix' = 'p', 'sink.semantic'"
+    program = compile_script(SourceText("s", script.replace("'sink.semantic'", prefix)), {}, {})
+    found = [problem.code for problem in unbuilt_in(program)]
+    assert found == [Code.CONFLICTING_OPTIONS] * is_refused
 
 
 @pytest.mark.parametrize(("sink", "are_shared"), [("once", False), ("twice", True)])

@@ -81,11 +81,16 @@ def test_only_what_a_format_can_do_is_offered() -> None:
 
 
 def test_dead_letters_that_were_not_written() -> None:
-    raised = DeadLetterError("orders", "dead", "Broker: Message size too large")
-    error = job_error("j", RuntimeError(f"millstream.spark.failures.DeadLetterError: {raised}\n{PLAN}"))
-    assert error.code is Code.JOB_FAILED
-    assert '"dead"' in error.diagnostics[0].primary
-    assert error.diagnostics[0].detail == "Broker: Message size too large."
+    place = "Topic t, partition 1, offset 7"
+    for size, remedy in ((None, "writable"), (2048, 'max.message.bytes of topic "dead"')):
+        raised = DeadLetterError("orders", "dead", "Broker: no", place, size)
+        error = job_error("j", RuntimeError(f"millstream.spark.failures.DeadLetterError: {raised}\n{PLAN}"))
+        assert error.code is Code.JOB_FAILED
+        [told] = error.diagnostics
+        assert '"dead"' in told.primary
+        assert told.detail == f"{place}: Broker: no."
+        assert remedy in str(told.hint)
+        assert ("2048" in str(told.hint)) is (size is not None)
 
 
 def test_null_in_key() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from millstream.spark.failures import UnwritableRowError
-from millstream.spark.partitioners import Choice
+from millstream.spark.partitioners import Choice, Rotation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -77,3 +77,13 @@ def test_a_class_that_fails() -> None:
         choice(Remembering).opened(1)(b"7", b"v", "large")
     with pytest.raises(UnwritableRowError, match="failed with TypeError"):
         choice(Answering).opened(0)
+
+
+@pytest.mark.parametrize("first", range(4))
+def test_partitions_in_turn(first: int) -> None:
+    turns_of = Rotation(None, SIZES.__getitem__).turns(first)
+    topics = ["large", "large", "small", "large", "large", "small"]
+    chosen = [next(turns_of(topic)) for topic in topics]
+    assert [number for topic, number in zip(topics, chosen, strict=True) if topic == "small"] == [0, 0]
+    large = [number for topic, number in zip(topics, chosen, strict=True) if topic == "large"]
+    assert large == [(first + place) % 3 for place in range(4)]

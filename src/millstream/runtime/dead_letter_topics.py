@@ -1,0 +1,44 @@
+"""Topics for dead letters, before a job starts: they are there, and take messages as large as those that are read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from millstream.connectors.dead_letters import HEADROOM_BYTES
+from millstream.connectors.kafka_scan_options import DEAD_LETTER_TOPIC
+from millstream.connectors.legacy import open_reader
+from millstream.runtime.kafka_admin import KafkaAdmin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from millstream.connectors.kafka_tables import KafkaSource
+
+_OF_A_TOPIC: Final = "max.message.bytes"
+_OF_THE_BROKERS: Final = "message.max.bytes"
+_LARGEST: Final = 2**31 - 1
+
+
+def check_dead_letters(source: KafkaSource, read: Iterable[str], notice: Callable[[str], None]) -> None:
+    """`read` are the topics of the table, as far as they are known."""
+    assert source.dead_letters is not None
+    topic, table = source.dead_letters.topic, source.table.name
+    admin = KafkaAdmin(source.properties, open_reader(source.table).value_place, DEAD_LETTER_TOPIC.key)
+    needed = _needed(admin, read)
+    if admin.ensure_topic(topic, table, {} if needed is None else {_OF_A_TOPIC: str(needed)}):
+        notice(f'topic "{topic}" for dead letters of table "{table}" did not exist and was created')
+    taken = admin.topic_setting(topic, _OF_A_TOPIC)
+    if needed is not None and taken is not None and taken < needed:
+        notice(
+            f'topic "{topic}" for dead letters of table "{table}" takes messages of up to {taken} bytes, and with its '
+            f"headers a dead letter may have {needed}: set its {_OF_A_TOPIC} to that, else a large one fails the job"
+        )
+
+
+def _needed(admin: KafkaAdmin, read: Iterable[str]) -> int | None:
+    """None where the sizes are not ours to see. A topic that is missing yet is made with the brokers' size."""
+    sizes = [admin.topic_setting(topic, _OF_A_TOPIC) for topic in read]
+    if None in sizes or not sizes:
+        sizes.append(admin.broker_setting(_OF_THE_BROKERS))
+    largest = max((size for size in sizes if size is not None), default=None)
+    return None if largest is None else min(largest + HEADROOM_BYTES, _LARGEST)

@@ -1,0 +1,61 @@
+"""Jobs of a script that would take a prefix of transactions from each other."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from millstream.connectors.kafka_sink_options import TRANSACTIONAL_ID_PREFIX
+from millstream.connectors.legacy import open_reader
+from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.runtime.exactly_once import exactly_once_sinks
+from millstream.runtime.kafka_admin import KafkaAdmin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from millstream.connectors.kafka_tables import KafkaSink
+    from millstream.plan.program import JobPlan
+
+_PROTOCOL: Final = re.compile(r"^\w+://")
+
+
+def servers_of(sink: KafkaSink) -> frozenset[str]:
+    """As far as can be told without a broker: clusters that have one of them in common are the same."""
+    written = (server.strip().lower() for server in sink.properties["bootstrap.servers"].split(","))
+    return frozenset(_PROTOCOL.sub("", server) for server in written if server)
+
+
+def shared_prefixes(
+    jobs: Iterable[JobPlan], cluster_of: Callable[[KafkaSink], frozenset[str]] = servers_of
+) -> Iterator[Diagnostic]:
+    owners: dict[str, list[tuple[frozenset[str], str]]] = {}
+    for job in jobs:
+        for sink in exactly_once_sinks(job):
+            prefix, cluster = sink.delivery.transactional_id_prefix, cluster_of(sink)
+            assert prefix is not None
+            before = owners.setdefault(prefix, [])
+            owner = next((name for other, name in before if name != job.name and other & cluster), None)
+            before.append((cluster, job.name))
+            if owner is not None:
+                yield Diagnostic(
+                    Code.CONFLICTING_OPTIONS,
+                    f'jobs "{owner}" and "{job.name}" write with the same prefix of transactions, "{prefix}"',
+                    open_reader(sink.table).value_place(TRANSACTIONAL_ID_PREFIX.key),
+                    detail="The one that starts last would stop the other.",
+                    hint="Write both INSERTs in one statement set, or declare the table twice, with two prefixes.",
+                )
+
+
+def refuse_shared_prefixes(jobs: Iterable[JobPlan]) -> None:
+    """Asks the brokers which cluster they are, where that decides."""
+    jobs = tuple(jobs)
+    if not any(shared_prefixes(jobs, lambda _sink: frozenset({"any"}))):
+        return
+    if problems := list(shared_prefixes(jobs, _asked_cluster)):
+        raise ScriptError(problems)
+
+
+def _asked_cluster(sink: KafkaSink) -> frozenset[str]:
+    cluster = KafkaAdmin(sink.properties).cluster()
+    return servers_of(sink) if cluster is None else frozenset({cluster})
