@@ -14,6 +14,8 @@ _SHOWN_CHARACTERS: Final = 500
 _SHOWN_BYTES: Final = 100
 _LONGEST_TEXT: Final = 2000
 """A cause may quote a value, and a value be as long as its message."""
+MOST_COPIED_BYTES: Final = 1 << 28
+"""What one message may grow to where its parts are repeated, row by row; Flink hands on row after row without end."""
 _BLANKS: Final = str.maketrans("", "", "\t\r\n")
 
 

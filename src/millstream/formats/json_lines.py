@@ -38,9 +38,7 @@ _NO_COLUMN: Final = "\x00"
 _BARE_WORDS: Final = ("NaN", "Inf")
 _BARE_WORD_IN_MESSAGE: Final = r"[:,\[\s-](?:NaN|Inf|Infinity)\s*[,}\]]"
 # Arrow looks up powers of ten by a number's scale, 38 at most, without a check: beyond, it reads foreign memory.
-_UNCHECKED_SCALE: Final = (
-    r"[:,\[\s]-?[0-9]+(?:\.[0-9]{39}|\.[0-9]{30,}[eE]|(?:\.[0-9]+)?[eE](?:-[0-9]{2}|\+?[0-9]{3}))"
-)
+_UNCHECKED_SCALE: Final = r"[:,\[\s]-?[0-9]+(?:\.[0-9]{39}|\.[0-9]{30,}[eE]|(?:\.[0-9]+)?[eE](?:-[0-9]{2}|\+?[0-9]{3}))"
 
 
 class JsonLinesReader:
