@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 _DEEPEST: Final = 2000
 """Far from what the stack of a thread bears."""
-_MOST_EMPTY_PARTS: Final = 1 << 20
+_MOST_EMPTY_PARTS: Final = 1 << 16
 _EMPTY_PARTS_OF_A_PLAIN_SCHEMA: Final = 1000
 _SIZES: Final = {"null": 0, "boolean": 1, "float": 4, "double": 8}
 _NUMBERS: Final = frozenset({"int", "long", "enum"})
