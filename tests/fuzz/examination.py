@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from millstream.formats.copies import KEY, VALUE
+from millstream.formats.message_rows import KEY, VALUE
 from millstream.testing.schema_registry import EmbeddedSchemaRegistry
 from tests.fuzz.binary_messages import SCHEMAS
 from tests.unit.formats.test_protobuf import shop

@@ -98,6 +98,7 @@ def draw_table(rng: Draw, format_: str) -> Table:
 
 
 def _columns(rng: Draw, format_: str) -> str:
+    chosen: tuple[str, ...]
     match format_:
         case "raw":
             return f"v {rng.choice(('STRING', 'STRING', 'BYTES', 'INT', 'BIGINT', 'DOUBLE', 'BOOLEAN', 'SMALLINT'))}"

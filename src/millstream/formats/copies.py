@@ -15,13 +15,18 @@ import pyarrow.compute as pc
 from millstream.formats.decoded import MOST_COPIED_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
-KEY: Final = "__key"
-VALUE: Final = "__value"
 _BYTES_OF_A_ROW: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """The columns of messages that are copied for each row of the key, of the value, or of both together."""
+
+    by_key: tuple[str, ...] = ()
+    by_value: tuple[str, ...] = ()
+    by_both: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +39,16 @@ class Copies:
 
     @classmethod
     def of(
-        cls,
-        messages: pa.RecordBatch,
-        value_origin: NDArray[np.int64],
-        key_origin: NDArray[np.int64],
-        columns: Iterable[str],
+        cls, messages: pa.RecordBatch, columns: Repeated, values: NDArray[np.int64], keys: NDArray[np.int64]
     ) -> Copies:
-        """The origins hold for each row the index of its message; `columns` are those of `messages` that rows need."""
-        value_rows = np.bincount(value_origin, minlength=messages.num_rows)
-        key_rows = np.bincount(key_origin, minlength=messages.num_rows)
+        """`values` and `keys` hold for each row of them the index of its message."""
+        value_rows = np.bincount(values, minlength=messages.num_rows)
+        key_rows = np.bincount(keys, minlength=messages.num_rows)
         rows = value_rows * key_rows
         sizes = rows * _BYTES_OF_A_ROW
-        times = {VALUE: key_rows, KEY: value_rows}
-        for name in columns:
-            sizes += _copied(messages.column(name), times.get(name, rows))
+        for names, times in ((columns.by_key, key_rows), (columns.by_value, value_rows), (columns.by_both, rows)):
+            for name in names:
+                sizes += _copied(messages.column(name), times)
         return cls(value_rows, key_rows, np.where(rows > 1, sizes, 0))
 
     @property

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.changelog import KIND, RowKind
-from millstream.formats.copies import KEY, VALUE, Copies
+from millstream.formats.copies import Copies, Repeated
 from millstream.formats.decoded import Decoded, DecodeError, Unreadable, UnreadableMessages, shown, table_of
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from millstream.formats.decoded import Decoder
 
+KEY: Final = "__key"
+VALUE: Final = "__value"
 ROW: Final = "row"
 BYTES: Final = "bytes"
 _NO_ROW: Final = -1
@@ -76,7 +78,7 @@ class MessageRows:
             rows = rows.with_tombstones(~values.is_valid().to_numpy(zero_copy_only=False))
         keys = None if self.key is None else self._keys(self.key, messages.column(KEY))
         of_keys = np.arange(len(values)) if keys is None else _origin(keys, len(values))
-        copies = Copies.of(messages, rows.origin, of_keys, self._repeated)
+        copies = Copies.of(messages, self._repeated, rows.origin, of_keys)
         too_large = UnreadableMessages(sets_aside=self.sets_aside)
         for index in copies.too_large.tolist():
             too_large.add(index, copies.failure(index))
@@ -90,11 +92,10 @@ class MessageRows:
         )
 
     @property
-    def _repeated(self) -> list[str]:
-        """What of a message its rows have in common: a key or value with columns, and the parts beside them."""
+    def _repeated(self) -> Repeated:
         of_key = () if self.key is None else self.key.columns
         parts = [name for name in self.columns if name not in self.value.columns and name not in of_key]
-        return [*parts, *([VALUE] if self.value.columns else ()), *([KEY] if of_key else ())]
+        return Repeated((VALUE,) if self.value.columns else (), (KEY,) if of_key else (), tuple(parts))
 
     def _keys(self, key: MessageHalf, messages: pa.Array) -> Decoded:
         try:
