@@ -1,4 +1,4 @@
-"""What becomes of messages: each on its own by the exact reader, then all at once, which must come to the same."""
+"""What becomes of messages: alone by the exact reader, alone as in a job, and all at once; it must be the same."""
 
 from __future__ import annotations
 
@@ -73,13 +73,16 @@ def _limit_memory() -> None:
 
 def _examined(table: Table, messages: list[Message], places: dict[str, str], progress: Connection) -> Tally | str:
     try:
-        reader = table.reader(places, exact_only=True)
+        exact, usual = (table.reader(places, exact_only=exact_only) for exact_only in (True, False))
         outcomes = []
         for i, message in enumerate(messages):
             progress.send(i)
-            outcomes.append(_outcome(reader, [message], SECONDS))
+            outcomes.append(_outcome(exact, [message], SECONDS))
+            # Alone too: among others that are broken, none would come to the reader of batches.
+            if (found := _outcome(usual, [message], SECONDS)) != outcomes[-1]:
+                return _difference(outcomes[-1], found)
         progress.send(None)
-        together = _outcome(table.reader(places, exact_only=False), messages, SECONDS * len(messages))
+        together = _outcome(usual, messages, SECONDS * len(messages))
     except Exception as error:  # noqa: BLE001
         return f"{type(error).__name__}: {str(error)[:300]}"
     finally:
@@ -92,7 +95,11 @@ def _examined(table: Table, messages: list[Message], places: dict[str, str], pro
     )
     if (alone.contents is None) != (together.contents is None) or alone == together:
         return Tally(len(messages), alone.rows, alone.skipped, len(alone.unreadable))
-    return f"the readers differ: one by one {_shown(alone, together)}, at once {_shown(together, alone)}"
+    return _difference(alone, together)
+
+
+def _difference(exact: _Outcome, batch: _Outcome) -> str:
+    return f"the readers differ: one by one {_shown(exact, batch)}, at once {_shown(batch, exact)}"
 
 
 def _joined(contents: list[list[str] | None]) -> list[str] | None:

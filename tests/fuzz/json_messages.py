@@ -144,7 +144,7 @@ def _datum(rng: Draw, schema: Any) -> str:
         if rng.random() < 0.2:
             return "null"
         branch = schema[1]
-        label: str = branch.get("name", branch["type"]) if isinstance(branch, dict) else branch
+        label = str(branch.get("name", branch["type"]) if isinstance(branch, dict) else branch)
         return f"{{{quoted(rng, label)}:{_datum(rng, branch)}}}"
     match schema["type"] if isinstance(schema, dict) else schema:
         case "record":

@@ -75,6 +75,9 @@ CASES: Final = {
         Table("canal-json", "i INT", (), ("database",)), None,
         b'{"type":"INSERT","data":' + OBJECTS + b',"database":"' + b"a" * 500_000 + b'"}', UNREADABLE,
     ),
+    "nesting beside the columns": (
+        table("json", "i INT"), None, b'{"i":1,"o":' + b"[" * 1500 + b"]" * 1500 + b"}", UNREADABLE,
+    ),
     "old rows": (
         table("canal-json", "i INT"), None, b'{"type":"UPDATE","data":' + OBJECTS + b',"old":' + OBJECTS + b"}",
         Tally(1, rows=40_000),

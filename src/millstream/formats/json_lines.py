@@ -41,6 +41,12 @@ _BARE_WORD_IN_MESSAGE: Final = r"[:,\[\s-](?:NaN|Inf|Infinity)\s*[,}\]]"
 _UNCHECKED_SCALE: Final = r"[:,\[\s]-?[0-9]+(?:\.[0-9]{39}|\.[0-9]{30,}[eE]|(?:\.[0-9]+)?[eE](?:-[0-9]{2}|\+?[0-9]{3}))"
 
 
+_DEEPEST: Final = 300
+_NESTING: Final = np.zeros(256, np.int8)
+_NESTING[[ord("{"), ord("[")]] = 1
+_NESTING[[ord("}"), ord("]")]] = -1
+
+
 class JsonLinesReader:
     """`quoted_values`: numbers and booleans are expected as texts, which is how some tools write them."""
 
@@ -68,6 +74,7 @@ class JsonLinesReader:
             usable = _plausible(messages)
         if self._has_decimals:
             usable &= ~pc.match_substring_regex(messages, _UNCHECKED_SCALE).to_numpy(zero_copy_only=False)
+        usable &= ~_deeply_nested(messages)
         return messages, usable
 
     def read(self, messages: pa.Array) -> pa.Table | None:
@@ -147,6 +154,16 @@ def _plausible(messages: pa.Array) -> NDArray[np.bool_]:
         words = pc.match_substring_regex(messages, _BARE_WORD_IN_MESSAGE)
         braced &= ~words.to_numpy(zero_copy_only=False)
     return braced
+
+
+def _deeply_nested(messages: pa.Array) -> NDArray[np.bool_]:
+    """Which messages only the exact reader may judge, as it bears less nesting; brackets in texts count as well."""
+    openings = sum(pc.count_substring(messages, bracket).to_numpy() for bracket in ("{", "["))
+    deep: NDArray[np.bool_] = openings > _DEEPEST
+    for i in np.flatnonzero(deep).tolist():
+        content = np.frombuffer(messages[i].as_buffer(), np.uint8)
+        deep[i] = int(np.cumsum(_NESTING[content], dtype=np.int64).max()) > _DEEPEST
+    return deep
 
 
 def _holds_bare_word(data: NDArray[np.uint8]) -> bool:
