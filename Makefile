@@ -7,7 +7,7 @@ MINUTES ?= 10
 KILLS   ?= 100
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test faults soak check format docs bench lock clean
+.PHONY: help setup demo test faults soak fuzz check format docs bench lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ faults: $(READY)  ## every fault there is a test of; ends jobs at every failpoin
 
 soak: $(READY)  ## kill jobs at random for MINUTES or KILLS, by SEED; look for what is lost or doubled
 	@$(BIN)/python -m tests.faults.soak --minutes $(MINUTES) --kills $(KILLS) $(if $(SEED),--seed $(SEED))
+
+fuzz: $(READY)  ## make up messages of every format for MINUTES, by SEED; look for those a decoder does not survive
+	@$(BIN)/python -m tests.fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 check: $(READY)  ## lint and types
 	@$(BIN)/ruff check --quiet .

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import io
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import fastavro
 import pyarrow as pa
 
+from millstream.formats import java_text
+from millstream.formats.avro_bounds import AvroBounds
 from millstream.sql.types import APPROXIMATE, BINARIES, CHARACTER, DataType, TypeRoot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from decimal import Decimal
     from typing import TypeAlias
 
     Conversion: TypeAlias = Callable[[Any], object]
@@ -25,9 +27,11 @@ class AvroData:
 
     def __init__(self, schema: Any) -> None:
         self._schema = fastavro.parse_schema(_without_logical_types(schema))
+        self._bounds = AvroBounds(self._schema)
 
     def read(self, data: bytes, start: int = 0) -> Any:
         """Raises ValueError for bytes that are no datum of the schema."""
+        self._bounds.check(data, start)
         stream = io.BytesIO(data)
         stream.seek(start)
         try:
@@ -113,7 +117,7 @@ def _decimal_reading(type_: DataType) -> Conversion:
 
     def read(value: Any) -> Decimal | None:
         unscaled = int.from_bytes(_typed(value, bytes), "big", signed=True)
-        return Decimal(unscaled).scaleb(-scale) if abs(unscaled) < limit else None
+        return java_text.scaled_decimal(unscaled, scale) if abs(unscaled) < limit else None
 
     return read
 
@@ -194,5 +198,5 @@ def _lengths(array: pa.Array) -> list[int | None]:
 
 def _unscaled_bytes(value: Decimal, scale: int) -> bytes:
     """As few bytes as two's complement needs, as Java's BigInteger has them."""
-    unscaled = int(value.scaleb(scale))
+    unscaled = java_text.unscaled_value(value, scale)
     return unscaled.to_bytes((unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1, "big", signed=True)

@@ -13,10 +13,10 @@ from millstream.formats.avro_schema import avro_schema
 from millstream.formats.decoded import shown
 from millstream.formats.json_text import escaped_for_bytes
 from millstream.formats.json_tokens import FractionToken, IntegerToken, JsonObject, parse
-from millstream.formats.one_by_one import UnreadableMessageError, decode_each
+from millstream.formats.one_by_one import OneByOne, decode_each
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from millstream.formats.decoded import Decoded
     from millstream.sql.types import DataType
@@ -40,14 +40,15 @@ class AvroJsonDecoder:
         self._schema = arrow_schema((name, types[name]) for name in needed)
 
     def decode(self, values: pa.Array, *, sets_aside: bool = False) -> Decoded:
-        return decode_each(values, self._schema, self._rows, sets_aside=sets_aside)
+        return decode_each(values, OneByOne(self._schema, self._rows, _failure), sets_aside=sets_aside)
 
-    def _rows(self, message: bytes) -> Iterator[list[object]]:
-        try:
-            row: Any = self._row(read_datum(self._avro_schema, parse(message)))
-        except (ValueError, RecursionError) as error:
-            raise UnreadableMessageError(f"Failed to deserialize Avro record. {error} in '{shown(message)}'") from error
-        yield [row[name] for name in self._schema.names]
+    def _rows(self, message: bytes) -> tuple[list[list[object]], bool]:
+        row: Any = self._row(read_datum(self._avro_schema, parse(message)))
+        return [[row[name] for name in self._schema.names]], True
+
+
+def _failure(message: bytes, cause: Exception) -> str:
+    return f"Failed to deserialize Avro record. {cause} in '{shown(message)}'"
 
 
 class AvroJsonEncoder:
@@ -74,7 +75,7 @@ def read_datum(schema: Any, value: object) -> Any:
             return [read_datum(schema["items"], item) for item in _expected(value, list, "array-start")]
         case "map":
             members = _expected(value, JsonObject, "map-start")
-            return {name: read_datum(schema["values"], item) for name, item in members}
+            return {java_text.encodable(name): read_datum(schema["values"], item) for name, item in members}
         case "null":
             return _expected(value, type(None), "null")
         case "boolean":
@@ -85,7 +86,7 @@ def read_datum(schema: Any, value: object) -> Any:
             return _number(value, kind)
         case kind:
             text = _text(value, kind)
-            return text if kind == "string" else text.encode("latin-1", "replace")
+            return java_text.encodable(text) if kind == "string" else text.encode("latin-1", "replace")
 
 
 def _read_union(branches: list[Any], value: object) -> Any:

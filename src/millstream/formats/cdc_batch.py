@@ -13,6 +13,7 @@ from millstream.changelog import RowKind
 from millstream.formats.cdc_dialect import CdcMetadata, Change, Shape
 from millstream.formats.cdc_exact import PAYLOAD
 from millstream.formats.cdc_metadata import batch_fields, column_of
+from millstream.formats.decoded import MOST_COPIED_BYTES
 from millstream.formats.json_lines import JsonLinesReader
 from millstream.formats.texts_to_values import UnsettledError
 from millstream.sql.types import STRING, DataType, Field, TypeRoot
@@ -65,7 +66,12 @@ class CdcBatchReader:
         self._lines = [JsonLinesReader(envelope, format_.options.json, quoted_values=q) for q in quoted]
         self.able = self._lines[0].able
 
-    def settles_updates(self, messages: pa.Array) -> NDArray[np.bool_]:
+    def prepared(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
+        """The messages as `read` wants them, and which of them it may be given."""
+        messages, usable = self._lines[0].prepared(messages)
+        return messages, usable & self._settles_updates(messages)
+
+    def _settles_updates(self, messages: pa.Array) -> NDArray[np.bool_]:
         """Which messages are no updates, or updates whose old values are told apart from missing ones."""
         pattern = _FLAT_OLD.get(self._dialect.shape)
         if pattern is None:
@@ -115,7 +121,11 @@ class CdcBatchReader:
         structs = pa.concat_arrays([structs for _, structs, _ in rows]).take(pa.array(order))
         kinds = np.concatenate([kinds for _, _, kinds in rows])[order]
         origin = index[np.concatenate([places for places, _, _ in rows])[order] // 2]
-        told = [column_of(fields[metadata.field], metadata).take(pa.array(origin)) for metadata in self._metadata]
+        columns = [column_of(fields[metadata.field], metadata) for metadata in self._metadata]
+        copies = int(np.bincount(origin, minlength=1).max())
+        if copies * sum(column.nbytes for column in columns) > MOST_COPIED_BYTES:
+            raise UnsettledError
+        told = [column.take(pa.array(origin)) for column in columns]
         arrays = [*structs.flatten(), *told, pa.array(kinds, pa.int8())]
         return pa.Table.from_arrays(arrays, schema=self._schema), origin
 

@@ -11,7 +11,6 @@ from millstream.formats.arrow_types import arrow_schema, arrow_type
 from millstream.formats.cdc_batch import CdcBatchReader
 from millstream.formats.cdc_exact import ExactCdcReader
 from millstream.formats.decoded import shown
-from millstream.formats.json_decode import braced
 from millstream.formats.json_types import check_types
 from millstream.formats.message_decoder import MessageDecoder
 
@@ -51,8 +50,7 @@ class CdcJsonDecoder(MessageDecoder):
         return CdcJsonDecoder, self._arguments
 
     def _prepared(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
-        messages, usable = braced(messages)
-        return messages, usable & self._batch.settles_updates(messages)
+        return self._batch.prepared(messages)
 
     def _read_batch(self, messages: pa.Array) -> tuple[pa.Table, NDArray[np.int64]] | None:
         return self._batch.read(messages)

@@ -9,6 +9,7 @@ from millstream.changelog import RowKind
 from millstream.formats.cdc_changes import Row, before_and_after, change_of, whole_row
 from millstream.formats.cdc_dialect import CdcMetadata, Change, Shape
 from millstream.formats.cdc_metadata import exact_fields, value_of
+from millstream.formats.decoded import MOST_COPIED_BYTES
 from millstream.formats.json_exact import ExactJsonReader
 from millstream.formats.json_tokens import JsonObject, parse_tree, token_text
 from millstream.sql.types import STRING, DataType, Field, TypeRoot
@@ -62,6 +63,8 @@ class ExactCdcReader:
             payload = _object(dict(root).get(PAYLOAD), f'The "{PAYLOAD}" field')
         values |= self._payload.read(payload)
         told = [value_of(values[metadata.field], metadata) for metadata in self._metadata]
+        if isinstance(rows := values[self._dialect.new_field], list):
+            _check_copies(told, len(rows))
         for kind, row in self._changed_rows(values, payload):
             yield [*(row[name] for name in self._names), *told, kind]
 
@@ -82,26 +85,25 @@ class ExactCdcReader:
         old, new = values[self._dialect.old_field], values[self._dialect.new_field]
         if change is Change.NONE:
             return
+        written = _names_within(dict(payload).get("old")) if change is Change.UPDATE else frozenset()
         if self._dialect.shape is Shape.BEFORE_AND_AFTER:
             yield from before_and_after(change, old, new)
         elif self._dialect.shape is Shape.DATA_AND_OLD:
-            yield from self._data_and_old(change, new, old, payload)
+            yield from self._data_and_old(change, new, old, written)
         else:
             olds = old if isinstance(old, list) else []
             for i, data in enumerate(_list(new, self._dialect.new_field)):
-                yield from self._data_and_old(change, data, olds[i] if i < len(olds) else None, payload)
+                yield from self._data_and_old(change, data, olds[i] if i < len(olds) else None, written)
 
     def _data_and_old(
-        self, change: Change, data: object, old: object, payload: JsonObject
+        self, change: Change, data: object, old: object, written: frozenset[str]
     ) -> Iterator[tuple[RowKind, Row]]:
         if change is not Change.UPDATE:
             yield (RowKind.INSERT if change is Change.INSERT else RowKind.DELETE), whole_row(data, "data")
             return
         after, changed = whole_row(data, "data"), whole_row(old, "old")
-        written = dict(payload)["old"]
         before = {
-            name: after[name] if value is None and not _holds_name(written, name) else value
-            for name, value in changed.items()
+            name: after[name] if value is None and name not in written else value for name, value in changed.items()
         }
         yield RowKind.UPDATE_BEFORE, before
         yield RowKind.UPDATE_AFTER, after
@@ -119,11 +121,24 @@ class _EnvelopeReader:
         return dict(zip(self._names, self._reader.row_of(members), strict=True))
 
 
-def _holds_name(value: object, name: str) -> bool:
-    """Whether an object anywhere in the value has a member of this name, which is where Flink looks."""
-    if isinstance(value, JsonObject):
-        return any(member == name or _holds_name(inner, name) for member, inner in value)
-    return isinstance(value, list) and any(_holds_name(inner, name) for inner in value)
+def _names_within(value: object) -> frozenset[str]:
+    """The names of all members of objects anywhere in the value, which is where Flink looks for a column."""
+    names: set[str] = set()
+    left = [value]
+    while left:
+        found = left.pop()
+        if isinstance(found, JsonObject):
+            names.update(name for name, _ in found)
+            left += [inner for _, inner in found]
+        elif isinstance(found, list):
+            left += found
+    return frozenset(names)
+
+
+def _check_copies(told: list[object], rows: int) -> None:
+    """Each row of a list has the metadata of its message."""
+    if rows * len(repr(told)) > MOST_COPIED_BYTES:
+        raise ValueError(f"With its metadata each of the {rows} rows is too large")
 
 
 def _object(value: object, what: str) -> JsonObject:

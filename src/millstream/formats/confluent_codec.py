@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import struct
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -16,7 +15,7 @@ from millstream.formats.avro_schema import avro_schema, debezium_schema
 from millstream.formats.cdc_changes import before_and_after, change_of
 from millstream.formats.cdc_dialect import DEBEZIUM
 from millstream.formats.decoded import shown
-from millstream.formats.one_by_one import UnreadableMessageError, decode_each
+from millstream.formats.one_by_one import OneByOne, decode_each
 from millstream.formats.schema_registry import NoSchemaError, RegistryError, SchemaRegistry
 from millstream.sql.types import STRING, DataType, Field, TypeRoot
 
@@ -59,36 +58,39 @@ class ConfluentAvroDecoder:
     def decode(self, values: pa.Array, *, sets_aside: bool = False) -> Decoded:
         """A registry that does not answer raises RegistryError."""
         rows_of = self._changes_of if self._changes else self._rows
-        return decode_each(values, self._schema, rows_of, sets_aside=sets_aside)
+        return decode_each(values, OneByOne(self._schema, rows_of, self._failure), sets_aside=sets_aside)
 
-    def _rows(self, message: bytes) -> Iterator[list[object]]:
-        with self._told_failures(message):
-            record = self._record(message)
-        yield [record[name] for name in self._schema.names]
+    def _rows(self, message: bytes) -> tuple[list[list[object]], bool]:
+        record = self._record(message)
+        return [[record[name] for name in self._schema.names]], True
 
-    def _changes_of(self, message: bytes) -> list[list[object]]:
+    def _changes_of(self, message: bytes) -> tuple[list[list[object]], bool]:
         """A message of no bytes says as little as one that is NULL."""
         if not message:
-            return []
-        with self._told_failures(message):
-            record = self._record(message)
-            changes = before_and_after(change_of(record["op"], DEBEZIUM), record["before"], record["after"])
-            names = self._schema.names[:-1]
-            return [[*(row[name] for name in names), kind] for kind, row in changes]
+            return [], True
+        record = self._record(message)
+        changes = before_and_after(change_of(record["op"], DEBEZIUM), record["before"], record["after"])
+        names = self._schema.names[:-1]
+        return [[*(row[name] for name in names), kind] for kind, row in changes], True
 
-    @contextmanager
-    def _told_failures(self, message: bytes) -> Iterator[None]:
-        try:
-            yield
-        except (ValueError, NoSchemaError) as error:
-            told = _CORRUPT_CHANGE if self._changes else _CORRUPT_RECORD
-            raise UnreadableMessageError(f"{told} {error}. It is '{shown(message)}'.") from error
+    def _failure(self, message: bytes, cause: Exception) -> str:
+        return f"{_CORRUPT_CHANGE if self._changes else _CORRUPT_RECORD} {cause}. It is '{shown(message)}'."
 
     def _record(self, message: bytes) -> Any:
         number = schema_number(message)
         if number not in self._data:
-            self._data[number] = _data_of(self._registry.schema_of(number))
+            self._data[number] = self._data_of(number)
         return self._row(self._data[number].read(message, _HEAD.size))
+
+    def _data_of(self, number: int) -> AvroData:
+        try:
+            schema = self._registry.schema_of(number)
+        except NoSchemaError as error:
+            raise ValueError(str(error)) from None
+        try:
+            return AvroData(schema)
+        except Exception as error:  # noqa: BLE001 - a registry keeps schemas of other kinds too
+            raise ValueError(f"The writer's schema cannot be read: {error}") from None
 
 
 class ConfluentAvroEncoder:
@@ -123,13 +125,6 @@ class ConfluentAvroEncoder:
         for row, kind in zip(rows, kinds, strict=True):
             puts_in = kind in _PUTS_IN
             yield {"before": None if puts_in else row, "after": row if puts_in else None, "op": "c" if puts_in else "d"}
-
-
-def _data_of(schema: Any) -> AvroData:
-    try:
-        return AvroData(schema)
-    except Exception as error:  # noqa: BLE001 - a registry keeps schemas of other kinds too
-        raise ValueError(f"The writer's schema cannot be read: {error}") from None
 
 
 def _change_fields(columns: tuple[tuple[str, DataType], ...]) -> tuple[tuple[str, DataType], ...]:

@@ -12,6 +12,10 @@ from millstream.changelog import KIND, RowKind
 
 _SHOWN_CHARACTERS: Final = 500
 _SHOWN_BYTES: Final = 100
+_LONGEST_TEXT: Final = 2000
+"""A cause may quote a value, and a value be as long as its message."""
+MOST_COPIED_BYTES: Final = 1 << 28
+"""What one message may grow to where its parts are repeated, row by row; Flink hands on row after row without end."""
 _BLANKS: Final = str.maketrans("", "", "\t\r\n")
 
 
@@ -83,12 +87,13 @@ class UnreadableMessages:
         self._found: list[Unreadable] = []
 
     def add(self, index: int, text: str) -> None:
+        text = text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
         if not self._sets_aside:
             raise DecodeError(index, text)
         self._found.append(Unreadable(index, text))
 
     def all(self) -> tuple[Unreadable, ...]:
-        return tuple(self._found)
+        return tuple(sorted(self._found, key=lambda found: found.index))
 
 
 def table_of(arrays: list[pa.Array], schema: pa.Schema, rows: int) -> pa.Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from calendar import isleap
-from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from decimal import ROUND_HALF_UP, Context, Decimal, DecimalException
 from math import isfinite, isnan
 from typing import Final
 
@@ -15,12 +15,16 @@ import pyarrow as pa
 MICROS_PER_DAY: Final = 86_400_000_000
 
 _ASCII_TRIM: Final = "".join(map(chr, range(33)))
-_INTEGER: Final = re.compile(r"[+-]?\d+")
-_DECIMAL: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
-_FLOATING: Final = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[fFdD]?|([+-]?)(NaN|Infinity)")
-# Wider than the longest number Jackson accepts.
+# Possessive: a long text that turns out to be no number is looked through once.
+_INTEGER: Final = re.compile(r"[+-]?\d++")
+_DECIMAL: Final = re.compile(r"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?")
+_FLOATING: Final = re.compile(
+    r"([+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?)[fFdD]?|([+-]?)(NaN|Infinity)"
+)
+# Python's own context rounds to 28 digits. This one is wider than the longest number Jackson accepts.
 _EXACT: Final = Context(prec=2000, Emax=10**18 - 1, Emin=-(10**18) + 1)
 _PLAIN_EXPONENTS: Final = range(-3, 7)
+_SHOWN_DIGITS: Final = 40
 
 # Jackson lets blanks stand before each group of four, nowhere else, and reads on after one with padding.
 _BASE64_GROUP: Final = r"[\x00-\x20]*([A-Za-z0-9+/]{2}(?:==|[A-Za-z0-9+/][A-Za-z0-9+/=]))"
@@ -46,6 +50,11 @@ ISO_TIMESTAMP_LTZ: Final = re.compile(f"{_DATE_TEXT}T{_SHORT_TIME_TEXT}Z")
 def trim(text: str) -> str:
     """`String.trim`: everything up to the blank goes, other Unicode white space stays."""
     return text.strip(_ASCII_TRIM)
+
+
+def encodable(text: str) -> str:
+    """Java writes a lone surrogate as a question mark."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def parse_base64(text: str) -> bytes:
@@ -86,19 +95,31 @@ def parse_decimal(text: str, precision: int, scale: int) -> Decimal | None:
     """Rounded half up to the scale; None when it then has too many digits."""
     if _DECIMAL.fullmatch(text) is None:
         raise ValueError(text)
-    unit = Decimal(1).scaleb(-scale)
-    try:
-        number = Decimal(text)
-    except InvalidOperation:
-        raise ValueError(text) from None
+    number = exact_decimal(text)
     if number.is_zero():
-        return Decimal(0).quantize(unit)
+        return scaled_decimal(0, scale)
     if number.adjusted() > precision - scale:
         return None
-    rounded = number.quantize(unit, ROUND_HALF_UP, _EXACT)
+    rounded = number.quantize(scaled_decimal(1, scale), ROUND_HALF_UP, _EXACT)
     if rounded.is_zero():
-        return abs(rounded)
+        return rounded.copy_abs()
     return None if rounded.adjusted() >= precision - scale else rounded
+
+
+def exact_decimal(text: str) -> Decimal:
+    """Raises ValueError for a number that no decimal can hold, such as 1e99999999999999999999."""
+    try:
+        return Decimal(text)
+    except DecimalException:
+        raise ValueError(f"the number {text[:_SHOWN_DIGITS]} is out of range") from None
+
+
+def scaled_decimal(unscaled: int, scale: int) -> Decimal:
+    return Decimal(unscaled).scaleb(-scale, _EXACT)
+
+
+def unscaled_value(value: Decimal, scale: int) -> int:
+    return int(value.scaleb(scale, _EXACT))
 
 
 def double_text(value: float) -> str:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from millstream.formats.arrow_types import arrow_schema
 from millstream.formats.decoded import shown
 from millstream.formats.json_exact import ExactJsonReader
-from millstream.formats.json_lines import JsonLinesReader, plausible
+from millstream.formats.json_lines import JsonLinesReader
 from millstream.formats.json_options import JsonOptions
 from millstream.formats.json_types import check_types
 from millstream.formats.message_decoder import MessageDecoder
 
 if TYPE_CHECKING:
     import numpy as np
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from millstream.sql.types import DataType
@@ -43,7 +41,7 @@ class JsonDecoder(MessageDecoder):
         return JsonDecoder, (self._columns, self._options)
 
     def _prepared(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
-        return braced(messages)
+        return self._lines.prepared(messages)
 
     def _read_batch(self, messages: pa.Array) -> tuple[pa.Table, None] | None:
         table = self._lines.read(messages)
@@ -54,20 +52,3 @@ class JsonDecoder(MessageDecoder):
 
     def _failure(self, message: bytes, cause: Exception) -> str:
         return f"Failed to deserialize JSON '{shown(message)}'. {cause}"
-
-
-def braced(messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
-    """The messages, blanks around them trimmed where there are some, and which of them are {…}."""
-    usable = plausible(messages)
-    if usable.all():
-        return messages, usable
-    messages = _trimmed(messages)
-    return messages, plausible(messages)
-
-
-def _trimmed(messages: pa.Array) -> pa.Array:
-    try:
-        texts = messages.cast(pa.string())
-    except pa.ArrowInvalid:
-        return messages
-    return pc.ascii_trim(texts, characters=" \t\r\n").cast(pa.binary())

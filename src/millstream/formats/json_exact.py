@@ -132,8 +132,7 @@ class ExactJsonReader:
 
     def _text(self, value: object) -> str:
         text = tree_text(value, exact_fractions=self.exact_fractions) if _nested(value) else token_text(value)
-        # Java writes a lone surrogate as a question mark.
-        return text if text.isascii() else text.encode("utf-8", "replace").decode()
+        return java_text.encodable(text)
 
     def _timestamp_reader(self, root: TypeRoot) -> Reader:
         zoned = root is TypeRoot.TIMESTAMP_LTZ
@@ -223,13 +222,9 @@ def _map_reader(read: Reader, *, others_are_empty: bool) -> Reader:
             if others_are_empty:
                 return []
             raise ValueError("Illegal JSON map data...")
-        return list({_valid(name): read(member) for name, member in value}.items())
+        return list({java_text.encodable(name): read(member) for name, member in value}.items())
 
     return read_map
-
-
-def _valid(name: str) -> str:
-    return name if name.isascii() else name.encode("utf-8", "replace").decode()
 
 
 _SCALARS: Final[dict[TypeRoot, Reader]] = {

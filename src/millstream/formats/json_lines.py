@@ -37,6 +37,14 @@ _BY_THE_EXACT_READER: Final = (TypeRoot.MAP, TypeRoot.MULTISET, TypeRoot.NULL)
 _NO_COLUMN: Final = "\x00"
 _BARE_WORDS: Final = ("NaN", "Inf")
 _BARE_WORD_IN_MESSAGE: Final = r"[:,\[\s-](?:NaN|Inf|Infinity)\s*[,}\]]"
+# Arrow looks up powers of ten by a number's scale, 38 at most, without a check: beyond, it reads foreign memory.
+_UNCHECKED_SCALE: Final = r"[:,\[\s]-?[0-9]+(?:\.[0-9]{39}|\.[0-9]{30,}[eE]|(?:\.[0-9]+)?[eE](?:-[0-9]{2}|\+?[0-9]{3}))"
+
+
+_DEEPEST: Final = 300
+_NESTING: Final = np.zeros(256, np.int8)
+_NESTING[[ord("{"), ord("[")]] = 1
+_NESTING[[ord("}"), ord("]")]] = -1
 
 
 class JsonLinesReader:
@@ -51,14 +59,26 @@ class JsonLinesReader:
         self._quoted_values = quoted_values
         self._separator = " " if options.timestamp_standard is TimestampStandard.SQL else "T"
         self.able = not any(holds(type_, root) for _, type_ in columns for root in _BY_THE_EXACT_READER)
+        self._has_decimals = any(holds(type_, TypeRoot.DECIMAL) for _, type_ in columns)
         fields = [pa.field(name, _parsed_type(type_, quoted_values=quoted_values)) for name, type_ in columns]
         self._parsing = pj.ParseOptions(
             explicit_schema=pa.schema(fields or [pa.field(_NO_COLUMN, pa.string())]),
             unexpected_field_behavior="ignore",
         )
 
+    def prepared(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
+        """The messages, blanks around them trimmed where there are some, and which of them `read` may be given."""
+        usable = _plausible(messages)
+        if not usable.all():
+            messages = _trimmed(messages)
+            usable = _plausible(messages)
+        if self._has_decimals:
+            usable &= ~pc.match_substring_regex(messages, _UNCHECKED_SCALE).to_numpy(zero_copy_only=False)
+        usable &= ~_deeply_nested(messages)
+        return messages, usable
+
     def read(self, messages: pa.Array) -> pa.Table | None:
-        """One row per message, or None. Every message must start with { and end with }."""
+        """One row per message, or None. The messages are `prepared`."""
         try:
             messages.cast(pa.string())  # refuses what is not UTF-8
             parsed = self._parse(joined(messages, b"\n"))
@@ -114,8 +134,16 @@ class JsonLinesReader:
         return pa.StructArray.from_arrays(fields, fields=list(arrow_type(type_)), mask=array.is_null())
 
 
-def plausible(messages: pa.Array) -> NDArray[np.bool_]:
-    """Which messages (none NULL) `read` may be given: {…} without a bare NaN, which the parser lets pass."""
+def _trimmed(messages: pa.Array) -> pa.Array:
+    try:
+        texts = messages.cast(pa.string())
+    except pa.ArrowInvalid:
+        return messages
+    return pc.ascii_trim(texts, characters=" \t\r\n").cast(pa.binary())
+
+
+def _plausible(messages: pa.Array) -> NDArray[np.bool_]:
+    """Which messages (none NULL) are {…} without a bare NaN, which the parser lets pass."""
     starts, ends, data = bounds(messages)
     if not len(data):
         return np.zeros(len(messages), np.bool_)
@@ -126,6 +154,16 @@ def plausible(messages: pa.Array) -> NDArray[np.bool_]:
         words = pc.match_substring_regex(messages, _BARE_WORD_IN_MESSAGE)
         braced &= ~words.to_numpy(zero_copy_only=False)
     return braced
+
+
+def _deeply_nested(messages: pa.Array) -> NDArray[np.bool_]:
+    """Which messages only the exact reader may judge, as it bears less nesting; brackets in texts count as well."""
+    openings = sum(pc.count_substring(messages, bracket).to_numpy() for bracket in ("{", "["))
+    deep: NDArray[np.bool_] = openings > _DEEPEST
+    for i in np.flatnonzero(deep).tolist():
+        content = np.frombuffer(messages[i].as_buffer(), np.uint8)
+        deep[i] = int(np.cumsum(_NESTING[content], dtype=np.int64).max()) > _DEEPEST
+    return deep
 
 
 def _holds_bare_word(data: NDArray[np.uint8]) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from millstream.formats import java_text
@@ -62,9 +61,13 @@ def _whole(text: str) -> str:
     return "0" if text == "-0" else text
 
 
+def _stripped(text: str) -> str:
+    return java_text.stripped_decimal_text(java_text.exact_decimal(text))
+
+
 _SYNTAX: Final = _syntax(JsonObject, str, str)
 _TREE: Final = _syntax(_last_of_each_name, _whole, lambda text: java_text.double_text(float(text)))
-_EXACT_TREE: Final = _syntax(_last_of_each_name, _whole, lambda text: java_text.stripped_decimal_text(Decimal(text)))
+_EXACT_TREE: Final = _syntax(_last_of_each_name, _whole, _stripped)
 
 
 def parse(message: bytes) -> object:
@@ -119,6 +122,6 @@ def tree_text(value: object, *, exact_fractions: bool) -> str:
 
 def _fraction_text(token: str, *, exact: bool) -> str:
     if exact:
-        return java_text.stripped_decimal_text(Decimal(token))
+        return _stripped(token)
     text = java_text.double_text(float(token))
     return quoted(text) if text.endswith("y") else text

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from millstream.changelog import KIND
 from millstream.formats.decoded import Decoded, UnreadableMessages, table_of
+from millstream.formats.one_by_one import OneByOne
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +41,7 @@ class MessageDecoder(ABC):
 
     @abstractmethod
     def _rows(self, message: bytes) -> tuple[list[list[object]], bool]:
-        """The rows of a message, and whether all of it was read. Raises ValueError with the cause."""
+        """The rows of a message, and whether all of it was read. Raises the cause."""
 
     @abstractmethod
     def _failure(self, message: bytes, cause: Exception) -> str: ...
@@ -77,7 +78,12 @@ class MessageDecoder(ABC):
         return unsettled
 
     def _settles(self, messages: pa.Array, index: NDArray[np.int64], found: _Found) -> bool:
-        rows = self._read_batch(messages)
+        try:
+            rows = self._read_batch(messages)
+        except MemoryError:
+            raise
+        except Exception:  # noqa: BLE001 - led by the bytes of one message; the exact reader finds which, and why
+            return False
         if rows is None:
             return False
         table, positions = rows
@@ -87,23 +93,10 @@ class MessageDecoder(ABC):
     def _read_exactly(self, values: pa.Array, index: NDArray[np.int64], found: _Found) -> None:
         if not len(index):
             return
-        rows: list[list[object]] = []
-        origin: list[int] = []
-        for i in index.tolist():
-            message: bytes = values[i].as_py()
-            try:
-                new_rows, complete = self._rows(message)
-            except (ValueError, RecursionError) as error:
-                if not self._ignores_errors:
-                    found.unreadable.add(i, self._failure(message, error))
-                    continue
-                new_rows, complete = [], False
-            rows += new_rows
-            origin += [i] * len(new_rows)
-            if not complete:
-                found.passed_over.append(i)
-        arrays = [pa.array([row[i] for row in rows], field.type) for i, field in enumerate(self._schema)]
-        found.add(np.array(origin, np.int64), table_of(arrays, self._schema, len(rows)))
+        exactly = OneByOne(self._schema, self._rows, self._failure, self._ignores_errors)
+        read = exactly.read(values, index.tolist(), found.unreadable)
+        found.add(read.origin, read.table)
+        found.passed_over += read.passed_over
 
 
 class _Found:

@@ -10,9 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.changelog import KIND, RowKind
+from millstream.formats.copies import Copies, Repeated
 from millstream.formats.decoded import Decoded, DecodeError, Unreadable, UnreadableMessages, shown, table_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from numpy.typing import NDArray
 
     from millstream.formats.decoded import Decoder
@@ -36,12 +39,18 @@ class MessageHalf:
 class RowsRead:
     """What became of a batch of messages."""
 
-    table: pa.Table
-    """The rows, with KIND where they are changes."""
+    pieces: Iterable[pa.Table]
+    """The rows, with KIND where they are changes; made as they are asked for, once."""
     skipped: int = 0
     """Messages passed over, wholly or in part, because a format ignores parse errors."""
     unreadable: tuple[Unreadable, ...] = ()
     """Messages that were set aside, each once."""
+
+    @property
+    def table(self) -> pa.Table:
+        """All rows at once."""
+        first, *others = self.pieces
+        return pa.concat_tables([first, *others]) if others else first
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +72,30 @@ class MessageRows:
         decoded = self.value.decoder.decode(values, sets_aside=self.sets_aside)
         if self.key is None and self.columns == self.value.columns and not self.upserts:
             table = decoded.with_kinds() if self.with_kinds else decoded.table
-            return RowsRead(table, decoded.skipped, decoded.unreadable)
+            return RowsRead([table], decoded.skipped, decoded.unreadable)
         rows = _Rows.of(decoded, len(values))
         if self.upserts:
             rows = rows.with_tombstones(~values.is_valid().to_numpy(zero_copy_only=False))
-        if self.key is None:
-            return RowsRead(self._table(messages, rows, decoded, None), decoded.skipped, decoded.unreadable)
-        keys = self._keys(self.key, messages.column(KEY))
-        rows = rows.joined(_origin(keys, len(values)), len(values))
+        keys = None if self.key is None else self._keys(self.key, messages.column(KEY))
+        of_keys = np.arange(len(values)) if keys is None else _origin(keys, len(values))
+        copies = Copies.of(messages, self._repeated, rows.origin, of_keys)
+        too_large = UnreadableMessages(sets_aside=self.sets_aside)
+        for index in copies.too_large.tolist():
+            too_large.add(index, copies.failure(index))
         return RowsRead(
-            self._table(messages, rows, decoded, keys.table),
-            len({*decoded.passed_over, *keys.passed_over}),
-            _each_once(decoded.unreadable, keys.unreadable),
+            (
+                self._table(messages, piece.joined(of_keys, len(values)), decoded, keys)
+                for piece in rows.cut(copies.pieces(rows.origin))
+            ),
+            len({*decoded.passed_over, *(() if keys is None else keys.passed_over)}),
+            _each_once((*decoded.unreadable, *too_large.all()), () if keys is None else keys.unreadable),
         )
+
+    @property
+    def _repeated(self) -> Repeated:
+        of_key = () if self.key is None else self.key.columns
+        parts = [name for name in self.columns if name not in self.value.columns and name not in of_key]
+        return Repeated((VALUE,) if self.value.columns else (), (KEY,) if of_key else (), tuple(parts))
 
     def _keys(self, key: MessageHalf, messages: pa.Array) -> Decoded:
         try:
@@ -83,8 +103,9 @@ class MessageRows:
         except DecodeError as error:
             raise DecodeError(error.index, error.text, "key") from None
 
-    def _table(self, messages: pa.RecordBatch, rows: _Rows, decoded: Decoded, keys: pa.Table | None) -> pa.Table:
-        arrays = [self._column(name, messages, rows, decoded.table, keys) for name in self.columns]
+    def _table(self, messages: pa.RecordBatch, rows: _Rows, decoded: Decoded, keys: Decoded | None) -> pa.Table:
+        key_rows = None if keys is None else keys.table
+        arrays = [self._column(name, messages, rows, decoded.table, key_rows) for name in self.columns]
         names = list(self.columns)
         if self.with_kinds:
             arrays.append(self._kinds(rows, decoded))
@@ -138,6 +159,14 @@ class _Rows:
         value = np.concatenate([self.value[has_value], np.full(len(tombstones), _NO_ROW)])
         order = np.argsort(origin, kind="stable")
         return _Rows(origin[order], value[order], self.key)
+
+    def cut(self, pieces: list[NDArray[np.int64]] | None) -> Iterator[_Rows]:
+        """By the numbers of the rows in each piece; None is all of them."""
+        if pieces is None:
+            yield self
+            return
+        for piece in pieces:
+            yield _Rows(self.origin[piece], self.value[piece], self.key)
 
     def joined(self, keys: NDArray[np.int64], messages: int) -> _Rows:
         """Each row with each row of its message's key: where the key has none, there is no row."""

@@ -1,9 +1,11 @@
-"""The way of messages into a table where a format has no reader of whole batches."""
+"""Messages read one at a time, so that whatever is wrong with one is that one's fault alone."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from millstream.changelog import KIND
@@ -12,43 +14,89 @@ from millstream.formats.decoded import Decoded, UnreadableMessages, table_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    Rows = Iterable[Sequence[object]]
+    from numpy.typing import NDArray
+
+    Rows = Sequence[Sequence[object]]
 
 
-class UnreadableMessageError(Exception):
-    """Says why, in the words that the user is told."""
+class UnavailableError(Exception):
+    """Something that reading needs does not answer: no fault of a message."""
 
 
-def decode_each(
-    values: pa.Array,
-    schema: pa.Schema,
-    rows_of: Callable[[bytes], Rows],
-    *,
-    sets_aside: bool,
-    ignores_errors: bool = False,
-) -> Decoded:
-    """The rows of the messages; NULL has none. `schema` may have a column KIND; `rows_of` may find one unreadable."""
-    unreadable = UnreadableMessages(sets_aside=sets_aside)
-    rows: list[Sequence[object]] = []
-    origin: list[int] = []
-    passed_over: list[int] = []
-    for i, message in enumerate(values.to_pylist()):
-        if message is None:
-            continue
-        try:
-            found = list(rows_of(message))
-        except UnreadableMessageError as error:
-            if ignores_errors:
-                passed_over.append(i)
+@dataclass(frozen=True, slots=True)
+class RowsOfMessages:
+    """`origin` holds for each row the index of its message."""
+
+    table: pa.Table
+    origin: NDArray[np.int64]
+    passed_over: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OneByOne:
+    """Reads messages by `rows_of`, which gives a message's rows and whether all of it was read, or raises the cause.
+
+    A reader may raise anything for the bytes it is led by: only what is no message's fault passes through here.
+    """
+
+    schema: pa.Schema
+    rows_of: Callable[[bytes], tuple[Rows, bool]]
+    failure: Callable[[bytes, Exception], str]
+    """What is said of a message that cannot be read."""
+    ignores_errors: bool = False
+
+    def read(self, values: pa.Array, index: Iterable[int], unreadable: UnreadableMessages) -> RowsOfMessages:
+        rows: dict[int, Rows] = {}
+        passed_over: set[int] = set()
+
+        def fail(i: int, cause: Exception) -> None:
+            rows.pop(i, None)
+            if self.ignores_errors:
+                passed_over.add(i)
             else:
-                unreadable.add(i, str(error))
-            continue
-        rows += found
-        origin += [i] * len(found)
-    columns = list(zip(*rows, strict=True)) if rows else [() for _ in schema]
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-    table, kinds = table_of(arrays, schema, len(rows)), None
-    if KIND in schema.names:
+                unreadable.add(i, self.failure(values[i].as_py(), cause))
+
+        for i in index:
+            try:
+                rows[i], complete = self.rows_of(values[i].as_py())
+            except (MemoryError, UnavailableError):
+                raise
+            except Exception as error:  # noqa: BLE001
+                fail(i, error)
+                continue
+            if not complete:
+                passed_over.add(i)
+        table = self._table(rows, fail)
+        origin = np.repeat(np.array([*rows], np.int64), [len(found) for found in rows.values()])
+        return RowsOfMessages(table, origin, tuple(sorted(passed_over)))
+
+    def _table(self, rows: dict[int, Rows], fail: Callable[[int, Exception], None]) -> pa.Table:
+        """Takes those out of `rows` that Arrow has no place for."""
+        try:
+            return self._converted(rows.values())
+        except MemoryError:
+            raise
+        except Exception:  # noqa: BLE001 - it says nothing of where
+            for i, found in list(rows.items()):
+                try:
+                    self._converted([found])
+                except Exception as error:  # noqa: BLE001
+                    fail(i, error)
+        return self._converted(rows.values())
+
+    def _converted(self, messages: Iterable[Rows]) -> pa.Table:
+        rows = [row for found in messages for row in found]
+        arrays = [pa.array([row[i] for row in rows], field.type) for i, field in enumerate(self.schema)]
+        return table_of(arrays, self.schema, len(rows))
+
+
+def decode_each(values: pa.Array, reading: OneByOne, *, sets_aside: bool) -> Decoded:
+    """The rows of the messages; NULL has none. The schema may have a column KIND."""
+    unreadable = UnreadableMessages(sets_aside=sets_aside)
+    present = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False)).tolist()
+    read = reading.read(values, present, unreadable)
+    table, kinds = read.table, None
+    if KIND in table.column_names:
         table, kinds = table.drop_columns([KIND]), table[KIND].combine_chunks()
-    origins = None if origin == list(range(len(values))) else pa.array(origin, pa.int64())
-    return Decoded(table, origins, tuple(passed_over), kinds, unreadable.all())
+    identity = np.array_equal(read.origin, np.arange(len(values)))
+    return Decoded(table, None if identity else pa.array(read.origin), read.passed_over, kinds, unreadable.all())

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from millstream.formats.arrow_types import arrow_schema
 from millstream.formats.decoded import shown
-from millstream.formats.one_by_one import UnreadableMessageError, decode_each
+from millstream.formats.one_by_one import OneByOne, decode_each
 from millstream.formats.protobuf_types import (
     is_enum,
     is_map,
@@ -21,7 +21,7 @@ from millstream.formats.protobuf_types import (
 from millstream.sql.types import CHARACTER, NESTED, DataType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import TypeAlias
 
     from millstream.formats.decoded import Decoded
@@ -52,15 +52,16 @@ class ProtobufDecoder:
         return ProtobufDecoder, self._arguments
 
     def decode(self, values: pa.Array, *, sets_aside: bool = False) -> Decoded:
-        return decode_each(values, self._schema, self._rows, sets_aside=sets_aside, ignores_errors=self._ignores_errors)
+        reading = OneByOne(self._schema, self._rows, _failure, self._ignores_errors)
+        return decode_each(values, reading, sets_aside=sets_aside)
 
-    def _rows(self, data: bytes) -> Iterator[list[object]]:
-        try:
-            message = self._parse(data)
-            row = [read(message) for read in self._columns]
-        except Exception as error:  # the parser has its own errors, enums have another
-            raise UnreadableMessageError(f"Failed to deserialize PB object. {error}. It is '{shown(data)}'.") from error
-        yield row
+    def _rows(self, data: bytes) -> tuple[list[list[object]], bool]:
+        message = self._parse(data)
+        return [[read(message) for read in self._columns]], True
+
+
+def _failure(message: bytes, cause: Exception) -> str:
+    return f"Failed to deserialize PB object. {cause}. It is '{shown(message)}'."
 
 
 class _Reading:

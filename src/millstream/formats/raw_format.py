@@ -43,12 +43,19 @@ class RawFormat:
     changelog: ChangelogMode = INSERT_ONLY
 
 
+# They do not read every sequence of bytes, and Java knows none of them.
+_ENCODINGS_OF_PYTHON_ALONE: Final = frozenset({"idna", "punycode", "raw-unicode-escape", "unicode-escape"})
+
+
 def charset(value: str) -> str:
     try:
         "".encode(value)
-        return codecs.lookup(value).name
-    except LookupError:
-        raise ValueError(f'"{value}" is not a charset') from None
+        name = codecs.lookup(value).name
+    except (LookupError, UnicodeError):
+        name = None
+    if name is None or name in _ENCODINGS_OF_PYTHON_ALONE:
+        raise ValueError(f'"{value}" is not a charset')
+    return name
 
 
 def _delimiter(value: str) -> str:

@@ -9,9 +9,11 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from http import HTTPStatus
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Any, Final
 
 from millstream.formats.confluent_format import BasicAuthSource
+from millstream.formats.one_by_one import UnavailableError
 
 if TYPE_CHECKING:
     from millstream.formats.confluent_format import RegistryOptions
@@ -20,7 +22,7 @@ _CONTENT_TYPE: Final = "application/vnd.schemaregistry.v1+json"
 _SECONDS: Final = 30
 
 
-class RegistryError(Exception):
+class RegistryError(UnavailableError):
     """The registry has no such schema, refuses one, or cannot be reached."""
 
 
@@ -46,7 +48,7 @@ class SchemaRegistry:
                 answer = self._ask("GET", f"/schemas/ids/{number}")
             except RegistryError as error:
                 raise type(error)(f"Could not find schema with id {number} in registry. {error}") from None
-            self._schemas[number] = json.loads(answer["schema"])
+            self._schemas[number] = _parsed(answer)
         return self._schemas[number]
 
     def register(self, subject: str, schema: Any) -> int:
@@ -68,14 +70,23 @@ class SchemaRegistry:
             request = urllib.request.Request(url + path, data, self._headers, method=method)  # noqa: S310
             try:
                 with urllib.request.urlopen(request, timeout=_SECONDS, context=self._tls) as response:  # noqa: S310
-                    answer: dict[str, Any] = json.load(response)
+                    answer = json.load(response)
+                    if not isinstance(answer, dict):
+                        raise ValueError("the answer is not a JSON object")  # noqa: TRY004, TRY301
                     return answer
             except urllib.error.HTTPError as error:
                 kind = NoSchemaError if error.code == HTTPStatus.NOT_FOUND else RegistryError
                 raise kind(_told(error)) from None
-            except (OSError, ValueError) as error:
+            except (OSError, ValueError, HTTPException) as error:
                 unreachable = f"{url}: {getattr(error, 'reason', error)}"
         raise RegistryError(f"No answer from {unreachable}")
+
+
+def _parsed(answer: dict[str, Any]) -> Any:
+    """Raises ValueError for a schema of another kind than Avro's."""
+    if not isinstance(text := answer.get("schema"), str):
+        raise RegistryError(f"The registry answered without a schema: {json.dumps(answer)[:200]}")
+    return json.loads(text)
 
 
 def _told(error: urllib.error.HTTPError) -> str:

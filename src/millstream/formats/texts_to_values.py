@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _TIMESTAMP_LENGTH: Final = len("2024-01-02 03:04:05")
 _TIME_LENGTH: Final = len("03:04:05")
 _SEPARATOR_AT: Final = len("2024-01-02")
+# Arrow looks up powers of ten by a number's scale, 38 at most, without a check: beyond, it reads foreign memory.
+_UNCHECKED_SCALE: Final = r"\.[0-9]{39}"
 
 
 def _bytes_in(characters: str) -> NDArray[np.bool_]:
@@ -102,9 +104,7 @@ def values_of(texts: pa.Array, type_: DataType) -> pa.Array:
         case root if root in APPROXIMATE:
             return _finite(_made_of(texts, _OF_FLOATS).cast(arrow_type(type_)))
         case TypeRoot.DECIMAL:
-            decimals = _made_of(texts, _OF_DECIMALS).cast(arrow_type(type_))
-            decimals.validate(full=True)
-            return decimals
+            return _decimals(_made_of(texts, _OF_DECIMALS), type_)
         case TypeRoot.BOOLEAN:
             return _booleans(texts)
         case TypeRoot.DATE:
@@ -120,6 +120,14 @@ def _made_of(texts: pa.Array, allowed: NDArray[np.bool_]) -> pa.Array:
     if len(texts) and not allowed[data[starts[0] : ends[-1]]].all():
         raise UnsettledError
     return texts
+
+
+def _decimals(texts: pa.Array, type_: DataType) -> pa.Array:
+    if pc.any(pc.match_substring_regex(texts, _UNCHECKED_SCALE)).as_py():
+        raise UnsettledError
+    decimals = texts.cast(arrow_type(type_))
+    decimals.validate(full=True)
+    return decimals
 
 
 def _finite(numbers: pa.Array) -> pa.Array:

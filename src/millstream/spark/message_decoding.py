@@ -52,7 +52,8 @@ class DecodeStep:
             if read.skipped and self.tallies is not None:
                 self.tallies.skipped.add(read.skipped)
             reached("after-read")
-            yield from read.table.to_batches()
+            for piece in read.pieces:
+                yield from piece.to_batches()
 
     def _failure(self, batch: pa.RecordBatch, error: DecodeError) -> UndecodableMessageError:
         place = batch.slice(error.index, 1).select([PARTITION, OFFSET]).to_pylist()[0]

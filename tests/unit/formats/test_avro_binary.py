@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from decimal import Decimal
 from typing import Any
 
 import fastavro
@@ -14,7 +15,7 @@ from millstream.formats.arrow_types import arrow_schema
 from millstream.formats.avro_binary import AvroData, _without_logical_types, data_of, reading, row_reading
 from millstream.formats.avro_json import AvroJsonDecoder, AvroJsonEncoder
 from millstream.formats.avro_schema import avro_schema, same_shape
-from millstream.sql.types import BIGINT, INT, STRING, DataType, TypeRoot
+from millstream.sql.types import BIGINT, INT, STRING, DataType, TypeRoot, decimal
 from tests.unit.formats.flink_goldens import columns_of, goldens, literal, name_of, parts
 from tests.unit.formats.random_rows import INTS, PAIR, SCALARS, comparable, tables
 
@@ -99,3 +100,42 @@ def test_what_is_written_as_json_is_read_again(rows: tuple[tuple[tuple[str, Data
         plain = fastavro.parse_schema(_without_logical_types(schema))
         read = [next(iter(fastavro.json_reader(io.StringIO(m.decode()), plain))) for m in messages.to_pylist()]
         assert [AvroData(schema).write(d) for d in read] == [AvroData(schema).write(d) for d in again]
+
+
+@pytest.mark.parametrize(
+    "text", ["123456789012345678901234567890123456.78", "-999999999999999999999999999999999999.99"]
+)
+def test_every_digit_of_a_decimal_is_kept(text: str) -> None:
+    columns = (("d", decimal(38, 2)),)
+    table = pa.table({"d": pa.array([Decimal(text)], pa.decimal128(38, 2))})
+    data, read = AvroData(avro_schema(columns)), row_reading(columns)
+    [datum] = data_of(table, columns)
+    unscaled = int(text.replace(".", ""))
+    assert int.from_bytes(datum["d"], "big", signed=True) == unscaled  # type: ignore[arg-type]
+    assert read(data.read(data.write(datum))) == {"d": Decimal(text)}
+    messages = AvroJsonEncoder(columns, legacy_timestamps=True).encode(table)
+    decoder = AvroJsonDecoder(columns, ("d",), legacy_timestamps=True)
+    assert decoder.decode(messages).table["d"].to_pylist() == [Decimal(text)]
+
+
+def test_a_record_that_holds_itself_is_read_as_far_as_a_stack_bears() -> None:
+    node = {"type": "record", "name": "n", "fields": [{"name": "next", "type": ["null", "n"]}]}
+    data = AvroData(node)
+    assert data.read(b"\2" * 3 + b"\0") == {"next": {"next": {"next": {"next": None}}}}
+    with pytest.raises(ValueError, match="levels deep"):
+        data.read(b"\2" * 1000 + b"\0")
+
+
+def test_items_of_no_bytes_are_counted_and_others_are_not() -> None:
+    """A type that is used twice, as in messages of Debezium, is no reason to walk through each of them."""
+    nulls = {"type": "record", "name": "r", "fields": [{"name": "a", "type": {"type": "array", "items": "null"}}]}
+    assert AvroData(nulls).read(b"\6\0") == {"a": [None] * 3}
+    row = {"type": "record", "name": "v", "fields": [{"name": "x", "type": "int"}]}
+    change = {
+        "type": "record",
+        "name": "c",
+        "fields": [{"name": "before", "type": ["null", row]}, {"name": "after", "type": ["null", "v"]}],
+    }
+    assert AvroData(nulls)._bounds._walks
+    assert not AvroData(change)._bounds._walks
+    assert AvroData(change).read(b"\0\2\4") == {"before": None, "after": {"x": 2}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -178,3 +179,27 @@ def test_any_batch_as_one_message_after_the_other(pairs: list[Any], *, upserts: 
         at=pa.array(range(len(pairs)), pa.int64()),
     )
     assert rows_of(rows, messages) == expected
+
+
+def objects(count: int) -> bytes:
+    return b"[" + b",".join([b"{}"] * count) + b"]"
+
+
+def test_lists_of_both_that_are_too_many_rows_name_their_message() -> None:
+    both = MessageRows(("k", "v"), half("json", V), half("json", K))
+    messages = batch([b"{}", objects(20_000)], [b"{}", objects(20_000)])
+    with pytest.raises(DecodeError, match="400000000 rows") as caught:
+        both.read(messages)
+    assert caught.value.index == 1
+    read = replace(both, sets_aside=True).read(messages)
+    assert [found.index for found in read.unreadable] == [1]
+    assert read.table.num_rows == 1
+
+
+def test_many_rows_come_in_pieces_and_in_order() -> None:
+    both = MessageRows(("k", "v"), half("json", V), half("json", K))
+    key = b'[{"k":1},{"k":2}]'
+    text = b'{"v":"' + b"x" * 1_000_000 + b'"}'
+    pieces = [piece["k"].to_pylist() for piece in both.read(batch([text] * 300, [key] * 300)).pieces]
+    assert len(pieces) > 1
+    assert [k for piece in pieces for k in piece] == [1, 2] * 300

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -12,8 +15,9 @@ from hypothesis import strategies as st
 from millstream.changelog import INSERT_ONLY
 from millstream.formats.codecs import decoder_of
 from millstream.formats.confluent_format import ConfluentAvroFormat, ConfluentOptions, RegistryOptions
-from millstream.formats.decoded import shown
+from millstream.formats.decoded import Unreadable, UnreadableMessages, shown
 from millstream.formats.message_rows import BYTES, KEY, ROW, VALUE, MessageHalf, MessageRows, StructDecoder
+from millstream.formats.one_by_one import OneByOne
 from millstream.formats.schema_registry import RegistryError
 from millstream.sql.types import INT, STRING
 from millstream.testing.schema_registry import EmbeddedSchemaRegistry
@@ -127,3 +131,47 @@ def test_a_registry_that_does_not_answer_is_no_fault_of_a_message() -> None:
 )
 def test_texts_are_shown_as_they_are_and_other_bytes_in_hex(payload: bytes, size: int | None, told: str) -> None:
     assert shown(payload, size) == told
+
+
+def test_what_arrow_has_no_place_for_is_the_fault_of_its_message_alone() -> None:
+    schema = pa.schema([("n", pa.int8())])
+    values = pa.array([b"1", b"300", b"x", b"2"])
+    unreadable = UnreadableMessages(sets_aside=True)
+    reading = OneByOne(schema, lambda message: ([[int(message)]], True), lambda message, _: message.decode())
+    read = reading.read(values, range(4), unreadable)
+    assert read.table.to_pydict() == {"n": [1, 2]}
+    assert read.origin.tolist() == [0, 3]
+    assert unreadable.all() == (Unreadable(1, "300"), Unreadable(2, "x"))
+    lenient = replace(reading, ignores_errors=True).read(values, range(4), UnreadableMessages(sets_aside=False))
+    assert (lenient.table.to_pydict(), lenient.passed_over) == ({"n": [1, 2]}, (1, 2))
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RegistryError("No answer")])
+def test_what_is_no_fault_of_a_message_is_raised(error: Exception) -> None:
+    def fail(_: bytes) -> tuple[list[list[object]], bool]:
+        raise error
+
+    reading = OneByOne(pa.schema([]), fail, lambda *_: "never said", ignores_errors=True)
+    with pytest.raises(type(error)):
+        reading.read(pa.array([b"1"]), [0], UnreadableMessages(sets_aside=True))
+
+
+def test_a_registry_that_answers_with_something_else_is_no_fault_of_a_message() -> None:
+    class Other(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.wfile.write(b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+
+        def log_message(self, *_: object) -> None: ...
+
+    with HTTPServer(("127.0.0.1", 0), Other) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        options = ConfluentOptions(RegistryOptions(f"http://127.0.0.1:{server.server_port}"))
+        format_ = ConfluentAvroFormat(options, "avro-confluent", INSERT_ONLY)
+        with pytest.raises(RegistryError, match="without a schema"):
+            decoder_of(format_, (("name", STRING),), ("name",)).decode(pa.array([bytes(5)]), sets_aside=True)
+
+
+def test_a_reason_does_not_repeat_a_long_message() -> None:
+    decoder = decoder_of(bound("csv", {}), ID, ("id",))
+    [found] = decoder.decode(pa.array([b"x" * 100_000]), sets_aside=True).unreadable
+    assert len(found.text) < 3000

@@ -1,0 +1,173 @@
+"""What an Avro message may ask of its reader, which believes every count and follows every nesting it is told.
+
+Most schemas bound the work by themselves: an item takes a byte, and nesting ends with the schema. Where a record
+holds itself, or items take no bytes, a message is walked through before it is read.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+_DEEPEST: Final = 2000
+"""Far from what the stack of a thread bears."""
+_MOST_EMPTY_PARTS: Final = 1 << 16
+_EMPTY_PARTS_OF_A_PLAIN_SCHEMA: Final = 1000
+_SIZES: Final = {"null": 0, "boolean": 1, "float": 4, "double": 8}
+_NUMBERS: Final = frozenset({"int", "long", "enum"})
+_LONGEST_NUMBER: Final = 10
+
+
+class _Extent(NamedTuple):
+    """How far a datum of a schema can go."""
+
+    empty_parts: int = 0
+    """Nulls and other parts that take no bytes; those of an item count once."""
+    takes_bytes: bool = True
+    is_open: bool = False
+    """Whether it holds itself, or items that take no bytes."""
+
+
+_OPEN: Final = _Extent(is_open=True)
+
+
+class AvroBounds:
+    """Of one schema, as fastavro has parsed it: types are named in full."""
+
+    def __init__(self, schema: Any) -> None:
+        self._schema = schema
+        self._named: dict[str, Any] = {}
+        self._extents: dict[str, _Extent] = {}
+        extent = self._extent(schema)
+        self._walks = extent.is_open or extent.empty_parts > _EMPTY_PARTS_OF_A_PLAIN_SCHEMA
+
+    def check(self, data: bytes, start: int) -> None:
+        """Raises ValueError for a message that goes deeper, or has more parts of no bytes, than can be read."""
+        if self._walks:
+            _Walk(self._named, data, start).run(self._schema)
+
+    def _extent(self, schema: Any) -> _Extent:
+        if isinstance(schema, list):
+            branches = [self._extent(branch) for branch in schema]
+            return _Extent(max((b.empty_parts for b in branches), default=0), is_open=any(b.is_open for b in branches))
+        if isinstance(schema, str):
+            return self._extents.get(schema, _Extent(int(schema == "null"), schema != "null"))
+        match schema["type"]:
+            case "array" | "map" as kind:
+                inner = self._extent(schema["items" if kind == "array" else "values"])
+                is_open = inner.is_open or (kind == "array" and not inner.takes_bytes)
+                return _Extent(inner.empty_parts, is_open=is_open)
+            case "record" | "error":
+                return self._record_extent(schema)
+            case "fixed" | "enum" as kind:
+                takes_bytes = kind == "enum" or schema["size"] > 0
+                self._named[schema["name"]] = schema
+                return self._extents.setdefault(schema["name"], _Extent(int(not takes_bytes), takes_bytes))
+            case kind:
+                return self._extent(kind)
+
+    def _record_extent(self, schema: Any) -> _Extent:
+        self._named[schema["name"]] = schema
+        self._extents[schema["name"]] = _OPEN  # as long as it is not complete, a record of this name is within itself
+        fields = [self._extent(field["type"]) for field in schema["fields"]]
+        takes_bytes = any(field.takes_bytes for field in fields)
+        empty_parts = sum(field.empty_parts for field in fields) or int(not takes_bytes)
+        extent = _Extent(empty_parts, takes_bytes, any(field.is_open for field in fields))
+        self._extents[schema["name"]] = extent
+        return extent
+
+
+class _Items:
+    """The items of an array or map, each of these parts, of which some are still to come in the block begun."""
+
+    __slots__ = ("left", "parts")
+
+    def __init__(self, *parts: Any) -> None:
+        self.parts = parts
+        self.left = 0
+
+
+class _Walk:
+    """Through one message, without recursion: what is to come stands on a stack with its depth."""
+
+    def __init__(self, named: dict[str, Any], data: bytes, start: int) -> None:
+        self._named = named
+        self._data = data
+        self._at = start
+        self._empty_parts = 0
+        self._stack: list[tuple[Any, int]] = []
+
+    def run(self, schema: Any) -> None:
+        self._stack.append((schema, 1))
+        while self._stack:
+            part, depth = self._stack.pop()
+            if depth > _DEEPEST:
+                raise ValueError(f"The record is nested more than {_DEEPEST} levels deep")
+            if isinstance(part, _Items):
+                self._next_item(part, depth)
+            elif isinstance(part, list):
+                self._union(part, depth)
+            else:
+                self._pass(self._named.get(part, part) if isinstance(part, str) else part, depth)
+
+    def _union(self, branches: list[Any], depth: int) -> None:
+        number = self._number()
+        if not 0 <= number < len(branches):
+            raise ValueError(f"The union has no branch {number}")
+        if branches[number] != "null":  # which has taken the byte of its branch
+            self._stack.append((branches[number], depth + 1))
+
+    def _pass(self, schema: Any, depth: int) -> None:
+        match schema["type"] if isinstance(schema, dict) else schema:
+            case "record" | "error":
+                self._stack += [(field["type"], depth + 1) for field in reversed(schema["fields"])]
+                if not schema["fields"]:
+                    self._skip(0)
+            case "array":
+                self._stack.append((_Items(schema["items"]), depth + 1))
+            case "map":
+                self._stack.append((_Items("string", schema["values"]), depth + 1))
+            case "fixed":
+                self._skip(schema["size"])
+            case "bytes" | "string":
+                self._take(self._number())
+            case kind if kind in _NUMBERS:
+                self._number()
+            case kind:
+                self._skip(_SIZES[kind])
+
+    def _next_item(self, items: _Items, depth: int) -> None:
+        """Puts the next item on the stack, above what follows it."""
+        if items.left == 0:
+            count = self._number()
+            if count < 0:
+                self._number()
+            if count == 0:
+                return
+            items.left = abs(count)
+        items.left -= 1
+        self._stack.append((items, depth))
+        self._stack += [(part, depth) for part in reversed(items.parts)]
+
+    def _skip(self, size: int) -> None:
+        if size == 0:
+            self._empty_parts += 1
+            if self._empty_parts > _MOST_EMPTY_PARTS:
+                raise ValueError(f"The record has more than {_MOST_EMPTY_PARTS} parts that take no bytes")
+        self._take(size)
+
+    def _take(self, size: int) -> None:
+        if not 0 <= size <= len(self._data) - self._at:
+            raise ValueError(f"{size} bytes are announced where {len(self._data) - self._at} are left")
+        self._at += size
+
+    def _number(self) -> int:
+        value = 0
+        for place in range(_LONGEST_NUMBER):
+            if self._at == len(self._data):
+                break
+            byte = self._data[self._at]
+            self._at += 1
+            value |= (byte & 0x7F) << (7 * place)
+            if byte < 0x80:  # noqa: PLR2004
+                return (value >> 1) ^ -(value & 1)
+        raise ValueError("The record ends too early, or within a number")

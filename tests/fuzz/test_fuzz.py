@@ -1,0 +1,34 @@
+"""A short part of `make fuzz`, always the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from tests.fuzz.__main__ import Fuzz
+from tests.fuzz.tables import FORMATS
+from tests.fuzz.watch import Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_ROUNDS: Final = 6
+
+
+@pytest.fixture(scope="module")
+def watch() -> Iterator[Watch]:
+    with Watch() as watch:
+        yield watch
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_every_message_ends_as_rows_or_is_told(watch: Watch, format_: str) -> None:
+    fuzz = Fuzz(1, (format_,))
+    for _ in fuzz.rounds(watch, _ROUNDS):
+        pass
+    assert not fuzz.findings, fuzz.findings
+    tally = fuzz.tallies[format_]
+    assert tally.messages >= 200
+    assert tally.rows
+    assert tally.unreadable
