@@ -22,7 +22,9 @@ _SETTINGS: Final = f"""
 SET 'millstream.batch.max-rows' = '{BATCH_ROWS}';
 SET 'parallelism.default' = '2';
 SET 'spark.local.dir' = '${{temporary}}';
+SET 'spark.sql.streaming.stateStore.maintenanceInterval' = '5s';
 """
+"""Maintenance removes old files of the state, once a minute if it is not set: what is seen in between is chance."""
 _KAFKA: Final = "'properties.bootstrap.servers' = '${brokers}'"
 _ONCE: Final = ", 'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix' = '${first}'"
 _ORDERS: Final = f"""

@@ -1,4 +1,4 @@
-"""What a running job holds at a moment, told by the operating system: `{"open files": {"JVM": 246, …}, …}`."""
+"""What a running job holds at a moment, told by the operating system: `{"JVM: open files": 246, …}`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MARKS: Final = {"worker": "-m millstream.spark.worker_daemon", "delivery": "-m millstream.delivery.process"}
 _ESTABLISHED: Final = "01"
 _SPARKS: Final = ("offsets", "commits", "state", "sources", "metadata")
-_USED: Final = re.compile(r"total \d+K, used (\d+)K")
+_TOTAL: Final = re.compile(r"^Total\s+\d+\s+(\d+)", re.MULTILINE)
 
 
 def sample(driver: int, port: int, checkpoint: Path, temporary: Path) -> Sample:
@@ -43,16 +43,14 @@ def sample(driver: int, port: int, checkpoint: Path, temporary: Path) -> Sample:
 
 
 def live_heap(driver: int) -> Sample:
-    """What the JVM's heap holds when all garbage is collected: what is there is there to stay."""
+    """What the JVM's heap holds that is no garbage; asking for it collects that."""
     jcmd = find_java().executable.with_name("jcmd")
     jvm = jvm_of(driver, processes())
     if jvm is None or not jcmd.exists():
         return {}
-    for _ in range(2):  # what the first one finds dead lets go of more
-        subprocess.run([jcmd, str(jvm), "GC.run"], capture_output=True, check=True)
-    told = subprocess.run([jcmd, str(jvm), "GC.heap_info"], capture_output=True, text=True, check=True).stdout
-    used = _USED.search(told)
-    return {"JVM: live heap, MB": int(used[1]) // 1024} if used else {}
+    told = subprocess.run([jcmd, str(jvm), "GC.class_histogram"], capture_output=True, text=True, check=True).stdout
+    total = _TOTAL.search(told)
+    return {"JVM: live heap, MB": int(total[1]) >> 20} if total else {}
 
 
 def _roles(driver: int) -> dict[str, list[int]]:

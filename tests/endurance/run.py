@@ -57,11 +57,16 @@ class Endurance:
                 def measure() -> Sample:
                     return sample(job.pid, port, folder / ".millstream" / "job", temporary)
 
-                told = _numbers(batches(job), on_batch)
-                samples = [{**_after(mark, told, measure), **live_heap(job.pid)} for mark in self.marks]
-                assert job.poll() is None, f"the job ended: {(folder / 'notices').read_text()}"
-                job.send_signal(signal.SIGTERM)
-                drained(job)
+                numbers = _numbers(batches(job), on_batch)
+                samples: list[Sample] = []
+                try:
+                    for mark in self.marks:
+                        held = _after(mark, numbers, measure)
+                        assert held, f"the job ended: {(folder / 'notices').read_text()}"
+                        samples.append({**held, **live_heap(job.pid)})
+                finally:
+                    job.send_signal(signal.SIGTERM)
+                    drained(job)
         return trends(samples)
 
 
@@ -73,10 +78,11 @@ def _numbers(told: Iterator[dict[str, object]], on_batch: Callable[[int], None])
 
 
 def _after(batch: int, numbers: Iterator[int], measure: Callable[[], Sample]) -> Sample:
+    """Empty where the job ended before."""
     readings: list[Sample] = []
     for number in numbers:
         if number >= batch:
             readings.append(measure())
         if len(readings) == _READINGS:
             return least(readings)
-    raise AssertionError(f"the job ended before batch {batch}")
+    return {}

@@ -16,7 +16,7 @@ _AT_ONCE = ("open files", "connections to Kafka", "processes")
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_job_with_state_holds_no_more_from_batch_to_batch(broker: str) -> None:
-    found = Endurance(broker, (15, 60)).run(KINDS["kernel-aggregate-exactly-once"])
+    found = Endurance(broker, (10, 40)).run(KINDS["kernel-aggregate-exactly-once"])
     seen = [trend for trend in found if trend.measure.endswith(_AT_ONCE)]
     assert {trend.measure.partition(":")[0] for trend in seen} >= {"driver", "JVM", "worker", "delivery"}
     assert [str(trend) for trend in seen if not trend.is_flat] == []
