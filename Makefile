@@ -5,12 +5,13 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 MINUTES ?= 10
 KILLS   ?= 100
+BATCHES ?= 1000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test faults soak fuzz check format docs bench lock clean
+.PHONY: help setup demo test faults soak endurance fuzz check format docs bench lock clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(READY)  ## install all that is needed into .venv (quick the second time)
 
@@ -42,6 +43,9 @@ faults: $(READY)  ## every fault there is a test of; ends jobs at every failpoin
 
 soak: $(READY)  ## kill jobs at random for MINUTES or KILLS, by SEED; look for what is lost or doubled
 	@$(BIN)/python -m tests.faults.soak --minutes $(MINUTES) --kills $(KILLS) $(if $(SEED),--seed $(SEED))
+
+endurance: $(READY)  ## run jobs of each kind, or of KINDS, for BATCHES; look for what grows from batch to batch
+	@$(BIN)/python -m tests.endurance --batches $(BATCHES) $(if $(KINDS),--kinds $(KINDS))
 
 fuzz: $(READY)  ## make up messages of every format for MINUTES, by SEED; look for those a decoder does not survive
 	@$(BIN)/python -m tests.fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))

@@ -184,7 +184,8 @@ def main() -> None:
 
 @contextmanager
 def _session(folder: Path) -> Iterator[SparkSession]:
-    owned = OwnedSession({}, _CORES, None, folder / "spark.log", print)
+    every_batch = {"spark.sql.streaming.numRecentProgressUpdates": "1000"}
+    owned = OwnedSession(every_batch, _CORES, None, folder / "spark.log", print)
     try:
         yield owned.spark
     finally:

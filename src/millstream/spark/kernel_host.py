@@ -27,6 +27,7 @@ from millstream.spark.packets import PACKET_SCHEMA, pack, to_payloads, unpack, u
 from millstream.spark.row_order import OrderInFiles
 from millstream.spark.segment_state import SparkSegmentLog
 from millstream.spark.splits import SPLIT
+from millstream.spark.state_connection import leave_open
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -138,6 +139,7 @@ class KernelProcessor(StatefulProcessor):
         self._hosting = hosting
 
     def init(self, handle: StatefulProcessorHandle) -> None:
+        self._handle = handle
         self._logs = {name: SparkSegmentLog.of(handle, name) for name in self._operator.table_names}
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: ARG002, N802, N803
@@ -160,4 +162,4 @@ class KernelProcessor(StatefulProcessor):
             yield Row(payload=None, ignored=kernel.ignored)
 
     def close(self) -> None:
-        pass
+        leave_open(self._handle)

@@ -1,0 +1,1 @@
+"""Jobs that run many small batches, and what they hold on to meanwhile: `make endurance`."""

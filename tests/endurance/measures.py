@@ -1,0 +1,134 @@
+"""What a running job holds at a moment, told by the operating system: `{"JVM: open files": 246, …}`."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections import defaultdict
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from millstream.jvm.java import find_java
+from tests.faults.processes import jvm_of, processes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    Sample = dict[str, int]
+    """A measure by its name."""
+
+_MARKS: Final = {"worker": "-m millstream.spark.worker_daemon", "delivery": "-m millstream.delivery.process"}
+_ESTABLISHED: Final = "01"
+_SPARKS: Final = ("offsets", "commits", "state", "sources", "metadata")
+_TOTAL: Final = re.compile(r"^Total\s+\d+\s+(\d+)", re.MULTILINE)
+
+
+def sample(driver: int, port: int, checkpoint: Path, temporary: Path) -> Sample:
+    """Of several processes of one role, the one that holds most. `port` is the broker's."""
+    found: Sample = {}
+    for role, members in _roles(driver).items():
+        found[f"{role}: processes"] = len(members)
+        found[f"{role}: open files"] = max(map(_open_files, members))
+        found[f"{role}: threads"] = max(_status(member, "Threads") for member in members)
+        found[f"{role}: memory, MB"] = max(_status(member, "VmRSS") for member in members) // 1024
+        found[f"{role}: connections to Kafka"] = sum(_connections(member, port) for member in members)
+    for place, files in (("checkpoint, Spark's", _of_spark(checkpoint)), ("checkpoint, own", _own(checkpoint))):
+        listed = list(files)
+        found[f"{place}: files"] = len(listed)
+        found[f"{place}: KB"] = sum(map(_size, listed)) // 1024
+    found["temporary: files"] = len(list(_files(temporary)))
+    return found
+
+
+def live_heap(driver: int) -> Sample:
+    """What the JVM's heap holds that is no garbage; asking for it collects that."""
+    jcmd = find_java().executable.with_name("jcmd")
+    jvm = jvm_of(driver, processes())
+    if jvm is None or not jcmd.exists():
+        return {}
+    told = subprocess.run([jcmd, str(jvm), "GC.class_histogram"], capture_output=True, text=True, check=True).stdout
+    total = _TOTAL.search(told)
+    return {"JVM: live heap, MB": int(total[1]) >> 20} if total else {}
+
+
+def _roles(driver: int) -> dict[str, list[int]]:
+    running = processes()
+    jvm = jvm_of(driver, running)
+    roles = defaultdict(list, {"driver": [driver]})
+    for each in running:
+        if each.pid == jvm:
+            roles["JVM"].append(each.pid)
+        elif each.session == jvm:
+            role = next((role for role, mark in _MARKS.items() if mark in each.command), "other")
+            roles[role].append(each.pid)
+    return dict(roles)
+
+
+def _open_files(process: int) -> int:
+    with suppress(OSError):  # it has just ended
+        return sum(1 for _ in Path(f"/proc/{process}/fd").iterdir())
+    return 0
+
+
+def _status(process: int, field: str) -> int:
+    with suppress(OSError):
+        for line in Path(f"/proc/{process}/status").read_text().splitlines():
+            name, _, value = line.partition(":")
+            if name == field:
+                return int(value.split()[0])
+    return 0
+
+
+def _connections(process: int, port: int) -> int:
+    """TCP connections of the process's own that are established to `port`."""
+    inodes = set()
+    with suppress(OSError):
+        for descriptor in Path(f"/proc/{process}/fd").iterdir():
+            with suppress(OSError):
+                inodes.add(str(descriptor.readlink()))
+    return sum(f"socket:[{inode}]" in inodes for inode in _sockets_to(port))
+
+
+def _sockets_to(port: int) -> Iterator[str]:
+    for table in ("tcp", "tcp6"):
+        with suppress(OSError):
+            for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+                fields = line.split()
+                if fields[3] == _ESTABLISHED and int(fields[2].rpartition(":")[2], 16) == port:
+                    yield fields[9]
+
+
+def _of_spark(checkpoint: Path) -> Iterator[Path]:
+    jobs = checkpoint / "jobs"
+    for job in jobs.iterdir() if jobs.exists() else ():
+        for name in _SPARKS:
+            yield from _files(job / name)
+
+
+def _own(checkpoint: Path) -> Iterator[Path]:
+    sparks = set(_of_spark(checkpoint))
+    return (path for path in _files(checkpoint) if path not in sparks)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    if folder.is_file():
+        yield folder
+    for place, _, names in os.walk(folder):
+        yield from (Path(place) / name for name in names)
+
+
+def _size(path: Path) -> int:
+    with suppress(OSError):
+        return path.stat().st_size
+    return 0
+
+
+def least(samples: Iterable[Sample]) -> Sample:
+    """What is held throughout: a batch under way opens more, and closes it again."""
+    found: Sample = {}
+    for each in samples:
+        for name, value in each.items():
+            found[name] = min(value, found.get(name, value))
+    return found
