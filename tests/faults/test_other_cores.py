@@ -145,8 +145,8 @@ def _run(
 @pytest.mark.parametrize(
     ("first", "commits", "second"),
     [
-        ("local[4]", 5, "local[1]"),
-        pytest.param("local[1]", 9, "local[3]", marks=pytest.mark.faults),
+        ("local[1]", 9, "local[3]"),
+        pytest.param("local[4]", 5, "local[1]", marks=pytest.mark.faults),
         pytest.param("local[2]", 1, "local[4]", marks=pytest.mark.faults),
     ],
 )

@@ -32,8 +32,8 @@ _LEFT_OUT: Final = ("table", "properties", "span", "notices")
 """Of a table its name, columns and connection: what matters of them stands in the nodes too."""
 _WITHOUT_INFLUENCE: Final = ("spark.", "restart-strategy.", "pipeline.", "sql-client.", "millstream.")
 """Settings that change how a batch is run and not what it writes."""
-_BY_FILE: Final = "writers by file"
-"""Earlier versions shared files out otherwise among those who write: a batch that they began is theirs to finish."""
+_SPREAD: Final = "writers by file and INSERT"
+"""Earlier versions shared files, and the rows of a set, out otherwise: a batch that they began is theirs to finish."""
 _INPUT: Final = "input of the aggregate"
 _OPERATOR: Final = "operator of the aggregate"
 _IN_WORDS: Final = {
@@ -121,7 +121,8 @@ def _replaces(node: Normalise | Materialise) -> TypeGuard[Materialise]:
 
 def fingerprint(job: JobPlan) -> str:
     """Of all that decides which messages a batch writes: what checkpoints had before they kept a ReplayIdentity."""
-    spread = (_BY_FILE,) if any(isinstance(scan.source, FilesystemSource) for scan in job.scans) else ()
+    reads_files = any(isinstance(scan.source, FilesystemSource) for scan in job.scans)
+    spread = (_SPREAD,) if reads_files or len(job.roots) > 1 else ()
     content = repr((describe(job.roots), settings_with_influence(job), *spread))
     return hashlib.sha256(content.encode()).hexdigest()[:32]
 

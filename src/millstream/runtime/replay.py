@@ -2,8 +2,9 @@
 
 Writers that have committed their part of the batch are passed over, and the others write theirs as the script is now.
 A change thus takes effect between two writers instead of between two batches, which is as sound for a writer that has
-its rows from one partition. Where rows come from state, what is written and what is kept must agree: the state must be
-made of the same rows as before, or nothing of the batch may be written yet. See docs/recovery.md.
+its rows straight from one partition or file. Where rows come to writers through an exchange, what goes into it must be
+the same as before, or a row could be missing, stand twice, or contradict the state; or nothing of the batch may be
+written yet. See docs/recovery.md.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from millstream.catalog.settings_of_flink import NOT_NULL_ENFORCER
-from millstream.plan.nodes import Aggregate, Materialise, Normalise, Scan, Values, scans
+from millstream.connectors.kafka_tables import KafkaSink
+from millstream.plan.nodes import Aggregate, Collect, Materialise, Normalise, Scan, Values, Write, scans
 from millstream.runtime.exactly_once import exactly_once_sinks
 from millstream.runtime.job_identity import describe, settings_with_influence
 
@@ -35,20 +37,20 @@ _OF_RESULTS: Final = ("emits_before", "repeats")
 
 @dataclass(frozen=True, slots=True)
 class ReplayIdentity:
-    """What a job's state is made of, batch by batch, and where its progress is found."""
+    """What decides which rows a writer of a batch has, and where its progress is found."""
 
     prefixes: Mapping[str, str]
     """Of transactional ids, by the table that is written exactly once."""
-    state_input: str | None = None
-    """None for a job that keeps no state."""
+    exchanged: str | None = None
+    """What goes through exchanges, as a checksum; None where all rows are written straight from where they are read."""
     on_error: tuple[str, ...] = ()
     """Per scan: what happens to a message that cannot be read."""
 
     @classmethod
     def of(cls, job: JobPlan) -> Self:
         prefixes = {sink.table.name: sink.delivery.transactional_id_prefix or "" for sink in exactly_once_sinks(job)}
-        inputs = [described for root in job.roots if (described := _state_input(root)) is not None]
-        if not inputs:
+        inputs = [_exchanged(root, in_a_set=len(job.roots) > 1) for root in job.roots]
+        if not any(inputs):
             return cls(prefixes)
         settings = [each for each in settings_with_influence(job) if each[0] != NOT_NULL_ENFORCER.key]
         content = repr((inputs, settings))
@@ -60,30 +62,42 @@ class ReplayIdentity:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Self:
-        return cls(kept["prefixes"], kept["state_input"], tuple(kept["on_error"]))
+        return cls(kept["prefixes"], kept["exchanged"], tuple(kept["on_error"]))
 
     def to_json(self) -> dict[str, Any]:
-        return {"prefixes": self.prefixes, "state_input": self.state_input, "on_error": list(self.on_error)}
+        return {"prefixes": self.prefixes, "exchanged": self.exchanged, "on_error": list(self.on_error)}
 
     def may_finish(self, before: ReplayIdentity) -> bool:
         """Whether this job may write the rest of a batch that a job of identity `before` has written a part of.
 
         A writer has committed only where nothing failed: there, a job that fails and one that does not are the same.
         """
-        return self.state_input == before.state_input and all(
+        return self.exchanged == before.exchanged and all(
             now == then or _FAILS in (now, then) for now, then in zip(self.on_error, before.on_error, strict=True)
         )
 
 
-def _state_input(node: Node) -> Any:
-    """The last operator that keeps state, with all below it; None where there is none."""
+def _exchanged(node: Node, *, in_a_set: bool) -> Any:
+    """What is below the last exchange, with that; None where there is none.
+
+    The writers of a set are numbered by their INSERT, so all of it counts.
+    """
     match node:
+        case Write(sink=KafkaSink(parallelism=int()) as sink):
+            keys = sink.table.primary_key or tuple(column.name for column in sink.key_columns)
+            return (sink.parallelism, keys, _described(node.input))
+        case Write() | Collect() if in_a_set:
+            return _described(node)
         case Aggregate() | Normalise() | Materialise():
-            return describe(node, left_out=(*_ON_ERRORS, *_OF_OTHER_BATCHES, *_OF_RESULTS))
+            return _described(node)
         case Scan() | Values():
             return None
         case _:
-            return _state_input(node.input)
+            return _exchanged(node.input, in_a_set=in_a_set)
+
+
+def _described(node: Node) -> Any:
+    return describe(node, left_out=(*_ON_ERRORS, *_OF_OTHER_BATCHES, *_OF_RESULTS))
 
 
 def _on_error(scan: Scan) -> str:

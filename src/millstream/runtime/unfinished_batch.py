@@ -47,12 +47,12 @@ def require_unwritten(
     raise JobError(
         Diagnostic(
             Code.CHECKPOINT_MISMATCH,
-            f'job "{plan.name}" has changed what its state is made of while a batch of it is not finished',
+            f'job "{plan.name}" has changed while a batch of it is not finished',
             plan.roots[0].span,
-            detail=f'A part of batch {batch} is in table "{sink.table.name}" already, made from the state as it was '
-            "kept before.",
-            hint="Undo the change below the last aggregate or upsert table, and finish the batch with --drain; what is "
-            "done with unreadable messages and after the aggregate may stay changed. Or start over with --fresh.",
+            detail=f'A part of batch {batch} is in table "{sink.table.name}" already, and the rest would not fit it.',
+            hint="Undo what is changed before the last GROUP BY or key of the query, and finish the batch with "
+            "--drain; what is done with unreadable messages and with results may stay changed. Or start over with "
+            "--fresh.",
         )
     )
 

@@ -91,6 +91,14 @@ def is_of_files(rows: Rows) -> bool:
     return SPLIT in rows.columns and isinstance(rows.schema[SPLIT].dataType, LongType)
 
 
+def split_of_insert(insert: int) -> Column:
+    """Of rows behind a shuffle, in a set: their task among those of their own INSERT.
+
+    Spark numbers the tasks of a set through, and how many come before may differ when a batch is done again.
+    """
+    return F.concat(F.lit(f"i{insert}-"), F.spark_partition_id()).alias(SPLIT)
+
+
 def carried(rows: Rows) -> list[Column]:
     """The split, where the rows have it still."""
     return [F.col(SPLIT)] if SPLIT in rows.columns else []

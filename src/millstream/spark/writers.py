@@ -25,6 +25,7 @@ from millstream.spark.partitioners import Choice, Rotation, choose_partitions, r
 from millstream.spark.print_sink import show_rows
 from millstream.spark.shared_scans import read_together
 from millstream.spark.sink_rows import kept_rows, spread
+from millstream.spark.splits import SPLIT, split_of_insert
 from millstream.spark.task_ends import ends_told
 from millstream.spark.translate import rows_of
 
@@ -66,7 +67,8 @@ def _writer(roots: tuple[Root, ...], around: Surroundings, encoded: Encoded) -> 
 def _kafka_writer(writes: Sequence[Write], around: Surroundings, encoded: Encoded) -> DataStreamWriter:
     first = writes[0].sink
     assert isinstance(first, KafkaSink)
-    messages = [_messages(root, around, encoded) for root in writes]
+    numbered = len(writes) > 1 and around.dispatch.is_exactly_once
+    messages = [_messages(root, around, encoded, place if numbered else None) for place, root in enumerate(writes)]
     apart = {id(frame): frame for frame in messages}.values()  # those of several INSERTs may be one
     together = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), apart)
     if has_own_producers(writes):
@@ -79,11 +81,15 @@ def _enforcer(settings: Mapping[str, str]) -> NotNullEnforcer | None:
     return NOT_NULL_ENFORCER.parse(written) if written else NOT_NULL_ENFORCER.default
 
 
-def _messages(root: Write, around: Surroundings, encoded: Encoded) -> DataFrame:
+def _messages(root: Write, around: Surroundings, encoded: Encoded, insert: int | None) -> DataFrame:
+    """`insert` numbers those of a set that writes exactly once."""
     assert isinstance(root.sink, KafkaSink)
     if id(root) in around.shared:
         return around.shared[id(root)]
-    return encoded(spread(rows_of(root, around), root.sink, around.pinned_tasks()), root).alone()
+    rows = spread(rows_of(root, around), root.sink, around.pinned_tasks())
+    if insert is not None and SPLIT not in rows.columns:
+        rows = rows.select("*", split_of_insert(insert))
+    return encoded(rows, root).alone()
 
 
 def _encoded(rows: Rows, root: Write, around: Surroundings, *, drops_nulls: bool, ours: bool) -> Crossing:

@@ -24,6 +24,8 @@ from tests.faults.soak.life import Life
 _START_SECONDS: Final = 180.0
 _FAILPOINT_SECONDS: Final = 15.0
 """A failpoint that is not come by until then is not waited for."""
+_LOOK_SECONDS: Final = 0.5
+_INTERRUPTED: Final = 130
 _END_SECONDS: Final = 60.0
 _DRAIN_SECONDS: Final = 1200.0
 
@@ -105,13 +107,21 @@ class Soak:
 
     def _await_failpoint(self, life: Life, armed: str) -> None:
         life.ends_before_a_batch(_START_SECONDS)
-        if not life.ends_within(_FAILPOINT_SECONDS):
-            life.end()
+        deadline = time.monotonic() + _FAILPOINT_SECONDS
+        while not life.ends_within(_LOOK_SECONDS) and not life.gave_up_a_job and time.monotonic() < deadline:
+            pass
+        if life.gave_up_a_job and armed.endswith(":raise"):
+            self._tell(Victim.EXCEPTION, life, f" {armed}")
+        elif life.exit_code is None:
             self._say(f"{armed} was not come by")
         elif life.exit_code == -signal.SIGKILL:
             self._tell(Victim.FAILPOINT, life, f" {armed}")
+        elif life.exit_code == _INTERRUPTED and armed.endswith(":cancel"):
+            self._tell(Victim.CANCELLED, life, f" {armed}")
         else:
             self._fault(f"it ended by itself: {life.complaint}")
+        if life.exit_code is None:
+            life.end()
 
     def _tell(self, victim: Victim, life: Life, more: str) -> None:
         self.kills[victim] += 1

@@ -18,6 +18,7 @@ BATCH_SECONDS: Final = 12.0
 _MOST_SURVIVED: Final = 3
 """Per life: a job gives up after more deaths of workers in a row."""
 _LAST_COUNT: Final = 6
+_IN_TASKS: Final = tuple(name for name in sorted(FAILPOINTS) if name not in ("after-task", "after-batch"))
 
 
 class Victim(StrEnum):
@@ -27,6 +28,8 @@ class Victim(StrEnum):
     WORKER = "worker"
     DELIVERY = "delivery"
     FAILPOINT = "failpoint"
+    EXCEPTION = "exception"
+    CANCELLED = "cancelled"
 
 
 _FATAL: Final = (Victim.JOB, Victim.DRIVER, Victim.JVM)
@@ -53,9 +56,9 @@ class LifePlan:
 
 def life_plans(seed: int) -> Iterator[LifePlan]:
     chance = random.Random(seed)
-    kinds = (_in_start, _at_a_failpoint, _in_batches)
+    kinds = (_in_start, _at_a_failpoint, _in_a_task, _in_batches)
     while True:
-        [kind] = chance.choices(kinds, weights=(5, 4, 11))
+        [kind] = chance.choices(kinds, weights=(5, 4, 6, 11))
         yield kind(chance)
 
 
@@ -65,6 +68,12 @@ def _in_start(chance: random.Random) -> LifePlan:
 
 def _at_a_failpoint(chance: random.Random) -> LifePlan:
     return LifePlan((), armed=f"{chance.choice(sorted(FAILPOINTS))}:{chance.randint(1, _LAST_COUNT)}")
+
+
+def _in_a_task(chance: random.Random) -> LifePlan:
+    """An exception, or a cancelled batch, in the middle of the rows of a task."""
+    way = chance.choice(("raise", "cancel"))
+    return LifePlan((), armed=f"{chance.choice(_IN_TASKS)}:{chance.randint(1, _LAST_COUNT)}:{way}")
 
 
 def _in_batches(chance: random.Random) -> LifePlan:

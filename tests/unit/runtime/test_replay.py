@@ -92,6 +92,37 @@ def test_job_without_state_goes_on_with_any_change(change: tuple[str, str]) -> N
     assert identity(PASSED, change).may_finish(identity(PASSED))
 
 
+SPREAD = PASSED.replace(
+    "'connector' = 'kafka', 'format' = 'json', \n", "'connector' = 'kafka', 'format' = 'json',"
+).replace(
+    "(customer STRING, amount INT) WITH ('connector' = 'kafka', 'format'",
+    "(customer STRING, amount INT, PRIMARY KEY (customer) NOT ENFORCED) WITH ('connector' = 'upsert-kafka', "
+    "'sink.parallelism' = '3', 'key.format' = 'json', 'value.format'",
+)
+TWO = (
+    PASSED.replace(
+        "INSERT INTO totals", "BEGIN STATEMENT SET; INSERT INTO totals SELECT '', 0 FROM orders; INSERT INTO totals"
+    )
+    + "END;"
+)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [("= '3'", "= '4'"), ("customer, amount FROM", "UPPER(customer), amount FROM"), ("amount > 0", "amount > 1")],
+)
+def test_rows_that_are_spread_by_their_key_must_come_to_the_same_writer(change: tuple[str, str]) -> None:
+    assert not identity(SPREAD, change).may_finish(identity(SPREAD))
+    assert identity(SPREAD, SKIPS).may_finish(identity(SPREAD))
+
+
+@pytest.mark.parametrize("change", [("amount > 0", "amount > 1"), ("'', 0", "'', 1")])
+def test_inserts_of_a_set_must_stay_what_they_are(change: tuple[str, str]) -> None:
+    """Their writers are told apart by their place in the set."""
+    assert not identity(TWO, change).may_finish(identity(TWO))
+    assert identity(TWO, SKIPS).may_finish(identity(TWO))
+
+
 def test_prefixes_are_kept_of_tables_that_are_written_exactly_once() -> None:
     assert identity(PASSED).prefixes == {"totals": "totals"}
     at_least_once = ("'sink.delivery-guarantee' = 'exactly-once'", "'sink.delivery-guarantee' = 'at-least-once'")
