@@ -33,6 +33,8 @@ def table(format_: str, columns: str, **options: str) -> Table:
     return Table(format_, columns, tuple(options.items()))
 
 
+KEYED: Final = Table("json", "v INT", key="k INT")
+SHORTER: Final = b"[" + b",".join([b"{}"] * 3000) + b"]"
 WRITTEN: Final = table("avro-confluent", "id INT")
 CASES: Final = {
     "exponent": (table("json", "d DECIMAL(10, 2)"), None, b'{"d":1e-1000000000}', ROW),
@@ -67,7 +69,8 @@ CASES: Final = {
     "fixed of no bytes": (WRITTEN, None, registered("fixed", b"\2" + COUNT + b"\0"), UNREADABLE),
     "empty records": (WRITTEN, None, registered("empties", b"\2" + COUNT + b"\0"), UNREADABLE),
     "records of records of nothing": (WRITTEN, None, registered("top", b"\2"), UNREADABLE),
-    "lists of both": (Table("json", "v INT", key="k INT"), OBJECTS, OBJECTS, UNREADABLE),
+    "lists of both": (KEYED, OBJECTS, OBJECTS, UNREADABLE),
+    "shorter lists of both": (KEYED, SHORTER, SHORTER, UNREADABLE),
     "long key of a list": (
         Table("json", "v INT", key="k STRING"), b'{"k":"' + b"a" * 500_000 + b'"}', OBJECTS, UNREADABLE,
     ),

@@ -17,7 +17,8 @@ from millstream.formats.decoded import MOST_COPIED_BYTES
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_BYTES_OF_A_ROW: Final = 16
+_BYTES_OF_A_ROW: Final = 64
+"""Of one that is there only because rows of key and value are put together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Copies:
         value_rows = np.bincount(values, minlength=messages.num_rows)
         key_rows = np.bincount(keys, minlength=messages.num_rows)
         rows = value_rows * key_rows
-        sizes = rows * _BYTES_OF_A_ROW
+        sizes = np.maximum(rows - value_rows - key_rows, 0) * _BYTES_OF_A_ROW
         for names, times in ((columns.by_key, key_rows), (columns.by_value, value_rows), (columns.by_both, rows)):
             for name in names:
                 sizes += _copied(messages.column(name), times)
