@@ -9,6 +9,7 @@ import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -29,6 +30,7 @@ ROWS: Final = 4000
 """Per partition."""
 BAD: Final = 3333
 """The row of partition 0 that fails, far behind the first Arrow batch."""
+_AT_ONCE: Final = 50_000
 SOURCE: Final = """
 CREATE TABLE source (id BIGINT, part BIGINT) WITH ('connector' = 'kafka', 'topic' = '${source}',
   'properties.bootstrap.servers' = '${brokers}', 'format' = 'json');
@@ -121,16 +123,17 @@ class Bench:
     source: str
     sink: str
 
-    def fill(self, partitions: int, bad_value: bytes) -> int:
+    def fill(self, partitions: int, bad_value: bytes, rows: int = ROWS, bad: int = BAD) -> int:
         """Gives how many rows there are; they are numbered through, partition after partition."""
         kafka = ScriptKafka(self.brokers)
         for topic in (self.source, self.sink):
             kafka.create_topic(topic, partitions)
         for part in range(partitions):
-            numbers = range(part * ROWS, (part + 1) * ROWS)
-            values = (bad_value if number == BAD else as_json({"id": number, "part": part}) for number in numbers)
-            kafka.produce(self.source, (Message(None, value) for value in values), part)
-        return partitions * ROWS
+            numbers = range(part * rows, (part + 1) * rows)
+            values = (bad_value if number == bad else as_json({"id": number, "part": part}) for number in numbers)
+            while some := [Message(None, value) for value in islice(values, _AT_ONCE)]:
+                kafka.produce(self.source, some, part)
+        return partitions * rows
 
     def run(self, script: str) -> None:
         parameters = {"brokers": self.brokers, "source": self.source, "sink": self.sink}
@@ -173,6 +176,30 @@ def test_failed_task_commits_nothing_and_the_job_goes_on(bench: Bench, case: str
     assert remedied != chosen.script
     bench.run(remedied)
     assert bench.ids() == sorted(set(range(rows)) - chosen.lacks)
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("partitions", [1, 4])
+@pytest.mark.parametrize("case", ["unreadable, then skipped", "unreadable, then set aside"])
+def test_one_unreadable_of_300_000_messages(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, case: str, partitions: int
+) -> None:
+    """In one batch, with Arrow batches as large as they are in production."""
+    monkeypatch.setitem(STREAMING, "spark.sql.execution.arrow.maxRecordsPerBatch", "65536")
+    per_partition = 300_000 // partitions
+    bad = per_partition - 500
+    rows = bench.fill(partitions, UNREADABLE, per_partition, bad)
+    script = "SET 'millstream.batch.max-rows' = '1000000';\n" + CASES[case].script
+    with pytest.raises(JobError) as failed:
+        bench.run(script)
+    assert failed.value.code is Code.UNDECODABLE_MESSAGE
+    committed = bench.ids()
+    assert all(number >= per_partition for number in committed), "of the partition with the message, nothing"
+    assert len(committed) % per_partition == 0, "of another one, all or nothing"
+    bench.run(script.replace(*CASES[case].remedy, 1))
+    assert bench.ids() == [number for number in range(rows) if number != bad]
+    if case.endswith("aside"):
+        assert bench.values(f"{bench.source}-bad") == [UNREADABLE]
 
 
 def test_unreadable_message_below_an_aggregate(bench: Bench) -> None:

@@ -6,8 +6,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from millstream.connectors.kafka_client_settings import client_settings
 
@@ -71,28 +70,48 @@ def _patiently(ask: Callable[[], T]) -> T:
 
 
 def offsets_of_group(properties: Mapping[str, str], name: str) -> list[TopicPartition]:
-    """Of all topics that the user may see; without what a transaction has pending."""
-    admin = AdminClient(client_settings(properties))
-    asked = [ConsumerGroupTopicPartitions(name)]
+    """For partition 0 of all topics that the user may see; without what a transaction has pending.
 
-    def ask() -> list[TopicPartition]:
-        answer = admin.list_consumer_group_offsets(asked, request_timeout=_TIMEOUT_SECONDS)[name]
-        return list(answer.result().topic_partitions)
+    Asked of a consumer: in an admin client, an answer of a broker that no longer coordinates the group is a SIGSEGV
+    (librdkafka 2.16 looks for the coordinator again in the name of a group that such a client does not have).
+    """
+    with _member(properties, name, "read_uncommitted") as consumer:
+        topics = _patiently(lambda: consumer.list_topics(timeout=_TIMEOUT_SECONDS)).topics
+        found = _committed(consumer, [TopicPartition(topic, 0) for topic in topics])
+    return [entry for entry in found if entry.error is None]
 
-    return [entry for entry in _patiently(ask) if entry.error is None and entry.offset >= 0]
+
+def offsets_of_partitions(
+    properties: Mapping[str, str], name: str, partitions: list[TopicPartition]
+) -> list[TopicPartition]:
+    """What a group has committed; partitions that it never read are left out."""
+    with _member(properties, name, "read_uncommitted") as consumer:
+        return _committed(consumer, partitions)
+
+
+def _committed(consumer: Consumer, partitions: list[TopicPartition]) -> list[TopicPartition]:
+    found = _patiently(lambda: consumer.committed(partitions, _TIMEOUT_SECONDS))
+    return [entry for entry in found if entry.offset >= 0]
 
 
 @contextmanager
 def group(properties: Mapping[str, str], name: str, topic: str) -> Iterator[Group]:
+    with _member(properties, name, "read_committed") as consumer:
+        yield Group(consumer, topic)
+
+
+@contextmanager
+def _member(properties: Mapping[str, str], name: str, isolation: str) -> Iterator[Consumer]:
+    """It asks in the name of the group and never joins it."""
     consumer = Consumer(
         {
             **client_settings(properties),
             "group.id": name,
             "enable.auto.commit": False,
-            "isolation.level": "read_committed",
+            "isolation.level": isolation,
         }
     )
     try:
-        yield Group(consumer, topic)
+        yield consumer
     finally:
         consumer.close()

@@ -26,6 +26,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 
 from millstream.connectors.kafka_client_settings import client_settings
 from millstream.connectors.kafka_stores import UnreadableStoreError
+from millstream.delivery.committed import offsets_of_group, offsets_of_partitions
 from millstream.errors import BrokerError, Code, Diagnostic, ScriptError
 from millstream.runtime.broker_probe import Finding, probe
 from millstream.runtime.kafka_failures import Question, broker_error, is_final, is_unclear
@@ -180,15 +181,11 @@ class KafkaAdmin:
 
     def committed_metadata(self, groups: Iterable[str]) -> dict[str, set[str]]:
         """What stands beside the offsets that the groups have committed."""
-        asked = {
-            group: self._client.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group]
-            for group in groups
-        }
         found = {}
-        for group, answer in asked.items():
+        for group in groups:
             try:
-                entries = answer.result(_TIMEOUT_SECONDS).topic_partitions
-            except (KafkaException, TimeoutError) as error:
+                entries = offsets_of_group(self._properties, group)
+            except KafkaException as error:
                 raise self._failure(f'the offsets of group "{group}" cannot be read', error) from error
             found[group] = {entry.metadata or "" for entry in entries}
         return found
@@ -211,15 +208,10 @@ class KafkaAdmin:
     def committed(self, topics: Iterable[str], group: str) -> dict[TopicPartition, int]:
         """What the group has committed; partitions it never read are left out."""
         try:
-            asked = [ConsumerGroupTopicPartitions(group, self._all_partitions(topics))]
-            answer = _patiently(lambda: self._client.list_consumer_group_offsets(asked)[group].result(_TIMEOUT_SECONDS))
-        except (KafkaException, TimeoutError) as error:
+            found = offsets_of_partitions(self._properties, group, self._all_partitions(topics))
+        except KafkaException as error:
             raise self._failure(f'the offsets of group "{group}" cannot be read', error) from error
-        return {
-            TopicPartition(entry.topic, entry.partition): entry.offset
-            for entry in answer.topic_partitions
-            if entry.offset >= 0
-        }
+        return {TopicPartition(entry.topic, entry.partition): entry.offset for entry in found}
 
     def commit(self, offsets: Iterable[TopicPartition], group: str) -> None:
         """In the name of a group that has no members."""

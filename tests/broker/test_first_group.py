@@ -1,0 +1,25 @@
+"""The first group that a cluster hears of: its coordinator is not there yet, and clients are told to look again."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from millstream.testing.broker import EmbeddedBroker
+
+ASK = """
+import sys
+from confluent_kafka import TopicPartition
+from millstream.delivery.committed import offsets_of_group, offsets_of_partitions
+properties = {"bootstrap.servers": sys.argv[1]}
+print(offsets_of_group(properties, "first"), offsets_of_partitions(properties, "second", [TopicPartition("t", 0)]))
+"""
+
+
+def test_offsets_are_asked_for_until_there_is_a_coordinator() -> None:
+    """In a process of its own: a client may crash on such an answer."""
+    with EmbeddedBroker() as broker:
+        asked = subprocess.run(
+            [sys.executable, "-c", ASK, broker.bootstrap], capture_output=True, text=True, timeout=120, check=False
+        )
+    assert (asked.returncode, asked.stdout.strip()) == (0, "[] []"), asked.stderr
