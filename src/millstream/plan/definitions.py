@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from millstream.plan.nodes import Filter, Project
+from millstream.plan.nodes import Filter, Project, Scan, Values
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from millstream.plan.nodes import Node
 
@@ -24,6 +24,18 @@ def definitions(node: Node) -> dict[str, exp.Expr]:
             return {item.name: _over(item.expression, lower) for item in node.items}
         case _:
             return {}
+
+
+def expressions_below(node: Node) -> Iterator[exp.Expr]:
+    """All that filters and projections compute, down to what is read."""
+    match node:
+        case Scan() | Values():
+            return
+        case Filter():
+            yield node.condition
+        case Project():
+            yield from (item.expression for item in node.items)
+    yield from expressions_below(node.input)
 
 
 def _over(expression: exp.Expr, lower: Mapping[str, exp.Expr]) -> exp.Expr:

@@ -14,6 +14,7 @@ import json
 import os
 import re
 import shutil
+import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -32,13 +33,14 @@ from millstream.durable_files import (
     read_json,
     sync_folder,
     write_json,
+    write_text,
 )
 from millstream.errors import Code, Diagnostic, JobError
 from millstream.kernels.cache_folder import CacheFolder
 from millstream.plan.rules.choose_operators import on_kernel
 from millstream.runtime.batch_log import BatchLog
 from millstream.runtime.job_identity import IDENTITY, NATIVELY, fingerprint, state_of, told_changes
-from millstream.runtime.replay import ReplayIdentity
+from millstream.runtime.replay import ReplayIdentity, combine_on_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -47,8 +49,10 @@ if TYPE_CHECKING:
 
 _LAYOUT_2: Final = 2
 _MARKER: Final = "millstream.json"
-_OURS: Final = re.compile(r"millstream\.json(\.new)?|lock|jobs|spark\.(log(\.\d+)?|out|log4j2\.properties)")
+_OURS: Final = re.compile(r"millstream\.json(\.new)?|lock|jobs|clearing|spark\.(log(\.\d+)?|out|log4j2\.properties)")
 _REPLAY: Final = "replay"
+_MIXED: Final = "mixed"
+_CLEARING: Final = "clearing"
 _CLAIM_SECONDS: Final = 60.0
 """How long the JVM of a killed run may take to go."""
 _LOOK_SECONDS: Final = 0.1
@@ -77,7 +81,11 @@ class Checkpoint:
     def __init__(self, root: Path, *, fresh: bool = False) -> None:
         self.root = root.absolute()
         self._lock = self._claim()
+        self._changing = threading.Lock()
+        """Jobs that a fault of their broker has ended start again all at once, each in a thread of its own."""
         try:
+            if (self.root / _CLEARING).exists():
+                self._clear()
             self._jobs: dict[str, Any] = (
                 {} if fresh else read_json(self.root / _MARKER, _parse_jobs, parse_layout_2=_layout_2(self.root)) or {}
             )
@@ -128,8 +136,8 @@ class Checkpoint:
             buckets=known["buckets"],
             segment_cache=self._segment_caches.path / folder.name,
             unfinished_batch=BatchLog(folder).unfinished,
-            must_be_unwritten=not _may_finish(job, known),
-            prefixes=known[_REPLAY]["prefixes"] if _REPLAY in known else None,
+            must_be_unwritten=not _may_finish(job, known, BatchLog(folder).unfinished),
+            prefixes=_prefixes(job, known),
         )
 
     def jobs_beside(self, names: Collection[str]) -> list[str]:
@@ -151,12 +159,16 @@ class Checkpoint:
         """
         if job.is_shown:
             return
-        files = [str(name) for name in JobFile if (self._folder(job.name) / name).exists()]
-        before = self._jobs[job.name]
-        now = {"buckets": before["buckets"], **_description(job), "files": files}
-        if now != before:
-            self._jobs[job.name] = now
-            self._write_marker()
+        folder = self._folder(job.name)
+        files = sorted(str(found.relative_to(folder)) for found in _own_files(folder) if found.exists())
+        with self._changing:
+            before = self._jobs[job.name]
+            now = {"buckets": before["buckets"], **_description(job), "files": files}
+            if (mixed := _mixed(before, now, BatchLog(folder).unfinished)) is not None:
+                now[_MIXED] = mixed
+            if now != before:
+                self._jobs[job.name] = now
+                self._write_marker()
 
     def new_job(self, job: JobPlan, buckets: int) -> JobFolder:
         """An empty folder for a job that starts from nothing."""
@@ -164,8 +176,9 @@ class Checkpoint:
         shutil.rmtree(folder, ignore_errors=True)
         if job.is_shown:
             return JobFolder(folder, False, buckets, self._segment_caches.path / folder.name)
-        self._jobs[job.name] = {**_description(job), "buckets": buckets}
-        self._write_marker()
+        with self._changing:
+            self._jobs[job.name] = {**_description(job), "buckets": buckets}
+            self._write_marker()
         return JobFolder(folder, False, buckets, self._segment_caches.path / folder.name)
 
     def clear(self) -> None:
@@ -180,10 +193,17 @@ class Checkpoint:
                     hint="Name another folder with --checkpoint.",
                 )
             )
+        write_text(self.root / _CLEARING, "")
+        self._clear()
+        self._jobs = {}
+
+    def _clear(self) -> None:
+        """What is begun is brought to its end by the next start: half of a checkpoint is no checkpoint."""
         shutil.rmtree(self.root / "jobs", ignore_errors=True)
         (self.root / _MARKER).unlink(missing_ok=True)
         sync_folder(self.root)
-        self._jobs = {}
+        (self.root / _CLEARING).unlink()
+        sync_folder(self.root)
 
     def release(self) -> None:
         self._segment_caches.close()
@@ -201,10 +221,10 @@ class Checkpoint:
             if noted_ids(folder / IDS):
                 raise damaged(folder / "offsets", "It is empty, although messages have been written exactly-once.")
             return
-        required = self._jobs.get(job, {}).get("files", ())
-        for name in JobFile:
-            if read_json(folder / name, bool, parse_layout_2=str) is None and name in required:
-                raise damaged(folder / name, "It is missing.")
+        required = {folder / name for name in self._jobs.get(job, {}).get("files", ())}
+        for file in sorted({*_own_files(folder), *required}):
+            if read_json(file, bool, parse_layout_2=str) is None and file in required:
+                raise damaged(file, "It is missing.")
 
     def _folder(self, job: str) -> Path:
         """A table may be called `../x`, and the name of a statement set may be longer than that of a file."""
@@ -330,7 +350,32 @@ def _changed(root: Path, job: JobPlan, before: list[str], now: list[str]) -> Dia
     )
 
 
-def _may_finish(job: JobPlan, known: Mapping[str, Any]) -> bool:
+def _own_files(folder: Path) -> list[Path]:
+    """Those that a job may have: in its folder, or in that of a table that it reads."""
+    return [place / name for place in (folder, *folder.glob("sources/*")) for name in JobFile]
+
+
+def _may_finish(job: JobPlan, known: Mapping[str, Any], unfinished: int | None) -> bool:
     if _REPLAY not in known:
         return bool(known.get("fingerprint") == fingerprint(job))
-    return ReplayIdentity.of(job).may_finish(ReplayIdentity.from_json(known[_REPLAY]))
+    before = ReplayIdentity.from_json(known[_REPLAY])
+    mixed = known.get(_MIXED)
+    if mixed is not None and mixed["batch"] == unfinished:
+        before = replace(before, on_error=tuple(mixed["on_error"]))
+    return ReplayIdentity.of(job).may_finish(before)
+
+
+def _mixed(before: Mapping[str, Any], now: Mapping[str, Any], unfinished: int | None) -> dict[str, Any] | None:
+    """What has been done with the unreadable messages of an unfinished batch, over all starts that wrote some of it."""
+    if unfinished is None or _REPLAY not in before:
+        return None
+    earlier = before.get(_MIXED, {})
+    then = earlier["on_error"] if earlier.get("batch") == unfinished else before[_REPLAY]["on_error"]
+    return {"batch": unfinished, "on_error": combine_on_error(then, now[_REPLAY]["on_error"])}
+
+
+def _prefixes(job: JobPlan, known: Mapping[str, Any]) -> Mapping[str, str] | None:
+    """An earlier version kept no prefixes: those of `delivery.json` may be of a run before the last."""
+    if _REPLAY in known:
+        return dict(known[_REPLAY]["prefixes"])
+    return None if _may_finish(job, known, None) else {}

@@ -18,15 +18,10 @@ if TYPE_CHECKING:
 
 
 class Dispatching:
-    """`record_start` notes in the checkpoint that this is the job that writes from now on, and which files it has."""
-
-    def __init__(
-        self, plan: JobPlan, folder: JobFolder, notice: Callable[[str], None], record_start: Callable[[], None]
-    ) -> None:
+    def __init__(self, plan: JobPlan, folder: JobFolder, notice: Callable[[str], None]) -> None:
         self._plan = plan
         self._folder = folder
         self._notice = notice
-        self._record_start = record_start
         self._prefixes = folder.prefixes
         self._must_be_unwritten = folder.must_be_unwritten
         self._place = place_for_sockets(folder.segment_cache.parent)
@@ -46,7 +41,6 @@ class Dispatching:
             prefixes=self._prefixes,
             must_be_unwritten=self._must_be_unwritten,
         )
-        self._record_start()
         # What is written from now on is this job's.
         self._prefixes, self._must_be_unwritten = None, False
         return Dispatch(self._place, transactions)

@@ -127,7 +127,9 @@ def open_transactions(
         name, admin = sink.table.name, KafkaAdmin(sink.properties)
         prefix = sink.delivery.transactional_id_prefix
         assert prefix is not None
-        topic = before[name].progress_topic if name in before else _progress_topic(sink, admin)
+        kept_topic = before[name].progress_topic if name in before else None
+        topic = kept_topic if kept_topic in admin.topics() else _progress_topic(sink, admin)
+        assert topic is not None
         kept[name] = _Kept(prefix, topic, admin.cluster())
         if pending is not None:
             require_same_prefix(plan, sink, pending, prefixes.get(name))

@@ -107,6 +107,8 @@ def _range(source: KafkaSource, notice: Callable[[str], None], ends: Offsets | N
     positions = SourcePositions(source, admin, topics_of(source, admin), notice)
     starts = None if resumes else positions.starts()
     start = _EARLIEST if starts is None else json.dumps(by_topic(starts))
+    if source.end is None:  # whatever was kept when it had one
+        return ReadRange(start)
     return ReadRange(start, positions.ends() if ends is None else ends)
 
 

@@ -1,7 +1,7 @@
-"""Keys that are drawn by chance, in a job that writes exactly once.
+"""What is drawn by chance, in a job that writes exactly once.
 
-The key of a row decides who writes it. A batch that is done again would draw others: a row that one writer has written
-already would come to another, or the other way round.
+A batch that is done again draws other values. In a key, a row that one writer has written already would come to
+another, or the other way round; below an aggregate, results that are written would not be those of the state.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from millstream.connectors.kafka_sink_options import SINK_PARALLELISM
 from millstream.connectors.kafka_tables import KafkaSink
 from millstream.connectors.kafka_values import DeliveryGuarantee
 from millstream.errors import Code, Diagnostic
-from millstream.plan.definitions import definitions
-from millstream.plan.nodes import Aggregate, Expand, Materialise, Scan, Values, Write
+from millstream.plan.definitions import definitions, expressions_below
+from millstream.plan.nodes import Aggregate, Materialise, Normalise, Scan, Values, Write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,32 +41,33 @@ def _in_sink(root: Write, sink: KafkaSink) -> Iterator[Diagnostic]:
         return
     keys = sink.table.primary_key or tuple(column.name for column in sink.key_columns)
     names = keys or tuple(column.name for column in root.columns)
-    yield from _refused(root.input, names, f"rows are spread by '{SINK_PARALLELISM.key}'", root.span, sink)
+    defined = definitions(root.input)
+    drawn = {function for name in names if name in defined for function in _random_in(defined[name])}
+    if drawn:
+        yield _refusal(drawn, f"'{SINK_PARALLELISM.key}' spreads rows by values", root.span, sink)
 
 
 def _in_query(node: Node, sink: KafkaSink) -> Iterator[Diagnostic]:
+    """Of the last operator that keeps state, all that goes into it."""
     match node:
         case Scan() | Values():
             return
-        case Aggregate():
-            below = node.input.input if isinstance(node.input, Expand) else node.input
-            yield from _refused(below, node.keys, "rows are grouped", node.span, sink)
-        case Materialise():
-            yield from _refused(node.input, node.keys, "rows are kept by their key", node.span, sink)
-    yield from _in_query(node.input, sink)
+        case Aggregate() | Materialise() | Normalise():
+            drawn = {function for each in expressions_below(node.input) for function in _random_in(each)}
+            if drawn:
+                yield _refusal(drawn, "its state is made of rows", node.span, sink)
+        case _:
+            yield from _in_query(node.input, sink)
 
 
-def _refused(below: Node, names: tuple[str, ...], what: str, span: Span, sink: KafkaSink) -> Iterator[Diagnostic]:
-    defined = definitions(below)
-    drawn = {function for name in names if name in defined for function in _random_in(defined[name])}
-    if drawn:
-        yield Diagnostic(
-            Code.CONFLICTING_OPTIONS,
-            f'table "{sink.table.name}" is written exactly once, and {what} by {", ".join(sorted(drawn))}',
-            span,
-            detail="A batch that is done again draws other values: a row could be missing then, or stand twice.",
-            hint="Use a column of the table that is read, or 'sink.delivery-guarantee' = 'at-least-once'.",
-        )
+def _refusal(drawn: set[str], what: str, span: Span, sink: KafkaSink) -> Diagnostic:
+    return Diagnostic(
+        Code.CONFLICTING_OPTIONS,
+        f'table "{sink.table.name}" is written exactly once, and {what} that depend on {", ".join(sorted(drawn))}',
+        span,
+        detail="A batch that is done again draws other values: a row could be missing then, or stand twice.",
+        hint="Use a column of the table that is read, or 'sink.delivery-guarantee' = 'at-least-once'.",
+    )
 
 
 def _random_in(expression: exp.Expr) -> set[str]:

@@ -13,14 +13,19 @@ import hashlib
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from millstream.catalog.settings_of_flink import NOT_NULL_ENFORCER
+from sqlglot import exp
+
+from millstream.catalog.settings_of_flink import LOCAL_TIME_ZONE, STATE_TTL
 from millstream.connectors.kafka_tables import KafkaSink
+from millstream.connectors.local_tables import DatagenSource
+from millstream.plan.definitions import expressions_below
 from millstream.plan.nodes import Aggregate, Collect, Materialise, Normalise, Scan, Values, Write, scans
+from millstream.plan.resolution import USER_FUNCTION
 from millstream.runtime.exactly_once import exactly_once_sinks
-from millstream.runtime.job_identity import describe, settings_with_influence
+from millstream.runtime.job_identity import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from millstream.plan.nodes import Node
     from millstream.plan.program import JobPlan
@@ -28,11 +33,15 @@ if TYPE_CHECKING:
 _FAILS: Final = "fail"
 _ON_ERRORS: Final = ("ignore_parse_errors", "dead_letters", "fails_on_data_loss")
 """What a source does with messages that it cannot give; kept apart from what it gives."""
-_OF_OTHER_BATCHES: Final = ("start", "end", "discovery", "max_batch_records", "idle_timeout")
+_OF_OTHER_BATCHES: Final = ("start", "discovery", "max_batch_records", "idle_timeout")
 """What an unfinished batch reads stands in the checkpoint, whatever these say by now."""
 
 _OF_RESULTS: Final = ("emits_before", "repeats")
 """How an operator tells what it keeps, which depends on who reads it."""
+
+
+_OF_STATE: Final = (STATE_TTL.key, LOCAL_TIME_ZONE.key)
+"""Settings that change what is kept, and stand in no node of the plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +61,7 @@ class ReplayIdentity:
         inputs = [_exchanged(root, in_a_set=len(job.roots) > 1) for root in job.roots]
         if not any(inputs):
             return cls(prefixes)
-        settings = [each for each in settings_with_influence(job) if each[0] != NOT_NULL_ENFORCER.key]
+        settings = sorted(each for each in job.settings if each[0] in _OF_STATE)
         content = repr((inputs, settings))
         return cls(
             prefixes,
@@ -90,6 +99,8 @@ def _exchanged(node: Node, *, in_a_set: bool) -> Any:
             return _described(node)
         case Aggregate() | Normalise() | Materialise():
             return _described(node)
+        case Scan(source=DatagenSource()):
+            return _described(node)  # rows that are many are spread by their number
         case Scan() | Values():
             return None
         case _:
@@ -97,7 +108,16 @@ def _exchanged(node: Node, *, in_a_set: bool) -> Any:
 
 
 def _described(node: Node) -> Any:
-    return describe(node, left_out=(*_ON_ERRORS, *_OF_OTHER_BATCHES, *_OF_RESULTS))
+    """With what stands in no field of a node: which messages are read, and what the user's functions are."""
+    committed = [getattr(scan.source, "reads_committed", None) for scan in scans(node)]
+    calls = (call for expression in expressions_below(node) for call in expression.find_all(exp.Anonymous))
+    functions = sorted({call.meta[USER_FUNCTION].implementation for call in calls if USER_FUNCTION in call.meta})
+    return describe(node, left_out=(*_ON_ERRORS, *_OF_OTHER_BATCHES, *_OF_RESULTS)), committed, functions
+
+
+def combine_on_error(then: Sequence[str], now: Sequence[str]) -> list[str]:
+    """Of two jobs that wrote parts of one batch: what either did with unreadable messages, unless it failed on them."""
+    return [before if after == _FAILS else after for before, after in zip(then, now, strict=True)]
 
 
 def _on_error(scan: Scan) -> str:

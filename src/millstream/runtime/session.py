@@ -228,9 +228,9 @@ class Session:
                 tallies=tallies,
             )
             counted = {span: replace(found, tallies=tallies) for span, found in ranges.items()}
-            dispatching = Dispatching(plan, folder, self._notice, partial(checkpoint.record_start, plan))
+            dispatching = Dispatching(plan, folder, self._notice)
             ask = partial(self._request, plan, folder, counted, job, dispatching, drain=drain)
-            prepared.append((job, QueryStart(spark, ask)))
+            prepared.append((job, QueryStart(spark, ask, partial(checkpoint.record_start, plan))))
         return prepared
 
     def _request(

@@ -21,8 +21,8 @@ def require_same_prefix(plan: JobPlan, sink: KafkaSink, batch: int, kept_prefix:
     if kept_prefix == prefix:
         return
     if kept_prefix is None:
-        detail = "It was begun without exactly-once, and what is written of it by now is not known."
-        hint = "Run it once more as it was, with --drain, which finishes the batch. Then ask for exactly-once"
+        detail = "It was begun without exactly-once, or by an earlier version: what is written of it is not known."
+        hint = "Run it once more as it was, with --drain, which finishes the batch. Then change it"
     else:
         detail = f"It was begun with 'sink.transactional-id-prefix' = '{kept_prefix}'."
         hint = "Run it once more with that prefix and --drain, which finishes the batch. Then change it"

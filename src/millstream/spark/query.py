@@ -96,15 +96,18 @@ class QueryStart:
     """Starts a query: the first time as it was prepared with all others, later prepared anew.
 
     `ask` is called for each: what a query must know of the checkpoint, such as an unfinished batch, may have changed.
+    `record` is called right before a start, when nothing can refuse it any more.
     """
 
-    def __init__(self, spark: SparkSession, ask: Callable[[], QueryRequest]) -> None:
+    def __init__(self, spark: SparkSession, ask: Callable[[], QueryRequest], record: Callable[[], None]) -> None:
         self._spark = spark
         self._ask = ask
+        self._record = record
         self._prepared: DataStreamWriter | None = prepare_query(spark, ask())
 
     def __call__(self, job: ReportTaker) -> RunningQuery:
         prepared, self._prepared = self._prepared or prepare_query(self._spark, self._ask()), None
+        self._record()
         return start_query(self._spark, prepared, job)
 
 

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.changelog import KIND
 from millstream.connectors.kafka_tables import KafkaSource
-from millstream.durable_files import JobFile
+from millstream.durable_files import JobFile, bounded_name
 from millstream.plan.nodes import (
     Aggregate,
     Collect,
@@ -139,7 +139,7 @@ def _scanned(scan: Scan, around: Surroundings) -> DataFrame:
             place = around.positions[scan.span]
             return read_rows(around.spark, scan, scan.source, place, around.max_batch_rows, splits=splits)
         case _:
-            folder = around.folder / "sources" / quote(scan.source.table.name, safe="")
+            folder = around.folder / "sources" / bounded_name(quote(scan.source.table.name, safe=""))
             columns = [column.name for column in scan.columns]
             return read_local(around.spark, scan.source, columns, folder, around.pinned_tasks())
 

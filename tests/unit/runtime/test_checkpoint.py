@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -30,14 +31,21 @@ if TYPE_CHECKING:
     from millstream.runtime.checkpoint import JobFolder
 
 
-def insert(aggregate: str = "COUNT(*)", native: str = "auto", where: str = "TRUE") -> JobPlan:
+def insert(
+    aggregate: str = "COUNT(*)",
+    native: str = "auto",
+    where: str = "TRUE",
+    reading: str | None = None,
+    sink: str = "../counts",
+) -> JobPlan:
+    options = "" if reading is None else f", {reading}"
     script = f"""
     CREATE TABLE t (a BIGINT, b STRING) WITH (
-      'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'x:9092', 'format' = 'json');
-    CREATE TABLE `../counts` (b STRING, n BIGINT, PRIMARY KEY (b) NOT ENFORCED) WITH (
+      'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'x:9092', 'format' = 'json'{options});
+    CREATE TABLE `{sink}` (b STRING, n BIGINT, PRIMARY KEY (b) NOT ENFORCED) WITH (
       'connector' = 'upsert-kafka', 'topic' = 'c', 'properties.bootstrap.servers' = 'x:9092',
       'key.format' = 'json', 'value.format' = 'json');
-    INSERT INTO `../counts` SELECT b, {aggregate} FROM t WHERE {where} GROUP BY b;
+    INSERT INTO `{sink}` SELECT b, {aggregate} FROM t WHERE {where} GROUP BY b;
     """
     return compile_script(SourceText("s", script), {}, {"millstream.aggregate.native": native}).jobs[0]
 
@@ -168,6 +176,82 @@ def test_changed_job_is_told_from_the_one_that_ran_last(tmp_path: Path) -> None:
     assert not found(again, insert(where="a > 3")).must_be_unwritten
     assert found(again, insert()).must_be_unwritten
     again.release()
+
+
+def test_what_was_done_with_unreadable_messages_is_not_forgotten_while_the_batch_lasts(tmp_path: Path) -> None:
+    """A job that fails on them may come between two that do not."""
+    skips, sets_aside = "'json.ignore-parse-errors' = 'true'", "'scan.dead-letter.topic' = 'bad'"
+    checkpoint = Checkpoint(tmp_path)
+    folder = checkpoint.new_job(insert(reading=skips), buckets=5).path
+    begin_a_batch(folder)
+    for reading in (skips, None, None):
+        assert not found(checkpoint, insert(reading=reading)).must_be_unwritten
+        checkpoint.record_start(insert(reading=reading))
+    assert found(checkpoint, insert(reading=sets_aside)).must_be_unwritten
+    end_a_batch(folder)
+    begin_a_batch(folder, 1)
+    assert not found(checkpoint, insert(reading=sets_aside)).must_be_unwritten
+    checkpoint.release()
+
+
+def test_jobs_that_start_again_at_once_are_all_recorded(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path)
+    jobs = [insert(sink=f"counts{number}") for number in range(4)]
+    for job in jobs:
+        checkpoint.new_job(job, buckets=5)
+
+    def start_again(job: JobPlan) -> None:
+        for number in range(30):
+            ((tmp_path / "jobs" / job.name).mkdir(parents=True, exist_ok=True))
+            write_json(tmp_path / "jobs" / job.name / JobFile.TASKS, str(number))
+            checkpoint.record_start(job)
+            (tmp_path / "jobs" / job.name / JobFile.TASKS).unlink()
+            checkpoint.record_start(job)
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(start_again, jobs))
+    checkpoint.release()
+    Checkpoint(tmp_path).release()
+
+
+@pytest.mark.parametrize("steps", range(4))
+def test_clearing_that_was_broken_off_is_brought_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: int
+) -> None:
+    checkpoint = Checkpoint(tmp_path)
+    folder = checkpoint.new_job(insert(), buckets=5).path
+    begin_a_batch(folder)
+    end_a_batch(folder)
+    checkpoint.record_start(insert())
+    removed: list[Path] = []
+
+    def break_off(*_: object, **__: object) -> None:
+        for file in sorted(folder.rglob("*"), reverse=True)[:steps]:
+            removed.append(file)
+            file.rmdir() if file.is_dir() else file.unlink()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("shutil.rmtree", break_off)
+    with pytest.raises(KeyboardInterrupt):
+        checkpoint.clear()
+    monkeypatch.undo()
+    checkpoint.release()
+    assert len(removed) == steps
+    again = Checkpoint(tmp_path)
+    assert again.find_job(insert()) is None
+    assert not folder.exists()
+    again.release()
+
+
+def test_batch_of_an_earlier_version_that_another_script_began_has_no_prefix(tmp_path: Path) -> None:
+    """`delivery.json` may be of a run before the last."""
+    checkpoint = Checkpoint(tmp_path)
+    begin_a_batch(checkpoint.new_job(insert(), buckets=5).path)
+    checkpoint._jobs["../counts"] = {"state": state_of(insert()), "identity": 2, "buckets": 5}
+    checkpoint._jobs["../counts"]["fingerprint"] = fingerprint(insert())
+    assert found(checkpoint, insert()).prefixes is None
+    assert found(checkpoint, insert(where="a > 3")).prefixes == {}
+    checkpoint.release()
 
 
 def test_checkpoint_that_kept_a_fingerprint_is_still_read(tmp_path: Path) -> None:

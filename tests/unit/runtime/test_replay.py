@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from millstream.plan.program import compile_script
 from millstream.runtime.replay import ReplayIdentity
 from millstream.source import SourceText
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SOURCE = """
 CREATE TABLE orders (customer STRING, amount INT) WITH (
@@ -40,6 +45,10 @@ GOES_ON = {
         "CREATE TABLE orders",
         "SET 'table.exec.sink.not-null-enforcer' = 'DROP';\nCREATE TABLE orders",
     ),
+    "how batches are run": (
+        "CREATE TABLE orders",
+        "SET 'parallelism.default' = '3';\nSET 'execution.checkpointing.interval' = '5 s';\nCREATE TABLE orders",
+    ),
     "a result": ("SUM(amount)", "SUM(amount) + 1"),
     "a filter of results": ("GROUP BY customer", "GROUP BY customer HAVING SUM(amount) > 3"),
     "the sink's topic": ("'topic' = 'totals'", "'topic' = 'sums'"),
@@ -48,15 +57,23 @@ MUST_BE_UNWRITTEN = {
     "a filter of what is counted": ("amount > 0", "amount > 1"),
     "a column of it": ("SUM(amount)", "SUM(amount * 2)"),
     "another reading of messages": (JSON, "'format' = 'json', 'json.timestamp-format.standard' = 'ISO-8601')"),
+    "an end, which the batch may lie behind": (
+        JSON,
+        "'format' = 'json', 'scan.bounded.mode' = 'latest-offset')",
+    ),
+    "whether aborted messages are read": (
+        JSON,
+        "'format' = 'json', 'properties.isolation.level' = 'read_committed')",
+    ),
     "how long state is kept": ("CREATE TABLE orders", "SET 'table.exec.state.ttl' = '1 h';\nCREATE TABLE orders"),
 }
 
 
-def identity(script: str, change: tuple[str, str] = ("", "")) -> ReplayIdentity:
+def identity(script: str, change: tuple[str, str] = ("", ""), name: str = "s") -> ReplayIdentity:
     before, after = change
     text = script.replace(before, after, 1) if before else script
     assert not before or text != script
-    [job] = compile_script(SourceText("s", text), {}, KERNEL).jobs
+    [job] = compile_script(SourceText(name, text), {}, KERNEL).jobs
     return ReplayIdentity.from_json(ReplayIdentity.of(job).to_json())
 
 
@@ -69,6 +86,17 @@ def test_batch_written_in_part_goes_on_with(change: str) -> None:
 @pytest.mark.parametrize("change", MUST_BE_UNWRITTEN)
 def test_batch_must_be_unwritten_for(change: str) -> None:
     assert not identity(TOTALS, MUST_BE_UNWRITTEN[change]).may_finish(identity(TOTALS))
+
+
+def test_function_that_is_replaced_below_an_aggregate_must_be_unwritten(tmp_path: Path) -> None:
+    (tmp_path / "rates.py").write_text(
+        "def low(a: int) -> int:\n    return a\ndef high(a: int) -> int:\n    return a + 1\n"
+    )
+    calls = TOTALS.replace("SUM(amount)", "SUM(rate(amount))")
+    low, high = (f"CREATE FUNCTION rate AS 'rates:{name}' LANGUAGE PYTHON;\n{calls}" for name in ("low", "high"))
+    name = str(tmp_path / "s.sql")
+    assert not identity(low, name=name).may_finish(identity(high, name=name))
+    assert identity(low, name=name).may_finish(identity(low, name=name))
 
 
 def test_what_two_ways_of_not_failing_give_is_not_the_same() -> None:
