@@ -100,7 +100,9 @@ def _decoded(messages: DataFrame, layout: MessageLayout, tallies: Tallies | None
     if only_topic is None:
         origin.append(F.col("topic").alias(TOPIC))
     if source.dead_letters is not None:
-        origin += [F.unix_millis("timestamp").alias(TIMESTAMP), F.col("headers").alias(HEADERS)]
+        # Spark measures an Arrow batch after each row, and goes through all lists that are NULL to do so.
+        headers = F.coalesce("headers", F.array()).alias(HEADERS)
+        origin += [F.unix_millis("timestamp").alias(TIMESTAMP), headers]
     formats = {"value": source.value_format.name} | ({"key": source.key_format.name} if source.key_format else {})
     rows = _message_rows(layout, key)
     step: Step = DecodeStep(rows, source.table.name, formats, only_topic, source.dead_letters, tallies)
