@@ -6,8 +6,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from millstream.connectors.kafka_client_settings import client_settings
 
@@ -70,29 +69,29 @@ def _patiently(ask: Callable[[], T]) -> T:
         time.sleep(_RETRY_SECONDS)
 
 
-def offsets_of_group(properties: Mapping[str, str], name: str) -> list[TopicPartition]:
-    """Of all topics that the user may see; without what a transaction has pending."""
-    admin = AdminClient(client_settings(properties))
-    asked = [ConsumerGroupTopicPartitions(name)]
+def offsets_of_group(properties: Mapping[str, str], name: str, topic: str) -> list[TopicPartition]:
+    """For partition 0 of `topic` and of all others that the user may see; without what a transaction has pending.
 
-    def ask() -> list[TopicPartition]:
-        answer = admin.list_consumer_group_offsets(asked, request_timeout=_TIMEOUT_SECONDS)[name]
-        return list(answer.result().topic_partitions)
-
-    return [entry for entry in _patiently(ask) if entry.error is None and entry.offset >= 0]
+    Asked by a consumer: librdkafka's admin client may crash in this question while a group has no coordinator.
+    """
+    with _consumer(properties, name, "read_uncommitted") as consumer:
+        topics = _patiently(lambda: consumer.list_topics(timeout=_TIMEOUT_SECONDS)).topics
+        places = [TopicPartition(each, 0) for each in sorted({topic, *topics})]
+        found = _patiently(lambda: consumer.committed(places, _TIMEOUT_SECONDS))
+    return [entry for entry in found if entry.error is None and entry.offset >= 0]
 
 
 @contextmanager
 def group(properties: Mapping[str, str], name: str, topic: str) -> Iterator[Group]:
-    consumer = Consumer(
-        {
-            **client_settings(properties),
-            "group.id": name,
-            "enable.auto.commit": False,
-            "isolation.level": "read_committed",
-        }
-    )
-    try:
+    with _consumer(properties, name, "read_committed") as consumer:
         yield Group(consumer, topic)
+
+
+@contextmanager
+def _consumer(properties: Mapping[str, str], name: str, isolation: str) -> Iterator[Consumer]:
+    settings = {"group.id": name, "enable.auto.commit": False, "isolation.level": isolation}
+    consumer = Consumer({**client_settings(properties), **settings})
+    try:
+        yield consumer
     finally:
         consumer.close()

@@ -178,21 +178,6 @@ class KafkaAdmin:
             raise self._failure("the consumer groups cannot be listed", error) from error
         return {entry.group_id for entry in listed if entry.group_id.startswith(prefix)}
 
-    def committed_metadata(self, groups: Iterable[str]) -> dict[str, set[str]]:
-        """What stands beside the offsets that the groups have committed."""
-        asked = {
-            group: self._client.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group]
-            for group in groups
-        }
-        found = {}
-        for group, answer in asked.items():
-            try:
-                entries = answer.result(_TIMEOUT_SECONDS).topic_partitions
-            except (KafkaException, TimeoutError) as error:
-                raise self._failure(f'the offsets of group "{group}" cannot be read', error) from error
-            found[group] = {entry.metadata or "" for entry in entries}
-        return found
-
     def earliest(self, topics: Iterable[str]) -> dict[TopicPartition, int]:
         return self._offsets(topics, OffsetSpec.earliest())
 
