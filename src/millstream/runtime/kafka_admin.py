@@ -26,6 +26,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 
 from millstream.connectors.kafka_client_settings import client_settings
 from millstream.connectors.kafka_stores import UnreadableStoreError
+from millstream.delivery.committed import committed_offsets
 from millstream.errors import BrokerError, Code, Diagnostic, ScriptError
 from millstream.runtime.broker_probe import Finding, probe
 from millstream.runtime.kafka_failures import Question, broker_error, is_final, is_unclear
@@ -196,15 +197,10 @@ class KafkaAdmin:
     def committed(self, topics: Iterable[str], group: str) -> dict[TopicPartition, int]:
         """What the group has committed; partitions it never read are left out."""
         try:
-            asked = [ConsumerGroupTopicPartitions(group, self._all_partitions(topics))]
-            answer = _patiently(lambda: self._client.list_consumer_group_offsets(asked)[group].result(_TIMEOUT_SECONDS))
-        except (KafkaException, TimeoutError) as error:
+            found = committed_offsets(self._properties, group, self._all_partitions(topics))
+        except KafkaException as error:
             raise self._failure(f'the offsets of group "{group}" cannot be read', error) from error
-        return {
-            TopicPartition(entry.topic, entry.partition): entry.offset
-            for entry in answer.topic_partitions
-            if entry.offset >= 0
-        }
+        return {TopicPartition(entry.topic, entry.partition): entry.offset for entry in found}
 
     def commit(self, offsets: Iterable[TopicPartition], group: str) -> None:
         """In the name of a group that has no members."""
