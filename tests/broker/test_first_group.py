@@ -10,9 +10,9 @@ from millstream.testing.broker import EmbeddedBroker
 ASK = """
 import sys
 from confluent_kafka import TopicPartition
-from millstream.delivery.committed import offsets_of_group, offsets_of_partitions
+from millstream.delivery.committed import committed_offsets, offsets_of_group
 properties = {"bootstrap.servers": sys.argv[1]}
-print(offsets_of_group(properties, "first"), offsets_of_partitions(properties, "second", [TopicPartition("t", 0)]))
+print(offsets_of_group(properties, "first", "t"), committed_offsets(properties, "second", [TopicPartition("t", 0)]))
 """
 
 

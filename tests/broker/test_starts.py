@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from confluent_kafka import KafkaException
 
-from millstream.delivery.committed import group
+from millstream.delivery.committed import entry, group
 from millstream.delivery.consignment import Consignment
 from millstream.delivery.failures import DeliveryError, Failure
 from millstream.delivery.transactional_writer import TransactionalWriter, transactional_producer
@@ -194,6 +194,9 @@ def test_run_that_starts_over_fences_its_own_ids_alone(plan: JobPlan, broker: st
         reader.write(5, "by a reader")
     others.append(f"{ours.prefix}-dashboard")
     is_open = {name: open_transaction(broker, name, topic) for name in (*others, *map(ours.id_of, written))}
+    pending = ours.id_of("p0")  # as a job leaves it that was killed between its progress and the commit
+    with group({"bootstrap.servers": broker}, pending, topic) as progress:
+        is_open[pending].send_offsets_to_transaction(entry(topic, 2, ours.claim), progress.metadata)
     told: list[str] = []
     open_transactions(plan, tmp_path / "fresh", told.append, Start("us again", 1))
     assert len(told) == 1

@@ -28,5 +28,5 @@ def claim(properties: Mapping[str, str], transactions: Transactions) -> None:
 
 
 def _newest(properties: Mapping[str, str], transactions: Transactions) -> tuple[int, str | None]:
-    found = offsets_of_group(properties, transactions.claim_group)
+    found = offsets_of_group(properties, transactions.claim_group, transactions.progress_topic)
     return max(((entry.offset, entry.metadata or "") for entry in found), default=(0, None))

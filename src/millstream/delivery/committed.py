@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _TIMEOUT_SECONDS: Final = 30.0
+_LOOK_SECONDS: Final = 3.0
 _RETRY_SECONDS: Final = 0.1
 _SOON_OVER: Final = (
     KafkaError.NOT_COORDINATOR,
     KafkaError.COORDINATOR_NOT_AVAILABLE,
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
     KafkaError.UNSTABLE_OFFSET_COMMIT,
+    KafkaError._TIMED_OUT,  # noqa: SLF001
     KafkaError._WAIT_COORD,  # noqa: SLF001
 )
 
@@ -42,8 +44,7 @@ class Group:
 
         Kafka calls that "require stable"; it holds for partitions that are asked for by name, not for whole groups.
         """
-        place = TopicPartition(self._topic, 0)
-        [found] = _patiently(lambda: self._consumer.committed([place], _TIMEOUT_SECONDS))
+        [found] = _ask(self._consumer, [TopicPartition(self._topic, 0)])
         return (found.offset, found.metadata or "") if found.offset >= 0 else None
 
     def write(self, number: int, word: str) -> None:
@@ -69,48 +70,54 @@ def _patiently(ask: Callable[[], T]) -> T:
         time.sleep(_RETRY_SECONDS)
 
 
-def offsets_of_group(properties: Mapping[str, str], name: str) -> list[TopicPartition]:
-    """For partition 0 of all topics that the user may see; without what a transaction has pending.
-
-    Asked of a consumer: in an admin client, an answer of a broker that no longer coordinates the group is a SIGSEGV
-    (librdkafka 2.16 looks for the coordinator again in the name of a group that such a client does not have).
-    """
-    with _member(properties, name, "read_uncommitted") as consumer:
+def offsets_of_group(properties: Mapping[str, str], name: str, topic: str) -> list[TopicPartition]:
+    """For partition 0 of `topic` and of all others that the user may see."""
+    with _consumer(properties, name, "read_uncommitted") as consumer:
         topics = _patiently(lambda: consumer.list_topics(timeout=_TIMEOUT_SECONDS)).topics
-        found = _committed(consumer, [TopicPartition(topic, 0) for topic in topics])
-    return [entry for entry in found if entry.error is None]
+        return _committed(consumer, [TopicPartition(each, 0) for each in sorted({topic, *topics})])
 
 
-def offsets_of_partitions(
-    properties: Mapping[str, str], name: str, partitions: list[TopicPartition]
-) -> list[TopicPartition]:
-    """What a group has committed; partitions that it never read are left out."""
-    with _member(properties, name, "read_uncommitted") as consumer:
-        return _committed(consumer, partitions)
+def committed_offsets(properties: Mapping[str, str], name: str, places: list[TopicPartition]) -> list[TopicPartition]:
+    """Those that the group has, without what a transaction has pending.
+
+    Asked by a consumer: librdkafka's admin client may crash in this question while a group has no coordinator.
+    """
+    with _consumer(properties, name, "read_uncommitted") as consumer:
+        return _committed(consumer, places)
 
 
-def _committed(consumer: Consumer, partitions: list[TopicPartition]) -> list[TopicPartition]:
-    found = _patiently(lambda: consumer.committed(partitions, _TIMEOUT_SECONDS))
-    return [entry for entry in found if entry.offset >= 0]
+def _committed(consumer: Consumer, places: list[TopicPartition]) -> list[TopicPartition]:
+    found = _ask(consumer, places) if places else []
+    return [entry for entry in found if entry.error is None and entry.offset >= 0]
+
+
+def _ask(consumer: Consumer, places: list[TopicPartition]) -> list[TopicPartition]:
+    def ask() -> list[TopicPartition]:
+        try:
+            return list(consumer.committed(places, _LOOK_SECONDS))
+        except KafkaException as error:
+            raise (_refusal(consumer) or error) from None
+
+    return _patiently(ask)
+
+
+def _refusal(consumer: Consumer) -> KafkaException | None:
+    """Who may not use the group waits for its coordinator in vain; why is said to those who poll."""
+    heard = consumer.poll(0)
+    said = None if heard is None else heard.error()
+    return KafkaException(said) if said is not None and said.code() == KafkaError.GROUP_AUTHORIZATION_FAILED else None
 
 
 @contextmanager
 def group(properties: Mapping[str, str], name: str, topic: str) -> Iterator[Group]:
-    with _member(properties, name, "read_committed") as consumer:
+    with _consumer(properties, name, "read_committed") as consumer:
         yield Group(consumer, topic)
 
 
 @contextmanager
-def _member(properties: Mapping[str, str], name: str, isolation: str) -> Iterator[Consumer]:
-    """It asks in the name of the group and never joins it."""
-    consumer = Consumer(
-        {
-            **client_settings(properties),
-            "group.id": name,
-            "enable.auto.commit": False,
-            "isolation.level": isolation,
-        }
-    )
+def _consumer(properties: Mapping[str, str], name: str, isolation: str) -> Iterator[Consumer]:
+    settings = {"group.id": name, "enable.auto.commit": False, "isolation.level": isolation}
+    consumer = Consumer({**client_settings(properties), **settings})
     try:
         yield consumer
     finally:

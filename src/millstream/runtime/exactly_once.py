@@ -20,6 +20,7 @@ from millstream.connectors.kafka_tables import KafkaSink
 from millstream.connectors.kafka_values import DeliveryGuarantee
 from millstream.connectors.legacy import open_reader
 from millstream.delivery.claims import claim, newest_claim
+from millstream.delivery.committed import offsets_of_group
 from millstream.delivery.consignment import Transactions
 from millstream.delivery.failures import is_away, taken_over
 from millstream.delivery.id_notes import IDS, forget_ids, noted_ids
@@ -212,13 +213,14 @@ def _writers_of_another_run(sink: KafkaSink, transactions: Transactions, former:
     """
     if transactions.is_of_this_run(former):
         return set()
-    admin = KafkaAdmin(sink.properties)
-    beside_offsets = admin.committed_metadata(admin.groups(f"{transactions.prefix}-") - {transactions.claim_group})
-    return {
-        name
-        for name, words in beside_offsets.items()
-        if any(transactions.is_progress(metadata, former) for metadata in words)
-    }
+    groups = KafkaAdmin(sink.properties).groups(f"{transactions.prefix}-") - {transactions.claim_group}
+
+    def has_progress(name: str) -> bool:
+        offsets = offsets_of_group(sink.properties, name, transactions.progress_topic)
+        return any(transactions.is_progress(entry.metadata, former) for entry in offsets)
+
+    with _told_failures(sink), ThreadPoolExecutor(_AT_ONCE) as threads:
+        return {name for name, found in zip(groups, threads.map(has_progress, groups), strict=True) if found}
 
 
 def _fence_all(sink: KafkaSink, transactions: Transactions, ids: Path, others: set[str]) -> set[str]:

@@ -26,7 +26,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 
 from millstream.connectors.kafka_client_settings import client_settings
 from millstream.connectors.kafka_stores import UnreadableStoreError
-from millstream.delivery.committed import offsets_of_group, offsets_of_partitions
+from millstream.delivery.committed import committed_offsets
 from millstream.errors import BrokerError, Code, Diagnostic, ScriptError
 from millstream.runtime.broker_probe import Finding, probe
 from millstream.runtime.kafka_failures import Question, broker_error, is_final, is_unclear
@@ -179,17 +179,6 @@ class KafkaAdmin:
             raise self._failure("the consumer groups cannot be listed", error) from error
         return {entry.group_id for entry in listed if entry.group_id.startswith(prefix)}
 
-    def committed_metadata(self, groups: Iterable[str]) -> dict[str, set[str]]:
-        """What stands beside the offsets that the groups have committed."""
-        found = {}
-        for group in groups:
-            try:
-                entries = offsets_of_group(self._properties, group)
-            except KafkaException as error:
-                raise self._failure(f'the offsets of group "{group}" cannot be read', error) from error
-            found[group] = {entry.metadata or "" for entry in entries}
-        return found
-
     def earliest(self, topics: Iterable[str]) -> dict[TopicPartition, int]:
         return self._offsets(topics, OffsetSpec.earliest())
 
@@ -208,7 +197,7 @@ class KafkaAdmin:
     def committed(self, topics: Iterable[str], group: str) -> dict[TopicPartition, int]:
         """What the group has committed; partitions it never read are left out."""
         try:
-            found = offsets_of_partitions(self._properties, group, self._all_partitions(topics))
+            found = committed_offsets(self._properties, group, self._all_partitions(topics))
         except KafkaException as error:
             raise self._failure(f'the offsets of group "{group}" cannot be read', error) from error
         return {TopicPartition(entry.topic, entry.partition): entry.offset for entry in found}
