@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from millstream.catalog.settings import AGGREGATE_NATIVE, NativeAggregate
-from millstream.delivery.id_notes import IDS, noted_ids
+from millstream.delivery.id_notes import IDS
 from millstream.durable_files import (
     LAYOUT,
     JobFile,
@@ -218,7 +218,7 @@ class Checkpoint:
         log = BatchLog(folder)
         log.check()
         if log.last_begun is None:
-            if noted_ids(folder / IDS):
+            if (folder / IDS).is_dir():
                 raise damaged(folder / "offsets", "It is empty, although messages have been written exactly-once.")
             return
         required = {folder / name for name in self._jobs.get(job, {}).get("files", ())}

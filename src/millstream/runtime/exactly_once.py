@@ -257,7 +257,7 @@ def _read(folder: Path) -> tuple[str, dict[str, _Kept]]:
     found = read_json(file, _parse)
     if found is not None:
         return found
-    if noted_ids(folder / IDS):
+    if (folder / IDS).is_dir():
         raise damaged(file, "It is missing, although messages have been written exactly-once.")
     return uuid.uuid4().hex[:12], {}
 
