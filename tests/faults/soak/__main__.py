@@ -25,7 +25,6 @@ _START_SECONDS: Final = 180.0
 _FAILPOINT_SECONDS: Final = 15.0
 """A failpoint that is not come by until then is not waited for."""
 _LOOK_SECONDS: Final = 0.5
-_INTERRUPTED: Final = 130
 _END_SECONDS: Final = 60.0
 _DRAIN_SECONDS: Final = 1200.0
 
@@ -116,7 +115,7 @@ class Soak:
             self._say(f"{armed} was not come by")
         elif life.exit_code == -signal.SIGKILL:
             self._tell(Victim.FAILPOINT, life, f" {armed}")
-        elif life.exit_code == _INTERRUPTED and armed.endswith(":cancel"):
+        elif life.exit_code and armed.endswith(":cancel"):
             self._tell(Victim.CANCELLED, life, f" {armed}")
         else:
             self._fault(f"it ended by itself: {life.complaint}")
