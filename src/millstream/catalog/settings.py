@@ -112,7 +112,7 @@ def check_setting(key: str, value: str, span: Span | None = None) -> None:
                 f"setting '{key}' = '{value}' is not supported yet",
                 span,
                 detail=doc,
-                hint=f"So far it can be {so_far[0]}, which it is unless it is set." if so_far[0] else "Leave it out.",
+                hint=f"Only '{so_far[0]}' is supported (the default)." if so_far[0] else "Leave it out.",
             )
         )
 
