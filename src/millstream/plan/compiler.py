@@ -37,6 +37,7 @@ from millstream.sql.statements import (
     Show,
     ShowKind,
     StatementSet,
+    Use,
 )
 
 if TYPE_CHECKING:
@@ -139,6 +140,8 @@ class Compiler:
         match statement:
             case SetOption() | ResetOption():
                 self._configure(statement)
+            case Use():
+                pass
             case StatementSet(inserts=()):
                 self._tell("the statement set is empty, nothing to run", statement)
             case InsertInto() | StatementSet() | Select():

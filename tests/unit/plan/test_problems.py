@@ -257,3 +257,15 @@ def test_what_is_taken_back_needs_a_key_where_the_format_has_inserts_only() -> N
     assert found.code is Code.SINK_REFUSES_CHANGES
     assert "Add PRIMARY KEY (k) NOT ENFORCED" in (found.hint or "")
     assert problems(f"CREATE TABLE t (k INT, n BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH ({options}); {insert}") == []
+
+
+@pytest.mark.parametrize(
+    "name", ["CATALOG default_catalog", "default_database", "default_catalog.default_database", "`default_database`"]
+)
+def test_what_is_in_use_anyway_may_be_named(name: str) -> None:
+    assert problems(f"USE {name};") == []
+
+
+@pytest.mark.parametrize("name", ["CATALOG other", "other", "CATALOG default_database", "default_catalog", "a.b.c"])
+def test_there_is_nothing_else_to_use(name: str) -> None:
+    assert [found.code for found in problems(f"USE {name};")] == [Code.UNSUPPORTED_STATEMENT]
