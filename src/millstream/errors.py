@@ -128,7 +128,9 @@ class Diagnostic:
         }
 
     def _shown(self, message: str) -> str:
-        return without_url_credentials(message) if self.span is None else self.span.source.discreet(message)
+        if self.span is None:
+            return without_url_credentials(message)
+        return self.span.source.discreet(message, self.span.start)
 
 
 class MillstreamError(Exception):

@@ -6,6 +6,7 @@ a folder is looked at whenever it is about to be used, and a lock is opened as a
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from contextlib import suppress
@@ -41,7 +42,12 @@ def is_private_folder(folder: Path) -> bool:
 
 def open_lock(file: Path) -> IO[str]:
     """A file to lock; never waits, as opening another user's named pipe would."""
-    descriptor = os.open(file, _LOCK_FLAGS, 0o600)
+    try:
+        descriptor = os.open(file, _LOCK_FLAGS, 0o600)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise NotPrivateError(f'lock "{file}" is not private: it is a symbolic link') from None
     found = os.fstat(descriptor)
     if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
         os.close(descriptor)

@@ -27,9 +27,9 @@ class SourceText:
         """A part of the text as it may be shown, on one line: secrets are stars, and a tab takes one column."""
         return concealed(self.text, start, end).replace("\t", " ")
 
-    def discreet(self, message: str) -> str:
-        """A message about this text as it may be shown."""
-        return without_url_credentials(without_secrets(without_values(message, self.secrets), self.text))
+    def discreet(self, message: str, at: int | None = None) -> str:
+        """A message about this text, or about a place in it, as it may be shown."""
+        return without_url_credentials(without_secrets(without_values(message, self.secrets), self.text, at))
 
     def span(self, start: int, end: int) -> Span:
         return Span(self, start, max(end, start + 1))

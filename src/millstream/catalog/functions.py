@@ -45,6 +45,7 @@ _OF_ANNOTATIONS: Final = {
     dt.datetime: "TIMESTAMP(6)",
 }
 
+_POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _ANNOTATE: Final = "Annotate its parameters and its result, e.g. `def f(a: int) -> str`, or use @millstream.udf."
 
 
@@ -118,7 +119,7 @@ def read_function(name: str, implementation: str, span: Span, folders: Sequence[
         if isinstance(found, ast.Import) or (isinstance(found, ast.Assign) and isinstance(found.value, ast.Constant)):
             raise problem.not_a_function()
         if not isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef):
-            raise NotReadableError(f'"{function_name}" is made by code')
+            raise NotReadableError(f'"{function_name}" is not a plain def')
         if isinstance(found, ast.AsyncFunctionDef) or gives_no_value(found):
             raise problem.gives_no_value()
         signature = signature_of(module, found)
@@ -134,9 +135,18 @@ def read_function(name: str, implementation: str, span: Span, folders: Sequence[
 
 def _annotations(function: Callable[..., Any], problem: _Refusal) -> Annotations:
     try:
-        return Annotations(tuple(inspect.signature(function).parameters), typing.get_type_hints(function))
+        parameters = inspect.signature(function).parameters.values()
+        hints = typing.get_type_hints(function)
     except Exception as error:  # noqa: BLE001  # annotations are the user's code
         raise problem.unreadable_annotations(error) from None
+    positional = [parameter.name for parameter in parameters if parameter.kind in _POSITIONAL]
+    others = [f"*{parameter.name}" for parameter in parameters if parameter.kind is parameter.VAR_POSITIONAL]
+    others += [
+        parameter.name
+        for parameter in parameters
+        if parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty
+    ]
+    return Annotations(tuple(positional), hints, tuple(others))
 
 
 def _types(found: Declaration | Annotations, problem: _Refusal) -> tuple[tuple[DataType, ...], DataType]:
@@ -151,9 +161,13 @@ def _declared_types(declaration: Declaration, problem: _Refusal) -> tuple[tuple[
 
 
 def _annotated_types(found: Annotations, problem: _Refusal) -> tuple[tuple[DataType, ...], DataType]:
-    missing = [parameter for parameter in (*found.parameters, "return") if parameter not in found.hints]
+    if found.not_positional:
+        why = f"it is called by position, and {', '.join(found.not_positional)} cannot be given so"
+        raise problem(why, hint="Declare one plain parameter for each argument, e.g. `def f(a: int, b: int) -> int`.")
+    missing = [f'parameter "{parameter}"' for parameter in found.parameters if parameter not in found.hints]
+    missing += ["the result"] if "return" not in found.hints else []
     if missing:
-        raise problem(f"{', '.join(missing)} has no annotation", hint=_ANNOTATE)
+        raise problem(f"{' and '.join(missing)} {'has' if len(missing) == 1 else 'have'} no annotation", hint=_ANNOTATE)
     arguments = tuple(_annotated(found.hints[parameter], problem) for parameter in found.parameters)
     return arguments, _annotated(found.hints["return"], problem)
 
@@ -192,7 +206,7 @@ class _Refusal:
         return self(f'"{self.implementation}" is not a function')
 
     def gives_no_value(self) -> ScriptError:
-        return self("it gives no value when it is called", hint="Write it with plain `def` and `return`.")
+        return self("it is a generator or coroutine", hint="Write it with plain `def` and `return`.")
 
     def unreadable_annotations(self, error: Exception) -> ScriptError:
         return self("its annotations cannot be read", f"{error}.", _ANNOTATE)

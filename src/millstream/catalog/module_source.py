@@ -115,11 +115,20 @@ def _find(name: str) -> ModuleSpec:
         if spec is None:
             raise missing_module(name, ModuleNotFoundError(f"No module named {whole!r}"))
         if count < len(parts) and spec.submodule_search_locations is None:
+            if (registered := _registered(name)) is not None:
+                return registered
+            if "sys.modules" in (_source(spec) or ""):
+                raise NotReadableError(f'module "{whole}" may make "{name}" when it is imported')
             why = f"No module named {'.'.join(parts[: count + 1])!r}; {whole!r} is not a package"
             raise missing_module(name, ModuleNotFoundError(why))
         path = list(spec.submodule_search_locations or ())
     assert spec is not None
     return spec
+
+
+def _registered(name: str) -> ModuleSpec | None:
+    """Of a module that is known although nothing of that name can be found, as `os.path`, which `os` puts there."""
+    return getattr(sys.modules.get(name), "__spec__", None)
 
 
 def _spec(name: str, path: list[str] | None) -> ModuleSpec | None:

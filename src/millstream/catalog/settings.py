@@ -78,6 +78,7 @@ SETTINGS: Final[dict[str, ConfigOption[Any]]] = {
     option.key: option for option in (*_WORKING, *(later.option for later in LATER))
 }
 SPARK: Final = "spark."
+_OLDER_NAMES: Final = {"restart-strategy": "restart-strategy.type"}
 _SHOWN_SETTINGS: Final = 5
 _LATER: Final = {later.option.key: later.so_far for later in LATER}
 
@@ -112,7 +113,7 @@ def check_setting(key: str, value: str, span: Span | None = None) -> None:
                 f"setting '{key}' = '{value}' is not supported yet",
                 span,
                 detail=doc,
-                hint=f"So far it can be {so_far[0]}, which it is unless it is set." if so_far[0] else "Leave it out.",
+                hint=f"Only '{so_far[0]}' is supported (the default)." if so_far[0] else "Leave it out.",
             )
         )
 
@@ -142,7 +143,7 @@ def duration_ms_setting(settings: Mapping[str, str], option: ConfigOption[timede
 
 
 def _undefined(key: str, span: Span | None) -> Diagnostic:
-    near = nearest_key(key, SETTINGS)
+    near = _OLDER_NAMES.get(key) or nearest_key(key, SETTINGS)
     return Diagnostic(
         Code.UNDEFINED_OPTION,
         f"there is no setting '{key}'",

@@ -46,6 +46,11 @@ class Switch(StrEnum):
     DISABLED = "DISABLED"
 
 
+class Dialect(StrEnum):
+    DEFAULT = "default"
+    HIVE = "hive"
+
+
 class UpsertMaterialize(StrEnum):
     AUTO = "AUTO"
     NONE = "NONE"
@@ -60,10 +65,16 @@ class Later:
     so_far: tuple[str, ...]
 
 
+_IS_UTC: Final = re.compile(
+    r"(?:Z|Zulu|(?:Etc/)?(?:UTC|UCT|GMT|Universal|Greenwich|Zulu)|UT)(?:[+-]?00?(?::?00(?::?00)?)?)?|[+-]00(?::?00)?",
+    re.IGNORECASE,
+)
+
+
 def _time_zone(value: str) -> str:
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_+/:-]*|[+-]\d{2}:\d{2}", value.strip()):
         raise ValueError(f'"{value}" is not a time zone such as UTC, Europe/Berlin or GMT+02:00')
-    return value.strip()
+    return "UTC" if _IS_UTC.fullmatch(value.strip()) else value.strip()
 
 
 RESULT_MODE: Final = ConfigOption(
@@ -145,7 +156,7 @@ LATER: Final = (
         ),
         ("streaming",),
     ),
-    Later(LOCAL_TIME_ZONE, ("UTC", "Z", "GMT", "Etc/UTC", "GMT+00:00", "+00:00")),
+    Later(LOCAL_TIME_ZONE, ("UTC",)),
     Later(
         ConfigOption(
             "table.exec.sink.type-length-enforcer",
@@ -174,7 +185,12 @@ LATER: Final = (
         ("DISABLED",),
     ),
     Later(
-        ConfigOption("table.sql-dialect", text, "Whose SQL the script is written in: default or hive.", "default"),
+        ConfigOption(
+            "table.sql-dialect",
+            one_of(Dialect),
+            "Whose SQL the script is written in: default or hive.",
+            Dialect.DEFAULT,
+        ),
         ("default",),
     ),
     Later(

@@ -126,12 +126,14 @@ WITHOUT_EFFECT: Final = (
     *(
         WithoutEffect(f"{family}*", _NO_CLUSTER)
         for family in (
-            "akka.", "blob.", "classloader.", "client.", "cluster.", "deployment.", "env.", "external-resource",
-            "heartbeat.", "high-availability", "historyserver.", "io.", "job-event.", "job-result-store.", "jobstore.",
-            "kubernetes.", "pekko.", "process.", "queryable-state.", "resourcemanager.", "rest.", "slot.",
-            "slotmanager.", "web.", "yarn.", "zookeeper.",
+            "akka.", "blob.", "classloader.", "client.", "cluster.", "containerized.", "deployment.", "env.",
+            "external-resource", "heartbeat.", "high-availability", "historyserver.", "io.", "job-event.",
+            "job-result-store.", "jobstore.", "kubernetes.", "lineage.", "pekko.", "plugin.", "process.",
+            "queryable-state.", "resourcemanager.", "rest.", "scheduler-mode", "slot.", "slotmanager.", "web.",
+            "yarn.", "zookeeper.",
         )
     ),
+    WithoutEffect("user.artifacts.*", _NO_CLASSES),
     WithoutEffect("fs.*", _SPARKS_FILES),
     WithoutEffect("s3.*", _SPARKS_FILES),
     WithoutEffect("gs.*", _SPARKS_FILES),

@@ -43,8 +43,11 @@ class Declaration:
 @dataclass(frozen=True, slots=True)
 class Annotations:
     parameters: tuple[str, ...]
+    """Those that a call gives values to, by position."""
     hints: Mapping[str, object]
     """By parameter, and by `return`."""
+    not_positional: tuple[str, ...] = ()
+    """Those that no call by position can serve: `*values`, and keyword-only ones without a default."""
 
 
 class UnknownNameError(Exception):
@@ -87,11 +90,13 @@ def _declared(call: ast.Call) -> Declaration:
 
 def _annotations(module: ModuleSource, function: ast.FunctionDef) -> Annotations:
     given = function.args
-    parameters = [*given.posonlyargs, *given.args, given.vararg, *given.kwonlyargs, given.kwarg]
-    found = [parameter for parameter in parameters if parameter is not None]
+    found = [*given.posonlyargs, *given.args]
     written = {parameter.arg: parameter.annotation for parameter in found} | {"return": function.returns}
     hints = {name: _evaluated(module, node) for name, node in written.items() if node is not None}
-    return Annotations(tuple(parameter.arg for parameter in found), hints)
+    keywords = zip(given.kwonlyargs, given.kw_defaults, strict=True)
+    others = [f"*{given.vararg.arg}"] if given.vararg is not None else []
+    others += [parameter.arg for parameter, default in keywords if default is None]
+    return Annotations(tuple(parameter.arg for parameter in found), hints, tuple(others))
 
 
 def _evaluated(module: ModuleSource, node: ast.expr) -> object:

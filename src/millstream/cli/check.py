@@ -50,8 +50,11 @@ def check_script(request: CheckRequest) -> int:
     for notice in notices:
         print(notice)
     jobs = ", ".join(job.name for job in program.jobs)
-    whole = f"it runs {jobs}" if jobs else "it starts no job"
-    print(f"{request.script} is in order: {whole if program.is_whole else 'the rest is checked when it runs'}")
+    if program.unchecked:
+        statements = "1 statement" if program.unchecked == 1 else f"{program.unchecked} statements"
+        print(f"{request.script}: no errors found so far; {statements} can only be checked at run time")
+    else:
+        print(f"{request.script}: no errors; {f'jobs: {jobs}' if jobs else 'no INSERT or SELECT, nothing to run'}")
     return 0
 
 
@@ -75,8 +78,8 @@ def _of_partitioners(program: Program) -> Findings:
             errors += error.diagnostics
         except NotReadableError as error:
             notices.append(
-                f"partitioner '{sink.partitioner.implementation}' of table \"{sink.table.name}\" is checked when the "
-                f"script runs: it is not known without running its module, since {error.why}"
+                f"partitioner '{sink.partitioner.implementation}' of table \"{sink.table.name}\" can only be checked "
+                f"at run time: it is not known without running its module, since {error.why}"
             )
     return Findings(tuple(errors), tuple(notices))
 
@@ -102,7 +105,7 @@ def _print_json(
 
 def explain_script(request: CheckRequest) -> int:
     program = _understood(request, Catalog())
-    if not program.is_whole:
+    if program.unchecked:
         print(*program.notices, sep="\n", file=sys.stderr)
     if request.as_json:
         print(json.dumps({"jobs": [{"name": job.name, "plan": job.explain()} for job in program.jobs]}))

@@ -82,7 +82,7 @@ def check_partitioner(sink: KafkaSink) -> None:
     if isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef | ast.Import):
         raise _not_a_class(sink, class_name)
     if not isinstance(found, ast.ClassDef):
-        raise NotReadableError(f'"{class_name}" is made by code')
+        raise NotReadableError(f'"{class_name}" is not a plain class')
     if any(isinstance(node, ast.FunctionDef) and node.name == "partition" for node in found.body):
         return
     if found.bases or found.keywords or found.decorator_list or any(map(_may_bind_more, found.body)):

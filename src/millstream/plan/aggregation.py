@@ -30,8 +30,12 @@ OF_STAR: Final = "of_star"
 
 
 def has_aggregate(expression: exp.Expr) -> bool:
-    found = (node for node in expression.find_all(exp.Anonymous) if _is_aggregate(node))
-    return any(node.find_ancestor(exp.Window) is None for node in found)
+    """Whether it aggregates the rows of its own query: not over a window, and not inside a sub-query."""
+    return any(_is_aggregate(node) for node in expression.walk(prune=_is_apart))
+
+
+def _is_apart(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Window | exp.Query)
 
 
 def build_aggregate(

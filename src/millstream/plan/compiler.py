@@ -37,6 +37,7 @@ from millstream.sql.statements import (
     Show,
     ShowKind,
     StatementSet,
+    Use,
 )
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ _FOLLOW_UPS: Final = frozenset(
     {Code.UNDEFINED_TABLE, Code.UNDEFINED_FUNCTION, Code.MISSING_PRIMARY_KEY, Code.SINK_KEY_DIFFERS}
 )
 """What a table, view or function that was refused brings about where it is used."""
+_KINDS: Final[dict[type[Statement], str]] = {CreateTable: "table", CreateView: "view", CreateFunction: "function"}
 
 
 class Compiler:
@@ -79,7 +81,8 @@ class Compiler:
         self._broken: set[str] = set()
         self._said: list[str] = []
         """What statements say in vain, with their places."""
-        self._unread: set[str] = set()
+        self._unread: dict[str, str] = {}
+        """What could not be read without running a module: its name, and what to call it."""
         self._left_to_run: list[str] = []
 
     def compile(self, script: ParsedScript) -> Program:
@@ -92,29 +95,33 @@ class Compiler:
             except RecursionError:
                 problems.append(Diagnostic(Code.SYNTAX, "the statement is nested too deeply", statement.span))
             except NotReadableError as error:
-                self._leave_to_run(statement, f"it is not known without running its module, since {error.why}")
+                why = f"can only be checked at run time: it is not known without running its module, since {error.why}"
+                self._leave_to_run(statement, why)
             except ScriptError as error:
-                found = [problem for problem in error.diagnostics if not self._names(problem, self._unread)]
+                found = [problem for problem in error.diagnostics if not self._causes(problem, self._unread)]
                 for diagnostic in found:
-                    (follow_ups if self._names(diagnostic, self._broken) else problems).append(diagnostic)
+                    (follow_ups if self._causes(diagnostic, self._broken) else problems).append(diagnostic)
                 if not found:
-                    self._leave_to_run(statement, "it depends on what is not known before")
+                    used = {name for problem in error.diagnostics for name in self._causes(problem, self._unread)}
+                    whats = " and ".join(self._unread[name] for name in sorted(used))
+                    why = f"cannot be checked yet because it uses {whats}"
+                    self._leave_to_run(statement, why)
                 elif isinstance(statement, CreateTable | CreateView | CreateFunction):
                     self._broken.add(statement.name.text)
         problems = problems or follow_ups
         if problems:
             raise ScriptError(by_place(problems))
         notices = dict.fromkeys(chain(map(_told, script.warnings), self._said, self._left_to_run, self._notices()))
-        is_whole = not self._left_to_run
-        return Program(tuple(self._steps), tuple(self._settings.items()), tuple(notices), is_whole=is_whole)
+        unchecked = len(self._left_to_run)
+        return Program(tuple(self._steps), tuple(self._settings.items()), tuple(notices), unchecked)
 
     def _leave_to_run(self, statement: Statement, why: str) -> None:
-        what = "statement"
+        what = "this statement"
         if isinstance(statement, CreateTable | CreateView | CreateFunction):
-            self._unread.add(statement.name.text)
-            what = f'"{statement.name.text}"'
+            what = f'{_KINDS[type(statement)]} "{statement.name.text}"'
+            self._unread[statement.name.text] = what
         place = f"{statement.span.source.name}:{statement.span.line}"
-        self._left_to_run.append(f"{place}: {what} is checked when the script runs: {why}")
+        self._left_to_run.append(f"{place}: {what} {why}")
 
     def _notices(self) -> Iterator[str]:
         """What the settings and tables say in vain, or leave to us."""
@@ -133,8 +140,10 @@ class Compiler:
         match statement:
             case SetOption() | ResetOption():
                 self._configure(statement)
+            case Use():
+                pass
             case StatementSet(inserts=()):
-                self._tell("the statement set is empty: it starts no job", statement)
+                self._tell("the statement set is empty, nothing to run", statement)
             case InsertInto() | StatementSet() | Select():
                 self._steps.append(self._job(statement))
             case Explain() | Describe() | Show():
@@ -247,10 +256,10 @@ class Compiler:
         self._job_names.add(name)
         return name
 
-    def _names(self, diagnostic: Diagnostic, objects: Collection[str]) -> bool:
-        """Whether it follows from what is wrong with one of these."""
+    def _causes(self, diagnostic: Diagnostic, objects: Collection[str]) -> list[str]:
+        """Those of these objects from which it follows."""
         primary = diagnostic.primary.lower()
-        return diagnostic.code in _FOLLOW_UPS and any(f'"{name.lower()}"' in primary for name in objects)
+        return [name for name in objects if diagnostic.code in _FOLLOW_UPS and f'"{name.lower()}"' in primary]
 
 
 def _told(warning: Diagnostic) -> str:
@@ -261,5 +270,5 @@ def _told(warning: Diagnostic) -> str:
 def _watermark_notice(table: CatalogTable) -> str:
     assert table.watermark is not None
     place = table.watermark.span
-    why = "is checked and has no effect yet: no query waits for it, and no row is late"
-    return f'{place.source.name}:{place.line}: the watermark of table "{table.name}" {why}'
+    why = "is parsed and checked but has no effect yet: no query waits for it, and no row is late"
+    return f'{place.source.name}:{place.line}: WATERMARK of table "{table.name}" {why}'

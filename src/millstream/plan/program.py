@@ -107,8 +107,8 @@ class Program:
     settings: tuple[tuple[str, str], ...]
     notices: tuple[str, ...] = ()
     """What the user should know and need not change."""
-    is_whole: bool = True
-    """Whether all of the script was understood; what calls a function whose module must run for that is left out."""
+    unchecked: int = 0
+    """How many statements are left out, since a module that they name must run before they are understood."""
 
     @property
     def jobs(self) -> tuple[JobPlan, ...]:

@@ -39,6 +39,7 @@ _IN_WORDS: Final[dict[type[exp.Expr], str]] = {
     exp.Exists: "EXISTS",
     exp.Window: "OVER",
     exp.Overlaps: "OVERLAPS",
+    exp.RegexpLike: "the operator RLIKE or REGEXP",
     exp.Star: "* in this place",
     exp.BitwiseAnd: "operator &",
     exp.BitwiseOr: "operator |",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
@@ -21,11 +21,14 @@ if TYPE_CHECKING:
 
     TargetColumn = PhysicalColumn | MetadataColumn
 
+_CAST: Final = "Columns are matched by position; use CAST where a type differs."
+_NUMBER: Final = "Give the sink's columns in its order, or name those that are given: INSERT INTO t (a, b)."
+
 
 def project_to_sink(query: Node, sink: CatalogTable, statement: InsertInto) -> Node:
     targets = _targets(sink, statement)
     if len(targets) != len(query.columns):
-        raise ScriptError(_mismatch(query, sink, statement, "They differ in the number of columns."))
+        raise ScriptError(_mismatch(query, sink, statement, "They differ in the number of columns.", _NUMBER))
     _refuse_nulls(query, targets, statement)
     for found, wanted in zip(query.columns, targets, strict=True):
         if found.type is not None and not fits(found.type, wanted.type):
@@ -109,7 +112,7 @@ def _targets(sink: CatalogTable, statement: InsertInto) -> tuple[TargetColumn, .
     return tuple(columns[name.text] for name in statement.columns)
 
 
-def _mismatch(query: Node, sink: CatalogTable, statement: InsertInto, why: str) -> Diagnostic:
+def _mismatch(query: Node, sink: CatalogTable, statement: InsertInto, why: str, hint: str = _CAST) -> Diagnostic:
     given = ", ".join(f"{column.name} {column.type or '?'}" for column in query.columns)
     wanted = ", ".join(f"{column.name} {column.type}" for column in _targets(sink, statement))
     return Diagnostic(
@@ -117,5 +120,5 @@ def _mismatch(query: Node, sink: CatalogTable, statement: InsertInto, why: str) 
         f'columns of the query and of sink "{sink.name}" do not match',
         statement.span,
         detail=f"{why} Query: [{given}]. Sink: [{wanted}].",
-        hint="Columns are matched by position; use CAST where a type differs.",
+        hint=hint,
     )

@@ -9,22 +9,26 @@ _ONE_ROW_PER_KEY: Final = (
     "Use GROUP BY: it keeps one row for each key, updated as rows come, with LAST_VALUE, MAX or SUM"
 )
 _TRUNCATED: Final = "group by a truncated time, e.g. FLOOR(ts TO MINUTE), into an upsert-kafka table"
-_BOUNDED: Final = "Bound what is read: with WHERE, 'scan.bounded.mode' of a Kafka table, 'number-of-rows' of datagen."
+_BOUNDED: Final = (
+    "Limit the input instead: with WHERE, 'scan.bounded.mode' of a Kafka table, 'number-of-rows' of datagen."
+)
 _SUBQUERY: Final = "List the values, or have a function in Python look them up."
 
 WINDOWS: Final = {
     "TUMBLE": f"For windows of a fixed unit, {_TRUNCATED}.",
     "HOP": f"Windows cannot overlap yet; if they need not, {_TRUNCATED}.",
     "CUMULATE": f"Windows cannot overlap yet; if they need not, {_TRUNCATED}.",
-    "SESSION": f"Sessions cannot be written otherwise yet; if fixed windows are enough, {_TRUNCATED}.",
+    "SESSION": f"There is no equivalent for session windows yet; if fixed windows are enough, {_TRUNCATED}.",
 }
 ALTERNATIVES: Final = {
     **{f"window function {window}": hint for window, hint in WINDOWS.items()},
     "JOIN": f"{_ONE_TOPIC}, and GROUP BY the key there: MAX or LAST_VALUE give the columns of each.",
     "a join FOR SYSTEM_TIME AS OF": "Have a function in Python look the value up: CREATE FUNCTION … LANGUAGE PYTHON.",
     "FOR SYSTEM_TIME AS OF": "Read the table as it is now: leave the clause out.",
-    "UNION": "Write one INSERT INTO the same table for each query: it gets the rows of both.",
-    "INTERSECT": f"{_ONE_TOPIC}, and look there for rows of both with GROUP BY … HAVING COUNT(*) > 1.",
+    "UNION": "Write one INSERT INTO the same table for each query: it gets the rows of both, as with UNION ALL; "
+    "where each row counts once, read that table with SELECT DISTINCT.",
+    "INTERSECT": f"{_ONE_TOPIC}, each row saying in a column side where it is from, and look there with "
+    "GROUP BY … HAVING COUNT(DISTINCT side) = 2.",
     "EXCEPT": f"{_ONE_TOPIC}, each row saying where it is from, and look there with GROUP BY … HAVING.",
     "OVER": f"{_ONE_ROW_PER_KEY}.",
     "WINDOW": f"{_ONE_ROW_PER_KEY}.",
@@ -42,6 +46,7 @@ ALTERNATIVES: Final = {
     "TABLE as a query": "Write SELECT * FROM and the table's name.",
     "IN with a sub-query": _SUBQUERY,
     "EXISTS": _SUBQUERY,
+    "the operator RLIKE or REGEXP": "Use the function: REGEXP(text, pattern).",
     "a sub-query in an expression": _SUBQUERY,
-    "WITH RECURSIVE": "Name each step in WITH.",
+    "WITH RECURSIVE": "Leave RECURSIVE out if no query reads itself; else have a function in Python follow the steps.",
 }

@@ -11,7 +11,16 @@ from millstream.sql.create_table import HIVE, read_create_table
 from millstream.sql.inserts import read_begin, read_execute, read_explain, read_insert, read_select
 from millstream.sql.objects import read_alter_table, read_create_function, read_create_view, read_drop
 from millstream.sql.queries import BEGINS_A_QUERY, at_query
-from millstream.sql.settings import read_describe, read_reset, read_set, read_show, read_show_create, read_show_jobs
+from millstream.sql.settings import (
+    ONE_DATABASE,
+    read_describe,
+    read_reset,
+    read_set,
+    read_show,
+    read_show_create,
+    read_show_jobs,
+    read_use,
+)
 from millstream.sql.slips import did_you_mean
 from millstream.sql.statements import ObjectKind, ShowKind, Statement
 
@@ -42,6 +51,8 @@ READERS: Final[dict[str, Reader]] = {
     "EXPLAIN": read_explain,
     "SET": read_set,
     "RESET": read_reset,
+    "USE": partial(read_use, is_catalog=False),
+    "USE CATALOG": partial(read_use, is_catalog=True),
     "DESCRIBE": read_describe,
     "DESC": read_describe,
     "SHOW TABLES": partial(read_show, kind=ShowKind.TABLES),
@@ -52,7 +63,6 @@ READERS: Final[dict[str, Reader]] = {
     "SHOW CREATE VIEW": partial(read_show_create, kind=ShowKind.CREATE_VIEW),
 }
 
-_ONE_DATABASE: Final = "Leave it out: there is one catalog and one database, and a name's last part counts."
 _TABLE_THEN_INSERT: Final = "Write CREATE TABLE with its columns, then INSERT INTO … SELECT."
 _VIEW_ANEW: Final = "Write DROP VIEW IF EXISTS and the view's name first, then CREATE VIEW."
 _APPEND_ONLY: Final = (
@@ -63,9 +73,9 @@ _ONLY_SHOWN: Final = "SHOW has TABLES, VIEWS, FUNCTIONS, JOBS, CREATE TABLE and 
 
 REFUSED: Final[dict[str, str | None]] = {
     "ADD JAR": _ON_THE_PATH,
-    "ALTER CATALOG": _ONE_DATABASE,
+    "ALTER CATALOG": ONE_DATABASE,
     "ALTER CONNECTION": None,
-    "ALTER DATABASE": _ONE_DATABASE,
+    "ALTER DATABASE": ONE_DATABASE,
     "ALTER FUNCTION": "Drop the function and create it anew.",
     "ALTER MATERIALIZED TABLE": _TABLE_THEN_INSERT,
     "ALTER MODEL": None,
@@ -77,9 +87,9 @@ REFUSED: Final[dict[str, str | None]] = {
     "CLEAR": None,
     "COMPILE AND EXECUTE PLAN": "A job is recompiled from its script.",
     "COMPILE PLAN": "A job is recompiled from its script.",
-    "CREATE CATALOG": _ONE_DATABASE,
+    "CREATE CATALOG": ONE_DATABASE,
     "CREATE CONNECTION": None,
-    "CREATE DATABASE": _ONE_DATABASE,
+    "CREATE DATABASE": ONE_DATABASE,
     "CREATE EXTERNAL TABLE": HIVE,
     "CREATE MATERIALIZED TABLE": _TABLE_THEN_INSERT,
     "CREATE MODEL": None,
@@ -89,9 +99,9 @@ REFUSED: Final[dict[str, str | None]] = {
     "CREATE OR REPLACE VIEW": _VIEW_ANEW,
     "CREATE TEMPORARY MODEL": None,
     "DELETE FROM": _APPEND_ONLY,
-    "DROP CATALOG": _ONE_DATABASE,
+    "DROP CATALOG": ONE_DATABASE,
     "DROP CONNECTION": None,
-    "DROP DATABASE": _ONE_DATABASE,
+    "DROP DATABASE": ONE_DATABASE,
     "DROP MATERIALIZED TABLE": None,
     "DROP MODEL": None,
     "EXECUTE PLAN": "A job is recompiled from its script.",
@@ -124,8 +134,6 @@ REFUSED: Final[dict[str, str | None]] = {
     "UNLOAD MODULE": "The functions are built in.",
     "UPDATE": _APPEND_ONLY,
     "UPGRADE STATEMENT SET": None,
-    "USE": _ONE_DATABASE,
-    "USE CATALOG": _ONE_DATABASE,
     "USE MODULES": "The functions are built in.",
 }
 """What Flink has beside these, and what to do instead where there is something."""

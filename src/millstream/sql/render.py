@@ -28,6 +28,7 @@ from millstream.sql.statements import (
     Show,
     ShowKind,
     StatementSet,
+    Use,
 )
 from millstream.sql.types import DataType, TypeRoot
 
@@ -135,6 +136,11 @@ def _(statement: SetOption) -> str:
 @render.register
 def _(statement: ResetOption) -> str:
     return "RESET" if statement.key is None else f"RESET {quoted_text(statement.key)}"
+
+
+@render.register
+def _(statement: Use) -> str:
+    return f"USE {'CATALOG ' if statement.is_catalog else ''}{_path(statement.name)}"
 
 
 @render.register

@@ -18,13 +18,22 @@ if TYPE_CHECKING:
     from millstream.source import SourceText, Span
 
 _PARAMETER: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_.-]*)\}")
-_SINGLE_VALUE: Final = re.compile(
-    r"""-?\d+(?:\.\d*)?(?:[eE][+-]?\d+)? | -?\.\d+(?:[eE][+-]?\d+)?
-      | (?:\w+|`(?:[^`]|``)+`) (?:\.(?:\w+|`(?:[^`]|``)+`))*
-      | [xX]?'(?:[^']|'')*'""",
-    re.VERBOSE,
-)
-"""What a parameter may stand for outside quotes: a number, a name such as `a.b`, a word, a literal."""
+_NAME: Final = r"(?:\w+|`(?:[^`]|``)+`)"
+_TEXT: Final = r"'(?:[^']|'')*+'"
+_UNIT: Final = r"(?:YEAR|MONTH|DAY|HOUR|MINUTE|SECOND)(?:\s*\(\s*\d+\s*\))?"
+_SINGLE_VALUE: Final = rf"""(?>
+    [+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:E[+-]?\d+)?(?![\w.])
+  | (?:INTERVAL\s*)?{_TEXT}\s*{_UNIT}(?:\s+TO\s+{_UNIT})?(?!\w)
+  | (?:X|(?:DATE|TIME|TIMESTAMP)\s*)?{_TEXT}
+  | (?:CHAR|VARCHAR|STRING|BOOLEAN|BINARY|VARBINARY|BYTES|DECIMAL|DEC|NUMERIC|TINYINT|SMALLINT|INT|INTEGER|BIGINT|FLOAT
+      |DOUBLE(?:\s+PRECISION)?|DATE|TIME|TIMESTAMP|TIMESTAMP_LTZ)(?![\w.])
+    (?:\s*\(\s*\d+\s*(?:,\s*\d+\s*)?\))?(?:\s+WITH(?:OUT|\s+LOCAL)?\s+TIME\s+ZONE)?(?:\s+NOT\s+NULL|\s+NULL)?(?!\w)
+  | {_NAME}(?:\.{_NAME})*)"""
+_VALUES: Final = re.compile(rf"{_SINGLE_VALUE}(?:\s*,\s*{_SINGLE_VALUE})*", re.VERBOSE | re.IGNORECASE)
+"""What a parameter may stand for outside quotes: numbers, literals, simple types, names such as `a.b`, or words.
+
+None of them brings SQL of its own. Each is tried one way only, so that a long list takes no longer than its length.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +104,8 @@ def expand(source: SourceText, parameters: Mapping[str, str]) -> Script:
         if value is None:
             problems.append(_missing(name, span, parameters))
             continue
-        if not quote and not _SINGLE_VALUE.fullmatch(value):
-            problems.append(_not_a_single_value(name, span))
+        if not quote and not _VALUES.fullmatch(value := value.strip()):
+            problems.append(_not_a_value(name, value, span))
             continue
         before = source.text[taken : match.start()]
         value = _quoted(value, quote) if quote else _apart(before, value)
@@ -148,7 +157,7 @@ def _quoted(value: str, quote: str) -> str:
 
 def _apart(before: str, value: str) -> str:
     """`a -${b}` with -1 for b is no comment."""
-    return f" {value}" if value.startswith("-") and before.endswith("-") else value
+    return f" {value}" if value.startswith(("-", "+")) and before.endswith(value[0]) else value
 
 
 def _missing(name: str, span: Span, parameters: Mapping[str, str]) -> Diagnostic:
@@ -162,11 +171,19 @@ def _missing(name: str, span: Span, parameters: Mapping[str, str]) -> Diagnostic
     )
 
 
-def _not_a_single_value(name: str, span: Span) -> Diagnostic:
-    return Diagnostic(
-        Code.BAD_ARGUMENT,
-        f'parameter "{name}" stands outside quotes, and its value is not a single name, number or literal',
-        span,
-        detail="Signs and several words would be read as SQL of their own.",
-        hint=f"Write '${{{name}}}' for a text; else give one name or number, and write the rest in the script.",
-    )
+def _not_a_value(name: str, value: str, span: Span) -> Diagnostic:
+    written = span.source.text
+    detail = "Outside quotes, a parameter must be one identifier, number, literal or type, or a comma-separated list."
+    hint = f"Write '${{{name}}}' for a text; else give a value of that kind, and write the rest in the script."
+    if not value:
+        primary = f'parameter "{name}" is empty'
+        hint = f"Write '${{{name}}}' if it stands for a text that may be empty; else give it a value."
+    elif written[span.start - 1 : span.start] == written[span.end : span.end + 1] == '"':
+        primary = f'parameter "{name}" stands in double quotes, which are not supported'
+        detail = "Text stands in single quotes, a name in backticks."
+        hint = f"Write '${{{name}}}', or `${{{name}}}` for a name."
+    elif '"' in value:
+        primary = f'the value of parameter "{name}" has double quotes, which are not supported'
+    else:
+        primary = f'the value of parameter "{name}" cannot stand outside quotes'
+    return Diagnostic(Code.BAD_ARGUMENT, primary, span, detail=detail, hint=hint)

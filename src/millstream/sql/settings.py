@@ -1,15 +1,19 @@
-"""Reading what a session is told and asked: SET, RESET, SHOW, DESCRIBE."""
+"""Reading what a session is told and asked: SET, RESET, USE, SHOW, DESCRIBE."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.sql.slips import is_mark
-from millstream.sql.statements import Describe, ResetOption, SetOption, Show, ShowKind
+from millstream.sql.statements import Describe, ResetOption, SetOption, Show, ShowKind, Use
 
 if TYPE_CHECKING:
     from millstream.sql.cursor import TokenCursor
 
+ONE_DATABASE: Final = "Leave it out: there is one catalog and one database, and a name's last part counts."
+_CATALOGS: Final = (("default_catalog",),)
+_DATABASES: Final = (("default_database",), ("default_catalog", "default_database"))
 _OTHER_OBJECTS: Final = ("CATALOG", "DATABASE", "FUNCTION", "JOB", "MODEL")
 
 
@@ -27,6 +31,15 @@ def read_reset(cursor: TokenCursor) -> ResetOption:
     key = _setting(cursor, "the setting's name") if cursor.current is not None else None
     cursor.end()
     return ResetOption(key, cursor.taken())
+
+
+def read_use(cursor: TokenCursor, *, is_catalog: bool) -> Use:
+    words, begun = "USE CATALOG" if is_catalog else "USE", cursor.taken()
+    name = cursor.object_name("the name of a catalog" if is_catalog else "the name of a database")
+    if name.parts not in (_CATALOGS if is_catalog else _DATABASES):
+        raise ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, f"{words} is not supported", begun, hint=ONE_DATABASE))
+    cursor.end()
+    return Use(name, is_catalog, cursor.taken())
 
 
 def _setting(cursor: TokenCursor, what: str) -> str:

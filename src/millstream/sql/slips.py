@@ -164,7 +164,7 @@ def slips_in_query(tokens: Sequence[Token]) -> Iterator[tuple[Token, str]]:
     for token, following in pairwise([*tokens, None]):
         assert token is not None
         if is_mark(token, '"'):
-            yield token, "double quotes have no meaning here"
+            yield token, "double quotes are not supported"
         elif is_mark(token, "=="):
             yield token, "== is no operator"
         elif is_mark(token, "IF") and not is_mark(following, "("):

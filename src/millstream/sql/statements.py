@@ -283,6 +283,15 @@ class ResetOption:
     span: Span
 
 
+@dataclass(frozen=True, slots=True)
+class Use:
+    """`USE CATALOG default_catalog`, `USE default_database`: the ones that are in use anyway."""
+
+    name: ObjectName
+    is_catalog: bool
+    span: Span
+
+
 class ExplainDetail(StrEnum):
     ESTIMATED_COST = "ESTIMATED_COST"
     CHANGELOG_MODE = "CHANGELOG_MODE"
@@ -337,6 +346,7 @@ Statement = (
     | Select
     | SetOption
     | ResetOption
+    | Use
     | Explain
     | Describe
     | Show

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,10 @@ from millstream.errors import ScriptError
 from millstream.source import SourceText
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from millstream.catalog.functions import UserFunction
 
 SPAN = SourceText("s.sql", "CREATE FUNCTION f").span(0, 6)
 READABLE = {
@@ -23,7 +27,7 @@ READABLE = {
     "annotated": "from typing import Annotated\ndef f(a: Annotated[int, 'metres']) -> str: ...",
     "late annotations": "from __future__ import annotations\ndef f(a: int | None) -> bytes: ...",
     "text": "def f(a: 'int|None') -> 'str': ...",
-    "kinds of parameters": "def f(a: int, /, b: str, *, c: bool) -> float: ...",
+    "kinds of parameters": "def f(a: int, /, b: str, *, c: bool = True, **d: int) -> float: ...",
     "defined twice": "def f(a: int) -> int: ...\ndef f(a: str) -> str: ...",
     "another name": "def g(a: int) -> int: ...\nf = g",
     "cached": "import functools\n@functools.lru_cache(maxsize=5)\ndef f(a: int) -> int: ...",
@@ -34,6 +38,14 @@ READABLE = {
     "other modules": "from part.inner import f",
     "relative": "from part.again import f",
     "types of other modules": "from part.inner import Money\ndef f(a: Money) -> int: ...",
+}
+REFUSED = {
+    "keyword only": ("def f(a: int, *, x: int) -> int: ...", "by position, and x cannot"),
+    "any number": ("def f(*x: int) -> int: ...", r"by position, and \*x cannot"),
+    "one annotation": ("def f(a) -> int: ...", 'parameter "a" has no annotation'),
+    "two annotations": ("def f(a): ...", 'parameter "a" and the result have no annotation'),
+    "generator": ("def f(a: int) -> int: yield a", "generator or coroutine"),
+    "module that is none": ("def f(a: int) -> int: ...", 'module "read_code.g" could not'),
 }
 UNREADABLE = {
     "decorated": "from functools import wraps\ndef g(h): return h\n@g\ndef f(a: int) -> int: ...",
@@ -84,6 +96,36 @@ def test_text_tells_what_an_import_tells(tmp_path: Path, case: str) -> None:
     assert read.function is None
     assert read == load_function("f", "read_code:f", SPAN, [tmp_path])
     assert ran.exists()
+
+
+@pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.parametrize("understand", [read_function, load_function])
+def test_what_cannot_be_called_is_refused(tmp_path: Path, case: str, understand: Callable[..., UserFunction]) -> None:
+    source, why = REFUSED[case]
+    write(tmp_path, source)
+    module = "read_code.g" if case == "module that is none" else "read_code"
+    with pytest.raises(ScriptError, match=why):
+        understand("f", f"{module}:f", SPAN, [tmp_path])
+
+
+def test_a_module_that_another_one_registers_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, "")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setitem(sys.modules, "read_code.g", importlib.import_module("part.inner"))
+    assert read_function("f", "read_code.g:f", SPAN, [tmp_path]).arguments
+
+
+def test_os_path_is_a_module() -> None:
+    """Python may have it frozen, without its source."""
+    with pytest.raises((NotReadableError, ScriptError)) as caught:
+        read_function("f", "os.path:join", SPAN)
+    assert "is not a package" not in str(caught.value)
+
+
+def test_a_module_that_may_register_others_is_left_open(tmp_path: Path) -> None:
+    write(tmp_path, "import sys, math\nsys.modules['read_code.g'] = math")
+    with pytest.raises(NotReadableError, match=r"read_code\.g"):
+        read_function("f", "read_code.g:f", SPAN, [tmp_path])
 
 
 @pytest.mark.parametrize("case", UNREADABLE)

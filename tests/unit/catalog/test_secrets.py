@@ -42,7 +42,11 @@ SECRET = [
     "spark.hadoop.fs.s3a.access.key",
     "spark.hadoop.fs.azure.account.key.shop.dfs.core.windows.net",
     "spark.hadoop.fs.azure.sas.box.shop.blob.core.windows.net",
+    "json.pass",
+    "avro-confluent.basic.auth",
 ]
+MISTYPED = ["properties.ssl.key.pasword", "properties.ssl.keystore.passwrd", "pasword", "ssl.key.pasphrase"]
+SECRET_PARAMETERS = ["KAFKA_PASS", "DB_PASS", "dbpass", "KEYSTORE_PW", "SIGNING_KEY", "jwt"]
 OPEN = [
     "topic",
     "properties.bootstrap.servers",
@@ -54,6 +58,11 @@ OPEN = [
     "properties.ssl.keystore.location",
     "properties.ssl.keystore.type",
     "sink.transactional-id-prefix",
+    "properties.sasl.oauthbearer.jwt.retriever.class",
+    "spark.io.encryption.keySizeBits",
+    "scan.bypass",
+    "security.delegation.passport",
+    "key.fields",
 ]
 
 
@@ -61,11 +70,13 @@ PARAMETERS = {
     "SECRET": "tiger",
     "password": "tiger",
     "ADDRESS": "http://me:tiger@registry:8081",
+    "KAFKA_PASS": "tiger",
+    "TOKEN_ADDRESS": "http://registry:8081?access_token=tiger#x",
     "QUOTED": f"http://me:a' tiger \"{'x' * 600}@registry:8081",
 }
 
 
-@pytest.mark.parametrize("key", SECRET)
+@pytest.mark.parametrize("key", [*SECRET, *MISTYPED, *SECRET_PARAMETERS])
 def test_secret(key: str) -> None:
     [entry] = declare({key: "tiger"}).options
     assert is_secret(key)
@@ -89,7 +100,7 @@ def test_with_clause_is_shown_without_secrets() -> None:
 
 
 @given(
-    st.text(st.characters(exclude_characters="'"), max_size=30),
+    st.text(st.characters(exclude_characters="'-/"), max_size=30),
     st.text(st.sampled_from("tiger;=\"\n''"), max_size=20).map(lambda value: value.replace("'", "''")),
     st.sampled_from(SECRET),
     st.sampled_from(
@@ -137,6 +148,17 @@ def test_nothing_but_the_secret_is_hidden(before: str, value: str, key: str, bet
         "'avro-confluent.url'='http://me:tiger@registry:8081'",
         "'avro-confluent.url'='http://tiger@registry:8081'",
         "'avro-confluent.properties'='a:b,basic.auth.user.info:me:tiger'",
+        "'properties.ssl.key.pasword'='tiger'",
+        "'json.pass'='tiger'",
+        "'avro-confluent.basic.auth'='me:tiger'",
+        "`properties.ssl.key.password` = 'tiger'",
+        "`password` = 'tiger'",
+        "password = 'tiger'",
+        "'avro-confluent.url'='http://registry:8081/a?x=1&token=tiger'",
+        "'scan.startup.mode'='http://registry:8081/a?sig=tiger'",
+        "'scan.startup.mode' = '${KAFKA_PASS}'",
+        "'scan.startup.mode' = '${TOKEN_ADDRESS}'",
+        "'topic' = 'x, 'properties.ssl.key.password' = tiger",
     ],
 )
 def test_errors_do_not_show_it(options: str) -> None:
@@ -145,6 +167,51 @@ def test_errors_do_not_show_it(options: str) -> None:
         compile_script(SourceText("s", script), PARAMETERS, {})
     assert "tiger" not in str(caught.value)
     assert "tiger" not in str(caught.value.as_json())
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["SET 'spark.password' tiger;", "SET password = 'tiger';", "SET password = tiger;", "SET `a.pw`='tiger'"],
+)
+def test_errors_of_settings_do_not_show_it(statement: str) -> None:
+    with pytest.raises(ScriptError) as caught:
+        compile_script(SourceText("s", statement), {}, {})
+    assert "tiger" not in f"{caught.value} {caught.value.as_json()}"
+
+
+HEADER = "CREATE TABLE t (a INT, s STRING, m MAP<STRING, STRING>) WITH ('connector' = 'datagen');"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT a FROM t WHERE 'secret' = m['k'] AND nosuch = 1;",
+        "SELECT m['token'], nosuch FROM t;",
+        "SELECT m['token'], CASE WHEN s = 'token' THEN 1 END, nosuch FROM t;",
+        "SELECT a FROM t WHERE `s` = 'nosuch' AND nosuch = 1;",
+        "SELECT nosuch AS `token` FROM t; SELECT a FROM t WHERE `token` = 'nosuch';",
+        "-- to do: set 'properties.ssl.key.password' =\nSELECT nosuch FROM t;",
+        "/* 'properties.ssl.key.password' */ SELECT nosuch FROM t;",
+        "SELECT nosuch FROM t; SET 'a.password' = nosuch;",
+    ],
+)
+def test_ordinary_words_of_a_query_are_shown(query: str) -> None:
+    with pytest.raises(ScriptError) as caught:
+        compile_script(SourceText("s", HEADER + query), {}, {})
+    assert 'column "nosuch"' in str(caught.value)
+
+
+def test_words_of_an_unquoted_secret_are_hidden_in_its_own_statement_only() -> None:
+    with pytest.raises(ScriptError) as caught:
+        compile_script(SourceText("s", f"{HEADER} SELECT nosuch FROM t;\nSET 'a.password' = a nosuch;"), {}, {})
+    column, syntax = caught.value.diagnostics
+    assert "nosuch" in column.render()
+    assert "nosuch" not in syntax.render()
+
+
+def test_comments_keep_what_stands_behind_them() -> None:
+    text = "-- set 'a.password' = tiger\nSELECT 1 /* 'b.password' = */ + c, m['token'], d"
+    assert concealed(text) == text.replace("tiger", MASK)
 
 
 def test_value_of_a_secret_option_is_not_quoted() -> None:

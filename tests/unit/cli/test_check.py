@@ -171,7 +171,7 @@ def test_code_that_a_script_names_is_not_run(  # noqa: PLR0917
     if command == "check":
         code, found = checked(tmp_path, script)
         assert (code, found["errors"], found["jobs"]) == (0, [], jobs)
-        said = [notice for notice in found["notices"] if "is checked when the script runs" in notice]
+        said = [notice for notice in found["notices"] if "be checked" in notice]
         assert [("script.sql:" in notice and int(notice.split(":")[1])) or None for notice in said] == left_open
     else:
         (tmp_path / "script.sql").write_text(script)
@@ -185,3 +185,25 @@ def test_other_problems_of_a_statement_that_is_left_to_the_run_are_told(tmp_path
     (tmp_path / "foreign_code.py").write_text(FOREIGN_CODE.format(ran=str(tmp_path / "ran")))
     script = FOREIGN.format(function="shout", partitioner="Router", kafka=KAFKA)
     assert codes(tmp_path, f"{script} SELECT shout(a), nothing FROM t;") == ["M2003"]
+
+
+@pytest.mark.parametrize(
+    ("script", "last"),
+    [
+        ("CREATE TABLE t (a INT) WITH ('connector' = 'datagen'); SELECT a FROM t;", "no errors; jobs: select"),
+        ("CREATE TABLE t (a INT) WITH ('connector' = 'datagen');", "no errors; no INSERT or SELECT, nothing to run"),
+        (
+            "CREATE FUNCTION p AS 'partial_code:p' LANGUAGE PYTHON; SELECT p(1);",
+            "no errors found so far; 2 statements can only be checked at run time",
+        ),
+    ],
+)
+def test_the_last_line_says_what_was_found(tmp_path: Path, script: str, last: str) -> None:
+    (tmp_path / "partial_code.py").write_text("import functools\np = functools.partial(max, 1)\n")
+    path = tmp_path / "script.sql"
+    path.write_text(script)
+    result = CliRunner().invoke(app, ["check", str(path)])
+    assert result.output.splitlines()[-1] == f"{path}: {last}"
+    assert ("script.sql:1: this statement cannot be checked yet because it uses function" in result.output) is (
+        "so far" in last
+    )

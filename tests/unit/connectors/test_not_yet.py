@@ -133,7 +133,7 @@ def test_watermarks_are_told_to_have_no_effect_once_per_table_that_is_read() -> 
     INSERT INTO b SELECT `at` FROM a;
     SELECT `at` FROM a;"""
     [told] = compile_script(SourceText("s.sql", script), {}, {}).notices
-    assert told.startswith('s.sql:2: the watermark of table "a" ')
+    assert told.startswith('s.sql:2: WATERMARK of table "a" ')
     assert "has no effect yet" in told
 
 

@@ -115,12 +115,41 @@ def test_a_function_cannot_take_the_name_of_a_built_in_one() -> None:
         ),
         ("CREATE VIEW v (x) AS SELECT a, b FROM p", "1 column is named, and the query has 2", "CREATE VIEW v"),
         ("SELECT CASE WHEN a = 1 THEN 1 ELSE b END FROM p", "INT and STRING have no type in common", "b"),
+        (
+            "SELECT a, (SELECT MAX(a) FROM p) FROM p",
+            "a sub-query in an expression is not supported yet",
+            "MAX(a) FROM p",
+        ),
+        (
+            "SELECT a, a IN (SELECT MAX(a) FROM p) FROM p",
+            "IN with a sub-query is not supported yet",
+            "a IN (SELECT MAX(a) FROM p",
+        ),
+        ("SELECT b RLIKE 'a' FROM p", "the operator RLIKE or REGEXP is not supported yet", "b RLIKE 'a'"),
+        ("SELECT b = 5 FROM p", "cannot compare STRING with INT", "b = 5"),
+        ("SELECT SOURCE_WATERMARK() FROM p", "SOURCE_WATERMARK is not supported", "SOURCE_WATERMARK()"),
         ("WITH c AS (SELECT a FROM p), c AS (SELECT b FROM p) SELECT * FROM c", 'WITH names "c" twice', "c"),
     ],
 )
 def test_one_problem_in_the_words_of_the_user(query: str, primary: str, place: str) -> None:
     [found] = problems(f"{query};")
     assert (found.primary, marked(found)) == (primary, place)
+
+
+@pytest.mark.parametrize(
+    ("query", "hint"),
+    [
+        ("SELECT a FROM p INTERSECT SELECT a FROM p", "COUNT(DISTINCT side) = 2"),
+        ("SELECT a FROM p UNION SELECT a FROM p", "SELECT DISTINCT"),
+        ("WITH RECURSIVE x AS (SELECT a FROM p) SELECT * FROM x", "Leave RECURSIVE out"),
+        ("SELECT b RLIKE 'a' FROM p", "REGEXP(text, pattern)"),
+        ("SELECT b = 5 FROM p", "As in Flink"),
+        ("INSERT INTO s SELECT a FROM p", "INSERT INTO t (a, b)"),
+    ],
+)
+def test_hints_lead_to_what_works(query: str, hint: str) -> None:
+    [found] = problems(f"{query};")
+    assert hint in (found.hint or "")
 
 
 def test_one_star_is_one_problem() -> None:
@@ -228,3 +257,15 @@ def test_what_is_taken_back_needs_a_key_where_the_format_has_inserts_only() -> N
     assert found.code is Code.SINK_REFUSES_CHANGES
     assert "Add PRIMARY KEY (k) NOT ENFORCED" in (found.hint or "")
     assert problems(f"CREATE TABLE t (k INT, n BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH ({options}); {insert}") == []
+
+
+@pytest.mark.parametrize(
+    "name", ["CATALOG default_catalog", "default_database", "default_catalog.default_database", "`default_database`"]
+)
+def test_what_is_in_use_anyway_may_be_named(name: str) -> None:
+    assert problems(f"USE {name};") == []
+
+
+@pytest.mark.parametrize("name", ["CATALOG other", "other", "CATALOG default_database", "default_catalog", "a.b.c"])
+def test_there_is_nothing_else_to_use(name: str) -> None:
+    assert [found.code for found in problems(f"USE {name};")] == [Code.UNSUPPORTED_STATEMENT]

@@ -25,6 +25,10 @@ from millstream.runtime.checkpoint_place import checkpoint_folder
         ("FILE:///var/c", "/var/c"),
         (Path("file:///var/c"), "/var/c"),
         (Path("/mnt/s3a:/c"), "/mnt/s3a:/c"),
+        ("file:///data/job#1", "/data/job#1"),
+        ("file:/data/job?a=1#2", "/data/job?a=1#2"),
+        ("file:///data/job%232", "/data/job#2"),
+        ("./job:1", "./job:1"),
     ],
 )
 def test_folder_of_this_machine(given: str | Path, folder: str) -> None:
@@ -34,7 +38,9 @@ def test_folder_of_this_machine(given: str | Path, folder: str) -> None:
 REMOTE = ["s3a://bucket/jobs", "s3://bucket", "hdfs://name:8020/jobs", "hdfs:///jobs", "abfss://c@a.net/x"]
 
 
-@pytest.mark.parametrize("given", [*REMOTE, "gs://b/x", "viewfs:/x", "file://other/x", Path("s3a://bucket/jobs")])
+@pytest.mark.parametrize(
+    "given", [*REMOTE, "gs://b/x", "viewfs:/x", "file://other/x", "file://localhost", Path("s3a://bucket/jobs")]
+)
 def test_other_file_systems_are_refused(given: str | Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ScriptError) as caught:
@@ -43,6 +49,16 @@ def test_other_file_systems_are_refused(given: str | Path, tmp_path: Path, monke
     assert str(given) in caught.value.diagnostics[0].primary
     assert caught.value.diagnostics[0].hint
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("given", ["file:jobs/x", "hdfs:foo", "job:1", Path("file:jobs/x")])
+def test_scheme_without_a_slash_is_refused(given: str | Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ScriptError) as caught:
+        checkpoint_folder(given)
+    assert caught.value.code is Code.BAD_ARGUMENT
+    assert caught.value.diagnostics[0].hint == f"For the local folder, write {tmp_path / given}."
+    assert checkpoint_folder(tmp_path / given) == tmp_path / given
 
 
 def test_folder_that_an_earlier_version_made_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

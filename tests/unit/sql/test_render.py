@@ -45,6 +45,7 @@ from millstream.sql.statements import (
     ShowKind,
     Statement,
     StatementSet,
+    Use,
     WatermarkDeclaration,
 )
 from millstream.sql.types import DataType, Field, TypeRoot
@@ -190,6 +191,12 @@ STATEMENTS: dict[type, st.SearchStrategy[Any]] = {
     Select: selects,
     SetOption: st.builds(SetOption, texts, texts, st.just(HERE)),
     ResetOption: st.builds(ResetOption, st.none() | texts, st.just(HERE)),
+    Use: st.sampled_from(
+        [
+            Use(ObjectName(("default_catalog",), HERE), True, HERE),
+            Use(ObjectName(("default_catalog", "default_database"), HERE), False, HERE),
+        ]
+    ),
     Explain: st.builds(Explain, inserts | sets | selects, st.just(HERE), some(st.sampled_from(ExplainDetail))),
     Describe: st.builds(Describe, paths, st.just(HERE)),
     Show: st.one_of(

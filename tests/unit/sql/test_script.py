@@ -78,17 +78,52 @@ def test_a_value_in_quotes_stays_inside(value: str, quote: str, kind: TokenType,
 
 
 @pytest.mark.parametrize(
-    "value", ["1", "-1", "2.5", "1e-3", ".5", "-.5", "orders", "a.b", "`a b`.`c``d`", "'it''s'", "x'0F'", "NULL", "día"]
-)
-def test_a_bare_value_is_one_name_number_or_literal(value: str) -> None:
+    "value",
+    [
+        "1", "-1", "+5", "2.5", "1.", "1e-3", ".5", "-.5", "orders", "a.b", "`a b`.`c``d`", "'it''s'", "x'0F'", "NULL",
+        "día", "1a", "date", "date.x", "dates", "decimal_total", "interval", "DATE '2024-01-01'", "TIME'10:00:00'",
+        "timestamp '2024-01-01 10:00:00'", "'5' SECOND", "INTERVAL '5' SECOND", "'1-2' YEAR(2) TO MONTH",
+        "DECIMAL(10,2)", "decimal ( 10 , 2 )", "BIGINT NOT NULL", "VARCHAR(10) NOT NULL", "DOUBLE PRECISION",
+        "TIMESTAMP(3) WITH LOCAL TIME ZONE NOT NULL", "TIMESTAMP_LTZ(3)", "1, 2, 3", "'a','b'", "-1,\n+2", "a, b.c",
+        "'it''s', NULL, DATE '2024-01-01'",
+    ],
+)  # fmt: skip
+def test_a_bare_value_is_a_name_number_literal_or_type_or_a_list(value: str) -> None:
     assert expand(SourceText("s", "SELECT ${v} FROM t"), {"v": value}).text == f"SELECT {value} FROM t"
+
+
+@pytest.mark.parametrize("value", [" 5 ", "5\n", "\t5"])
+def test_blanks_around_a_bare_value_are_dropped(value: str) -> None:
+    assert expand(SourceText("s", "SELECT ${v}"), {"v": value}).text == "SELECT 5"
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "said"),
+    [
+        ("${v}", "", "is empty"),
+        ("${v}", " \n", "is empty"),
+        ('"${v}"', "two words", "stands in double quotes"),
+        ("${v}", '"orders"', "has double quotes"),
+        ("${v}", "two words", "cannot stand outside quotes"),
+    ],
+)
+def test_refusal_of_a_bare_value_says_why(text: str, value: str, said: str) -> None:
+    with pytest.raises(ScriptError) as caught:
+        expand(SourceText("s", f"SELECT {text}"), {"v": value})
+    assert said in caught.value.diagnostics[0].primary
+
+
+def test_a_long_list_is_refused_in_one_pass() -> None:
+    with pytest.raises(ScriptError):
+        expand(SourceText("s", "SELECT ${v}"), {"v": "1, 'a', INT, " * 10_000 + "!"})
 
 
 @pytest.mark.parametrize(
     "value",
     [
-        "", " ", "1; DROP TABLE t", "a b", "a, b", "a -- b", "a/* b", "'a' OR 'b'", "'a", "`a", "a'", "f(x)", "--1",
-        "1 OR 1", "(1)", "a.", ".a", "*", "{#", "${other}", "1\n",
+        "", " ", "1; DROP TABLE t", "a b", "a -- b", "a/* b", "'a' OR 'b'", "'a", "`a", "a'", "f(x)", "--1",
+        "1 OR 1", "(1)", "a.", ".a", "*", "{#", "${other}", "1,", ",1", "1,,2", "1, 2)", "f(1)", "INT(1) x", "- 1",
+        "DECIMAL(a)", "'5' SECOND x", "INT NOT", "'a' NOT NULL", "a NOT NULL", "'1', '2' OR '1'", "INT -- x",
     ],
 )  # fmt: skip
 def test_any_other_bare_value_is_refused_and_not_shown(value: str) -> None:
@@ -99,6 +134,12 @@ def test_any_other_bare_value_is_refused_and_not_shown(value: str) -> None:
         (Code.MISSING_PARAMETER, "${none}"),
     ]
     assert len(value.strip()) < 2 or value == "${other}" or value.strip() not in str(caught.value)
+
+
+def test_in_takes_a_list_from_a_parameter() -> None:
+    text = "CREATE TABLE t (a ${type}) WITH ('connector' = 'datagen'); SELECT a FROM t WHERE a IN (${ids});"
+    program = compile_script(SourceText("s", text), {"type": "BIGINT NOT NULL", "ids": "1, 2, 3"}, {})
+    assert len(program.jobs) == 1
 
 
 def test_a_negative_number_after_a_minus_opens_no_comment() -> None:

@@ -21,7 +21,7 @@ from millstream.plan.functions.declaration import (
     signature,
 )
 from millstream.plan.functions.equality import equal, equal_or_both_null, holds_map
-from millstream.plan.functions.results import common_type, require_order
+from millstream.plan.functions.results import NoCommonTypeError, bare, common_type, require_order
 from millstream.plan.functions.spark_text import quoted
 from millstream.sql.types import BIGINT, BOOLEAN, CHARACTER, NESTED, NUMERIC, STRING, TIMESTAMPS, DataType, TypeRoot
 
@@ -44,7 +44,11 @@ _JSON_KINDS: Final = {
 def compared_as(types: Sequence[DataType]) -> DataType:
     """The type in which values are found equal; a text meets a date, a time or a timestamp as one."""
     points = [type_ for type_ in types if type_.root in _READ_FROM_TEXT]
-    return common_type([points[0] if points and type_.root in CHARACTER else type_ for type_ in types])
+    try:
+        return common_type([points[0] if points and type_.root in CHARACTER else type_ for type_ in types])
+    except NoCommonTypeError as error:
+        why = f"cannot compare {bare(error.left)} with {bare(error.right)}"
+        raise MismatchError(why, "As in Flink, neither is converted to the other here: CAST one of the two.") from None
 
 
 def _ordered_as(types: Sequence[DataType]) -> DataType:

@@ -9,12 +9,17 @@ from millstream.sql.alternatives import WINDOWS
 
 _VARIANT: Final = "Values of type VARIANT are not supported yet."
 _STRUCTURED: Final = "Structured types of Java classes are not supported."
+_NO_WATERMARKS: Final = "Watermarks have no effect yet."
 _OVER: Final = "It needs an OVER window, and those are not supported yet."
 _OLD_WINDOW: Final = "Windows are not supported yet, in GROUP BY or after FROM."
 
 MISSING: Final = (
     Missing("OVERLAPS", Category.TEMPORAL, "It is not supported yet.", "Compare the ends of the two intervals."),
-    Missing("CURRENT_WATERMARK", Category.TEMPORAL, "Watermarks have no effect yet."),
+    Missing("CURRENT_WATERMARK", Category.TEMPORAL, _NO_WATERMARKS),
+    Missing(
+        "SOURCE_WATERMARK", Category.TEMPORAL, _NO_WATERMARKS,
+        "Leave the WATERMARK clause out, or write it with the column, e.g. ts - INTERVAL '5' SECOND.",
+    ),
     Missing("PARSE_JSON", Category.JSON, _VARIANT, "Use JSON_VALUE or JSON_QUERY on the text."),
     Missing("TRY_PARSE_JSON", Category.JSON, _VARIANT, "Use JSON_VALUE or JSON_QUERY on the text."),
     Missing("JSON_OBJECTAGG", Category.AGGREGATE, "It is not supported yet."),

@@ -60,6 +60,13 @@ def fraction_digits(type_: DataType) -> int:
     return _DEFAULT_FRACTION_DIGITS if type_.precision is None else type_.precision
 
 
+class NoCommonTypeError(MismatchError):
+    def __init__(self, left: DataType, right: DataType) -> None:
+        super().__init__(f"{bare(left)} and {bare(right)} have no type in common", "CAST one of the two.")
+        self.left = left
+        self.right = right
+
+
 def common_type(types: Sequence[DataType]) -> DataType:
     """The least type that all of these fit into; raises where there is none."""
     known = [type_ for type_ in types if type_.root is not TypeRoot.NULL]
@@ -86,7 +93,7 @@ def _of_two(left: DataType, right: DataType) -> DataType:
     elif len(roots) == 1:
         found = _nested(left, right)
     if found is None:
-        raise MismatchError(f"{bare(left)} and {bare(right)} have no type in common", "CAST one of the two.")
+        raise NoCommonTypeError(left, right)
     return found
 
 
