@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 ROW: Final = Tally(1, rows=1)
 UNREADABLE: Final = Tally(1, unreadable=1)
 LONG: Final = b"1" * 30_000 + b"x"
+BLANKS: Final = b" " * 50_000
 COUNT: Final = b"\xfe\xff\xff\xff\xff\xff\xff\xff\x7f"
 OBJECTS: Final = b"[" + b",".join([b"{}"] * 20_000) + b"]"
 
@@ -78,6 +79,11 @@ CASES: Final = {
         Table("canal-json", "i INT", (), ("database",)), None,
         b'{"type":"INSERT","data":' + OBJECTS + b',"database":"' + b"a" * 500_000 + b'"}', UNREADABLE,
     ),
+    "blanks after base64": (table("json", "b BYTES"), None, b'{"b":"AAAA' + BLANKS + b'"}', ROW),
+    "blanks after base64 in a change": (
+        table("debezium-json", "b BYTES"), None, b'{"op":"c","after":{"b":"AAAA' + BLANKS + b'"}}', ROW,
+    ),
+    "blanks within base64": (table("json", "b BYTES"), None, b'{"b":"AAAA' + BLANKS + b'A"}', UNREADABLE),
     "nesting beside the columns": (
         table("json", "i INT"), None, b'{"i":1,"o":' + b"[" * 1500 + b"]" * 1500 + b"}", UNREADABLE,
     ),
