@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from millstream.formats import java_text
 from millstream.formats.avro_bounds import AvroBounds
+from millstream.formats.value_count import ValueCount, width
 from millstream.sql.types import APPROXIMATE, BINARIES, CHARACTER, DataType, TypeRoot
 
 if TYPE_CHECKING:
@@ -60,13 +61,13 @@ def _without_logical_types(schema: Any) -> Any:
     return plain
 
 
-def reading(type_: DataType) -> Conversion:
+def reading(type_: DataType, count: ValueCount) -> Conversion:
     """How a value that a writer wrote becomes one that `pa.array` takes for this type."""
-    convert = _reading(type_)
+    convert = _reading(type_, count)
     return lambda value: None if value is None else convert(value)
 
 
-def _reading(type_: DataType) -> Conversion:  # noqa: C901, PLR0912 - one line per type
+def _reading(type_: DataType, count: ValueCount) -> Conversion:  # noqa: C901, PLR0912 - one line per type
     match type_.root:
         case TypeRoot.BOOLEAN:
             return lambda value: _typed(value, bool)
@@ -87,20 +88,38 @@ def _reading(type_: DataType) -> Conversion:  # noqa: C901, PLR0912 - one line p
         case TypeRoot.DECIMAL:
             return _decimal_reading(type_)
         case TypeRoot.ARRAY:
-            element = reading(cast("DataType", type_.element))
-            return lambda value: [element(item) for item in _typed(value, list)]
+            return _array_reading(cast("DataType", type_.element), count)
         case TypeRoot.MAP:
-            item = reading(cast("DataType", type_.element))
-            return lambda value: [(key, item(member)) for key, member in _typed(value, dict).items()]
+            return _map_reading(cast("DataType", type_.element), count)
         case TypeRoot.MULTISET:
             return lambda value: list(_typed(value, dict).items())
         case _:
-            return row_reading(tuple((field.name, field.type) for field in type_.fields))
+            return row_reading(tuple((field.name, field.type) for field in type_.fields), count)
 
 
-def row_reading(fields: tuple[tuple[str, DataType], ...]) -> Conversion:
+def _array_reading(element: DataType, count: ValueCount) -> Conversion:
+    convert, values = reading(element, count), width(element)
+
+    def read(value: Any) -> list[object]:
+        count.add(len(_typed(value, list)), values)
+        return [convert(item) for item in value]
+
+    return read
+
+
+def _map_reading(element: DataType, count: ValueCount) -> Conversion:
+    convert, values = reading(element, count), 1 + width(element)
+
+    def read(value: Any) -> list[tuple[str, object]]:
+        count.add(len(_typed(value, dict)), values)
+        return [(key, convert(member)) for key, member in value.items()]
+
+    return read
+
+
+def row_reading(fields: tuple[tuple[str, DataType], ...], count: ValueCount) -> Conversion:
     """Of a record: its fields by name, those it lacks NULL."""
-    readings = [(name, reading(type_), type_.nullable) for name, type_ in fields]
+    readings = [(name, reading(type_, count), type_.nullable) for name, type_ in fields]
 
     def read(record: Any) -> dict[str, object]:
         members = _typed(record, dict)

@@ -11,7 +11,6 @@ from typing import Any, Final, NamedTuple
 _DEEPEST: Final = 2000
 """Far from what the stack of a thread bears."""
 _MOST_EMPTY_PARTS: Final = 1 << 16
-_EMPTY_PARTS_OF_A_PLAIN_SCHEMA: Final = 1000
 _SIZES: Final = {"null": 0, "boolean": 1, "float": 4, "double": 8}
 _NUMBERS: Final = frozenset({"int", "long", "enum"})
 _LONGEST_NUMBER: Final = 10
@@ -21,7 +20,8 @@ class _Extent(NamedTuple):
     """How far a datum of a schema can go."""
 
     empty_parts: int = 0
-    """Nulls and other parts that take no bytes; those of an item count once."""
+    """Nulls and other parts that take no bytes, beside those of items."""
+    empty_parts_of_an_item: int = 0
     takes_bytes: bool = True
     is_open: bool = False
     """Whether it holds itself, or items that take no bytes."""
@@ -38,30 +38,41 @@ class AvroBounds:
         self._named: dict[str, Any] = {}
         self._extents: dict[str, _Extent] = {}
         extent = self._extent(schema)
-        self._walks = extent.is_open or extent.empty_parts > _EMPTY_PARTS_OF_A_PLAIN_SCHEMA
+        self._is_open = extent.is_open
+        self._empty_parts = extent.empty_parts, extent.empty_parts_of_an_item
 
     def check(self, data: bytes, start: int) -> None:
         """Raises ValueError for a message that goes deeper, or has more parts of no bytes, than can be read."""
-        if self._walks:
+        if self._walks(len(data) - start):
             _Walk(self._named, data, start).run(self._schema)
+
+    def _walks(self, size: int) -> bool:
+        """Whether a message of this size may have too much in it: an item takes a byte at least."""
+        once, per_item = self._empty_parts
+        return self._is_open or once + per_item * size > _MOST_EMPTY_PARTS
 
     def _extent(self, schema: Any) -> _Extent:
         if isinstance(schema, list):
-            branches = [self._extent(branch) for branch in schema]
-            return _Extent(max((b.empty_parts for b in branches), default=0), is_open=any(b.is_open for b in branches))
+            # A null has taken the byte of its branch.
+            branches = [self._extent(branch) for branch in schema if branch != "null"]
+            return _Extent(
+                max((branch.empty_parts for branch in branches), default=0),
+                max((branch.empty_parts_of_an_item for branch in branches), default=0),
+                is_open=any(branch.is_open for branch in branches),
+            )
         if isinstance(schema, str):
-            return self._extents.get(schema, _Extent(int(schema == "null"), schema != "null"))
+            return self._extents.get(schema, _Extent(int(schema == "null"), takes_bytes=schema != "null"))
         match schema["type"]:
             case "array" | "map" as kind:
                 inner = self._extent(schema["items" if kind == "array" else "values"])
                 is_open = inner.is_open or (kind == "array" and not inner.takes_bytes)
-                return _Extent(inner.empty_parts, is_open=is_open)
+                return _Extent(0, max(inner.empty_parts, inner.empty_parts_of_an_item), is_open=is_open)
             case "record" | "error":
                 return self._record_extent(schema)
             case "fixed" | "enum" as kind:
                 takes_bytes = kind == "enum" or schema["size"] > 0
                 self._named[schema["name"]] = schema
-                return self._extents.setdefault(schema["name"], _Extent(int(not takes_bytes), takes_bytes))
+                return self._extents.setdefault(schema["name"], _Extent(int(not takes_bytes), 0, takes_bytes))
             case kind:
                 return self._extent(kind)
 
@@ -71,7 +82,8 @@ class AvroBounds:
         fields = [self._extent(field["type"]) for field in schema["fields"]]
         takes_bytes = any(field.takes_bytes for field in fields)
         empty_parts = sum(field.empty_parts for field in fields) or int(not takes_bytes)
-        extent = _Extent(empty_parts, takes_bytes, any(field.is_open for field in fields))
+        of_an_item = max((field.empty_parts_of_an_item for field in fields), default=0)
+        extent = _Extent(empty_parts, of_an_item, takes_bytes, any(field.is_open for field in fields))
         self._extents[schema["name"]] = extent
         return extent
 

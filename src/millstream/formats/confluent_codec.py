@@ -17,6 +17,7 @@ from millstream.formats.cdc_dialect import DEBEZIUM
 from millstream.formats.decoded import shown
 from millstream.formats.one_by_one import OneByOne, decode_each
 from millstream.formats.schema_registry import NoSchemaError, RegistryError, SchemaRegistry
+from millstream.formats.value_count import ValueCount
 from millstream.sql.types import STRING, DataType, Field, TypeRoot
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ class ConfluentAvroDecoder:
         self._changes = format_.changelog == ALL_CHANGES
         schema = arrow_schema(columns)
         self._schema = schema.append(pa.field(KIND, pa.int8())) if self._changes else schema
-        self._row = row_reading(_change_fields(columns) if self._changes else columns)
+        self._count = ValueCount()
+        self._row = row_reading(_change_fields(columns) if self._changes else columns, self._count)
         self._registry = SchemaRegistry(format_.options.registry)
         self._data: dict[int, AvroData] = {}
 
@@ -80,6 +82,7 @@ class ConfluentAvroDecoder:
         number = schema_number(message)
         if number not in self._data:
             self._data[number] = self._data_of(number)
+        self._count.begin(message)
         return self._row(self._data[number].read(message, _HEAD.size))
 
     def _data_of(self, number: int) -> AvroData:

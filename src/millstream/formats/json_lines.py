@@ -25,6 +25,7 @@ from millstream.formats.texts_to_values import (
     timestamps,
     values_of,
 )
+from millstream.formats.value_count import MOST_VALUES, widest_element
 from millstream.sql.types import BINARIES, NUMERIC, DataType, TypeRoot
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class JsonLinesReader:
         self._quoted_values = quoted_values
         self._separator = " " if options.timestamp_standard is TimestampStandard.SQL else "T"
         self.able = not any(holds(type_, root) for _, type_ in columns for root in _BY_THE_EXACT_READER)
+        self._widest_element = widest_element(type_ for _, type_ in columns)
         self._has_decimals = any(holds(type_, TypeRoot.DECIMAL) for _, type_ in columns)
         fields = [pa.field(name, _parsed_type(type_, quoted_values=quoted_values)) for name, type_ in columns]
         self._parsing = pj.ParseOptions(
@@ -75,6 +77,8 @@ class JsonLinesReader:
         if self._has_decimals:
             usable &= ~pc.match_substring_regex(messages, _UNCHECKED_SCALE).to_numpy(zero_copy_only=False)
         usable &= ~_deeply_nested(messages)
+        if self._widest_element > 1:
+            usable &= ~_full_of_rows(messages, self._widest_element)
         return messages, usable
 
     def read(self, messages: pa.Array) -> pa.Table | None:
@@ -164,6 +168,17 @@ def _deeply_nested(messages: pa.Array) -> NDArray[np.bool_]:
         content = np.frombuffer(messages[i].as_buffer(), np.uint8)
         deep[i] = int(np.cumsum(_NESTING[content], dtype=np.int64).max()) > _DEEPEST
     return deep
+
+
+def _full_of_rows(messages: pa.Array, width: int) -> NDArray[np.bool_]:
+    """Which messages may have too many values, in rows of this width in their lists: the exact reader counts them."""
+    most_rows = MOST_VALUES // width
+    suspects: NDArray[np.bool_] = pc.binary_length(messages).to_numpy() > most_rows * len("{},")
+    if suspects.any():
+        of_suspects = messages.filter(pa.array(suspects))
+        rows = sum(pc.count_substring(of_suspects, row).to_numpy() for row in ("{", "null"))
+        suspects[suspects] = rows > most_rows
+    return suspects
 
 
 def _holds_bare_word(data: NDArray[np.uint8]) -> bool:
