@@ -45,6 +45,7 @@ A message that would grow out of proportion to its size cannot be read either:
   counts, as it becomes NULL: `[{{}},{{}}]` has 300 values in a table of 150 columns;
 - one with a list in its key or its value, where what is copied for each row (the other half, metadata, headers) comes
   to more than 256 MiB;
+- JSON that is nested more than 1,000 levels deep, as in Flink;
 - Avro that is nested more than 2,000 levels deep or has more than 65,536 parts that take no bytes.
 
 A dead letter is in Kafka before the batch that met it is committed, so none is lost; a batch that is done again after a

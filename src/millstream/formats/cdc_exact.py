@@ -48,7 +48,7 @@ class ExactCdcReader:
         rows: list[list[object]] = []
         try:
             rows.extend(self._read(message))
-        except (ValueError, RecursionError):
+        except ValueError:
             # Flink hands on what it had of a message when it met the fault.
             if not self._options.json.ignore_parse_errors:
                 raise

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 
 from millstream.formats.arrow_types import arrow_schema, arrow_type
+from millstream.formats.json_nesting import nesting
 from millstream.formats.json_options import JsonOptions, TimestampStandard
 from millstream.formats.json_types import holds
 from millstream.formats.texts_to_values import (
@@ -43,9 +44,6 @@ _UNCHECKED_SCALE: Final = r"[:,\[\s]-?[0-9]+(?:\.[0-9]{39}|\.[0-9]{30,}[eE]|(?:\
 
 
 _DEEPEST: Final = 300
-_NESTING: Final = np.zeros(256, np.int8)
-_NESTING[[ord("{"), ord("[")]] = 1
-_NESTING[[ord("}"), ord("]")]] = -1
 
 
 class JsonLinesReader:
@@ -161,12 +159,11 @@ def _plausible(messages: pa.Array) -> NDArray[np.bool_]:
 
 
 def _deeply_nested(messages: pa.Array) -> NDArray[np.bool_]:
-    """Which messages only the exact reader may judge, as it bears less nesting; brackets in texts count as well."""
+    """Which messages only the exact reader may judge: it knows how deep is too deep."""
     openings = sum(pc.count_substring(messages, bracket).to_numpy() for bracket in ("{", "["))
     deep: NDArray[np.bool_] = openings > _DEEPEST
     for i in np.flatnonzero(deep).tolist():
-        content = np.frombuffer(messages[i].as_buffer(), np.uint8)
-        deep[i] = int(np.cumsum(_NESTING[content], dtype=np.int64).max()) > _DEEPEST
+        deep[i] = nesting(messages[i].as_py()) > _DEEPEST
     return deep
 
 
