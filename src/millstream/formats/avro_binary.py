@@ -21,14 +21,25 @@ if TYPE_CHECKING:
     Conversion: TypeAlias = Callable[[Any], object]
 
 _MICROS_PER_MILLI: Final = 1000
+_NAMED_SCHEMAS: Final = "__named_schemas"
+"""Where fastavro keeps, in a schema it has parsed, those that others name."""
+_DATUM: Final = "datum"
+_NO_BRANCH: Final = "no branch"
+"""A type that fastavro does not know, and refuses."""
 
 
 class AvroData:
     """Reads and writes bare data of one schema. Dates, times and decimals are their plain numbers and bytes."""
 
     def __init__(self, schema: Any) -> None:
-        self._schema = fastavro.parse_schema(_without_logical_types(schema))
+        plain = _without_logical_types(schema)
+        self._schema = fastavro.parse_schema(plain)
         self._bounds = AvroBounds(self._schema)
+        self._is_enclosed = not (isinstance(plain, dict) and plain.get("type") == "record")
+        if self._is_enclosed:
+            # A record adds no bytes; what else is at the root would be parsed anew for each message.
+            plain = {"type": "record", "name": "enclosing_datum__", "fields": [{"name": _DATUM, "type": plain}]}
+        self._reading: Any = _indexed_from_zero(fastavro.parse_schema(plain))
 
     def read(self, data: bytes, start: int = 0) -> Any:
         """Raises ValueError for bytes that are no datum of the schema."""
@@ -36,9 +47,13 @@ class AvroData:
         stream = io.BytesIO(data)
         stream.seek(start)
         try:
-            return fastavro.schemaless_reader(stream, self._schema, None)
+            datum: Any = fastavro.schemaless_reader(stream, self._reading, None)
+        except UnicodeDecodeError as error:
+            raise ValueError(f"A text is not UTF-8: {error.reason}") from None
         except Exception as error:  # noqa: BLE001 - the reader raises whatever the bytes lead it to
-            raise ValueError(str(error) or type(error).__name__) from None
+            self._bounds.walk(data, start)
+            raise ValueError(f"It is no datum of the writer's schema ({type(error).__name__})") from None
+        return datum[_DATUM] if self._is_enclosed else datum
 
     def write(self, datum: Any) -> bytes:
         stream = io.BytesIO()
@@ -59,6 +74,25 @@ def _without_logical_types(schema: Any) -> Any:
     if "fields" in plain:
         plain["fields"] = [_without_logical_types(field) for field in plain["fields"]]
     return plain
+
+
+def _indexed_from_zero(schema: Any) -> Any:
+    """The parsed schema such that a branch or symbol of a negative number is refused, not counted from the end."""
+    if isinstance(schema, list):
+        return [*map(_indexed_from_zero, schema), *[_NO_BRANCH] * len(schema)]
+    if not isinstance(schema, dict):
+        return schema
+    indexed = dict(schema)
+    for key in ("type", "items", "values"):
+        if key in schema:
+            indexed[key] = _indexed_from_zero(schema[key])
+    if "fields" in schema:
+        indexed["fields"] = [_indexed_from_zero(field) for field in schema["fields"]]
+    if "symbols" in schema:
+        indexed["symbols"] = dict(enumerate(schema["symbols"]))
+    if _NAMED_SCHEMAS in schema:
+        indexed[_NAMED_SCHEMAS] = {name: _indexed_from_zero(named) for name, named in schema[_NAMED_SCHEMAS].items()}
+    return indexed
 
 
 def reading(type_: DataType, count: ValueCount) -> Conversion:

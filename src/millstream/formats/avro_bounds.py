@@ -12,8 +12,11 @@ _DEEPEST: Final = 2000
 """Far from what the stack of a thread bears."""
 _MOST_EMPTY_PARTS: Final = 1 << 16
 _SIZES: Final = {"null": 0, "boolean": 1, "float": 4, "double": 8}
-_NUMBERS: Final = frozenset({"int", "long", "enum"})
+_NUMBERS: Final = frozenset({"int", "long"})
 _LONGEST_NUMBER: Final = 10
+_GOES_ON: Final = bytes(128) + b"\1" * 128
+"""Of a byte: whether the number that it belongs to has a further one."""
+_TOO_LONG: Final = b"\1" * _LONGEST_NUMBER
 
 
 class _Extent(NamedTuple):
@@ -42,9 +45,13 @@ class AvroBounds:
         self._empty_parts = extent.empty_parts, extent.empty_parts_of_an_item
 
     def check(self, data: bytes, start: int) -> None:
-        """Raises ValueError for a message that goes deeper, or has more parts of no bytes, than can be read."""
-        if self._walks(len(data) - start):
-            _Walk(self._named, data, start).run(self._schema)
+        """Raises ValueError for a message that would be read beyond all bounds, or wrongly."""
+        if self._walks(len(data) - start) or _may_have_long_number(data, start):
+            self.walk(data, start)
+
+    def walk(self, data: bytes, start: int) -> None:
+        """Raises ValueError for bytes that are no datum of the schema, though not for texts that are not UTF-8."""
+        _Walk(self._named, data, start).run(self._schema)
 
     def _walks(self, size: int) -> bool:
         """Whether a message of this size may have too much in it: an item takes a byte at least."""
@@ -86,6 +93,30 @@ class AvroBounds:
         extent = _Extent(empty_parts, of_an_item, takes_bytes, any(field.is_open for field in fields))
         self._extents[schema["name"]] = extent
         return extent
+
+
+def _may_have_long_number(data: bytes, start: int) -> bool:
+    """fastavro reads a number for as long as its bytes go on, and takes what comes of it.
+
+    Bytes of a text in UTF-8 go on like those of a number, which no fault makes look like a text.
+    """
+    goes_on = data.translate(_GOES_ON)
+    at = goes_on.find(_TOO_LONG, start)
+    while at >= 0:
+        end = goes_on.find(b"\0", at)
+        run = data[at : end if end >= 0 else None]
+        if len(run) - _length_of_text(run) >= _LONGEST_NUMBER:
+            return True
+        at = goes_on.find(_TOO_LONG, at + len(run))
+    return False
+
+
+def _length_of_text(data: bytes) -> int:
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return len(data)
 
 
 class _Items:
@@ -142,6 +173,9 @@ class _Walk:
                 self._skip(schema["size"])
             case "bytes" | "string":
                 self._take(self._number())
+            case "enum":
+                if not 0 <= (number := self._number()) < len(schema["symbols"]):
+                    raise ValueError(f"The enum has no symbol {number}")
             case kind if kind in _NUMBERS:
                 self._number()
             case kind:
@@ -182,4 +216,6 @@ class _Walk:
             value |= (byte & 0x7F) << (7 * place)
             if byte < 0x80:  # noqa: PLR2004
                 return (value >> 1) ^ -(value & 1)
-        raise ValueError("The record ends too early, or within a number")
+        else:
+            raise ValueError(f"A number takes more than {_LONGEST_NUMBER} bytes")
+        raise ValueError("The record ends too early")

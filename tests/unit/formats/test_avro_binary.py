@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import re
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 import fastavro
 import pyarrow as pa
@@ -140,3 +141,54 @@ def test_items_of_no_bytes_are_counted_and_others_are_not() -> None:
     assert AvroData(nulls)._bounds._walks(2)
     assert not AvroData(change)._bounds._walks(1_000_000)
     assert AvroData(change).read(b"\0\2\4") == {"before": None, "after": {"x": 2}}
+
+
+CORRUPT: Final = {
+    "last branch": ("01", "The union has no branch -1"),
+    "first branch from the end": ("03", "The union has no branch -2"),
+    "branch behind the last": ("04", "The union has no branch 2"),
+    "branch far before the first": ("09", "The union has no branch -5"),
+    "last symbol": ("0001", "The enum has no symbol -1"),
+    "symbol behind the last": ("0006", "The enum has no symbol 3"),
+    "branch of a named type": ("00000201", "The union has no branch -1"),
+    "symbol of a named type": ("0000020001", "The enum has no symbol -1"),
+    "number without an end": ("02" + "ff" * 1000 + "0100", "A number takes more than 10 bytes"),
+    "number of eleven bytes": ("02" + "80" * 10 + "0000", "A number takes more than 10 bytes"),
+    "number without an end behind a text": (
+        "000000" + "00" * 8 + "1e" + "e4bda0" * 5 + "ff" * 1000 + "01",
+        "A number takes more than 10 bytes",
+    ),
+    "double cut off": ("00000000000000", "8 bytes are announced where 4 are left"),
+    "nothing": ("", "The record ends too early"),
+    "text of a negative length": ("000000" + "00" * 8 + "01", "-1 bytes are announced where 0 are left"),
+    "text that is no UTF-8": ("000000" + "00" * 8 + "02ff", "A text is not UTF-8: invalid start byte"),
+}
+
+
+def record(called: str, /, **fields: Any) -> dict[str, Any]:
+    return {"type": "record", "name": called, "fields": [{"name": key, "type": type_} for key, type_ in fields.items()]}
+
+
+@pytest.mark.parametrize("name", CORRUPT)
+def test_corrupt_data_are_no_datum(name: str) -> None:
+    data, reason = CORRUPT[name]
+    enum = {"type": "enum", "name": "e", "symbols": ["A", "B", "C"]}
+    inner = record("i", u=["null", "long"], e=enum)
+    schema = record("r", i=inner, j=["null", "i"], d="double", s="string", l="long")
+    with pytest.raises(ValueError, match=f"^{re.escape(reason)}"):
+        AvroData(schema).read(bytes.fromhex(data))
+
+
+def test_texts_of_many_bytes_are_read() -> None:
+    data = AvroData(record("r", s="string", l="long"))
+    datum = {"s": "Äé你好世界\U0001f600" * 20, "l": -(1 << 60)}
+    assert data.read(data.write(datum)) == datum
+
+
+@pytest.mark.parametrize("schema", [["null", "int"], "int", {"type": "array", "items": "int"}, {"type": "int"}])
+def test_a_root_may_be_no_record(schema: Any) -> None:
+    data = AvroData(schema)
+    datum: Any = [7, 8] if isinstance(schema, dict) and schema["type"] == "array" else 7
+    assert data.read(data.write(datum)) == datum
+    with pytest.raises(ValueError, match="The union has no branch -1" if isinstance(schema, list) else "too early"):
+        data.read(b"\1" if isinstance(schema, list) else b"")
