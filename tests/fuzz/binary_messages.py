@@ -28,6 +28,7 @@ def _doubling(levels: int) -> dict[str, Any]:
     return _record("top", id="int", name=inner)
 
 
+_NULLS: Final = {f"n{i}": "null" for i in range(999)}
 _LIST: Final = _record("node", id="int", name=["null", "string"], next=["null", "node"])
 _WRITERS: Final[tuple[Any, ...]] = (
     _record("plain", id="int", name=["null", "string"]),
@@ -44,6 +45,8 @@ _WRITERS: Final[tuple[Any, ...]] = (
     ["null", _record("change", before=["null", _record("v", id="int", name=["null", "string"])], after=["null", "v"],
                      op="string")],
     "string",
+    _record("wide", id="int", name={"type": "array", "items": _record("w", x="int", **_NULLS)}),
+    _record("wider", id="int", name={"type": "map", "values": ["null", _record("v", **_NULLS)]}),
 )  # fmt: skip
 _CHANGE: Final = 11
 SCHEMAS: Final = (*map(json.dumps, _WRITERS), '"no such type"', "message M {}", "[", '{"type":"record","name":"x"}')

@@ -6,13 +6,14 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from millstream.formats.avro_schema import avro_schema
-from millstream.sql.types import NUMERIC, DataType, TypeRoot
+from millstream.sql.types import NESTED, NUMERIC, DataType, TypeRoot
 from tests.fuzz.texts import Draw, number, text, value_text
 
 if TYPE_CHECKING:
     Columns = tuple[tuple[str, DataType], ...]
 
 _MANY: Final = (2, 3, 10, 500, 20_000)
+_EMPTY: Final = ("{}", "null", "[]", "[{}]", "[null]", '{"l":[{},{}]}')
 _DEPTHS: Final = (3, 60, 900, 1100, 5000, 200_000)
 _BLANKS: Final = ("", "", "", " ", "\n", "\t ")
 _WORDS_OF_CHANGE: Final = {
@@ -54,6 +55,8 @@ def value(rng: Draw, type_: DataType) -> str:
     match type_.root:
         case TypeRoot.ARRAY:
             assert type_.element is not None
+            if type_.element.root in NESTED and rng.odd(0.2):
+                return f"[{','.join([rng.choice(_EMPTY)] * rng.choice(_MANY))}]"
             return f"[{','.join(value(rng, type_.element) for _ in range(rng.randrange(4)))}]"
         case TypeRoot.MAP:
             assert type_.element is not None

@@ -23,6 +23,13 @@ _JSON_COLUMNS: Final = (
     "ar ARRAY<INT>", "ad ARRAY<DECIMAL(5, 2)>", "ro ROW<x BIGINT, y STRING>",
 )  # fmt: skip
 _MAPS: Final = ("ma MAP<STRING, INT>", "mr MAP<STRING, ROW<d DECIMAL(10, 2)>>")
+_WIDE_COLUMNS: Final = tuple(f"w{i} {type_}" for i, type_ in enumerate(("BIGINT", "STRING", "INT") * 50))
+_LISTS: Final = (
+    f"li ARRAY<ROW<{', '.join(f'f{i} INT' for i in range(50))}>>",
+    "ll ARRAY<ARRAY<ROW<x BIGINT, y STRING, z ROW<u INT, v DOUBLE>>>>",
+    f"lr ARRAY<ROW<l ARRAY<ROW<{', '.join(f'f{i} INT' for i in range(20))}>>, x INT>>",
+)
+"""Of rows, which may be empty in a message and are never in a table."""
 _CSV_COLUMNS: Final = (*_JSON_COLUMNS[:15], "ro ROW<x INT, y STRING>")
 _AVRO_COLUMNS: Final = tuple(column for column in (*_JSON_COLUMNS, *_MAPS) if not column.startswith("tz"))
 _PROTOBUF_COLUMNS: Final = (
@@ -112,6 +119,8 @@ def _columns(rng: Draw, format_: str) -> str:
             return "id INT, name STRING"
         case _:
             chosen = (*_JSON_COLUMNS, *_MAPS) if rng.random() < 0.2 else _JSON_COLUMNS
+            if rng.random() < 0.15:
+                return ", ".join(rng.choice((_WIDE_COLUMNS, _LISTS, (*_LISTS[:1], *_JSON_COLUMNS[:3]))))
     drawn = rng.sample(chosen, rng.randrange(1, 6))
     return ", ".join({column.split()[0]: column for column in drawn}.values())
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 ROW: Final = Tally(1, rows=1)
 UNREADABLE: Final = Tally(1, unreadable=1)
 LONG: Final = b"1" * 30_000 + b"x"
+BLANKS: Final = b" " * 50_000
 COUNT: Final = b"\xfe\xff\xff\xff\xff\xff\xff\xff\x7f"
 OBJECTS: Final = b"[" + b",".join([b"{}"] * 20_000) + b"]"
 
@@ -33,6 +34,7 @@ def table(format_: str, columns: str, **options: str) -> Table:
     return Table(format_, columns, tuple(options.items()))
 
 
+MANY_FIELDS: Final = ", ".join(f"f{i} INT" for i in range(50))
 KEYED: Final = Table("json", "v INT", key="k INT")
 SHORTER: Final = b"[" + b",".join([b"{}"] * 3000) + b"]"
 WRITTEN: Final = table("avro-confluent", "id INT")
@@ -77,6 +79,25 @@ CASES: Final = {
     "metadata of a list": (
         Table("canal-json", "i INT", (), ("database",)), None,
         b'{"type":"INSERT","data":' + OBJECTS + b',"database":"' + b"a" * 500_000 + b'"}', UNREADABLE,
+    ),
+    "blanks after base64": (table("json", "b BYTES"), None, b'{"b":"AAAA' + BLANKS + b'"}', ROW),
+    "blanks after base64 in a change": (
+        table("debezium-json", "b BYTES"), None, b'{"op":"c","after":{"b":"AAAA' + BLANKS + b'"}}', ROW,
+    ),
+    "blanks within base64": (table("json", "b BYTES"), None, b'{"b":"AAAA' + BLANKS + b'A"}', UNREADABLE),
+    "empty rows of many columns": (
+        table("json", ", ".join(f"c{i} BIGINT" for i in range(150))), None,
+        b"[" + b"{}," * 300_000 + b"{}]", UNREADABLE,
+    ),
+    "empty rows of many fields": (
+        table("json", f"a ARRAY<ROW<{MANY_FIELDS}>>"), None, b'{"a":[' + b"{}," * 300_000 + b"{}]}", UNREADABLE,
+    ),
+    "empty old rows": (
+        table("canal-json", MANY_FIELDS), None,
+        b'{"type":"UPDATE","old":[' + b"{}," * 140_000 + b'{}],"data":[' + b"{}," * 140_000 + b"{}]}", UNREADABLE,
+    ),
+    "records of an int and nulls": (
+        WRITTEN, None, registered("wide", b"\2\x80\x89\x7a" + b"\2" * 1_000_000 + b"\0"), UNREADABLE,
     ),
     "nesting beside the columns": (
         table("json", "i INT"), None, b'{"i":1,"o":' + b"[" * 1500 + b"]" * 1500 + b"}", UNREADABLE,

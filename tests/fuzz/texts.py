@@ -84,7 +84,7 @@ def _exponent(rng: Draw) -> str:
 
 def text(rng: Draw) -> str:
     """What may stand in a string."""
-    match rng.randrange(8):
+    match rng.randrange(9):
         case 0 | 1:
             return rng.choice(_WORDS)
         case 2:
@@ -97,14 +97,24 @@ def text(rng: Draw) -> str:
             return "".join(rng.choice(_WORDS) for _ in range(rng.randrange(6)))
         case 6:
             return rng.choice(("A", " ", "AQI=", "\\", '"', "é")) * rng.choice(_LENGTHS) + rng.choice(("", "x", "!"))
+        case 7:
+            return with_blanks(rng, rng.choice((*_PLAIN_NUMBERS, *_MOMENTS, *_BASE64, *_WORDS)))
         case _:
             return "".join(chr(rng.randrange(32, 127)) for _ in range(rng.randrange(12)))
+
+
+def with_blanks(rng: Draw, content: str) -> str:
+    """A long run of them before, within or behind a text."""
+    at = rng.choice((0, len(content) // 2, len(content)))
+    return content[:at] + rng.choice((" ", "\t", "\n", "\x00", " \n")) * rng.choice(_LENGTHS) + content[at:]
 
 
 def value_text(rng: Draw, root: str) -> str:
     """Mostly one that a column of this type may have."""
     if not rng.odd(1):
         return rng.choice(_CALM.get(root, ("a", "b c", "\U0001f600")))
+    if rng.random() < 0.05:
+        return with_blanks(rng, rng.choice(_CALM.get(root, ("a", "b c"))))
     if rng.random() < 0.25:
         return text(rng)
     match root:

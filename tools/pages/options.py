@@ -39,9 +39,14 @@ looked at. There are two ways to go on instead:
 - `{DEAD_LETTER_TOPIC.key}`: the message goes to that topic as it is, with key, value and headers, and with the headers
   below behind its own, as UTF-8 text. How many is in the job's progress, as `dead_letters`.
 
-A message that holds several rows, with a list in its key or its value, may become 256 MiB of rows at most, with all
-that each row has of the message; a larger one cannot be read either. So with Avro that is nested more than 2,000 levels
-deep or has more than 65,536 items that take no bytes.
+A message that would grow out of proportion to its size cannot be read either:
+
+- one whose rows, lists and maps have more values than 1,048,576 and one for each of its bytes. A field that is missing
+  counts, as it becomes NULL: `[{{}},{{}}]` has 300 values in a table of 150 columns;
+- one with a list in its key or its value, where what is copied for each row (the other half, metadata, headers) comes
+  to more than 256 MiB;
+- JSON that is nested more than 1,000 levels deep, as in Flink;
+- Avro that is nested more than 2,000 levels deep or has more than 65,536 parts that take no bytes.
 
 A dead letter is in Kafka before the batch that met it is committed, so none is lost; a batch that is done again after a
 crash writes its letters again. So does a table that is read in two places of one job, for each of them. The topic is

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from millstream.formats import java_text
 from millstream.formats.avro_bounds import AvroBounds
+from millstream.formats.value_count import ValueCount, width
 from millstream.sql.types import APPROXIMATE, BINARIES, CHARACTER, DataType, TypeRoot
 
 if TYPE_CHECKING:
@@ -20,14 +21,25 @@ if TYPE_CHECKING:
     Conversion: TypeAlias = Callable[[Any], object]
 
 _MICROS_PER_MILLI: Final = 1000
+_NAMED_SCHEMAS: Final = "__named_schemas"
+"""Where fastavro keeps, in a schema it has parsed, those that others name."""
+_DATUM: Final = "datum"
+_NO_BRANCH: Final = "no branch"
+"""A type that fastavro does not know, and refuses."""
 
 
 class AvroData:
     """Reads and writes bare data of one schema. Dates, times and decimals are their plain numbers and bytes."""
 
     def __init__(self, schema: Any) -> None:
-        self._schema = fastavro.parse_schema(_without_logical_types(schema))
+        plain = _without_logical_types(schema)
+        self._schema = fastavro.parse_schema(plain)
         self._bounds = AvroBounds(self._schema)
+        self._is_enclosed = not (isinstance(plain, dict) and plain.get("type") == "record")
+        if self._is_enclosed:
+            # A record adds no bytes; what else is at the root would be parsed anew for each message.
+            plain = {"type": "record", "name": "enclosing_datum__", "fields": [{"name": _DATUM, "type": plain}]}
+        self._reading: Any = _indexed_from_zero(fastavro.parse_schema(plain))
 
     def read(self, data: bytes, start: int = 0) -> Any:
         """Raises ValueError for bytes that are no datum of the schema."""
@@ -35,9 +47,13 @@ class AvroData:
         stream = io.BytesIO(data)
         stream.seek(start)
         try:
-            return fastavro.schemaless_reader(stream, self._schema, None)
+            datum: Any = fastavro.schemaless_reader(stream, self._reading, None)
+        except UnicodeDecodeError as error:
+            raise ValueError(f"A text is not UTF-8: {error.reason}") from None
         except Exception as error:  # noqa: BLE001 - the reader raises whatever the bytes lead it to
-            raise ValueError(str(error) or type(error).__name__) from None
+            self._bounds.walk(data, start)
+            raise ValueError(f"It is no datum of the writer's schema ({type(error).__name__})") from None
+        return datum[_DATUM] if self._is_enclosed else datum
 
     def write(self, datum: Any) -> bytes:
         stream = io.BytesIO()
@@ -60,13 +76,32 @@ def _without_logical_types(schema: Any) -> Any:
     return plain
 
 
-def reading(type_: DataType) -> Conversion:
+def _indexed_from_zero(schema: Any) -> Any:
+    """The parsed schema such that a branch or symbol of a negative number is refused, not counted from the end."""
+    if isinstance(schema, list):
+        return [*map(_indexed_from_zero, schema), *[_NO_BRANCH] * len(schema)]
+    if not isinstance(schema, dict):
+        return schema
+    indexed = dict(schema)
+    for key in ("type", "items", "values"):
+        if key in schema:
+            indexed[key] = _indexed_from_zero(schema[key])
+    if "fields" in schema:
+        indexed["fields"] = [_indexed_from_zero(field) for field in schema["fields"]]
+    if "symbols" in schema:
+        indexed["symbols"] = dict(enumerate(schema["symbols"]))
+    if _NAMED_SCHEMAS in schema:
+        indexed[_NAMED_SCHEMAS] = {name: _indexed_from_zero(named) for name, named in schema[_NAMED_SCHEMAS].items()}
+    return indexed
+
+
+def reading(type_: DataType, count: ValueCount) -> Conversion:
     """How a value that a writer wrote becomes one that `pa.array` takes for this type."""
-    convert = _reading(type_)
+    convert = _reading(type_, count)
     return lambda value: None if value is None else convert(value)
 
 
-def _reading(type_: DataType) -> Conversion:  # noqa: C901, PLR0912 - one line per type
+def _reading(type_: DataType, count: ValueCount) -> Conversion:  # noqa: C901, PLR0912 - one line per type
     match type_.root:
         case TypeRoot.BOOLEAN:
             return lambda value: _typed(value, bool)
@@ -87,20 +122,38 @@ def _reading(type_: DataType) -> Conversion:  # noqa: C901, PLR0912 - one line p
         case TypeRoot.DECIMAL:
             return _decimal_reading(type_)
         case TypeRoot.ARRAY:
-            element = reading(cast("DataType", type_.element))
-            return lambda value: [element(item) for item in _typed(value, list)]
+            return _array_reading(cast("DataType", type_.element), count)
         case TypeRoot.MAP:
-            item = reading(cast("DataType", type_.element))
-            return lambda value: [(key, item(member)) for key, member in _typed(value, dict).items()]
+            return _map_reading(cast("DataType", type_.element), count)
         case TypeRoot.MULTISET:
             return lambda value: list(_typed(value, dict).items())
         case _:
-            return row_reading(tuple((field.name, field.type) for field in type_.fields))
+            return row_reading(tuple((field.name, field.type) for field in type_.fields), count)
 
 
-def row_reading(fields: tuple[tuple[str, DataType], ...]) -> Conversion:
+def _array_reading(element: DataType, count: ValueCount) -> Conversion:
+    convert, values = reading(element, count), width(element)
+
+    def read(value: Any) -> list[object]:
+        count.add(len(_typed(value, list)), values)
+        return [convert(item) for item in value]
+
+    return read
+
+
+def _map_reading(element: DataType, count: ValueCount) -> Conversion:
+    convert, values = reading(element, count), 1 + width(element)
+
+    def read(value: Any) -> list[tuple[str, object]]:
+        count.add(len(_typed(value, dict)), values)
+        return [(key, convert(member)) for key, member in value.items()]
+
+    return read
+
+
+def row_reading(fields: tuple[tuple[str, DataType], ...], count: ValueCount) -> Conversion:
     """Of a record: its fields by name, those it lacks NULL."""
-    readings = [(name, reading(type_), type_.nullable) for name, type_ in fields]
+    readings = [(name, reading(type_, count), type_.nullable) for name, type_ in fields]
 
     def read(record: Any) -> dict[str, object]:
         members = _typed(record, dict)

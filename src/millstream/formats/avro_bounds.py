@@ -11,17 +11,20 @@ from typing import Any, Final, NamedTuple
 _DEEPEST: Final = 2000
 """Far from what the stack of a thread bears."""
 _MOST_EMPTY_PARTS: Final = 1 << 16
-_EMPTY_PARTS_OF_A_PLAIN_SCHEMA: Final = 1000
 _SIZES: Final = {"null": 0, "boolean": 1, "float": 4, "double": 8}
-_NUMBERS: Final = frozenset({"int", "long", "enum"})
+_NUMBERS: Final = frozenset({"int", "long"})
 _LONGEST_NUMBER: Final = 10
+_GOES_ON: Final = bytes(128) + b"\1" * 128
+"""Of a byte: whether the number that it belongs to has a further one."""
+_TOO_LONG: Final = b"\1" * _LONGEST_NUMBER
 
 
 class _Extent(NamedTuple):
     """How far a datum of a schema can go."""
 
     empty_parts: int = 0
-    """Nulls and other parts that take no bytes; those of an item count once."""
+    """Nulls and other parts that take no bytes, beside those of items."""
+    empty_parts_of_an_item: int = 0
     takes_bytes: bool = True
     is_open: bool = False
     """Whether it holds itself, or items that take no bytes."""
@@ -38,30 +41,45 @@ class AvroBounds:
         self._named: dict[str, Any] = {}
         self._extents: dict[str, _Extent] = {}
         extent = self._extent(schema)
-        self._walks = extent.is_open or extent.empty_parts > _EMPTY_PARTS_OF_A_PLAIN_SCHEMA
+        self._is_open = extent.is_open
+        self._empty_parts = extent.empty_parts, extent.empty_parts_of_an_item
 
     def check(self, data: bytes, start: int) -> None:
-        """Raises ValueError for a message that goes deeper, or has more parts of no bytes, than can be read."""
-        if self._walks:
-            _Walk(self._named, data, start).run(self._schema)
+        """Raises ValueError for a message that would be read beyond all bounds, or wrongly."""
+        if self._walks(len(data) - start) or _may_have_long_number(data, start):
+            self.walk(data, start)
+
+    def walk(self, data: bytes, start: int) -> None:
+        """Raises ValueError for bytes that are no datum of the schema, though not for texts that are not UTF-8."""
+        _Walk(self._named, data, start).run(self._schema)
+
+    def _walks(self, size: int) -> bool:
+        """Whether a message of this size may have too much in it: an item takes a byte at least."""
+        once, per_item = self._empty_parts
+        return self._is_open or once + per_item * size > _MOST_EMPTY_PARTS
 
     def _extent(self, schema: Any) -> _Extent:
         if isinstance(schema, list):
-            branches = [self._extent(branch) for branch in schema]
-            return _Extent(max((b.empty_parts for b in branches), default=0), is_open=any(b.is_open for b in branches))
+            # A null has taken the byte of its branch.
+            branches = [self._extent(branch) for branch in schema if branch != "null"]
+            return _Extent(
+                max((branch.empty_parts for branch in branches), default=0),
+                max((branch.empty_parts_of_an_item for branch in branches), default=0),
+                is_open=any(branch.is_open for branch in branches),
+            )
         if isinstance(schema, str):
-            return self._extents.get(schema, _Extent(int(schema == "null"), schema != "null"))
+            return self._extents.get(schema, _Extent(int(schema == "null"), takes_bytes=schema != "null"))
         match schema["type"]:
             case "array" | "map" as kind:
                 inner = self._extent(schema["items" if kind == "array" else "values"])
                 is_open = inner.is_open or (kind == "array" and not inner.takes_bytes)
-                return _Extent(inner.empty_parts, is_open=is_open)
+                return _Extent(0, max(inner.empty_parts, inner.empty_parts_of_an_item), is_open=is_open)
             case "record" | "error":
                 return self._record_extent(schema)
             case "fixed" | "enum" as kind:
                 takes_bytes = kind == "enum" or schema["size"] > 0
                 self._named[schema["name"]] = schema
-                return self._extents.setdefault(schema["name"], _Extent(int(not takes_bytes), takes_bytes))
+                return self._extents.setdefault(schema["name"], _Extent(int(not takes_bytes), 0, takes_bytes))
             case kind:
                 return self._extent(kind)
 
@@ -71,9 +89,34 @@ class AvroBounds:
         fields = [self._extent(field["type"]) for field in schema["fields"]]
         takes_bytes = any(field.takes_bytes for field in fields)
         empty_parts = sum(field.empty_parts for field in fields) or int(not takes_bytes)
-        extent = _Extent(empty_parts, takes_bytes, any(field.is_open for field in fields))
+        of_an_item = max((field.empty_parts_of_an_item for field in fields), default=0)
+        extent = _Extent(empty_parts, of_an_item, takes_bytes, any(field.is_open for field in fields))
         self._extents[schema["name"]] = extent
         return extent
+
+
+def _may_have_long_number(data: bytes, start: int) -> bool:
+    """fastavro reads a number for as long as its bytes go on, and takes what comes of it.
+
+    Bytes of a text in UTF-8 go on like those of a number, which no fault makes look like a text.
+    """
+    goes_on = data.translate(_GOES_ON)
+    at = goes_on.find(_TOO_LONG, start)
+    while at >= 0:
+        end = goes_on.find(b"\0", at)
+        run = data[at : end if end >= 0 else None]
+        if len(run) - _length_of_text(run) >= _LONGEST_NUMBER:
+            return True
+        at = goes_on.find(_TOO_LONG, at + len(run))
+    return False
+
+
+def _length_of_text(data: bytes) -> int:
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return len(data)
 
 
 class _Items:
@@ -130,6 +173,9 @@ class _Walk:
                 self._skip(schema["size"])
             case "bytes" | "string":
                 self._take(self._number())
+            case "enum":
+                if not 0 <= (number := self._number()) < len(schema["symbols"]):
+                    raise ValueError(f"The enum has no symbol {number}")
             case kind if kind in _NUMBERS:
                 self._number()
             case kind:
@@ -170,4 +216,6 @@ class _Walk:
             value |= (byte & 0x7F) << (7 * place)
             if byte < 0x80:  # noqa: PLR2004
                 return (value >> 1) ^ -(value & 1)
-        raise ValueError("The record ends too early, or within a number")
+        else:
+            raise ValueError(f"A number takes more than {_LONGEST_NUMBER} bytes")
+        raise ValueError("The record ends too early")

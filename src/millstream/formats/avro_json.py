@@ -14,6 +14,7 @@ from millstream.formats.decoded import shown
 from millstream.formats.json_text import escaped_for_bytes
 from millstream.formats.json_tokens import FractionToken, IntegerToken, JsonObject, parse
 from millstream.formats.one_by_one import OneByOne, decode_each
+from millstream.formats.value_count import ValueCount
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +36,8 @@ class AvroJsonDecoder:
 
     def __init__(self, columns: Columns, needed: tuple[str, ...], *, legacy_timestamps: bool) -> None:
         self._avro_schema = avro_schema(columns, legacy_timestamps=legacy_timestamps)
-        self._row = row_reading(columns)
+        self._count = ValueCount()
+        self._row = row_reading(columns, self._count)
         types = dict(columns)
         self._schema = arrow_schema((name, types[name]) for name in needed)
 
@@ -43,6 +45,7 @@ class AvroJsonDecoder:
         return decode_each(values, OneByOne(self._schema, self._rows, _failure), sets_aside=sets_aside)
 
     def _rows(self, message: bytes) -> tuple[list[list[object]], bool]:
+        self._count.begin(message)
         row: Any = self._row(read_datum(self._avro_schema, parse(message)))
         return [[row[name] for name in self._schema.names]], True
 

@@ -12,6 +12,7 @@ from millstream.formats.cdc_metadata import exact_fields, value_of
 from millstream.formats.decoded import MOST_COPIED_BYTES
 from millstream.formats.json_exact import ExactJsonReader
 from millstream.formats.json_tokens import JsonObject, parse_tree, token_text
+from millstream.formats.value_count import ValueCount
 from millstream.sql.types import STRING, DataType, Field, TypeRoot
 
 if TYPE_CHECKING:
@@ -32,20 +33,22 @@ class ExactCdcReader:
         self._options = format_.options
         self._names = [name for name, _ in columns]
         self._metadata = metadata
+        self._count = ValueCount()
         row = DataType(TypeRoot.ROW, fields=tuple(Field(name, type_) for name, type_ in columns))
         rows = DataType(TypeRoot.ARRAY, element=row) if self._dialect.shape is Shape.LISTS_OF_DATA_AND_OLD else row
         envelope = {self._dialect.old_field: rows, self._dialect.new_field: rows, self._dialect.kind_field: STRING}
         payload = envelope | exact_fields(m for m in metadata if m.in_payload or not self._options.schema_include)
-        self._payload = _EnvelopeReader(payload, format_)
+        self._payload = _EnvelopeReader(payload, format_, self._count)
         outside = exact_fields(m for m in metadata if not m.in_payload)
-        self._root = _EnvelopeReader(outside, format_) if self._options.schema_include else None
+        self._root = _EnvelopeReader(outside, format_, self._count) if self._options.schema_include else None
 
     def rows(self, message: bytes) -> tuple[list[list[object]], bool]:
-        """The rows of a message, and whether all of it was read. Raises ValueError with the cause."""
+        """The rows of a message, and whether all of it was read. Raises the cause."""
+        self._count.begin(message)
         rows: list[list[object]] = []
         try:
             rows.extend(self._read(message))
-        except (ValueError, RecursionError):
+        except ValueError:
             # Flink hands on what it had of a message when it met the fault.
             if not self._options.json.ignore_parse_errors:
                 raise
@@ -112,9 +115,9 @@ class ExactCdcReader:
 class _EnvelopeReader:
     """Reads the named fields of an object."""
 
-    def __init__(self, fields: dict[str, DataType], format_: CdcJsonFormat) -> None:
+    def __init__(self, fields: dict[str, DataType], format_: CdcJsonFormat, count: ValueCount) -> None:
         self._names = list(fields)
-        self._reader = ExactJsonReader(tuple(fields.items()), format_.options.json, of_trees=True)
+        self._reader = ExactJsonReader(tuple(fields.items()), format_.options.json, of_trees=True, count=count)
         self.exact_fractions = self._reader.exact_fractions
 
     def read(self, members: JsonObject) -> dict[str, object]:

@@ -17,6 +17,7 @@ from millstream.formats.cdc_dialect import DEBEZIUM
 from millstream.formats.decoded import shown
 from millstream.formats.one_by_one import OneByOne, decode_each
 from millstream.formats.schema_registry import NoSchemaError, RegistryError, SchemaRegistry
+from millstream.formats.value_count import ValueCount
 from millstream.sql.types import STRING, DataType, Field, TypeRoot
 
 if TYPE_CHECKING:
@@ -48,15 +49,19 @@ class ConfluentAvroDecoder:
         self._changes = format_.changelog == ALL_CHANGES
         schema = arrow_schema(columns)
         self._schema = schema.append(pa.field(KIND, pa.int8())) if self._changes else schema
-        self._row = row_reading(_change_fields(columns) if self._changes else columns)
+        self._count = ValueCount()
+        self._row = row_reading(_change_fields(columns) if self._changes else columns, self._count)
         self._registry = SchemaRegistry(format_.options.registry)
         self._data: dict[int, AvroData] = {}
+        self._without_schema: dict[int, str] = {}
+        """Why a number stands for no schema, as far as the batch has found out."""
 
     def __reduce__(self) -> tuple[object, ...]:
         return ConfluentAvroDecoder, (self._columns, self._format)
 
     def decode(self, values: pa.Array, *, sets_aside: bool = False) -> Decoded:
-        """A registry that does not answer raises RegistryError."""
+        """A registry that does not answer raises RegistryError. It may have by the next batch what it has not."""
+        self._without_schema.clear()
         rows_of = self._changes_of if self._changes else self._rows
         return decode_each(values, OneByOne(self._schema, rows_of, self._failure), sets_aside=sets_aside)
 
@@ -79,16 +84,23 @@ class ConfluentAvroDecoder:
     def _record(self, message: bytes) -> Any:
         number = schema_number(message)
         if number not in self._data:
-            self._data[number] = self._data_of(number)
+            if number in self._without_schema:
+                raise ValueError(self._without_schema[number])
+            try:
+                self._data[number] = self._data_of(number)
+            except ValueError as error:
+                self._without_schema[number] = str(error)
+                raise
+        self._count.begin(message)
         return self._row(self._data[number].read(message, _HEAD.size))
 
     def _data_of(self, number: int) -> AvroData:
         try:
-            schema = self._registry.schema_of(number)
+            return AvroData(self._registry.schema_of(number))
         except NoSchemaError as error:
             raise ValueError(str(error)) from None
-        try:
-            return AvroData(schema)
+        except RegistryError:
+            raise
         except Exception as error:  # noqa: BLE001 - a registry keeps schemas of other kinds too
             raise ValueError(f"The writer's schema cannot be read: {error}") from None
 

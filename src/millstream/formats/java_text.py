@@ -27,9 +27,9 @@ _PLAIN_EXPONENTS: Final = range(-3, 7)
 _SHOWN_DIGITS: Final = 40
 
 # Jackson lets blanks stand before each group of four, nowhere else, and reads on after one with padding.
-_BASE64_GROUP: Final = r"[\x00-\x20]*([A-Za-z0-9+/]{2}(?:==|[A-Za-z0-9+/][A-Za-z0-9+/=]))"
+_BASE64_GROUP: Final = r"[\x00-\x20]*+([A-Za-z0-9+/]{2}(?:==|[A-Za-z0-9+/][A-Za-z0-9+/=]))"
 _BASE64_GROUPS: Final = re.compile(_BASE64_GROUP)
-_BASE64: Final = re.compile(rf"(?:{_BASE64_GROUP})*[\x00-\x20]*")
+_BASE64: Final = re.compile(rf"(?:{_BASE64_GROUP})*+")
 
 _MONTH_LENGTHS: Final = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
@@ -58,6 +58,8 @@ def encodable(text: str) -> str:
 
 
 def parse_base64(text: str) -> bytes:
+    # A search for groups would begin anew at each of the blanks that no group follows.
+    text = text.rstrip(_ASCII_TRIM)
     if _BASE64.fullmatch(text) is None:
         raise ValueError("not base64")
     return b"".join(map(base64.b64decode, _BASE64_GROUPS.findall(text)))

@@ -21,6 +21,7 @@ from millstream.formats.json_tokens import (
     tree_text,
 )
 from millstream.formats.json_types import holds
+from millstream.formats.value_count import ValueCount, row_width, width
 from millstream.sql.types import BINARIES, CHARACTER, INT, DataType, TypeRoot
 
 if TYPE_CHECKING:
@@ -46,20 +47,29 @@ class ExactJsonReader:
     """
 
     def __init__(
-        self, columns: tuple[tuple[str, DataType], ...], options: JsonOptions, *, of_trees: bool = False
+        self,
+        columns: tuple[tuple[str, DataType], ...],
+        options: JsonOptions,
+        *,
+        of_trees: bool = False,
+        count: ValueCount | None = None,
     ) -> None:
         self._options = options
         self._of_trees = of_trees
+        self._count = ValueCount() if count is None else count
+        self._width = row_width(type_ for _, type_ in columns)
         self.exact_fractions = any(holds(type_, TypeRoot.DECIMAL) for _, type_ in columns)
         self.row_of = self._row(columns)
 
     def rows(self, message: bytes) -> tuple[list[list[object]], bool]:
-        """The rows of a message, and whether all of it was read. Raises ValueError with the cause."""
+        """The rows of a message, and whether all of it was read. Raises the cause."""
+        self._count.begin(message)
         root = parse(message)
         if isinstance(root, JsonObject):
             return [self.row_of(root)], True
         if not isinstance(root, list):
             raise ValueError(NO_CONTENT)  # noqa: TRY004
+        self._count.add(len(root), self._width)
         rows = [self.row_of(element) for element in root if isinstance(element, JsonObject)]
         complete = len(rows) == len(root)
         if not complete and not self._options.ignore_parse_errors:
@@ -115,12 +125,12 @@ class ExactJsonReader:
                 return self._timestamp_reader(type_.root)
             case TypeRoot.ARRAY:
                 assert type_.element is not None
-                return _array_reader(self._nullable(type_.element))
+                return _array_reader(self._nullable(type_.element), width(type_.element), self._count)
             case TypeRoot.MAP:
                 assert type_.element is not None
-                return _map_reader(self._nullable(type_.element), others_are_empty=self._of_trees)
+                return self._map_reader(type_.element)
             case TypeRoot.MULTISET:
-                return _map_reader(self._nullable(INT), others_are_empty=self._of_trees)
+                return self._map_reader(INT)
             case TypeRoot.ROW:
                 return self._nested_row_reader(type_)
             case root if root in _BITS:
@@ -129,6 +139,19 @@ class ExactJsonReader:
                 return _bytes_of_node if self._of_trees else _bytes
             case root:
                 return _SCALARS[root]
+
+    def _map_reader(self, element: DataType) -> Reader:
+        read, values = self._nullable(element), 1 + width(element)
+
+        def read_map(value: object) -> list[tuple[str, object]]:
+            if not isinstance(value, JsonObject):
+                if self._of_trees:
+                    return []
+                raise ValueError("Illegal JSON map data...")
+            self._count.add(len(value), values)
+            return list({java_text.encodable(name): read(member) for name, member in value}.items())
+
+        return read_map
 
     def _text(self, value: object) -> str:
         text = tree_text(value, exact_fractions=self.exact_fractions) if _nested(value) else token_text(value)
@@ -207,24 +230,14 @@ def _bytes_of_node(value: object) -> bytes | None:
     return java_text.parse_base64(java_text.trim(value))
 
 
-def _array_reader(read: Reader) -> Reader:
+def _array_reader(read: Reader, values: int, count: ValueCount) -> Reader:
     def read_array(value: object) -> list[object]:
         if not isinstance(value, list):
             raise ValueError("Illegal JSON array data...")  # noqa: TRY004
+        count.add(len(value), values)
         return [read(element) for element in value]
 
     return read_array
-
-
-def _map_reader(read: Reader, *, others_are_empty: bool) -> Reader:
-    def read_map(value: object) -> list[tuple[str, object]]:
-        if not isinstance(value, JsonObject):
-            if others_are_empty:
-                return []
-            raise ValueError("Illegal JSON map data...")
-        return list({java_text.encodable(name): read(member) for name, member in value}.items())
-
-    return read_map
 
 
 _SCALARS: Final[dict[TypeRoot, Reader]] = {

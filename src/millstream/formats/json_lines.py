@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 
 from millstream.formats.arrow_types import arrow_schema, arrow_type
+from millstream.formats.json_nesting import nesting
 from millstream.formats.json_options import JsonOptions, TimestampStandard
 from millstream.formats.json_types import holds
 from millstream.formats.texts_to_values import (
@@ -25,6 +26,7 @@ from millstream.formats.texts_to_values import (
     timestamps,
     values_of,
 )
+from millstream.formats.value_count import MOST_VALUES, widest_element
 from millstream.sql.types import BINARIES, NUMERIC, DataType, TypeRoot
 
 if TYPE_CHECKING:
@@ -42,9 +44,6 @@ _UNCHECKED_SCALE: Final = r"[:,\[\s]-?[0-9]+(?:\.[0-9]{39}|\.[0-9]{30,}[eE]|(?:\
 
 
 _DEEPEST: Final = 300
-_NESTING: Final = np.zeros(256, np.int8)
-_NESTING[[ord("{"), ord("[")]] = 1
-_NESTING[[ord("}"), ord("]")]] = -1
 
 
 class JsonLinesReader:
@@ -59,6 +58,7 @@ class JsonLinesReader:
         self._quoted_values = quoted_values
         self._separator = " " if options.timestamp_standard is TimestampStandard.SQL else "T"
         self.able = not any(holds(type_, root) for _, type_ in columns for root in _BY_THE_EXACT_READER)
+        self._widest_element = widest_element(type_ for _, type_ in columns)
         self._has_decimals = any(holds(type_, TypeRoot.DECIMAL) for _, type_ in columns)
         fields = [pa.field(name, _parsed_type(type_, quoted_values=quoted_values)) for name, type_ in columns]
         self._parsing = pj.ParseOptions(
@@ -75,6 +75,8 @@ class JsonLinesReader:
         if self._has_decimals:
             usable &= ~pc.match_substring_regex(messages, _UNCHECKED_SCALE).to_numpy(zero_copy_only=False)
         usable &= ~_deeply_nested(messages)
+        if self._widest_element > 1:
+            usable &= ~_full_of_rows(messages, self._widest_element)
         return messages, usable
 
     def read(self, messages: pa.Array) -> pa.Table | None:
@@ -157,13 +159,23 @@ def _plausible(messages: pa.Array) -> NDArray[np.bool_]:
 
 
 def _deeply_nested(messages: pa.Array) -> NDArray[np.bool_]:
-    """Which messages only the exact reader may judge, as it bears less nesting; brackets in texts count as well."""
+    """Which messages only the exact reader may judge: it knows how deep is too deep."""
     openings = sum(pc.count_substring(messages, bracket).to_numpy() for bracket in ("{", "["))
     deep: NDArray[np.bool_] = openings > _DEEPEST
     for i in np.flatnonzero(deep).tolist():
-        content = np.frombuffer(messages[i].as_buffer(), np.uint8)
-        deep[i] = int(np.cumsum(_NESTING[content], dtype=np.int64).max()) > _DEEPEST
+        deep[i] = nesting(messages[i].as_py()) > _DEEPEST
     return deep
+
+
+def _full_of_rows(messages: pa.Array, width: int) -> NDArray[np.bool_]:
+    """Which messages may have too many values, in rows of this width in their lists: the exact reader counts them."""
+    most_rows = MOST_VALUES // width
+    suspects: NDArray[np.bool_] = pc.binary_length(messages).to_numpy() > most_rows * len("{},")
+    if suspects.any():
+        of_suspects = messages.filter(pa.array(suspects))
+        rows = sum(pc.count_substring(of_suspects, row).to_numpy() for row in ("{", "null"))
+        suspects[suspects] = rows > most_rows
+    return suspects
 
 
 def _holds_bare_word(data: NDArray[np.uint8]) -> bool:

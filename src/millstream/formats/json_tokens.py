@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from millstream.formats import java_text
+from millstream.formats.json_nesting import first_value
 from millstream.formats.json_text import quoted
 
 if TYPE_CHECKING:
@@ -25,6 +26,12 @@ class IntegerToken(str):
 
 class FractionToken(str):
     """The text of a JSON number with fraction or exponent."""
+
+    __slots__ = ()
+
+
+class _Written(str):
+    """A part of a text that is complete."""
 
     __slots__ = ()
 
@@ -87,8 +94,7 @@ def _parsed(message: bytes, syntax: json.JSONDecoder) -> object:
     assert blanks is not None
     if blanks.end() == len(text):
         raise ValueError(NO_CONTENT)
-    value, _ = syntax.raw_decode(text, blanks.end())
-    return value
+    return first_value(text, blanks.end(), syntax)
 
 
 def token_text(value: object) -> str:
@@ -101,15 +107,32 @@ def token_text(value: object) -> str:
 
 
 def tree_text(value: object, *, exact_fractions: bool) -> str:
-    """A value as compact JSON, numbers as Jackson's tree keeps them."""
+    """A value as compact JSON, numbers as Jackson's tree keeps them. Not recursive: it may be deep."""
+    pieces: list[str] = []
+    left = [value]
+    while left:
+        match left.pop():
+            case _Written() as written:
+                pieces.append(written)
+            case JsonObject() as members:
+                pieces.append("{")
+                left.append(_Written("}"))
+                for place, (name, member) in reversed([*enumerate(dict(members).items())]):
+                    left += [member, _Written(f"{',' if place else ''}{quoted(name)}:")]
+            case list() as elements:
+                pieces.append("[")
+                left.append(_Written("]"))
+                for place, element in reversed([*enumerate(elements)]):
+                    left += [element, _Written(",")] if place else [element]
+            case scalar:
+                pieces.append(_scalar_text(scalar, exact_fractions=exact_fractions))
+    return "".join(pieces)
+
+
+def _scalar_text(value: object, *, exact_fractions: bool) -> str:
     match value:
         case None:
             return "null"
-        case JsonObject():
-            members = {name: tree_text(member, exact_fractions=exact_fractions) for name, member in value}
-            return f"{{{','.join(f'{quoted(name)}:{text}' for name, text in members.items())}}}"
-        case list():
-            return f"[{','.join(tree_text(element, exact_fractions=exact_fractions) for element in value)}]"
         case FractionToken():
             return _fraction_text(value, exact=exact_fractions)
         case IntegerToken():

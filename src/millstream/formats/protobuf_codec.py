@@ -18,6 +18,7 @@ from millstream.formats.protobuf_types import (
     unsigned_bits,
     zero_of,
 )
+from millstream.formats.value_count import ValueCount, width
 from millstream.sql.types import CHARACTER, NESTED, DataType
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ class ProtobufDecoder:
         self._schema = arrow_schema((name, types[name]) for name in needed)
         message_type = format_.descriptors.message_type(format_.message)
         self._parse = message_type.FromString
-        reading = _Reading(format_, message_type.DESCRIPTOR)
+        self._count = ValueCount()
+        reading = _Reading(format_, message_type.DESCRIPTOR, self._count)
         fields = message_type.DESCRIPTOR.fields_by_name
         self._columns = [reading.field(fields[name], types[name]) for name in needed]
 
@@ -56,6 +58,7 @@ class ProtobufDecoder:
         return decode_each(values, reading, sets_aside=sets_aside)
 
     def _rows(self, data: bytes) -> tuple[list[list[object]], bool]:
+        self._count.begin(data)
         message = self._parse(data)
         return [[read(message) for read in self._columns]], True
 
@@ -65,7 +68,8 @@ def _failure(message: bytes, cause: Exception) -> str:
 
 
 class _Reading:
-    def __init__(self, format_: ProtobufFormat, message: Any) -> None:
+    def __init__(self, format_: ProtobufFormat, message: Any, count: ValueCount) -> None:
+        self._count = count
         self._nested_defaults = format_.read_default_values
         self._plain_defaults = format_.read_default_values or _is_proto3(message.file)
 
@@ -85,12 +89,21 @@ class _Reading:
             assert type_.element is not None
             entry = field.message_type.fields_by_name
             key, item = self._single(entry["key"], type_.key), self._single(entry["value"], type_.element)
-            return lambda entries: [(key(name), item(entries[name])) for name in entries]
+            return self._counted(
+                1 + width(type_.element), lambda entries: [(key(name), item(entries[name])) for name in entries]
+            )
         if is_repeated(field):
             assert type_.element is not None
             element = self._single(field, type_.element)
-            return lambda elements: [element(one) for one in elements]
+            return self._counted(width(type_.element), lambda elements: [element(one) for one in elements])
         return self._single(field, type_)
+
+    def _counted(self, values: int, convert: Conversion) -> Conversion:
+        def read(elements: Any) -> Any:
+            self._count.add(len(elements), values)
+            return convert(elements)
+
+        return read
 
     def _single(self, field: Any, type_: DataType) -> Conversion:
         if is_message(field):

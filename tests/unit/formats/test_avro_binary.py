@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import re
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 import fastavro
 import pyarrow as pa
@@ -15,6 +16,7 @@ from millstream.formats.arrow_types import arrow_schema
 from millstream.formats.avro_binary import AvroData, _without_logical_types, data_of, reading, row_reading
 from millstream.formats.avro_json import AvroJsonDecoder, AvroJsonEncoder
 from millstream.formats.avro_schema import avro_schema, same_shape
+from millstream.formats.value_count import ValueCount
 from millstream.sql.types import BIGINT, INT, STRING, DataType, TypeRoot, decimal
 from tests.unit.formats.flink_goldens import columns_of, goldens, literal, name_of, parts
 from tests.unit.formats.random_rows import INTS, PAIR, SCALARS, comparable, tables
@@ -37,7 +39,7 @@ def test_writes_the_bytes_of_flink(golden: dict[str, Any]) -> None:
     data = AvroData(avro_schema(columns))
     written = [data.write(datum) for datum in data_of(table, columns)]
     assert written == [bytes.fromhex(text) for text in golden["values_hex"]]
-    read = row_reading(columns)
+    read = row_reading(columns, ValueCount())
     again = pa.Table.from_pylist([read(data.read(datum)) for datum in written], schema=arrow_schema(columns))
     assert comparable(again) == comparable(table)
 
@@ -50,25 +52,25 @@ def test_what_is_written_is_read_again(rows: tuple[tuple[tuple[str, DataType], .
     for name in set(table.column_names) & {"ts"}:
         cut = table[name].cast(millis, safe=False).cast(pa.timestamp("us"))
         table = table.set_column(table.column_names.index(name), name, cut)
-    data, read = AvroData(avro_schema(columns)), row_reading(columns)
+    data, read = AvroData(avro_schema(columns)), row_reading(columns, ValueCount())
     again = [read(data.read(data.write(datum))) for datum in data_of(table, columns)]
     assert comparable(pa.Table.from_pylist(again, schema=arrow_schema(columns))) == comparable(table)
 
 
 def test_a_writer_may_have_other_fields_and_narrower_numbers() -> None:
     writer = {"type": "record", "name": "w", "fields": [{"name": "x", "type": "string"}, {"name": "n", "type": "int"}]}
-    row = row_reading((("n", BIGINT), ("d", SCALARS["do"]), ("missing", STRING)))
+    row = row_reading((("n", BIGINT), ("d", SCALARS["do"]), ("missing", STRING)), ValueCount())
     datum = AvroData(writer).write({"x": "y", "n": 7})
     assert row(AvroData(writer).read(datum)) == {"n": 7, "d": None, "missing": None}
     with pytest.raises(ValueError, match='no field "must"'):
-        row_reading((("must", INT.not_null()),))(AvroData(writer).read(datum))
+        row_reading((("must", INT.not_null()),), ValueCount())(AvroData(writer).read(datum))
 
 
 def test_numbers_that_do_not_fit() -> None:
-    assert reading(SCALARS["ti"])(300) == 44  # Java keeps the lowest byte
+    assert reading(SCALARS["ti"], ValueCount())(300) == 44  # Java keeps the lowest byte
     for type_, value in ((INT, 2**31), (SCALARS["ts"], 2**62), (STRING, 7), (SCALARS["do"], True)):
         with pytest.raises(ValueError, match=r"out of range|a value of the writer is"):
-            reading(type_)(value)
+            reading(type_, ValueCount())(value)
 
 
 def test_schemas_are_compared_by_what_they_say() -> None:
@@ -108,7 +110,7 @@ def test_what_is_written_as_json_is_read_again(rows: tuple[tuple[tuple[str, Data
 def test_every_digit_of_a_decimal_is_kept(text: str) -> None:
     columns = (("d", decimal(38, 2)),)
     table = pa.table({"d": pa.array([Decimal(text)], pa.decimal128(38, 2))})
-    data, read = AvroData(avro_schema(columns)), row_reading(columns)
+    data, read = AvroData(avro_schema(columns)), row_reading(columns, ValueCount())
     [datum] = data_of(table, columns)
     unscaled = int(text.replace(".", ""))
     assert int.from_bytes(datum["d"], "big", signed=True) == unscaled  # type: ignore[arg-type]
@@ -136,6 +138,57 @@ def test_items_of_no_bytes_are_counted_and_others_are_not() -> None:
         "name": "c",
         "fields": [{"name": "before", "type": ["null", row]}, {"name": "after", "type": ["null", "v"]}],
     }
-    assert AvroData(nulls)._bounds._walks
-    assert not AvroData(change)._bounds._walks
+    assert AvroData(nulls)._bounds._walks(2)
+    assert not AvroData(change)._bounds._walks(1_000_000)
     assert AvroData(change).read(b"\0\2\4") == {"before": None, "after": {"x": 2}}
+
+
+CORRUPT: Final = {
+    "last branch": ("01", "The union has no branch -1"),
+    "first branch from the end": ("03", "The union has no branch -2"),
+    "branch behind the last": ("04", "The union has no branch 2"),
+    "branch far before the first": ("09", "The union has no branch -5"),
+    "last symbol": ("0001", "The enum has no symbol -1"),
+    "symbol behind the last": ("0006", "The enum has no symbol 3"),
+    "branch of a named type": ("00000201", "The union has no branch -1"),
+    "symbol of a named type": ("0000020001", "The enum has no symbol -1"),
+    "number without an end": ("02" + "ff" * 1000 + "0100", "A number takes more than 10 bytes"),
+    "number of eleven bytes": ("02" + "80" * 10 + "0000", "A number takes more than 10 bytes"),
+    "number without an end behind a text": (
+        "000000" + "00" * 8 + "1e" + "e4bda0" * 5 + "ff" * 1000 + "01",
+        "A number takes more than 10 bytes",
+    ),
+    "double cut off": ("00000000000000", "8 bytes are announced where 4 are left"),
+    "nothing": ("", "The record ends too early"),
+    "text of a negative length": ("000000" + "00" * 8 + "01", "-1 bytes are announced where 0 are left"),
+    "text that is no UTF-8": ("000000" + "00" * 8 + "02ff", "A text is not UTF-8: invalid start byte"),
+}
+
+
+def record(called: str, /, **fields: Any) -> dict[str, Any]:
+    return {"type": "record", "name": called, "fields": [{"name": key, "type": type_} for key, type_ in fields.items()]}
+
+
+@pytest.mark.parametrize("name", CORRUPT)
+def test_corrupt_data_are_no_datum(name: str) -> None:
+    data, reason = CORRUPT[name]
+    enum = {"type": "enum", "name": "e", "symbols": ["A", "B", "C"]}
+    inner = record("i", u=["null", "long"], e=enum)
+    schema = record("r", i=inner, j=["null", "i"], d="double", s="string", l="long")
+    with pytest.raises(ValueError, match=f"^{re.escape(reason)}"):
+        AvroData(schema).read(bytes.fromhex(data))
+
+
+def test_texts_of_many_bytes_are_read() -> None:
+    data = AvroData(record("r", s="string", l="long"))
+    datum = {"s": "Äé你好世界\U0001f600" * 20, "l": -(1 << 60)}
+    assert data.read(data.write(datum)) == datum
+
+
+@pytest.mark.parametrize("schema", [["null", "int"], "int", {"type": "array", "items": "int"}, {"type": "int"}])
+def test_a_root_may_be_no_record(schema: Any) -> None:
+    data = AvroData(schema)
+    datum: Any = [7, 8] if isinstance(schema, dict) and schema["type"] == "array" else 7
+    assert data.read(data.write(datum)) == datum
+    with pytest.raises(ValueError, match="The union has no branch -1" if isinstance(schema, list) else "too early"):
+        data.read(b"\1" if isinstance(schema, list) else b"")

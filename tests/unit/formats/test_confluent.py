@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import struct
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -205,3 +206,21 @@ def test_certificates_are_pem_files(tmp_path: Path) -> None:
     ):
         with pytest.raises(RegistryError, match="cannot be read as PEM files"):
             SchemaRegistry(options)
+
+
+def test_what_is_no_schema_is_asked_for_once_in_a_batch() -> None:
+    good = '{"type":"record","name":"r","fields":[{"name":"id","type":"int"},{"name":"name","type":"string"}]}'
+    with EmbeddedSchemaRegistry() as registry:
+        registry.schemas += ["message M {}", '"no such type"']
+        numbers = [1, 2, 3] * 100
+        messages = pa.array([struct.pack(">bI", 0, number) + b"\2\2a" for number in numbers], pa.binary())
+        decoder = decoder_of(plain(registry), COLUMNS, ("id", "name"))
+        reasons = [found.text for found in decoder.decode(messages, sets_aside=True).unreadable]
+        assert len(registry.requests) == 3
+        assert len(reasons) == 300
+        assert all("The writer's schema cannot be read" in reason for reason in (*reasons[0::3], *reasons[1::3]))
+        assert all("Could not find schema with id 3" in reason for reason in reasons[2::3])
+        registry.schemas.append(good)
+        decoded = decoder.decode(messages, sets_aside=True)
+        assert decoded.table.to_pydict() == {"id": [1] * 100, "name": ["a"] * 100}
+        assert {found.index % 3 for found in decoded.unreadable} == {0, 1}

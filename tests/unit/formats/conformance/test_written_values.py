@@ -13,6 +13,7 @@ from millstream.formats.arrow_types import arrow_schema
 from millstream.formats.avro_binary import AvroData, data_of, row_reading
 from millstream.formats.avro_schema import avro_schema
 from millstream.formats.codecs import encoder_of
+from millstream.formats.value_count import ValueCount
 from millstream.testing.schema_registry import EmbeddedSchemaRegistry
 from tests.unit.formats.conformance.reading import columns_named, plain, rows_read
 from tests.unit.formats.conformance.written_values import ALL, NEWER_AVRO, Written
@@ -94,7 +95,9 @@ def test_avro(case: Written, legacy: bool) -> None:  # noqa: FBT001
     schema = avro_schema(columns, legacy_timestamps=legacy)
     message = bytes.fromhex(case.avro or "")
     assert [AvroData(schema).write(datum) for datum in data_of(table, columns)] == [message]
-    found = pa.Table.from_pylist([row_reading(columns)(AvroData(schema).read(message))], arrow_schema(columns))
+    found = pa.Table.from_pylist(
+        [row_reading(columns, ValueCount())(AvroData(schema).read(message))], arrow_schema(columns)
+    )
     assert plain(found["v"].to_pylist()[0], columns[0][1]) == read_as(case, "avro")
 
 

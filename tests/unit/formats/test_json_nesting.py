@@ -1,0 +1,84 @@
+"""JSON is read to the same depth in every column and format, whoever calls the reader."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import pyarrow as pa
+import pytest
+
+from millstream.formats.codecs import decoder_of
+from millstream.formats.json_nesting import DEEPEST, nesting
+from millstream.formats.json_tokens import parse, tree_text
+from millstream.formats.message_decoder import MessageDecoder
+from tests.unit.formats.conformance.reading import columns_named
+from tests.unit.formats.flink_goldens import bound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+
+CASES: Final = {
+    "a text": ("json", "s STRING", b'{"s":', b"}", 1),
+    "a field that no column has": ("json", "i INT", b'{"i":1,"s":', b"}", 1),
+    "behind brackets in a text": ("json", "i INT", b'{"i":1,"t":"' + b"]" * 2000 + b'\\"]","s":', b"}", 1),
+    "the text of a change": ("debezium-json", "s STRING", b'{"op":"c","after":{"s":', b"}}", 2),
+    "beside a change": ("canal-json", "i INT", b'{"type":"INSERT","data":[{"i":"1"}],"s":', b"}", 1),
+}
+
+
+def called_from_deep(call: Callable[[], T], frames: int) -> T:
+    return call() if frames == 0 else called_from_deep(call, frames - 1)
+
+
+def frames_in_use() -> int:
+    frame, frames = sys._getframe(), 0
+    while (outer := frame.f_back) is not None:
+        frame, frames = outer, frames + 1
+    return frames
+
+
+@pytest.mark.parametrize("exact_only", [False, True])
+@pytest.mark.parametrize("name", CASES)
+def test_the_limit_is_the_same_from_everywhere(name: str, *, exact_only: bool) -> None:
+    format_, columns, before, behind, around = CASES[name]
+    named = columns_named(columns)
+    decoder = decoder_of(bound(format_, {}), named, tuple(column for column, _ in named))
+    assert isinstance(decoder, MessageDecoder)
+    decoder._exact_only = exact_only
+
+    def unreadable(depth: int) -> list[str]:
+        message = before + b"[" * (depth - around) + b"]" * (depth - around) + behind
+        return [found.text for found in decoder.decode(pa.array([message]), sets_aside=True).unreadable]
+
+    # Room is left for the calls of the decoder itself.
+    for frames in (0, sys.getrecursionlimit() - frames_in_use() - 200):
+        assert called_from_deep(lambda: unreadable(DEEPEST), frames) == []
+        [reason] = called_from_deep(lambda: unreadable(DEEPEST + 1), frames)
+        assert f"nested more than {DEEPEST} levels" in reason
+
+
+@pytest.mark.parametrize(
+    ("content", "levels"),
+    [
+        (b"1", 0),
+        (b'{"a":[{}],"b":[]}', 3),
+        (b'{"a":"[[[["}', 1),
+        (b'{"a":"\\"[[\\\\"}', 1),
+        (b'{"a":"\\\\\\"[[","b":[]}', 2),
+        (b'{"a":1} [[[[', 1),
+        (b"[[[[", 4),
+        (b"", 0),
+    ],
+)
+def test_levels_are_those_of_the_first_value(content: bytes, levels: int) -> None:
+    assert nesting(content) == levels
+
+
+def test_a_nested_value_as_text() -> None:
+    text = b'{"a":[1,[],{}, {"b" :null, "c":[true,1.50,"x\\"y"]}],"a":[-0 , "last"], "d":{"e":{}}}'
+    assert tree_text(parse(text), exact_fractions=False) == '{"a":[0,"last"],"d":{"e":{}}}'
+    inner = b'[1,[],{}, {"b" :null, "c":[true,1.50,"x\\"y"]}]'
+    assert tree_text(parse(inner), exact_fractions=True) == '[1,[],{},{"b":null,"c":[true,1.5,"x\\"y"]}]'
