@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 _LAYOUT_2: Final = 2
 _MARKER: Final = "millstream.json"
-_OURS: Final = re.compile(r"millstream\.json(\.new)?|lock|jobs|clearing|spark\.(log(\.\d+)?|out|log4j2\.properties)")
+_OURS: Final = re.compile(r"(millstream\.json|clearing)(\.new)?|lock|jobs|spark\.(log(\.\d+)?|out|log4j2\.properties)")
 _REPLAY: Final = "replay"
 _MIXED: Final = "mixed"
 _CLEARING: Final = "clearing"
