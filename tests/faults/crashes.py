@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
 from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,10 +15,11 @@ from millstream.failpoints import FAILPOINTS, VARIABLE
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
 from tests.faults.crash_jobs import CRASH_JOBS, EVERY_GUARANTEE, ROWS, CrashJob
-from tests.faults.processes import run_command
+from tests.faults.processes import run_to_end
 from tests.runtime.topics import fresh_name
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Sequence
     from pathlib import Path
 
@@ -191,16 +190,8 @@ class Bench:
         script = folder / "job.sql"
         script.write_text(settings + job.script_for(guarantee))
         parameters = {"brokers": self._brokers, "source": self._source(job), "sink": sink}
-        return subprocess.run(
-            run_command(script, parameters, "--drain"),
-            cwd=folder,
-            env=os.environ if armed is None else {**os.environ, VARIABLE: armed},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=_SECONDS,
-            check=False,
-        )
+        environment = {} if armed is None else {VARIABLE: armed}
+        return run_to_end(script, parameters, environment=environment, seconds=_SECONDS)
 
 
 def _of(partition: int) -> list[int]:

@@ -22,6 +22,22 @@ def run_command(script: Path, parameters: dict[str, str], *options: str) -> list
     return [*COMMAND, "run", str(script), *given, "--output", "json", *options]
 
 
+def run_to_end(
+    script: Path, parameters: dict[str, str], *options: str, environment: dict[str, str], seconds: float
+) -> subprocess.CompletedProcess[str]:
+    """Processes what there is, or ends where a failpoint of the environment ends it."""
+    return subprocess.run(
+        run_command(script, parameters, "--drain", *options),
+        cwd=script.parent,
+        env={**os.environ, **environment},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=seconds,
+        check=False,
+    )
+
+
 @contextmanager
 def running(
     script: Path, parameters: dict[str, str], notices: IO[str], *options: str, environment: dict[str, str] | None = None

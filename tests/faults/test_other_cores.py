@@ -6,9 +6,7 @@ One statement set reads in every way that there is, so one batch has all of it; 
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,10 +17,11 @@ import pytest
 from millstream.failpoints import VARIABLE
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
-from tests.faults.processes import run_command
+from tests.faults.processes import run_to_end
 from tests.runtime.topics import fresh_name
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterable
     from pathlib import Path
 
@@ -129,16 +128,8 @@ def _run(
     script = folder / "job.sql"
     sets = "".join(f"SET '{key}' = '{value}';\n" for key, value in settings.items())
     script.write_text(sets + _SOURCES + "\n".join(map(_sink, TABLES)) + _SET)
-    return subprocess.run(
-        run_command(script, parameters, "--drain", "--master", master),
-        cwd=folder,
-        env=os.environ if armed is None else {**os.environ, VARIABLE: armed},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=_SECONDS,
-        check=False,
-    )
+    environment = {} if armed is None else {VARIABLE: armed}
+    return run_to_end(script, parameters, "--master", master, environment=environment, seconds=_SECONDS)
 
 
 @pytest.mark.timeout(700)
