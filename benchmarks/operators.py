@@ -24,7 +24,7 @@ from benchmarks.harness.page_views import COLUMNS, page_views
 from benchmarks.pageviews import COUNT, SCRIPT, fill, millstream_rate
 from millstream import Session
 from millstream.catalog.settings import AGGREGATE_NATIVE, NativeAggregate
-from millstream.connectors.kafka_client_settings import client_settings
+from millstream.connectors.kafka.client_settings import client_settings
 from millstream.formats.json_encode import JsonEncoder
 from millstream.formats.json_options import JsonOptions
 from millstream.spark.session import OwnedSession

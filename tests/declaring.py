@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from millstream.catalog.table import CatalogTable, table_of
-from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
+from millstream.connectors.kafka.tables import KafkaSink, KafkaSource
 from millstream.connectors.registry import resolve_sink, resolve_source
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.source import SourceText

@@ -12,7 +12,7 @@ from pyarrow import json as arrow_json
 
 from benchmarks.harness.page_view_topic import Truth
 from benchmarks.harness.page_views import COLUMNS
-from millstream.connectors.kafka_client_settings import client_settings
+from millstream.connectors.kafka.client_settings import client_settings
 from millstream.formats.arrow_types import arrow_schema
 from millstream.runtime.kafka_admin import KafkaAdmin
 

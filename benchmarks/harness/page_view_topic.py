@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from confluent_kafka import Producer
 
 from benchmarks.harness.page_views import COLUMNS, USERS, page_views
-from millstream.connectors.kafka_client_settings import client_settings
+from millstream.connectors.kafka.client_settings import client_settings
 from millstream.formats.json_encode import JsonEncoder
 from millstream.formats.json_options import JsonOptions
 from millstream.runtime.kafka_admin import KafkaAdmin

@@ -6,7 +6,7 @@ import re
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Final, Self
 
-from millstream.connectors.kafka_values import DeliveryGuarantee
+from millstream.connectors.kafka.option_values import DeliveryGuarantee
 from millstream.failpoints import FAILPOINTS
 from tests.faults.crashes import CRASHES
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
-from millstream.connectors.kafka_values import DeliveryGuarantee
+from millstream.connectors.kafka.option_values import DeliveryGuarantee
 from millstream.failpoints import FAILPOINTS, VARIABLE
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message

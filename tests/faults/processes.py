@@ -91,7 +91,9 @@ class Process:
 
 def processes() -> list[Process]:
     """All that run on this machine."""
-    listed = subprocess.run(["ps", "-wweo", "pid=,ppid=,sess=,args="], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["ps", "-wweo", "pid=,ppid=,sess=,args="], capture_output=True, text=True, check=True
+    ).stdout
     rows = (line.split(maxsplit=3) for line in listed.splitlines() if "<defunct>" not in line)
     return [Process(int(pid), int(parent), int(session), " ".join(rest)) for pid, parent, session, *rest in rows]
 

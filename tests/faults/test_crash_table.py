@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from millstream.connectors.kafka_values import DeliveryGuarantee
+from millstream.connectors.kafka.option_values import DeliveryGuarantee
 from millstream.failpoints import FAILPOINTS
 from tests.faults.crash_table import Line, place_of, with_lines
 from tests.faults.crashes import CRASHES, Crash, Found

@@ -15,7 +15,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ResourceType,
 )
 
-from millstream.connectors.dead_letters import HEADERS, HEADROOM_BYTES, DeadLetterHeader
+from millstream.connectors.kafka.dead_letters import HEADERS, HEADROOM_BYTES, DeadLetterHeader
 from millstream.errors import BrokerError, Code, JobError
 from millstream.plan.program import compile_script
 from millstream.runtime.preflight import check_kafka

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F  # noqa: N812
 
-from millstream.connectors.kafka_tables import KafkaSink
-from millstream.connectors.local_tables import DatagenSource, FilesystemSource
+from millstream.connectors.kafka.tables import KafkaSink
+from millstream.connectors.local.tables import DatagenSource, FilesystemSource
 from millstream.connectors.registry import resolve_sink, resolve_source
 from millstream.kernels.operator import ORDER
 from millstream.spark.kernel_host import ordered_tables

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
+from millstream.connectors.kafka.tables import KafkaSink, KafkaSource
 from millstream.connectors.registry import resolve_sink, resolve_source
 from millstream.spark.local_tables import read_local, write_local
 from millstream.spark.once import one_row

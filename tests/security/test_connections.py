@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from millstream.connectors.kafka_client import untranslatable
+from millstream.connectors.kafka.client import untranslatable
 from millstream.runtime.kafka_admin import KafkaAdmin
 from millstream.testing.broker_security import Listener
 from tests.runtime.topics import fresh_name

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from millstream.connectors.dead_letters import HEADERS
-from millstream.connectors.kafka_scan_options import DEAD_LETTER_TOPIC
+from millstream.connectors.kafka.dead_letters import HEADERS
+from millstream.connectors.kafka.scan_options import DEAD_LETTER_TOPIC
 from millstream.connectors.reference import Entry, OptionEntry, connectors, file_formats, formats
 
 if TYPE_CHECKING:

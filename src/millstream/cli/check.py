@@ -12,7 +12,7 @@ from millstream.catalog.module_source import NotReadableError
 from millstream.catalog.settings import check_setting
 from millstream.cli.arguments import pairs, parameters_of, read_script
 from millstream.cli.unused_tables import Findings, unused_tables
-from millstream.connectors.custom_partitioner import check_partitioner
+from millstream.connectors.kafka.custom_partitioner import check_partitioner
 from millstream.errors import ScriptError, by_place
 from millstream.plan.program import Program, compile_script
 from millstream.runtime.before_start import kafka_sinks, unbuilt_in

@@ -9,7 +9,7 @@ import textwrap
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
-from millstream.connectors.filesystem import IDENTIFIER as FILESYSTEM
+from millstream.connectors.local.filesystem import IDENTIFIER as FILESYSTEM
 from millstream.connectors.reference import Entry, OptionEntry, connectors, file_formats, formats
 from millstream.errors import Code, Diagnostic, ScriptError
 

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.option_reader import OptionReader
 from millstream.catalog.suggestions import nearest_key
-from millstream.connectors import filesystem, kafka, upsert_kafka
-from millstream.connectors import kafka_sink_options as sink
+from millstream.connectors.kafka import kafka_connector as kafka
+from millstream.connectors.kafka import sink_options as sink
+from millstream.connectors.kafka import upsert_connector as upsert_kafka
+from millstream.connectors.local import filesystem
 from millstream.errors import Code, Diagnostic
 from millstream.formats.declarations import FORMATS
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.suggestions import nearest_key
-from millstream.connectors.kafka_tables import MetadataUse
+from millstream.connectors.kafka.tables import MetadataUse
 from millstream.errors import Code, Diagnostic
 from millstream.sql.types import BINARIES, CHARACTER, INTERVALS, NESTED, NUMERIC, TIMESTAMPS, DataType, TypeRoot
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.options import is_java_only
-from millstream.connectors import kafka_options as options
-from millstream.connectors.kafka_client import untranslatable
-from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
+from millstream.connectors.kafka import options
+from millstream.connectors.kafka.client import untranslatable
+from millstream.connectors.kafka.tables import KafkaSink, KafkaSource
 from millstream.connectors.legacy import open_reader
 from millstream.errors import Code, Diagnostic
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from millstream.changelog import INSERT_ONLY, letters
-from millstream.connectors.file_formats import FILE_FORMATS
+from millstream.connectors.local.file_formats import FILE_FORMATS
 from millstream.connectors.registry import CONNECTOR, CONNECTORS
 from millstream.formats.declarations import FORMATS
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.options import ConfigOption
 from millstream.catalog.suggestions import nearest_key
-from millstream.connectors import blackhole, datagen, filesystem, kafka, print_sink, upsert_kafka
+from millstream.connectors.kafka import kafka_connector as kafka
+from millstream.connectors.kafka import upsert_connector as upsert_kafka
 from millstream.connectors.legacy import TYPE, open_reader
+from millstream.connectors.local import blackhole, datagen, filesystem, print_connector
 from millstream.errors import Code, Diagnostic, ScriptError
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ CONNECTORS: Final = {
         upsert_kafka,
         datagen,
         filesystem,
-        print_sink,
+        print_connector,
         blackhole,
     )
 }

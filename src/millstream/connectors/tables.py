@@ -7,8 +7,8 @@ have `notices`, what the user is to be told.
 
 from __future__ import annotations
 
-from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
-from millstream.connectors.local_tables import (
+from millstream.connectors.kafka.tables import KafkaSink, KafkaSource
+from millstream.connectors.local.tables import (
     BlackholeSink,
     DatagenSource,
     FilesystemSink,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from confluent_kafka import KafkaException, Producer
 
-from millstream.connectors.kafka_client_settings import producer_settings
+from millstream.connectors.kafka.client_settings import producer_settings
 from millstream.delivery.failures import refused
 from millstream.delivery.messages import PRODUCER_ROOM, Undelivered, produce
 

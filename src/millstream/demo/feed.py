@@ -11,7 +11,7 @@ from typing import Final
 
 from confluent_kafka import Producer
 
-from millstream.connectors.kafka_client_settings import client_settings
+from millstream.connectors.kafka.client_settings import client_settings
 from millstream.demo.regions import Counts
 
 REGIONS: Final = ("africa", "americas", "antarctica", "asia", "europe", "oceania")

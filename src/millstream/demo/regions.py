@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import fastavro
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
-from millstream.connectors.kafka_client_settings import client_settings
+from millstream.connectors.kafka.client_settings import client_settings
 from millstream.formats.avro_schema import avro_schema
 from millstream.runtime.kafka_admin import KafkaAdmin
 from millstream.sql.types import BIGINT, STRING

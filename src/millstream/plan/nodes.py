@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from millstream.connectors.local_tables import DatagenSource
+from millstream.connectors.local.tables import DatagenSource
 from millstream.sql.types import INT
 
 if TYPE_CHECKING:

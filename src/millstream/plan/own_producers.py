@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from millstream.connectors.kafka_metadata import TIMESTAMP
-from millstream.connectors.kafka_tables import KafkaSink
-from millstream.connectors.kafka_values import DeliveryGuarantee
+from millstream.connectors.kafka.metadata import TIMESTAMP
+from millstream.connectors.kafka.option_values import DeliveryGuarantee
+from millstream.connectors.kafka.tables import KafkaSink
 from millstream.plan.nodes import Write
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from millstream.runtime.progress import flat_offsets
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from millstream.connectors.kafka_range import Offsets
+    from millstream.connectors.kafka.read_range import Offsets
     from millstream.errors import JobError
 
 _VERSION: Final = "v1"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from millstream.connectors.custom_partitioner import partitioner_problems
-from millstream.connectors.filesystem import PATH, path_problem
-from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
+from millstream.connectors.kafka.custom_partitioner import partitioner_problems
+from millstream.connectors.kafka.tables import KafkaSink, KafkaSource
 from millstream.connectors.legacy import open_reader
-from millstream.connectors.local_tables import FilesystemSink, FilesystemSource
+from millstream.connectors.local.filesystem import PATH, path_problem
+from millstream.connectors.local.tables import FilesystemSink, FilesystemSource
 from millstream.connectors.not_yet import unbuilt
 from millstream.errors import Code, Diagnostic, ScriptError, by_place
 from millstream.plan.nodes import Write

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from millstream.connectors.dead_letters import HEADROOM_BYTES
-from millstream.connectors.kafka_scan_options import DEAD_LETTER_TOPIC
+from millstream.connectors.kafka.dead_letters import HEADROOM_BYTES
+from millstream.connectors.kafka.scan_options import DEAD_LETTER_TOPIC
 from millstream.connectors.legacy import open_reader
 from millstream.runtime.kafka_admin import KafkaAdmin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from millstream.connectors.kafka_tables import KafkaSource
+    from millstream.connectors.kafka.tables import KafkaSource
 
 _OF_A_TOPIC: Final = "max.message.bytes"
 _OF_THE_BROKERS: Final = "message.max.bytes"

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka import KafkaException
 
-from millstream.connectors.kafka_tables import KafkaSink
-from millstream.connectors.kafka_values import DeliveryGuarantee
+from millstream.connectors.kafka.option_values import DeliveryGuarantee
+from millstream.connectors.kafka.tables import KafkaSink
 from millstream.connectors.legacy import open_reader
 from millstream.delivery.claims import claim, newest_claim
 from millstream.delivery.committed import offsets_of_group

@@ -19,8 +19,8 @@ from millstream.runtime.kafka_admin import KafkaAdmin
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from millstream.connectors.kafka_range import Offsets, ReadRange
-    from millstream.connectors.kafka_tables import KafkaSource
+    from millstream.connectors.kafka.read_range import Offsets, ReadRange
+    from millstream.connectors.kafka.tables import KafkaSource
 
 _SWITCH: Final = "commit.offsets.on.checkpoint"
 LAST_SECONDS: Final = 15.0

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from millstream.catalog.secrets import without_secrets_of
-from millstream.connectors.kafka_tables import KafkaSource
+from millstream.connectors.kafka.tables import KafkaSource
 from millstream.errors import Code, Diagnostic, JobError, MillstreamError
 from millstream.failpoints import reached
 from millstream.plan.nodes import Write
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from millstream.connectors.kafka_range import ReadRange, Tallies
+    from millstream.connectors.kafka.read_range import ReadRange, Tallies
     from millstream.plan.program import JobPlan
     from millstream.runtime.checkpoint import JobFolder
     from millstream.runtime.events import JobEvent

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from sqlglot import exp
 
-from millstream.connectors.local_tables import FilesystemSource
+from millstream.connectors.local.tables import FilesystemSource
 from millstream.plan.changelog import keeps_more_for_changes
 from millstream.plan.definitions import definitions
 from millstream.plan.nodes import Aggregate, Expand, Materialise, Normalise, Operator, Project, Scan, Values

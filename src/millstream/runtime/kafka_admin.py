@@ -24,8 +24,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ResourceType,
 )
 
-from millstream.connectors.kafka_client_settings import client_settings
-from millstream.connectors.kafka_stores import UnreadableStoreError
+from millstream.connectors.kafka.client_settings import client_settings
+from millstream.connectors.kafka.key_stores import UnreadableStoreError
 from millstream.delivery.committed import committed_offsets
 from millstream.errors import BrokerError, Code, Diagnostic, ScriptError
 from millstream.runtime.broker_probe import Finding, probe

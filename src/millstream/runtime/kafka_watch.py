@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
+from millstream.connectors.kafka.tables import KafkaSink, KafkaSource
 from millstream.runtime.kafka_admin import KafkaAdmin
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from millstream.spark.failure_patterns import START_OVER, WITHOUT_THEM
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from millstream.connectors.kafka_range import Offsets
-    from millstream.connectors.kafka_tables import KafkaSource
+    from millstream.connectors.kafka.read_range import Offsets
+    from millstream.connectors.kafka.tables import KafkaSource
 
 
 @dataclass(frozen=True, slots=True)

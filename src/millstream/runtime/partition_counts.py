@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka.admin import AdminClient
 
-from millstream.connectors.kafka_client_settings import client_settings
+from millstream.connectors.kafka.client_settings import client_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

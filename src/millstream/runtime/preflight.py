@@ -6,11 +6,11 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING
 
-from millstream.connectors import upsert_kafka
-from millstream.connectors.kafka_options import TOPIC
-from millstream.connectors.kafka_range import ReadRange
-from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
-from millstream.connectors.kafka_values import DeliveryGuarantee
+from millstream.connectors.kafka import upsert_connector as upsert_kafka
+from millstream.connectors.kafka.option_values import DeliveryGuarantee
+from millstream.connectors.kafka.options import TOPIC
+from millstream.connectors.kafka.read_range import ReadRange
+from millstream.connectors.kafka.tables import KafkaSink, KafkaSource
 from millstream.connectors.legacy import open_reader
 from millstream.plan.nodes import Write
 from millstream.runtime.batch_log import BatchLog
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from millstream.catalog.table import CatalogTable
-    from millstream.connectors.kafka_range import Offsets
+    from millstream.connectors.kafka.read_range import Offsets
     from millstream.plan.program import JobPlan
     from millstream.source import Span
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from millstream.connectors.local_tables import PrintSink
+from millstream.connectors.local.tables import PrintSink
 from millstream.plan.nodes import Write
 from millstream.plan.program import Listing
 

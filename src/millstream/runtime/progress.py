@@ -11,7 +11,7 @@ from millstream.spark.observed_counts import delivered_messages, ignored_retract
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from millstream.connectors.kafka_range import Offsets
+    from millstream.connectors.kafka.read_range import Offsets
 
 
 @dataclass(frozen=True, slots=True)

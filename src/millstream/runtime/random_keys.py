@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
-from millstream.connectors.kafka_sink_options import SINK_PARALLELISM
-from millstream.connectors.kafka_tables import KafkaSink
-from millstream.connectors.kafka_values import DeliveryGuarantee
+from millstream.connectors.kafka.option_values import DeliveryGuarantee
+from millstream.connectors.kafka.sink_options import SINK_PARALLELISM
+from millstream.connectors.kafka.tables import KafkaSink
 from millstream.errors import Code, Diagnostic
 from millstream.plan.definitions import definitions, expressions_below
 from millstream.plan.nodes import Aggregate, Materialise, Normalise, Scan, Values, Write

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from sqlglot import exp
 
 from millstream.catalog.settings_of_flink import LOCAL_TIME_ZONE, STATE_TTL
-from millstream.connectors.kafka_tables import KafkaSink
-from millstream.connectors.local_tables import DatagenSource
+from millstream.connectors.kafka.tables import KafkaSink
+from millstream.connectors.local.tables import DatagenSource
 from millstream.plan.definitions import expressions_below
 from millstream.plan.nodes import Aggregate, Collect, Materialise, Normalise, Scan, Values, Write, scans
 from millstream.plan.resolution import USER_FUNCTION

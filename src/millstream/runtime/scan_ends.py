@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from millstream.connectors.kafka_range import Offsets
+    from millstream.connectors.kafka.read_range import Offsets
 
 
 def kept_ends(folder: Path) -> list[Offsets | None]:

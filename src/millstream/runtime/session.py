@@ -19,7 +19,7 @@ from millstream.catalog.settings import (
     integer_setting,
 )
 from millstream.catalog.settings_of_flink import STATE_TTL
-from millstream.connectors.kafka_range import Tallies
+from millstream.connectors.kafka.read_range import Tallies
 from millstream.plan.program import JobPlan, Listing, ShowJobs, Text, compile_script
 from millstream.runtime.before_start import refuse_unbuilt
 from millstream.runtime.checkpoint import Checkpoint
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from millstream.connectors.kafka_range import ReadRange
+    from millstream.connectors.kafka.read_range import ReadRange
     from millstream.plan.program import Program, Step
     from millstream.runtime.checkpoint import JobFolder
     from millstream.runtime.events import JobEvent

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from millstream.connectors.kafka_sink_options import TRANSACTIONAL_ID_PREFIX
+from millstream.connectors.kafka.sink_options import TRANSACTIONAL_ID_PREFIX
 from millstream.connectors.legacy import open_reader
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.runtime.exactly_once import exactly_once_sinks
@@ -14,7 +14,7 @@ from millstream.runtime.kafka_admin import KafkaAdmin
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from millstream.connectors.kafka_tables import KafkaSink
+    from millstream.connectors.kafka.tables import KafkaSink
     from millstream.plan.program import JobPlan
 
 _PROTOCOL: Final = re.compile(r"^\w+://")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from millstream.connectors.kafka_scan_options import STARTUP_OFFSETS
-from millstream.connectors.kafka_values import BoundedMode, StartupMode
+from millstream.connectors.kafka.option_values import BoundedMode, StartupMode
+from millstream.connectors.kafka.scan_options import STARTUP_OFFSETS
 from millstream.connectors.legacy import open_reader
 from millstream.errors import BrokerError, Code, Diagnostic
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from confluent_kafka import TopicPartition
 
-    from millstream.connectors.kafka_range import Offsets
-    from millstream.connectors.kafka_tables import KafkaSource
+    from millstream.connectors.kafka.read_range import Offsets
+    from millstream.connectors.kafka.tables import KafkaSource
     from millstream.runtime.kafka_admin import KafkaAdmin
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.catalog.options import is_java_only, python_regex
-from millstream.connectors.kafka_tables import KafkaSource
+from millstream.connectors.kafka.tables import KafkaSource
 from millstream.runtime.progress import least
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from millstream.connectors.kafka_range import Offsets
+    from millstream.connectors.kafka.read_range import Offsets
     from millstream.plan.program import JobPlan
     from millstream.runtime.kafka_admin import KafkaAdmin
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from millstream.connectors.kafka_tables import KafkaSource
+    from millstream.connectors.kafka.tables import KafkaSource
     from millstream.plan.program import JobPlan
 
 

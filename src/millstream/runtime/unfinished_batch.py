@@ -10,7 +10,7 @@ from millstream.errors import Code, Diagnostic, JobError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from millstream.connectors.kafka_tables import KafkaSink
+    from millstream.connectors.kafka.tables import KafkaSink
     from millstream.delivery.consignment import Transactions
     from millstream.plan.program import JobPlan
 

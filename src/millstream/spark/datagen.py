@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from millstream.connectors.local_tables import DatagenSource
+    from millstream.connectors.local.tables import DatagenSource
 
 _BACKLOG: Final = "INTERVAL '10' SECOND"
 """Rows that were due longer ago, while the job was away or busy, are not made up for: nobody waits for them."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from millstream.connectors.dead_letters import LONGEST_ERROR_BYTES, DeadLetterHeader
-from millstream.connectors.kafka_client_settings import client_settings
+from millstream.connectors.kafka.client_settings import client_settings
+from millstream.connectors.kafka.dead_letters import LONGEST_ERROR_BYTES, DeadLetterHeader
 from millstream.spark.failures import DeadLetterError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from confluent_kafka import Message
 
-    from millstream.connectors.dead_letters import DeadLetterTopic
+    from millstream.connectors.kafka.dead_letters import DeadLetterTopic
 
 _SETTINGS: Final = {
     "acks": "all",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-    from millstream.connectors.kafka_tables import KafkaSink
+    from millstream.connectors.kafka.tables import KafkaSink
     from millstream.delivery.consignment import Transactions
 
 DELIVERED_TYPE: Final = f"{DELIVERED} LONG"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.catalog.settings_of_flink import NOT_NULL_ENFORCER
-from millstream.connectors.kafka_scan_options import DEAD_LETTER_TOPIC
+from millstream.connectors.kafka.scan_options import DEAD_LETTER_TOPIC
 from millstream.delivery.failures import Failure
 from millstream.errors import Code, Diagnostic, JobError
 from millstream.formats.declarations import FORMATS

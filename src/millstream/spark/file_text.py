@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812
 
-from millstream.connectors.file_formats import CsvFiles, JsonFiles, ParquetFiles, TimestampText
+from millstream.connectors.local.file_formats import CsvFiles, JsonFiles, ParquetFiles, TimestampText
 from millstream.spark.types import spark_type
 from millstream.sql.types import BINARIES, TIMESTAMPS, DataType, TypeRoot
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-    from millstream.connectors.file_formats import FileFormat
+    from millstream.connectors.local.file_formats import FileFormat
 
 
 def text_type(type_: DataType, format_: FileFormat) -> str:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812
 
-from millstream.connectors.file_formats import CsvFiles, JsonFiles, ParquetFiles
-from millstream.connectors.filesystem import METADATA
-from millstream.connectors.local_tables import local_path
+from millstream.connectors.local.file_formats import CsvFiles, JsonFiles, ParquetFiles
+from millstream.connectors.local.filesystem import METADATA
+from millstream.connectors.local.tables import local_path
 from millstream.durable_files import JobFile
 from millstream.spark.file_folder import FileFolder
 from millstream.spark.file_text import from_text, text_of, text_type
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-    from millstream.connectors.file_formats import FileFormat
-    from millstream.connectors.local_tables import FilesystemSink, FilesystemSource
+    from millstream.connectors.local.file_formats import FileFormat
+    from millstream.connectors.local.tables import FilesystemSink, FilesystemSource
 
 _UNREAD: Final = "__unread"
 """The column in which Spark puts a line that it could not read, or not wholly."""

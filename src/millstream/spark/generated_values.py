@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column
 
-    from millstream.connectors.local_tables import Generator
+    from millstream.connectors.local.tables import Generator
 
 _HEX_DIGITS: Final = 16
 """Of one 64-bit hash."""

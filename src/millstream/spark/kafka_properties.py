@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from millstream.connectors.kafka_client import with_kafkas_names
+from millstream.connectors.kafka.client import with_kafkas_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.changelog import INSERT_ONLY, KIND, RowKind
-from millstream.connectors.kafka_metadata import TIMESTAMP, TOPIC
+from millstream.connectors.kafka.metadata import TIMESTAMP, TOPIC
 from millstream.failpoints import reached
 from millstream.formats.codecs import encoder_of
 from millstream.formats.declarations import AvroFormat, ConfluentAvroFormat
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column
 
-    from millstream.connectors.kafka_tables import KafkaSink
+    from millstream.connectors.kafka.tables import KafkaSink
     from millstream.formats.declarations import Format
     from millstream.formats.decoded import Encoder
     from millstream.spark.crossing import Rows, Step

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from millstream.connectors.kafka_range import Offsets, ReadRange, Tallies
-    from millstream.connectors.kafka_tables import KafkaSource
+    from millstream.connectors.kafka.read_range import Offsets, ReadRange, Tallies
+    from millstream.connectors.kafka.tables import KafkaSource
     from millstream.formats.declarations import Format
     from millstream.formats.decoded import Decoder
     from millstream.plan.nodes import Scan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from millstream.connectors.local_tables import (
+from millstream.connectors.local.tables import (
     BlackholeSink,
     DatagenSource,
     FilesystemSink,

@@ -15,8 +15,8 @@ from millstream.spark.failures import TableHalf, UndecodableMessageError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from millstream.connectors.dead_letters import DeadLetterTopic
-    from millstream.connectors.kafka_range import Tallies
+    from millstream.connectors.kafka.dead_letters import DeadLetterTopic
+    from millstream.connectors.kafka.read_range import Tallies
     from millstream.formats.decoded import Unreadable
     from millstream.formats.message_rows import MessageRows
     from millstream.spark.dead_letters import DeadLetter

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812
 
-from millstream.connectors.kafka_metadata import HEADERS
+from millstream.connectors.kafka.metadata import HEADERS
 from millstream.spark.failures import unwritable_row
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-    from millstream.connectors.kafka_tables import KafkaSink
+    from millstream.connectors.kafka.tables import KafkaSink
 
 HEADERS_TYPE: Final = "ARRAY<STRUCT<key: STRING, value: BINARY>>"
 

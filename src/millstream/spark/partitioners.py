@@ -15,7 +15,7 @@ from millstream.spark.failures import UnwritableRowError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from millstream.connectors.custom_partitioner import SinkPartitioner
+    from millstream.connectors.kafka.custom_partitioner import SinkPartitioner
 
     Choose = Callable[[bytes | None, bytes | None, str], int]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-    from millstream.connectors.local_tables import PrintSink
+    from millstream.connectors.local.tables import PrintSink
     from millstream.sql.types import DataType
 
 

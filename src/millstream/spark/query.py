@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-    from millstream.connectors.kafka_range import ReadRange
+    from millstream.connectors.kafka.read_range import ReadRange
     from millstream.plan.program import JobPlan
     from millstream.source import Span
     from millstream.spark.delivery import Dispatch

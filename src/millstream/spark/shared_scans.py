@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from millstream.connectors.kafka_tables import KafkaSink
+from millstream.connectors.kafka.tables import KafkaSink
 from millstream.plan.nodes import (
     Aggregate,
     Filter,

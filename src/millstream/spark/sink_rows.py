@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.changelog import INSERT_ONLY
-from millstream.connectors.kafka_values import DeliveryGuarantee
+from millstream.connectors.kafka.option_values import DeliveryGuarantee
 from millstream.spark.changelog import is_retraction
 from millstream.spark.splits import SPLIT, file_of, is_of_files
 from millstream.spark.types import quoted
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-    from millstream.connectors.kafka_tables import KafkaSink
+    from millstream.connectors.kafka.tables import KafkaSink
     from millstream.spark.crossing import Rows
     from millstream.sql.statements import MetadataColumn, PhysicalColumn
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column
 
-    from millstream.connectors.kafka_tables import KafkaSource
+    from millstream.connectors.kafka.tables import KafkaSource
     from millstream.spark.crossing import Rows, Step
 
 SPLIT: Final = "__split"

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.changelog import KIND
-from millstream.connectors.kafka_tables import KafkaSource
+from millstream.connectors.kafka.tables import KafkaSource
 from millstream.durable_files import JobFile, bounded_name
 from millstream.plan.nodes import (
     Aggregate,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
     from sqlglot import exp
 
-    from millstream.connectors.kafka_range import ReadRange
+    from millstream.connectors.kafka.read_range import ReadRange
     from millstream.plan.nodes import OutputColumn, ProjectItem
     from millstream.source import Span
     from millstream.spark.crossing import Crossing, Rows

@@ -10,10 +10,10 @@ from pyspark import cloudpickle
 
 from millstream.catalog.settings_of_flink import NOT_NULL_ENFORCER, NotNullEnforcer
 from millstream.changelog import INSERT_ONLY, RowKind
-from millstream.connectors.custom_partitioner import load_partitioner
-from millstream.connectors.kafka_tables import KafkaSink
-from millstream.connectors.kafka_values import Partitioning, UpdateMode
-from millstream.connectors.local_tables import BlackholeSink, FilesystemSink, PrintSink
+from millstream.connectors.kafka.custom_partitioner import load_partitioner
+from millstream.connectors.kafka.option_values import Partitioning, UpdateMode
+from millstream.connectors.kafka.tables import KafkaSink
+from millstream.connectors.local.tables import BlackholeSink, FilesystemSink, PrintSink
 from millstream.plan.changelog import provided
 from millstream.plan.nodes import Collect, Write
 from millstream.plan.own_producers import has_own_producers

@@ -11,7 +11,7 @@ import fastavro
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from millstream.connectors.kafka_client_settings import client_settings
+from millstream.connectors.kafka.client_settings import client_settings
 from millstream.formats.avro_schema import avro_schema
 from millstream.testing.script_messages import Message, Received
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from confluent_kafka import Producer
 
-from millstream.connectors.kafka_client_settings import client_settings
+from millstream.connectors.kafka.client_settings import client_settings
 from tests.faults.soak.jobs import change, order, place_of_change, place_of_order
 from tests.runtime.topics import as_json
 

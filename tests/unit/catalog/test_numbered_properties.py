@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.connectors.kafka_tables import KafkaSink
+from millstream.connectors.kafka.tables import KafkaSink
 from millstream.errors import Code, ScriptError
 from millstream.plan.program import Text, compile_script
 from millstream.source import SourceText

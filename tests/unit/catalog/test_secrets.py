@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.catalog.secrets import JAVA_PATTERN, MASK, is_secret, masked, masked_all, without_secrets_of
-from millstream.connectors import kafka, upsert_kafka
+from millstream.connectors.kafka import kafka_connector as kafka
+from millstream.connectors.kafka import upsert_connector as upsert_kafka
 from millstream.errors import Code, ScriptError
 from millstream.formats.declarations import FORMATS
 from millstream.plan.program import JobPlan, compile_script

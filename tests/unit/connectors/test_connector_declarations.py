@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from millstream.connectors import kafka, upsert_kafka
+from millstream.connectors.kafka import kafka_connector as kafka
+from millstream.connectors.kafka import upsert_connector as upsert_kafka
 from millstream.connectors.legacy import TODAY
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from millstream.catalog.module_source import NotReadableError
-from millstream.connectors.custom_partitioner import check_partitioner, load_partitioner, partitioner_problems
+from millstream.connectors.kafka.custom_partitioner import check_partitioner, load_partitioner, partitioner_problems
 from millstream.errors import Code, ScriptError
 from millstream.source import SourceText
 from tests.declaring import KAFKA, declare, sink
@@ -17,7 +17,7 @@ from tests.declaring import KAFKA, declare, sink
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from millstream.connectors.kafka_tables import KafkaSink
+    from millstream.connectors.kafka.tables import KafkaSink
 
 MODULE = """
 class Good:

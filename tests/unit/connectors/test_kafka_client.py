@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from millstream.connectors.kafka_client import client_properties, javas_store, untranslatable
+from millstream.connectors.kafka.client import client_properties, javas_store, untranslatable
 from millstream.spark.kafka_properties import reader_options
 from tests.declaring import KAFKA, declare, source
 

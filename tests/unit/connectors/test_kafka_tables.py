@@ -7,8 +7,7 @@ from datetime import timedelta
 import pytest
 
 from millstream.changelog import ALL_CHANGES, INSERT_ONLY, UPSERTS, letters
-from millstream.connectors.kafka_tables import BufferFlush, Delivery, EndPosition, StartPosition
-from millstream.connectors.kafka_values import (
+from millstream.connectors.kafka.option_values import (
     BoundedMode,
     DeliveryGuarantee,
     NamingStrategy,
@@ -16,6 +15,7 @@ from millstream.connectors.kafka_values import (
     Partitioning,
     StartupMode,
 )
+from millstream.connectors.kafka.tables import BufferFlush, Delivery, EndPosition, StartPosition
 from millstream.sql.types import BIGINT, STRING, DataType, TypeRoot
 from tests.declaring import COLUMNS, KAFKA, KEYED, UPSERT, declare, metadata_column, sink, source
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from millstream.changelog import ALL_CHANGES, INSERT_ONLY
-from millstream.connectors.file_formats import CsvFiles, JsonFiles
-from millstream.connectors.filesystem import path_problem
-from millstream.connectors.local_tables import (
+from millstream.connectors.local.file_formats import CsvFiles, JsonFiles
+from millstream.connectors.local.filesystem import path_problem
+from millstream.connectors.local.tables import (
     DatagenSource,
     FilesystemSink,
     FilesystemSource,

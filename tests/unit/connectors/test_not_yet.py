@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from millstream.catalog.table import CatalogTable
-    from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
+    from millstream.connectors.kafka.tables import KafkaSink, KafkaSource
 
 TABLES = (
     "CREATE TABLE a (id INT) WITH ('connector' = 'kafka', 'topic' = 'a', 'properties.bootstrap.servers' = 'x:9092', "

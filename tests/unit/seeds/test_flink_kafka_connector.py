@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from millstream.changelog import ALL_CHANGES, INSERT_ONLY
-from millstream.connectors.kafka_values import DeliveryGuarantee, Partitioner, Partitioning, StartupMode
+from millstream.connectors.kafka.option_values import DeliveryGuarantee, Partitioner, Partitioning, StartupMode
 from millstream.errors import Code
 from tests.declaring import declare, declare_sql, sink, sink_codes, source, source_codes
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from millstream.changelog import ALL_CHANGES, INSERT_ONLY, UPSERTS
-from millstream.connectors.kafka_values import Partitioner, Partitioning, StartupMode
+from millstream.connectors.kafka.option_values import Partitioner, Partitioning, StartupMode
 from millstream.errors import Code
 from tests.declaring import declare, declare_sql, problems, sink, sink_codes, source
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from millstream.changelog import ALL_CHANGES, INSERT_ONLY, UPSERTS, ChangelogMode
-from millstream.connectors.custom_partitioner import partitioner_problems
-from millstream.connectors.kafka_values import Partitioner, Partitioning, UpdateMode
+from millstream.connectors.kafka.custom_partitioner import partitioner_problems
+from millstream.connectors.kafka.option_values import Partitioner, Partitioning, UpdateMode
 from millstream.errors import Code
 from tests.declaring import declare, declare_sql, problems, sink, sink_codes, source
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from millstream.changelog import UPSERTS
-from millstream.connectors.kafka_tables import KafkaSink
+from millstream.connectors.kafka.tables import KafkaSink
 from millstream.errors import Code
 from millstream.plan.nodes import Write
 from millstream.plan.program import compile_script

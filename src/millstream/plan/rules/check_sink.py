@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from millstream.catalog.settings_of_flink import UPSERT_MATERIALIZE
 from millstream.changelog import INSERT_ONLY, RowKind, letters
-from millstream.connectors.kafka_sink_options import SINK_PARALLELISM
-from millstream.connectors.kafka_tables import KafkaSink
-from millstream.connectors.kafka_values import UpdateMode
+from millstream.connectors.kafka.option_values import UpdateMode
+from millstream.connectors.kafka.sink_options import SINK_PARALLELISM
+from millstream.connectors.kafka.tables import KafkaSink
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.changelog import provided, upsert_key
 from millstream.plan.nodes import Aggregate, Collect, Expand, Node, Scan, Values

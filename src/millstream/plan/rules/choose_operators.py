@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from millstream.aggregates import AggregateFunction as Function
 from millstream.catalog.settings import NativeAggregate
 from millstream.changelog import INSERT_ONLY, RowKind
-from millstream.connectors.local_tables import BlackholeSink
+from millstream.connectors.local.tables import BlackholeSink
 from millstream.plan.nodes import Aggregate, Expand, Filter, Node, Operator, Project, Scan, Values, Write
 from millstream.sql.types import CHARACTER, INTEGERS, NESTED, NUMERIC, TIMESTAMPS, TypeRoot
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from millstream.connectors.kafka_client import javas_store
+from millstream.connectors.kafka.client import javas_store
 from millstream.jvm.key_stores import KeyStore, KeyStoreError, certificates_in, key_pair_in
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from millstream.catalog.durations import duration
 from millstream.catalog.options import ConfigOption, OptionType, Role, at_least, boolean, one_of
-from millstream.connectors.kafka_values import (
+from millstream.connectors.kafka.option_values import (
     DeliveryGuarantee,
     NamingStrategy,
     UpdateMode,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.options import ConfigOption, Role, boolean
 from millstream.connectors.declaration import ConnectorDeclaration
-from millstream.connectors.local_options import finish, not_a_source, without_effect
-from millstream.connectors.local_tables import PrintSink
+from millstream.connectors.local.options import finish, not_a_source, without_effect
+from millstream.connectors.local.tables import PrintSink
 
 if TYPE_CHECKING:
     from typing import NoReturn

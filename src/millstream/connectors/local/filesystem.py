@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.options import ConfigOption, Role, text
 from millstream.connectors.declaration import ConnectorDeclaration
-from millstream.connectors.file_formats import FileFormat, read_file_format
-from millstream.connectors.local_options import duration_ms, finish, without_effect
-from millstream.connectors.local_tables import FilesystemSink, FilesystemSource, local_path
+from millstream.connectors.local.file_formats import FileFormat, read_file_format
+from millstream.connectors.local.options import duration_ms, finish, without_effect
+from millstream.connectors.local.tables import FilesystemSink, FilesystemSource, local_path
 from millstream.errors import Code, Diagnostic
 from millstream.sql.types import NESTED
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.changelog import INSERT_ONLY, letters
-from millstream.connectors.kafka_options import (
+from millstream.connectors.kafka.option_values import FieldsInclude
+from millstream.connectors.kafka.options import (
     BOOTSTRAP_SERVERS,
     FIELDS_INCLUDE,
     FORMAT,
@@ -16,13 +17,12 @@ from millstream.connectors.kafka_options import (
     TOPIC_PATTERN,
     VALUE_FORMAT,
 )
-from millstream.connectors.kafka_values import FieldsInclude
 from millstream.errors import Code, Diagnostic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from millstream.connectors.kafka_declared import DeclaredTable
+    from millstream.connectors.kafka.declared_table import DeclaredTable
 
 
 def brokers_are_named(declared: DeclaredTable) -> Iterator[Diagnostic]:

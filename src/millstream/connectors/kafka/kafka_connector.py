@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.options import Role
 from millstream.changelog import ALL_CHANGES, INSERT_ONLY, UPSERTS
-from millstream.connectors import kafka_options as options
-from millstream.connectors import kafka_scan_options as scan
-from millstream.connectors import kafka_sink_options as sink
 from millstream.connectors.declaration import ConnectorDeclaration
-from millstream.connectors.kafka_declared import declared, judge
-from millstream.connectors.kafka_metadata import KAFKA_METADATA
-from millstream.connectors.kafka_property_rules import PROPERTY_RULES
-from millstream.connectors.kafka_resolved import WITHOUT_EFFECT, sink_of, source_of
-from millstream.connectors.kafka_rules import KEY_RULES, TOPIC_RULES, format_is_named, primary_key_needs_changes
-from millstream.connectors.kafka_sink_rules import SINK_RULES, round_robin_has_no_key
-from millstream.connectors.kafka_source_rules import SOURCE_RULES
-from millstream.connectors.kafka_tables import KeyFields, StartPosition
-from millstream.connectors.kafka_values import StartupMode, UpdateMode
+from millstream.connectors.kafka import options
+from millstream.connectors.kafka import scan_options as scan
+from millstream.connectors.kafka import sink_options as sink
+from millstream.connectors.kafka.declared_table import declared, judge
+from millstream.connectors.kafka.metadata import KAFKA_METADATA
+from millstream.connectors.kafka.option_values import StartupMode, UpdateMode
+from millstream.connectors.kafka.property_rules import PROPERTY_RULES
+from millstream.connectors.kafka.resolution import WITHOUT_EFFECT, sink_of, source_of
+from millstream.connectors.kafka.rules import KEY_RULES, TOPIC_RULES, format_is_named, primary_key_needs_changes
+from millstream.connectors.kafka.sink_rules import SINK_RULES, round_robin_has_no_key
+from millstream.connectors.kafka.source_rules import SOURCE_RULES
+from millstream.connectors.kafka.tables import KeyFields, StartPosition
 from millstream.formats.declarations import read_format
 
 if TYPE_CHECKING:
     from millstream.catalog.option_reader import OptionReader
     from millstream.changelog import ChangelogMode
-    from millstream.connectors.kafka_declared import DeclaredTable
-    from millstream.connectors.kafka_tables import KafkaSink, KafkaSource
+    from millstream.connectors.kafka.declared_table import DeclaredTable
+    from millstream.connectors.kafka.tables import KafkaSink, KafkaSource
 
 IDENTIFIER: Final = "kafka"
 DECLARATION: Final = ConnectorDeclaration(

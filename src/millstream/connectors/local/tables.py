@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from millstream.catalog.option_reader import Notice
     from millstream.catalog.table import CatalogTable
     from millstream.changelog import ChangelogMode
-    from millstream.connectors.file_formats import FileFormat
+    from millstream.connectors.local.file_formats import FileFormat
     from millstream.sql.types import DataType
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from millstream.catalog.options import Role
 from millstream.changelog import INSERT_ONLY
-from millstream.connectors.kafka_metadata import message_parts
-from millstream.connectors.kafka_options import (
+from millstream.connectors.kafka.metadata import message_parts
+from millstream.connectors.kafka.option_values import FieldsInclude
+from millstream.connectors.kafka.options import (
     FIELDS_INCLUDE,
     FORMAT,
     KEY_FIELDS_PREFIX,
@@ -18,8 +19,7 @@ from millstream.connectors.kafka_options import (
     TOPIC_PATTERN,
     VALUE_FORMAT,
 )
-from millstream.connectors.kafka_tables import KeyFields
-from millstream.connectors.kafka_values import FieldsInclude
+from millstream.connectors.kafka.tables import KeyFields
 from millstream.formats.declarations import read_format
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from millstream.changelog import INSERT_ONLY
-from millstream.connectors.kafka_values import (
+from millstream.connectors.kafka.option_values import (
     DEFAULT_PARTITIONER,
     DeliveryGuarantee,
     NamingStrategy,
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from millstream.catalog.option_reader import Notice
     from millstream.catalog.table import CatalogTable
     from millstream.changelog import ChangelogMode
-    from millstream.connectors.dead_letters import DeadLetterTopic
-    from millstream.connectors.kafka_values import BoundedMode, UpdateMode
+    from millstream.connectors.kafka.dead_letters import DeadLetterTopic
+    from millstream.connectors.kafka.option_values import BoundedMode, UpdateMode
     from millstream.formats.declarations import Format
     from millstream.sql.statements import MetadataColumn, PhysicalColumn
     from millstream.sql.types import DataType

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from millstream.connectors.declaration import ConnectorDeclaration
-from millstream.connectors.local_options import finish, not_a_source
-from millstream.connectors.local_tables import BlackholeSink
+from millstream.connectors.local.options import finish, not_a_source
+from millstream.connectors.local.tables import BlackholeSink
 
 if TYPE_CHECKING:
     from typing import NoReturn

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.options import is_java_only, python_regex
-from millstream.connectors.kafka_options import GROUP_ID, PROPERTIES, TOPIC_PATTERN
-from millstream.connectors.kafka_scan_options import (
+from millstream.connectors.kafka.option_values import BoundedMode, StartupMode
+from millstream.connectors.kafka.options import GROUP_ID, PROPERTIES, TOPIC_PATTERN
+from millstream.connectors.kafka.scan_options import (
     BOUNDED_MODE,
     BOUNDED_OFFSETS,
     BOUNDED_TIMESTAMP,
@@ -15,7 +16,6 @@ from millstream.connectors.kafka_scan_options import (
     STARTUP_OFFSETS,
     STARTUP_TIMESTAMP,
 )
-from millstream.connectors.kafka_values import BoundedMode, StartupMode
 from millstream.connectors.metadata import unreadable
 from millstream.errors import Code, Diagnostic
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from millstream.catalog.options import ConfigOption
-    from millstream.connectors.kafka_declared import DeclaredTable
+    from millstream.connectors.kafka.declared_table import DeclaredTable
 
 _RESET: Final = f"{PROPERTIES}auto.offset.reset"
 _RESETS: Final = ("earliest", "latest", "none")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from millstream.catalog.module_source import NotReadableError, find_definition, read_module
 from millstream.catalog.user_modules import NotImportableError, import_named
-from millstream.connectors.kafka_sink_options import PARTITIONER
+from millstream.connectors.kafka.sink_options import PARTITIONER
 from millstream.connectors.legacy import open_reader
 from millstream.errors import Code, Diagnostic, ScriptError
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import types
     from collections.abc import Callable, Sequence
 
-    from millstream.connectors.kafka_tables import KafkaSink
+    from millstream.connectors.kafka.tables import KafkaSink
 
 
 class SinkPartitioner(Protocol):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Any, Final
 
-from millstream.connectors.datagen_options import (
+from millstream.connectors.declaration import ConnectorDeclaration
+from millstream.connectors.local.datagen_options import (
     COLLECTIONS,
     COUNTABLE,
     DECLARED_FIELD_OPTIONS,
@@ -31,9 +32,8 @@ from millstream.connectors.datagen_options import (
     default_bounds,
     field_option,
 )
-from millstream.connectors.declaration import ConnectorDeclaration
-from millstream.connectors.local_options import finish, not_a_sink
-from millstream.connectors.local_tables import DatagenSource, Generator
+from millstream.connectors.local.options import finish, not_a_sink
+from millstream.connectors.local.tables import DatagenSource, Generator
 from millstream.errors import Code, Diagnostic
 from millstream.sql.types import INTEGERS, NESTED, NUMERIC, DataType, TypeRoot
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from millstream.catalog.option_reader import OptionReader
-    from millstream.connectors.datagen_options import FieldOption
+    from millstream.connectors.local.datagen_options import FieldOption
     from millstream.sql.statements import PhysicalColumn
 
 IDENTIFIER: Final = "datagen"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from millstream.catalog.options import ConfigOption, Role, java_regex, one_of, text, text_list
-from millstream.connectors.kafka_names import brokers, topics
-from millstream.connectors.kafka_values import FieldsInclude
+from millstream.connectors.kafka.names import brokers, topics
+from millstream.connectors.kafka.option_values import FieldsInclude
 
 PROPERTIES: Final = "properties."
 

@@ -7,8 +7,8 @@ from typing import Final
 
 from millstream.catalog.durations import duration
 from millstream.catalog.options import ConfigOption, Role, at_least, boolean, long_integer, one_of, text
-from millstream.connectors.kafka_names import topic
-from millstream.connectors.kafka_values import BoundedMode, StartupMode, WatermarkEmit, offsets
+from millstream.connectors.kafka.names import topic
+from millstream.connectors.kafka.option_values import BoundedMode, StartupMode, WatermarkEmit, offsets
 
 _OFFSETS_EXAMPLE: Final = "partition:0,offset:42;partition:1,offset:300"
 

@@ -9,7 +9,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
 from millstream.catalog.options import ConfigOption, Role, boolean, one_of
-from millstream.connectors.local_options import duration_ms, integer_within, positive
+from millstream.connectors.local.options import duration_ms, integer_within, positive
 from millstream.sql.types import APPROXIMATE, BINARIES, CHARACTER, INTEGERS, NUMERIC, TIMESTAMPS, DataType, TypeRoot
 
 if TYPE_CHECKING:

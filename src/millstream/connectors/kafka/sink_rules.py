@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from millstream.connectors.kafka_metadata import HEADER_LIST, HEADERS
-from millstream.connectors.kafka_metadata import TOPIC as TOPIC_PART
-from millstream.connectors.kafka_options import FORMAT, KEY_FIELDS, TOPIC, TOPIC_PATTERN
-from millstream.connectors.kafka_sink_options import (
+from millstream.connectors.kafka.metadata import HEADER_LIST, HEADERS
+from millstream.connectors.kafka.metadata import TOPIC as TOPIC_PART
+from millstream.connectors.kafka.option_values import MISPRINT, DeliveryGuarantee, Partitioning, UpdateMode
+from millstream.connectors.kafka.options import FORMAT, KEY_FIELDS, TOPIC, TOPIC_PATTERN
+from millstream.connectors.kafka.sink_options import (
     DELIVERY_GUARANTEE,
     FLUSH_INTERVAL,
     FLUSH_ROWS,
@@ -16,7 +17,6 @@ from millstream.connectors.kafka_sink_options import (
     TRANSACTIONAL_ID_PREFIX,
     UPDATE_MODE,
 )
-from millstream.connectors.kafka_values import MISPRINT, DeliveryGuarantee, Partitioning, UpdateMode
 from millstream.connectors.metadata import unwritable
 from millstream.errors import Code, Diagnostic
 from millstream.formats.confluent_format import SUBJECT, ConfluentAvroFormat
@@ -24,7 +24,7 @@ from millstream.formats.confluent_format import SUBJECT, ConfluentAvroFormat
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from millstream.connectors.kafka_declared import DeclaredTable
+    from millstream.connectors.kafka.declared_table import DeclaredTable
 
 
 def one_topic_or_a_column_naming_it(declared: DeclaredTable) -> Iterator[Diagnostic]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
-from millstream.connectors.kafka_client import client_properties
-from millstream.connectors.kafka_stores import with_pem_stores
+from millstream.connectors.kafka.client import client_properties
+from millstream.connectors.kafka.key_stores import with_pem_stores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from millstream.connectors.kafka_login import Untranslatable, login, untranslatable_login
+from millstream.connectors.kafka.login import Untranslatable, login, untranslatable_login
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

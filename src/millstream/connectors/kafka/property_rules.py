@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.kafka_properties import OVERRIDDEN, nearest_property, wrong_value
-from millstream.connectors.kafka_client import with_kafkas_names
-from millstream.connectors.kafka_names import is_placeholder
-from millstream.connectors.kafka_options import BOOTSTRAP_SERVERS, PROPERTIES, TOPIC
+from millstream.connectors.kafka.client import with_kafkas_names
+from millstream.connectors.kafka.names import is_placeholder
+from millstream.connectors.kafka.options import BOOTSTRAP_SERVERS, PROPERTIES, TOPIC
 from millstream.errors import Code, Diagnostic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from millstream.connectors.kafka_declared import DeclaredTable
+    from millstream.connectors.kafka.declared_table import DeclaredTable
 
 
 def properties_have_values_kafka_takes(declared: DeclaredTable) -> Iterator[Diagnostic]:

@@ -5,8 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from millstream.connectors.dead_letters import DeadLetterTopic
-from millstream.connectors.kafka_scan_options import (
+from millstream.connectors.kafka.dead_letters import DeadLetterTopic
+from millstream.connectors.kafka.option_values import (
+    DEFAULT_PARTITIONER,
+    BoundedMode,
+    DeliveryGuarantee,
+    NamingStrategy,
+)
+from millstream.connectors.kafka.scan_options import (
     BOUNDED_MODE,
     BOUNDED_OFFSETS,
     BOUNDED_TIMESTAMP,
@@ -22,7 +28,7 @@ from millstream.connectors.kafka_scan_options import (
     WATERMARK_IDLE,
     WATERMARK_UPDATE,
 )
-from millstream.connectors.kafka_sink_options import (
+from millstream.connectors.kafka.sink_options import (
     DELIVERY_GUARANTEE,
     FLUSH_INTERVAL,
     FLUSH_ROWS,
@@ -34,16 +40,15 @@ from millstream.connectors.kafka_sink_options import (
     TRANSACTIONAL_ID_PREFIX,
     UPDATE_MODE,
 )
-from millstream.connectors.kafka_sink_rules import default_prefix
-from millstream.connectors.kafka_tables import BufferFlush, Delivery, EndPosition, KafkaSink, KafkaSource
-from millstream.connectors.kafka_values import DEFAULT_PARTITIONER, BoundedMode, DeliveryGuarantee, NamingStrategy
+from millstream.connectors.kafka.sink_rules import default_prefix
+from millstream.connectors.kafka.tables import BufferFlush, Delivery, EndPosition, KafkaSink, KafkaSource
 from millstream.connectors.metadata import read_metadata, written_metadata
 
 if TYPE_CHECKING:
     from millstream.catalog.option_reader import Notice
     from millstream.changelog import ChangelogMode
-    from millstream.connectors.kafka_declared import DeclaredTable
-    from millstream.connectors.kafka_tables import StartPosition
+    from millstream.connectors.kafka.declared_table import DeclaredTable
+    from millstream.connectors.kafka.tables import StartPosition
 
 _NO_ALIGNMENT: Final = "all sources of a job read the same batch, so none runs ahead"
 _NO_WATERMARKS: Final = "watermarks have no effect yet"

@@ -1,0 +1,1 @@
+"""Connectors that need no broker: generated rows, files, `print` and `blackhole`."""
