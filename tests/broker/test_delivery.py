@@ -13,8 +13,8 @@ import pytest
 
 from millstream.delivery.claims import claim
 from millstream.delivery.client import deliver
-from millstream.delivery.consignment import Consignment, Transactions
 from millstream.delivery.failures import DeliveryError, Failure
+from millstream.delivery.request import DeliveryRequest, Transactions
 from millstream.delivery.transactional_writer import TransactionalWriter, transactional_producer
 from millstream.testing.script_kafka import ScriptKafka
 from tests.runtime.topics import fresh_name
@@ -44,13 +44,13 @@ class Sink:
     def claim(self, transactions: Transactions) -> None:
         claim(self.properties, transactions)
 
-    def consignment(self, batch: int, transactions: Transactions | None) -> Consignment:
-        return Consignment("sink", self.topic, self.properties, "p0", batch, transactions)
+    def request(self, batch: int, transactions: Transactions | None) -> DeliveryRequest:
+        return DeliveryRequest("sink", self.topic, self.properties, "p0", batch, transactions)
 
     def write(self, batch: int, transactions: Transactions, *values: bytes) -> None:
         """As a process does that has just started."""
         writer = TransactionalWriter(self.properties, transactions, "p0")
-        writer.deliver(self.consignment(batch, transactions), [messages(*values)])
+        writer.deliver(self.request(batch, transactions), [messages(*values)])
 
     def values(self) -> list[bytes | None]:
         return [received.message.value for received in ScriptKafka(self.brokers).read(self.topic)]
@@ -102,12 +102,12 @@ def test_zombie_is_stopped_by_a_later_start(sink: Sink) -> None:
     old, new = sink.transactions("s1"), sink.transactions("s2")
     sink.claim(old)
     zombie = TransactionalWriter(sink.properties, old, "p0")
-    zombie.deliver(sink.consignment(0, old), [messages(b"a")])
+    zombie.deliver(sink.request(0, old), [messages(b"a")])
     sink.claim(new)
     sink.write(1, new, b"b")
     for _ in range(2):  # fenced, and then by the claim
         with pytest.raises(DeliveryError) as caught:
-            zombie.deliver(sink.consignment(1, old), [messages(b"b")])
+            zombie.deliver(sink.request(1, old), [messages(b"b")])
         assert caught.value.failure is Failure.TAKEN_OVER
     sink.write(2, new, b"c")
     assert sink.values() == [b"a", b"b", b"c"]
@@ -121,7 +121,7 @@ def test_used_ids_are_noted(sink: Sink) -> None:
 def test_process_is_started_once_and_ends_with_its_socket(sink: Sink, tmp_path: Path) -> None:
     folder = tmp_path / "d"
     for batch in range(2):
-        deliver(folder, 0, sink.consignment(batch, sink.transactions()), iter([messages(b"%d" % batch)]))
+        deliver(folder, 0, sink.request(batch, sink.transactions()), iter([messages(b"%d" % batch)]))
     assert sink.values() == [b"0", b"1"]
     (folder / "0.socket").unlink()
     deadline = time.monotonic() + 30
@@ -134,17 +134,17 @@ def test_query_that_starts_again_has_the_same_process(sink: Sink, tmp_path: Path
     """The first start's producer, which waits there, is fenced and must not be taken for a replaced run."""
     first, second = sink.transactions("s.1"), sink.transactions("s.2", replayed=0)
     sink.claim(first)
-    deliver(tmp_path / "d", 0, sink.consignment(0, first), iter([messages(b"a")]))
+    deliver(tmp_path / "d", 0, sink.request(0, first), iter([messages(b"a")]))
     sink.claim(second)
     transactional_producer(sink.properties, second.id_of("p0"), 60_000).init_transactions(30)
     for batch, value in enumerate((b"a", b"b")):
-        deliver(tmp_path / "d", 0, sink.consignment(batch, second), iter([messages(value)]))
+        deliver(tmp_path / "d", 0, sink.request(batch, second), iter([messages(value)]))
     assert sink.values() == [b"a", b"b"]
 
 
 def test_failure_of_a_delivery_reaches_the_task(sink: Sink, tmp_path: Path) -> None:
     batches = iter([messages(b"0"), messages(b"1")])
-    nowhere = replace(sink.consignment(0, None), topic="no such topic")
+    nowhere = replace(sink.request(0, None), topic="no such topic")
     with pytest.raises(DeliveryError) as caught:
         deliver(tmp_path / "d", 0, nowhere, batches)
     assert caught.value.failure is Failure.REFUSED
@@ -155,30 +155,30 @@ def test_task_that_fails_between_two_batches_commits_nothing(sink: Sink, tmp_pat
     """An OSError of an earlier step is neither taken for a broken connection nor waited on."""
     transactions = sink.transactions()
     with pytest.raises(type(error)):
-        deliver(tmp_path / "d", 0, sink.consignment(0, transactions), failing_after([messages(b"a")] * 20, error))
+        deliver(tmp_path / "d", 0, sink.request(0, transactions), failing_after([messages(b"a")] * 20, error))
     assert sink.values() == []
-    deliver(tmp_path / "d", 0, sink.consignment(0, transactions), iter([messages(b"a"), messages(b"b")]))
+    deliver(tmp_path / "d", 0, sink.request(0, transactions), iter([messages(b"a"), messages(b"b")]))
     assert sink.values() == [b"a", b"b"]
 
 
 def test_task_that_is_killed_between_two_batches_commits_nothing(sink: Sink, tmp_path: Path) -> None:
     transactions = sink.transactions()
-    deliver(tmp_path / "d", 0, sink.consignment(0, transactions), iter([messages(b"first")]))
+    deliver(tmp_path / "d", 0, sink.request(0, transactions), iter([messages(b"first")]))
     if (task := os.fork()) == 0:
         killed = failing_after([messages(LONG)] * 20, lambda: os.kill(os.getpid(), signal.SIGKILL))
-        deliver(tmp_path / "d", 0, sink.consignment(1, transactions), killed)
+        deliver(tmp_path / "d", 0, sink.request(1, transactions), killed)
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(task, 0)[1]) == -signal.SIGKILL
-    deliver(tmp_path / "d", 0, sink.consignment(1, transactions), iter([messages(b"again")]))
+    deliver(tmp_path / "d", 0, sink.request(1, transactions), iter([messages(b"again")]))
     assert sink.values() == [b"first", b"again"]
 
 
 def test_batch_that_is_passed_over_is_still_read_to_its_end(sink: Sink, tmp_path: Path) -> None:
     """Steps before the delivery commit their state when they come to their end."""
-    consignment = sink.consignment(0, sink.transactions())
-    deliver(tmp_path / "d", 0, consignment, iter([messages(b"a")]))
+    request = sink.request(0, sink.transactions())
+    deliver(tmp_path / "d", 0, request, iter([messages(b"a")]))
     again = iter([messages(LONG)] * 2000)  # far more than is on its way when the answer comes
-    deliver(tmp_path / "d", 0, consignment, again)
+    deliver(tmp_path / "d", 0, request, again)
     assert next(again, None) is None
     assert sink.values() == [b"a"]
 
@@ -205,7 +205,7 @@ def test_message_has_time_headers_and_partition(sink: Sink, tmp_path: Path) -> N
             "timestamp": pa.array([1_700_000_000_123], pa.int64()),
         }
     )
-    deliver(tmp_path / "d", 0, sink.consignment(0, None), iter([batch]))
+    deliver(tmp_path / "d", 0, sink.request(0, None), iter([batch]))
     [found] = ScriptKafka(sink.brokers).read(sink.topic)
     assert (found.message.key, found.message.value, found.headers) == (b"k", None, (("by", b"x"),))
     assert time_of_first(sink) == 1_700_000_000_123

@@ -17,8 +17,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from millstream import Session
-from millstream.delivery.consignment import Consignment
 from millstream.delivery.failures import DeliveryError
+from millstream.delivery.request import DeliveryRequest
 from millstream.delivery.transactional_writer import TransactionalWriter
 from millstream.errors import MillstreamError
 from millstream.plan.program import compile_script
@@ -176,6 +176,6 @@ def settle_and_write(place: Place, user: str, folder: Path) -> None:
     check_kafka(plan, print, resumes=None)
     properties = place.properties(user)
     transactions = open_transactions(plan, folder, print, Start("us", 1))["copies"]
-    consignment = Consignment("copies", place.written, properties, "p0", 0, transactions)
+    request = DeliveryRequest("copies", place.written, properties, "p0", 0, transactions)
     rows = pa.RecordBatch.from_pydict({"value": pa.array([b"1"], pa.binary())})
-    TransactionalWriter(properties, transactions, "p0").deliver(consignment, [rows])
+    TransactionalWriter(properties, transactions, "p0").deliver(request, [rows])

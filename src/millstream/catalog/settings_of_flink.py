@@ -58,7 +58,7 @@ class UpsertMaterialize(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Later:
+class PartlySupported:
     """A setting that changes results, and of which only some values, as they are written, are what happens here."""
 
     option: ConfigOption[Any]
@@ -140,7 +140,7 @@ SHARED: Final[tuple[ConfigOption[Any], ...]] = (
 """What means here what it means in Flink."""
 
 LATER: Final = (
-    Later(
+    PartlySupported(
         ConfigOption(
             "execution.runtime-mode",
             one_of(
@@ -156,8 +156,8 @@ LATER: Final = (
         ),
         ("streaming",),
     ),
-    Later(LOCAL_TIME_ZONE, ("UTC",)),
-    Later(
+    PartlySupported(LOCAL_TIME_ZONE, ("UTC",)),
+    PartlySupported(
         ConfigOption(
             "table.exec.sink.type-length-enforcer",
             one_of(TypeLengthEnforcer),
@@ -166,7 +166,7 @@ LATER: Final = (
         ),
         ("IGNORE",),
     ),
-    Later(
+    PartlySupported(
         ConfigOption(
             "table.exec.sink.nested-constraint-enforcer",
             one_of(NestedConstraintEnforcer),
@@ -175,7 +175,7 @@ LATER: Final = (
         ),
         ("IGNORE",),
     ),
-    Later(
+    PartlySupported(
         ConfigOption(
             "table.exec.legacy-cast-behaviour",
             one_of(Switch),
@@ -184,7 +184,7 @@ LATER: Final = (
         ),
         ("DISABLED",),
     ),
-    Later(
+    PartlySupported(
         ConfigOption(
             "table.sql-dialect",
             one_of(Dialect),
@@ -193,21 +193,21 @@ LATER: Final = (
         ),
         ("default",),
     ),
-    Later(
+    PartlySupported(
         ConfigOption("table.builtin-catalog-name", text, "What the first catalog is called.", "default_catalog"),
         ("default_catalog",),
     ),
-    Later(
+    PartlySupported(
         ConfigOption("table.builtin-database-name", text, "What the first database is called.", "default_database"),
         ("default_database",),
     ),
-    Later(
+    PartlySupported(
         ConfigOption(
             "table.legacy-nested-row-nullability", boolean, "Whether fields of a NULL row are NOT NULL.", default=False
         ),
         ("false",),
     ),
-    Later(
+    PartlySupported(
         ConfigOption("table.column-expansion-strategy", str, "Which columns SELECT * leaves out; none unless set.", ""),
         ("",),
     ),

@@ -13,7 +13,7 @@ from millstream.delivery.committed import group, offsets_of_group
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from millstream.delivery.consignment import Transactions
+    from millstream.delivery.request import Transactions
 
 
 def newest_claim(properties: Mapping[str, str], transactions: Transactions) -> str | None:

@@ -24,7 +24,7 @@ from millstream.private_folder import NotPrivateError, make_private_folder
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from millstream.delivery.consignment import Consignment
+    from millstream.delivery.request import DeliveryRequest
     from millstream.delivery.wire import Stream
 
 _START_SECONDS: Final = 60.0
@@ -42,14 +42,14 @@ def place_for_sockets(folder: Path) -> Path:
     return folder / name if fits else Path("/tmp") / f"millstream-{name}"  # noqa: S108
 
 
-def deliver(folder: Path, number: int, consignment: Consignment, batches: Iterator[pa.RecordBatch]) -> None:
+def deliver(folder: Path, number: int, request: DeliveryRequest, batches: Iterator[pa.RecordBatch]) -> None:
     """Returns when Kafka has all messages, and has committed them where they are a transaction.
 
     All of `batches` is consumed even where the messages are there already: steps before this one have work to finish.
     Whatever is raised here, or ends this process, before the last batch leaves nothing committed.
     """
     with _connected(folder, number) as connection, connection.makefile("rwb") as stream:
-        is_sent = _send(connection, stream, consignment, batches)
+        is_sent = _send(connection, stream, request, batches)
         _raise_failure(_answer(stream))
     if not is_sent:
         for _ in batches:
@@ -57,14 +57,14 @@ def deliver(folder: Path, number: int, consignment: Consignment, batches: Iterat
 
 
 def _send(
-    connection: socket.socket, stream: Stream, consignment: Consignment, batches: Iterator[pa.RecordBatch]
+    connection: socket.socket, stream: Stream, request: DeliveryRequest, batches: Iterator[pa.RecordBatch]
 ) -> bool:
     """False where the process has answered before the end: that it failed, or that the messages are there."""
     first = next(batches)
     answers = select.poll()
     answers.register(connection, select.POLLIN)
     with _broken_connection_explained(stream):
-        write_text(stream, consignment.to_json())
+        write_text(stream, request.to_json())
         # Not closed on the way out of an exception, which would end the stream as if these were all messages.
         sending = pa.ipc.new_stream(stream, first.schema)
     rows = 0

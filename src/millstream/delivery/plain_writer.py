@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from millstream.delivery.consignment import Consignment
+    from millstream.delivery.request import DeliveryRequest
 
 _FLUSH_SECONDS: Final = 600.0
 
@@ -26,9 +26,9 @@ class PlainWriter:
         settings = {**producer_settings(properties), **PRODUCER_ROOM, "on_delivery": self._undelivered.take}
         self._producer = Producer(settings)
 
-    def deliver(self, consignment: Consignment, batches: Iterable[pa.RecordBatch]) -> None:
+    def deliver(self, request: DeliveryRequest, batches: Iterable[pa.RecordBatch]) -> None:
         try:
-            produce(self._producer, consignment.topic, batches)
+            produce(self._producer, request.topic, batches)
             self._undelivered.raise_any(still_waiting=self._producer.flush(_FLUSH_SECONDS))
         except KafkaException as error:
             raise refused(error) from error

@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import pyarrow as pa
 
-from millstream.delivery.consignment import Consignment
 from millstream.delivery.failures import DeliveryError, Failure
 from millstream.delivery.plain_writer import PlainWriter
+from millstream.delivery.request import DeliveryRequest
 from millstream.delivery.transactional_writer import TransactionalWriter
 from millstream.delivery.wire import read_batches, read_text, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from millstream.delivery.consignment import Transactions
+    from millstream.delivery.request import Transactions
     from millstream.delivery.wire import Stream
 
 _LOOK_SECONDS: Final = 1.0
@@ -38,12 +38,12 @@ _WAITING: Final = 64
 
 
 class Writer(Protocol):
-    def deliver(self, consignment: Consignment, batches: Iterable[pa.RecordBatch]) -> None: ...
+    def deliver(self, request: DeliveryRequest, batches: Iterable[pa.RecordBatch]) -> None: ...
 
     def close(self) -> None: ...
 
 
-class _Desk:
+class WriterSlot:
     """One writer, at which its tasks take turns: an attempt that Spark gave up on may still be at it."""
 
     def __init__(self) -> None:
@@ -51,14 +51,14 @@ class _Desk:
         self._writer: Writer | None = None
         self._transactions: Transactions | None = None
 
-    def deliver(self, consignment: Consignment, batches: Iterable[pa.RecordBatch]) -> None:
+    def deliver(self, request: DeliveryRequest, batches: Iterable[pa.RecordBatch]) -> None:
         with self._turn:
-            if self._transactions != consignment.transactions:
+            if self._transactions != request.transactions:
                 self._close()  # the job has started again since, and has fenced it
-            writer = self._writer = self._writer or _writer_for(consignment)
-            self._transactions = consignment.transactions
+            writer = self._writer = self._writer or _writer_for(request)
+            self._transactions = request.transactions
             try:
-                writer.deliver(consignment, batches)
+                writer.deliver(request, batches)
             except BaseException:
                 self._close()
                 raise
@@ -69,17 +69,17 @@ class _Desk:
             writer.close()
 
 
-def _writer_for(consignment: Consignment) -> Writer:
-    if consignment.transactions is None:
-        return PlainWriter(consignment.properties)
-    return TransactionalWriter(consignment.properties, consignment.transactions, consignment.writer)
+def _writer_for(request: DeliveryRequest) -> Writer:
+    if request.transactions is None:
+        return PlainWriter(request.properties)
+    return TransactionalWriter(request.properties, request.transactions, request.writer)
 
 
 class DeliveryProcess:
     def __init__(self, path: Path, watched: int) -> None:
         self._path = path
         self._watched = watched
-        self._desks: dict[tuple[str, str | None], _Desk] = {}
+        self._slots: dict[tuple[str, str | None], WriterSlot] = {}
         self._desks_lock = threading.Lock()
         self._busy = 0
         self._last_seen = time.monotonic()
@@ -113,10 +113,10 @@ class DeliveryProcess:
             self._busy -= 1
 
     def _answer(self, connection: socket.socket, stream: Stream) -> None:
-        consignment = Consignment.from_json(read_text(stream))
+        request = DeliveryRequest.from_json(read_text(stream))
         rest = read_batches(stream)
         try:
-            self._desk(consignment).deliver(consignment, rest)
+            self._slot(request).deliver(request, rest)
             answer = {}
         except DeliveryError as error:
             answer = {"failure": error.failure, "why": error.why}
@@ -130,11 +130,11 @@ class DeliveryProcess:
             for _ in rest:  # what is not read would be taken for a broken connection, and the answer be lost
                 pass
 
-    def _desk(self, consignment: Consignment) -> _Desk:
-        transactions = consignment.transactions
-        key = (consignment.table, transactions.id_of(consignment.writer) if transactions else None)
+    def _slot(self, request: DeliveryRequest) -> WriterSlot:
+        transactions = request.transactions
+        key = (request.table, transactions.id_of(request.writer) if transactions else None)
         with self._desks_lock:
-            return self._desks.setdefault(key, _Desk())
+            return self._slots.setdefault(key, WriterSlot())
 
 
 def _is_alive(process: int) -> bool:

@@ -23,7 +23,7 @@ from millstream.delivery.committed import entry, group
 from millstream.delivery.failures import DeliveryError, Failure, is_fenced, refused, taken_over
 from millstream.delivery.id_notes import note_id
 from millstream.delivery.messages import PRODUCER_ROOM, produce
-from millstream.delivery.patience import within
+from millstream.delivery.timeouts import call_with_timeout
 from millstream.failpoints import reached
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from millstream.delivery.consignment import Consignment, Transactions
+    from millstream.delivery.request import DeliveryRequest, Transactions
 
 INIT_SECONDS: Final = 60.0
 PROGRESS_SECONDS: Final = 30.0
@@ -63,12 +63,12 @@ class TransactionalWriter:
         self._progress_is_ours = False
         self._group: Any = None
 
-    def deliver(self, consignment: Consignment, batches: Iterable[pa.RecordBatch]) -> None:
+    def deliver(self, request: DeliveryRequest, batches: Iterable[pa.RecordBatch]) -> None:
         try:
             producer = self._producer or self._opened()
-            if self._is_there(consignment.batch):
+            if self._is_there(request.batch):
                 return
-            self._write(producer, consignment, batches)
+            self._write(producer, request, batches)
         except BaseException as error:
             self.close()
             if isinstance(error, KafkaException):
@@ -109,21 +109,21 @@ class TransactionalWriter:
             Failure.OLDER_CHECKPOINT, f"Batch {self._progress - 1} is written, and the job is at batch {batch}."
         )
 
-    def _write(self, producer: Producer, consignment: Consignment, batches: Iterable[pa.RecordBatch]) -> None:
+    def _write(self, producer: Producer, request: DeliveryRequest, batches: Iterable[pa.RecordBatch]) -> None:
         transactions = self._transactions
         # 3. Begin, produce.
         producer.begin_transaction()
         reached("after-begin")
-        produce(producer, consignment.topic, batches)
+        produce(producer, request.topic, batches)
         reached("before-offsets", producer.flush)
         # 4. Progress.
-        progress = entry(transactions.progress_topic, consignment.batch + 1, transactions.claim)
-        within(PROGRESS_SECONDS, lambda: producer.send_offsets_to_transaction(progress, self._group))
+        progress = entry(transactions.progress_topic, request.batch + 1, transactions.claim)
+        call_with_timeout(PROGRESS_SECONDS, lambda: producer.send_offsets_to_transaction(progress, self._group))
         reached("after-offsets")
         # 5. Commit.
         producer.commit_transaction()
         reached("after-commit")
-        self._progress, self._progress_is_ours = consignment.batch + 1, True
+        self._progress, self._progress_is_ours = request.batch + 1, True
 
     def _require_claim(self) -> None:
         newest = newest_claim(self._properties, self._transactions)

@@ -161,7 +161,7 @@ def days_since_epoch(year: int, month: int, day: int) -> int:
     return era * 146_097 + year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year - 719_468
 
 
-NEVER_WERE: Final = range(days_since_epoch(1582, 10, 5), days_since_epoch(1582, 10, 15))
+GREGORIAN_CUTOVER_GAP: Final = range(days_since_epoch(1582, 10, 5), days_since_epoch(1582, 10, 15))
 """The days that the change of calendars left out."""
 
 
@@ -210,7 +210,7 @@ def parse_sql_date(text: str) -> int:
     if julian and (month, day) == (2, 29) and not isleap(year):
         raise ValueError(text)  # a day that only the Julian calendar has
     days = days_since_epoch(year, month, day)
-    return days - 10 if days in NEVER_WERE else days
+    return days - 10 if days in GREGORIAN_CUTOVER_GAP else days
 
 
 def parse_iso_time(text: str) -> int:

@@ -149,6 +149,6 @@ def _dates(texts: pa.Array) -> pa.Array:
         raise UnsettledError
     dates = texts.cast(pa.date32())
     days = pc.fill_null(dates.cast(pa.int32()), 0).to_numpy()
-    if ((days >= java_text.NEVER_WERE.start) & (days < java_text.NEVER_WERE.stop)).any():
+    if ((days >= java_text.GREGORIAN_CUTOVER_GAP.start) & (days < java_text.GREGORIAN_CUTOVER_GAP.stop)).any():
         raise UnsettledError
     return dates

@@ -103,7 +103,7 @@ class Checkpoint:
         """Whoever writes here beside us holds it too: Spark's JVM outlives a killed driver by a moment."""
         return self._lock
 
-    def as_begun(self, job: JobPlan) -> JobPlan:
+    def pinned_to_checkpoint(self, job: JobPlan) -> JobPlan:
         """A job that was begun on the kernel stays there, whatever operator a new one would get."""
         known = self._jobs.get(job.name)
         kernel = replace(job, roots=tuple(map(on_kernel, job.roots)))

@@ -21,9 +21,9 @@ from millstream.connectors.kafka.tables import KafkaSink
 from millstream.connectors.legacy import open_reader
 from millstream.delivery.claims import claim, newest_claim
 from millstream.delivery.committed import offsets_of_group
-from millstream.delivery.consignment import Transactions
 from millstream.delivery.failures import is_away, taken_over
 from millstream.delivery.id_notes import IDS, forget_ids, noted_ids
+from millstream.delivery.request import Transactions
 from millstream.delivery.transactional_writer import INIT_SECONDS, transactional_producer
 from millstream.durable_files import JobFile, damaged, read_json, write_json
 from millstream.errors import Code, Diagnostic, JobError, ScriptError

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from millstream.runtime.job import Job
 
 
-def unheard(*_: Any) -> None:
+def no_op(*_: Any) -> None:
     pass
 
 

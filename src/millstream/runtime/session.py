@@ -31,10 +31,10 @@ from millstream.runtime.preflight import check_kafka
 from millstream.runtime.printing import (
     goes_to_standard_error,
     listed,
+    no_op,
     print_answer,
     print_errors,
     print_rows,
-    unheard,
 )
 from millstream.runtime.results import result_of
 from millstream.runtime.scan_ends import keep_ends
@@ -93,8 +93,8 @@ class Session:
         checkpoint: str | Path | None = None,
         fresh: bool = False,
         master: str | None = None,
-        on_notice: Callable[[str], None] = unheard,
-        on_progress: Callable[[JobProgress], None] = unheard,
+        on_notice: Callable[[str], None] = no_op,
+        on_progress: Callable[[JobProgress], None] = no_op,
         on_event: Callable[[JobEvent], None] | None = None,
         on_answer: Callable[[Listing | Text], None] = print_answer,
         on_rows: Callable[[list[str]], None] = print_rows,
@@ -267,7 +267,7 @@ class Session:
         )
 
     def _as_begun(self, plan: JobPlan, checkpoint: Checkpoint) -> JobPlan:
-        begun = checkpoint.as_begun(plan)
+        begun = checkpoint.pinned_to_checkpoint(plan)
         if begun != plan:
             self._notice(
                 f'job "{plan.name}" stays on the kernel, on which it began; with --fresh it would run natively'

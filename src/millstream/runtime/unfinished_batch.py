@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from millstream.connectors.kafka.tables import KafkaSink
-    from millstream.delivery.consignment import Transactions
+    from millstream.delivery.request import Transactions
     from millstream.plan.program import JobPlan
 
 

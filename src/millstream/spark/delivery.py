@@ -13,8 +13,8 @@ from pyspark import TaskContext
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.delivery.client import deliver
-from millstream.delivery.consignment import Consignment
 from millstream.delivery.failures import DeliveryError
+from millstream.delivery.request import DeliveryRequest
 from millstream.spark.failures import UndeliveredError
 from millstream.spark.observed_counts import DELIVERED, fresh_name
 from millstream.spark.splits import SPLIT
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from millstream.connectors.kafka.tables import KafkaSink
-    from millstream.delivery.consignment import Transactions
+    from millstream.delivery.request import Transactions
 
 DELIVERED_TYPE: Final = f"{DELIVERED} LONG"
 _BATCH: Final = "streaming.sql.batchId"
@@ -78,10 +78,10 @@ class Delivering:
         batch = context.getLocalProperty(_BATCH)
         assert batch is not None
         writer = f"p{first.column(SPLIT)[0].as_py()}" if SPLIT in first.schema.names else str(context.partitionId())
-        consignment = Consignment(self.table, self.topic, self.properties, writer, int(batch), self.transactions)
+        request = DeliveryRequest(self.table, self.topic, self.properties, writer, int(batch), self.transactions)
         messages = _Counted(first, present)
         try:
-            deliver(self.folder, _desk_of(writer), consignment, messages.batches())
+            deliver(self.folder, _desk_of(writer), request, messages.batches())
         except DeliveryError as error:
             raise UndeliveredError(self.table, error.failure, error.why) from None
         yield pa.RecordBatch.from_arrays([pa.array([messages.count], pa.int64())], names=[DELIVERED])

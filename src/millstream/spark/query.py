@@ -19,7 +19,7 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.spark.failures import in_short, job_error
 from millstream.spark.running_query import RunningQuery
-from millstream.spark.translate import Surroundings
+from millstream.spark.translate import TranslationContext
 from millstream.spark.writers import writer_of
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class QueryRequest:
 def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWriter:
     """All of a query but its start; what Spark finds wrong with it is raised here."""
     shutil.rmtree(request.hosting.cache, ignore_errors=True)  # a job of this name may have ended in this run
-    around = Surroundings(
+    around = TranslationContext(
         spark=spark,
         folder=request.checkpoint,
         positions=request.positions,
@@ -124,7 +124,7 @@ def start_query(spark: SparkSession, query: DataStreamWriter, job: ReportTaker) 
     return RunningQuery(job.name, started, tell)
 
 
-def _checked_by_spark(job: JobPlan, around: Surroundings) -> DataStreamWriter:
+def _checked_by_spark(job: JobPlan, around: TranslationContext) -> DataStreamWriter:
     """The plan as a query; what only Spark finds wrong with an expression is told as an error of the script."""
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(name).disabled = True  # they would print the whole plan

@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
     from millstream.plan.nodes import Root
     from millstream.spark.branch import Branch
-    from millstream.spark.translate import Surroundings
+    from millstream.spark.translate import TranslationContext
 
 Encoded: TypeAlias = Callable[[Rows, Write], Crossing]
 """The messages of the rows that an INSERT writes."""
 
 
-def read_together(roots: Sequence[Root], around: Surroundings, encoded: Encoded) -> dict[int, DataFrame]:
+def read_together(roots: Sequence[Root], around: TranslationContext, encoded: Encoded) -> dict[int, DataFrame]:
     """What leaves the nodes up to which scans are shared, by their `id`."""
     shared: dict[int, DataFrame] = {}
     for scan in {id(scan): scan for root in roots for scan in scans(root) if scan.shared_by}.values():
@@ -83,7 +83,7 @@ def _calls_user(node: Filter | Project) -> bool:
     return any(any(functions_in(typed(expression, types.get))) for expression in expressions)
 
 
-def _crossing(end: Node, around: Surroundings, encoded: Encoded, branch: Branch) -> Crossing:
+def _crossing(end: Node, around: TranslationContext, encoded: Encoded, branch: Branch) -> Crossing:
     match end:
         case Write():
             return encoded(_rows(end.input, branch, around), end)
@@ -94,7 +94,7 @@ def _crossing(end: Node, around: Surroundings, encoded: Encoded, branch: Branch)
             return Crossing(rows, rows.schema)
 
 
-def _rows(node: Node, branch: Branch, around: Surroundings) -> Branch:
+def _rows(node: Node, branch: Branch, around: TranslationContext) -> Branch:
     if isinstance(node, Scan):
         return branch
     assert isinstance(node, Filter | Project)

@@ -58,7 +58,7 @@ AnyRows = TypeVar("AnyRows", DataFrame, Branch)
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class TranslationContext:
     """What a plan needs from outside to become a DataFrame."""
 
     spark: SparkSession
@@ -92,7 +92,7 @@ class Surroundings:
         return int(keep_value(self.folder, JobFile.TASKS, r"\d+", lambda: now))
 
 
-def rows_of(node: Node, around: Surroundings) -> DataFrame:
+def rows_of(node: Node, around: TranslationContext) -> DataFrame:
     """The rows that leave a node; where they are changes, with their kind beside them."""
     if id(node) in around.shared:
         return around.shared[id(node)]
@@ -113,7 +113,7 @@ def rows_of(node: Node, around: Surroundings) -> DataFrame:
             return rows_of(node.input, around)
 
 
-def passed(rows: AnyRows, node: Filter | Project, around: Surroundings) -> AnyRows:
+def passed(rows: AnyRows, node: Filter | Project, around: TranslationContext) -> AnyRows:
     """Row by row, without a state."""
     if isinstance(node, Filter):
         return rows.where(_column(node.condition, node.input, around))
@@ -121,7 +121,7 @@ def passed(rows: AnyRows, node: Filter | Project, around: Surroundings) -> AnyRo
     return rows.select(*(_item(item, node.input, around) for item in node.items), *kind, *carried(rows))
 
 
-def kept(rows: Rows, node: Aggregate | Normalise | Materialise, around: Surroundings) -> Crossing:
+def kept(rows: Rows, node: Aggregate | Normalise | Materialise, around: TranslationContext) -> Crossing:
     """On the kernel, with a state."""
     match node:
         case Aggregate():
@@ -132,7 +132,7 @@ def kept(rows: Rows, node: Aggregate | Normalise | Materialise, around: Surround
             return materialise(rows, node, around.hosting)
 
 
-def _scanned(scan: Scan, around: Surroundings) -> DataFrame:
+def _scanned(scan: Scan, around: TranslationContext) -> DataFrame:
     match scan.source:
         case KafkaSource():
             splits = Splits.of(next(around.scan_numbers), scan.source) if around.dispatch.is_exactly_once else None
@@ -158,7 +158,7 @@ def _expanded(rows: DataFrame, node: Expand) -> DataFrame:
     return rows.select(*others, F.inline(F.array(*sets)))
 
 
-def _values(node: Values, around: Surroundings) -> DataFrame:
+def _values(node: Values, around: TranslationContext) -> DataFrame:
     once = one_row(around.spark, around.folder)
     if not node.columns:
         return once
@@ -167,14 +167,14 @@ def _values(node: Values, around: Surroundings) -> DataFrame:
     return once.select(F.inline(F.array(*structs)))
 
 
-def _value(value: exp.Expr, column: OutputColumn, node: Values, around: Surroundings) -> Column:
+def _value(value: exp.Expr, column: OutputColumn, node: Values, around: TranslationContext) -> Column:
     written = _column(value, node, around)
     return (written if column.type is None else written.cast(spark_type(column.type))).alias(column.name)
 
 
-def _item(item: ProjectItem, below: Node, around: Surroundings) -> Column:
+def _item(item: ProjectItem, below: Node, around: TranslationContext) -> Column:
     return _column(item.expression, below, around, item.type).alias(item.name)
 
 
-def _column(expression: exp.Expr, below: Node, around: Surroundings, wanted: DataType | None = None) -> Column:
+def _column(expression: exp.Expr, below: Node, around: TranslationContext, wanted: DataType | None = None) -> Column:
     return column_of(expression, {column.name: column.type for column in below.columns}, around.spark, wanted)

@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from millstream.plan.program import JobPlan
     from millstream.spark.crossing import Crossing, Rows, Step
     from millstream.spark.shared_scans import Encoded
-    from millstream.spark.translate import Surroundings
+    from millstream.spark.translate import TranslationContext
 
 
-def writer_of(job: JobPlan, around: Surroundings) -> DataStreamWriter:
+def writer_of(job: JobPlan, around: TranslationContext) -> DataStreamWriter:
     """One query for the whole job."""
     insert_only = all(provided(root) == INSERT_ONLY for root in job.roots)
     drops_nulls = _enforcer(dict(job.settings)) is NotNullEnforcer.DROP
@@ -51,7 +51,7 @@ def writer_of(job: JobPlan, around: Surroundings) -> DataStreamWriter:
     return _writer(job.roots, around, encoded).outputMode("append" if insert_only else "update")
 
 
-def _writer(roots: tuple[Root, ...], around: Surroundings, encoded: Encoded) -> DataStreamWriter:
+def _writer(roots: tuple[Root, ...], around: TranslationContext, encoded: Encoded) -> DataStreamWriter:
     """Several sinks of a statement set are topics of one Kafka."""
     match roots:
         case (Collect(),):
@@ -64,7 +64,7 @@ def _writer(roots: tuple[Root, ...], around: Surroundings, encoded: Encoded) -> 
     return _kafka_writer(writes, around, encoded)
 
 
-def _kafka_writer(writes: Sequence[Write], around: Surroundings, encoded: Encoded) -> DataStreamWriter:
+def _kafka_writer(writes: Sequence[Write], around: TranslationContext, encoded: Encoded) -> DataStreamWriter:
     first = writes[0].sink
     assert isinstance(first, KafkaSink)
     numbered = len(writes) > 1 and around.dispatch.is_exactly_once
@@ -81,7 +81,7 @@ def _enforcer(settings: Mapping[str, str]) -> NotNullEnforcer | None:
     return NOT_NULL_ENFORCER.parse(written) if written else NOT_NULL_ENFORCER.default
 
 
-def _messages(root: Write, around: Surroundings, encoded: Encoded, insert: int | None) -> DataFrame:
+def _messages(root: Write, around: TranslationContext, encoded: Encoded, insert: int | None) -> DataFrame:
     """`insert` numbers those of a set that writes exactly once."""
     assert isinstance(root.sink, KafkaSink)
     if id(root) in around.shared:
@@ -92,7 +92,7 @@ def _messages(root: Write, around: Surroundings, encoded: Encoded, insert: int |
     return encoded(rows, root).alone()
 
 
-def _encoded(rows: Rows, root: Write, around: Surroundings, *, drops_nulls: bool, ours: bool) -> Crossing:
+def _encoded(rows: Rows, root: Write, around: TranslationContext, *, drops_nulls: bool, ours: bool) -> Crossing:
     sink = root.sink
     assert isinstance(sink, KafkaSink)
     changes = provided(root)
@@ -104,7 +104,7 @@ def _encoded(rows: Rows, root: Write, around: Surroundings, *, drops_nulls: bool
     return replace(messages, step=ends_told(messages.step, around.spark))
 
 
-def _partitioning(sink: KafkaSink, around: Surroundings) -> Step | None:
+def _partitioning(sink: KafkaSink, around: TranslationContext) -> Step | None:
     """None where Kafka's producer chooses: by the key, or without one as many messages in a row as fill a request."""
     topic = sink.topic if len(sink.topics) == 1 else None
     partitions_of = partial(around.partitions_of, sink.properties)

@@ -101,11 +101,11 @@ def test_job_begun_on_the_kernel_stays_there(tmp_path: Path) -> None:
     """So does one of a version that knew no other operator: what is written of the kernel's state did not change."""
     checkpoint = Checkpoint(tmp_path)
     folder = checkpoint.new_job(insert(native="never"), buckets=5).path
-    assert checkpoint.as_begun(insert()) == insert()
+    assert checkpoint.pinned_to_checkpoint(insert()) == insert()
     begin_a_batch(folder)
-    assert "[kernel]" in checkpoint.as_begun(insert()).explain()
-    assert checkpoint.find_job(checkpoint.as_begun(insert())) is not None
-    assert checkpoint.as_begun(insert("SUM(a)")) == insert("SUM(a)")
+    assert "[kernel]" in checkpoint.pinned_to_checkpoint(insert()).explain()
+    assert checkpoint.find_job(checkpoint.pinned_to_checkpoint(insert())) is not None
+    assert checkpoint.pinned_to_checkpoint(insert("SUM(a)")) == insert("SUM(a)")
     checkpoint.release()
     assert r'"group by [\"b\" STRING] compute [COUNT(*)]"' in (tmp_path / "millstream.json").read_text()
 
@@ -113,9 +113,9 @@ def test_job_begun_on_the_kernel_stays_there(tmp_path: Path) -> None:
 def test_job_begun_natively_is_not_moved_to_the_kernel(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path)
     begin_a_batch(checkpoint.new_job(insert(), buckets=5).path)
-    assert checkpoint.find_job(checkpoint.as_begun(insert())) is not None
+    assert checkpoint.find_job(checkpoint.pinned_to_checkpoint(insert())) is not None
     with pytest.raises(JobError) as refused:
-        checkpoint.find_job(checkpoint.as_begun(insert(native="never")))
+        checkpoint.find_job(checkpoint.pinned_to_checkpoint(insert(native="never")))
     checkpoint.release()
     assert refused.value.code is Code.CHECKPOINT_MISMATCH
     assert "'millstream.aggregate.native' = 'never'" in str(refused.value)

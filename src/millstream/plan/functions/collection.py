@@ -156,7 +156,7 @@ def _joined(call: SparkCall) -> str:
 
 
 def _map_union(call: SparkCall) -> str:
-    """Later maps win; Spark refuses a key that two of them have."""
+    """PartlySupported maps win; Spark refuses a key that two of them have."""
     merged = call.as_type(0, call.result)
     for i in range(1, len(call.texts)):
         later = call.as_type(i, call.result)

@@ -65,7 +65,7 @@ def _run_of(metadata: str | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Consignment:
+class DeliveryRequest:
     """The messages of one task of one batch."""
 
     table: str

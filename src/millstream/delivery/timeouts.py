@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def within(seconds: float, call: Callable[[], object]) -> None:
+def call_with_timeout(seconds: float, call: Callable[[], object]) -> None:
     """Raises what the call raises, or that it took too long. What hangs is left to itself, with all that it holds."""
     ended: SimpleQueue[Exception | None] = SimpleQueue()
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from millstream.delivery.consignment import Consignment, Transactions
 from millstream.delivery.failures import DeliveryError, Failure
+from millstream.delivery.request import DeliveryRequest, Transactions
 from millstream.delivery.transactional_writer import TransactionalWriter
 
 ONCE = Transactions("orders", "t", run="r1", start="s2", replayed=7, timeout_ms=1000, ids="/ids")
@@ -15,8 +15,8 @@ ONCE = Transactions("orders", "t", run="r1", start="s2", replayed=7, timeout_ms=
 
 @pytest.mark.parametrize("transactions", [None, ONCE])
 def test_it_arrives_as_it_left(transactions: Transactions | None) -> None:
-    sent = Consignment("sink", None, {"bootstrap.servers": "x:1"}, "p3", 12, transactions)
-    assert Consignment.from_json(sent.to_json()) == sent
+    sent = DeliveryRequest("sink", None, {"bootstrap.servers": "x:1"}, "p3", 12, transactions)
+    assert DeliveryRequest.from_json(sent.to_json()) == sent
 
 
 def test_names() -> None:

@@ -8,12 +8,12 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from millstream.delivery.failures import Failure, refused
-from millstream.delivery.patience import within
+from millstream.delivery.timeouts import call_with_timeout
 
 
 def test_call_is_done_when_it_returns() -> None:
     done: list[int] = []
-    within(60, lambda: done.append(1))
+    call_with_timeout(60, lambda: done.append(1))
     assert done == [1]
 
 
@@ -22,7 +22,7 @@ def test_failure_of_the_call_is_raised() -> None:
         raise KafkaException(KafkaError(KafkaError.PRODUCER_FENCED))
 
     with pytest.raises(KafkaException) as raised:
-        within(60, fail)
+        call_with_timeout(60, fail)
     assert raised.value.args[0].code() == KafkaError.PRODUCER_FENCED
 
 
@@ -30,7 +30,7 @@ def test_call_that_hangs_is_left_and_passes_for_a_broker_that_is_away() -> None:
     never = threading.Event()
     try:
         with pytest.raises(KafkaException) as raised:
-            within(0.01, never.wait)
+            call_with_timeout(0.01, never.wait)
     finally:
         never.set()
     assert refused(raised.value).failure is Failure.AWAY
