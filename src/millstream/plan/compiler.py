@@ -11,12 +11,12 @@ from millstream.catalog.functions import load_function, read_function
 from millstream.catalog.module_source import NotReadableError
 from millstream.catalog.settings import SETTINGS, check_setting, setting_notice
 from millstream.errors import Code, Diagnostic, Problems, ScriptError, by_place
-from millstream.plan.build import build_insert, build_select, view_columns
 from millstream.plan.functions.registry import FUNCTIONS
 from millstream.plan.listings import described, listed, shown
 from millstream.plan.program import JobPlan, Program, ShowJobs, Text
+from millstream.plan.resolver.scans import check_watermark, computed_items
+from millstream.plan.resolver.statements import build_insert, build_select, view_columns
 from millstream.plan.rules import RULES
-from millstream.plan.scans import check_watermark, computed_items
 from millstream.plan.settings import plan_settings
 from millstream.plan.shared_scans import share_scans
 from millstream.sql.statements import (

@@ -10,8 +10,8 @@ from millstream.catalog.secrets import masked_all, masked_setting
 from millstream.catalog.table import CatalogTable
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.program import Listing
-from millstream.plan.queries import QueryBuilder
-from millstream.plan.scans import computed_items
+from millstream.plan.resolver.queries import QueryBuilder
+from millstream.plan.resolver.scans import computed_items
 from millstream.sql.render import render
 from millstream.sql.statements import ComputedColumn, MetadataColumn, ShowKind
 

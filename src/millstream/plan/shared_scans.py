@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from millstream.plan.expressions import column_reference
 from millstream.plan.nodes import Filter, Node, Project, ProjectItem, Scan, Values, Write, scans
 from millstream.plan.own_producers import has_own_producers
+from millstream.plan.resolver.scope import column_reference
 from millstream.plan.rules.choose_operators import on_kernel
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from millstream.connectors.kafka.tables import KafkaSink
 from millstream.connectors.local.tables import DatagenSource
 from millstream.plan.definitions import expressions_below
 from millstream.plan.nodes import Aggregate, Collect, Materialise, Normalise, Scan, Values, Write, scans
-from millstream.plan.resolution import USER_FUNCTION
+from millstream.plan.resolver.expressions import USER_FUNCTION
 from millstream.runtime.exactly_once import exactly_once_sinks
 from millstream.runtime.job_identity import describe
 

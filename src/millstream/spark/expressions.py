@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.plan.functions.declaration import SparkCall
+from millstream.plan.functions.signatures import given_of
 from millstream.plan.functions.spark_text import field_of, quoted
-from millstream.plan.signatures import given_of
 from millstream.plan.typed import Call, Constant, Conversion, FieldOf, InputColumn, Typed, UserCall, Word
 from millstream.plan.typing import typed
 from millstream.spark.casts import coerced, converted, stored

@@ -8,7 +8,7 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel
 
 from millstream.errors import ScriptError
-from millstream.plan.expressions import Scope
+from millstream.plan.resolver.scope import Scope
 from millstream.plan.typing import infer
 from millstream.source import SourceText
 from millstream.sql.dialect import Flink

@@ -6,8 +6,8 @@ import pytest
 from sqlglot import exp
 
 from millstream.errors import Code, ScriptError
-from millstream.plan.aggregation import build_aggregate, distinct_rows
 from millstream.plan.nodes import Aggregate, Filter, OutputColumn, Project, Values
+from millstream.plan.resolver.aggregation import build_aggregate, distinct_rows
 from millstream.sql.type_text import type_of_text
 from tests.unit.plan.expressions import read, scope
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from millstream.errors import Code, ScriptError
-from millstream.plan.grouping_sets import grouping_sets
 from millstream.plan.nodes import Aggregate, Collect, Expand, Project
 from millstream.plan.program import compile_script
+from millstream.plan.resolver.grouping_sets import grouping_sets
 from millstream.source import SourceText
 from millstream.sql.dialect import Flink
 from millstream.sql.types import BIGINT

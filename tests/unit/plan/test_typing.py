@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from millstream.errors import Code, ScriptError
-from millstream.plan.expressions import Scope
+from millstream.plan.resolver.scope import Scope
 from tests.unit.plan.expressions import bound, problems, read, scope, type_of
 
 COLUMNS = {

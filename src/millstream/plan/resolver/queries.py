@@ -10,12 +10,12 @@ from sqlglot import exp
 from millstream.catalog.table import CatalogTable
 from millstream.changelog import KIND
 from millstream.errors import Code, Diagnostic, Problems, ScriptError
-from millstream.plan.aggregation import OF_STAR, build_aggregate, distinct_rows, has_aggregate
-from millstream.plan.expressions import Scope, ScopeColumn, column_reference, output_names
 from millstream.plan.nodes import Filter, Node, OutputColumn, Project, ProjectItem, Values
-from millstream.plan.scans import scan_of
+from millstream.plan.resolver.aggregation import OF_STAR, build_aggregate, distinct_rows, has_aggregate
+from millstream.plan.resolver.scans import scan_of
+from millstream.plan.resolver.scope import Scope, ScopeColumn, column_reference, output_names
+from millstream.plan.resolver.values import values_node
 from millstream.plan.typing import infer
-from millstream.plan.values import values_node
 from millstream.sql.alternatives import ALTERNATIVES
 from millstream.sql.clause_parser import KEYWORD
 from millstream.sql.statements import ObjectName

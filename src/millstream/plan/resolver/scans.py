@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 from millstream.catalog.table import MOST_OF_A_ROWTIME, finer_than_milliseconds
 from millstream.connectors.registry import resolve_source
 from millstream.errors import Code, Diagnostic, Problems, ScriptError
-from millstream.plan.expressions import Scope, column_reference
 from millstream.plan.nodes import Node, OutputColumn, Project, ProjectItem, Scan
+from millstream.plan.resolver.scope import Scope, column_reference
 from millstream.plan.typing import infer
 from millstream.sql.statements import ComputedColumn
 from millstream.sql.types import TIMESTAMPS

@@ -12,8 +12,8 @@ from millstream.plan.casts import can_cast, fits
 from millstream.plan.functions.declaration import Given, MismatchError, Nulls
 from millstream.plan.functions.registry import FUNCTIONS, MISSING, nearest
 from millstream.plan.functions.results import bare, nullable
-from millstream.plan.literals import HOW_WRITTEN, INTERVAL_PARTS, constant, is_impossible, negated, time_of
-from millstream.plan.signatures import Mismatch, choose, given_of, how_written, wrong_clause
+from millstream.plan.functions.signatures import Mismatch, choose, given_of, how_written, wrong_clause
+from millstream.plan.resolver.literals import HOW_WRITTEN, INTERVAL_PARTS, constant, is_impossible, negated, time_of
 from millstream.plan.typed import Call, Constant, Conversion, FieldOf, InputColumn, Typed, UserCall, Word
 from millstream.sql.alternatives import ALTERNATIVES
 from millstream.sql.type_text import type_of_text

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from sqlglot import exp
 
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.plan.expressions import column_reference
+from millstream.plan.resolver.scope import column_reference
 from millstream.sql.expression_parser import type_named
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.plan.resolution import USER_FUNCTION, Resolver
+from millstream.plan.resolver.expressions import USER_FUNCTION, Resolver
 from millstream.sql.types import TypeRoot
 
 if TYPE_CHECKING:

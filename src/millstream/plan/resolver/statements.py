@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from millstream.connectors.registry import resolve_sink
 from millstream.errors import Problems
 from millstream.plan.nodes import Collect, Write
-from millstream.plan.queries import QueryBuilder
-from millstream.plan.sink_columns import project_to_sink
+from millstream.plan.resolver.queries import QueryBuilder
+from millstream.plan.resolver.sink_columns import project_to_sink
 
 if TYPE_CHECKING:
     from millstream.catalog.catalog import Catalog

@@ -14,7 +14,7 @@ from millstream.plan.nodes import OutputColumn, Values
 from millstream.plan.typing import infer
 
 if TYPE_CHECKING:
-    from millstream.plan.expressions import Scope
+    from millstream.plan.resolver.scope import Scope
 
 
 def values_node(tree: exp.Values, scope: Scope) -> Values:

@@ -10,10 +10,10 @@ from sqlglot import exp
 
 from millstream.aggregates import AggregateFunction
 from millstream.errors import Code, Diagnostic, Problems, ScriptError
-from millstream.plan.expressions import Scope, column_reference, output_names
 from millstream.plan.functions.registry import AGGREGATES
-from millstream.plan.grouping_sets import SET_NUMBER, constant_per_set, grouping_sets, is_grouping, values_of
 from millstream.plan.nodes import Aggregate, AggregateCall, Expand, Filter, Node, Project, ProjectItem
+from millstream.plan.resolver.grouping_sets import SET_NUMBER, constant_per_set, grouping_sets, is_grouping, values_of
+from millstream.plan.resolver.scope import Scope, column_reference, output_names
 from millstream.plan.typing import infer
 from millstream.sql.expression_parser import call
 from millstream.sql.types import BIGINT

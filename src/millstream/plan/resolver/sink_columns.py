@@ -9,8 +9,8 @@ from sqlglot import exp
 
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.casts import fits
-from millstream.plan.expressions import column_reference
 from millstream.plan.nodes import Project, ProjectItem, Values
+from millstream.plan.resolver.scope import column_reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
