@@ -35,3 +35,8 @@ ALL_CHANGES: Final[ChangelogMode] = frozenset(RowKind)
 
 def letters(mode: ChangelogMode) -> str:
     return ",".join(kind.letters for kind in sorted(mode))
+
+
+def goes_by_key(mode: ChangelogMode) -> bool:
+    """Whether a reader of these kinds finds the old row by its key: it takes updates, and no old images."""
+    return RowKind.UPDATE_AFTER in mode and RowKind.UPDATE_BEFORE not in mode

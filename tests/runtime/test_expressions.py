@@ -11,23 +11,15 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.plan.functions.registry import FUNCTIONS
-from millstream.plan.typed import Call, Constant, Conversion, FieldOf, InputColumn, Typed, Word
-from millstream.plan.typing import typed
+from millstream.plan.typed import Call, Constant, Conversion, FieldOf, InputColumn, Typed, Word, functions_in
 from millstream.spark.expressions import column_of, spark_text
 from millstream.spark.types import spark_type
-from millstream.sql.type_text import type_of_text
 from millstream.sql.types import INTERVALS, TypeRoot
 from tests.runtime.expression_cases import FAILING, GROUPS, NAN
-from tests.unit.plan.expressions import bound
+from tests.unit.plan.expressions import typed_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pyspark.sql import DataFrame, SparkSession
-
-
-def no_column(_: str) -> None:
-    return None
 
 
 def plain(value: Any) -> Any:
@@ -36,23 +28,11 @@ def plain(value: Any) -> Any:
     return bytes(value) if isinstance(value, bytearray) else value
 
 
-def functions_in(node: Typed | Word) -> Iterator[str]:
-    match node:
-        case Call():
-            yield node.function.name
-            for argument in node.arguments:
-                yield from functions_in(argument)
-        case Conversion():
-            yield from functions_in(node.value)
-        case FieldOf():
-            yield from functions_in(node.row)
-
-
 @pytest.mark.parametrize("group", GROUPS)
 def test_values_and_types_are_those_of_flink(spark: SparkSession, group: str) -> None:
     cases = GROUPS[group]
-    expressions = [bound(text) for text, _ in cases]
-    columns = [column_of(tree, {}).alias(f"c{number}") for number, tree in enumerate(expressions)]
+    expressions = [typed_of(text) for text, _ in cases]
+    columns = [column_of(tree).alias(f"c{number}") for number, tree in enumerate(expressions)]
     rows = spark.range(1).select(*columns)
     [found] = rows.collect()
     wrong = [
@@ -62,7 +42,7 @@ def test_values_and_types_are_those_of_flink(spark: SparkSession, group: str) ->
     ]
     assert wrong == []
     declared = ", ".join(
-        f"c{number} {spark_type(typed(tree, no_column).type)}" for number, tree in enumerate(expressions)
+        f"c{number} {spark_type(tree.type)}" for number, tree in enumerate(expressions)
     )
     wanted = spark.createDataFrame([], declared).schema
     assert [field.dataType.simpleString() for field in rows.schema] == [
@@ -100,7 +80,7 @@ _LITERAL = ("JSON_OBJECT", "TYPEOF")
 def test_columns_give_what_literals_give(spark: SparkSession, group: str) -> None:
     """Spark computes literals while it plans, by other code than the one that it makes for rows."""
     cases, values = GROUPS[group], dict[str, Constant]()
-    trees = [with_columns(typed(bound(text), no_column), values) for text, _ in cases]
+    trees = [with_columns(typed_of(text), values) for text, _ in cases]
     literals = spark.range(1).select(*(F.expr(spark_text(value)).alias(name) for name, value in values.items()))
     rows = spark.createDataFrame(literals.collect(), literals.schema)
     [found] = rows.select(*(F.expr(spark_text(tree)) for tree in trees)).collect()
@@ -114,13 +94,13 @@ def test_columns_give_what_literals_give(spark: SparkSession, group: str) -> Non
 
 @pytest.mark.parametrize("text", FAILING)
 def test_what_fails_in_flink_fails(spark: SparkSession, text: str) -> None:
-    rows = spark.range(1).select(column_of(bound(text), {}))
+    rows = spark.range(1).select(column_of(typed_of(text)))
     with pytest.raises(PySparkException):
         rows.collect()
 
 
 def test_every_function_has_a_case() -> None:
-    trees = (typed(bound(text), no_column) for cases in GROUPS.values() for text, _ in cases)
+    trees = (typed_of(text) for cases in GROUPS.values() for text, _ in cases)
     tried = {name for tree in trees for name in functions_in(tree)}
     assert {name for name, function in FUNCTIONS.items() if not function.is_aggregate} - tried == set()
 
@@ -128,15 +108,13 @@ def test_every_function_has_a_case() -> None:
 def test_columns_and_fields_are_found_by_their_names(spark: SparkSession) -> None:
     columns = {"a.b": "INT", "r": "ROW<x INT, `y z` STRING>", "m": "MAP<STRING, INT>"}
     rows = spark.sql("SELECT 5 AS `a.b`, named_struct('x', 1, 'y z', 'q') AS r, map('k', 7) AS m")
-    types = {name: type_of_text(text) for name, text in columns.items()}
     texts = ["`a.b` + t.r.x", "r.`y z`", "m['k'] + t.`a.b`"]
-    found = rows.select(*(column_of(bound(text, columns), types) for text in texts)).collect()
+    found = rows.select(*(column_of(typed_of(text, columns)) for text in texts)).collect()
     assert [tuple(row) for row in found] == [(6, "q", 12)]
 
 
 def found_in(rows: DataFrame, columns: dict[str, str], *texts: str) -> list[tuple[Any, ...]]:
-    types = {name: type_of_text(text) for name, text in columns.items()}
-    return [tuple(row) for row in rows.select(*(column_of(bound(text, columns), types) for text in texts)).collect()]
+    return [tuple(row) for row in rows.select(*(column_of(typed_of(text, columns)) for text in texts)).collect()]
 
 
 def test_maps_in_columns_are_compared_by_keys_and_values(spark: SparkSession) -> None:

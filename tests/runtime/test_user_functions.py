@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from millstream.catalog.functions import load_function
 from millstream.source import SourceText
 from millstream.spark.expressions import column_of
-from millstream.sql.type_text import type_of_text
 from tests.unit.plan.expressions import read, scope
 
 if TYPE_CHECKING:
@@ -48,10 +47,9 @@ def test_functions_run_on_rows(spark: SparkSession, tmp_path: Path, monkeypatch:
     names = ("shout", "total", "at_noon", "hours")
     functions = {name.upper(): load_function(name, f"spark_user_code:{name}", span, [tmp_path]) for name in names}
     columns = {"s": "STRING", "a": "BIGINT", "i": "INT", "t": "TIME"}
-    types = {name: type_of_text(text) for name, text in columns.items()}
     given = [("a", 1, 10, 25_689_120), (None, 2, None, None)]
     rows = spark.createDataFrame(given, "s STRING, a BIGINT, i INT, t INT")
     texts = ("Shout(s) || '?'", "total(a, i) + 1", "CAST(at_noon(t) AS STRING)", "hours(t)")
-    bound = [scope(text, columns, functions).bind(read(text)) for text in texts]
-    found = rows.select(*(column_of(tree, types, spark) for tree in bound)).collect()
+    resolved = [scope(text, columns, functions).resolve(read(text)) for text in texts]
+    found = rows.select(*(column_of(expression, spark) for expression in resolved)).collect()
     assert sorted(map(tuple, found), key=str) == [("A!?", 12, "12:08:09", 7), (None, None, None, None)]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from millstream.plan.functions.results import fraction_digits
 from millstream.sql.types import (
+    APPROXIMATE,
     BINARIES,
     CHARACTER,
     INTEGERS,
@@ -64,6 +66,17 @@ def fits(found: DataType, wanted: DataType) -> bool:
         return found.root in _WITHOUT_CAST.get(wanted.root, frozenset())
     inner = zip(parts(found), parts(wanted), strict=False)
     return len(parts(found)) == len(parts(wanted)) and all(fits(a, b) for a, b in inner)
+
+
+def keeps_apart(found: DataType, wanted: DataType) -> bool:
+    """Whether values that differ still differ after the cast: only then does a key stay a key."""
+    if found.root is not wanted.root:  # where clocks are put back, two instants have one TIMESTAMP
+        return any({found.root, wanted.root} <= family for family in (INTEGERS, APPROXIMATE, CHARACTER))
+    if found.root in TIMESTAMPS:
+        return fraction_digits(wanted) >= fraction_digits(found)
+    if found.root is TypeRoot.DECIMAL:
+        return (wanted.scale or 0) >= (found.scale or 0)
+    return all(keeps_apart(*pair) for pair in zip(parts(found), parts(wanted), strict=True))
 
 
 def parts(type_: DataType) -> list[DataType]:

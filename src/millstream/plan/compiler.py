@@ -13,12 +13,12 @@ from millstream.catalog.settings import SETTINGS, check_setting, setting_notice
 from millstream.errors import Code, Diagnostic, Problems, ScriptError, by_place
 from millstream.plan.functions.registry import FUNCTIONS
 from millstream.plan.listings import described, listed, shown
+from millstream.plan.physical.planner import assign_ids, plan_physically
 from millstream.plan.program import JobPlan, Program, ShowJobs, Text
 from millstream.plan.resolver.scans import check_watermark, computed_items
 from millstream.plan.resolver.statements import build_insert, build_select, view_columns
 from millstream.plan.rules import RULES
 from millstream.plan.settings import plan_settings
-from millstream.plan.shared_scans import share_scans
 from millstream.sql.statements import (
     AlterTableRename,
     AlterTableReset,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from millstream.catalog.catalog import Catalog
     from millstream.catalog.table import CatalogTable
-    from millstream.plan.nodes import Root
+    from millstream.plan.operators.roots import Root
     from millstream.plan.program import Step
     from millstream.sql.parser import ParsedScript
     from millstream.sql.statements import Name, Statement
@@ -237,8 +237,9 @@ class Compiler:
                 wanted = "select"
                 roots.append(problems.of(lambda: self._planned(build_select(statement, self._catalog))))
         problems.raise_all()
-        plans = share_scans([root for root in roots if root is not None])
-        return JobPlan(self._job_name(wanted), plans, tuple(self._settings.items()))
+        plans = assign_ids([root for root in roots if root is not None])
+        physical = plan_physically(plans, plan_settings(self._settings))
+        return JobPlan(self._job_name(wanted), plans, physical, tuple(self._settings.items()))
 
     def _insert(self, statement: InsertInto) -> Root:
         return self._planned(build_insert(statement, self._catalog))

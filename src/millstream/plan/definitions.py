@@ -4,46 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
-
-from millstream.plan.nodes import Filter, Project, Scan, Values
+from millstream.plan.operators.filter import Filter
+from millstream.plan.operators.node import walk
+from millstream.plan.operators.project import Project
+from millstream.plan.operators.values import Values
+from millstream.plan.typed import InputColumn, substitute
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from millstream.plan.nodes import Node
+    from millstream.plan.operators.node import Node
+    from millstream.plan.typed import Typed
 
 
-def definitions(node: Node) -> dict[str, exp.Expr]:
+def definitions(node: Node) -> dict[str, Typed]:
     """The columns of a node over those of the table, or of the state, from which its rows come."""
     match node:
         case Filter():
-            return definitions(node.input)
+            [below] = node.inputs
+            return definitions(below)
         case Project():
-            lower = definitions(node.input)
-            return {item.name: _over(item.expression, lower) for item in node.items}
+            [below] = node.inputs
+            lower = definitions(below)
+
+            def lowered(column: InputColumn) -> Typed:
+                return lower[column.name]
+
+            return {item.name: substitute(item.expression, lowered) for item in node.items}
         case _:
-            return {}
+            return {column.name: InputColumn(column.name, column.type) for column in node.columns}
 
 
-def expressions_below(node: Node) -> Iterator[exp.Expr]:
-    """All that filters and projections compute, down to what is read."""
-    match node:
-        case Scan() | Values():
-            return
-        case Filter():
-            yield node.condition
-        case Project():
-            yield from (item.expression for item in node.items)
-    yield from expressions_below(node.input)
-
-
-def _over(expression: exp.Expr, lower: Mapping[str, exp.Expr]) -> exp.Expr:
-    def lowered(node: exp.Expr) -> exp.Expr:
-        if not isinstance(node, exp.Column) or node.name not in lower:
-            return node
-        definition = lower[node.name].copy()
-        return definition if isinstance(definition, exp.Column) else exp.Paren(this=definition)
-
-    found = expression.transform(lowered)
-    return found.unnest() if isinstance(expression, exp.Column) else found
+def expressions_below(node: Node) -> Iterator[Typed]:
+    """All that the node and those below it compute from rows that are read."""
+    return (expression for each in walk(node) if not isinstance(each, Values) for expression in each.expressions)

@@ -1,72 +1,45 @@
-"""A plan as text: one line per step, with the changes it gives and the key they go by."""
+"""Plans as text: the logical one with the changes and the key of each operator, the physical one as stages."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from millstream.plan.changelog import describe
-from millstream.plan.nodes import (
-    Aggregate,
-    Collect,
-    Expand,
-    Filter,
-    Materialise,
-    Node,
-    Normalise,
-    Operator,
-    Project,
-    Scan,
-    Values,
-    Write,
-)
+from millstream.changelog import letters
+from millstream.plan.physical.stages import stages_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from millstream.plan.operators.node import Node
+    from millstream.plan.physical.nodes import PhysicalPlan
+    from millstream.plan.physical.stages import Stage
 
 
-def explain(node: Node) -> str:
-    return "\n".join(_lines(node, 0))
+def explain_logical(roots: Sequence[Node]) -> str:
+    plans = "\n\n".join("\n".join(_lines(root, 0)) for root in roots)
+    return f"== Logical Plan ==\n{plans}"
+
+
+def explain_physical(plan: PhysicalPlan) -> str:
+    stages = "\n".join(line for stage in stages_of(plan) for line in _stage_lines(stage))
+    return f"== Physical Plan ==\n{stages}"
 
 
 def _lines(node: Node, depth: int) -> Iterator[str]:
     prefix = "" if depth == 0 else "   " * (depth - 1) + "+- "
-    yield f"{prefix}{_step(node)} {describe(node)}"
-    if not isinstance(node, Scan | Values):
-        yield from _lines(node.input, depth + 1)
+    yield f"{prefix}{node.label} {describe_changes(node)}"
+    for below in node.inputs:
+        yield from _lines(below, depth + 1)
 
 
-def _step(node: Node) -> str:
-    match node:
-        case Scan() | Values():
-            return _read(node)
-        case Filter():
-            return f"Filter({node.condition.sql(dialect='flink')})"
-        case Project():
-            items = (f"{item.expression.sql(dialect='flink')} AS {item.name}" for item in node.items)
-            return f"Project({', '.join(items)})"
-        case Expand():
-            sets = ", ".join(f"({', '.join(kept)})" for kept in node.sets)
-            return f"Expand(sets=[{sets}], number=[{node.number}])"
-        case Aggregate() | Normalise() | Materialise():
-            return _stateful(node)
-        case Write():
-            return f"Write(table=[{node.sink.table.name}], connector=[{node.sink.connector}])"
-        case Collect():
-            return "Show"
+def describe_changes(node: Node) -> str:
+    """`changelog=[I,UA] key=[user_region]`."""
+    key = node.upsert_key
+    return f"changelog=[{letters(node.changelog)}]" + (f" key=[{','.join(key)}]" if key is not None else "")
 
 
-def _stateful(node: Aggregate | Normalise | Materialise) -> str:
-    """A step that keeps state, and what runs it."""
-    keys, operator = f"keys=[{', '.join(node.keys)}]", Operator.KERNEL
-    if isinstance(node, Aggregate):
-        keys, operator = f"{keys}, calls=[{', '.join(map(str, node.calls))}]", node.operator
-    return f"{type(node).__name__}({keys}) [{operator}]"
-
-
-def _read(node: Scan | Values) -> str:
-    if isinstance(node, Values):
-        rows = "; ".join(", ".join(value.sql(dialect="flink") for value in row) for row in node.rows)
-        return f"Values([{rows}])"
-    columns = ", ".join(column.name for column in node.columns)
-    shared = f", shared by=[{', '.join(node.shared_by)}]" if node.shared_by else ""
-    return f"Scan(table=[{node.source.table.name}], columns=[{columns}], {node.source.summary}{shared})"
+def _stage_lines(stage: Stage) -> Iterator[str]:
+    given = f", exchange by [{', '.join(stage.exchange)}]" if stage.exchange is not None else ""
+    source = f" (from {' and '.join(f'stage {number}' for number in stage.reads)}{given})" if stage.reads else ""
+    yield f"Stage {stage.number}{source}"
+    yield from (f"   {step}" for step in stage.steps)

@@ -6,14 +6,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from millstream.catalog.catalog import Catalog
-from millstream.plan.explain import explain
-from millstream.plan.nodes import Collect, Write, is_bounded, made_up_rows, scans
+from millstream.plan.explain import explain_logical, explain_physical
+from millstream.plan.operators.node import walk
+from millstream.plan.operators.roots import Collect
+from millstream.plan.operators.values import Values
+from millstream.plan.physical.planner import plan_physically
+from millstream.plan.settings import plan_settings
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from millstream.connectors.tables import Sink, Source
-    from millstream.plan.nodes import Root, Scan
+    from millstream.plan.operators.roots import Root
+    from millstream.plan.operators.scan import Scan
+    from millstream.plan.physical.nodes import PhysicalPlan
     from millstream.source import SourceText
 
 
@@ -23,12 +29,14 @@ class JobPlan:
 
     name: str
     roots: tuple[Root, ...]
+    """The logical plans, one per INSERT."""
+    physical: PhysicalPlan
     settings: tuple[tuple[str, str], ...]
 
     @property
     def is_bounded(self) -> bool:
         """A bounded job ends by itself, and the next step waits for it."""
-        return all(is_bounded(root) for root in self.roots)
+        return all(scan.source.is_bounded for scan in self.scans)
 
     @property
     def is_shown(self) -> bool:
@@ -38,26 +46,30 @@ class JobPlan:
     @property
     def scans(self) -> tuple[Scan, ...]:
         """Where tables are read; a scan that INSERTs share counts once."""
-        found = (scan for root in self.roots for scan in scans(root))
-        return tuple({id(scan): scan for scan in found}.values())
+        return self.physical.scans
 
     @property
-    def made_up_rows(self) -> int | None:
-        """How many rows a job has to read that reads no table but what the script or a generator makes; else None."""
-        by_place = {id(next(iter(scans(root)), root)): made_up_rows(root) for root in self.roots}
-        counts = by_place.values()
-        known = [count for count in counts if count is not None]
-        return sum(known) if len(known) == len(counts) else None
+    def generated_rows(self) -> int | None:
+        """How many rows there are to read, where the script or generators that end make all of them; else None."""
+        written = [len(node.rows) for root in self.roots for node in walk(root) if isinstance(node, Values)]
+        generated = [scan.source.generated_rows for scan in self.scans]
+        known = [count for count in generated if count is not None]
+        return sum(written) + sum(known) if len(known) == len(generated) else None
+
+    def on_kernel(self) -> JobPlan:
+        """The same job with all state on the kernel."""
+        settings = plan_settings(dict(self.settings))
+        return replace(self, physical=plan_physically(self.roots, settings, may_be_native=False))
 
     @property
     def tables(self) -> tuple[Source | Sink, ...]:
         """All that is read and written."""
-        sinks = tuple(root.sink for root in self.roots if isinstance(root, Write))
-        return (*(scan.source for scan in self.scans), *sinks)
+        return (*(scan.source for scan in self.scans), *(write.sink for write in self.physical.writes))
 
     def explain(self) -> str:
         """As anyone may see it: literals in it may have come from secret parameters."""
-        return "\n\n".join(root.span.source.discreet(explain(root)) for root in self.roots)
+        text = f"{explain_logical(self.roots)}\n\n{explain_physical(self.physical)}"
+        return self.roots[0].span.source.discreet(text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from millstream.catalog.functions import UserFunction
     from millstream.plan.functions.declaration import Function, Signature
     from millstream.sql.types import DataType
@@ -67,3 +69,64 @@ class FieldOf:
 
 
 Typed = InputColumn | Constant | Call | UserCall | Conversion | FieldOf
+
+
+def walk(expression: Typed) -> Iterator[Typed]:
+    """The expression and all parts of it that have a type."""
+    yield expression
+    for part in _parts(expression):
+        yield from walk(part)
+
+
+def columns_in(expression: Typed) -> frozenset[str]:
+    return frozenset(part.name for part in walk(expression) if isinstance(part, InputColumn))
+
+
+def user_functions_in(expression: Typed) -> Iterator[UserFunction]:
+    return (part.function for part in walk(expression) if isinstance(part, UserCall))
+
+
+def functions_in(expression: Typed) -> frozenset[str]:
+    """The names of the built-in functions and operators that it calls."""
+    return frozenset(part.function.name for part in walk(expression) if isinstance(part, Call))
+
+
+def substitute(expression: Typed, column: Callable[[InputColumn], Typed]) -> Typed:
+    """The expression with each column replaced by what `column` gives for it."""
+
+    def replaced(part: Typed) -> Typed:
+        return substitute(part, column)
+
+    match expression:
+        case InputColumn():
+            return column(expression)
+        case Constant():
+            return expression
+        case Call():
+            arguments = tuple(part if isinstance(part, Word) else replaced(part) for part in expression.arguments)
+            clauses = tuple(
+                (name, replaced(value) if isinstance(value, _TYPED) else value) for name, value in expression.clauses
+            )
+            return replace(expression, arguments=arguments, clauses=clauses)
+        case UserCall():
+            return replace(expression, arguments=tuple(map(replaced, expression.arguments)))
+        case Conversion():
+            return replace(expression, value=replaced(expression.value))
+        case FieldOf():
+            return replace(expression, row=replaced(expression.row))
+
+
+def _parts(expression: Typed) -> Iterator[Typed]:
+    match expression:
+        case Call():
+            yield from (part for part in expression.arguments if not isinstance(part, Word))
+            yield from (value for _, value in expression.clauses if isinstance(value, _TYPED))
+        case UserCall():
+            yield from expression.arguments
+        case Conversion():
+            yield expression.value
+        case FieldOf():
+            yield expression.row
+
+
+_TYPED = (InputColumn, Constant, Call, UserCall, Conversion, FieldOf)

@@ -11,7 +11,7 @@ from millstream.connectors.local.filesystem import PATH, path_problem
 from millstream.connectors.local.tables import FilesystemSink, FilesystemSource
 from millstream.connectors.not_yet import unbuilt
 from millstream.errors import Code, Diagnostic, ScriptError, by_place
-from millstream.plan.nodes import Write
+from millstream.plan.operators.roots import Write
 from millstream.runtime.random_keys import random_keys
 from millstream.runtime.shared_prefixes import shared_prefixes
 from millstream.spark.kafka_properties import writer_options

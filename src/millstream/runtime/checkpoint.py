@@ -37,7 +37,6 @@ from millstream.durable_files import (
 )
 from millstream.errors import Code, Diagnostic, JobError
 from millstream.kernels.cache_folder import CacheFolder
-from millstream.plan.rules.choose_operators import on_kernel
 from millstream.runtime.batch_log import BatchLog
 from millstream.runtime.job_identity import IDENTITY, NATIVELY, fingerprint, state_of, told_changes
 from millstream.runtime.replay import ReplayIdentity, combine_on_error
@@ -106,7 +105,7 @@ class Checkpoint:
     def pinned_to_checkpoint(self, job: JobPlan) -> JobPlan:
         """A job that was begun on the kernel stays there, whatever operator a new one would get."""
         known = self._jobs.get(job.name)
-        kernel = replace(job, roots=tuple(map(on_kernel, job.roots)))
+        kernel = job.on_kernel()
         keeps_kernel = known is not None and known["state"] == _state_beside(known, kernel) and self._has_begun(job)
         return kernel if keeps_kernel else job
 

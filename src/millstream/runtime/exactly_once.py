@@ -27,7 +27,7 @@ from millstream.delivery.request import Transactions
 from millstream.delivery.transactional_writer import INIT_SECONDS, transactional_producer
 from millstream.durable_files import JobFile, damaged, read_json, write_json
 from millstream.errors import Code, Diagnostic, JobError, ScriptError
-from millstream.plan.nodes import Write
+from millstream.plan.operators.roots import Write
 from millstream.runtime.batch_log import BatchLog
 from millstream.runtime.kafka_admin import KafkaAdmin
 from millstream.runtime.kafka_failures import Question, broker_error

@@ -11,7 +11,7 @@ from millstream.catalog.secrets import without_secrets_of
 from millstream.connectors.kafka.tables import KafkaSource
 from millstream.errors import Code, Diagnostic, JobError, MillstreamError
 from millstream.failpoints import reached
-from millstream.plan.nodes import Write
+from millstream.plan.operators.roots import Write
 from millstream.runtime.checksums import checkpoint_damaged, damaged_files
 from millstream.runtime.disk_watch import DiskWatch
 from millstream.runtime.group_offsets import LAST_SECONDS, GroupOffsets
@@ -56,7 +56,7 @@ class Job:
         result: Result | None = None,
         *,
         on_event: Callable[[JobEvent], None],
-        positions: Mapping[Span, ReadRange],
+        positions: Mapping[str, ReadRange],
         tallies: Tallies,
     ) -> None:
         self.name = plan.name
@@ -72,8 +72,8 @@ class Job:
         self._result = result
         self._tallies = tallies
         self._shown: int | None = None
-        kafka = [(scan.source, scan.span) for scan in plan.scans if isinstance(scan.source, KafkaSource)]
-        reads = [(source, positions[span]) for source, span in kafka]
+        kafka = [(scan.source, scan.id) for scan in plan.scans if isinstance(scan.source, KafkaSource)]
+        reads = [(source, positions[scan]) for source, scan in kafka]
         self._ends = _last_ends(positions.values())
         self._group_offsets = GroupOffsets(reads)
         self._losses = LossWatch(plan.name, (source for source, _ in kafka))
@@ -210,7 +210,7 @@ class Job:
             skipped=self._tallies.skipped.value,
             dead_letters=self._tallies.dead_letters.value,
             lost=lost,
-            rows_in=self._plan.made_up_rows if self._plan.is_bounded else None,
+            rows_in=self._plan.generated_rows if self._plan.is_bounded else None,
             rows_out=shown,
         )
 

@@ -6,21 +6,29 @@ import hashlib
 import re
 from dataclasses import fields, is_dataclass
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Any, Final, TypeGuard
-
-from sqlglot import exp
+from typing import TYPE_CHECKING, Any, Final
 
 from millstream.connectors.local.tables import FilesystemSource
-from millstream.plan.changelog import keeps_more_for_changes
 from millstream.plan.definitions import definitions
-from millstream.plan.nodes import Aggregate, Expand, Materialise, Normalise, Operator, Project, Scan, Values
+from millstream.plan.operators.aggregate import Aggregate
+from millstream.plan.operators.expand import Expand
+from millstream.plan.operators.materialise import Materialise
+from millstream.plan.operators.normalise import Normalise
+from millstream.plan.operators.project import Project
+from millstream.plan.operators.scan import Scan
+from millstream.plan.operators.values import Values
+from millstream.plan.physical.nodes import Execution
+from millstream.plan.resolver.sql_text import sql_text
+from millstream.plan.typed import Call, Constant, Conversion, FieldOf, InputColumn, UserCall
 from millstream.source import Span
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from millstream.plan.nodes import AggregateCall, Node
+    from millstream.plan.operators.aggregate import AggregateCall
+    from millstream.plan.physical.nodes import PhysicalNode, PhysicalPlan
     from millstream.plan.program import JobPlan
+    from millstream.plan.typed import Typed
 
 IDENTITY: Final = 2
 """How a state is described. Version 1 left out the FILTER of ARRAY_AGG and what stands below a WHERE."""
@@ -28,7 +36,7 @@ NATIVELY: Final = " natively"
 """Marks state that Spark's own operator keeps, which the kernel cannot read, nor the other way round."""
 OF_CHANGES: Final = " of rows that may go"
 """Marks an aggregate that keeps more than one of rows that stay."""
-_LEFT_OUT: Final = ("table", "properties", "span", "notices")
+_LEFT_OUT: Final = ("table", "properties", "span", "notices", "id")
 """Of a table its name, columns and connection: what matters of them stands in the nodes too."""
 _WITHOUT_INFLUENCE: Final = ("spark.", "restart-strategy.", "pipeline.", "sql-client.", "millstream.")
 """Settings that change how a batch is run and not what it writes."""
@@ -60,63 +68,67 @@ def state_of(job: JobPlan, identity: int = IDENTITY) -> list[str]:
 
     A checkpoint is compared as the version that wrote it described it.
     """
-    return [step for root in job.roots for step in state_shape(root, identity)]
+    return [step for root in job.physical.roots for step in _state_shape(root, job.physical, identity)]
 
 
-def state_shape(node: Node, identity: int = IDENTITY) -> Iterator[str]:
+def _state_shape(node: PhysicalNode, plan: PhysicalPlan, identity: int) -> Iterator[str]:
     """What the checkpoint depends on: what is read, and what is kept by which key."""
-    match node:
+    operator = node.operator
+    match operator:
         case Scan():
-            yield f"read {node.source.reads}{' together' if node.shared_by else ''}"
+            yield f"read {operator.source.reads}{' together' if plan.is_shared(operator.id) else ''}"
         case Values():
-            rows = "; ".join(", ".join(value.sql() for value in row) for row in node.rows)
+            rows = "; ".join(", ".join(_sql(value) for value in row) for row in operator.rows)
             yield f"values {hashlib.sha256(rows.encode()).hexdigest()[:16]}"
         case Aggregate():
-            yield from _aggregate_shape(node, identity)
+            yield from _aggregate_shape(node, operator, identity)
         case Normalise() | Materialise():
-            defined = definitions(node.input) if identity > 1 else {}
+            defined = definitions(operator.inputs[0]) if identity > 1 else {}
             columns = ", ".join(
-                f"{column.name} {column.type}{_definition(column.name, defined)}" for column in node.columns
+                f"{column.name} {column.type}{_definition(column.name, defined)}" for column in operator.columns
             )
-            replaced = f", the last by [{', '.join(node.upsert_key)}]" if _replaces(node) else ""
-            yield f"keep rows [{columns}] by [{', '.join(node.keys)}]{replaced}"
-            yield from state_shape(node.input, identity)
-        case _:
-            yield from state_shape(node.input, identity)
+            replaced = ""
+            if isinstance(operator, Materialise) and operator.replaced_by:
+                replaced = f", the last by [{', '.join(operator.replaced_by)}]"
+            yield f"keep rows [{columns}] by [{', '.join(operator.keys)}]{replaced}"
+    for below in node.inputs:
+        yield from _state_shape(below, plan, identity)
 
 
-def _aggregate_shape(node: Aggregate, identity: int) -> Iterator[str]:
-    expanded = node.input if isinstance(node.input, Expand) else None
-    inputs = node.input if expanded is None else expanded.input
-    assert isinstance(inputs, Project)
-    defined = definitions(inputs) if identity > 1 else {item.name: item.expression for item in inputs.items}
-    below = {item.name: f"{defined[item.name].sql()} {item.type}" for item in inputs.items}
-    keys = ", ".join(below[key] for key in node.keys if key in below)
+def _aggregate_shape(node: PhysicalNode, operator: Aggregate, identity: int) -> Iterator[str]:
+    [inputs] = operator.inputs
+    expanded = inputs if isinstance(inputs, Expand) else None
+    if expanded is not None:
+        [inputs] = expanded.inputs
+    defined = definitions(inputs)
+    if identity == 1 and isinstance(inputs, Project):
+        defined = {item.name: item.expression for item in inputs.items}
+    below = {name: f"{_sql(defined[name])} {type_}" for name, type_ in inputs.column_types().items()}
+    keys = ", ".join(below[key] for key in operator.keys if key in below)
 
     def described(call: AggregateCall) -> str:
         """Without the separator of LISTAGG: its values are kept, and joined whenever the result is made."""
         distinct = "DISTINCT " if call.distinct else ""
-        counted = f" FILTER (WHERE {defined[call.filter].sql()})" if call.filter is not None and identity > 1 else ""
+        counted = f" FILTER (WHERE {_sql(defined[call.filter])})" if call.filter is not None and identity > 1 else ""
         return f"{call.function} {distinct}{below.get(call.argument or '', '')}{counted}".strip()
 
-    calls = ", ".join(map(described, node.calls))
-    of_changes = OF_CHANGES if keeps_more_for_changes(node) else ""
-    native = NATIVELY if node.operator is Operator.NATIVE else ""
+    calls = ", ".join(map(described, operator.calls))
+    of_changes = OF_CHANGES if operator.keeps_more_for_changes else ""
+    native = NATIVELY if node.execution is Execution.NATIVE else ""
     yield f"group by [{keys}] compute [{calls}]{of_changes}{native}"
     if expanded is not None:
         yield f"in sets {', '.join(str([below[key] for key in kept]) for kept in expanded.sets)}"
-    yield from state_shape(inputs, identity)
 
 
-def _definition(name: str, defined: Mapping[str, exp.Expr]) -> str:
+def _definition(name: str, defined: Mapping[str, Typed]) -> str:
     """What is computed for a column, where it is not one of the table's by the same name."""
     found = defined.get(name)
-    is_itself = found is None or (isinstance(found, exp.Column) and found.name == name)
-    return "" if found is None or is_itself else f" = {found.sql()}"
+    is_itself = found is None or (isinstance(found, InputColumn) and found.name == name)
+    return "" if found is None or is_itself else f" = {_sql(found)}"
 
 
-def _replaces(node: Normalise | Materialise) -> TypeGuard[Materialise]:
-    return isinstance(node, Materialise) and bool(node.upsert_key)
+def _sql(expression: Typed) -> str:
+    return sql_text(expression, dialect=None)
 
 
 def fingerprint(job: JobPlan) -> str:
@@ -164,8 +176,8 @@ def _shown(name: str, text: str) -> str:
 
 def describe(value: Any, left_out: Collection[str] = ()) -> Any:
     """The value without the places in the script that its parts come from, and without fields of the names given."""
-    if isinstance(value, exp.Expr):
-        return value.sql()
+    if isinstance(value, InputColumn | Constant | Call | UserCall | Conversion | FieldOf):
+        return _sql(value)
     if is_dataclass(value) and not isinstance(value, type):
         names = (field.name for field in fields(value) if field.name not in (*_LEFT_OUT, *left_out))
         parts = ((name, getattr(value, name)) for name in names)

@@ -12,7 +12,7 @@ from millstream.connectors.kafka.options import TOPIC
 from millstream.connectors.kafka.read_range import ReadRange
 from millstream.connectors.kafka.tables import KafkaSink, KafkaSource
 from millstream.connectors.legacy import open_reader
-from millstream.plan.nodes import Write
+from millstream.plan.operators.roots import Write
 from millstream.runtime.batch_log import BatchLog
 from millstream.runtime.dead_letter_topics import check_dead_letters
 from millstream.runtime.exactly_once import check_timeout
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _EARLIEST = "earliest"
 
 
-def check_kafka(job: JobPlan, notice: Callable[[str], None], resumes: Path | None) -> dict[Span, ReadRange]:
+def check_kafka(job: JobPlan, notice: Callable[[str], None], resumes: Path | None) -> dict[str, ReadRange]:
     """Per place where topics are read, from where to where; raises what would stop the job.
 
     A job that resumes, from the folder of its checkpoint, has its positions there, and a source topic that is gone
@@ -48,7 +48,7 @@ def check_kafka(job: JobPlan, notice: Callable[[str], None], resumes: Path | Non
             if scan.source.dead_letters is not None:
                 check_dead_letters(scan.source, _topics_to_measure(scan.source), notice)
             ends = kept[index] if index < len(kept) else None
-            ranges[scan.span] = _range(scan.source, notice, ends, resumes=resumes is not None)
+            ranges[scan.id] = _range(scan.source, notice, ends, resumes=resumes is not None)
     if resumes is not None:
         _refuse_lost(job, resumes)
     for root in job.roots:

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from millstream.connectors.local.tables import PrintSink
-from millstream.plan.nodes import Write
+from millstream.plan.operators.roots import Write
 from millstream.plan.program import Listing
 
 if TYPE_CHECKING:

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sqlglot import exp
-
 from millstream.connectors.kafka.option_values import DeliveryGuarantee
 from millstream.connectors.kafka.sink_options import SINK_PARALLELISM
 from millstream.connectors.kafka.tables import KafkaSink
 from millstream.errors import Code, Diagnostic
 from millstream.plan.definitions import definitions, expressions_below
-from millstream.plan.nodes import Aggregate, Materialise, Normalise, Scan, Values, Write
+from millstream.plan.operators.roots import Write
+from millstream.plan.typed import functions_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from millstream.plan.nodes import Node
+    from millstream.plan.operators.node import Node
     from millstream.plan.program import JobPlan
+    from millstream.plan.typed import Typed
     from millstream.source import Span
 
 _RANDOM: Final = frozenset({"RAND", "RAND_INTEGER", "UUID"})
@@ -32,7 +32,7 @@ def random_keys(job: JobPlan) -> Iterator[Diagnostic]:
         match root:
             case Write(sink=KafkaSink() as sink) if sink.delivery.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
                 yield from _in_sink(root, sink)
-                yield from _in_query(root.input, sink)
+                yield from _in_query(root, sink)
 
 
 def _in_sink(root: Write, sink: KafkaSink) -> Iterator[Diagnostic]:
@@ -41,23 +41,23 @@ def _in_sink(root: Write, sink: KafkaSink) -> Iterator[Diagnostic]:
         return
     keys = sink.table.primary_key or tuple(column.name for column in sink.key_columns)
     names = keys or tuple(column.name for column in root.columns)
-    defined = definitions(root.input)
+    [below] = root.inputs
+    defined = definitions(below)
     drawn = {function for name in names if name in defined for function in _random_in(defined[name])}
     if drawn:
         yield _refusal(drawn, f"'{SINK_PARALLELISM.key}' spreads rows by values", root.span, sink)
 
 
 def _in_query(node: Node, sink: KafkaSink) -> Iterator[Diagnostic]:
-    """Of the last operator that keeps state, all that goes into it."""
-    match node:
-        case Scan() | Values():
-            return
-        case Aggregate() | Materialise() | Normalise():
-            drawn = {function for each in expressions_below(node.input) for function in _random_in(each)}
-            if drawn:
-                yield _refusal(drawn, "its state is made of rows", node.span, sink)
-        case _:
-            yield from _in_query(node.input, sink)
+    """Of the last operators that keep state, all that goes into them."""
+    if not node.keeps_state:
+        for below in node.inputs:
+            yield from _in_query(below, sink)
+        return
+    inputs = (expression for below in node.inputs for expression in expressions_below(below))
+    drawn = {function for expression in inputs for function in _random_in(expression)}
+    if drawn:
+        yield _refusal(drawn, "its state is made of rows", node.span, sink)
 
 
 def _refusal(drawn: set[str], what: str, span: Span, sink: KafkaSink) -> Diagnostic:
@@ -70,5 +70,5 @@ def _refusal(drawn: set[str], what: str, span: Span, sink: KafkaSink) -> Diagnos
     )
 
 
-def _random_in(expression: exp.Expr) -> set[str]:
-    return {call.name.upper() for call in expression.find_all(exp.Anonymous)} & _RANDOM
+def _random_in(expression: Typed) -> frozenset[str]:
+    return functions_in(expression) & _RANDOM

@@ -13,21 +13,21 @@ import hashlib
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from sqlglot import exp
-
 from millstream.catalog.settings_of_flink import LOCAL_TIME_ZONE, STATE_TTL
 from millstream.connectors.kafka.tables import KafkaSink
 from millstream.connectors.local.tables import DatagenSource
 from millstream.plan.definitions import expressions_below
-from millstream.plan.nodes import Aggregate, Collect, Materialise, Normalise, Scan, Values, Write, scans
-from millstream.plan.resolver.expressions import USER_FUNCTION
+from millstream.plan.operators.node import walk
+from millstream.plan.operators.roots import Write
+from millstream.plan.operators.scan import Scan
+from millstream.plan.typed import user_functions_in
 from millstream.runtime.exactly_once import exactly_once_sinks
 from millstream.runtime.job_identity import describe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from millstream.plan.nodes import Node
+    from millstream.plan.operators.node import Node
     from millstream.plan.program import JobPlan
 
 _FAILS: Final = "fail"
@@ -66,7 +66,7 @@ class ReplayIdentity:
         return cls(
             prefixes,
             hashlib.sha256(content.encode()).hexdigest()[:32],
-            tuple(_on_error(scan) for root in job.roots for scan in scans(root)),
+            tuple(_on_error(scan) for root in job.roots for scan in _scans(root)),
         )
 
     @classmethod
@@ -94,25 +94,27 @@ def _exchanged(node: Node, *, in_a_set: bool) -> Any:
     match node:
         case Write(sink=KafkaSink(parallelism=int()) as sink):
             keys = sink.table.primary_key or tuple(column.name for column in sink.key_columns)
-            return (sink.parallelism, keys, _described(node.input))
-        case Write() | Collect() if in_a_set:
-            return _described(node)
-        case Aggregate() | Normalise() | Materialise():
-            return _described(node)
+            return (sink.parallelism, keys, _described(node.inputs[0]))
         case Scan(source=DatagenSource()):
             return _described(node)  # rows that are many are spread by their number
-        case Scan() | Values():
-            return None
-        case _:
-            return _exchanged(node.input, in_a_set=in_a_set)
+        case _ if node.keeps_state or (in_a_set and node.inputs):
+            return _described(node)
+    below = [_exchanged(each, in_a_set=in_a_set) for each in node.inputs]
+    if len(below) == 1:
+        return below[0]
+    return tuple(below) if any(below) else None
 
 
 def _described(node: Node) -> Any:
     """With what stands in no field of a node: which messages are read, and what the user's functions are."""
-    committed = [getattr(scan.source, "reads_committed", None) for scan in scans(node)]
-    calls = (call for expression in expressions_below(node) for call in expression.find_all(exp.Anonymous))
-    functions = sorted({call.meta[USER_FUNCTION].implementation for call in calls if USER_FUNCTION in call.meta})
+    committed = [getattr(scan.source, "reads_committed", None) for scan in _scans(node)]
+    called = (function for expression in expressions_below(node) for function in user_functions_in(expression))
+    functions = sorted({function.implementation for function in called})
     return describe(node, left_out=(*_ON_ERRORS, *_OF_OTHER_BATCHES, *_OF_RESULTS)), committed, functions
+
+
+def _scans(node: Node) -> list[Scan]:
+    return [each for each in walk(node) if isinstance(each, Scan)]
 
 
 def combine_on_error(then: Sequence[str], now: Sequence[str]) -> list[str]:

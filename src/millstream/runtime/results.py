@@ -13,7 +13,6 @@ from millstream.catalog.settings_of_flink import RESULT_MODE, ResultMode
 from millstream.changelog import RowKind
 from millstream.formats.row_text import row_lines
 from millstream.formats.table_text import body_lines, cells_of, columns_of, edge_line, header_line, table_lines
-from millstream.plan.changelog import upsert_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,7 +48,7 @@ def result_of(plan: JobPlan, emit: Callable[[list[str]], None], *, as_data: bool
             return Tableau(emit)
         case ResultMode.TABLE:
             [root] = plan.roots
-            return ResultTable(upsert_key(root), emit, objects if as_data else _framed)
+            return ResultTable(root.upsert_key, emit, objects if as_data else _framed)
 
 
 class ChangeLines:

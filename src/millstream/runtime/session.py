@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from millstream.runtime.events import JobEvent
     from millstream.runtime.progress import JobProgress
     from millstream.runtime.results import Result
-    from millstream.source import Span
     from millstream.spark.query import QueryRequest, QueryStart
     from millstream.spark.session import OwnedSession
 
@@ -215,7 +214,7 @@ class Session:
         prepared = []
         for plan, found, ranges in zip(plans, folders, positions, strict=True):
             folder = found or checkpoint.new_job(plan, self._buckets(dict(plan.settings)))
-            keep_ends(folder.path, [ranges[scan.span].ends if scan.span in ranges else None for scan in plan.scans])
+            keep_ends(folder.path, [ranges[scan.id].ends if scan.id in ranges else None for scan in plan.scans])
             keep_ids(folder.path, plan)
             tallies = Tallies(spark.sparkContext.accumulator(0), spark.sparkContext.accumulator(0))
             job = Job(
@@ -227,7 +226,7 @@ class Session:
                 positions=ranges,
                 tallies=tallies,
             )
-            counted = {span: replace(found, tallies=tallies) for span, found in ranges.items()}
+            counted = {scan: replace(found, tallies=tallies) for scan, found in ranges.items()}
             dispatching = Dispatching(plan, folder, self._notice)
             ask = partial(self._request, plan, folder, counted, job, dispatching, drain=drain)
             prepared.append((job, QueryStart(spark, ask, partial(checkpoint.record_start, plan))))
@@ -237,7 +236,7 @@ class Session:
         self,
         plan: JobPlan,
         folder: JobFolder,
-        positions: Mapping[Span, ReadRange],
+        positions: Mapping[str, ReadRange],
         job: Job,
         dispatching: Dispatching,
         *,

@@ -21,7 +21,7 @@ from millstream.spark.types import quoted
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-    from millstream.plan.nodes import Aggregate, AggregateCall
+    from millstream.plan.operators.aggregate import Aggregate, AggregateCall
     from millstream.spark.crossing import Crossing, Rows
     from millstream.spark.kernel_host import Hosting
 

@@ -11,7 +11,6 @@ from millstream.plan.functions.declaration import SparkCall
 from millstream.plan.functions.signatures import given_of
 from millstream.plan.functions.spark_text import field_of, quoted
 from millstream.plan.typed import Call, Constant, Conversion, FieldOf, InputColumn, Typed, UserCall, Word
-from millstream.plan.typing import typed
 from millstream.spark.casts import coerced, converted, stored
 from millstream.spark.types import quoted as quoted_name
 from millstream.spark.types import spark_type
@@ -19,27 +18,18 @@ from millstream.spark.user_functions import called, register
 from millstream.sql.types import DataType, TypeRoot
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pyspark.sql import Column, SparkSession
-    from sqlglot import exp
 
 
-def column_of(
-    expression: exp.Expr,
-    types: Mapping[str, DataType | None],
-    spark: SparkSession | None = None,
-    wanted: DataType | None = None,
-) -> Column:
-    """A bound expression as a column; `types` are those of the input's columns, `wanted` that of the result's column.
+def column_of(expression: Typed, spark: SparkSession | None = None, wanted: DataType | None = None) -> Column:
+    """An expression as a column, of type `wanted` if that is given.
 
     The user's functions are registered with `spark`, the session of the rows.
     """
-    resolved = typed(expression, types.get)
     if spark is not None:
-        register(spark, resolved)
-    text = spark_text(resolved)
-    return F.expr(text if wanted is None else stored(text, resolved.type, wanted))
+        register(spark, expression)
+    text = spark_text(expression)
+    return F.expr(text if wanted is None else stored(text, expression.type, wanted))
 
 
 def spark_text(node: Typed) -> str:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from millstream.connectors.kafka.tables import KafkaSource
     from millstream.formats.declarations import Format
     from millstream.formats.decoded import Decoder
-    from millstream.plan.nodes import Scan
+    from millstream.plan.operators.scan import Scan
     from millstream.spark.crossing import Step
     from millstream.spark.splits import Splits
     from millstream.sql.types import DataType
@@ -48,18 +48,11 @@ def read_rows(
     layout = MessageLayout.of(scan, source)
     with_headers = source.dead_letters is not None or needs_headers(layout.message_parts)
     messages = _messages(spark, source, positions, max_batch_rows, with_headers=with_headers)
-    if _is_native(source):
+    if source.decodes_in_spark:
         key = _half("key", source.key_format, layout) if source.key_format is not None else None
         beside = [] if splits is None else [splits.column()]
         return rows_of_avro(messages, layout, key, _half("value", source.value_format, layout), beside)
     return _decoded(messages, layout, positions.tallies, splits)
-
-
-def _is_native(source: KafkaSource) -> bool:
-    """Whether all of a message is Avro, which Spark reads; but dead letters are written by Python."""
-    if source.dead_letters is not None:
-        return False
-    return isinstance(source.value_format, AvroFormat) and isinstance(source.key_format, AvroFormat | None)
 
 
 def _messages(

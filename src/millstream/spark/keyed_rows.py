@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
     from millstream.kernels.operator import Operator
-    from millstream.plan.nodes import Materialise, Normalise
+    from millstream.plan.operators.materialise import Materialise
+    from millstream.plan.operators.normalise import Normalise
     from millstream.spark.crossing import Crossing, Rows
     from millstream.spark.kernel_host import Hosting
 
@@ -37,8 +38,8 @@ def normalise(rows: Rows, node: Normalise, hosting: Hosting) -> Crossing:
 
 
 def materialise(rows: Rows, node: Materialise, hosting: Hosting) -> Crossing:
-    numbered = _numbered(rows, {*node.keys, *node.upsert_key})
-    operator = MaterialiseOperator(numbered.of(node.keys), numbered.schema, numbered.of(node.upsert_key))
+    numbered = _numbered(rows, {*node.keys, *node.replaced_by})
+    operator = MaterialiseOperator(numbered.of(node.keys), numbered.schema, numbered.of(node.replaced_by))
     return numbered.through(operator, hosting)
 
 

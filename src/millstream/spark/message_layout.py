@@ -10,7 +10,7 @@ from millstream.spark.message_parts import format_key
 
 if TYPE_CHECKING:
     from millstream.connectors.kafka.tables import KafkaSource, MetadataUse
-    from millstream.plan.nodes import Scan
+    from millstream.plan.operators.scan import Scan
     from millstream.sql.types import DataType
 
 Columns = tuple[tuple[str, "DataType"], ...]
@@ -24,7 +24,7 @@ class MessageLayout:
 
     @classmethod
     def of(cls, scan: Scan, source: KafkaSource) -> MessageLayout:
-        return cls(tuple((column.name, column.type) for column in scan.columns if column.type is not None), source)
+        return cls(tuple((column.name, column.type) for column in scan.columns), source)
 
     @property
     def upserts(self) -> bool:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
-    from millstream.plan.nodes import Aggregate, AggregateCall
+    from millstream.plan.operators.aggregate import Aggregate, AggregateCall
 
 _LIMB: Final = 21
 _MASK: Final = (1 << _LIMB) - 1

@@ -58,7 +58,7 @@ class QueryRequest:
     job: JobPlan
     checkpoint: Path
     hosting: Hosting
-    positions: Mapping[Span, ReadRange]
+    positions: Mapping[str, ReadRange]
     max_batch_rows: int
     interval_ms: int
     drain: bool
@@ -71,7 +71,7 @@ class QueryRequest:
 def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWriter:
     """All of a query but its start; what Spark finds wrong with it is raised here."""
     shutil.rmtree(request.hosting.cache, ignore_errors=True)  # a job of this name may have ended in this run
-    around = TranslationContext(
+    context = TranslationContext(
         spark=spark,
         folder=request.checkpoint,
         positions=request.positions,
@@ -83,7 +83,7 @@ def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWrite
         dispatch=request.dispatch,
     )
     writer = (
-        _checked_by_spark(request.job, around)
+        _checked_by_spark(request.job, context)
         .option("checkpointLocation", f"file://{request.checkpoint}")  # Hadoop takes a % as it is
         .queryName(f"{request.job.name}@{request.checkpoint}")
     )
@@ -124,13 +124,13 @@ def start_query(spark: SparkSession, query: DataStreamWriter, job: ReportTaker) 
     return RunningQuery(job.name, started, tell)
 
 
-def _checked_by_spark(job: JobPlan, around: TranslationContext) -> DataStreamWriter:
+def _checked_by_spark(job: JobPlan, context: TranslationContext) -> DataStreamWriter:
     """The plan as a query; what only Spark finds wrong with an expression is told as an error of the script."""
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(name).disabled = True  # they would print the whole plan
     try:
-        with _workers_of_this_python(around.spark):
-            return writer_of(job, around)
+        with _workers_of_this_python(context.spark):
+            return writer_of(job, context)
     except AnalysisException as error:
         raise ScriptError(
             Diagnostic(

@@ -1,9 +1,8 @@
-"""Each plan node as a step on a streaming DataFrame."""
+"""Each node of a physical plan as a step on a streaming DataFrame; nothing is decided here."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 
@@ -12,21 +11,17 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.changelog import KIND
 from millstream.connectors.kafka.tables import KafkaSource
+from millstream.connectors.local.tables import DatagenSource, FilesystemSource
 from millstream.durable_files import JobFile, bounded_name
-from millstream.plan.nodes import (
-    Aggregate,
-    Collect,
-    Expand,
-    Filter,
-    Materialise,
-    Node,
-    Normalise,
-    Operator,
-    Project,
-    Scan,
-    Values,
-    Write,
-)
+from millstream.plan.operators.aggregate import Aggregate
+from millstream.plan.operators.expand import Expand
+from millstream.plan.operators.filter import Filter
+from millstream.plan.operators.materialise import Materialise
+from millstream.plan.operators.normalise import Normalise
+from millstream.plan.operators.project import Project
+from millstream.plan.operators.scan import Scan
+from millstream.plan.operators.values import Values
+from millstream.plan.physical.nodes import Execution
 from millstream.spark.aggregate import aggregate
 from millstream.spark.branch import Branch
 from millstream.spark.expressions import column_of
@@ -39,20 +34,17 @@ from millstream.spark.splits import Splits, carried
 from millstream.spark.types import quoted, spark_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     import pyarrow as pa
     from pyspark.sql import Column, SparkSession
-    from sqlglot import exp
 
     from millstream.connectors.kafka.read_range import ReadRange
-    from millstream.plan.nodes import OutputColumn, ProjectItem
-    from millstream.source import Span
+    from millstream.plan.physical.nodes import PhysicalNode
     from millstream.spark.crossing import Crossing, Rows
     from millstream.spark.delivery import Dispatch
     from millstream.spark.kernel_host import Hosting
-    from millstream.sql.types import DataType
 
 AnyRows = TypeVar("AnyRows", DataFrame, Branch)
 
@@ -64,8 +56,8 @@ class TranslationContext:
     spark: SparkSession
     folder: Path
     """The job's own, kept over restarts."""
-    positions: Mapping[Span, ReadRange]
-    """Per place where topics are read, from where to where."""
+    positions: Mapping[str, ReadRange]
+    """By the id of a scan of topics, from where to where it reads."""
     hosting: Hosting
     max_batch_rows: int
     printed: Callable[[list[str]], None]
@@ -76,10 +68,10 @@ class TranslationContext:
     """Takes the rows of a SELECT, and their kinds where they are changes."""
     dispatch: Dispatch
     """How messages are delivered that Spark's own sink does not write."""
-    scan_numbers: Iterator[int] = field(default_factory=count)
-    """Taken as the plan is walked, which is the same way at each start."""
-    shared: Mapping[int, DataFrame] = field(default_factory=dict)
-    """What leaves the nodes up to which a scan is read together with others, by `id`; of a Write, its messages."""
+    scan_numbers: Mapping[str, int] = field(default_factory=dict)
+    """Of scans of topics, by their ids: the same at each start."""
+    shared: Mapping[PhysicalNode, DataFrame] = field(default_factory=dict)
+    """What leaves the nodes up to which a scan is read together with others; of a Write, its messages."""
 
     def pinned_tasks(self) -> int | None:
         """Over how many tasks rows are spread that must meet the same task again, at whichever start of the job.
@@ -92,59 +84,72 @@ class TranslationContext:
         return int(keep_value(self.folder, JobFile.TASKS, r"\d+", lambda: now))
 
 
-def rows_of(node: Node, around: TranslationContext) -> DataFrame:
+def rows_of(node: PhysicalNode, context: TranslationContext) -> DataFrame:
     """The rows that leave a node; where they are changes, with their kind beside them."""
-    if id(node) in around.shared:
-        return around.shared[id(node)]
-    match node:
-        case Scan():
-            return _scanned(node, around)
-        case Values():
-            return _values(node, around)
-        case Filter() | Project():
-            return passed(rows_of(node.input, around), node, around)
-        case Expand():
-            return _expanded(rows_of(node.input, around), node)
-        case Aggregate(operator=Operator.NATIVE):
-            return native_aggregate(rows_of(node.input, around), node)
-        case Aggregate() | Normalise() | Materialise():
-            return kept(rows_of(node.input, around), node, around).alone()
-        case Write() | Collect():
-            return rows_of(node.input, around)
+    if node in context.shared:
+        return context.shared[node]
+    match node.execution:
+        case Execution.SOURCE:
+            return _read(node.operator, context)
+        case Execution.SINK:
+            return rows_of(node.inputs[0], context)
+        case Execution.KERNEL:
+            return stateful_step([rows_of(below, context) for below in node.inputs], node, context).alone()
+        case Execution.NATIVE:
+            assert isinstance(node.operator, Aggregate)
+            return native_aggregate(rows_of(node.inputs[0], context), node.operator)
+        case Execution.SPARK:
+            return _stateless([rows_of(below, context) for below in node.inputs], node, context)
 
 
-def passed(rows: AnyRows, node: Filter | Project, around: TranslationContext) -> AnyRows:
-    """Row by row, without a state."""
-    if isinstance(node, Filter):
-        return rows.where(_column(node.condition, node.input, around))
-    kind = [F.col(KIND)] if KIND in rows.columns else []
-    return rows.select(*(_item(item, node.input, around) for item in node.items), *kind, *carried(rows))
+def _stateless(inputs: list[DataFrame], node: PhysicalNode, context: TranslationContext) -> DataFrame:
+    if isinstance(node.operator, Expand):
+        return _expand(inputs[0], node.operator)
+    return stateless_step(inputs[0], node, context)
 
 
-def kept(rows: Rows, node: Aggregate | Normalise | Materialise, around: TranslationContext) -> Crossing:
+def stateless_step(rows: AnyRows, node: PhysicalNode, context: TranslationContext) -> AnyRows:
+    """Filter and Project: row by row, without a state."""
+    operator = node.operator
+    if isinstance(operator, Filter):
+        return rows.where(column_of(operator.condition, context.spark))
+    assert isinstance(operator, Project)
+    items = (column_of(item.expression, context.spark, item.type).alias(item.name) for item in operator.items)
+    kind = [F.col(KIND)] if node.has_kinds else []
+    return rows.select(*items, *kind, *carried(rows))
+
+
+def stateful_step(inputs: list[Rows], node: PhysicalNode, context: TranslationContext) -> Crossing:
     """On the kernel, with a state."""
-    match node:
-        case Aggregate():
-            return aggregate(rows, node, around.hosting)
-        case Normalise():
-            return normalise(rows, node, around.hosting)
-        case Materialise():
-            return materialise(rows, node, around.hosting)
+    match node.operator:
+        case Aggregate() as operator:
+            return aggregate(inputs[0], operator, context.hosting)
+        case Normalise() as operator:
+            return normalise(inputs[0], operator, context.hosting)
+        case Materialise() as operator:
+            return materialise(inputs[0], operator, context.hosting)
+        case operator:
+            raise AssertionError(f"no kernel runs {type(operator).__name__}")
 
 
-def _scanned(scan: Scan, around: TranslationContext) -> DataFrame:
-    match scan.source:
-        case KafkaSource():
-            splits = Splits.of(next(around.scan_numbers), scan.source) if around.dispatch.is_exactly_once else None
-            place = around.positions[scan.span]
-            return read_rows(around.spark, scan, scan.source, place, around.max_batch_rows, splits=splits)
+def _read(operator: object, context: TranslationContext) -> DataFrame:
+    match operator:
+        case Scan(source=KafkaSource() as source):
+            number = context.scan_numbers[operator.id]
+            splits = Splits.of(number, source) if context.dispatch.is_exactly_once else None
+            place = context.positions[operator.id]
+            return read_rows(context.spark, operator, source, place, context.max_batch_rows, splits=splits)
+        case Scan(source=DatagenSource() | FilesystemSource() as source):
+            folder = context.folder / "sources" / bounded_name(quote(source.table.name, safe=""))
+            columns = [column.name for column in operator.columns]
+            return read_local(context.spark, source, columns, folder, context.pinned_tasks())
+        case Values():
+            return _values(operator, context)
         case _:
-            folder = around.folder / "sources" / bounded_name(quote(scan.source.table.name, safe=""))
-            columns = [column.name for column in scan.columns]
-            return read_local(around.spark, scan.source, columns, folder, around.pinned_tasks())
+            raise AssertionError(f"nothing reads {type(operator).__name__}")
 
 
-def _expanded(rows: DataFrame, node: Expand) -> DataFrame:
+def _expand(rows: DataFrame, node: Expand) -> DataFrame:
     types = {key: rows.schema[key].dataType for key in node.keys}
 
     def key_of(key: str, kept: tuple[str, ...]) -> Column:
@@ -158,23 +163,17 @@ def _expanded(rows: DataFrame, node: Expand) -> DataFrame:
     return rows.select(*others, F.inline(F.array(*sets)))
 
 
-def _values(node: Values, around: TranslationContext) -> DataFrame:
-    once = one_row(around.spark, around.folder)
+def _values(node: Values, context: TranslationContext) -> DataFrame:
+    once = one_row(context.spark, context.folder)
     if not node.columns:
         return once
-    rows = (zip(row, node.columns, strict=True) for row in node.rows)
-    structs = (F.struct(*(_value(value, column, node, around) for value, column in row)) for row in rows)
+    structs = (
+        F.struct(
+            *(
+                column_of(value, context.spark).cast(spark_type(column.type)).alias(column.name)
+                for value, column in zip(row, node.columns, strict=True)
+            )
+        )
+        for row in node.rows
+    )
     return once.select(F.inline(F.array(*structs)))
-
-
-def _value(value: exp.Expr, column: OutputColumn, node: Values, around: TranslationContext) -> Column:
-    written = _column(value, node, around)
-    return (written if column.type is None else written.cast(spark_type(column.type))).alias(column.name)
-
-
-def _item(item: ProjectItem, below: Node, around: TranslationContext) -> Column:
-    return _column(item.expression, below, around, item.type).alias(item.name)
-
-
-def _column(expression: exp.Expr, below: Node, around: TranslationContext, wanted: DataType | None = None) -> Column:
-    return column_of(expression, {column.name: column.type for column in below.columns}, around.spark, wanted)

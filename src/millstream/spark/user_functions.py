@@ -10,16 +10,17 @@ from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from millstream.plan.typed import Call, Conversion, FieldOf, Typed, UserCall, Word
+from millstream.plan.typed import user_functions_in
 from millstream.spark.types import spark_type
 from millstream.sql.types import TypeRoot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from pyspark.sql import SparkSession
 
     from millstream.catalog.functions import UserFunction
+    from millstream.plan.typed import Typed
     from millstream.sql.types import DataType
 
 
@@ -33,7 +34,7 @@ def called(function: UserFunction) -> str:
 
 def register(spark: SparkSession, expression: Typed) -> None:
     """Makes the functions that the expression calls known to the session."""
-    for function in {id(found): found for found in functions_in(expression)}.values():
+    for function in {id(found): found for found in user_functions_in(expression)}.values():
         for module in function.modules:
             cloudpickle.register_pickle_by_value(module)
         assert function.function is not None  # a script that is run has imported it
@@ -41,22 +42,6 @@ def register(spark: SparkSession, expression: Typed) -> None:
         compute = _by_array(code) if function.is_vectorised else _by_value(code, function.result)
         made = arrow_udf(_with_times(compute, function), spark_type(function.result))  # type: ignore[call-overload]
         spark.udf.register(called(function), made)
-
-
-def functions_in(node: Typed | Word | DataType) -> Iterator[UserFunction]:
-    """Those that an expression calls."""
-    match node:
-        case UserCall():
-            yield node.function
-            for argument in node.arguments:
-                yield from functions_in(argument)
-        case Call():
-            for part in (*node.arguments, *(value for _, value in node.clauses)):
-                yield from functions_in(part)
-        case Conversion():
-            yield from functions_in(node.value)
-        case FieldOf():
-            yield from functions_in(node.row)
 
 
 def _by_array(function: Callable[..., Any]) -> Callable[..., Any]:

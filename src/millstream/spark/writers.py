@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 from pyspark import cloudpickle
 
 from millstream.catalog.settings_of_flink import NOT_NULL_ENFORCER, NotNullEnforcer
-from millstream.changelog import INSERT_ONLY, RowKind
 from millstream.connectors.kafka.custom_partitioner import load_partitioner
-from millstream.connectors.kafka.option_values import Partitioning, UpdateMode
-from millstream.connectors.kafka.tables import KafkaSink
+from millstream.connectors.kafka.option_values import Partitioning
+from millstream.connectors.kafka.tables import KafkaSink, KafkaSource
 from millstream.connectors.local.tables import BlackholeSink, FilesystemSink, PrintSink
-from millstream.plan.changelog import provided
-from millstream.plan.nodes import Collect, Write
-from millstream.plan.own_producers import has_own_producers
+from millstream.plan.operators.roots import Collect, Write
+from millstream.plan.physical.nodes import Producer
 from millstream.spark.delivery import Delivering, delivered
 from millstream.spark.kafka_properties import writer_options
 from millstream.spark.kafka_sink import encode_messages
@@ -30,50 +28,61 @@ from millstream.spark.task_ends import ends_told
 from millstream.spark.translate import rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-    from millstream.plan.nodes import Root
+    from millstream.plan.physical.nodes import Output, PhysicalNode, PhysicalPlan
     from millstream.plan.program import JobPlan
     from millstream.spark.crossing import Crossing, Rows, Step
-    from millstream.spark.shared_scans import Encoded
+    from millstream.spark.shared_scans import Encode
     from millstream.spark.translate import TranslationContext
 
 
-def writer_of(job: JobPlan, around: TranslationContext) -> DataStreamWriter:
+def writer_of(job: JobPlan, context: TranslationContext) -> DataStreamWriter:
     """One query for the whole job."""
-    insert_only = all(provided(root) == INSERT_ONLY for root in job.roots)
+    plan = job.physical
+    insert_only = all(root.is_insert_only for root in plan.roots)
     drops_nulls = _enforcer(dict(job.settings)) is NotNullEnforcer.DROP
-    encoded = partial(_encoded, around=around, drops_nulls=drops_nulls, ours=has_own_producers(job.roots))
-    around = replace(around, shared=read_together(job.roots, around, encoded))
-    return _writer(job.roots, around, encoded).outputMode("append" if insert_only else "update")
+    outputs = {output.root: output for output in plan.outputs}
+
+    def encode(rows: Rows, root: PhysicalNode) -> Crossing:
+        return _encode(rows, outputs[root], context, drops_nulls=drops_nulls)
+
+    kafka_scans = (scan.id for scan in plan.scans if isinstance(scan.source, KafkaSource))
+    context = replace(context, scan_numbers={id_: number for number, id_ in enumerate(kafka_scans)})
+    context = replace(context, shared=read_together(plan, context, encode))
+    return _writer(plan, context, encode).outputMode("append" if insert_only else "update")
 
 
-def _writer(roots: tuple[Root, ...], around: TranslationContext, encoded: Encoded) -> DataStreamWriter:
+def _writer(plan: PhysicalPlan, context: TranslationContext, encode: Encode) -> DataStreamWriter:
     """Several sinks of a statement set are topics of one Kafka."""
-    match roots:
-        case (Collect(),):
-            columns = ((column.name, column.type) for column in roots[0].columns)
-            return show_rows(rows_of(roots[0], around), around.shown, columns)
-        case (Write(sink=PrintSink() | BlackholeSink() | FilesystemSink() as sink),):
-            return write_local(rows_of(roots[0], around), sink, around.folder, around.printed)
-    writes = [root for root in roots if isinstance(root, Write) and isinstance(root.sink, KafkaSink)]
-    assert len(writes) == len(roots), "other sets are refused before anything starts"
-    return _kafka_writer(writes, around, encoded)
+    first = plan.roots[0]
+    match first.operator:
+        case Collect() as collect:
+            columns = ((column.name, column.type) for column in collect.columns)
+            return show_rows(rows_of(first, context), context.shown, columns)
+        case Write(sink=PrintSink() | BlackholeSink() | FilesystemSink() as sink):
+            return write_local(rows_of(first, context), sink, context.folder, context.printed)
+    return _kafka_writer(plan, context, encode)
 
 
-def _kafka_writer(writes: Sequence[Write], around: TranslationContext, encoded: Encoded) -> DataStreamWriter:
-    first = writes[0].sink
-    assert isinstance(first, KafkaSink)
-    numbered = len(writes) > 1 and around.dispatch.is_exactly_once
-    messages = [_messages(root, around, encoded, place if numbered else None) for place, root in enumerate(writes)]
+def _kafka_writer(plan: PhysicalPlan, context: TranslationContext, encode: Encode) -> DataStreamWriter:
+    """Other sets than of topics of one cluster are refused before anything starts."""
+    numbered = len(plan.roots) > 1 and context.dispatch.is_exactly_once
+    messages = [_messages(root, context, encode, place if numbered else None) for place, root in enumerate(plan.roots)]
     apart = {id(frame): frame for frame in messages}.values()  # those of several INSERTs may be one
     together = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), apart)
-    if has_own_producers(writes):
+    if plan.has_own_producers:
         return delivered(together)
-    return together.writeStream.format("kafka").options(**writer_options(first.properties))
+    return together.writeStream.format("kafka").options(**writer_options(_sink(plan.roots[0]).properties))
+
+
+def _sink(root: PhysicalNode) -> KafkaSink:
+    assert isinstance(root.operator, Write)
+    assert isinstance(root.operator.sink, KafkaSink)
+    return root.operator.sink
 
 
 def _enforcer(settings: Mapping[str, str]) -> NotNullEnforcer | None:
@@ -81,33 +90,28 @@ def _enforcer(settings: Mapping[str, str]) -> NotNullEnforcer | None:
     return NOT_NULL_ENFORCER.parse(written) if written else NOT_NULL_ENFORCER.default
 
 
-def _messages(root: Write, around: TranslationContext, encoded: Encoded, insert: int | None) -> DataFrame:
+def _messages(root: PhysicalNode, context: TranslationContext, encode: Encode, insert: int | None) -> DataFrame:
     """`insert` numbers those of a set that writes exactly once."""
-    assert isinstance(root.sink, KafkaSink)
-    if id(root) in around.shared:
-        return around.shared[id(root)]
-    rows = spread(rows_of(root, around), root.sink, around.pinned_tasks())
+    if root in context.shared:
+        return context.shared[root]
+    rows = spread(rows_of(root, context), _sink(root), context.pinned_tasks())
     if insert is not None and SPLIT not in rows.columns:
         rows = rows.select("*", split_of_insert(insert))
-    return encoded(rows, root).alone()
+    return encode(rows, root).alone()
 
 
-def _encoded(rows: Rows, root: Write, around: TranslationContext, *, drops_nulls: bool, ours: bool) -> Crossing:
-    sink = root.sink
-    assert isinstance(sink, KafkaSink)
-    changes = provided(root)
-    by_key = sink.value_format.changelog == INSERT_ONLY and sink.update_mode is not UpdateMode.RETRACT
-    folds = by_key and RowKind.UPDATE_BEFORE in changes and not sink.ignore_retraction
-    delivering = Delivering.to(sink, around.dispatch) if ours else None
+def _encode(rows: Rows, output: Output, context: TranslationContext, *, drops_nulls: bool) -> Crossing:
+    sink = _sink(output.root)
+    delivering = Delivering.to(sink, context.dispatch) if output.producer is Producer.OWN else None
     kept = kept_rows(rows, sink, drops_nulls=drops_nulls)
-    messages = encode_messages(kept, sink, _partitioning(sink, around), folds=folds, delivering=delivering)
-    return replace(messages, step=ends_told(messages.step, around.spark))
+    messages = encode_messages(kept, sink, _partitioning(sink, context), folds=output.folds, delivering=delivering)
+    return replace(messages, step=ends_told(messages.step, context.spark))
 
 
-def _partitioning(sink: KafkaSink, around: TranslationContext) -> Step | None:
+def _partitioning(sink: KafkaSink, context: TranslationContext) -> Step | None:
     """None where Kafka's producer chooses: by the key, or without one as many messages in a row as fill a request."""
     topic = sink.topic if len(sink.topics) == 1 else None
-    partitions_of = partial(around.partitions_of, sink.properties)
+    partitions_of = partial(context.partitions_of, sink.properties)
     match sink.partitioner.kind:
         case Partitioning.FIXED | Partitioning.CUSTOM:
             return partial(choose_partitions, _choice(sink, topic, partitions_of))

@@ -7,25 +7,21 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 
 from millstream.aggregates import AggregateFunction as Function
-from millstream.changelog import INSERT_ONLY, KIND, RowKind
+from millstream.changelog import KIND, RowKind
 from millstream.formats.arrow_types import arrow_schema
 from millstream.kernels.aggregate import AggregateOperator, Call
 from millstream.kernels.calls import sum_type
 from millstream.kernels.materialise import MaterialiseOperator
 from millstream.kernels.normalise import NormaliseOperator
-from millstream.plan.changelog import provided
-from millstream.plan.nodes import (
-    Aggregate,
-    Collect,
-    Expand,
-    Filter,
-    Materialise,
-    Node,
-    Normalise,
-    Project,
-    Scan,
-    Write,
-)
+from millstream.plan.operators.aggregate import Aggregate
+from millstream.plan.operators.expand import Expand
+from millstream.plan.operators.filter import Filter
+from millstream.plan.operators.materialise import Materialise
+from millstream.plan.operators.normalise import Normalise
+from millstream.plan.operators.project import Project
+from millstream.plan.operators.roots import Collect, Write
+from millstream.plan.operators.scan import Scan
+from millstream.plan.resolver.sql_text import sql_text
 from tests.unit.kernels.bench import Bench
 
 if TYPE_CHECKING:
@@ -33,10 +29,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import duckdb
-    from sqlglot import exp
 
     from millstream.kernels.state_table import Lifetime
-    from millstream.plan.nodes import AggregateCall, OutputColumn
+    from millstream.plan.operators.aggregate import AggregateCall
+    from millstream.plan.operators.node import Node, OutputColumn
+    from millstream.plan.physical.nodes import PhysicalNode
+    from millstream.plan.typed import Typed
 
 Record = dict[str, Any]
 Changes = list[tuple[RowKind, Record]]
@@ -49,7 +47,9 @@ class Step(Protocol):
 class PlanBench:
     """Runs what a plan says; each kernel keeps its state from batch to batch."""
 
-    def __init__(self, root: Node, folder: Path, database: duckdb.DuckDBPyConnection, *, expires: bool = False) -> None:
+    def __init__(
+        self, root: PhysicalNode, folder: Path, database: duckdb.DuckDBPyConnection, *, expires: bool = False
+    ) -> None:
         self._folder = folder
         self._expires = expires
         self._benches: list[Bench] = []
@@ -65,45 +65,45 @@ class PlanBench:
     def ignored(self) -> int:
         return sum(bench.ignored for bench in self._benches)
 
-    def _built(self, node: Node) -> Step:
-        match node:
+    def _built(self, node: PhysicalNode) -> Step:
+        operator, inputs = node.operator, [self._built(below) for below in node.inputs]
+        match operator:
             case Scan():
-                names = [column.name for column in node.columns]
+                names = [column.name for column in operator.columns]
                 return lambda batch: [(kind, {name: row[name] for name in names}) for kind, row in batch]
             case Filter():
-                return self._filtered(node)
+                return self._filtered(operator, *inputs)
             case Project():
-                return self._projected(node)
+                return self._projected(operator, *inputs)
             case Expand():
-                return self._expanded(node)
+                return self._expanded(operator, *inputs)
             case Aggregate():
-                return self._aggregated(node)
+                return self._aggregated(operator, node.inputs[0], *inputs)
             case Normalise():
-                schema = _schema(node.columns)
-                operator = NormaliseOperator(node.keys, schema, node.emits_before, expires=self._expires)
-                return self._keyed(node, operator)
+                schema = _schema(operator.columns)
+                normalise = NormaliseOperator(operator.keys, schema, operator.emits_before, expires=self._expires)
+                return self._keyed(normalise, *inputs)
             case Materialise():
-                return self._keyed(node, MaterialiseOperator(node.keys, _schema(node.columns), node.upsert_key))
+                schema = _schema(operator.columns)
+                return self._keyed(MaterialiseOperator(operator.keys, schema, operator.replaced_by), *inputs)
             case Write() | Collect():
-                return self._built(node.input)
+                return inputs[0]
             case _:
-                raise AssertionError(f"{type(node).__name__} reads no changelog")
+                raise AssertionError(f"{type(operator).__name__} reads no changelog")
 
-    def _filtered(self, node: Filter) -> Step:
-        below = self._built(node.input)
+    def _filtered(self, node: Filter, below: Step) -> Step:
+        columns = _input(node).columns
         return lambda batch: [
-            change
-            for change, [keeps] in self._computed(node.input.columns, [_sql(node.condition)], below(batch))
-            if keeps
+            change for change, [keeps] in self._computed(columns, [_sql(node.condition)], below(batch)) if keeps
         ]
 
-    def _projected(self, node: Project) -> Step:
-        below = self._built(node.input)
+    def _projected(self, node: Project, below: Step) -> Step:
+        columns = _input(node).columns
         items = [f"CAST({_sql(item.expression)} AS {_duckdb_type(item)})" for item in node.items]
         names = [item.name for item in node.items]
         return lambda batch: [
             (kind, dict(zip(names, values, strict=True)))
-            for (kind, _), values in self._computed(node.input.columns, items, below(batch))
+            for (kind, _), values in self._computed(columns, items, below(batch))
         ]
 
     def _computed(
@@ -117,16 +117,17 @@ class PlanBench:
         found = self._database.execute(f"SELECT {wanted} FROM rows ORDER BY __place").fetchall()
         return [(change, values[1:]) for change, values in zip(batch, found, strict=True)]
 
-    def _expanded(self, node: Expand) -> Step:
-        below = self._built(node.input)
+    @staticmethod
+    def _expanded(node: Expand, below: Step) -> Step:
         return lambda batch: [
             (kind, {**row, **{key: None for key in node.keys if key not in kept}, node.number: number})
             for kind, row in below(batch)
             for number, kept in enumerate(node.sets)
         ]
 
-    def _aggregate(self, node: Aggregate) -> AggregateOperator:
-        types = {field.name: field.type for field in _schema(node.input.columns)}
+    @staticmethod
+    def _aggregate(node: Aggregate, *, insert_only: bool) -> AggregateOperator:
+        types = {field.name: field.type for field in _schema(_input(node).columns)}
         calls, columns = [], {key: types[key] for key in node.keys}
         for call in node.calls:
             if call.argument is not None:
@@ -141,19 +142,19 @@ class PlanBench:
             tuple(calls),
             pa.schema([pa.field(name, type_) for name, type_ in columns.items()]),
             node.emits_before,
-            insert_only=provided(node.input) == INSERT_ONLY,
+            insert_only=insert_only,
             repeats=node.repeats,
         )
 
-    def _aggregated(self, node: Aggregate) -> Step:
-        below, kernel = self._built(node.input), self._kernel(self._aggregate(node))
+    def _aggregated(self, node: Aggregate, rows: PhysicalNode, below: Step) -> Step:
+        kernel = self._kernel(self._aggregate(node, insert_only=not rows.has_kinds))
         arguments = {_argument(call): call.argument for call in node.calls if call.argument is not None}
         return lambda batch: kernel(
             [(kind, row | {name: row[of] for name, of in arguments.items()}) for kind, row in below(batch)]
         )
 
-    def _keyed(self, node: Normalise | Materialise, operator: NormaliseOperator | MaterialiseOperator) -> Step:
-        below, kernel = self._built(node.input), self._kernel(operator)
+    def _keyed(self, operator: NormaliseOperator | MaterialiseOperator, below: Step) -> Step:
+        kernel = self._kernel(operator)
         return lambda batch: kernel(below(batch))
 
     def _kernel(self, operator: AggregateOperator | NormaliseOperator | MaterialiseOperator) -> Step:
@@ -173,11 +174,16 @@ def _argument(call: AggregateCall) -> str:
 
 
 def _schema(columns: Sequence[OutputColumn]) -> pa.Schema:
-    return arrow_schema((column.name, column.type) for column in columns if column.type is not None)
+    return arrow_schema((column.name, column.type) for column in columns)
 
 
-def _sql(expression: exp.Expr) -> str:
-    return expression.sql(dialect="duckdb", identify=True)
+def _input(node: Node) -> Node:
+    [below] = node.inputs
+    return below
+
+
+def _sql(expression: Typed) -> str:
+    return sql_text(expression, dialect="duckdb", identify=True)
 
 
 def _duckdb_type(column: Any) -> str:

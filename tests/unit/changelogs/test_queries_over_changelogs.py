@@ -15,7 +15,6 @@ from millstream.changelog import KIND, RowKind
 from millstream.formats.arrow_types import arrow_schema
 from millstream.kernels.fold import fold_updates
 from millstream.kernels.state_table import Lifetime
-from millstream.plan.changelog import upsert_key
 from millstream.plan.program import compile_script
 from millstream.source import SourceText
 from tests.unit.changelogs.feeds import SOURCES, TABLE, Feed, random_moves
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from random import Random
 
-    from millstream.plan.nodes import Root
+    from millstream.plan.physical.nodes import PhysicalNode
     from tests.unit.changelogs.plan_bench import Changes, Record
     from tests.unit.changelogs.random_queries import RandomQuery
 
@@ -42,10 +41,10 @@ def database() -> Iterator[Database]:
         yield connection
 
 
-def planned(script: str, *, expires: bool = False) -> Root:
+def planned(script: str, *, expires: bool = False) -> PhysicalNode:
     ttl = {"table.exec.state.ttl": f"{LONG} ms"} if expires else {}
     [job] = compile_script(SourceText("s", script), {}, {"millstream.aggregate.native": "never", **ttl}).jobs
-    [root] = job.roots
+    [root] = job.physical.roots
     return root
 
 
@@ -102,7 +101,7 @@ def test_upserts_make_the_table(
 
 def random_key(query: RandomQuery, source: str, chance: Random) -> list[str]:
     """Mostly that of the query: with another one, the sink keeps all rows."""
-    own = upsert_key(planned(f"{SOURCES[source]}{query.sql};"))
+    own = planned(f"{SOURCES[source]}{query.sql};").operator.upsert_key
     if own and chance.random() < 0.8:
         return list(own)
     names = [name for name, _ in query.columns]
@@ -110,7 +109,7 @@ def random_key(query: RandomQuery, source: str, chance: Random) -> list[str]:
 
 
 def sink_for(query: RandomQuery, source: str, key: Sequence[str]) -> str:
-    types = {column.name: column.type for column in planned(f"{SOURCES[source]}{query.sql};").columns}
+    types = {column.name: column.type for column in planned(f"{SOURCES[source]}{query.sql};").operator.columns}
     columns = ", ".join(f"{name} {type_}".removesuffix(" NOT NULL") for name, type_ in types.items())
     return (
         f"CREATE TABLE sink ({columns}, PRIMARY KEY ({', '.join(key)}) NOT ENFORCED) WITH ("
@@ -119,9 +118,9 @@ def sink_for(query: RandomQuery, source: str, key: Sequence[str]) -> str:
     )
 
 
-def folded(changes: Changes, root: Root, key: Sequence[str]) -> Changes:
+def folded(changes: Changes, root: PhysicalNode, key: Sequence[str]) -> Changes:
     """As the sink folds them."""
-    schema = arrow_schema((column.name, column.type) for column in root.columns if column.type is not None)
+    schema = arrow_schema((column.name, column.type) for column in root.operator.columns)
     rows = [row | {KIND: int(kind)} for kind, row in changes]
     batches = pa.Table.from_pylist(rows, schema=schema.append(pa.field(KIND, pa.int8()))).to_batches()
     kept = [row for batch in fold_updates(iter(batches), key) for row in batch.to_pylist()]

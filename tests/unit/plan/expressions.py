@@ -8,8 +8,8 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel
 
 from millstream.errors import ScriptError
+from millstream.plan.resolver.expressions import infer
 from millstream.plan.resolver.scope import Scope
-from millstream.plan.typing import infer
 from millstream.source import SourceText
 from millstream.sql.dialect import Flink
 from millstream.sql.script import Script
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from millstream.catalog.functions import UserFunction
     from millstream.errors import Diagnostic
+    from millstream.plan.typed import Typed
 
 
 def read(text: str) -> exp.Expr:
@@ -44,6 +45,10 @@ def bound(text: str, columns: Mapping[str, str] | None = None, *, aggregates: bo
 
 def type_of(text: str, columns: Mapping[str, str] | None = None, *, aggregates: bool = False) -> str:
     return str(infer(bound(text, columns, aggregates=aggregates), scope(text, columns).type_of))
+
+
+def typed_of(text: str, columns: Mapping[str, str] | None = None) -> Typed:
+    return scope(text, columns).resolve(read(text))
 
 
 def problems(text: str, columns: Mapping[str, str] | None = None) -> list[Diagnostic]:

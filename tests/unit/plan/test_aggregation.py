@@ -6,8 +6,13 @@ import pytest
 from sqlglot import exp
 
 from millstream.errors import Code, ScriptError
-from millstream.plan.nodes import Aggregate, Filter, OutputColumn, Project, Values
+from millstream.plan.operators.aggregate import Aggregate
+from millstream.plan.operators.filter import Filter
+from millstream.plan.operators.node import OutputColumn
+from millstream.plan.operators.project import Project
+from millstream.plan.operators.values import Values
 from millstream.plan.resolver.aggregation import build_aggregate, distinct_rows
+from millstream.plan.resolver.sql_text import sql_text
 from millstream.sql.type_text import type_of_text
 from tests.unit.plan.expressions import read, scope
 
@@ -29,7 +34,9 @@ def grouped(*items: str, having: str | None = None) -> Project:
 
 
 def aggregate(project: Project) -> Aggregate:
-    node = project.input.input if isinstance(project.input, Filter) else project.input
+    [node] = project.inputs
+    if isinstance(node, Filter):
+        [node] = node.inputs
     assert isinstance(node, Aggregate)
     return node
 
@@ -71,8 +78,9 @@ def test_averages_have_the_types_of_flink(item: str, type_: str) -> None:
 
 def test_having_filters_groups() -> None:
     project = grouped("k", having="COUNT(*) > 1 AND k <> 'x'")
-    assert isinstance(project.input, Filter)
-    assert project.input.condition.sql(dialect="flink") == "`$aggregate0` > 1 AND `k` <> 'x'"
+    [node] = project.inputs
+    assert isinstance(node, Filter)
+    assert sql_text(node.condition) == "`$aggregate0` > 1 AND `k` <> 'x'"
 
 
 def test_distinct_groups_by_all_columns() -> None:

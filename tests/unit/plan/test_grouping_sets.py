@@ -12,9 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from millstream.errors import Code, ScriptError
-from millstream.plan.nodes import Aggregate, Collect, Expand, Project
+from millstream.plan.operators.aggregate import Aggregate
+from millstream.plan.operators.expand import Expand
+from millstream.plan.operators.project import Project
+from millstream.plan.operators.scan import Scan
 from millstream.plan.program import compile_script
 from millstream.plan.resolver.grouping_sets import grouping_sets
+from millstream.plan.resolver.sql_text import sql_text
 from millstream.source import SourceText
 from millstream.sql.dialect import Flink
 from millstream.sql.types import BIGINT
@@ -41,10 +45,10 @@ LIST = st.lists(ELEMENT | wrapped(ELEMENT, "GROUPING SETS"), min_size=1, max_siz
 
 def planned(query: str) -> Aggregate:
     root = compile_script(SourceText("s", f"{TABLE}{query};"), {}, {}).jobs[0].roots[0]
-    assert isinstance(root, Collect)
-    assert isinstance(root.input, Project)
-    assert isinstance(root.input.input, Aggregate)
-    return root.input.input
+    [project] = root.inputs
+    [aggregate] = project.inputs
+    assert isinstance(aggregate, Aggregate)
+    return aggregate
 
 
 @settings(deadline=None)
@@ -62,10 +66,10 @@ def test_sets_are_those_of_duckdb(written: str) -> None:
 
 def test_aggregated_column_keeps_its_values_where_its_key_is_null() -> None:
     aggregate = planned("SELECT c, SUM(c), MAX(c) FROM t GROUP BY ROLLUP (c)")
-    expand = aggregate.input
+    [expand] = aggregate.inputs
     assert isinstance(expand, Expand)
     assert {call.argument for call in aggregate.calls}.isdisjoint(expand.keys)
-    assert {column.name: column.type and column.type.nullable for column in expand.columns} == {
+    assert {column.name: column.type.nullable for column in expand.columns} == {
         "c": True,
         "$argument1": False,
         "$set": False,
@@ -75,7 +79,7 @@ def test_aggregated_column_keeps_its_values_where_its_key_is_null() -> None:
 def test_one_set_needs_no_expansion() -> None:
     for written in ("(a, b)", "GROUPING SETS ((a, b))", "DISTINCT GROUPING SETS ((a, b), (b, a))"):
         aggregate = planned(f"SELECT GROUPING(a), GROUP_ID() FROM t GROUP BY {written}")
-        assert (type(aggregate.input), aggregate.keys) == (Project, ("a", "b"))
+        assert (type(aggregate.inputs[0]), aggregate.keys) == (Scan, ("a", "b"))
 
 
 @pytest.mark.parametrize(
@@ -88,8 +92,10 @@ def test_one_set_needs_no_expansion() -> None:
 )
 def test_functions_of_the_set(call: str, values: str) -> None:
     query = f"{TABLE}SELECT {call} FROM t GROUP BY GROUPING SETS (a, b, a, ());"
-    [item] = compile_script(SourceText("s", query), {}, {}).jobs[0].roots[0].input.items  # type: ignore[union-attr]
-    assert item.expression.sql(dialect="flink") == f"CAST({values} AS BIGINT)"
+    [project] = compile_script(SourceText("s", query), {}, {}).jobs[0].roots[0].inputs
+    assert isinstance(project, Project)
+    [item] = project.items
+    assert sql_text(item.expression) == f"CAST({values} AS BIGINT)"
     assert item.type == BIGINT
 
 

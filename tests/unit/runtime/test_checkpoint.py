@@ -19,14 +19,13 @@ from millstream.durable_files import JobFile, write_json
 from millstream.errors import Code, JobError
 from millstream.plan.program import compile_script
 from millstream.runtime.checkpoint import Checkpoint, JobFolder
-from millstream.runtime.job_identity import fingerprint, state_of, state_shape
+from millstream.runtime.job_identity import fingerprint, state_of
 from millstream.source import SourceText
 from tests.begun_batches import begin_a_batch, end_a_batch
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from millstream.plan.nodes import Root
     from millstream.plan.program import JobPlan
     from millstream.runtime.checkpoint import JobFolder
 
@@ -446,14 +445,14 @@ def test_folder_of_a_killed_process_is_waited_for(tmp_path: Path) -> None:
     ],
 )
 def test_single_values_are_state_only_where_rows_may_go(then: str, now: str, *, is_refused: bool) -> None:
-    before, after = (list(state_shape(greatest(options))) for options in (then, now))
+    before, after = (state_of(greatest(options)) for options in (then, now))
     assert (before != after) is is_refused
 
 
-def greatest(options: str) -> Root:
+def greatest(options: str) -> JobPlan:
     script = f"""
     CREATE TABLE t (a INT, b INT) WITH (
       'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'x:9092', {options});
     SELECT a, MAX(b) FROM t GROUP BY a;
     """
-    return compile_script(SourceText("s", script), {}, {}).jobs[0].roots[0]
+    return compile_script(SourceText("s", script), {}, {}).jobs[0]

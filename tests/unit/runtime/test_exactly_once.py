@@ -63,4 +63,4 @@ def test_cluster_is_known_by_any_of_its_servers(servers: str, is_refused: bool) 
 def test_scans_of_a_set(sink: str, are_shared: bool) -> None:  # noqa: FBT001
     both = f"BEGIN STATEMENT SET; INSERT INTO {sink} SELECT a FROM t; INSERT INTO twice SELECT a + 1 FROM t; END;"
     [plan] = compile_script(SourceText("s", TABLES + both), {}, {}).jobs
-    assert any(scan.shared_by for scan in plan.scans) is are_shared
+    assert bool(plan.physical.shared) is are_shared

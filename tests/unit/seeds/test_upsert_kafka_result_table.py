@@ -7,7 +7,7 @@ import pytest
 from millstream.changelog import UPSERTS
 from millstream.connectors.kafka.tables import KafkaSink
 from millstream.errors import Code
-from millstream.plan.nodes import Write
+from millstream.plan.operators.roots import Write
 from millstream.plan.program import compile_script
 from millstream.source import SourceText
 from tests.declaring import declare, declare_sql, sink, sink_codes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from millstream.changelog import INSERT_ONLY
 from millstream.connectors.kafka.option_values import (
@@ -13,17 +13,22 @@ from millstream.connectors.kafka.option_values import (
     NamingStrategy,
     Partitioner,
     StartupMode,
+    UpdateMode,
 )
+from millstream.formats.avro_format import AvroFormat
 
 if TYPE_CHECKING:
     from millstream.catalog.option_reader import Notice
     from millstream.catalog.table import CatalogTable
     from millstream.changelog import ChangelogMode
     from millstream.connectors.kafka.dead_letters import DeadLetterTopic
-    from millstream.connectors.kafka.option_values import BoundedMode, UpdateMode
+    from millstream.connectors.kafka.option_values import BoundedMode
     from millstream.formats.declarations import Format
     from millstream.sql.statements import MetadataColumn, PhysicalColumn
     from millstream.sql.types import DataType
+
+_TIMESTAMP: Final = "timestamp"
+"""The metadata key of a message's time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +143,23 @@ class KafkaSource:
     def is_bounded(self) -> bool:
         return self.end is not None
 
+    @property
+    def generated_rows(self) -> int | None:
+        return None
+
+    @property
+    def decodes_in_spark(self) -> bool:
+        """Whether all of a message is Avro, which Spark reads; but dead letters are written by Python."""
+        if self.dead_letters is not None:
+            return False
+        return isinstance(self.value_format, AvroFormat) and isinstance(self.key_format, AvroFormat | None)
+
+    @property
+    def decoding(self) -> str | None:
+        """What is decoded and where, as EXPLAIN shows it."""
+        key = f"key {self.key_format.name}, value " if self.key_format is not None else ""
+        return f"{key}{self.value_format.name} [{'Spark' if self.decodes_in_spark else 'Python'}]"
+
 
 @dataclass(frozen=True, slots=True)
 class KafkaSink:
@@ -162,9 +184,24 @@ class KafkaSink:
     update_mode: UpdateMode | None = None
     notices: tuple[Notice, ...] = field(default=(), compare=False)
 
+    is_kafka: ClassVar = True
+    ignores_row_kinds: ClassVar = False
+
     @property
     def topic(self) -> str:
         return self.topics[0]
+
+    @property
+    def needs_own_producer(self) -> bool:
+        """Spark's Kafka sink has no transactions, and no time of a message."""
+        writes_time = any(use.key == _TIMESTAMP for use in self.metadata)
+        return writes_time or self.delivery.guarantee is DeliveryGuarantee.EXACTLY_ONCE
+
+    @property
+    def folds_changes(self) -> bool:
+        """Whether of several changes of a key only the last need be written: each message is the key's whole row."""
+        by_key = self.value_format.changelog == INSERT_ONLY and self.update_mode is not UpdateMode.RETRACT
+        return by_key and not self.ignore_retraction
 
     @property
     def key_columns(self) -> tuple[PhysicalColumn, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 from urllib.parse import unquote, urlsplit
 
 from millstream.changelog import ALL_CHANGES, INSERT_ONLY
@@ -61,6 +61,15 @@ class DatagenSource:
         """What a checkpoint's positions belong to."""
         return f"rows generated for {self.table.name}"
 
+    @property
+    def generated_rows(self) -> int | None:
+        """How many rows there are, where that is known before they are read."""
+        return self.number_of_rows
+
+    @property
+    def decoding(self) -> str | None:
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class FilesystemSource:
@@ -85,9 +94,29 @@ class FilesystemSource:
     def reads(self) -> str:
         return f"files of {self.path}"
 
+    @property
+    def generated_rows(self) -> int | None:
+        return None
+
+    @property
+    def decoding(self) -> str | None:
+        return f"{self.format.name} [Spark]"
+
+
+class LocalSink:
+    """What sinks without a broker have in common."""
+
+    __slots__ = ()
+
+    is_kafka: ClassVar = False
+    needs_own_producer: ClassVar = False
+    folds_changes: ClassVar = False
+    parallelism: ClassVar = None
+    ignores_row_kinds: ClassVar = False
+
 
 @dataclass(frozen=True, slots=True)
-class FilesystemSink:
+class FilesystemSink(LocalSink):
     table: CatalogTable
     path: str
     format: FileFormat
@@ -97,7 +126,7 @@ class FilesystemSink:
 
 
 @dataclass(frozen=True, slots=True)
-class PrintSink:
+class PrintSink(LocalSink):
     table: CatalogTable
     prefix: str = ""
     """What each line starts with: `identifier> `."""
@@ -108,7 +137,10 @@ class PrintSink:
 
 
 @dataclass(frozen=True, slots=True)
-class BlackholeSink:
+class BlackholeSink(LocalSink):
+    ignores_row_kinds: ClassVar = True
+    """Nobody looks at what it is given."""
+
     table: CatalogTable
     notices: tuple[Notice, ...] = field(default=(), compare=False)
     accepts: ChangelogMode = ALL_CHANGES

@@ -11,16 +11,20 @@ from sqlglot import exp
 from millstream.aggregates import AggregateFunction
 from millstream.errors import Code, Diagnostic, Problems, ScriptError
 from millstream.plan.functions.registry import AGGREGATES
-from millstream.plan.nodes import Aggregate, AggregateCall, Expand, Filter, Node, Project, ProjectItem
+from millstream.plan.operators.aggregate import Aggregate, AggregateCall
+from millstream.plan.operators.expand import Expand
+from millstream.plan.operators.filter import Filter
+from millstream.plan.operators.project import Project, ProjectItem
+from millstream.plan.resolver.expressions import infer, resolve
 from millstream.plan.resolver.grouping_sets import SET_NUMBER, constant_per_set, grouping_sets, is_grouping, values_of
 from millstream.plan.resolver.scope import Scope, column_reference, output_names
-from millstream.plan.typing import infer
 from millstream.sql.expression_parser import call
 from millstream.sql.types import BIGINT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from millstream.plan.operators.node import Node
     from millstream.source import Span
 
 _DEFAULT_SEPARATOR: Final = ","
@@ -63,7 +67,7 @@ class _Aggregation:
     def __init__(self, node: Node, scope: Scope) -> None:
         self._node = node
         self._scope = scope
-        self._type_of = {column.name: column.type for column in node.columns}.get
+        self._type_of = node.column_types().get
         self._before: dict[str, ProjectItem] = {}
         self._calls: dict[str, AggregateCall] = {}
         self._sets: tuple[tuple[str, ...], ...] = ()
@@ -80,11 +84,13 @@ class _Aggregation:
         assert keys is not None
         results = zip(output_names(items), (result for result in selected if result is not None), strict=True)
         node: Node = self._grouped(keys, self._scope.place(group) if group is not None else self._scope.statement)
-        type_of = {column.name: column.type for column in node.columns}.get
+        type_of = node.column_types().get
         if having is not None and condition is not None:
-            node = Filter(node, condition, self._scope.place(having))
-        projected = tuple(ProjectItem(name, result, infer(result, type_of)) for name, result in results)
-        return Project(node, projected, self._scope.statement)
+            node = Filter(node, resolve(condition, type_of), self._scope.place(having))
+        named = ((name, resolve(result, type_of)) for name, result in results)
+        return Project(
+            node, tuple(ProjectItem(name, typed, typed.type) for name, typed in named), self._scope.statement
+        )
 
     def _grouped(self, keys: dict[str, str], span: Span) -> Aggregate:
         columns = tuple(keys.values())
@@ -133,7 +139,8 @@ class _Aggregation:
             text, plain = f"{purpose} {text}", False  # what is aggregated is NULL in no set
         if text not in self._before:
             name = expression.name if plain else f"${purpose}{len(self._before)}"
-            self._before[text] = ProjectItem(name, expression, infer(expression, self._type_of))
+            typed = resolve(expression, self._type_of)
+            self._before[text] = ProjectItem(name, typed, typed.type)
         return self._before[text].name
 
     def _result(self, expression: exp.Expr, keys: dict[str, str]) -> exp.Expr:

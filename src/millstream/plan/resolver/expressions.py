@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeGuard
 
 from sqlglot import exp
 
-from millstream.errors import Code, Diagnostic
+from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.casts import can_cast, fits
 from millstream.plan.functions.declaration import Given, MismatchError, Nulls
 from millstream.plan.functions.registry import FUNCTIONS, MISSING, nearest
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 USER_FUNCTION: Final = "user_function"
 """Where a call remembers which function of the user's it calls."""
-_OPERATORS: Final[dict[type[exp.Expr], str]] = {
+OPERATORS: Final[dict[type[exp.Expr], str]] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.EQ: "=", exp.NEQ: "<>", exp.GT: ">",
     exp.GTE: ">=", exp.LT: "<", exp.LTE: "<=", exp.And: "AND", exp.Or: "OR", exp.DPipe: "||",
     exp.NullSafeEQ: "IS NOT DISTINCT FROM", exp.NullSafeNEQ: "IS DISTINCT FROM",
@@ -50,6 +50,20 @@ _IN_WORDS: Final[dict[type[exp.Expr], str]] = {
 }
 
 
+def infer(expression: exp.Expr, column_type: Callable[[str], DataType | None]) -> DataType:
+    """The type of an expression that a `Scope` has bound."""
+    return resolve(expression, column_type).type
+
+
+def resolve(expression: exp.Expr, column_type: Callable[[str], DataType | None]) -> Typed:
+    """A bound expression with a type on every part of it."""
+    resolver = Resolver(column_type, aggregates=True)
+    found = resolver.resolve(expression)
+    if found is None or resolver.problems:
+        raise ScriptError(resolver.problems)
+    return found
+
+
 class Resolver:
     """Gives every part of an expression its type and gathers what is wrong; `None` stands for a part that is."""
 
@@ -68,7 +82,7 @@ class Resolver:
         self.problems: list[Diagnostic] = []
 
     def resolve(self, node: exp.Expr) -> Typed | None:
-        if (operator := _OPERATORS.get(type(node))) is not None:
+        if (operator := OPERATORS.get(type(node))) is not None:
             return self._call(operator, [node.this, node.expression], node)
         handler = self._HANDLERS.get(type(node))
         if handler is not None:

@@ -10,12 +10,14 @@ from sqlglot import exp
 from millstream.catalog.table import CatalogTable
 from millstream.changelog import KIND
 from millstream.errors import Code, Diagnostic, Problems, ScriptError
-from millstream.plan.nodes import Filter, Node, OutputColumn, Project, ProjectItem, Values
+from millstream.plan.operators.filter import Filter
+from millstream.plan.operators.project import Project, ProjectItem
+from millstream.plan.operators.values import Values
 from millstream.plan.resolver.aggregation import OF_STAR, build_aggregate, distinct_rows, has_aggregate
 from millstream.plan.resolver.scans import scan_of
 from millstream.plan.resolver.scope import Scope, ScopeColumn, column_reference, output_names
 from millstream.plan.resolver.values import values_node
-from millstream.plan.typing import infer
+from millstream.plan.typed import InputColumn
 from millstream.sql.alternatives import ALTERNATIVES
 from millstream.sql.clause_parser import KEYWORD
 from millstream.sql.statements import ObjectName
@@ -25,9 +27,10 @@ if TYPE_CHECKING:
 
     from millstream.catalog.catalog import Catalog
     from millstream.catalog.table import CatalogView
+    from millstream.plan.operators.node import Node, OutputColumn
+    from millstream.plan.typed import Typed
     from millstream.source import Span
     from millstream.sql.statements import Name, OptionEntry, Query
-    from millstream.sql.types import DataType
 
 _CLAUSES: Final = frozenset({"expressions", "from_", "where", "group", "having", "distinct", "with_"})
 _OF_A_TABLE: Final = frozenset({"this", "alias", "db", "catalog"})
@@ -238,10 +241,10 @@ class QueryBuilder:
         return self._scope("", ()).place(tree)
 
 
-def _condition(written: exp.Expr, scope: Scope) -> exp.Expr:
-    bound = scope.bind(written)
-    scope.require_boolean(bound, infer(bound, scope.type_of), "WHERE")
-    return bound
+def _condition(written: exp.Expr, scope: Scope) -> Typed:
+    condition = scope.resolve(written)
+    scope.require_boolean(written, condition.type, "WHERE")
+    return condition
 
 
 def _selected(tree: exp.Select, node: Node, scope: Scope) -> Node:
@@ -253,30 +256,21 @@ def _selected(tree: exp.Select, node: Node, scope: Scope) -> Node:
 
 
 def _project(node: Node, items: list[exp.Expr], scope: Scope) -> Project:
-    types = _types(node)
     problems = Problems()
-    bound = [problems.of(partial(scope.bind, item.unalias())) for item in items]
+    resolved = [problems.of(partial(scope.resolve, item.unalias())) for item in items]
     problems.raise_all()
-    named = zip(output_names(items), (expression for expression in bound if expression is not None), strict=True)
-    return Project(
-        node,
-        tuple(ProjectItem(name, expression, infer(expression, types.get)) for name, expression in named),
-        scope.statement,
-    )
+    named = zip(output_names(items), (typed for typed in resolved if typed is not None), strict=True)
+    return Project(node, tuple(ProjectItem(name, typed, typed.type) for name, typed in named), scope.statement)
 
 
 def _with_names(node: Node, names: Sequence[str], span: Span) -> Node:
     if tuple(names) == tuple(column.name for column in node.columns):
         return node
     items = tuple(
-        ProjectItem(name, column_reference(column.name), column.type)
+        ProjectItem(name, InputColumn(column.name, column.type), column.type)
         for name, column in zip(names, node.columns, strict=True)
     )
     return Project(node, items, span)
-
-
-def _types(node: Node) -> dict[str, DataType | None]:
-    return {column.name: column.type for column in node.columns}
 
 
 def _other_parts(node: exp.Expr, known: frozenset[str]) -> list[tuple[str, exp.Expr]]:

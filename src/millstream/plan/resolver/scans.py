@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, cast
 from millstream.catalog.table import MOST_OF_A_ROWTIME, finer_than_milliseconds
 from millstream.connectors.registry import resolve_source
 from millstream.errors import Code, Diagnostic, Problems, ScriptError
-from millstream.plan.nodes import Node, OutputColumn, Project, ProjectItem, Scan
-from millstream.plan.resolver.scope import Scope, column_reference
-from millstream.plan.typing import infer
+from millstream.plan.operators.node import OutputColumn
+from millstream.plan.operators.project import Project, ProjectItem
+from millstream.plan.operators.scan import Scan
+from millstream.plan.resolver.scope import Scope
+from millstream.plan.typed import InputColumn
 from millstream.sql.statements import ComputedColumn
 from millstream.sql.types import TIMESTAMPS
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from millstream.catalog.functions import UserFunction
     from millstream.catalog.table import CatalogTable
     from millstream.connectors.tables import Source
+    from millstream.plan.operators.node import Node
     from millstream.source import Span
 
     Functions = Mapping[str, UserFunction]
@@ -42,13 +45,14 @@ def computed_items(table: CatalogTable, functions: Functions) -> tuple[ProjectIt
     items = []
     for column in table.columns:
         if not isinstance(column, ComputedColumn):
-            items.append(ProjectItem(column.name, column_reference(column.name), types[column.name]))
+            type_ = types[column.name]
+            items.append(ProjectItem(column.name, InputColumn(column.name, type_), type_))
             continue
         expression = column.expression
         scope = Scope.of_table(table.name, types.items(), expression.script, expression.span, functions)
-        bound = problems.of(partial(scope.bind, expression.tree))
-        if bound is not None:
-            items.append(ProjectItem(column.name, bound, infer(bound, types.get)))
+        typed = problems.of(partial(scope.resolve, expression.tree))
+        if typed is not None:
+            items.append(ProjectItem(column.name, typed, typed.type))
     problems.raise_all()
     return tuple(items)
 
@@ -63,7 +67,7 @@ def check_watermark(table: CatalogTable, functions: Functions) -> None:
     scope = Scope.of_table(table.name, types.items(), expression.script, expression.span, functions)
     found = (
         (f'watermark column "{watermark.column}"', types[watermark.column]),
-        ("the watermark", infer(scope.bind(expression.tree), types.get)),
+        ("the watermark", scope.resolve(expression.tree).type),
     )
     problems = [
         Diagnostic(
@@ -73,10 +77,10 @@ def check_watermark(table: CatalogTable, functions: Functions) -> None:
             hint="A watermark stands on a TIMESTAMP or TIMESTAMP_LTZ column.",
         )
         for what, type_ in found
-        if type_ is not None and type_.root not in TIMESTAMPS
+        if type_.root not in TIMESTAMPS
     ]
     rowtime = types[watermark.column]
-    if rowtime is not None and rowtime.root in TIMESTAMPS and (rowtime.precision or 0) > MOST_OF_A_ROWTIME:
+    if rowtime.root in TIMESTAMPS and (rowtime.precision or 0) > MOST_OF_A_ROWTIME:
         problems.append(finer_than_milliseconds(watermark, rowtime))
     if problems:
         raise ScriptError(problems)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from millstream.catalog.functions import UserFunction
+    from millstream.plan.typed import Typed
     from millstream.source import Span
     from millstream.sql.script import Script
     from millstream.sql.types import DataType
@@ -28,7 +29,7 @@ class ScopeColumn:
 
     qualifier: str
     name: str
-    type: DataType | None
+    type: DataType
     reference: str
     """The column of the step below that holds it: another name where two tables have one of this."""
 
@@ -46,7 +47,7 @@ class Scope:
     @staticmethod
     def of_table(
         qualifier: str,
-        columns: Iterable[tuple[str, DataType | None]],
+        columns: Iterable[tuple[str, DataType]],
         script: Script,
         statement: Span,
         functions: Mapping[str, UserFunction] | None = None,
@@ -61,8 +62,15 @@ class Scope:
     def type_of(self, reference: str) -> DataType | None:
         return next((column.type for column in self.columns if column.reference == reference), None)
 
+    def resolve(self, expression: exp.Expr) -> Typed:
+        """The expression with a type on every part of it, over the columns of the step below."""
+        return self._bound(expression, aggregates=False)[1]
+
     def bind(self, expression: exp.Expr, *, aggregates: bool = False) -> exp.Expr:
         """The expression with its columns resolved to bare, quoted names, and every part of it of a fitting type."""
+        return self._bound(expression, aggregates=aggregates)[0]
+
+    def _bound(self, expression: exp.Expr, *, aggregates: bool) -> tuple[exp.Expr, Typed]:
         problems: list[Diagnostic] = []
         bound = exp.Paren(this=expression.copy())
         for column in [node for node in bound.find_all(exp.Column) if node.find_ancestor(exp.Query) is None]:
@@ -71,12 +79,11 @@ class Scope:
             if (function := self.functions.get(call.name.upper())) is not None:
                 call.meta[USER_FUNCTION] = function
         resolver = Resolver(self.type_of, self.place, self.functions, aggregates=aggregates)
-        resolver.resolve(bound.this)
+        typed = resolver.resolve(bound.this)
         problems += resolver.problems
-        if problems:
+        if problems or typed is None:
             raise ScriptError(problems)
-        found: exp.Expr = bound.this
-        return found.unnest()
+        return bound.this.unnest(), typed
 
     def place(self, node: exp.Expr) -> Span:
         """The first and last place inside the expression that sqlglot remembers, or else around it."""
@@ -88,8 +95,8 @@ class Scope:
             )
         return self.place(node.parent) if node.parent is not None else self.statement
 
-    def require_boolean(self, condition: exp.Expr, type_: DataType | None, clause: str) -> None:
-        if type_ is not None and type_.root not in (TypeRoot.BOOLEAN, TypeRoot.NULL):
+    def require_boolean(self, condition: exp.Expr, type_: DataType, clause: str) -> None:
+        if type_.root not in (TypeRoot.BOOLEAN, TypeRoot.NULL):
             raise ScriptError(
                 Diagnostic(
                     Code.TYPE_MISMATCH,
@@ -115,7 +122,7 @@ class Scope:
         if not found:
             found = [known for known in self.columns if known.name == names[0]]
             fields = column.parts[1:]
-            if found and fields and all(known.type and known.type.root is not TypeRoot.ROW for known in found):
+            if found and fields and all(known.type.root is not TypeRoot.ROW for known in found):
                 found = []
         if len(found) != 1:
             problems.append(self._ambiguous(column, found) if found else self._undefined(column))

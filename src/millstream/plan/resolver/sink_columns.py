@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from sqlglot import exp
-
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.casts import fits
-from millstream.plan.nodes import Project, ProjectItem, Values
-from millstream.plan.resolver.scope import column_reference
+from millstream.plan.functions.results import NULL
+from millstream.plan.operators.project import Project, ProjectItem
+from millstream.plan.operators.values import Values
+from millstream.plan.typed import Constant, InputColumn
+from millstream.sql.types import TypeRoot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from millstream.catalog.table import CatalogTable
-    from millstream.plan.nodes import Node, OutputColumn
+    from millstream.plan.operators.node import Node, OutputColumn
+    from millstream.plan.typed import Typed
     from millstream.sql.statements import InsertInto, MetadataColumn, PhysicalColumn
 
     TargetColumn = PhysicalColumn | MetadataColumn
@@ -31,7 +33,7 @@ def project_to_sink(query: Node, sink: CatalogTable, statement: InsertInto) -> N
         raise ScriptError(_mismatch(query, sink, statement, "They differ in the number of columns.", _NUMBER))
     _refuse_nulls(query, targets, statement)
     for found, wanted in zip(query.columns, targets, strict=True):
-        if found.type is not None and not fits(found.type, wanted.type):
+        if not fits(found.type, wanted.type):
             raise ScriptError(
                 _mismatch(
                     query,
@@ -44,7 +46,7 @@ def project_to_sink(query: Node, sink: CatalogTable, statement: InsertInto) -> N
     items = tuple(
         ProjectItem(
             column.name,
-            column_reference(given[column.name].name) if column.name in given else exp.Null(),
+            _reference(given[column.name]) if column.name in given else Constant(None, NULL),
             column.type,
         )
         for column in sink.written_columns
@@ -62,13 +64,21 @@ def _refuse_nulls(query: Node, targets: tuple[TargetColumn, ...], statement: Ins
             hint="Give it a value, or declare it without NOT NULL.",
         )
         for found, wanted in zip(query.columns, targets, strict=True)
-        if not wanted.type.nullable and any(isinstance(one, exp.Null) for one in _written(query, found.name))
+        if not wanted.type.nullable and any(map(_is_null, _written(query, found.name)))
     ]
     if problems:
         raise ScriptError(problems)
 
 
-def _written(node: Node, name: str) -> Iterator[exp.Expr]:
+def _reference(column: OutputColumn) -> Typed:
+    return InputColumn(column.name, column.type)
+
+
+def _is_null(expression: Typed) -> bool:
+    return isinstance(expression, Constant) and expression.value is None and expression.type.root is TypeRoot.NULL
+
+
+def _written(node: Node, name: str) -> Iterator[Typed]:
     """The expressions that a column is given, as far down as it is only handed on."""
     at = next(at for at, column in enumerate(node.columns) if column.name == name)
     match node:
@@ -76,8 +86,8 @@ def _written(node: Node, name: str) -> Iterator[exp.Expr]:
             yield from (row[at] for row in node.rows)
         case Project():
             expression = node.items[at].expression
-            is_column = isinstance(expression, exp.Column)
-            yield from _written(node.input, expression.name) if is_column else [expression]
+            [below] = node.inputs
+            yield from _written(below, expression.name) if isinstance(expression, InputColumn) else [expression]
 
 
 def _targets(sink: CatalogTable, statement: InsertInto) -> tuple[TargetColumn, ...]:
@@ -113,7 +123,7 @@ def _targets(sink: CatalogTable, statement: InsertInto) -> tuple[TargetColumn, .
 
 
 def _mismatch(query: Node, sink: CatalogTable, statement: InsertInto, why: str, hint: str = _CAST) -> Diagnostic:
-    given = ", ".join(f"{column.name} {column.type or '?'}" for column in query.columns)
+    given = ", ".join(f"{column.name} {column.type}" for column in query.columns)
     wanted = ", ".join(f"{column.name} {column.type}" for column in _targets(sink, statement))
     return Diagnostic(
         Code.SINK_SCHEMA_MISMATCH,

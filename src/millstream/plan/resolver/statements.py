@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from millstream.connectors.registry import resolve_sink
 from millstream.errors import Problems
-from millstream.plan.nodes import Collect, Write
+from millstream.plan.operators.roots import Collect, Write
 from millstream.plan.resolver.queries import QueryBuilder
 from millstream.plan.resolver.sink_columns import project_to_sink
 

@@ -10,11 +10,12 @@ from sqlglot import exp
 from millstream.errors import Code, Diagnostic, Problems, ScriptError
 from millstream.plan.functions.declaration import MismatchError
 from millstream.plan.functions.results import common_type
-from millstream.plan.nodes import OutputColumn, Values
-from millstream.plan.typing import infer
+from millstream.plan.operators.node import OutputColumn
+from millstream.plan.operators.values import Values
 
 if TYPE_CHECKING:
     from millstream.plan.resolver.scope import Scope
+    from millstream.plan.typed import Typed
 
 
 def values_node(tree: exp.Values, scope: Scope) -> Values:
@@ -33,20 +34,20 @@ def values_node(tree: exp.Values, scope: Scope) -> Values:
                     scope.place(written),
                 )
             )
-    columns = tuple(_column(position, bound, scope) for position in range(width))
+    columns = tuple(_column(position, bound, tree, scope) for position in range(width))
     return Values(bound, columns, scope.statement)
 
 
-def _row(tree: exp.Expr, scope: Scope) -> tuple[exp.Expr, ...]:
-    written = tree.expressions if isinstance(tree, exp.Tuple) else [tree.unnest()]
+def _row(tree: exp.Expr, scope: Scope) -> tuple[Typed, ...]:
+    written = _values_of(tree)
     problems = Problems()
-    bound = [problems.of(partial(scope.bind, value)) for value in written]
+    bound = [problems.of(partial(scope.resolve, value)) for value in written]
     problems.raise_all()
     return tuple(value for value in bound if value is not None)
 
 
-def _column(position: int, rows: tuple[tuple[exp.Expr, ...], ...], scope: Scope) -> OutputColumn:
-    types = [infer(row[position], lambda _: None) for row in rows]
+def _column(position: int, rows: tuple[tuple[Typed, ...], ...], written: exp.Values, scope: Scope) -> OutputColumn:
+    types = [row[position].type for row in rows]
     try:
         return OutputColumn(f"EXPR${position}", common_type(types))
     except MismatchError as error:
@@ -54,7 +55,11 @@ def _column(position: int, rows: tuple[tuple[exp.Expr, ...], ...], scope: Scope)
             Diagnostic(
                 Code.TYPE_MISMATCH,
                 f"the values of column {position + 1} do not fit together: {error}",
-                scope.place(rows[0][position]),
+                scope.place(_values_of(written.expressions[0])[position]),
                 hint="CAST some of them.",
             )
         ) from None
+
+
+def _values_of(row: exp.Expr) -> list[exp.Expr]:
+    return row.expressions if isinstance(row, exp.Tuple) else [row.unnest()]

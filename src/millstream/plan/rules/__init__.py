@@ -1,11 +1,10 @@
-"""The rules every plan passes through, in this order."""
+"""The rules every logical plan passes through, in this order."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from millstream.plan.rules.check_sink import check_sink
-from millstream.plan.rules.choose_operators import choose_operators
 from millstream.plan.rules.materialise_before_sink import materialise_before_sink
 from millstream.plan.rules.merge_projections import merge_projections
 from millstream.plan.rules.normalise_sources import normalise_sources
@@ -15,7 +14,7 @@ from millstream.plan.rules.settle_before_images import settle_before_images
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from millstream.plan.nodes import Root
+    from millstream.plan.operators.roots import Root
     from millstream.plan.settings import PlanSettings
 
 RULES: Final[tuple[Callable[[Root, PlanSettings], Root], ...]] = (
@@ -25,5 +24,4 @@ RULES: Final[tuple[Callable[[Root, PlanSettings], Root], ...]] = (
     materialise_before_sink,
     settle_before_images,
     check_sink,
-    choose_operators,
 )

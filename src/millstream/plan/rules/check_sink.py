@@ -5,40 +5,39 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.catalog.settings_of_flink import UPSERT_MATERIALIZE
-from millstream.changelog import INSERT_ONLY, RowKind, letters
+from millstream.changelog import INSERT_ONLY, RowKind, goes_by_key, letters
 from millstream.connectors.kafka.option_values import UpdateMode
 from millstream.connectors.kafka.sink_options import SINK_PARALLELISM
 from millstream.connectors.kafka.tables import KafkaSink
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.plan.changelog import provided, upsert_key
-from millstream.plan.nodes import Aggregate, Collect, Expand, Node, Scan, Values
+from millstream.plan.operators.node import walk
+from millstream.plan.operators.roots import Collect
 
 if TYPE_CHECKING:
     from millstream.connectors.tables import Sink
-    from millstream.plan.nodes import Root
+    from millstream.plan.operators.node import Node
+    from millstream.plan.operators.roots import Root
     from millstream.plan.settings import PlanSettings
 
 
 def check_sink(plan: Root, settings: PlanSettings) -> Root:
-    if isinstance(plan, Collect):
-        return plan  # whoever looks at it can see any change
-    kinds = provided(plan.input)
-    if kinds == INSERT_ONLY:
-        return plan
-    sink, key = plan.sink, upsert_key(plan.input)
+    if isinstance(plan, Collect) or plan.changelog == INSERT_ONLY:
+        return plan  # whoever looks at a SELECT can see any change
+    kinds, sink, key = plan.changelog, plan.sink, plan.upsert_key
     key_ddl = f"PRIMARY KEY ({', '.join(key)}) NOT ENFORCED" if key else "PRIMARY KEY (…) NOT ENFORCED"
+    updating = _updating(plan)
     if RowKind.UPDATE_AFTER not in sink.accepts:
+        symbols = ", ".join(kind.symbol for kind in sorted(kinds))
         raise ScriptError(
             Diagnostic(
                 Code.SINK_REFUSES_CHANGES,
                 f'table sink "{sink.table.name}" accepts inserts only',
                 plan.span,
-                detail=_who_updates(plan.input, kinds),
+                detail=f"{updating.updater} at line {updating.span.line} gives updates ({symbols}).",
                 hint=_how_to_take_changes(sink, key_ddl),
             )
         )
-    goes_by_key = RowKind.UPDATE_BEFORE not in sink.accepts
-    if goes_by_key and (key is None or set(key) != set(sink.table.primary_key)):
+    if goes_by_key(sink.accepts) and (key is None or set(key) != set(sink.table.primary_key)):
         raise ScriptError(
             Diagnostic(
                 Code.SINK_KEY_DIFFERS,
@@ -48,7 +47,7 @@ def check_sink(plan: Root, settings: PlanSettings) -> Root:
                 f"'{UPSERT_MATERIALIZE.key}' is {settings.upsert_materialize}.",
                 hint=f'Declare "{sink.table.name}" with {key_ddl}, or RESET the setting.'
                 if key
-                else _how_to_get_a_key(plan.input),
+                else updating.key_advice,
             )
         )
     if isinstance(sink, KafkaSink) and sink.parallelism is not None and not sink.table.primary_key:
@@ -71,27 +70,10 @@ def _how_to_take_changes(sink: Sink, key_ddl: str) -> str:
     return f"{upsert}: a later row then replaces the earlier one of its key."
 
 
-def _how_to_get_a_key(node: Node) -> str:
-    updating = _updating(node)
-    if isinstance(updating, Scan):
-        return f'Select the primary key of "{updating.source.table.name}", each column as it is.'
-    if not updating.keys:
-        return "Add GROUP BY: without it there is one row and no key to write it by."
-    if isinstance(updating.input, Expand):
-        return "Rows of several grouping sets have no key in common: RESET the setting."
-    return "Select every column of GROUP BY, each into a primary key column of the same type."
+def _updating(plan: Node) -> Node:
+    """The topmost operator that makes updates, or reads them."""
+    return next(node for node in walk(plan) if node.updates and _is_origin(node))
 
 
-def _updating(node: Node) -> Aggregate | Scan:
-    """The topmost step that makes updates out of what it gets, or reads them."""
-    while not isinstance(node, Aggregate | Scan):
-        assert not isinstance(node, Values), "values are never updated"
-        node = node.input
-    return node
-
-
-def _who_updates(node: Node, kinds: frozenset[RowKind]) -> str:
-    symbols = ", ".join(kind.symbol for kind in sorted(kinds))
-    updating = _updating(node)
-    who = f'Table "{updating.source.table.name}"' if isinstance(updating, Scan) else "The aggregate"
-    return f"{who} at line {updating.span.line} gives updates ({symbols})."
+def _is_origin(node: Node) -> bool:
+    return not node.inputs or node.keeps_state

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from millstream.catalog.settings_of_flink import UpsertMaterialize
-from millstream.changelog import INSERT_ONLY, RowKind
-from millstream.plan.changelog import provided, upsert_key
-from millstream.plan.nodes import Materialise, Write
+from millstream.changelog import INSERT_ONLY, goes_by_key
+from millstream.plan.operators.materialise import Materialise
+from millstream.plan.operators.roots import Write
 
 if TYPE_CHECKING:
-    from millstream.plan.nodes import Root
+    from millstream.plan.operators.roots import Root
     from millstream.plan.settings import PlanSettings
 
 
 def materialise_before_sink(plan: Root, settings: PlanSettings) -> Root:
-    if not isinstance(plan, Write) or not _goes_by_key(plan):
+    if not isinstance(plan, Write) or not goes_by_key(plan.sink.accepts):
         return plan
-    primary, updated_by = plan.sink.table.primary_key, upsert_key(plan.input)
+    primary = plan.sink.table.primary_key
     forced = settings.upsert_materialize is UpsertMaterialize.FORCE
-    differs = updated_by is None or set(updated_by) != set(primary)
+    differs = plan.upsert_key is None or set(plan.upsert_key) != set(primary)
     if settings.upsert_materialize is UpsertMaterialize.NONE or not (differs or forced):
         return plan
-    if provided(plan.input) == INSERT_ONLY and not forced:
+    if plan.changelog == INSERT_ONLY and not forced:
         return plan
-    return replace(plan, input=Materialise(plan.input, primary, updated_by or (), plan.span))
-
-
-def _goes_by_key(plan: Write) -> bool:
-    """A sink that takes old rows too needs no key to find them by."""
-    accepts = plan.sink.accepts
-    return RowKind.UPDATE_AFTER in accepts and RowKind.UPDATE_BEFORE not in accepts
+    [below] = plan.inputs
+    return plan.with_inputs(Materialise(below, primary, plan.upsert_key or (), plan.span))

@@ -6,65 +6,61 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
-
-from millstream.plan.nodes import Aggregate, Expand, Node, Project, ProjectItem, Scan, Values
+from millstream.plan.operators.node import transform
+from millstream.plan.operators.project import Project, ProjectItem
+from millstream.plan.typed import InputColumn, columns_in, substitute, walk
 
 if TYPE_CHECKING:
-    from millstream.plan.nodes import Root
+    from millstream.plan.operators.node import Node
+    from millstream.plan.operators.roots import Root
     from millstream.plan.settings import PlanSettings
+    from millstream.plan.typed import Typed
     from millstream.sql.types import DataType
 
 
 def merge_projections(plan: Root, settings: PlanSettings) -> Root:  # noqa: ARG001
-    return replace(plan, input=_merged(plan.input))
+    below = (transform(node, _merge) for node in plan.inputs)
+    return plan.with_inputs(*map(_without_idle_projection, below))
 
 
-def _merged(node: Node) -> Node:
-    if isinstance(node, Scan | Values):
+def _merge(node: Node) -> Node:
+    node = node.with_inputs(*map(_without_idle_projection, node.inputs))
+    if not isinstance(node, Project):
         return node
-    below = _merged(node.input)
-    if isinstance(below, Project) and _changes_nothing(below) and not isinstance(node, Aggregate | Expand):
-        below = below.input
-    node = replace(node, input=below)
-    if isinstance(node, Project) and isinstance(below, Project):
-        items = [_through(item, below, _uses(node)) for item in node.items]
-        if None not in items:
-            return replace(node, input=below.input, items=tuple(item for item in items if item is not None))
-    return node
+    [below] = node.inputs
+    if not isinstance(below, Project):
+        return node
+    uses = Counter(part.name for item in node.items for part in walk(item.expression) if isinstance(part, InputColumn))
+    items = [_through(item, below, uses) for item in node.items]
+    if None in items:
+        return node
+    return replace(node, items=tuple(item for item in items if item is not None)).with_inputs(*below.inputs)
 
 
-def _changes_nothing(project: Project) -> bool:
-    return project.columns == project.input.columns and all(
-        isinstance(item.expression, exp.Column) and item.expression.name == item.name for item in project.items
-    )
+def _without_idle_projection(node: Node) -> Node:
+    """What is below a projection that changes nothing."""
+    if not isinstance(node, Project):
+        return node
+    [below] = node.inputs
+    is_idle = node.columns == below.columns and all(_is_column(item.expression, item.name) for item in node.items)
+    return below if is_idle else node
 
 
-def _uses(project: Project) -> Counter[str]:
-    return Counter(column.name for item in project.items for column in item.expression.find_all(exp.Column))
+def _is_column(expression: Typed, name: str) -> bool:
+    return isinstance(expression, InputColumn) and expression.name == name
 
 
 def _through(item: ProjectItem, below: Project, uses: Counter[str]) -> ProjectItem | None:
     """The item over what is below `below`; None where it cannot be said without the projection between."""
     lower = {lower_item.name: lower_item for lower_item in below.items}
-    types = {column.name: column.type for column in below.input.columns}
-    if isinstance(item.expression, exp.Column):
+    if isinstance(item.expression, InputColumn):
         source = lower[item.expression.name]
-        is_plain = isinstance(source.expression, exp.Column) and source.type == types[source.expression.name]
         is_moved = uses[source.name] == 1 and _same(source.type, item.type)
-        return ProjectItem(item.name, source.expression, item.type) if is_plain or is_moved else None
-    needed = {column.name for column in item.expression.find_all(exp.Column)}
-    if not all(isinstance(lower[name].expression, exp.Column) for name in needed):
+        return replace(item, expression=source.expression) if source.is_plain or is_moved else None
+    if not all(lower[name].is_plain for name in columns_in(item.expression)):
         return None
-    if any(lower[name].type != types[lower[name].expression.name] for name in needed):
-        return None
-
-    def lowered(node: exp.Expr) -> exp.Expr:
-        return lower[node.name].expression.copy() if isinstance(node, exp.Column) else node
-
-    replaced = item.expression.transform(lowered)
-    return ProjectItem(item.name, replaced, item.type)
+    return replace(item, expression=substitute(item.expression, lambda column: lower[column.name].expression))
 
 
-def _same(left: DataType | None, right: DataType | None) -> bool:
-    return left is not None and right is not None and left.not_null() == right.not_null()
+def _same(left: DataType, right: DataType) -> bool:
+    return left.not_null() == right.not_null()

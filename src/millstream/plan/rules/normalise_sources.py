@@ -2,42 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from millstream.changelog import INSERT_ONLY, RowKind
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.plan.nodes import Node, Normalise, Scan, Values
+from millstream.plan.operators.node import transform
+from millstream.plan.operators.normalise import Normalise
+from millstream.plan.operators.scan import Scan
 
 if TYPE_CHECKING:
-    from millstream.plan.nodes import Root
+    from millstream.plan.operators.node import Node
+    from millstream.plan.operators.roots import Root
     from millstream.plan.settings import PlanSettings
 
 
 def normalise_sources(plan: Root, settings: PlanSettings) -> Root:
-    return replace(plan, input=_normalised(plan.input, settings))
+    def normalise(node: Node) -> Node:
+        return Normalise(node, _key(node), node.span) if _needs_order(node, settings) else node
+
+    return plan.with_inputs(*(transform(below, normalise) for below in plan.inputs))
 
 
-def _normalised(node: Node, settings: PlanSettings) -> Node:
-    if isinstance(node, Values):
-        return node
-    if not isinstance(node, Scan):
-        return replace(node, input=_normalised(node.input, settings))
-    changes = node.source.changelog
-    if changes == INSERT_ONLY:
-        return node
-    has_before = RowKind.UPDATE_BEFORE in changes
-    if has_before and not settings.cdc_events_duplicate:
-        return node
-    key = node.source.table.primary_key
-    if not key:
+def _needs_order(node: Node, settings: PlanSettings) -> bool:
+    if not isinstance(node, Scan) or node.changelog == INSERT_ONLY:
+        return False
+    return RowKind.UPDATE_BEFORE not in node.changelog or settings.cdc_events_duplicate
+
+
+def _key(node: Node) -> tuple[str, ...]:
+    assert isinstance(node, Scan)
+    table = node.source.table
+    if not table.primary_key:
         raise ScriptError(
             Diagnostic(
                 Code.MISSING_PRIMARY_KEY,
-                f'table "{node.source.table.name}" needs a primary key, because its change events may come twice',
-                node.source.table.span,
+                f'table "{table.name}" needs a primary key, because its change events may come twice',
+                table.span,
                 detail="'table.exec.source.cdc-events-duplicate' is true.",
                 hint="Add PRIMARY KEY (…) NOT ENFORCED, or RESET the setting.",
             )
         )
-    return Normalise(node, key, node.span)
+    return table.primary_key

@@ -1,0 +1,125 @@
+"""Aggregate: GROUP BY, and SELECT DISTINCT as a grouping without aggregates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Self
+
+from millstream.aggregates import AggregateFunction as Function
+from millstream.changelog import INSERT_ONLY, RowKind
+from millstream.plan.operators.expand import Expand
+from millstream.plan.operators.node import Demand, Node, OutputColumn, Unary
+
+if TYPE_CHECKING:
+    from millstream.aggregates import AggregateFunction
+    from millstream.changelog import ChangelogMode
+    from millstream.plan.operators.node import UpsertKey
+    from millstream.source import Span
+    from millstream.sql.types import DataType
+
+_GROWING: Final = frozenset({Function.MIN, Function.MAX, Function.FIRST_VALUE, Function.LAST_VALUE})
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateCall:
+    """`name` is the column that holds the result; `argument` a column of the input."""
+
+    name: str
+    function: AggregateFunction
+    argument: str | None
+    distinct: bool
+    type: DataType
+    parameters: tuple[str, ...] = ()
+    """Constants after the argument: the separator of LISTAGG."""
+    filter: str | None = None
+    """A condition, as a column of the input, for the one aggregate that does not pass over NULL: ARRAY_AGG."""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The columns of the input that it reads."""
+        return tuple(name for name in (self.argument, self.filter) if name is not None)
+
+    @property
+    def separator(self) -> str:
+        """What LISTAGG puts between two values."""
+        return self.parameters[0] if self.parameters else ","
+
+    def __str__(self) -> str:
+        if self.argument is None:
+            return f"COUNT(*) AS {self.name}"
+        constants = "".join(f", '{constant}'" for constant in self.parameters)
+        condition = f" FILTER (WHERE {self.filter})" if self.filter is not None else ""
+        distinct = "DISTINCT " if self.distinct else ""
+        return f"{self.function}({distinct}{self.argument}{constants}){condition} AS {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate(Unary):
+    input: Node
+    keys: tuple[str, ...]
+    calls: tuple[AggregateCall, ...]
+    span: Span
+    emits_before: bool = False
+    """Whether an update is preceded by the old row, because somebody above needs it."""
+    repeats: bool = False
+    """Whether a result that did not change is given again: state has a TTL, and that above lives on this."""
+    id: str = ""
+
+    @property
+    def columns(self) -> tuple[OutputColumn, ...]:
+        types = self.input.column_types()
+        keys = tuple(OutputColumn(key, types[key]) for key in self.keys)
+        return keys + tuple(OutputColumn(call.name, call.type) for call in self.calls)
+
+    @property
+    def changelog(self) -> ChangelogMode:
+        if self.is_insert_only and not self.repeats:
+            return INSERT_ONLY
+        updating = frozenset({RowKind.INSERT, RowKind.UPDATE_AFTER})
+        changes = updating if self.input.is_insert_only else updating | {RowKind.DELETE}
+        return changes | {RowKind.UPDATE_BEFORE} if self.emits_before else changes
+
+    @property
+    def is_insert_only(self) -> bool:
+        return not self.calls and self.input.is_insert_only  # SELECT DISTINCT
+
+    @property
+    def upsert_key(self) -> UpsertKey | None:
+        return self.keys
+
+    @property
+    def label(self) -> str:
+        return f"Aggregate(keys=[{', '.join(self.keys)}], calls=[{', '.join(map(str, self.calls))}])"
+
+    @property
+    def keeps_state(self) -> bool:
+        return True
+
+    @property
+    def exchange_keys(self) -> tuple[str, ...]:
+        return self.keys
+
+    @property
+    def keeps_more_for_changes(self) -> bool:
+        """Whether its state would be another one if no row were retracted: single values, and not only the result."""
+        return any(call.function in _GROWING for call in self.calls) and not self.input.is_insert_only
+
+    def prune(self, needed: frozenset[str]) -> tuple[Self, tuple[frozenset[str], ...]]:  # noqa: ARG002
+        return self, (frozenset({*self.keys, *(name for call in self.calls for name in call.inputs)}),)
+
+    def demands(self, above: Demand) -> tuple[Demand, ...]:
+        return (replace(above, needs_before=True, keeps_state=True),)
+
+    def settle(self, above: Demand) -> Self:
+        """Rows without duplicates stay inserts, unless state above would expire while this one lives on."""
+        repeats = above.state_expires and (above.keeps_state or self.updates)
+        settled = replace(self, repeats=repeats)
+        return replace(settled, emits_before=above.needs_before and settled.updates)
+
+    @property
+    def key_advice(self) -> str:
+        if not self.keys:
+            return "Add GROUP BY: without it there is one row and no key to write it by."
+        if isinstance(self.input, Expand):
+            return "Rows of several grouping sets have no key in common: RESET the setting."
+        return "Select every column of GROUP BY, each into a primary key column of the same type."

@@ -1,0 +1,49 @@
+"""Expand: every row once per grouping set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
+
+from millstream.plan.operators.node import Node, OutputColumn, Unary
+from millstream.sql.types import INT
+
+if TYPE_CHECKING:
+    from millstream.plan.operators.node import UpsertKey
+    from millstream.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Expand(Unary):
+    """NULL stands in the keys that a set leaves out, and the set's number beside them."""
+
+    input: Node
+    keys: tuple[str, ...]
+    sets: tuple[tuple[str, ...], ...]
+    """The keys that each set keeps."""
+    number: str
+    """The column that holds the number of the set: it keeps the sets apart where their keys are alike."""
+    span: Span
+    id: str = ""
+
+    @property
+    def columns(self) -> tuple[OutputColumn, ...]:
+        partial = {key for key in self.keys if any(key not in kept for kept in self.sets)}
+        columns = (_nullable(column) if column.name in partial else column for column in self.input.columns)
+        return (*columns, OutputColumn(self.number, INT.not_null()))
+
+    @property
+    def upsert_key(self) -> UpsertKey | None:
+        return None
+
+    @property
+    def label(self) -> str:
+        sets = ", ".join(f"({', '.join(kept)})" for kept in self.sets)
+        return f"Expand(sets=[{sets}], number=[{self.number}])"
+
+    def prune(self, needed: frozenset[str]) -> tuple[Self, tuple[frozenset[str], ...]]:
+        return self, ((needed | set(self.keys)) - {self.number},)
+
+
+def _nullable(column: OutputColumn) -> OutputColumn:
+    return replace(column, type=replace(column.type, nullable=True))

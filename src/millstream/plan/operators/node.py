@@ -1,0 +1,178 @@
+"""What every operator of a logical plan says about itself.
+
+A rule asks operators instead of matching on them, so that a new operator is one new module.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from millstream.changelog import INSERT_ONLY, RowKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from millstream.changelog import ChangelogMode
+    from millstream.plan.typed import Typed
+    from millstream.source import Span
+    from millstream.sql.types import DataType
+
+    UpsertKey = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OutputColumn:
+    name: str
+    type: DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What the operators above make of an operator's rows."""
+
+    needs_before: bool
+    """Somebody wants to see the old row of an update."""
+    keeps_state: bool = False
+    """An operator above keeps state that is made of these rows."""
+    state_expires: bool = False
+    """State has a TTL."""
+
+
+class Node(ABC):
+    """A frozen step of a plan, with the steps that it reads."""
+
+    __slots__ = ()
+
+    span: Span
+    id: str = ""
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[OutputColumn, ...]: ...
+
+    @property
+    @abstractmethod
+    def changelog(self) -> ChangelogMode:
+        """The kinds of change that leave it."""
+
+    @property
+    def upsert_key(self) -> UpsertKey | None:
+        """The columns by which a later row replaces an earlier one, if there are such."""
+        return None
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """Its line in EXPLAIN, without changelog and key."""
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return ()
+
+    def with_inputs(self, *inputs: Node) -> Self:
+        assert not inputs
+        return self
+
+    def with_id(self, id_: str) -> Self:
+        return _replaced(self, id=id_)
+
+    @property
+    def is_insert_only(self) -> bool:
+        """Whether no row is ever retracted. A row given again as it was, to keep state above alive, retracts none."""
+        return self.changelog == INSERT_ONLY
+
+    @property
+    def expressions(self) -> tuple[Typed, ...]:
+        """What it computes from the columns of its input."""
+        return ()
+
+    @property
+    def keeps_state(self) -> bool:
+        return False
+
+    @property
+    def exchange_keys(self) -> tuple[str, ...]:
+        """The columns by which rows come to their state."""
+        return ()
+
+    def prune(self, needed: frozenset[str]) -> tuple[Self, tuple[frozenset[str], ...]]:
+        """The operator without the columns that nobody above needs, and which ones it needs of each input."""
+        return self, tuple(needed for _ in self.inputs)
+
+    def demands(self, above: Demand) -> tuple[Demand, ...]:
+        """What it wants of each of its inputs."""
+        return tuple(above for _ in self.inputs)
+
+    def settle(self, above: Demand) -> Self:  # noqa: ARG002
+        """The operator told what is wanted of it, after its inputs have been."""
+        return self
+
+    @property
+    def updater(self) -> str:
+        """What it is called in a message about the updates that it makes."""
+        return f"The {type(self).__name__.lower()}"
+
+    @property
+    def key_advice(self) -> str:
+        """How a query over its updates gets an upsert key."""
+        return "Select the columns by which its rows are updated."
+
+    @property
+    def updates(self) -> bool:
+        return RowKind.UPDATE_AFTER in self.changelog
+
+    def column_types(self) -> dict[str, DataType]:
+        return {column.name: column.type for column in self.columns}
+
+
+class Unary(Node):
+    """An operator with one input, whose rows it passes on unless it says otherwise."""
+
+    __slots__ = ()
+
+    input: Node
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.input,)
+
+    def with_inputs(self, *inputs: Node) -> Self:
+        [only] = inputs
+        return self if only is self.input else _replaced(self, input=only)
+
+    @property
+    def columns(self) -> tuple[OutputColumn, ...]:
+        return self.input.columns
+
+    @property
+    def changelog(self) -> ChangelogMode:
+        return self.input.changelog
+
+    @property
+    def upsert_key(self) -> UpsertKey | None:
+        return self.input.upsert_key
+
+    @property
+    def is_insert_only(self) -> bool:
+        return self.input.is_insert_only
+
+
+N = TypeVar("N", bound=Node)
+
+
+def _replaced(node: N, **changes: Any) -> N:
+    return replace(node, **changes)  # type: ignore[type-var]
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and all below it; what is read first comes last."""
+    yield node
+    for below in node.inputs:
+        yield from walk(below)
+
+
+def transform(node: Node, change: Callable[[Node], Node]) -> Node:
+    """The plan with each node changed after those below it."""
+    return change(node.with_inputs(*(transform(below, change) for below in node.inputs)))

@@ -1,0 +1,66 @@
+"""Normalise: upserts and tombstones become a changelog; Flink's ChangelogNormalize."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
+
+from millstream.changelog import UPSERTS, RowKind
+from millstream.plan.operators.node import Demand, Node, Unary
+
+if TYPE_CHECKING:
+    from millstream.changelog import ChangelogMode
+    from millstream.plan.operators.node import UpsertKey
+    from millstream.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Normalise(Unary):
+    """What a row does depends on the row that its key had."""
+
+    input: Node
+    keys: tuple[str, ...]
+    span: Span
+    emits_before: bool = False
+    id: str = ""
+
+    @property
+    def changelog(self) -> ChangelogMode:
+        return UPSERTS | {RowKind.UPDATE_BEFORE} if self.emits_before else UPSERTS
+
+    @property
+    def is_insert_only(self) -> bool:
+        return False
+
+    @property
+    def upsert_key(self) -> UpsertKey | None:
+        return self.keys
+
+    @property
+    def label(self) -> str:
+        return f"Normalise(keys=[{', '.join(self.keys)}])"
+
+    @property
+    def keeps_state(self) -> bool:
+        return True
+
+    @property
+    def exchange_keys(self) -> tuple[str, ...]:
+        return self.keys
+
+    def prune(self, needed: frozenset[str]) -> tuple[Self, tuple[frozenset[str], ...]]:
+        return self, (needed | set(self.keys),)
+
+    def demands(self, above: Demand) -> tuple[Demand, ...]:
+        return (replace(above, needs_before=True, keeps_state=True),)
+
+    def settle(self, above: Demand) -> Self:
+        return replace(self, emits_before=above.needs_before)
+
+    @property
+    def updater(self) -> str:
+        return self.input.updater
+
+    @property
+    def key_advice(self) -> str:
+        return self.input.key_advice

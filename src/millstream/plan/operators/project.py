@@ -1,0 +1,75 @@
+"""Project: columns computed from those of the input, row by row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
+
+from millstream.plan.casts import keeps_apart
+from millstream.plan.operators.node import Node, OutputColumn, Unary
+from millstream.plan.resolver.sql_text import sql_text
+from millstream.plan.typed import InputColumn, columns_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from millstream.plan.operators.node import UpsertKey
+    from millstream.plan.typed import Typed
+    from millstream.source import Span
+    from millstream.sql.types import DataType
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectItem:
+    name: str
+    expression: Typed
+    type: DataType
+    """The column's; the expression is cast to it."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a column of the input as it is."""
+        return isinstance(self.expression, InputColumn) and self.expression.type == self.type
+
+
+@dataclass(frozen=True, slots=True)
+class Project(Unary):
+    input: Node
+    items: tuple[ProjectItem, ...]
+    span: Span
+    id: str = ""
+
+    @classmethod
+    def of_columns(cls, node: Node, columns: Iterable[OutputColumn], span: Span) -> Self:
+        """Just these columns of a node."""
+        items = (ProjectItem(column.name, InputColumn(column.name, column.type), column.type) for column in columns)
+        return cls(node, tuple(items), span)
+
+    @property
+    def columns(self) -> tuple[OutputColumn, ...]:
+        return tuple(OutputColumn(item.name, item.type) for item in self.items)
+
+    @property
+    def upsert_key(self) -> UpsertKey | None:
+        key = self.input.upsert_key
+        if key is None:
+            return None
+        kept = {
+            item.expression.name: item.name
+            for item in reversed(self.items)
+            if isinstance(item.expression, InputColumn) and keeps_apart(item.expression.type, item.type)
+        }
+        return tuple(kept[name] for name in key) if all(name in kept for name in key) else None
+
+    @property
+    def label(self) -> str:
+        return f"Project({', '.join(f'{sql_text(item.expression)} AS {item.name}' for item in self.items)})"
+
+    @property
+    def expressions(self) -> tuple[Typed, ...]:
+        return tuple(item.expression for item in self.items)
+
+    def prune(self, needed: frozenset[str]) -> tuple[Self, tuple[frozenset[str], ...]]:
+        items = tuple(item for item in self.items if item.name in needed)
+        below = frozenset[str]().union(*(columns_in(item.expression) for item in items))
+        return replace(self, items=items), (below,)

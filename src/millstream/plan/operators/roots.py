@@ -1,0 +1,46 @@
+"""Where a plan ends: a table that is written, or rows that are shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from millstream.plan.operators.node import Node, Unary
+
+if TYPE_CHECKING:
+    from millstream.connectors.tables import Sink
+    from millstream.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Write(Unary):
+    input: Node
+    sink: Sink
+    span: Span
+    id: str = ""
+
+    @property
+    def label(self) -> str:
+        return f"Write(table=[{self.sink.table.name}], connector=[{self.sink.connector}])"
+
+    def prune(self, needed: frozenset[str]) -> tuple[Self, tuple[frozenset[str], ...]]:  # noqa: ARG002
+        return self, (frozenset(column.name for column in self.columns),)
+
+
+@dataclass(frozen=True, slots=True)
+class Collect(Unary):
+    """The end of a SELECT at the top of a script: its rows are shown."""
+
+    input: Node
+    span: Span
+    id: str = ""
+
+    @property
+    def label(self) -> str:
+        return "Show"
+
+    def prune(self, needed: frozenset[str]) -> tuple[Self, tuple[frozenset[str], ...]]:  # noqa: ARG002
+        return self, (frozenset(column.name for column in self.columns),)
+
+
+Root = Write | Collect

@@ -1,0 +1,1 @@
+"""How a logical plan runs: what each operator runs on, what is read once, where rows are exchanged, who writes."""

@@ -1,0 +1,121 @@
+"""A physical plan: the operators of a logical one with all that is decided about how they run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from millstream.changelog import INSERT_ONLY
+from millstream.plan.operators.roots import Write
+from millstream.plan.operators.scan import Scan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from millstream.plan.operators.node import Node
+
+
+class Execution(StrEnum):
+    """What runs an operator."""
+
+    SOURCE = "source"
+    SPARK = "Spark"
+    """Row by row, as expressions of Spark's."""
+    NATIVE = "native"
+    """Spark's own operator with state."""
+    KERNEL = "kernel"
+    """An operator of ours with state, on the kernel host."""
+    SINK = "sink"
+
+    @property
+    def keeps_state(self) -> bool:
+        return self in (Execution.NATIVE, Execution.KERNEL)
+
+
+class Producer(StrEnum):
+    """Who writes messages to Kafka."""
+
+    SPARK = "Spark's Kafka sink"
+    OWN = "own producers"
+    """Spark's sink has no transactions, and no time of a message."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PhysicalNode:
+    """An operator that runs; two with equal contents are two."""
+
+    operator: Node
+    inputs: tuple[PhysicalNode, ...]
+    execution: Execution
+    has_kinds: bool
+    """Whether rows carry their kind beside them; rows without one are inserts."""
+
+    @property
+    def id(self) -> str:
+        return self.operator.id
+
+    @property
+    def is_insert_only(self) -> bool:
+        return self.operator.changelog == INSERT_ONLY
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedScan:
+    """A scan that several INSERTs of a set read in one pass."""
+
+    scan: PhysicalNode
+    readers: tuple[str, ...]
+    """The tables that these INSERTs write."""
+    ends: tuple[PhysicalNode, ...]
+    """Per reader the last node, going up, that the pass does for it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Output:
+    """Where a plan ends, and how its rows are written."""
+
+    root: PhysicalNode
+    producer: Producer | None = None
+    """None where nothing is written to Kafka."""
+    folds: bool = False
+    """Whether the changes of a key within a batch become one message."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PhysicalPlan:
+    outputs: tuple[Output, ...]
+    shared: tuple[SharedScan, ...] = ()
+
+    @property
+    def roots(self) -> tuple[PhysicalNode, ...]:
+        return tuple(output.root for output in self.outputs)
+
+    @property
+    def nodes(self) -> tuple[PhysicalNode, ...]:
+        """Each once; what a node reads comes before it."""
+        return tuple(dict.fromkeys(node for root in self.roots for node in walk_up(root)))
+
+    @property
+    def scans(self) -> tuple[Scan, ...]:
+        """Where tables are read; a scan that INSERTs share counts once."""
+        return tuple(node.operator for node in self.nodes if isinstance(node.operator, Scan))
+
+    @property
+    def writes(self) -> tuple[Write, ...]:
+        return tuple(root.operator for root in self.roots if isinstance(root.operator, Write))
+
+    @property
+    def has_own_producers(self) -> bool:
+        """Of a set, all INSERTs write the same way."""
+        return any(output.producer is Producer.OWN for output in self.outputs)
+
+    def is_shared(self, scan_id: str) -> bool:
+        return any(shared.scan.id == scan_id for shared in self.shared)
+
+
+def walk_up(node: PhysicalNode) -> Iterator[PhysicalNode]:
+    """The nodes below it, and then itself."""
+    for below in node.inputs:
+        yield from walk_up(below)
+    yield node
