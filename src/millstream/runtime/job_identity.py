@@ -101,8 +101,10 @@ def _aggregate_shape(node: PhysicalNode, operator: Aggregate, identity: int) -> 
     if expanded is not None:
         [inputs] = expanded.inputs
     defined = definitions(inputs)
-    if identity == 1 and isinstance(inputs, Project):
-        defined = {item.name: item.expression for item in inputs.items}
+    if identity == 1:
+        plain: dict[str, Typed] = {name: InputColumn(name, type_) for name, type_ in inputs.column_types().items()}
+        items = inputs.items if isinstance(inputs, Project) else ()
+        defined = plain | {item.name: item.expression for item in items}
     below = {name: f"{_sql(defined[name])} {type_}" for name, type_ in inputs.column_types().items()}
     keys = ", ".join(below[key] for key in operator.keys if key in below)
 

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def settle_before_images(plan: Root, settings: PlanSettings) -> Root:
-    needed = isinstance(plan, Collect) or RowKind.UPDATE_BEFORE in plan.sink.accepts
+    needed = isinstance(plan, Collect) or (
+        RowKind.UPDATE_BEFORE in plan.sink.accepts and not plan.sink.ignores_row_kinds
+    )
     return _settle(plan, Demand(needed, state_expires=settings.state_expires))
 
 
