@@ -41,9 +41,7 @@ def test_values_and_types_are_those_of_flink(spark: SparkSession, group: str) ->
         if plain(value) != expected or type(plain(value)) is not type(expected)
     ]
     assert wrong == []
-    declared = ", ".join(
-        f"c{number} {spark_type(tree.type)}" for number, tree in enumerate(expressions)
-    )
+    declared = ", ".join(f"c{number} {spark_type(tree.type)}" for number, tree in enumerate(expressions))
     wanted = spark.createDataFrame([], declared).schema
     assert [field.dataType.simpleString() for field in rows.schema] == [
         field.dataType.simpleString() for field in wanted

@@ -12,6 +12,7 @@ _TRUNCATED: Final = "group by a truncated time, e.g. FLOOR(ts TO MINUTE), into a
 _BOUNDED: Final = (
     "Limit the input instead: with WHERE, 'scan.bounded.mode' of a Kafka table, 'number-of-rows' of datagen."
 )
+_OUTER: Final = f"{_ONE_TOPIC}, and GROUP BY the key there: MAX or LAST_VALUE give the columns of each."
 _SUBQUERY: Final = "List the values, or have a function in Python look them up."
 
 WINDOWS: Final = {
@@ -22,11 +23,11 @@ WINDOWS: Final = {
 }
 ALTERNATIVES: Final = {
     **{f"window function {window}": hint for window, hint in WINDOWS.items()},
-    "JOIN": f"{_ONE_TOPIC}, and GROUP BY the key there: MAX or LAST_VALUE give the columns of each.",
+    **dict.fromkeys(("LEFT JOIN", "RIGHT JOIN", "FULL JOIN"), _OUTER),
+    "CROSS JOIN": "Join by a condition instead: JOIN … ON a.id = b.id.",
+    "NATURAL JOIN": "Name the columns that are equal: JOIN … USING (id).",
     "a join FOR SYSTEM_TIME AS OF": "Have a function in Python look the value up: CREATE FUNCTION … LANGUAGE PYTHON.",
     "FOR SYSTEM_TIME AS OF": "Read the table as it is now: leave the clause out.",
-    "UNION": "Write one INSERT INTO the same table for each query: it gets the rows of both, as with UNION ALL; "
-    "where each row counts once, read that table with SELECT DISTINCT.",
     "INTERSECT": f"{_ONE_TOPIC}, each row saying in a column side where it is from, and look there with "
     "GROUP BY … HAVING COUNT(DISTINCT side) = 2.",
     "EXCEPT": f"{_ONE_TOPIC}, each row saying where it is from, and look there with GROUP BY … HAVING.",

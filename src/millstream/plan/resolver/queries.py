@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -14,8 +15,10 @@ from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.project import Project, ProjectItem
 from millstream.plan.operators.values import Values
 from millstream.plan.resolver.aggregation import OF_STAR, build_aggregate, distinct_rows, has_aggregate
+from millstream.plan.resolver.joins import Condition, Relation, conjuncts, join_all, with_unique_names
 from millstream.plan.resolver.scans import scan_of
 from millstream.plan.resolver.scope import Scope, ScopeColumn, column_reference, output_names
+from millstream.plan.resolver.set_operations import union_of
 from millstream.plan.resolver.values import values_node
 from millstream.plan.typed import InputColumn
 from millstream.sql.alternatives import ALTERNATIVES
@@ -32,18 +35,19 @@ if TYPE_CHECKING:
     from millstream.source import Span
     from millstream.sql.statements import Name, OptionEntry, Query
 
-_CLAUSES: Final = frozenset({"expressions", "from_", "where", "group", "having", "distinct", "with_"})
+_CLAUSES: Final = frozenset({"expressions", "from_", "joins", "where", "group", "having", "distinct", "with_"})
+_OF_A_JOIN: Final = frozenset({"this", "on", "using", "kind"})
 _OF_A_TABLE: Final = frozenset({"this", "alias", "db", "catalog"})
 _OF_A_SUBQUERY: Final = frozenset({"this", "alias"})
+_OF_A_UNION: Final = frozenset({"this", "expression", "distinct", "with_"})
 _IN_WORDS: Final = {
-    "joins": "JOIN",
     "laterals": "LATERAL",
     "order": "ORDER BY",
     "sample": "TABLESAMPLE",
     "version": "FOR SYSTEM_TIME AS OF",
     "windows": "WINDOW",
 }
-_OTHER_TABLES: Final = ("joins", "laterals")
+_OTHER_TABLES: Final = ("laterals",)
 """Where these stand, nothing can be said of the columns."""
 _DEEPEST: Final = 50
 
@@ -83,12 +87,33 @@ class QueryBuilder:
                 return self._select(tree, {**named, **self._with(tree, named)})
             case exp.Values():
                 return values_node(tree, self._scope("", ()))
+            case exp.Union():
+                return self._union(tree, {**named, **self._with(tree, named)})
             case exp.Subquery() if not tree.args.get("alias"):
                 return self._relation(tree.this, named)
             case _:
                 raise self._unsupported(f"{tree.key.upper()}", tree)
 
-    def _with(self, tree: exp.Select, named: Mapping[str, Node]) -> Mapping[str, Node]:
+    def _union(self, tree: exp.Union, named: Mapping[str, Node]) -> Node:
+        """Of `a UNION ALL b UNION ALL c`, sqlglot's tree has the first two as one side."""
+        refused = _other_parts(tree, _OF_A_UNION)
+        if refused:
+            raise ScriptError(d for what, part in refused for d in self._unsupported(what, part).diagnostics)
+        is_distinct = bool(tree.args.get("distinct"))
+        sides: list[exp.Expr] = [tree.expression]
+        first = tree.this
+        while isinstance(first, exp.Union) and bool(first.args.get("distinct")) is is_distinct:
+            sides.insert(0, first.expression)
+            first = first.this
+        sides.insert(0, first)
+        problems = Problems()
+        queries = [problems.of(partial(self._relation, side, named)) for side in sides]
+        problems.raise_all()
+        places = [self._place(side) for side in sides]
+        union = union_of([query for query in queries if query is not None], places, self._statement)
+        return distinct_rows(union, self._scope("", ())) if is_distinct else union
+
+    def _with(self, tree: exp.Query, named: Mapping[str, Node]) -> Mapping[str, Node]:
         """The queries that WITH names, each able to read those before it."""
         clause = tree.args.get("with_")
         if clause is None:
@@ -115,29 +140,46 @@ class QueryBuilder:
         problems = Problems()
         problems.of(lambda: self._refuse_clauses(tree))
         from_ = tree.args.get("from_")
-        source = problems.of(lambda: self._from(from_.this if from_ is not None else None, named))
+        first = problems.of(lambda: self._from(from_.this if from_ is not None else None, named))
+        others = [problems.of(partial(self._joined, join, named)) for join in tree.args.get("joins") or ()]
         reads_more = any(tree.args.get(part) for part in _OTHER_TABLES)
-        if source is not None and not reads_more:
-            node = problems.of(lambda: self._over(tree, *source))
+        relations = [relation for relation in (first, *others) if relation is not None]
+        if not reads_more and len(relations) == 1 + len(others):
+            node = problems.of(lambda: self._over(tree, relations))
         problems.raise_all()
         assert node is not None
         return node
 
-    def _from(self, tree: exp.Expr | None, named: Mapping[str, Node]) -> tuple[str, Node]:
-        """What is read, and the name its columns can be qualified with."""
+    def _from(self, tree: exp.Expr | None, named: Mapping[str, Node]) -> Relation:
         match tree:
             case None:
-                return "", Values(((),), (), self._statement)
+                return Relation("", Values(((),), (), self._statement), self._statement)
             case exp.Table(this=exp.Identifier()):
-                return tree.alias_or_name, self._named_freely(self._renamed(self._table(tree, named), tree))
+                qualifier, node = tree.alias_or_name, self._table(tree, named)
             case exp.Subquery():
-                return tree.alias, self._named_freely(self._renamed(self._relation(tree.this, named), tree))
+                qualifier, node = tree.alias, self._relation(tree.this, named)
             case exp.Values():
-                return tree.alias, self._named_freely(self._renamed(self._relation(tree, named), tree))
+                qualifier, node = tree.alias, self._relation(tree, named)
             case exp.Unnest():
                 raise self._unsupported("UNNEST", tree)
             case _:
                 raise self._unsupported("anything but a table or a query after FROM", tree)
+        return Relation(qualifier, self._named_freely(self._renamed(node, tree)), self._place(tree))
+
+    def _joined(self, join: exp.Join, named: Mapping[str, Node]) -> Relation:
+        """What an inner join reads; any other kind is refused by its name."""
+        kinds = [str(join.args.get(part) or "").upper() for part in ("method", "side", "kind")]
+        kind = " ".join(word for word in kinds if word and word not in ("OUTER", "INNER"))
+        if join.this.args.get("version"):
+            raise self._unsupported("a join FOR SYSTEM_TIME AS OF", join)
+        if kind:
+            raise self._unsupported(f"{kind} JOIN", join)
+        refused = _other_parts(join, _OF_A_JOIN)
+        if isinstance(join.this, exp.Table | exp.Subquery):
+            refused += _other_parts(join.this, _OF_A_TABLE if isinstance(join.this, exp.Table) else _OF_A_SUBQUERY)
+        if refused:
+            raise ScriptError(d for what, part in refused for d in self._unsupported(what, part).diagnostics)
+        return self._from(join.this, named)
 
     def _table(self, tree: exp.Table, named: Mapping[str, Node]) -> Node:
         if self._query.script.text[tree.this.meta.get("start", 0)] == "'":
@@ -201,17 +243,66 @@ class QueryBuilder:
                 )
             )
 
-    def _over(self, tree: exp.Select, qualifier: str, node: Node) -> Node:
+    def _over(self, tree: exp.Select, relations: Sequence[Relation]) -> Node:
         """WHERE, GROUP BY and SELECT on top of what FROM gives."""
-        scope = self._scope(qualifier, node.columns)
+        if len(relations) > 1:
+            return self._over_join(tree, relations)
+        [relation] = relations
+        node, scope = relation.node, self._scope(relation.qualifier, relation.node.columns)
         problems = Problems()
         if (where := tree.args.get("where")) is not None:
-            condition = problems.of(lambda: _condition(where.this, scope))
+            condition = problems.of(lambda: _condition(where.this, scope, "WHERE"))
             node = Filter(node, condition, scope.place(where)) if condition is not None else node
         selected = problems.of(lambda: _selected(tree, node, scope))
         problems.raise_all()
         assert selected is not None
         return distinct_rows(selected, scope) if tree.args.get("distinct") else selected
+
+    def _over_join(self, tree: exp.Select, relations: Sequence[Relation]) -> Node:
+        self._refuse_same_names(relations)
+        unique, names = with_unique_names(relations)
+        joins: list[exp.Join] = tree.args["joins"]
+        merged = [frozenset[str](), *(frozenset(name.name for name in join.args.get("using") or ()) for join in joins)]
+        columns = tuple(
+            ScopeColumn(relation.qualifier, column.name, column.type, called[column.name], column.name in using)
+            for relation, called, using in zip(relations, names, merged, strict=True)
+            for column in relation.node.columns
+        )
+        scope = Scope(columns, self._query.script, self._statement, self._catalog.functions)
+        conditions: list[Condition] = []
+        problems = Problems()
+        for number, join in enumerate(joins, 1):
+            seen = {relation.qualifier for relation in relations[: number + 1]}
+            near = replace(scope, columns=tuple(column for column in columns if column.qualifier in seen))
+            conditions += problems.of(partial(self._join_conditions, join, near, relations[number])) or []
+        if (where := tree.args.get("where")) is not None:
+            condition = problems.of(lambda: _condition(where.this, scope, "WHERE"))
+            conditions += _conjuncts(condition, scope.place(where)) if condition is not None else []
+        problems.raise_all()
+        node = join_all(unique, conditions)
+        selected = _selected(tree, node, scope)
+        return distinct_rows(selected, scope) if tree.args.get("distinct") else selected
+
+    def _join_conditions(self, join: exp.Join, scope: Scope, relation: Relation) -> list[Condition]:
+        found: list[Condition] = []
+        if (on := join.args.get("on")) is not None:
+            found += _conjuncts(_condition(on, scope, "ON"), scope.place(on))
+        for name in join.args.get("using") or ():
+            left = column_reference(name.name)
+            right = exp.column(name.copy(), table=exp.to_identifier(relation.qualifier, quoted=True))
+            for column in (left, right):
+                column.this.meta.update(name.meta)
+            found.append(Condition(scope.resolve(exp.EQ(this=left, expression=right)), scope.place(name)))
+        return found
+
+    def _refuse_same_names(self, relations: Sequence[Relation]) -> None:
+        seen: set[str] = set()
+        for relation in relations:
+            if relation.qualifier and relation.qualifier in seen:
+                why = f'"{relation.qualifier}" stands twice after FROM'
+                hint = f"Give one of the two another name: {relation.qualifier} AS other."
+                raise ScriptError(Diagnostic(Code.DUPLICATE_TABLE, why, relation.span, hint=hint))
+            seen.add(relation.qualifier)
 
     def _scope(self, qualifier: str, columns: tuple[OutputColumn, ...]) -> Scope:
         known = tuple(ScopeColumn(qualifier, column.name, column.type, column.name) for column in columns)
@@ -241,14 +332,18 @@ class QueryBuilder:
         return self._scope("", ()).place(tree)
 
 
-def _condition(written: exp.Expr, scope: Scope) -> Typed:
+def _condition(written: exp.Expr, scope: Scope, clause: str) -> Typed:
     condition = scope.resolve(written)
-    scope.require_boolean(written, condition.type, "WHERE")
+    scope.require_boolean(written, condition.type, clause)
     return condition
 
 
+def _conjuncts(condition: Typed, span: Span) -> list[Condition]:
+    return [Condition(part, span) for part in conjuncts(condition)]
+
+
 def _selected(tree: exp.Select, node: Node, scope: Scope) -> Node:
-    items = [item for written in tree.expressions for item in _expand_star(written, node.columns, scope)]
+    items = [item for written in tree.expressions for item in _expand_star(written, scope)]
     group, having = tree.args.get("group"), tree.args.get("having")
     if group is not None or having is not None or any(has_aggregate(item) for item in items):
         return build_aggregate(node, items, group, scope, having)
@@ -297,13 +392,24 @@ def _has_place(tree: exp.Expr) -> bool:
     return any({"start", KEYWORD} & inner.meta.keys() for inner in tree.walk())
 
 
-def _expand_star(item: exp.Expr, columns: tuple[OutputColumn, ...], scope: Scope) -> list[exp.Expr]:
+def _expand_star(item: exp.Expr, scope: Scope) -> list[exp.Expr]:
     if isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
         if item.table not in scope.qualifiers:
             raise ScriptError(scope.wrong_table(item))
-    elif not isinstance(item, exp.Star):
+        chosen = [column for column in scope.columns if column.qualifier == item.table]
+    elif isinstance(item, exp.Star):
+        chosen = [column for column in scope.columns if not column.is_merged]
+    else:
         return [item]
-    references: list[exp.Expr] = [column_reference(column.name) for column in columns]
+    references: list[exp.Expr] = [_star_reference(column, scope) for column in chosen]
     for reference in references:
         reference.this.meta[OF_STAR] = True
     return references
+
+
+def _star_reference(column: ScopeColumn, scope: Scope) -> exp.Column:
+    """Qualified where there is something to tell it from."""
+    if len(scope.qualifiers) == 1:
+        return column_reference(column.name)
+    qualifier = exp.to_identifier(column.qualifier, quoted=True)
+    return exp.column(exp.to_identifier(column.name, quoted=True), table=qualifier)

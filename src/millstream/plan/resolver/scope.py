@@ -32,6 +32,8 @@ class ScopeColumn:
     type: DataType
     reference: str
     """The column of the step below that holds it: another name where two tables have one of this."""
+    is_merged: bool = False
+    """Whether USING has made it one with that of a table before: only with its qualifier is it this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,7 @@ class Scope:
         found = [known for known in self.columns if [known.qualifier, known.name] == names[:2]]
         fields = column.parts[2:]
         if not found:
-            found = [known for known in self.columns if known.name == names[0]]
+            found = [known for known in self.columns if known.name == names[0] and not known.is_merged]
             fields = column.parts[1:]
             if found and fields and all(known.type.root is not TypeRoot.ROW for known in found):
                 found = []

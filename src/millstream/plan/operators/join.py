@@ -1,0 +1,104 @@
+"""Join: pairs of rows of two inputs whose keys are equal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
+
+from millstream.changelog import INSERT_ONLY, RowKind
+from millstream.plan.operators.node import Demand, Node, OutputColumn
+
+if TYPE_CHECKING:
+    from millstream.changelog import ChangelogMode
+    from millstream.plan.operators.node import UpsertKey
+    from millstream.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Join(Node):
+    """The inner equi-join. The inputs have columns of different names; keys are paired by their places."""
+
+    left: Node
+    right: Node
+    left_keys: tuple[str, ...]
+    right_keys: tuple[str, ...]
+    output: tuple[OutputColumn, ...]
+    """The columns that somebody above needs: a side keeps these and its key."""
+    span: Span
+    id: str = ""
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.left, self.right)
+
+    def with_inputs(self, *inputs: Node) -> Self:
+        left, right = inputs
+        return replace(self, left=left, right=right)
+
+    @property
+    def columns(self) -> tuple[OutputColumn, ...]:
+        return self.output
+
+    @property
+    def left_columns(self) -> tuple[str, ...]:
+        return self._columns_of(self.left, self.left_keys)
+
+    @property
+    def right_columns(self) -> tuple[str, ...]:
+        return self._columns_of(self.right, self.right_keys)
+
+    def _columns_of(self, side: Node, keys: tuple[str, ...]) -> tuple[str, ...]:
+        needed = {*keys, *(column.name for column in self.output)}
+        return tuple(column.name for column in side.columns if column.name in needed)
+
+    @property
+    def changelog(self) -> ChangelogMode:
+        """An update of one side retracts pairs and makes others, which need not be as many."""
+        return INSERT_ONLY if self.is_insert_only else frozenset({RowKind.INSERT, RowKind.DELETE})
+
+    @property
+    def is_insert_only(self) -> bool:
+        return self.left.is_insert_only and self.right.is_insert_only
+
+    @property
+    def upsert_key(self) -> UpsertKey | None:
+        """The keys of both sides, if they have the join key among them.
+
+        Else the pairs of one upsert key move between join keys, and so between tasks, where their order is lost.
+        """
+        if self.is_insert_only or self.left.upsert_key is None or self.right.upsert_key is None:
+            return None
+        key = (*self.left.upsert_key, *self.right.upsert_key)
+        pairs = zip(self.left_keys, self.right_keys, strict=True)
+        has_join_key = all(not {*pair}.isdisjoint(key) for pair in pairs)
+        names = {column.name for column in self.output}
+        return key if has_join_key and names.issuperset(key) else None
+
+    @property
+    def label(self) -> str:
+        pairs = zip(self.left_keys, self.right_keys, strict=True)
+        keys = ", ".join(f"{left} = {right}" for left, right in pairs)
+        return f"Join(type=[inner], keys=[{keys}])"
+
+    @property
+    def keeps_state(self) -> bool:
+        return True
+
+    @property
+    def exchange_keys(self) -> tuple[str, ...]:
+        return self.left_keys
+
+    def prune(self, needed: frozenset[str]) -> tuple[Self, tuple[frozenset[str], ...]]:
+        output = tuple(column for column in self.output if column.name in needed)
+        names = [frozenset(column.name for column in side.columns) for side in self.inputs]
+        keys = (self.left_keys, self.right_keys)
+        wanted = tuple((needed & side) | set(key) for side, key in zip(names, keys, strict=True))
+        return replace(self, output=output), wanted
+
+    def demands(self, above: Demand) -> tuple[Demand, ...]:
+        both = replace(above, needs_before=True, keeps_state=True)
+        return (both, both)
+
+    @property
+    def key_advice(self) -> str:
+        return "Select the primary keys of both tables, the columns of the join among them, each as it is."

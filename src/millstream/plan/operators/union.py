@@ -1,0 +1,57 @@
+"""Union: the rows of all inputs, as UNION ALL has them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
+
+from millstream.plan.operators.node import Demand, Node, OutputColumn
+
+if TYPE_CHECKING:
+    from millstream.changelog import ChangelogMode
+    from millstream.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Union(Node):
+    """Every input has the columns of the output, by name and with their types."""
+
+    branches: tuple[Node, ...]
+    output: tuple[OutputColumn, ...]
+    span: Span
+    id: str = ""
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return self.branches
+
+    def with_inputs(self, *inputs: Node) -> Self:
+        return replace(self, branches=inputs)
+
+    @property
+    def columns(self) -> tuple[OutputColumn, ...]:
+        return self.output
+
+    @property
+    def changelog(self) -> ChangelogMode:
+        return frozenset().union(*(branch.changelog for branch in self.branches))
+
+    @property
+    def is_insert_only(self) -> bool:
+        return all(branch.is_insert_only for branch in self.branches)
+
+    @property
+    def label(self) -> str:
+        return f"Union(columns=[{', '.join(column.name for column in self.output)}])"
+
+    def prune(self, needed: frozenset[str]) -> tuple[Self, tuple[frozenset[str], ...]]:
+        output = tuple(column for column in self.output if column.name in needed)
+        return replace(self, output=output), tuple(needed for _ in self.branches)
+
+    def demands(self, above: Demand) -> tuple[Demand, ...]:
+        """Rows of several inputs have no key in common by which an old row could be found."""
+        return tuple(replace(above, needs_before=True) for _ in self.branches)
+
+    @property
+    def key_advice(self) -> str:
+        return "Rows of several queries have no key in common: RESET the setting."

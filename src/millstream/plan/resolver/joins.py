@@ -1,0 +1,182 @@
+"""Inner joins of the tables after FROM: conditions are sorted by the tables that they speak of.
+
+ON and WHERE mean the same to an inner join. A condition on one table filters it before it is joined, an equality of
+two becomes a key, and the others filter the pairs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from itertools import chain, count
+from typing import TYPE_CHECKING, Final
+
+from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.plan.functions.comparison import compared_as
+from millstream.plan.functions.registry import FUNCTIONS
+from millstream.plan.functions.signatures import choose
+from millstream.plan.operators.filter import Filter
+from millstream.plan.operators.join import Join
+from millstream.plan.operators.project import Project, ProjectItem
+from millstream.plan.typed import Call, Conversion, InputColumn, columns_in
+from millstream.sql.types import BOOLEAN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from millstream.plan.operators.node import Node
+    from millstream.plan.typed import Typed
+    from millstream.source import Span
+    from millstream.sql.types import DataType
+
+_KEY: Final = "$key"
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """One of the tables and queries after FROM, under the name that its columns can be qualified with."""
+
+    qualifier: str
+    node: Node
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    expression: Typed
+    span: Span
+
+
+def with_unique_names(relations: Sequence[Relation]) -> tuple[list[Relation], list[dict[str, str]]]:
+    """The relations with no column name twice among them, and per relation what its columns are called now."""
+    taken: set[str] = set()
+    found, names = [], []
+    for relation in relations:
+        renamed = {column.name: _free(column.name, taken, relation) for column in relation.node.columns}
+        taken.update(renamed.values())
+        found.append(replace(relation, node=_renamed(relation.node, renamed, relation.span)))
+        names.append(renamed)
+    return found, names
+
+
+def _free(name: str, taken: set[str], relation: Relation) -> str:
+    own = {column.name for column in relation.node.columns} - {name}
+    candidates = chain([name], (f"{name}{number}" for number in count()))
+    return next(candidate for candidate in candidates if candidate not in taken and candidate not in own)
+
+
+def _renamed(node: Node, names: Mapping[str, str], span: Span) -> Node:
+    if all(name == now for name, now in names.items()):
+        return node
+    columns = node.columns
+    items = (ProjectItem(names[column.name], InputColumn(column.name, column.type), column.type) for column in columns)
+    return Project(node, tuple(items), span)
+
+
+def join_all(relations: Sequence[Relation], conditions: Sequence[Condition]) -> Node:
+    """From the left to the right; their columns have names of their own."""
+    left = list(conditions)
+    first, *others = relations
+    node = _filtered(first.node, left)
+    for relation in others:
+        joined = _filtered(relation.node, left)
+        keys = _take(left, partial(_is_key, node, joined))
+        if not keys:
+            raise ScriptError(_no_equality(relation))
+        node = _filtered(_join(node, joined, keys, relation.span), left)
+    return node
+
+
+def conjuncts(expression: Typed) -> Iterable[Typed]:
+    """The parts that AND holds together."""
+    if isinstance(expression, Call) and expression.function.name == "AND":
+        return [part for argument in expression.arguments for part in conjuncts(argument)]  # type: ignore[arg-type]
+    return [expression]
+
+
+def _take(conditions: list[Condition], wanted: Callable[[Condition], bool]) -> list[Condition]:
+    taken = [condition for condition in conditions if wanted(condition)]
+    conditions[:] = [condition for condition in conditions if condition not in taken]
+    return taken
+
+
+def _filtered(node: Node, conditions: list[Condition]) -> Node:
+    """The rows that pass all conditions that speak of them alone."""
+    names = {column.name for column in node.columns}
+    own = _take(conditions, lambda condition: columns_in(condition.expression) <= names)
+    if not own:
+        return node
+    together = reduce(_and, (condition.expression for condition in own))
+    return Filter(node, together, own[0].span)
+
+
+def _and(left: Typed, right: Typed) -> Typed:
+    function = FUNCTIONS["AND"]
+    sign = choose(function, (left, right))
+    nullable = left.type.nullable or right.type.nullable
+    return Call(function, sign, (left, right), replace(BOOLEAN, nullable=nullable))  # type: ignore[arg-type]
+
+
+def _is_key(left: Node, right: Node, condition: Condition) -> bool:
+    return _key_of(condition.expression, left, right) is not None
+
+
+def _key_of(expression: Typed, left: Node, right: Node) -> tuple[Typed, Typed] | None:
+    """What is compared of the left side and of the right, where the condition is their equality."""
+    if not isinstance(expression, Call) or expression.function.name != "=":
+        return None
+    one, other = expression.arguments
+    for first, second in ((one, other), (other, one)):
+        if _is_of(first, left) and _is_of(second, right):  # type: ignore[arg-type]
+            return first, second  # type: ignore[return-value]
+    return None
+
+
+def _is_of(expression: Typed, node: Node) -> bool:
+    names = columns_in(expression)
+    return bool(names) and names <= {column.name for column in node.columns}
+
+
+def _join(left: Node, right: Node, conditions: Sequence[Condition], span: Span) -> Join:
+    pairs = [_key_of(condition.expression, left, right) for condition in conditions]
+    output = (*left.columns, *right.columns)
+    lefts: list[ProjectItem] = []
+    rights: list[ProjectItem] = []
+    for number, pair in enumerate(pair for pair in pairs if pair is not None):
+        type_ = compared_as([part.type for part in pair])
+        lefts.append(_key_item(pair[0], type_, f"{_KEY}{number}", lefts))
+        rights.append(_key_item(pair[1], type_, f"{_KEY}{number}_right", rights))
+    return Join(
+        _with_keys(left, lefts, span),
+        _with_keys(right, rights, span),
+        tuple(item.name for item in lefts),
+        tuple(item.name for item in rights),
+        output,
+        span,
+    )
+
+
+def _key_item(expression: Typed, type_: DataType, name: str, others: Sequence[ProjectItem]) -> ProjectItem:
+    """A column of the side as it is, or one that is computed for the join."""
+    is_same = expression.type.not_null() == type_.not_null()
+    if isinstance(expression, InputColumn) and is_same and all(key.name != expression.name for key in others):
+        return ProjectItem(expression.name, expression, expression.type)
+    wanted = replace(type_, nullable=expression.type.nullable)
+    return ProjectItem(name, expression if is_same else Conversion(expression, wanted, attempt=False), wanted)
+
+
+def _with_keys(node: Node, keys: Sequence[ProjectItem], span: Span) -> Node:
+    names = {column.name for column in node.columns}
+    added = [key for key in keys if key.name not in names]
+    if not added:
+        return node
+    return replace(own := Project.of_columns(node, node.columns, span), items=(*own.items, *added))
+
+
+def _no_equality(relation: Relation) -> Diagnostic:
+    return Diagnostic(
+        Code.UNSUPPORTED_STATEMENT,
+        "a join without an equality of the two sides is not supported yet",
+        relation.span,
+        hint="Add a condition such as ON a.id = b.id: rows are brought together by its value.",
+    )

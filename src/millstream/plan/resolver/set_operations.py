@@ -1,0 +1,62 @@
+"""UNION ALL and UNION: the columns of several queries by position, in types that take the values of all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.plan.functions.declaration import MismatchError
+from millstream.plan.functions.results import common_type
+from millstream.plan.operators.node import OutputColumn
+from millstream.plan.operators.project import Project, ProjectItem
+from millstream.plan.operators.union import Union
+from millstream.plan.typed import InputColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from millstream.plan.operators.node import Node
+    from millstream.source import Span
+
+
+def union_of(queries: Sequence[Node], places: Sequence[Span], span: Span) -> Union:
+    """`places` are where the queries stand. The columns are called as those of the first."""
+    first = queries[0]
+    for query, place in zip(queries, places, strict=True):
+        if len(query.columns) != len(first.columns):
+            raise ScriptError(
+                Diagnostic(
+                    Code.SINK_SCHEMA_MISMATCH,
+                    f"a query of UNION has {len(query.columns)} columns, and the first has {len(first.columns)}",
+                    place,
+                    detail=f"First: [{_listed(first)}]. This one: [{_listed(query)}].",
+                    hint="Select the same columns in each, in the same order; NULL stands for one that is missing.",
+                )
+            )
+    output = tuple(_column(at, queries, places[-1]) for at in range(len(first.columns)))
+    return Union(tuple(_as_output(query, output, span) for query in queries), output, span)
+
+
+def _column(at: int, queries: Sequence[Node], place: Span) -> OutputColumn:
+    name = queries[0].columns[at].name
+    try:
+        return OutputColumn(name, common_type([query.columns[at].type for query in queries]))
+    except MismatchError as error:
+        raise ScriptError(
+            Diagnostic(
+                Code.TYPE_MISMATCH,
+                f'column "{name}" of UNION has types that do not fit together: {error}',
+                place,
+                hint="CAST it to the same type in each query.",
+            )
+        ) from None
+
+
+def _as_output(query: Node, output: Sequence[OutputColumn], span: Span) -> Node:
+    pairs = zip(output, query.columns, strict=True)
+    items = (ProjectItem(wanted.name, InputColumn(found.name, found.type), wanted.type) for wanted, found in pairs)
+    return Project(query, tuple(items), span)
+
+
+def _listed(query: Node) -> str:
+    return ", ".join(f"{column.name} {column.type}" for column in query.columns)
