@@ -17,8 +17,8 @@ import polars as pl
 import pyarrow as pa
 
 from millstream.changelog import KIND, RowKind
-from millstream.kernels.join import LEFT, RIGHT, JoinOperator, JoinSide
-from millstream.kernels.operator import BatchTime
+from millstream.kernels.join import JoinOperator, JoinSide
+from millstream.kernels.operator import LEFT, RIGHT, BatchTime
 from millstream.kernels.segment_cache import SegmentCache
 from millstream.kernels.segment_log import MemorySegmentLog
 from millstream.kernels.state_table import StateTable

@@ -7,7 +7,7 @@ its own rows, and the rows of the keys that changed on the other side.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 import pyarrow as pa
@@ -16,7 +16,7 @@ from millstream.changelog import KIND
 from millstream.kernels.changes import coming
 from millstream.kernels.join_kernel import JoinKernel
 from millstream.kernels.multiset import COUNT
-from millstream.kernels.operator import StateTableSpec
+from millstream.kernels.operator import LEFT, RIGHT, StateTableSpec
 from millstream.kernels.row_counts import ROW_HASH, sum_counts
 from millstream.kernels.state_table import HASH
 
@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from millstream.kernels.operator import OpenTable, Parts
-
-__all__ = ["LEFT", "RIGHT", "JoinOperator", "JoinSide"]
-
-LEFT: Final = "left"
-RIGHT: Final = "right"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import polars as pl
 
 from millstream.changelog import KIND, RowKind
 from millstream.kernels.changes import to_arrow
-from millstream.kernels.operator import StepResult
+from millstream.kernels.operator import LEFT, RIGHT, StepResult
 from millstream.kernels.row_counts import AFTER, BEFORE, RowCounts, sum_counts
 from millstream.kernels.state_table import HASH
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from millstream.kernels.join import JoinOperator
     from millstream.kernels.operator import BatchTime, OpenTable, Parts
 
-_SIDES: Final = (("left", "right"), ("right", "left"))
 _RIGHT: Final = "__right"
 """Prefix of the right row's counts beside those of the left row."""
 _TIMES: Final = "__times"
@@ -55,7 +54,8 @@ class JoinKernel:
 
     def step(self, parts: Parts, _: BatchTime) -> StepResult:
         written = {name: table.apply(self._counts(name, parts)) for name, table in self._tables.items()}
-        left, right = (self._read(own, written[own].rows, written[other].rows[HASH]) for own, other in _SIDES)
+        left = self._read(LEFT, written[LEFT].rows, written[RIGHT].rows[HASH])
+        right = self._read(RIGHT, written[RIGHT].rows, written[LEFT].rows[HASH])
         for name, table in self._tables.items():
             table.write(written[name].rows)
         return StepResult(self._changes(left, right), sum(each.ignored for each in written.values()))
@@ -72,9 +72,11 @@ class JoinKernel:
     def _changes(self, left: _Batch, right: _Batch) -> Iterator[pa.Table]:
         """Each pair of rows is joined once for its kind, so that what it gives needs no folding."""
         for kind in (RowKind.DELETE, RowKind.INSERT):
-            yield from self._changes_of(kind, left.to(kind), right.others)
-            yield from self._changes_of(kind, left.others, right.to(kind))
-            yield from self._changes_of(kind, left.written, right.written)
+            own, other = left.to(kind), right.to(kind)
+            yield from self._changes_of(kind, own, right.others)
+            yield from self._changes_of(kind, left.others, other)
+            if own.height or other.height:
+                yield from self._changes_of(kind, left.written, right.written)
 
     def _changes_of(self, kind: RowKind, left: pl.DataFrame, right: pl.DataFrame) -> Iterator[pa.Table]:
         left_keys, right_keys = list(self._spec.left.keys), list(self._spec.right.keys)
@@ -103,6 +105,8 @@ def _slices(
     left: pl.DataFrame, left_keys: list[str], right: pl.DataFrame, right_keys: list[str]
 ) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
     """What to join with what, to have all pairs in portions that do not take up much memory."""
+    if not left.height or not right.height:
+        return
     if left.height * right.height <= _LARGEST_TABLE:
         yield left, right
     elif left.height >= right.height:

@@ -15,6 +15,9 @@ ORDER: Final = "__order"
 """A number per row that rises in order of arrival within a batch, and is the same when the batch is replayed."""
 ROWS: Final = "rows"
 """The input of an operator that has just one."""
+LEFT: Final = "left"
+RIGHT: Final = "right"
+"""The inputs of a join."""
 
 Parts: TypeAlias = Mapping[str, pa.Table]
 """What `combine` makes of a batch, by name. Each part has `__hash`, which says where its rows go."""

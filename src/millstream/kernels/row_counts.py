@@ -78,7 +78,7 @@ class RowCounts:
         return others.select(*self._columns, pl.col(COUNT).alias(BEFORE), pl.col(COUNT).alias(AFTER))
 
     def write(self, written: pl.DataFrame) -> None:
-        rows = written.sort(ENTRY).select(
+        rows = written.select(
             pl.col(ENTRY).alias(HASH), *self._columns, pl.col(AFTER).alias(COUNT), (pl.col(AFTER) == 0).alias(DEAD)
         )
         self._table.put(rows.to_arrow())
