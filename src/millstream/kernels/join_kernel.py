@@ -126,7 +126,7 @@ def _cut(rows: pl.DataFrame, keys: list[str], others: pl.DataFrame, other_keys: 
 
 
 def _join(left: pl.DataFrame, left_keys: list[str], right: pl.DataFrame, right_keys: list[str]) -> pl.DataFrame:
-    """Pairs of equal keys, NaN and NaN among them: Polars takes two NaN for equal in some joins, not in others."""
+    """Pairs of equal keys, NaN and NaN among them: in a join of one row with one, Polars tells two NaN apart."""
     return left.join(
         right,
         left_on=_comparable(left, left_keys),
