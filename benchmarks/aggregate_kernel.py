@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from millstream.changelog import KIND, RowKind
 from millstream.kernels.aggregate import AggregateOperator, Call, Function
+from millstream.kernels.operator import ROWS, BatchTime
 from millstream.kernels.segment_cache import SegmentCache
 from millstream.kernels.segment_log import MemorySegmentLog
 from millstream.kernels.state_table import StateTable
@@ -56,24 +57,25 @@ def with_retractions(batches: list[pa.Table]) -> list[pa.Table]:
 def rate(operator: Operator, batches: list[pa.Table]) -> float:
     """Rows per second, from the second batch on."""
     hashed = [_hashed(batch, operator) for batch in batches]
-    logs = {name: MemorySegmentLog() for name in operator.table_names}
+    tables = operator.state_tables
+    logs = {name: MemorySegmentLog() for name in tables}
     with tempfile.TemporaryDirectory() as name:
         cache = SegmentCache(Path(name))
 
-        def open_table(name: str, keys: tuple[pa.Field, ...], values: tuple[pa.Field, ...]) -> StateTable:
-            return StateTable(keys, values, logs[name], cache)
+        def open_table(name: str) -> StateTable:
+            return StateTable(tables[name].keys, tables[name].values, logs[name], cache)
 
-        operator.open(open_table).step(operator.combine(hashed[0]))
+        operator.open(open_table).step(operator.combine(ROWS, hashed[0]), BatchTime())
         begin = perf_counter()
         for batch in hashed[1:]:
-            operator.open(open_table).step(operator.combine(batch))
+            operator.open(open_table).step(operator.combine(ROWS, batch), BatchTime())
         seconds = perf_counter() - begin
     return sum(len(batch) for batch in hashed[1:]) / seconds
 
 
 def _hashed(batch: pa.Table, operator: Operator) -> pa.Table:
     rows = pl.DataFrame(batch)
-    for name, columns in operator.hashes.items():
+    for name, columns in operator.hashes(ROWS).items():
         rows = rows.with_columns(pl.struct(columns).hash(seed=7).reinterpret(signed=True).alias(name))
     return rows.to_arrow()
 

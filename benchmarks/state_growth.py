@@ -21,7 +21,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from millstream.kernels.aggregate import AggregateOperator, Call, Function
-from millstream.spark.kernel_host import Hosting, hash_columns, host
+from millstream.kernels.operator import ROWS
+from millstream.spark.kernel_host import Hosting, host
 from millstream.spark.session import OwnedSession
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class GrowingState:
             .parquet(str(self._folder / "in"))
             .repartition(_CORES)
         )
-        kernel = host(rows.withColumns(hash_columns(_OPERATOR, rows.schema)), _OPERATOR, Hosting(_BUCKETS, self.cache))
+        kernel = host({ROWS: rows}, _OPERATOR, Hosting(_BUCKETS, self.cache))
         return (
             kernel.alone()
             .writeStream.format("noop")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from decimal import Decimal
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,26 +14,29 @@ import pytest
 
 from millstream.changelog import KIND, RowKind
 from millstream.kernels.aggregate import AggregateOperator, Call, Function
+from millstream.kernels.join import JoinOperator, JoinSide
 from millstream.kernels.normalise import NormaliseOperator
 from millstream.runtime.progress import Counted, progress_of
-from millstream.spark.kernel_host import Hosting, hash_columns, host
+from millstream.spark.kernel_host import Hosting, host
 from millstream.spark.print_sink import show_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from millstream.kernels.operator import Operator
     from millstream.runtime.progress import JobProgress
 
 KEYED = pa.schema([("key", pa.string()), (KIND, pa.int8())])
 COUNTED = AggregateOperator(("key",), (Call("n", Function.COUNT_STAR),), KEYED)
+_ROWS_PER_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 DAY = 24 * 60 * 60 * 1000
 
 
 class Stream:
-    """Parquet files as batches of an operator that is started anew for each."""
+    """Parquet files as batches of an operator that is started anew for each; a folder of them per input."""
 
     def __init__(self, spark: SparkSession, folder: Path, operator: Operator) -> None:
         self.progress: JobProgress | None = None
@@ -40,20 +45,16 @@ class Stream:
         self._folder = folder
         self._operator = operator
         self._files = 0
-        (folder / "in").mkdir()
 
     def step(
-        self, rows: pa.Table, *, buckets: int = 3, cache_bytes: int | None = None, lifetime_ms: int = 0
+        self, *inputs: pa.Table, buckets: int = 3, cache_bytes: int | None = None, lifetime_ms: int = 0
     ) -> pa.Table:
-        """The changes, with their kinds."""
+        """Takes the rows of each input, in the order of the inputs; gives the changes with their kinds."""
         shutil.rmtree(self.cache, ignore_errors=True)
-        pq.write_table(rows, self._folder / "in" / f"{self._files}.parquet")
+        streams = dict(zip(self._operator.inputs, map(self._add, self._operator.inputs, inputs), strict=True))
         self._files += 1
         found: list[pa.Table] = []
-        stream = self._spark.readStream.schema(self._schema).parquet(str(self._folder / "in"))
-        hosting = Hosting(buckets, self.cache, cache_bytes, lifetime_ms)
-        hashed = stream.withColumns(hash_columns(self._operator, stream.schema))
-        changes = host(hashed, self._operator, hosting).alone()
+        changes = host(streams, self._operator, Hosting(buckets, self.cache, cache_bytes, lifetime_ms)).alone()
         writer = show_rows(changes, lambda table, kinds: found.append(table.append_column(KIND, pa.array(kinds))))
         writer = writer.option("checkpointLocation", str(self._folder / "checkpoint")).outputMode("update")
         query = writer.trigger(availableNow=True).start()
@@ -63,9 +64,12 @@ class Stream:
         self.progress = progress_of("job", report, self.progress, Counted(0))
         return pa.concat_tables(found)
 
-    @property
-    def _schema(self) -> Any:
-        return self._spark.read.parquet(str(self._folder / "in")).schema
+    def _add(self, name: str, rows: pa.Table) -> DataFrame:
+        folder = self._folder / name
+        folder.mkdir(exist_ok=True)
+        pq.write_table(rows, folder / f"{self._files}.parquet")
+        schema = self._spark.read.parquet(str(folder)).schema
+        return self._spark.readStream.schema(schema).parquet(str(folder))
 
 
 def keyed(*rows: tuple[RowKind, str]) -> pa.Table:
@@ -106,3 +110,83 @@ def test_state_of_more_than_64_mb_in_one_bucket(spark: SparkSession, tmp_path: P
     changes = stream.step(pa.concat_tables([rows.slice(0, 69_990), changed]), buckets=1, cache_bytes=cache_bytes)
     assert sorted(changes.column("id").to_pylist()) == list(range(69_990, 70_000))
     assert set(changes.column(KIND).to_pylist()) == {RowKind.UPDATE_AFTER}
+
+
+class WokenOperator(NormaliseOperator):
+    may_ask_for_wakeup = True
+
+
+def test_an_operator_that_needs_timers_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    rows = spark.createDataFrame([("a",)], "id STRING")
+    operator = WokenOperator(("id",), pa.schema([("id", pa.string())]))
+    with pytest.raises(AssertionError, match="no timers"):
+        host({"rows": rows}, operator, Hosting(1, tmp_path)).alone()
+
+
+ORDERS = pa.schema(
+    [("order", pa.int64()), ("customer", pa.string()), ("price", pa.decimal128(10, 2)), (KIND, pa.int8())]
+)
+CUSTOMERS = pa.schema([("name", pa.string()), ("city", pa.string())])
+JOINED = JoinOperator(JoinSide(pa.schema(list(ORDERS)[:3]), ("customer",)), JoinSide(CUSTOMERS, ("name",)))
+
+
+def orders(numbers: Iterable[int], kind: RowKind, *, price: int = 1) -> pa.Table:
+    """Every tenth has no customer."""
+    return pa.table(
+        [
+            list(numbers),
+            [f"customer {number % 700}" if number % 10 else None for number in numbers],
+            [Decimal(price * number) / 100 for number in numbers],
+            pa.array([int(kind) for _ in numbers], pa.int8()),
+        ],
+        schema=ORDERS,
+    )
+
+
+def customers(numbers: Iterable[int], city: str) -> pa.Table:
+    return pa.table([[f"customer {number}" for number in numbers], [city for _ in numbers]], schema=CUSTOMERS)
+
+
+def joined_rows(changes: pa.Table) -> Counter[tuple[str, int, str, Decimal]]:
+    return Counter((RowKind(row[KIND]).symbol, row["order"], row["city"], row["price"]) for row in changes.to_pylist())
+
+
+def expected(
+    symbol: str, numbers: Iterable[int], *cities: str, price: int = 1
+) -> Counter[tuple[str, int, str, Decimal]]:
+    return Counter(
+        (symbol, number, city, Decimal(price * number) / 100) for number in numbers if number % 10 for city in cities
+    )
+
+
+@pytest.fixture
+def small_batches(spark: SparkSession) -> Iterator[None]:
+    before = spark.conf.get(_ROWS_PER_BATCH)
+    spark.conf.set(_ROWS_PER_BATCH, 4096)
+    yield
+    spark.conf.set(_ROWS_PER_BATCH, str(before))
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_two_inputs_meet_in_one_kernel(spark: SparkSession, tmp_path: Path) -> None:
+    """Several Arrow batches per task, several buckets, and a restart before each batch."""
+    stream = Stream(spark, tmp_path, JOINED)
+    many = range(25_000)
+    known = [number for number in many if number % 700 < 400]
+    changes = stream.step(orders(many, RowKind.INSERT), customers(range(400), "Oslo"))
+    assert joined_rows(changes) == expected("+I", known, "Oslo")
+    changes = stream.step(orders([], RowKind.INSERT), customers(range(300, 700), "Bergen"))
+    second = [number for number in many if number % 700 >= 300]
+    assert joined_rows(changes) == expected("+I", second, "Bergen")
+    update = [orders(range(300, 500), RowKind.UPDATE_BEFORE), orders(range(300, 500), RowKind.UPDATE_AFTER, price=2)]
+    changes = stream.step(pa.concat_tables(update), customers([], "Oslo"))
+    both, one = range(300, 400), range(400, 500)
+    assert joined_rows(changes) == (
+        expected("-D", both, "Oslo", "Bergen")
+        + expected("-D", one, "Bergen")
+        + expected("+I", both, "Oslo", "Bergen", price=2)
+        + expected("+I", one, "Bergen", price=2)
+    )
+    stream.step(orders([1, 2, 25_001], RowKind.DELETE), customers([], "Oslo"))
+    assert stream.progress is not None
+    assert stream.progress.ignored_retractions == 1

@@ -19,7 +19,7 @@ from millstream.kernels.exact_numbers import divided_half_up, divided_toward_zer
 if TYPE_CHECKING:
     from millstream.kernels.calls import Call, Input
 
-ROWS: Final = "__rows"
+ROW_COUNT: Final = "__rows"
 """How many rows a group has."""
 
 
@@ -65,7 +65,7 @@ class RowCount:
         return []
 
     def result(self, prefix: str) -> pl.Expr:
-        return pl.col(prefix + ROWS)
+        return pl.col(prefix + ROW_COUNT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,29 +7,30 @@ argument and filter; a batch then costs in proportion to what it touches.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import polars as pl
 import pyarrow as pa
 
 from millstream.aggregates import AggregateFunction as Function
 from millstream.changelog import KIND
-from millstream.kernels.accumulators import ROWS, Count, GrowingEnd, GrowingExtreme, RowCount, Sum
+from millstream.kernels.accumulators import ROW_COUNT, Count, GrowingEnd, GrowingExtreme, RowCount, Sum
 from millstream.kernels.aggregate_kernel import GROUPS, AggregateKernel
 from millstream.kernels.calls import ENDS, EXTREMES, LISTS, VARIANCES, Call, Input, result_type
 from millstream.kernels.changes import coming
 from millstream.kernels.entries import ENTRY, SIGN, VALUE, VALUE_HASH, entry_hash
 from millstream.kernels.entry_calls import EVENTS, EntryKind, EntrySpec
+from millstream.kernels.kept_values import KeptValue
 from millstream.kernels.multiset import COUNT
-from millstream.kernels.operator import ORDER
+from millstream.kernels.operator import ORDER, ROWS, StateTableSpec
 from millstream.kernels.state_table import HASH
 from millstream.kernels.variances import ExactVariance, FloatVariance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from millstream.kernels.accumulators import Accumulator
-    from millstream.kernels.operator import OpenTable
+    from millstream.kernels.accumulators import Accumulator, CallColumns
+    from millstream.kernels.operator import OpenTable, Parts
 
 __all__ = ["AggregateOperator", "Call", "Function"]
 
@@ -39,6 +40,9 @@ _ONE_HASH: Final = "__hash_"
 @dataclass(frozen=True, slots=True)
 class AggregateOperator:
     """What to compute, and of what: `schema` has the keys, the arguments and the filters."""
+
+    inputs: ClassVar = (ROWS,)
+    may_ask_for_wakeup: ClassVar = False
 
     keys: tuple[str, ...]
     calls: tuple[Call, ...]
@@ -68,15 +72,33 @@ class AggregateOperator:
         return {f"{spec.kind}-{number}": spec for number, spec in enumerate(specs)}
 
     @property
-    def table_names(self) -> tuple[str, ...]:
-        return (GROUPS, *self.entry_tables)
+    def state_tables(self) -> Mapping[str, StateTableSpec]:
+        tables = self.entry_tables
+        accumulators = [found for call in self.calls if (found := self.accumulator(call)) is not None]
+        owners: list[CallColumns] = [
+            *accumulators,
+            *(kept for spec in tables.values() for kept in self.kept_values(spec)),
+        ]
+        counters = [pa.field(name, pa.int64()) for name in self.counters]
+        groups = StateTableSpec(self.key_fields, (*counters, *(field for owner in owners for field in owner.fields)))
+        return {GROUPS: groups} | {
+            name: spec.table(self.key_fields, self.schema.field(spec.argument).type) for name, spec in tables.items()
+        }
 
     @property
-    def hashes(self) -> Mapping[str, tuple[str, ...]]:
+    def counters(self) -> tuple[str, ...]:
+        """What is counted of each group, whatever the calls are."""
+        return (ROW_COUNT, EVENTS) if self.needs_order(ROWS) else (ROW_COUNT,)
+
+    def kept_values(self, spec: EntrySpec) -> list[KeptValue]:
+        type_ = self.schema.field(spec.argument).type
+        calls = (call for call in self.calls if call.function in EXTREMES | ENDS and self.entries_of(call) == spec)
+        return [KeptValue(call, type_) for call in calls]
+
+    def hashes(self, _: str) -> Mapping[str, tuple[str, ...]]:
         return {HASH: self.keys} | {self.value_hash(spec): (spec.argument,) for spec in self.entry_tables.values()}
 
-    @property
-    def needs_order(self) -> bool:
+    def needs_order(self, _: str) -> bool:
         return any(call.function in ENDS | LISTS for call in self.calls)
 
     @property
@@ -107,14 +129,14 @@ class AggregateOperator:
             return None
         return GrowingExtreme(call, type_) if call.function in EXTREMES else GrowingEnd(call, type_)
 
-    def combine(self, batch: pa.Table) -> dict[str, pa.Table]:
+    def combine(self, _: str, batch: pa.Table) -> Parts:
         """What one batch of rows adds, per group and per value: far fewer rows than came in."""
         rows = pl.DataFrame(batch)
         comes = coming(rows)
         sign = None if comes is None else pl.when(comes).then(1).otherwise(-1)
         weight = (pl.len() if sign is None else sign.sum()).cast(pl.Int64)
         parts = {name: self._values(spec, rows, sign, weight) for name, spec in self.entry_tables.items()}
-        sums = [weight.alias(ROWS), *([pl.len().cast(pl.Int64).alias(EVENTS)] if self.needs_order else [])]
+        sums = [weight.alias(ROW_COUNT), *([pl.len().cast(pl.Int64).alias(EVENTS)] if EVENTS in self.counters else [])]
         for call in self.calls:
             accumulator = self.accumulator(call)
             if accumulator is not None and self.entries_of(call) is None:

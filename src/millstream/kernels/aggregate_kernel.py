@@ -5,63 +5,56 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
-import pyarrow as pa
 
-from millstream.kernels.accumulators import ROWS
+from millstream.kernels.accumulators import ROW_COUNT
 from millstream.kernels.calls import OLD
 from millstream.kernels.changes import EXISTED, EXISTS, changelog
 from millstream.kernels.entries import GROUP
-from millstream.kernels.entry_calls import EVENTS, EntryCalls
+from millstream.kernels.entry_calls import EntryCalls
+from millstream.kernels.operator import StepResult
 from millstream.kernels.state_table import DEAD, HASH
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    import pyarrow as pa
 
     from millstream.kernels.accumulators import CallColumns
     from millstream.kernels.aggregate import AggregateOperator
-    from millstream.kernels.operator import OpenTable
+    from millstream.kernels.operator import BatchTime, OpenTable, Parts
 
 GROUPS: Final = "groups"
 
 
 class AggregateKernel:
-    """`open_table(name, keys, values)` gives the state table of that name."""
-
     def __init__(self, spec: AggregateOperator, open_table: OpenTable) -> None:
-        self.ignored = 0
         self._spec = spec
         self._accumulators = [found for call in spec.calls if (found := spec.accumulator(call)) is not None]
         self._entries = {
             name: EntryCalls(spec, name, entries, open_table) for name, entries in spec.entry_tables.items()
         }
         kept = [kept for entries in self._entries.values() for kept in entries.kept]
-        counters = [pa.field(ROWS, pa.int64()), *([pa.field(EVENTS, pa.int64())] if spec.needs_order else [])]
         listed = [listed for entries in self._entries.values() for listed in entries.listed]
         owners: list[CallColumns] = [*self._accumulators, *kept, *listed]
-        self._fields = [*counters, *(field for owner in owners for field in owner.fields)]
-        self._groups = open_table(GROUPS, spec.key_fields, tuple(self._fields))
+        self._groups = open_table(GROUPS)
         self._results = {owner.call: owner.result for owner in owners}
 
-    def step(self, parts: Mapping[str, pa.Table]) -> pa.Table:
+    def step(self, parts: Parts, _: BatchTime) -> StepResult:
         """Takes what `combine` gave for any number of batches; gives the groups that changed."""
         frame = self._with_old(self._merged(pl.DataFrame(parts[GROUPS])))
         for name, entries in self._entries.items():
             frame = entries.step(frame, parts.get(name))
-        names = [ROWS, *([EVENTS] if self._spec.needs_order else [])]
-        applied = [(pl.col(name) + pl.col(OLD + name).fill_null(0)).alias(name) for name in names]
+        applied = [(pl.col(name) + pl.col(OLD + name).fill_null(0)).alias(name) for name in self._spec.counters]
         applied += [column for accumulator in self._accumulators for column in accumulator.applied()]
-        frame = frame.with_columns(applied).with_columns((pl.col(ROWS) > 0).alias(EXISTS))
-        self.ignored += self._ignored(frame)
+        frame = frame.with_columns(applied).with_columns((pl.col(ROW_COUNT) > 0).alias(EXISTS))
         self._write(frame)
-        return self._changes(frame)
+        return StepResult((self._changes(frame),), self._ignored(frame))
 
     def _ignored(self, frame: pl.DataFrame) -> int:
         """Rows taken from a group that has none, or whose value it lacks; one that several tables miss is one row."""
         missed = [pl.col(entries.missed).fill_null(0) for entries in self._entries.values()]
-        return int(frame.select(pl.max_horizontal(-pl.col(ROWS), 0, *missed).sum()).item())
+        return int(frame.select(pl.max_horizontal(-pl.col(ROW_COUNT), 0, *missed).sum()).item())
 
     def _merged(self, part: pl.DataFrame) -> pl.DataFrame:
-        counters = [pl.col(ROWS).sum(), *([pl.col(EVENTS).sum()] if self._spec.needs_order else [])]
+        counters = [pl.col(name).sum() for name in self._spec.counters]
         merged = [
             column
             for accumulator in self._accumulators
@@ -77,7 +70,7 @@ class AggregateKernel:
         return pl.concat([groups, old, existed], how="horizontal").with_row_index(GROUP)
 
     def _write(self, frame: pl.DataFrame) -> None:
-        names = [field.name for field in self._fields]
+        names = [field.name for field in self._spec.state_tables[GROUPS].values]
         touched = frame.filter(pl.col(EXISTED) | pl.col(EXISTS))
         self._groups.put(touched.select(HASH, *self._spec.keys, *names, (~pl.col(EXISTS)).alias(DEAD)).to_arrow())
         gone = frame.filter(~pl.col(EXISTS))

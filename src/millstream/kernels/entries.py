@@ -32,7 +32,7 @@ NUMBER: Final = "__number"
 """A value's place in its group's order of arrival."""
 SIGN: Final = "__sign"
 MISSED: Final = "__missed"
-_LOWER_HALF: Final = 0xFFFF_FFFF
+LOWER_HALF: Final = 0xFFFF_FFFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Moves:
 
 
 def entry_hash(group: pl.Expr, value: pl.Expr) -> pl.Expr:
-    return (group & ~_LOWER_HALF) | (value & _LOWER_HALF)
+    return (group & ~LOWER_HALF) | (value & LOWER_HALF)
 
 
 class EntryTable:
@@ -62,8 +62,8 @@ class EntryTable:
 
     def of_groups(self, groups: pl.DataFrame) -> pl.DataFrame:
         """All entries of these groups."""
-        low = np.unique(groups[HASH].to_numpy() & ~_LOWER_HALF)
-        return self.in_ranges(low, low | _LOWER_HALF, groups)
+        low = np.unique(groups[HASH].to_numpy() & ~LOWER_HALF)
+        return self.in_ranges(low, low | LOWER_HALF, groups)
 
     def in_ranges(self, low: NDArray[np.int64], high: NDArray[np.int64], groups: pl.DataFrame) -> pl.DataFrame:
         entries = pl.DataFrame(self._table.scan(low, high))

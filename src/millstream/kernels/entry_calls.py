@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from millstream.aggregates import AggregateFunction as Function
 from millstream.kernels.arrivals import Arrivals
-from millstream.kernels.calls import ENDS, EXTREMES, LISTS, OLD, Input
+from millstream.kernels.calls import LISTS, OLD, Input
 from millstream.kernels.entries import ENTRY, GROUP, MISSED, NUMBER, SIGN, VALUE, Moves, numbered, placed_in
-from millstream.kernels.kept_values import KeptValue
 from millstream.kernels.listed_values import ListedValues
 from millstream.kernels.multiset import COUNT, Multiset
+from millstream.kernels.operator import StateTableSpec
 from millstream.kernels.presences import Presences
 from millstream.kernels.state_table import HASH
 
@@ -44,6 +44,16 @@ class EntrySpec:
     filter: str | None
     keeps_nulls: bool
 
+    def table(self, keys: tuple[pa.Field, ...], argument: pa.DataType) -> StateTableSpec:
+        value, count, number = pa.field(VALUE, argument), pa.field(COUNT, pa.int64()), pa.field(NUMBER, pa.int64())
+        match self.kind:
+            case EntryKind.MULTISET:
+                return StateTableSpec((*keys, value), (count,))
+            case EntryKind.ARRIVALS:
+                return StateTableSpec((*keys, number), (value,))
+            case EntryKind.PRESENCES:
+                return StateTableSpec((*keys, value), (count, number))
+
 
 class EntryCalls:
     def __init__(self, spec: AggregateOperator, name: str, entries: EntrySpec, open_table: OpenTable) -> None:
@@ -51,23 +61,20 @@ class EntryCalls:
         self.missed = f"{MISSED}-{name}"
         """The column of the frame that counts what was to be taken and was not there."""
         calls = [call for call in spec.calls if spec.entries_of(call) == entries]
-        type_ = spec.schema.field(entries.argument).type
         self._distinct = [found for call in calls if (found := spec.accumulator(call)) is not None]
-        self.kept = [KeptValue(call, type_) for call in calls if call.function in EXTREMES | ENDS]
+        self.kept = spec.kept_values(entries)
         self.listed = [ListedValues(call) for call in calls if call.function in LISTS | {Function.COLLECT}]
-        keys, value = spec.key_fields, pa.field(VALUE, type_)
-        count, number = pa.field(COUNT, pa.int64()), pa.field(NUMBER, pa.int64())
         self.table: Multiset | Arrivals | Presences
         match entries.kind:
             case EntryKind.MULTISET:
-                self.table = Multiset(spec.keys, open_table(name, (*keys, value), (count,)))
+                self.table = Multiset(spec.keys, open_table(name))
             case EntryKind.ARRIVALS:
-                self.table = Arrivals(spec.keys, [VALUE], open_table(name, (*keys, number), (value,)))
+                self.table = Arrivals(spec.keys, [VALUE], open_table(name))
             case EntryKind.PRESENCES:
-                self.table = Presences(spec.keys, open_table(name, (*keys, value), (count, number)))
-        self._nothing = pl.DataFrame(pa.schema([value, number]).empty_table()).with_columns(
-            pl.lit(0, dtype=pl.get_index_type()).alias(GROUP)
-        )
+                self.table = Presences(spec.keys, open_table(name))
+        value = pa.field(VALUE, spec.schema.field(entries.argument).type)
+        no_moves = pa.schema([value, pa.field(NUMBER, pa.int64())]).empty_table()
+        self._nothing = pl.DataFrame(no_moves).with_columns(pl.lit(0, dtype=pl.get_index_type()).alias(GROUP))
 
     def step(self, frame: pl.DataFrame, part: pa.Table | None) -> pl.DataFrame:
         """Brings the table up to date, and with it the calls' columns in the frame of groups."""

@@ -7,7 +7,7 @@ it shows again.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import polars as pl
 import pyarrow as pa
@@ -21,16 +21,15 @@ from millstream.kernels.entries import GROUP, NUMBER, SIGN, VALUE, VALUE_HASH, n
 from millstream.kernels.entry_calls import EVENTS
 from millstream.kernels.kept_values import KeptValue
 from millstream.kernels.latest_rows import LatestRows
-from millstream.kernels.operator import ORDER
+from millstream.kernels.operator import ORDER, ROWS, StateTableSpec, StepResult
 from millstream.kernels.state_table import DEAD, HASH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from millstream.kernels.operator import OpenTable
+    from millstream.kernels.operator import BatchTime, OpenTable, Parts
 
 _KEYS: Final = "keys"
-_ROWS: Final = "rows"
 _ROW_HASH: Final = "__hash_row"
 
 
@@ -41,34 +40,49 @@ class MaterialiseOperator:
     With an upsert key, a row replaces and takes back that of the same upsert key; without, the earliest equal row.
     """
 
+    inputs: ClassVar = (ROWS,)
+    may_ask_for_wakeup: ClassVar = False
+
     keys: tuple[str, ...]
     schema: pa.Schema
     upsert_key: tuple[str, ...] = ()
 
     @property
-    def table_names(self) -> tuple[str, ...]:
-        return (_KEYS, _ROWS)
+    def state_tables(self) -> Mapping[str, StateTableSpec]:
+        row, number = pa.field(VALUE, pa.struct(list(self.schema))), pa.field(NUMBER, pa.int64())
+        keys = self._fields(self.keys)
+        if self.upsert_key:
+            rows = StateTableSpec(self._fields((*self.keys, *self.upsert_key)), (number, row))
+        else:
+            rows = StateTableSpec((*keys, number), (row,))
+        return {_KEYS: StateTableSpec(keys, (pa.field(EVENTS, pa.int64()), *self.shown.fields)), ROWS: rows}
+
+    @property
+    def shown(self) -> KeptValue:
+        """The row that the sink shows."""
+        return KeptValue(Call("row", Function.LAST_VALUE, VALUE), pa.struct(list(self.schema)))
+
+    def _fields(self, names: tuple[str, ...]) -> tuple[pa.Field, ...]:
+        return tuple(self.schema.field(name) for name in dict.fromkeys(names))
 
     @property
     def output_schema(self) -> pa.Schema:
         return self.schema.append(pa.field(KIND, pa.int8()))
 
-    @property
-    def hashes(self) -> Mapping[str, tuple[str, ...]]:
+    def hashes(self, _: str) -> Mapping[str, tuple[str, ...]]:
         return {HASH: self.keys, _ROW_HASH: self.upsert_key or tuple(self.schema.names)}
 
-    @property
-    def needs_order(self) -> bool:
+    def needs_order(self, _: str) -> bool:
         return True
 
-    def combine(self, batch: pa.Table) -> dict[str, pa.Table]:
+    def combine(self, _: str, batch: pa.Table) -> Parts:
         rows = pl.DataFrame(batch)
         comes = coming(rows)
         sign = pl.lit(1) if comes is None else pl.when(comes).then(1).otherwise(-1)
         keys = dict.fromkeys((*self.keys, *self.upsert_key))
         row = pl.struct(self.schema.names).alias(VALUE)
         return {
-            _ROWS: rows.select(
+            ROWS: rows.select(
                 HASH, *keys, row, pl.col(_ROW_HASH).alias(VALUE_HASH), ORDER, sign.cast(pl.Int64).alias(SIGN)
             ).to_arrow()
         }
@@ -81,26 +95,20 @@ class MaterialiseKernel:
     """One bucket's keys, opened for one batch."""
 
     def __init__(self, spec: MaterialiseOperator, open_table: OpenTable) -> None:
-        self.ignored = 0
         self._spec = spec
-        row = pa.field(VALUE, pa.struct(list(spec.schema)))
-        number = pa.field(NUMBER, pa.int64())
-        self._shown = KeptValue(Call("row", Function.LAST_VALUE, VALUE), row.type)
-        keys = self._fields(spec.keys)
-        self._keys = open_table(_KEYS, keys, (pa.field(EVENTS, pa.int64()), *self._shown.fields))
+        self._shown = spec.shown
+        self._keys = open_table(_KEYS)
         self._rows: Arrivals | LatestRows
         if spec.upsert_key:
-            one = self._fields(tuple(dict.fromkeys((*spec.keys, *spec.upsert_key))))
-            self._rows = LatestRows(spec.keys, spec.upsert_key, open_table(_ROWS, one, (number, row)))
+            self._rows = LatestRows(spec.keys, spec.upsert_key, open_table(ROWS))
         else:
-            self._rows = Arrivals(spec.keys, [VALUE], open_table(_ROWS, (*keys, number), (row,)))
+            self._rows = Arrivals(spec.keys, [VALUE], open_table(ROWS))
 
-    def step(self, parts: Mapping[str, pa.Table]) -> pa.Table:
-        events = pl.DataFrame(parts[_ROWS])
+    def step(self, parts: Parts, _: BatchTime) -> StepResult:
+        events = pl.DataFrame(parts[ROWS])
         group = [HASH, *self._spec.keys]
         frame = self._with_old(events.group_by(group).agg(pl.len().cast(pl.Int64).alias(EVENTS)))
         moves = self._rows.update(numbered(events, frame, OLD + EVENTS, group), frame)
-        self.ignored += moves.ignored
         frame = self._shown.step(frame, moves, self._rows).with_columns(
             (pl.col(EVENTS) + pl.col(OLD + EVENTS).fill_null(0)).alias(EVENTS),
             self._shown.result("").is_not_null().alias(EXISTS),
@@ -108,10 +116,7 @@ class MaterialiseKernel:
         kept = [EVENTS, *(field.name for field in self._shown.fields)]
         touched = frame.filter(pl.col(EXISTED) | pl.col(EXISTS))
         self._keys.put(touched.select(*group, *kept, (~pl.col(EXISTS)).alias(DEAD)).to_arrow())
-        return self._changes(touched)
-
-    def _fields(self, names: tuple[str, ...]) -> tuple[pa.Field, ...]:
-        return tuple(self._spec.schema.field(name) for name in names)
+        return StepResult((self._changes(touched),), moves.ignored)
 
     def _with_old(self, groups: pl.DataFrame) -> pl.DataFrame:
         found = self._keys.lookup(groups.select(HASH, *self._spec.keys).to_arrow())

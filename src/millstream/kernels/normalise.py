@@ -6,7 +6,7 @@ A key that was not there gives +I, another row +U, the same row nothing, a tombs
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import polars as pl
 import pyarrow as pa
@@ -14,15 +14,14 @@ import pyarrow as pa
 from millstream.changelog import KIND
 from millstream.kernels.calls import OLD
 from millstream.kernels.changes import EXISTED, EXISTS, changelog, coming, differing
-from millstream.kernels.operator import ORDER
+from millstream.kernels.operator import ORDER, ROWS, StateTableSpec, StepResult
 from millstream.kernels.state_table import DEAD, HASH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from millstream.kernels.operator import OpenTable
+    from millstream.kernels.operator import BatchTime, OpenTable, Parts
 
-_ROWS: Final = "rows"
 _COMES: Final = "__comes"
 
 
@@ -32,6 +31,9 @@ class NormaliseOperator:
 
     -U deletes the stored row as -D does, so that doubled change events come out once.
     """
+
+    inputs: ClassVar = (ROWS,)
+    may_ask_for_wakeup: ClassVar = False
 
     keys: tuple[str, ...]
     schema: pa.Schema
@@ -43,29 +45,32 @@ class NormaliseOperator:
     """State has a time to live: the same row again is an update, which keeps the readers' state alive."""
 
     @property
-    def table_names(self) -> tuple[str, ...]:
-        return (_ROWS,)
+    def state_tables(self) -> Mapping[str, StateTableSpec]:
+        keys = tuple(self.schema.field(name) for name in self.keys)
+        return {ROWS: StateTableSpec(keys, tuple(self.schema.field(name) for name in self.values))}
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        return tuple(name for name in self.schema.names if name not in self.keys)
 
     @property
     def output_schema(self) -> pa.Schema:
         return self.schema.append(pa.field(KIND, pa.int8()))
 
-    @property
-    def hashes(self) -> Mapping[str, tuple[str, ...]]:
+    def hashes(self, _: str) -> Mapping[str, tuple[str, ...]]:
         return {HASH: self.keys}
 
-    @property
-    def needs_order(self) -> bool:
+    def needs_order(self, _: str) -> bool:
         return True
 
-    def combine(self, batch: pa.Table) -> dict[str, pa.Table]:
+    def combine(self, _: str, batch: pa.Table) -> Parts:
         """The last row of each key: what a key was in between, no reader of batches sees."""
         rows = pl.DataFrame(batch)
         comes = coming(rows)
         rows = rows.with_columns((pl.lit(value=True) if comes is None else comes).alias(_COMES))
         matches = pl.lit(value=True) if self.filter is None else pl.col(self.filter).fill_null(value=False)
         exists = (pl.col(_COMES) & matches).alias(EXISTS)
-        return {_ROWS: self.last(rows).select(HASH, ORDER, _COMES, exists, *self.schema.names).to_arrow()}
+        return {ROWS: self.last(rows).select(HASH, ORDER, _COMES, exists, *self.schema.names).to_arrow()}
 
     def last(self, rows: pl.DataFrame) -> pl.DataFrame:
         return rows.sort(ORDER).unique([HASH, *self.keys], keep="last", maintain_order=True)
@@ -78,30 +83,27 @@ class NormaliseKernel:
     """One bucket's keys, opened for one batch."""
 
     def __init__(self, spec: NormaliseOperator, open_table: OpenTable) -> None:
-        self.ignored = 0
         self._spec = spec
-        self._values = [name for name in spec.schema.names if name not in spec.keys]
-        self._stored = open_table(
-            _ROWS,
-            tuple(spec.schema.field(name) for name in spec.keys),
-            tuple(spec.schema.field(name) for name in self._values),
-        )
+        self._stored = open_table(ROWS)
 
-    def step(self, parts: Mapping[str, pa.Table]) -> pa.Table:
-        rows = self._spec.last(pl.DataFrame(parts[_ROWS]))
+    def step(self, parts: Parts, _: BatchTime) -> StepResult:
+        rows = self._spec.last(pl.DataFrame(parts[ROWS]))
         found = self._stored.lookup(rows.select(HASH, *self._spec.keys).to_arrow())
         old = pl.DataFrame(found.values).rename(lambda name: OLD + name)
         images = pl.concat([rows, old, pl.DataFrame({EXISTED: found.mask})], how="horizontal")
         existed, exists = pl.col(EXISTED), pl.col(EXISTS)
-        self.ignored += images.filter(~existed & ~pl.col(_COMES)).height
+        ignored = images.filter(~existed & ~pl.col(_COMES)).height
         changed = images.filter(
-            pl.when(existed & exists).then(differing(self._values) | self._spec.expires).otherwise(existed | exists)
+            pl.when(existed & exists)
+            .then(differing(self._spec.values) | self._spec.expires)
+            .otherwise(existed | exists)
         )
         self._stored.put(changed.select(HASH, *self._spec.schema.names, (~exists).alias(DEAD)).to_arrow())
-        return changelog(
+        changes = changelog(
             changed,
             self._spec.keys,
             self._spec.output_schema,
             emits_before=self._spec.emits_before,
             emits_unchanged=self._spec.expires,
         )
+        return StepResult((changes,), ignored)

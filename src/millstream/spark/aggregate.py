@@ -13,8 +13,9 @@ from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, Long
 from millstream.aggregates import AggregateFunction
 from millstream.changelog import KIND
 from millstream.kernels.aggregate import AggregateOperator, Call
+from millstream.kernels.operator import ROWS
 from millstream.spark.comparable import alike, kernel_schema
-from millstream.spark.kernel_host import hash_columns, host
+from millstream.spark.kernel_host import host
 from millstream.spark.splits import carried
 from millstream.spark.types import quoted
 
@@ -55,7 +56,7 @@ def aggregate(rows: Rows, node: Aggregate, hosting: Hosting) -> Crossing:
         repeats=node.repeats,
     )
     named = {**keys, **results}
-    return host(prepared.withColumns(hash_columns(operator, prepared.schema)), operator, hosting).then(
+    return host({ROWS: prepared}, operator, hosting).then(
         lambda changes: changes.select(*(F.col(column).alias(name) for name, column in named.items()), KIND)
     )
 

@@ -1,10 +1,13 @@
-"""The host of all kernels: combine, shuffle packets by bucket, step the kernel on Spark's state, unpack."""
+"""The host of all kernels: combine, shuffle packets by bucket, step the kernel on Spark's state, unpack.
+
+Each input of an operator is combined and packed by itself; the packets of all inputs go through one exchange.
+"""
 
 from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -17,7 +20,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from millstream.failpoints import reached
 from millstream.kernels.cache_folder import hold
-from millstream.kernels.operator import ORDER
+from millstream.kernels.operator import ORDER, BatchTime
 from millstream.kernels.segment_cache import SegmentCache
 from millstream.kernels.state_table import Lifetime, StateTable
 from millstream.spark.comparable import hashable
@@ -30,7 +33,7 @@ from millstream.spark.splits import SPLIT
 from millstream.spark.state_connection import leave_open
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from pyspark.sql.types import StructType
@@ -59,19 +62,34 @@ class Hosting:
         return self.lifetime_ms > 0
 
 
-def host(rows: Rows, operator: Operator, hosting: Hosting) -> Crossing:
-    """`rows` has the operator's input columns and hashes; gives its changelog with `__kind`."""
+def host(inputs: Mapping[str, Rows], operator: Operator, hosting: Hosting) -> Crossing:
+    """Gives the operator's changelog, with `__kind`, for the rows of each of its inputs.
+
+    One input may be read in one pass with other readers; several are DataFrames.
+    """
+    packed = [pack_input(name, inputs[name], operator, hosting) for name in operator.inputs]
+    step = partial(step_kernel, operator, hosting)
+    if len(packed) == 1:
+        return packed[0].then(step)
+    packets = reduce(DataFrame.union, (crossing.alone() for crossing in packed))
+    return Crossing(packets, PACKET_SCHEMA).then(step)
+
+
+def pack_input(name: str, rows: Rows, operator: Operator, hosting: Hosting) -> Crossing:
+    """Packets of one input, which may be put together with those of the others by `union`."""
 
     def combine_and_pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in ordered_tables(batches) if operator.needs_order else map(_table, batches):
+        for table in ordered_tables(batches) if operator.needs_order(name) else map(_table, batches):
             rows = table.drop_columns(SPLIT) if SPLIT in table.schema.names else table
-            yield pack(operator.combine(rows), hosting.buckets)
+            yield pack(operator.combine(name, rows), hosting.buckets)
 
-    return Crossing(rows, PACKET_SCHEMA, combine_and_pack).then(partial(_stepped, operator, hosting))
+    hashed = rows.withColumns(_hash_columns(operator.hashes(name), rows.schema))
+    return Crossing(hashed, PACKET_SCHEMA, combine_and_pack)
 
 
-def _stepped(operator: Operator, hosting: Hosting, packets: DataFrame) -> DataFrame:
+def step_kernel(operator: Operator, hosting: Hosting, packets: DataFrame) -> DataFrame:
     """What the kernel gives for packets of its rows."""
+    assert not operator.may_ask_for_wakeup, f"{type(operator).__name__} may ask for a wake-up; this host has no timers"
     output = operator.output_schema
 
     def unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -92,15 +110,15 @@ def _stepped(operator: Operator, hosting: Hosting, packets: DataFrame) -> DataFr
     return observed.select("payload").mapInArrow(unpacked, from_arrow_schema(output, prefer_timestamp_ntz=True))
 
 
-def hash_columns(operator: Operator, schema: StructType) -> dict[str, Column]:
-    """What the operator wants hashed, computed in the JVM: stable over versions, and the same on every machine."""
+def _hash_columns(hashes: Mapping[str, tuple[str, ...]], schema: StructType) -> dict[str, Column]:
+    """What an operator wants hashed, computed in the JVM: stable over versions, and the same on every machine."""
 
     def hash_of(columns: tuple[str, ...]) -> Column:
         if not columns:
             return F.lit(0).cast("long")
         return F.xxhash64(*(hashable(F.col(name), schema[name].dataType) for name in columns))
 
-    return {name: hash_of(columns) for name, columns in operator.hashes.items()}
+    return {name: hash_of(columns) for name, columns in hashes.items()}
 
 
 def _table(batch: pa.RecordBatch) -> pa.Table:
@@ -140,7 +158,8 @@ class KernelProcessor(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle
-        self._logs = {name: SparkSegmentLog.of(handle, name) for name in self._operator.table_names}
+        self._tables = self._operator.state_tables
+        self._logs = {name: SparkSegmentLog.of(handle, name) for name in self._tables}
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: ARG002, N802, N803
         packets = list(rows)
@@ -148,18 +167,21 @@ class KernelProcessor(StatefulProcessor):
         cache = SegmentCache(self._hosting.cache, self._hosting.cache_bytes)
         lifetime = Lifetime(packets[0][_NOW], self._hosting.lifetime_ms) if self._hosting.expires else None
 
-        def open_table(name: str, keys: tuple[pa.Field, ...], values: tuple[pa.Field, ...]) -> StateTable:
-            return StateTable(keys, values, self._logs[name], cache, lifetime)
+        def open_table(name: str) -> StateTable:
+            table = self._tables[name]
+            return StateTable(table.keys, table.values, self._logs[name], cache, lifetime)
 
         kernel = self._operator.open(open_table)
         reached("before-state")
-        changes = kernel.step(unpack_by_part((row["part"], bytes(row["payload"])) for row in packets))
+        parts = unpack_by_part((row["part"], bytes(row["payload"])) for row in packets)
+        result = kernel.step(parts, BatchTime())
         reached("after-state")
         cache.trim()
-        for payload in to_payloads(changes):
-            yield Row(payload=payload, ignored=0)
-        if kernel.ignored:
-            yield Row(payload=None, ignored=kernel.ignored)
+        for changes in result.changes:
+            for payload in to_payloads(changes):
+                yield Row(payload=payload, ignored=0)
+        if result.ignored:
+            yield Row(payload=None, ignored=result.ignored)
 
     def close(self) -> None:
         leave_open(self._handle)

@@ -13,8 +13,9 @@ from pyspark.sql import functions as F  # noqa: N812
 from millstream.changelog import KIND
 from millstream.kernels.materialise import MaterialiseOperator
 from millstream.kernels.normalise import NormaliseOperator
+from millstream.kernels.operator import ROWS
 from millstream.spark.comparable import alike, kernel_schema
-from millstream.spark.kernel_host import hash_columns, host
+from millstream.spark.kernel_host import host
 from millstream.spark.splits import SPLIT, carried
 from millstream.spark.types import quoted
 
@@ -59,8 +60,7 @@ class _Numbered:
         return tuple(self.names[name] for name in columns)
 
     def through(self, operator: Operator, hosting: Hosting) -> Crossing:
-        hashed = self.rows.withColumns(hash_columns(operator, self.rows.schema))
-        return host(hashed, operator, hosting).then(
+        return host({ROWS: self.rows}, operator, hosting).then(
             lambda changes: changes.select(*(F.col(inside).alias(name) for name, inside in self.names.items()), KIND)
         )
 

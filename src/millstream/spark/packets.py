@@ -12,12 +12,14 @@ from millstream.kernels.state_table import HASH
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from millstream.kernels.operator import Parts
+
 PACKET_SCHEMA: Final = "bucket INT, part STRING, payload BINARY"
 _LARGEST_BYTES: Final = 16 << 20
 _ARROW_SCHEMA: Final = pa.schema([("bucket", pa.int32()), ("part", pa.string()), ("payload", pa.binary())])
 
 
-def pack(parts: dict[str, pa.Table], buckets: int) -> pa.RecordBatch:
+def pack(parts: Parts, buckets: int) -> pa.RecordBatch:
     """Each part cut by `__hash mod buckets`."""
     rows = [
         (bucket, name, payload)

@@ -1,21 +1,23 @@
-"""A kernel on an in-memory log, opened anew for each batch as Spark does, and a reader that refuses false steps."""
+"""A kernel on in-memory logs, opened anew for each batch as Spark does, and a reader that refuses false steps."""
 
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from millstream.changelog import KIND, RowKind
-from millstream.kernels.operator import ORDER
+from millstream.kernels.operator import ORDER, ROWS, BatchTime
 from millstream.kernels.segment_cache import SegmentCache
 from millstream.kernels.segment_log import MemorySegmentLog
 from millstream.kernels.state_table import StateTable
+from millstream.spark.packets import pack, unpack_by_part
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from millstream.kernels.operator import Operator
@@ -26,48 +28,75 @@ Change = tuple[RowKind, Row]
 
 
 class Bench:
-    def __init__(self, folder: Path, operator: Operator, schema: pa.Schema, *, colliding: bool = False) -> None:
+    """`schema` is that of the one input, or one by the name of each."""
+
+    def __init__(
+        self,
+        folder: Path,
+        operator: Operator,
+        schema: pa.Schema | Mapping[str, pa.Schema],
+        *,
+        colliding: bool = False,
+        buckets: int = 1,
+    ) -> None:
         self.ignored = 0
+        self.tables = 0
+        """How many tables of changes there were."""
         self.lifetime: Lifetime | None = None
         self._cache = SegmentCache(folder)
-        self._logs: dict[str, MemorySegmentLog] = {}
+        self._logs: dict[tuple[int, str], MemorySegmentLog] = {}
         self._operator = operator
-        self._schema = schema
+        self._schemas = {ROWS: schema} if isinstance(schema, pa.Schema) else schema
         self._colliding = colliding
+        self._buckets = buckets
 
     def step(self, batch: Sequence[Change], *, pieces: int = 1) -> list[dict[str, Any]]:
         """`pieces`: in how many parts the batch is combined before they meet in the kernel."""
-        rows = self._table(batch)
-        parts: dict[str, list[pa.Table]] = {}
-        size = -(-rows.num_rows // pieces)
-        for start in reversed(range(0, rows.num_rows, size)):
-            for name, part in self._operator.combine(rows.slice(start, size)).items():
-                if part.num_rows:
-                    parts.setdefault(name, []).append(part)
-        kernel = self._operator.open(self._open)
-        changes = kernel.step({name: pa.concat_tables(tables) for name, tables in parts.items()})
-        self.ignored += kernel.ignored
-        assert changes.schema == self._operator.output_schema
-        images: list[dict[str, Any]] = changes.to_pylist()
+        return self.step_inputs({ROWS: batch}, pieces=pieces)
+
+    def step_inputs(self, batches: Mapping[str, Sequence[Change]], *, pieces: int = 1) -> list[dict[str, Any]]:
+        packets: dict[int, list[tuple[str, bytes]]] = {}
+        for name, batch in batches.items():
+            rows = self._table(name, batch)
+            size = max(-(-rows.num_rows // pieces), 1)
+            for start in reversed(range(0, rows.num_rows, size)):
+                packed = pack(self._operator.combine(name, rows.slice(start, size)), self._buckets)
+                for row in packed.to_pylist():
+                    packets.setdefault(row["bucket"], []).append((row["part"], row["payload"]))
+        return [image for bucket in sorted(packets) for image in self._step_bucket(bucket, packets[bucket])]
+
+    def _step_bucket(self, bucket: int, packets: list[tuple[str, bytes]]) -> list[dict[str, Any]]:
+        def open_table(name: str) -> StateTable:
+            table = self._operator.state_tables[name]
+            log = self._logs.setdefault((bucket, name), MemorySegmentLog())
+            return StateTable(table.keys, table.values, log, self._cache, self.lifetime)
+
+        result = self._operator.open(open_table).step(unpack_by_part(packets), BatchTime())
+        self.ignored += result.ignored
+        images: list[dict[str, Any]] = []
+        for changes in result.changes:
+            assert changes.schema == self._operator.output_schema
+            self.tables += 1
+            images += changes.to_pylist()
         return images
 
     def stored_rows(self) -> dict[str, int]:
-        return {name: sum(segment.rows for segment in log.manifest().segments) for name, log in self._logs.items()}
+        """By table, in all buckets."""
+        rows: Counter[str] = Counter()
+        for (_, name), log in self._logs.items():
+            rows[name] += sum(segment.rows for segment in log.manifest().segments)
+        return dict(rows)
 
-    def _table(self, batch: Sequence[Change]) -> pa.Table:
+    def _table(self, name: str, batch: Sequence[Change]) -> pa.Table:
         columns = {KIND: pa.array([kind for kind, _ in batch], pa.int8())}
-        for at, field in enumerate(self._schema):
+        for at, field in enumerate(self._schemas[name]):
             columns[field.name] = pa.array([row[at] for _, row in batch], field.type)
         rows = pa.table(columns)
-        for name, hashed in self._operator.hashes.items():
-            rows = rows.append_column(name, self._hash(rows, list(hashed)))
-        if self._operator.needs_order:
+        for column, hashed in self._operator.hashes(name).items():
+            rows = rows.append_column(column, self._hash(rows, list(hashed)))
+        if self._operator.needs_order(name):
             rows = rows.append_column(ORDER, pa.array(np.arange(len(batch), dtype=np.int64) * 3))
         return rows
-
-    def _open(self, name: str, keys: tuple[pa.Field, ...], values: tuple[pa.Field, ...]) -> StateTable:
-        log = self._logs.setdefault(name, MemorySegmentLog())
-        return StateTable(keys, values, log, self._cache, self.lifetime)
 
     def _hash(self, rows: pa.Table, columns: list[str]) -> pa.Array:
         if not columns:

@@ -1,0 +1,87 @@
+"""row -> how often: the rows of one side of a join, those of a join key together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from millstream.kernels.entries import ENTRY, LOWER_HALF, entry_hash, numbers_of
+from millstream.kernels.multiset import COUNT
+from millstream.kernels.segment_search import matching_rows
+from millstream.kernels.state_table import DEAD, HASH
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from millstream.kernels.state_table import StateTable
+
+ROW_HASH: Final = "__hash_row"
+BEFORE: Final = "__before"
+"""A row's count before the batch."""
+AFTER: Final = "__after"
+"""A row's count after the batch."""
+
+
+def sum_counts(rows: pl.DataFrame, columns: Sequence[str], *, keeps_zero: bool) -> pl.DataFrame:
+    """Equal rows as one, with the sum of their counts; one that comes to zero is left out, unless `keeps_zero`."""
+    repeated = rows[ROW_HASH].is_duplicated()
+    if repeated.any():  # rows whose hashes differ differ: only the others are compared
+        sums = rows.filter(repeated).group_by(HASH, ROW_HASH, *columns).agg(pl.col(COUNT).sum())
+        rows = pl.concat([rows.filter(~repeated), sums])
+    return rows if keeps_zero else rows.filter(pl.col(COUNT) != 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Rows of a side that a batch wrote, with their counts before and after it."""
+
+    rows: pl.DataFrame
+    ignored: int
+    """How many retractions found no row."""
+
+
+class RowCounts:
+    """Counts never fall below zero. Everything is read before anything is written."""
+
+    def __init__(self, columns: Sequence[str], table: StateTable, *, expires: bool) -> None:
+        self._columns = list(columns)
+        self._table = table
+        self._expires = expires
+
+    def apply(self, counts: pl.DataFrame) -> Written:
+        """Adds `counts`, each row once, to what is stored; `write` stores the result."""
+        counts = counts.with_columns(entry_hash(pl.col(HASH), pl.col(ROW_HASH)).alias(ENTRY))
+        found = self._table.lookup(self._by_entry(counts).to_arrow())
+        before = pl.Series(BEFORE, numbers_of(found.values.column(COUNT), found.mask))
+        summed = counts.with_columns(before).with_columns((pl.col(BEFORE) + pl.col(COUNT)).alias(AFTER))
+        missing = summed.select((-pl.col(AFTER)).clip(0).sum()).item()
+        rows = summed.drop(COUNT).with_columns(pl.col(AFTER).clip(0))
+        is_written = pl.col(BEFORE) != pl.col(AFTER)
+        return Written(rows.filter(is_written | (pl.col(AFTER) > 0) if self._expires else is_written), int(missing))
+
+    def others(self, hashes: pl.Series, written: pl.DataFrame) -> pl.DataFrame:
+        """The stored rows of these join keys, by their hashes, except those that the batch writes.
+
+        Rows of another key whose hash begins alike may be among them.
+        """
+        low = np.unique(hashes.to_numpy() & ~LOWER_HALF)
+        stored = self._table.scan(low, low | LOWER_HALF)
+        asked = self._by_entry(written).to_arrow().cast(stored.select([HASH, *self._columns]).schema)
+        _, found = matching_rows(stored, asked, np.arange(asked.num_rows), self._columns)
+        stays = np.ones(stored.num_rows, dtype=bool)
+        stays[found] = False
+        others = pl.DataFrame(stored.filter(pa.array(stays)))
+        return others.select(*self._columns, pl.col(COUNT).alias(BEFORE), pl.col(COUNT).alias(AFTER))
+
+    def write(self, written: pl.DataFrame) -> None:
+        rows = written.select(
+            pl.col(ENTRY).alias(HASH), *self._columns, pl.col(AFTER).alias(COUNT), (pl.col(AFTER) == 0).alias(DEAD)
+        )
+        self._table.put(rows.to_arrow())
+
+    def _by_entry(self, rows: pl.DataFrame) -> pl.DataFrame:
+        return rows.select(pl.col(ENTRY).alias(HASH), *self._columns)

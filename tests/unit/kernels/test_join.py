@@ -1,0 +1,320 @@
+"""Any two changelogs, cut into any batches: what is read from the output is the join of the rows that are left."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from millstream.changelog import KIND, RowKind
+from millstream.kernels import join_kernel
+from millstream.kernels.join import JoinOperator, JoinSide
+from millstream.kernels.state_table import Lifetime
+from tests.unit.kernels.bench import Bench, Change, Row
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+LEFT = pa.schema(
+    [
+        ("l_id", pa.int64()),
+        ("l_city", pa.string()),
+        ("l_price", pa.decimal128(12, 2)),
+        ("l_day", pa.date32()),
+        ("l_weight", pa.float64()),
+        ("l_note", pa.string()),
+    ]
+)
+RIGHT = pa.schema(
+    [
+        ("r_note", pa.string()),
+        ("r_id", pa.int64()),
+        ("r_city", pa.string()),
+        ("r_price", pa.decimal128(12, 2)),
+        ("r_day", pa.date32()),
+        ("r_weight", pa.float64()),
+        ("r_at", pa.timestamp("us", tz="UTC")),
+        ("r_raw", pa.binary()),
+        ("r_is_open", pa.bool_()),
+        ("r_small", pa.int16()),
+    ]
+)
+KEYS = (
+    (("l_id",), ("r_id",)),
+    (("l_city",), ("r_city",)),
+    (("l_price",), ("r_price",)),
+    (("l_id", "l_city"), ("r_id", "r_city")),
+    (("l_weight", "l_day"), ("r_weight", "r_day")),
+)
+keyed = (
+    st.sampled_from([1, 1, 2, -(2**63), None]),
+    st.sampled_from(["oslo", "oslo", "wüste", "", None]),
+    st.sampled_from([Decimal("0.10"), Decimal("0.10"), Decimal("-9999999999.99"), None]),
+    st.sampled_from([date(2026, 1, 1), date(1969, 12, 31), None]),
+    st.sampled_from([0.5, 0.5, -1e300, float("inf"), None]),
+)
+notes = st.sampled_from(["x", "x", "y", None])
+left_rows: st.SearchStrategy[Row] = st.tuples(*keyed, notes)
+right_rows: st.SearchStrategy[Row] = st.tuples(
+    notes,
+    *keyed,
+    st.sampled_from([datetime(2026, 1, 1, tzinfo=UTC), None]),
+    st.sampled_from([b"", b"\x00\xff", None]),
+    st.sampled_from([True, False, None]),
+    st.sampled_from([0, -32768, None]),
+)
+moves = st.sampled_from(["insert", "insert", "insert", "again", "delete", "delete", "update", "missing"])
+cuts = st.sampled_from([False] * 5 + [True])
+steps = st.lists(
+    st.tuples(st.booleans(), moves, left_rows, right_rows, st.integers(0, 1000), cuts), min_size=6, max_size=24
+)
+Step = tuple[bool, str, Row, Row, int, bool]
+Batch = dict[str, list[Change]]
+
+
+def batches(drawn: list[Step]) -> list[Batch]:
+    live: dict[str, list[Row]] = {"left": [], "right": []}
+    made: list[Batch] = [{"left": [], "right": []}]
+    for is_left, move, left_row, right_row, choice, cut in drawn:
+        side, row = ("left", left_row) if is_left else ("right", right_row)
+        rows, changes = live[side], made[-1][side]
+        old = rows[choice % len(rows)] if rows else None
+        if move == "missing":
+            changes.append((RowKind.DELETE, row))
+            if row in rows:
+                rows.remove(row)
+        elif move == "insert" or old is None:
+            rows.append(row)
+            changes.append((RowKind.INSERT, row))
+        elif move == "again":
+            rows.append(old)
+            changes.append((RowKind.INSERT, old))
+        else:
+            rows.remove(old)
+            changes.append((RowKind.UPDATE_BEFORE if move == "update" else RowKind.DELETE, old))
+            if move == "update":
+                rows.append(row)
+                changes.append((RowKind.UPDATE_AFTER, row))
+        if cut:
+            made.append({"left": [], "right": []})
+    return [batch for batch in made if any(batch.values())]
+
+
+class Side:
+    """The rows of an input. Within a batch order does not matter: changes of a row are summed, then applied."""
+
+    def __init__(self, schema: pa.Schema, keys: tuple[str, ...]) -> None:
+        self.rows: Counter[Row] = Counter()
+        self.missing = 0
+        self._schema = schema
+        self._places = [schema.get_field_index(key) for key in keys]
+
+    def follow(self, changes: list[Change]) -> None:
+        sums: Counter[Row] = Counter()
+        for kind, row in changes:
+            sums[row] += 1 if kind in (RowKind.INSERT, RowKind.UPDATE_AFTER) else -1
+        for row, count in sums.items():
+            if all(row[place] is not None for place in self._places):
+                self.missing += max(-(self.rows[row] + count), 0)
+                self.rows[row] = max(self.rows[row] + count, 0)
+
+    def table(self) -> pa.Table:
+        rows = [dict(zip(self._schema.names, row, strict=True)) for row in self.rows.elements()]
+        return pa.Table.from_pylist(rows, schema=self._schema)
+
+
+class JoinOracle:
+    """Two inputs and their join, which DuckDB computes."""
+
+    def __init__(self, database: duckdb.DuckDBPyConnection, keys: tuple[tuple[str, ...], tuple[str, ...]]) -> None:
+        self.sides = {"left": Side(LEFT, keys[0]), "right": Side(RIGHT, keys[1])}
+        self._database = database
+        self._condition = " AND ".join(f"{one} = {other}" for one, other in zip(*keys, strict=True))
+
+    def follow(self, batch: Batch) -> Counter[Row]:
+        for name, side in self.sides.items():
+            side.follow(batch[name])
+            self._database.register(name, side.table())
+        query = f'SELECT "left".*, "right".* FROM "left" JOIN "right" ON {self._condition}'
+        return Counter(self._database.execute(query).fetchall())
+
+
+class Multiset:
+    """What a changelog without keys makes; it refuses what cannot be."""
+
+    def __init__(self) -> None:
+        self.rows: Counter[Row] = Counter()
+
+    def read(self, changes: list[dict[str, Any]]) -> None:
+        for change in changes:
+            row = tuple(value for name, value in change.items() if name != KIND)
+            if change[KIND] == RowKind.DELETE:
+                assert self.rows[row] > 0, "-D of a row that is not there"
+                self.rows[row] -= 1
+            else:
+                assert change[KIND] == RowKind.INSERT
+                self.rows[row] += 1
+        self.rows = +self.rows
+
+
+def operator(keys: tuple[tuple[str, ...], tuple[str, ...]], *, expires: bool = False) -> JoinOperator:
+    return JoinOperator(JoinSide(LEFT, keys[0]), JoinSide(RIGHT, keys[1]), expires)
+
+
+@settings(max_examples=300, deadline=None, print_blob=True)
+@given(
+    drawn=steps,
+    keys=st.sampled_from(KEYS),
+    pieces=st.integers(1, 2),
+    buckets=st.sampled_from([1, 3]),
+    expires=st.booleans(),
+    colliding=st.booleans(),
+)
+def test_the_output_is_the_join_after_every_batch(
+    tmp_path_factory: pytest.TempPathFactory,
+    drawn: list[Step],
+    keys: tuple[tuple[str, ...], tuple[str, ...]],
+    pieces: int,
+    buckets: int,
+    *,
+    expires: bool,
+    colliding: bool,
+) -> None:
+    spec = operator(keys, expires=expires)
+    schemas = {"left": LEFT, "right": RIGHT}
+    bench = Bench(tmp_path_factory.mktemp("segments"), spec, schemas, colliding=colliding, buckets=buckets)
+    found = Multiset()
+    with duckdb.connect() as database:
+        database.execute("SET TimeZone = 'UTC'")
+        oracle = JoinOracle(database, keys)
+        for batch in batches(drawn):
+            found.read(bench.step_inputs(batch, pieces=pieces))
+            assert found.rows == oracle.follow(batch)
+            assert bench.ignored == sum(side.missing for side in oracle.sides.values())
+    stored = bench.stored_rows()
+    assert all(stored.get(name, 0) >= len(+side.rows) for name, side in oracle.sides.items())
+
+
+SMALL_LEFT = pa.schema([("key", pa.string()), ("x", pa.int64())])
+SMALL_RIGHT = pa.schema([("other", pa.string()), ("y", pa.int64())])
+SMALL = {"left": SMALL_LEFT, "right": SMALL_RIGHT}
+INSERT, UB, UA, D = RowKind
+
+
+def small(*, expires: bool = False) -> JoinOperator:
+    return JoinOperator(JoinSide(SMALL_LEFT, ("key",)), JoinSide(SMALL_RIGHT, ("other",)), expires)
+
+
+def seen(changes: list[dict[str, Any]]) -> list[tuple[str, int, int]]:
+    return [(RowKind(change[KIND]).symbol, change["x"], change["y"]) for change in changes]
+
+
+def test_deletes_come_before_inserts(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, small(), SMALL)
+    assert seen(bench.step_inputs({"left": [(INSERT, ("a", 1))], "right": [(INSERT, ("a", 7))]})) == [("+I", 1, 7)]
+    update = [(UA, ("a", 2)), (UB, ("a", 1))]
+    assert seen(bench.step_inputs({"left": update, "right": [(INSERT, ("a", 8))]}))[:1] == [("-D", 1, 7)]
+    both = {"left": [(UB, ("a", 2)), (UA, ("a", 3))], "right": [(UB, ("a", 7)), (UA, ("a", 9))]}
+    changes = seen(bench.step_inputs(both))
+    assert sorted(changes[:2]) == [("-D", 2, 7), ("-D", 2, 8)]
+    assert sorted(changes[2:]) == [("+I", 3, 8), ("+I", 3, 9)]
+
+
+def test_what_cancels_out_in_a_batch_is_not_seen(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, small(), SMALL)
+    bench.step_inputs({"left": [(INSERT, ("a", 1))], "right": [(INSERT, ("a", 7))]})
+    again = [(UB, ("a", 1)), (UA, ("a", 1))]
+    gone = [(INSERT, ("a", 8)), (D, ("a", 8))]
+    assert bench.step_inputs({"left": again, "right": gone}) == []
+    # One row more on one side, one of two rows less on the other: as many pairs as before.
+    assert len(bench.step_inputs({"right": [(INSERT, ("a", 7))]})) == 1
+    assert bench.step_inputs({"left": [(INSERT, ("a", 1))], "right": [(D, ("a", 7))]}) == []
+    assert (bench.stored_rows(), bench.ignored) == ({"left": 1, "right": 1}, 0)
+
+
+def test_rows_without_a_key_are_not_stored(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, small(), SMALL)
+    assert bench.step_inputs({"left": [(INSERT, (None, 1)), (D, (None, 2))], "right": [(INSERT, (None, 1))]}) == []
+    assert (bench.stored_rows(), bench.ignored) == ({}, 0)
+
+
+def test_a_retraction_of_a_row_that_is_not_there_is_counted(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, small(), SMALL)
+    bench.step_inputs({"left": [(INSERT, ("a", 1))], "right": [(INSERT, ("a", 7))]})
+    assert bench.step_inputs({"left": [(D, ("a", 2)), (D, ("b", 1))]}) == []
+    assert seen(bench.step_inputs({"left": [(D, ("a", 1))] * 3})) == [("-D", 1, 7)]
+    assert bench.ignored == 4
+    assert bench.stored_rows() == {"left": 0, "right": 1}
+
+
+def test_rows_expire_after_their_last_write(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, small(expires=True), SMALL)
+    bench.lifetime = Lifetime(10, 15)
+    bench.step_inputs({"left": [(INSERT, ("a", 1)), (INSERT, ("b", 1))], "right": []})
+    bench.lifetime = Lifetime(20, 15)
+    again = [(UB, ("b", 1)), (UA, ("b", 1))]
+    assert bench.step_inputs({"left": again}) == []
+    bench.lifetime = Lifetime(30, 15)
+    assert seen(bench.step_inputs({"right": [(INSERT, ("a", 7)), (INSERT, ("b", 8))]})) == [("+I", 1, 8)]
+    assert bench.step_inputs({"left": [(D, ("a", 1))]}) == []
+    assert bench.ignored == 1
+    # What is written again is said again, so that the state of readers lives on too.
+    assert seen(bench.step_inputs({"left": again})) == [("-D", 1, 8), ("+I", 1, 8)]
+
+
+def test_nan_is_equal_to_nan(tmp_path: Path) -> None:
+    left = pa.schema([("key", pa.float64()), ("x", pa.float32())])
+    right = pa.schema([("y", pa.float64())])
+    nan = float("nan")
+    for colliding in (False, True):
+        spec = JoinOperator(JoinSide(left, ("key",)), JoinSide(right, ("y",)))
+        bench = Bench(tmp_path, spec, {"left": left, "right": right}, colliding=colliding)
+        assert len(bench.step_inputs({"left": [(INSERT, (nan, nan))], "right": [(INSERT, (nan,))]})) == 1
+        assert len(bench.step_inputs({"right": [(INSERT, (nan,)), (INSERT, (0.0,))]})) == 1
+        both: Batch = {"left": [(UB, (nan, nan)), (UA, (nan, 1.0))], "right": [(D, (nan,))]}
+        assert [change[KIND] for change in bench.step_inputs(both)] == [D, D, INSERT]
+        assert bench.ignored == 0
+
+
+def test_rows_with_nested_values(tmp_path: Path) -> None:
+    place = pa.struct([("city", pa.string()), ("at", pa.list_(pa.float64()))])
+    left = pa.schema([("key", place), ("tags", pa.map_(pa.string(), pa.int32()))])
+    right = pa.schema([("other", place), ("ids", pa.list_(pa.int32()))])
+    here, there = {"city": "a", "at": [1.0, None]}, {"city": "a", "at": []}
+    for colliding in (False, True):
+        spec = JoinOperator(JoinSide(left, ("key",)), JoinSide(right, ("other",)))
+        bench = Bench(tmp_path, spec, {"left": left, "right": right}, colliding=colliding)
+        lefts = [(INSERT, (here, [("x", 1)])), (INSERT, (here, [("x", 2)])), (INSERT, (there, None))]
+        changes = bench.step_inputs({"left": lefts, "right": [(INSERT, (here, [1, None]))]})
+        assert sorted(str(change["tags"]) for change in changes) == ["[('x', 1)]", "[('x', 2)]"]
+        gone = bench.step_inputs({"left": [(D, (here, [("x", 1)]))], "right": [(INSERT, (there, None))]})
+        assert [(change[KIND], change["key"], change["tags"], change["ids"]) for change in gone] == [
+            (D, here, [("x", 1)], [1, None]),
+            (INSERT, there, None, None),
+        ]
+        assert bench.ignored == 0
+
+
+def test_a_key_with_many_rows_comes_in_several_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(join_kernel, "_LARGEST_TABLE", 100)
+    bench = Bench(tmp_path, small(), SMALL)
+    found = Multiset()
+    lefts = [("hot" if number % 3 else f"cold {number}", number) for number in range(90)]
+    rights = [("hot" if number % 2 else f"cold {number}", number % 20) for number in range(60)]
+    found.read(
+        bench.step_inputs({"left": [(INSERT, row) for row in lefts], "right": [(INSERT, row) for row in rights[:30]]})
+    )
+    found.read(bench.step_inputs({"right": [(INSERT, row) for row in rights[30:]]}))
+    assert found.rows == Counter((*row, *other) for row in lefts for other in rights if row[0] == other[0])
+    tables = bench.tables
+    found.read(bench.step_inputs({"left": [(D, row) for row in lefts[:80]]}))
+    assert found.rows == Counter((*row, *other) for row in lefts[80:] for other in rights if row[0] == other[0])
+    assert bench.tables - tables > 1700 / 200
