@@ -16,15 +16,18 @@ from millstream.durable_files import JobFile, bounded_name
 from millstream.plan.operators.aggregate import Aggregate
 from millstream.plan.operators.expand import Expand
 from millstream.plan.operators.filter import Filter
+from millstream.plan.operators.join import Join
 from millstream.plan.operators.materialise import Materialise
 from millstream.plan.operators.normalise import Normalise
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.scan import Scan
+from millstream.plan.operators.union import Union
 from millstream.plan.operators.values import Values
 from millstream.plan.physical.nodes import Execution
 from millstream.spark.aggregate import aggregate
 from millstream.spark.branch import Branch
 from millstream.spark.expressions import column_of
+from millstream.spark.join import join
 from millstream.spark.kafka_source import read_rows
 from millstream.spark.keyed_rows import materialise, normalise
 from millstream.spark.local_tables import read_local
@@ -32,9 +35,10 @@ from millstream.spark.native_aggregate import native_aggregate
 from millstream.spark.once import keep_value, one_row
 from millstream.spark.splits import Splits, carried
 from millstream.spark.types import quoted, spark_type
+from millstream.spark.union import union
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     import pyarrow as pa
@@ -103,9 +107,13 @@ def rows_of(node: PhysicalNode, context: TranslationContext) -> DataFrame:
 
 
 def _stateless(inputs: list[DataFrame], node: PhysicalNode, context: TranslationContext) -> DataFrame:
-    if isinstance(node.operator, Expand):
-        return _expand(inputs[0], node.operator)
-    return stateless_step(inputs[0], node, context)
+    match node.operator:
+        case Expand() as operator:
+            return _expand(inputs[0], operator)
+        case Union() as operator:
+            return union(inputs, operator, has_kinds=node.has_kinds, pinned_tasks=context.pinned_tasks())
+        case _:
+            return stateless_step(inputs[0], node, context)
 
 
 def stateless_step(rows: AnyRows, node: PhysicalNode, context: TranslationContext) -> AnyRows:
@@ -119,7 +127,7 @@ def stateless_step(rows: AnyRows, node: PhysicalNode, context: TranslationContex
     return rows.select(*items, *kind, *carried(rows))
 
 
-def stateful_step(inputs: list[Rows], node: PhysicalNode, context: TranslationContext) -> Crossing:
+def stateful_step(inputs: Sequence[Rows], node: PhysicalNode, context: TranslationContext) -> Crossing:
     """On the kernel, with a state."""
     match node.operator:
         case Aggregate() as operator:
@@ -128,6 +136,11 @@ def stateful_step(inputs: list[Rows], node: PhysicalNode, context: TranslationCo
             return normalise(inputs[0], operator, context.hosting)
         case Materialise() as operator:
             return materialise(inputs[0], operator, context.hosting)
+        case Join() as operator:
+            left, right = inputs
+            assert isinstance(left, DataFrame)
+            assert isinstance(right, DataFrame)
+            return join(left, right, operator, context.hosting)
         case operator:
             raise AssertionError(f"no kernel runs {type(operator).__name__}")
 

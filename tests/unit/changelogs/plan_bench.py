@@ -11,16 +11,20 @@ from millstream.changelog import KIND, RowKind
 from millstream.formats.arrow_types import arrow_schema
 from millstream.kernels.aggregate import AggregateOperator, Call
 from millstream.kernels.calls import sum_type
+from millstream.kernels.join import JoinOperator, JoinSide
 from millstream.kernels.materialise import MaterialiseOperator
 from millstream.kernels.normalise import NormaliseOperator
+from millstream.kernels.operator import LEFT, RIGHT
 from millstream.plan.operators.aggregate import Aggregate
 from millstream.plan.operators.expand import Expand
 from millstream.plan.operators.filter import Filter
+from millstream.plan.operators.join import Join
 from millstream.plan.operators.materialise import Materialise
 from millstream.plan.operators.normalise import Normalise
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.roots import Collect, Write
 from millstream.plan.operators.scan import Scan
+from millstream.plan.operators.union import Union
 from millstream.plan.resolver.sql_text import sql_text
 from tests.unit.kernels.bench import Bench
 
@@ -86,6 +90,13 @@ class PlanBench:
             case Materialise():
                 schema = _schema(operator.columns)
                 return self._keyed(MaterialiseOperator(operator.keys, schema, operator.replaced_by), *inputs)
+            case Union():
+                names = [column.name for column in operator.columns]
+                return lambda batch: [
+                    (kind, {name: row[name] for name in names}) for below in inputs for kind, row in below(batch)
+                ]
+            case Join():
+                return self._joined(operator, *inputs)
             case Write() | Collect():
                 return inputs[0]
             case _:
@@ -156,6 +167,31 @@ class PlanBench:
     def _keyed(self, operator: NormaliseOperator | MaterialiseOperator, below: Step) -> Step:
         kernel = self._kernel(operator)
         return lambda batch: kernel(below(batch))
+
+    def _joined(self, node: Join, left: Step, right: Step) -> Step:
+        """In several buckets, as the two halves of an update may be in two."""
+        sides = [
+            (LEFT, node.left, node.left_columns, node.left_keys, left),
+            (RIGHT, node.right, node.right_columns, node.right_keys, right),
+        ]
+        schemas = {
+            name: _schema([column for column in input_.columns if column.name in columns])
+            for name, input_, columns, _, _ in sides
+        }
+        first, second = (JoinSide(schemas[name], keys) for name, _, _, keys, _ in sides)
+        operator = JoinOperator(first, second, expires=self._expires)
+        bench = Bench(self._folder / str(len(self._benches)), operator, schemas, buckets=3)
+        self._benches.append(bench)
+        output = [column.name for column in node.output]
+
+        def step(batch: Changes) -> Changes:
+            inputs = {
+                name: [(kind, tuple(row[column] for column in schemas[name].names)) for kind, row in below(batch)]
+                for name, _, _, _, below in sides
+            }
+            return [(RowKind(row[KIND]), {name: row[name] for name in output}) for row in bench.step_inputs(inputs)]
+
+        return step
 
     def _kernel(self, operator: AggregateOperator | NormaliseOperator | MaterialiseOperator) -> Step:
         bench = Bench(self._folder / str(len(self._benches)), operator, operator.schema)

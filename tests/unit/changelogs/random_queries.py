@@ -1,9 +1,9 @@
-"""Small random queries on top of each other: project, filter, group, having, distinct."""
+"""Small random queries on top of each other: project, filter, group, having, distinct, union, join."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from random import Random
@@ -22,11 +22,17 @@ class RandomQuery:
     """Names or expressions, and whether they are numbers or texts."""
 
 
+_TABLE: Final = RandomQuery("t", "t", (("id", NUMBER), ("g", TEXT), ("h", NUMBER), ("x", NUMBER)))
+_OTHER_SIDE: Final = 100
+"""Levels of a second input are counted from here, so that its names are others."""
+
+
 def random_query(chance: Random) -> RandomQuery:
-    query = RandomQuery("t", "t", (("id", NUMBER), ("g", TEXT), ("h", NUMBER), ("x", NUMBER)))
+    query = _TABLE
     for level in range(chance.choice([1, 1, 1, 2, 2, 3])):
         made = _Level(chance, query, level)
-        query = made.grouped() if chance.random() < 0.5 else made.selected()
+        kinds = [made.grouped, made.grouped, made.selected, made.selected, made.united, made.joined]
+        query = chance.choice(kinds)()
     return query
 
 
@@ -54,6 +60,46 @@ class _Level:
         having = [_compared(*call, number)] if is_asked else []
         asked, there = (f" HAVING {' AND '.join(all_)}" if all_ else "" for all_ in (having, [*having, "COUNT(*) > 0"]))
         return self._query("SELECT", keys + calls, group + asked, group + there)
+
+    def united(self) -> RandomQuery:
+        """A query over what is below, and one over the table with columns of the same types."""
+        first = self.selected()
+        other = _Level(self._chance, _TABLE, self._level + _OTHER_SIDE)
+        second = other.of_types([type_ for _, type_ in first.columns])
+        word = self._chance.choice(["UNION ALL", "UNION ALL", "UNION"])
+        sql, oracle = (f"{one} {word} {two}" for one, two in ((first.sql, second.sql), (first.oracle, second.oracle)))
+        return RandomQuery(sql, oracle, first.columns)
+
+    def of_types(self, types: list[str]) -> RandomQuery:
+        chosen = [self._chance.choice([item for item in self._columns if item[1] == type_]) for type_ in types]
+        return self._query("SELECT", chosen)
+
+    def joined(self) -> RandomQuery:
+        """What is below and another query, by one or two columns of each."""
+        other = _Level(self._chance, _TABLE, self._level + _OTHER_SIDE)
+        second = other.grouped() if self._chance.random() < 0.4 else other.selected()
+        pairs = [
+            (left, right)
+            for left, type_ in self._columns
+            for right, other_type in second.columns
+            if type_ == other_type
+        ]
+        if not pairs:
+            return self.selected()
+        keys = self._chance.sample(pairs, min(len(pairs), self._chance.choice([1, 1, 2])))
+        ends = [f"ON {' AND '.join(f'a.{left} = b.{right}' for left, right in keys)}"]
+        if self._chance.random() < 0.3:
+            left, right = keys[0]
+            ends.append(f"WHERE a.{left} = b.{right}")
+        columns = [(f"a.{name}", type_) for name, type_ in self._columns]
+        columns += [(f"b.{name}", type_) for name, type_ in second.columns]
+        named = [(f"c{self._level}_{at}", *item) for at, item in enumerate(self._some(columns, 1, 4))]
+        listed = ", ".join(f"{sql} AS {name}" for name, sql, _ in named)
+        sql, oracle = (
+            f"SELECT {listed} FROM {'t' if one == 't' else f'({one})'} AS a JOIN ({two}) AS b {' '.join(ends)}"
+            for one, two in ((self._below.sql, second.sql), (self._below.oracle, second.oracle))
+        )
+        return RandomQuery(sql, oracle, tuple((name, type_) for name, _, type_ in named))
 
     def _query(self, verb: str, items: Columns, end: str = "", oracle_end: str = "") -> RandomQuery:
         named = [(f"c{self._level}_{at}", *item) for at, item in enumerate(items)]

@@ -1,0 +1,52 @@
+"""The inner equi-join on the kernel host.
+
+Inside, columns are called by number: PySpark looks them up unquoted, and a user's name may have dots in it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812
+
+from millstream.changelog import KIND
+from millstream.kernels.join import JoinOperator, JoinSide
+from millstream.kernels.operator import LEFT, RIGHT
+from millstream.spark.comparable import alike, kernel_schema
+from millstream.spark.kernel_host import host
+from millstream.spark.types import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+    from millstream.plan.operators.join import Join
+    from millstream.spark.crossing import Crossing
+    from millstream.spark.kernel_host import Hosting
+
+
+def join(left: DataFrame, right: DataFrame, node: Join, hosting: Hosting) -> Crossing:
+    left_names = {name: f"left{number}" for number, name in enumerate(node.left_columns)}
+    right_names = {name: f"right{number}" for number, name in enumerate(node.right_columns)}
+    lefts, rights = _numbered(left, left_names, node.left_keys), _numbered(right, right_names, node.right_keys)
+    operator = JoinOperator(
+        _side(lefts, left_names, node.left_keys), _side(rights, right_names, node.right_keys), expires=hosting.expires
+    )
+    inside = {**left_names, **right_names}
+    columns = [F.col(inside[column.name]).alias(column.name) for column in node.output]
+    return host({LEFT: lefts, RIGHT: rights}, operator, hosting).then(lambda changes: changes.select(*columns, KIND))
+
+
+def _numbered(rows: DataFrame, names: Mapping[str, str], keys: Sequence[str]) -> DataFrame:
+    def column(name: str) -> Column:
+        value = F.col(quoted(name))
+        return alike(value, rows.schema[name].dataType) if name in keys else value
+
+    kind = [F.col(KIND)] if KIND in rows.columns else []
+    return rows.select(*(column(name).alias(inside) for name, inside in names.items()), *kind)
+
+
+def _side(rows: DataFrame, names: Mapping[str, str], keys: Sequence[str]) -> JoinSide:
+    schema = kernel_schema(rows.select(*names.values()).schema)
+    return JoinSide(schema, tuple(names[key] for key in keys))
