@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.source import SourceText
 from millstream.testing.script_file import parse_script_file
-from millstream.testing.script_runner import TranslationContext, run_script_file
+from millstream.testing.script_runner import ScriptContext, run_script_file
 from tests.unit.formats.test_protobuf import shop
 
 if TYPE_CHECKING:
@@ -48,5 +48,5 @@ $ consume topic=copies
 
 def test_messages_by_a_file_of_descriptors(broker: str, spark: SparkSession, tmp_path: Path) -> None:
     text = SCRIPT.replace("DESCRIPTORS", shop(tmp_path / "shop.pb", "proto3"))
-    around = TranslationContext(broker, spark, tmp_path / "job", seed=uuid.uuid4().hex[:8])
+    around = ScriptContext(broker, spark, tmp_path / "job", seed=uuid.uuid4().hex[:8])
     run_script_file(parse_script_file(SourceText("protobuf.test", text)), around)

@@ -13,7 +13,7 @@ import fastavro
 from millstream.source import SourceText
 from millstream.testing.schema_registry import EmbeddedSchemaRegistry
 from millstream.testing.script_file import parse_script_file
-from millstream.testing.script_runner import TranslationContext, run_script_file
+from millstream.testing.script_runner import ScriptContext, run_script_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -145,14 +145,14 @@ def test_messages_of_other_writers(broker: str, spark: SparkSession, tmp_path: P
         ]
         text = OTHER_WRITERS.replace("REGISTRY", registry.url)
         text = text.replace("ORDERS", "\n".join(orders)).replace("CHANGES", "\n".join(changes))
-        around = TranslationContext(broker, spark, tmp_path, seed=uuid.uuid4().hex[:8])
+        around = ScriptContext(broker, spark, tmp_path, seed=uuid.uuid4().hex[:8])
         run_script_file(parse_script_file(SourceText("other_writers.test", text)), around)
 
 
 def test_schemas_are_kept_by_a_registry(broker: str, spark: SparkSession, tmp_path: Path) -> None:
     with EmbeddedSchemaRegistry() as registry:
         text = SCRIPT.replace("REGISTRY", registry.url)
-        around = TranslationContext(broker, spark, tmp_path, seed=uuid.uuid4().hex[:8])
+        around = ScriptContext(broker, spark, tmp_path, seed=uuid.uuid4().hex[:8])
         run_script_file(parse_script_file(SourceText("schema_registry.test", text)), around)
         (of_topic,) = (subject for subject in registry.subjects if subject != "names")
         assert of_topic.endswith("-value")

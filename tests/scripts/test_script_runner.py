@@ -9,7 +9,7 @@ import pytest
 
 from millstream.source import SourceText
 from millstream.testing.script_file import parse_script_file
-from millstream.testing.script_runner import TranslationContext, record_script_file, run_script_file
+from millstream.testing.script_runner import ScriptContext, record_script_file, run_script_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,12 +35,12 @@ def script(text: str) -> ScriptFile:
 
 
 @pytest.fixture
-def around(broker: str, tmp_path: Path) -> TranslationContext:
-    return TranslationContext(broker, None, tmp_path, seed=uuid.uuid4().hex[:8])
+def around(broker: str, tmp_path: Path) -> ScriptContext:
+    return ScriptContext(broker, None, tmp_path, seed=uuid.uuid4().hex[:8])
 
 
 @pytest.fixture
-def run(around: TranslationContext) -> Callable[[str], None]:
+def run(around: ScriptContext) -> Callable[[str], None]:
     return lambda steps: run_script_file(script(PRODUCED + steps), around)
 
 
@@ -98,18 +98,18 @@ $ consume topic=rows format=avro key.columns="k STRING NOT NULL" value.columns="
 """
 
 
-def test_avro_is_shown_as_json(around: TranslationContext) -> None:
+def test_avro_is_shown_as_json(around: ScriptContext) -> None:
     run_script_file(script(AVRO), around)
 
 
 @pytest.mark.parametrize("columns", ["n BIGINT", "n BIGINT, s STRING NOT NULL, t STRING NOT NULL"])
-def test_avro_of_other_columns_is_told(around: TranslationContext, columns: str) -> None:
+def test_avro_of_other_columns_is_told(around: ScriptContext, columns: str) -> None:
     text = AVRO.replace("n BIGINT, s STRING NOT NULL", columns)
     with pytest.raises(AssertionError, match=r"rows\.test:6: .* Avro of these columns"):
         run_script_file(script(text), around)
 
 
-def test_recording_renews_what_differs_and_nothing_else(around: TranslationContext) -> None:
+def test_recording_renews_what_differs_and_nothing_else(around: ScriptContext) -> None:
     text = (
         f"{PRODUCED}"
         "# stays\n$ consume topic=rows as=folded\nc => 1\na => 1\n\n"
@@ -123,4 +123,4 @@ def test_recording_renews_what_differs_and_nothing_else(around: TranslationConte
         "! CREATE TABLE t (id INT;\ncode: M1001\ncontains: expected\n\n"
         f"$ consume topic=rows\n{ALL}"
     )
-    run_script_file(script(found), TranslationContext(around.bootstrap, None, around.folder, seed=f"{around.seed}-2"))
+    run_script_file(script(found), ScriptContext(around.bootstrap, None, around.folder, seed=f"{around.seed}-2"))

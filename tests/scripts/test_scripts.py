@@ -10,7 +10,7 @@ import pytest
 
 from millstream.source import SourceText
 from millstream.testing.script_file import known_bug, parse_script_file
-from millstream.testing.script_runner import TranslationContext, record_script_file, run_script_file
+from millstream.testing.script_runner import ScriptContext, record_script_file, run_script_file
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,7 +35,7 @@ def cases() -> list[object]:
 def test_script(path: Path, broker: str, spark: SparkSession, tmp_path: Path, pytestconfig: pytest.Config) -> None:
     text = path.read_text(encoding="utf-8")
     script = parse_script_file(SourceText(str(path.relative_to(pytestconfig.rootpath)), text))
-    around = TranslationContext(broker, spark, tmp_path, seed=uuid.uuid4().hex[:8])
+    around = ScriptContext(broker, spark, tmp_path, seed=uuid.uuid4().hex[:8])
     if script.known_bug or not pytestconfig.getoption("--record"):
         run_script_file(script, around)
     elif (found := record_script_file(script, around)) != text:

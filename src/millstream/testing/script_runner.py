@@ -45,7 +45,7 @@ _DIFF_CONTEXT: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class TranslationContext:
+class ScriptContext:
     """What a script test runs in."""
 
     bootstrap: str
@@ -57,12 +57,12 @@ class TranslationContext:
     """Becomes a part of each real topic's name, so that no two runs share one."""
 
 
-def run_script_file(script: ScriptFile, around: TranslationContext) -> None:
+def run_script_file(script: ScriptFile, around: ScriptContext) -> None:
     """AssertionError, with file and line, at the first step that does not go as written."""
     _Run(script, around, records=False).run()
 
 
-def record_script_file(script: ScriptFile, around: TranslationContext) -> str:
+def record_script_file(script: ScriptFile, around: ScriptContext) -> str:
     """The file's text as it would have to be for the test to pass: expected messages and codes renewed."""
     run = _Run(script, around, records=True)
     run.run()
@@ -70,7 +70,7 @@ def record_script_file(script: ScriptFile, around: TranslationContext) -> str:
 
 
 class _Run:
-    def __init__(self, script: ScriptFile, around: TranslationContext, *, records: bool) -> None:
+    def __init__(self, script: ScriptFile, around: ScriptContext, *, records: bool) -> None:
         self.rewrites: list[Rewrite] = []
         self._script = script
         self._around = around
