@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from millstream.changelog import KIND, RowKind
-from millstream.kernels.aggregate import AggregateOperator, Call, Function
+from millstream.kernels.aggregate import AggregateOperator, Call
 from millstream.kernels.normalise import NormaliseOperator
 from millstream.runtime.progress import Counted, progress_of
 from millstream.spark.kernel_host import Hosting, hash_columns, host
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from millstream.runtime.progress import JobProgress
 
 KEYED = pa.schema([("key", pa.string()), (KIND, pa.int8())])
-COUNTED = AggregateOperator(("key",), (Call("n", Function.COUNT_STAR),), KEYED)
+COUNTED = AggregateOperator(("key",), (Call("n", "COUNT(*)"),), KEYED)
 DAY = 24 * 60 * 60 * 1000
 
 

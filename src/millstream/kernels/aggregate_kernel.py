@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 import pyarrow as pa
 
-from millstream.kernels.accumulators import ROWS
-from millstream.kernels.calls import OLD
+from millstream.aggregates.accumulators import ROWS
+from millstream.aggregates.calls import OLD
 from millstream.kernels.changes import EXISTED, EXISTS, changelog
 from millstream.kernels.entries import GROUP
 from millstream.kernels.entry_calls import EVENTS, EntryCalls
@@ -17,7 +17,7 @@ from millstream.kernels.state_table import DEAD, HASH
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from millstream.kernels.accumulators import CallColumns
+    from millstream.aggregates.accumulators import CallColumns
     from millstream.kernels.aggregate import AggregateOperator
     from millstream.kernels.operator import OpenTable
 

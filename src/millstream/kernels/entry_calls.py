@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
 import pyarrow as pa
 
-from millstream.aggregates import AggregateFunction as Function
+from millstream.aggregates.calls import OLD, Input
+from millstream.aggregates.record import EntryKind
+from millstream.aggregates.registry import aggregate_function
 from millstream.kernels.arrivals import Arrivals
-from millstream.kernels.calls import ENDS, EXTREMES, LISTS, OLD, Input
 from millstream.kernels.entries import ENTRY, GROUP, MISSED, NUMBER, SIGN, VALUE, Moves, numbered, placed_in
 from millstream.kernels.kept_values import KeptValue
 from millstream.kernels.listed_values import ListedValues
@@ -25,14 +25,6 @@ if TYPE_CHECKING:
 
 EVENTS: Final = "__events"
 """How many rows a group has seen, those that went included: the next one gets this number."""
-
-
-class EntryKind(StrEnum):
-    """How the values of a group are kept."""
-
-    MULTISET = "multiset"
-    ARRIVALS = "arrivals"
-    PRESENCES = "presences"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +45,9 @@ class EntryCalls:
         calls = [call for call in spec.calls if spec.entries_of(call) == entries]
         type_ = spec.schema.field(entries.argument).type
         self._distinct = [found for call in calls if (found := spec.accumulator(call)) is not None]
-        self.kept = [KeptValue(call, type_) for call in calls if call.function in EXTREMES | ENDS]
-        self.listed = [ListedValues(call) for call in calls if call.function in LISTS | {Function.COLLECT}]
+        functions = {call: aggregate_function(call.function) for call in calls}
+        self.kept = [KeptValue(call, type_) for call, function in functions.items() if function.leader is not None]
+        self.listed = [ListedValues(call) for call, function in functions.items() if function.reads is not None]
         keys, value = spec.key_fields, pa.field(VALUE, type_)
         count, number = pa.field(COUNT, pa.int64()), pa.field(NUMBER, pa.int64())
         self.table: Multiset | Arrivals | Presences

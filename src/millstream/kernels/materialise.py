@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 import pyarrow as pa
 
-from millstream.aggregates import AggregateFunction as Function
+from millstream.aggregates.calls import OLD, Call
 from millstream.changelog import KIND
 from millstream.kernels.arrivals import Arrivals
-from millstream.kernels.calls import OLD, Call
 from millstream.kernels.changes import EXISTED, EXISTS, changelog, coming
 from millstream.kernels.entries import GROUP, NUMBER, SIGN, VALUE, VALUE_HASH, numbered
 from millstream.kernels.entry_calls import EVENTS
@@ -85,7 +84,7 @@ class MaterialiseKernel:
         self._spec = spec
         row = pa.field(VALUE, pa.struct(list(spec.schema)))
         number = pa.field(NUMBER, pa.int64())
-        self._shown = KeptValue(Call("row", Function.LAST_VALUE, VALUE), row.type)
+        self._shown = KeptValue(Call("row", "LAST_VALUE", VALUE), row.type)
         keys = self._fields(spec.keys)
         self._keys = open_table(_KEYS, keys, (pa.field(EVENTS, pa.int64()), *self._shown.fields))
         self._rows: Arrivals | LatestRows

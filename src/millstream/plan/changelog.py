@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from millstream.aggregates import AggregateFunction as Function
+from millstream.aggregates.record import KeepsValues
+from millstream.aggregates.registry import aggregate_function
 from millstream.changelog import INSERT_ONLY, UPSERTS, RowKind, letters
 from millstream.plan.nodes import (
     Aggregate,
@@ -25,9 +26,6 @@ from millstream.plan.typing import keeps_apart
 if TYPE_CHECKING:
     from millstream.changelog import ChangelogMode
     from millstream.plan.nodes import Node
-
-
-_GROWING: Final = frozenset({Function.MIN, Function.MAX, Function.FIRST_VALUE, Function.LAST_VALUE})
 
 
 def provided(node: Node) -> ChangelogMode:
@@ -66,7 +64,9 @@ def only_grows(node: Node) -> bool:
 
 def keeps_more_for_changes(node: Aggregate) -> bool:
     """Whether its state would be another one if no row ever went: single values, and not only the result."""
-    return any(call.function in _GROWING for call in node.calls) and not only_grows(node.input)
+    functions = (aggregate_function(call.function) for call in node.calls)
+    depends = any(function.keeps_values is KeepsValues.FOR_RETRACTIONS for function in functions)
+    return depends and not only_grows(node.input)
 
 
 def _before(*, emits: bool) -> ChangelogMode:

@@ -15,7 +15,6 @@ from millstream.sql.types import INT
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    from millstream.aggregates import AggregateFunction
     from millstream.connectors.tables import Sink, Source
     from millstream.source import Span
     from millstream.sql.types import DataType
@@ -111,24 +110,20 @@ class AggregateCall:
     """`name` is the column that holds the result; `argument` a column of the input."""
 
     name: str
-    function: AggregateFunction
+    function: str
+    """The name of a record in `millstream.aggregates`."""
     argument: str | None
     distinct: bool
     type: DataType | None
     parameters: tuple[str, ...] = ()
-    """Constants after the argument: the separator of LISTAGG."""
+    """Constants after the argument, defaults included, e.g. the separator of LISTAGG."""
     filter: str | None = None
-    """A condition, as a column of the input, for the one aggregate that does not pass over NULL: ARRAY_AGG."""
+    """A condition, as a column of the input, for a function that does not pass over NULL, e.g. ARRAY_AGG."""
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """The columns of the input that it reads."""
         return tuple(name for name in (self.argument, self.filter) if name is not None)
-
-    @property
-    def separator(self) -> str:
-        """What LISTAGG puts between two values."""
-        return self.parameters[0] if self.parameters else ","
 
     def __str__(self) -> str:
         if self.argument is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from millstream.catalog.functions import UserFunction
-    from millstream.plan.functions.declaration import Function, Signature
+    from millstream.sql.functions import Function, Signature
     from millstream.sql.types import DataType
 
 

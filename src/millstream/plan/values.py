@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from millstream.errors import Code, Diagnostic, Problems, ScriptError
-from millstream.plan.functions.declaration import MismatchError
 from millstream.plan.functions.results import common_type
 from millstream.plan.nodes import OutputColumn, Values
 from millstream.plan.typing import infer
+from millstream.sql.functions import MismatchError
 
 if TYPE_CHECKING:
     from millstream.plan.expressions import Scope

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from sqlglot import exp
 
+from millstream.aggregates.registry import aggregate_function
 from millstream.connectors.local.tables import FilesystemSource
 from millstream.plan.changelog import keeps_more_for_changes
 from millstream.plan.definitions import definitions
@@ -94,10 +95,15 @@ def _aggregate_shape(node: Aggregate, identity: int) -> Iterator[str]:
     keys = ", ".join(below[key] for key in node.keys if key in below)
 
     def described(call: AggregateCall) -> str:
-        """Without the separator of LISTAGG: its values are kept, and joined whenever the result is made."""
-        distinct = "DISTINCT " if call.distinct else ""
-        counted = f" FILTER (WHERE {defined[call.filter].sql()})" if call.filter is not None and identity > 1 else ""
-        return f"{call.function} {distinct}{below.get(call.argument or '', '')}{counted}".strip()
+        parts = aggregate_function(call.function).state_of(
+            below.get(call.argument or ""),
+            distinct=call.distinct,
+            condition=defined[call.filter].sql() if call.filter is not None and identity > 1 else None,
+            parameters=call.parameters,
+        )
+        # How values are stored is said by OF_CHANGES, once for all calls.
+        described = ((part, text) for part, text in parts if part != "values")
+        return " ".join(f"FILTER (WHERE {text})" if part == "filter" else text for part, text in described)
 
     calls = ", ".join(map(described, node.calls))
     of_changes = OF_CHANGES if keeps_more_for_changes(node) else ""

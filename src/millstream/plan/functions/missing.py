@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.plan.functions.declaration import Category, Missing
 from millstream.sql.alternatives import WINDOWS
+from millstream.sql.functions import Category, Missing
 
 _VARIANT: Final = "Values of type VARIANT are not supported yet."
 _STRUCTURED: Final = "Structured types of Java classes are not supported."

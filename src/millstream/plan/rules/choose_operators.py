@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from millstream.aggregates import AggregateFunction as Function
+from millstream.aggregates.registry import aggregate_function
 from millstream.catalog.settings import NativeAggregate
 from millstream.changelog import INSERT_ONLY, RowKind
 from millstream.connectors.local.tables import BlackholeSink
 from millstream.plan.nodes import Aggregate, Expand, Filter, Node, Operator, Project, Scan, Values, Write
-from millstream.sql.types import CHARACTER, INTEGERS, NESTED, NUMERIC, TIMESTAMPS, TypeRoot
+from millstream.sql.types import NESTED
 
 if TYPE_CHECKING:
     from millstream.plan.nodes import AggregateCall, OutputColumn, Root
     from millstream.plan.settings import PlanSettings
-
-_ORDERED: Final = NUMERIC | CHARACTER | TIMESTAMPS | {TypeRoot.DATE, TypeRoot.BOOLEAN}
-_EXACT: Final = {
-    Function.COUNT: frozenset(TypeRoot),
-    # The last digit of a sum of floats depends on the order, and a batch that is done again may have another.
-    Function.SUM: INTEGERS | {TypeRoot.DECIMAL},
-    Function.AVG: INTEGERS,
-    Function.MIN: _ORDERED,
-    Function.MAX: _ORDERED,
-}
-"""Per function the arguments of which both operators make the same result."""
-_GROWING: Final = frozenset({Function.COUNT_STAR, Function.SUM})
-"""Spark gives every group that a batch touched, changed or not: one of these makes sure that it did change."""
 
 
 def choose_operators(plan: Root, settings: PlanSettings) -> Root:
@@ -67,15 +54,19 @@ def _is_exact(node: Aggregate) -> bool:
     columns = {column.name: column for column in node.input.columns}
     keys = [columns[key].type for key in node.keys]
     is_plain = bool(keys) and not any(key is None or key.root in NESTED for key in keys)
-    grows = any(call.function in _GROWING for call in node.calls)
-    return is_plain and grows and all(_is_same(call, columns) for call in node.calls)
+    # Spark gives every group that a batch touched, changed or not: one call makes sure that it did change.
+    forms = [aggregate_function(call.function).native for call in node.calls]
+    changes = any(form is not None and form.changes_with_rows for form in forms)
+    return is_plain and changes and all(_is_same(call, columns) for call in node.calls)
 
 
 def _is_same(call: AggregateCall, columns: dict[str, OutputColumn]) -> bool:
-    if call.function is Function.COUNT_STAR:
-        return True
-    argument = columns[call.argument].type if call.argument is not None else None
-    return not call.distinct and argument is not None and argument.root in _EXACT.get(call.function, ())
+    """Whether Spark's result is the kernel's."""
+    form = aggregate_function(call.function).native
+    if form is None or call.distinct or call.argument is None:
+        return form is not None and not call.distinct
+    argument = columns[call.argument].type
+    return argument is not None and argument.root in form.exact_for
 
 
 def _is_stateless(node: Node) -> bool:
