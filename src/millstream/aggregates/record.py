@@ -103,10 +103,7 @@ class AggregateFunction:
         if not self.signatures:
             return ()
         first = Function(self.name, Category.AGGREGATE, self.signatures, None, note=self.note, written=self.written)
-        others = (
-            Function(name, Category.AGGREGATE, self.signatures, None, note=f"The same as {self.name}.")
-            for name in self.synonyms
-        )
+        others = (Function(name, Category.AGGREGATE, self.signatures, None) for name in self.synonyms)
         return (first, *others)
 
     def complete(self, parameters: tuple[str, ...]) -> tuple[str, ...]:

@@ -33,8 +33,9 @@ class ListedValues:
         """Adds the result as it follows from these entries."""
         function, name = aggregate_function(self.call.function), prefix + self.call.column("value")
         assert function.reads is not None
-        count = pl.lit(1) if self.call.distinct or function.needs_order else pl.col(COUNT)
-        result = function.reads(self.call, Entries(pl.col(VALUE), count))
+        if self.call.distinct or function.needs_order:
+            entries = entries.with_columns(pl.lit(1, dtype=pl.Int64).alias(COUNT))
+        result = function.reads(self.call, Entries(pl.col(VALUE), pl.col(COUNT)))
         in_order = entries.sort(NUMBER if function.needs_order else VALUE).group_by(GROUP, maintain_order=True)
         frame = frame.join(in_order.agg(result.alias(name)), on=GROUP, how="left")
         return frame if function.of_nothing is None else frame.with_columns(pl.col(name).fill_null(function.of_nothing))

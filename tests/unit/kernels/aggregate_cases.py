@@ -42,7 +42,7 @@ TAKES = {
     "COLLECT": ANY,
     "LISTAGG": ("word",),
 }
-PARAMETERS = {"LISTAGG": ("; ",)}
+PARAMETERS = {"LISTAGG": ("; ",), "PERCENTILE": ("0.3",)}
 
 
 def every_call() -> list[Call]:

@@ -84,8 +84,15 @@ def result(call: Call, values: list[Any]) -> Any:
         "LISTAGG": lambda found: "".join(call.parameters).join(found),
         "ARRAY_AGG": tuple,
         "AVG": average,
+        "PERCENTILE": lambda found: percentile(sorted(map(float, found)), Fraction(*call.parameters)),
     }
     return simple[function](values) if function in simple else variance(function, values)
+
+
+def percentile(values: list[float], percentage: Fraction) -> float:
+    place = percentage * (len(values) - 1)
+    below, above = Fraction(values[math.floor(place)]), Fraction(values[math.ceil(place)])
+    return float(below + (above - below) * (place % 1))
 
 
 def average(values: list[Any]) -> Any:

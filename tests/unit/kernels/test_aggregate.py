@@ -39,10 +39,13 @@ STANDARD = (
     Call("least", "MIN", "word"),
     Call("greatest", "MAX", "weight"),
     Call("spread", "VAR_SAMP", "weight"),
+    Call("third", "PERCENTILE", "weight", parameters=("0.3",)),
+    Call("small_third", "PERCENTILE", "small", distinct=True, filter="keen", parameters=("0.3",)),
 )
 STANDARD_SQL = """
     SELECT region, count(*), count("user"), count(DISTINCT small), count(DISTINCT small) FILTER (keen),
-           sum(amount), sum(DISTINCT amount), min(word), max(weight), var_samp(weight)
+           sum(amount), sum(DISTINCT amount), min(word), max(weight), var_samp(weight),
+           quantile_cont(weight, 0.3), quantile_cont(DISTINCT small, 0.3) FILTER (keen)
     FROM rows GROUP BY region
 """
 

@@ -139,6 +139,30 @@ def test_a_multiset_counts_its_values(tmp_path: Path) -> None:
     assert multiset.delete("b") == [("+U", [])]
 
 
+@pytest.mark.parametrize(
+    ("values", "percentage", "expected"),
+    [
+        ((0, 10, 10), "0.3", (1.6 - 1) * 10),
+        ((10, 20, 30, 40), "0.25", 17.5),
+        ((3, 1, 2), "0", 1.0),
+        ((3, 1, 2), "1", 3.0),
+    ],
+)
+def test_percentiles_lie_between_values(
+    tmp_path: Path, values: tuple[int, ...], percentage: str, expected: float
+) -> None:
+    group = Group(tmp_path, "PERCENTILE", pa.int32(), parameters=(percentage,))
+    assert group.insert(None) == [("+I", None)]
+    assert group.insert(*values) == [("+U", expected)]
+
+
+def test_a_percentile_follows_values_that_go(tmp_path: Path) -> None:
+    group = Group(tmp_path, "PERCENTILE", pa.float64(), parameters=("0.5",))
+    assert group.insert(1.0, 2.0, 2.0, 9.0) == [("+I", 2.0)]
+    assert group.delete(2.0, 1.0) == [("+U", 5.5)]
+    assert group.delete(9.0) == [("+U", 2.0)]
+
+
 def test_nan_is_the_greatest_number(tmp_path: Path) -> None:
     greatest = Group(tmp_path, "MAX", pa.float64())
     assert [kind for kind, _ in greatest.insert(float("nan"), 1.0)] == ["+I"]

@@ -46,9 +46,9 @@ def type_of(text: str, columns: Mapping[str, str] | None = None, *, aggregates: 
     return str(infer(bound(text, columns, aggregates=aggregates), scope(text, columns).type_of))
 
 
-def problems(text: str, columns: Mapping[str, str] | None = None) -> list[Diagnostic]:
+def problems(text: str, columns: Mapping[str, str] | None = None, *, aggregates: bool = False) -> list[Diagnostic]:
     try:
-        bound(text, columns)
+        bound(text, columns, aggregates=aggregates)
     except ScriptError as error:
         return list(error.diagnostics)
     return []
