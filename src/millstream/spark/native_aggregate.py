@@ -22,12 +22,18 @@ if TYPE_CHECKING:
 def native_aggregate(rows: DataFrame, node: Aggregate) -> DataFrame:
     """Spark does not tell a group's first row from a later one: each is an update, which may insert."""
     keys = {name: f"key{number}" for number, name in enumerate(node.keys)}
-    types = {column.name: column.type for column in node.input.columns}
-    calls = [_NativeCall(call, number, types.get(call.argument or "")) for number, call in enumerate(node.calls)]
+    # Calls of one argument share its column: what they have in common is then one part of Spark's state.
+    arguments = dict.fromkeys(call.argument for call in node.calls if call.argument is not None)
+    values = {name: f"argument{number}" for number, name in enumerate(arguments)}
     prepared = rows.select(
         *(comparable(rows, name).alias(column) for name, column in keys.items()),
-        *(comparable(rows, call.argument).alias(call.value) for call in calls if call.argument is not None),
+        *(comparable(rows, name).alias(column) for name, column in values.items()),
     )
+    types = {column.name: column.type for column in node.input.columns}
+    calls = [
+        _NativeCall(call, f"result{number}", values.get(call.argument or ""), types.get(call.argument or ""))
+        for number, call in enumerate(node.calls)
+    ]
     found = prepared.groupBy(*keys.values()).agg(*(part for call in calls for part in call.parts()))
     return found.select(
         *(F.col(column).alias(name) for name, column in keys.items()),
@@ -39,17 +45,16 @@ def native_aggregate(rows: DataFrame, node: Aggregate) -> DataFrame:
 class _NativeCall:
     """A call as Spark SQL over columns that are called by number: a user's name may have dots in it."""
 
-    def __init__(self, call: AggregateCall, number: int, type_: DataType | None) -> None:
-        self.argument = call.argument
-        self.value = f"argument{number}"
+    def __init__(self, call: AggregateCall, result: str, value: str | None, type_: DataType | None) -> None:
         self._name = call.name
+        self._value = value
         self._type = type_
         self._form = _form(call)
-        self._columns = [f"result{number}_{part}" for part in range(len(self._form.parts(type_)))]
+        self._columns = [f"{result}_{part}" for part in range(len(self._form.parts(type_)))]
 
     def parts(self) -> list[Column]:
         """What Spark aggregates."""
-        texts = (text.format(value=self.value) for text in self._form.parts(self._type))
+        texts = (text.format(value=self._value) for text in self._form.parts(self._type))
         return [F.expr(text).alias(column) for text, column in zip(texts, self._columns, strict=True)]
 
     def result(self) -> Column:
