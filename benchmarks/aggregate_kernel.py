@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 
 from millstream.changelog import KIND, RowKind
-from millstream.kernels.aggregate import AggregateOperator, Call, Function
+from millstream.kernels.aggregate import AggregateOperator, Call
 from millstream.kernels.operator import ROWS, BatchTime
 from millstream.kernels.segment_cache import SegmentCache
 from millstream.kernels.segment_log import MemorySegmentLog
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _BATCH: Final = 100_000
 _SCHEMA: Final = pa.schema([("region", pa.string()), ("user", pa.int64()), ("price", pa.int64()), (KIND, pa.int8())])
-_COUNTS: Final = (Call("pv", Function.COUNT_STAR), Call("uv", Function.COUNT, "user", distinct=True))
-_EXTREMES: Final = (Call("least", Function.MIN, "price"), Call("greatest", Function.MAX, "price"))
+_COUNTS: Final = (Call("pv", "COUNT(*)"), Call("uv", "COUNT", "user", distinct=True))
+_EXTREMES: Final = (Call("least", "MIN", "price"), Call("greatest", "MAX", "price"))
 
 
 def page_views(rows: int, regions: int) -> list[pa.Table]:

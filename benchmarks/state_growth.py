@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from millstream.kernels.aggregate import AggregateOperator, Call, Function
+from millstream.kernels.aggregate import AggregateOperator, Call
 from millstream.kernels.operator import ROWS
 from millstream.spark.kernel_host import Hosting, host
 from millstream.spark.session import OwnedSession
@@ -41,7 +41,7 @@ _BUCKETS: Final = 8
 _SCHEMA: Final = pa.schema([("key", pa.int64()), ("user", pa.int64())])
 _OPERATOR: Final = AggregateOperator(
     ("key",),
-    (Call("pv", Function.COUNT_STAR), Call("uv", Function.COUNT, "user", distinct=True)),
+    (Call("pv", "COUNT(*)"), Call("uv", "COUNT", "user", distinct=True)),
     _SCHEMA,
     insert_only=True,
 )

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from millstream.changelog import KIND, RowKind
-from millstream.kernels.aggregate import AggregateOperator, Call, Function
+from millstream.kernels.aggregate import AggregateOperator, Call
 from millstream.kernels.join import JoinOperator, JoinSide
 from millstream.kernels.normalise import NormaliseOperator
 from millstream.runtime.progress import Counted, progress_of
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from millstream.runtime.progress import JobProgress
 
 KEYED = pa.schema([("key", pa.string()), (KIND, pa.int8())])
-COUNTED = AggregateOperator(("key",), (Call("n", Function.COUNT_STAR),), KEYED)
+COUNTED = AggregateOperator(("key",), (Call("n", "COUNT(*)"),), KEYED)
 _ROWS_PER_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 DAY = 24 * 60 * 60 * 1000
 

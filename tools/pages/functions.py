@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from millstream.plan.functions.declaration import Category
 from millstream.plan.functions.registry import FUNCTIONS, MISSING
+from millstream.sql.functions import Category
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from millstream.plan.functions.declaration import Function, Missing
+    from millstream.sql.functions import Function, Missing
 
 _HEAD: Final = """# Functions
 

@@ -12,27 +12,27 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import polars as pl
 import pyarrow as pa
 
-from millstream.aggregates import AggregateFunction as Function
+from millstream.aggregates.accumulators import ROW_COUNT
+from millstream.aggregates.calls import Call, Input
+from millstream.aggregates.record import EntryKind, KeepsValues
+from millstream.aggregates.registry import aggregate_function
 from millstream.changelog import KIND
-from millstream.kernels.accumulators import ROW_COUNT, Count, GrowingEnd, GrowingExtreme, RowCount, Sum
 from millstream.kernels.aggregate_kernel import GROUPS, AggregateKernel
-from millstream.kernels.calls import ENDS, EXTREMES, LISTS, VARIANCES, Call, Input, result_type
 from millstream.kernels.changes import coming
 from millstream.kernels.entries import ENTRY, SIGN, VALUE, VALUE_HASH, entry_hash
-from millstream.kernels.entry_calls import EVENTS, EntryKind, EntrySpec
+from millstream.kernels.entry_calls import EVENTS, EntrySpec
 from millstream.kernels.kept_values import KeptValue
 from millstream.kernels.multiset import COUNT
 from millstream.kernels.operator import ORDER, ROWS, StateTableSpec
 from millstream.kernels.state_table import HASH
-from millstream.kernels.variances import ExactVariance, FloatVariance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from millstream.kernels.accumulators import Accumulator, CallColumns
+    from millstream.aggregates.accumulators import Accumulator, CallColumns
     from millstream.kernels.operator import OpenTable, Parts
 
-__all__ = ["AggregateOperator", "Call", "Function"]
+__all__ = ["AggregateOperator", "Call"]
 
 _ONE_HASH: Final = "__hash_"
 
@@ -50,21 +50,17 @@ class AggregateOperator:
     emits_before: bool = False
     """Whether an update is preceded by -U with the old row."""
     insert_only: bool = False
-    """No row is ever taken back: MIN, MAX, FIRST_VALUE and LAST_VALUE need no single values then."""
+    """No row is ever retracted: some functions need no single values then."""
     repeats: bool = False
     """Unchanged results are emitted too: state has a time to live, and a reader's must not expire before this one's."""
 
     def entries_of(self, call: Call) -> EntrySpec | None:
         """Where the call's single values are kept, if it needs them."""
-        if call.argument is None or (self.insert_only and call.grows):
+        function = aggregate_function(call.function)
+        kind = function.entry_kind(distinct=call.distinct, insert_only=self.insert_only)
+        if kind is None or call.argument is None:
             return None
-        if call.function in ENDS | LISTS:
-            kind = EntryKind.PRESENCES if call.distinct else EntryKind.ARRIVALS
-        elif call.distinct or call.function in EXTREMES or call.function is Function.COLLECT:
-            kind = EntryKind.MULTISET
-        else:
-            return None
-        return EntrySpec(kind, call.argument, call.filter, call.keeps_nulls)
+        return EntrySpec(kind, call.argument, call.filter, function.keeps_nulls)
 
     @property
     def entry_tables(self) -> dict[str, EntrySpec]:
@@ -92,14 +88,14 @@ class AggregateOperator:
 
     def kept_values(self, spec: EntrySpec) -> list[KeptValue]:
         type_ = self.schema.field(spec.argument).type
-        calls = (call for call in self.calls if call.function in EXTREMES | ENDS and self.entries_of(call) == spec)
-        return [KeptValue(call, type_) for call in calls]
+        calls = (call for call in self.calls if self.entries_of(call) == spec)
+        return [KeptValue(call, type_) for call in calls if aggregate_function(call.function).leader is not None]
 
     def hashes(self, _: str) -> Mapping[str, tuple[str, ...]]:
         return {HASH: self.keys} | {self.value_hash(spec): (spec.argument,) for spec in self.entry_tables.values()}
 
     def needs_order(self, _: str) -> bool:
-        return any(call.function in ENDS | LISTS for call in self.calls)
+        return any(aggregate_function(call.function).needs_order for call in self.calls)
 
     @property
     def key_fields(self) -> tuple[pa.Field, ...]:
@@ -107,8 +103,11 @@ class AggregateOperator:
 
     @property
     def output_schema(self) -> pa.Schema:
-        results = [pa.field(call.output, result_type(call.function, self.argument_type(call))) for call in self.calls]
+        results = [pa.field(call.output, self._result_type(call)) for call in self.calls]
         return pa.schema([*self.key_fields, *results, pa.field(KIND, pa.int8())])
+
+    def _result_type(self, call: Call) -> pa.DataType:
+        return aggregate_function(call.function).result_type(self.argument_type(call))
 
     def argument_type(self, call: Call) -> pa.DataType | None:
         return None if call.argument is None else self.schema.field(call.argument).type
@@ -117,17 +116,12 @@ class AggregateOperator:
         return _ONE_HASH + spec.argument
 
     def accumulator(self, call: Call) -> Accumulator | None:
-        """None where the call lives on single values."""
-        type_ = self.argument_type(call)
-        if type_ is None or call.function is Function.COUNT:
-            return Count(call) if call.function is Function.COUNT or call.filter else RowCount(call)
-        if call.function in (Function.SUM, Function.AVG):
-            return Sum(call, type_)
-        if call.function in VARIANCES:
-            return FloatVariance(call, type_) if pa.types.is_floating(type_) else ExactVariance(call, type_)
-        if self.entries_of(call) is not None:
+        """None where the call lives on single values; with DISTINCT, an accumulator adds up those that are new."""
+        function = aggregate_function(call.function)
+        if function.keeps_values is not KeepsValues.NEVER and self.entries_of(call) is not None:
             return None
-        return GrowingExtreme(call, type_) if call.function in EXTREMES else GrowingEnd(call, type_)
+        assert function.accumulator is not None
+        return function.accumulator(call, self.argument_type(call))
 
     def combine(self, _: str, batch: pa.Table) -> Parts:
         """What one batch of rows adds, per group and per value: far fewer rows than came in."""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from millstream.kernels.accumulators import ROW_COUNT
-from millstream.kernels.calls import OLD
+from millstream.aggregates.accumulators import ROW_COUNT
+from millstream.aggregates.calls import OLD
 from millstream.kernels.changes import EXISTED, EXISTS, changelog
 from millstream.kernels.entries import GROUP
 from millstream.kernels.entry_calls import EntryCalls
@@ -17,7 +17,7 @@ from millstream.kernels.state_table import DEAD, HASH
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from millstream.kernels.accumulators import CallColumns
+    from millstream.aggregates.accumulators import CallColumns
     from millstream.kernels.aggregate import AggregateOperator
     from millstream.kernels.operator import BatchTime, OpenTable, Parts
 

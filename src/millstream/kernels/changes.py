@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 import pyarrow as pa
 
+from millstream.aggregates.calls import OLD
 from millstream.changelog import KIND, RowKind
-from millstream.kernels.calls import OLD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
 import pyarrow as pa
 
-from millstream.aggregates import AggregateFunction as Function
+from millstream.aggregates.calls import OLD, Input
+from millstream.aggregates.record import EntryKind
+from millstream.aggregates.registry import aggregate_function
 from millstream.kernels.arrivals import Arrivals
-from millstream.kernels.calls import LISTS, OLD, Input
 from millstream.kernels.entries import ENTRY, GROUP, MISSED, NUMBER, SIGN, VALUE, Moves, numbered, placed_in
 from millstream.kernels.listed_values import ListedValues
 from millstream.kernels.multiset import COUNT, Multiset
@@ -25,14 +25,6 @@ if TYPE_CHECKING:
 
 EVENTS: Final = "__events"
 """How many rows a group has seen, those that went included: the next one gets this number."""
-
-
-class EntryKind(StrEnum):
-    """How the values of a group are kept."""
-
-    MULTISET = "multiset"
-    ARRIVALS = "arrivals"
-    PRESENCES = "presences"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +55,8 @@ class EntryCalls:
         calls = [call for call in spec.calls if spec.entries_of(call) == entries]
         self._distinct = [found for call in calls if (found := spec.accumulator(call)) is not None]
         self.kept = spec.kept_values(entries)
-        self.listed = [ListedValues(call) for call in calls if call.function in LISTS | {Function.COLLECT}]
+        functions = {call: aggregate_function(call.function) for call in calls}
+        self.listed = [ListedValues(call) for call, function in functions.items() if function.reads is not None]
         self.table: Multiset | Arrivals | Presences
         match entries.kind:
             case EntryKind.MULTISET:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pyarrow as pa
 
-from millstream.aggregates import AggregateFunction as Function
-from millstream.kernels.accumulators import better, extreme
-from millstream.kernels.calls import EXTREMES, OLD
+from millstream.aggregates.accumulators import better, extreme
+from millstream.aggregates.calls import OLD
+from millstream.aggregates.registry import aggregate_function
 from millstream.kernels.entries import GROUP, NUMBER, VALUE
 
 if TYPE_CHECKING:
-    from millstream.kernels.calls import Call
+    from millstream.aggregates.calls import Call
+    from millstream.aggregates.record import Leader
     from millstream.kernels.entries import EntryTable, Moves
 
 
@@ -45,7 +46,7 @@ class KeptValue:
             how="left",
         )
         lost = pl.col("__lost").fill_null(value=False)
-        overtaken = new_lead.is_not_null() & (better(self._order, new_lead, old_lead) == new_lead)
+        overtaken = new_lead.is_not_null() & (better(new_lead, old_lead, greatest=self._leader.greatest) == new_lead)
         orphans = frame.filter(lost & ~overtaken)
         found = self._leading(entries.of_groups(orphans) if orphans.height else moves.added.clear(), "__found")
         frame = frame.join(found, on=GROUP, how="left")
@@ -66,14 +67,15 @@ class KeptValue:
         """Per group the entry that leads."""
         value, number = prefix + self.call.column("value"), prefix + self.call.column("number")
         if self._by_value:
-            return entries.group_by(GROUP).agg(extreme(self.call.function, pl.col(VALUE), self.argument).alias(value))
+            found = extreme(pl.col(VALUE), self.argument, greatest=self._leader.greatest)
+            return entries.group_by(GROUP).agg(found.alias(value))
         arrival = pl.col(NUMBER)
-        at = arrival.arg_min() if self._order is Function.MIN else arrival.arg_max()
+        at = arrival.arg_max() if self._leader.greatest else arrival.arg_min()
         return entries.group_by(GROUP).agg(pl.col(VALUE).get(at).alias(value), arrival.get(at).alias(number))
 
     @property
     def _by_value(self) -> bool:
-        return self.call.function in EXTREMES
+        return not self._leader.by_arrival
 
     @property
     def _by(self) -> str:
@@ -84,5 +86,7 @@ class KeptValue:
         return self.call.column("value" if self._by_value else "number")
 
     @property
-    def _order(self) -> Function:
-        return Function.MIN if self.call.function in (Function.MIN, Function.FIRST_VALUE) else Function.MAX
+    def _leader(self) -> Leader:
+        leader = aggregate_function(self.call.function).leader
+        assert leader is not None
+        return leader

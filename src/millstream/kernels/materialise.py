@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import polars as pl
 import pyarrow as pa
 
-from millstream.aggregates import AggregateFunction as Function
+from millstream.aggregates.calls import OLD, Call
 from millstream.changelog import KIND
 from millstream.kernels.arrivals import Arrivals
-from millstream.kernels.calls import OLD, Call
 from millstream.kernels.changes import EXISTED, EXISTS, changelog, coming
 from millstream.kernels.entries import GROUP, NUMBER, SIGN, VALUE, VALUE_HASH, numbered
 from millstream.kernels.entry_calls import EVENTS
@@ -60,7 +59,7 @@ class MaterialiseOperator:
     @property
     def shown(self) -> KeptValue:
         """The row that the sink shows."""
-        return KeptValue(Call("row", Function.LAST_VALUE, VALUE), pa.struct(list(self.schema)))
+        return KeptValue(Call("row", "LAST_VALUE", VALUE), pa.struct(list(self.schema)))
 
     def _fields(self, names: tuple[str, ...]) -> tuple[pa.Field, ...]:
         return tuple(self.schema.field(name) for name in dict.fromkeys(names))

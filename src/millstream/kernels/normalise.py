@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import polars as pl
 import pyarrow as pa
 
+from millstream.aggregates.calls import OLD
 from millstream.changelog import KIND
-from millstream.kernels.calls import OLD
 from millstream.kernels.changes import EXISTED, EXISTS, changelog, coming, differing
 from millstream.kernels.operator import ORDER, ROWS, StateTableSpec, StepResult
 from millstream.kernels.state_table import DEAD, HASH

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from millstream.catalog.functions import UserFunction
-    from millstream.plan.functions.declaration import Function, Signature
+    from millstream.sql.functions import Function, Signature
     from millstream.sql.types import DataType
 
 

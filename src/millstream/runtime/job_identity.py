@@ -8,6 +8,7 @@ from dataclasses import fields, is_dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, Final
 
+from millstream.aggregates.registry import aggregate_function
 from millstream.connectors.local.tables import FilesystemSource
 from millstream.plan.definitions import definitions
 from millstream.plan.operators.aggregate import Aggregate
@@ -109,10 +110,15 @@ def _aggregate_shape(node: PhysicalNode, operator: Aggregate, identity: int) -> 
     keys = ", ".join(below[key] for key in operator.keys if key in below)
 
     def described(call: AggregateCall) -> str:
-        """Without the separator of LISTAGG: its values are kept, and joined whenever the result is made."""
-        distinct = "DISTINCT " if call.distinct else ""
-        counted = f" FILTER (WHERE {_sql(defined[call.filter])})" if call.filter is not None and identity > 1 else ""
-        return f"{call.function} {distinct}{below.get(call.argument or '', '')}{counted}".strip()
+        parts = aggregate_function(call.function).state_of(
+            below.get(call.argument or ""),
+            distinct=call.distinct,
+            condition=_sql(defined[call.filter]) if call.filter is not None and identity > 1 else None,
+            parameters=call.parameters,
+        )
+        # How values are stored is said by OF_CHANGES, once for all calls.
+        described = ((part, text) for part, text in parts if part != "values")
+        return " ".join(f"FILTER (WHERE {text})" if part == "filter" else text for part, text in described)
 
     calls = ", ".join(map(described, operator.calls))
     of_changes = OF_CHANGES if operator.keeps_more_for_changes else ""

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, LongType
+from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
 
-from millstream.aggregates import AggregateFunction
+from millstream.aggregates.registry import aggregate_function
 from millstream.changelog import KIND
 from millstream.kernels.aggregate import AggregateOperator, Call
 from millstream.kernels.operator import ROWS
@@ -46,7 +46,7 @@ def aggregate(rows: Rows, node: Aggregate, hosting: Hosting) -> Crossing:
                 arguments.get(call),
                 call.distinct,
                 filters.get(call.filter) if call.filter is not None else None,
-                call.separator,
+                call.parameters,
             )
             for call in node.calls
         ),
@@ -62,19 +62,14 @@ def aggregate(rows: Rows, node: Aggregate, hosting: Hosting) -> Crossing:
 
 
 def _argument(rows: Rows, call: AggregateCall) -> Column:
-    """SUM adds up in a wider type than its argument's."""
+    """In the type that the function takes: SUM adds up in a wider one than its argument's."""
     assert call.argument is not None
     value = comparable(rows, call.argument)
-    if call.function is AggregateFunction.SUM:
-        return value.cast(_accumulator(rows.schema[call.argument].dataType))
-    return value
+    widens = aggregate_function(call.function).widens
+    if widens is None:
+        return value
+    return value.cast(from_arrow_type(widens(to_arrow_type(rows.schema[call.argument].dataType))))
 
 
 def comparable(rows: Rows, name: str) -> Column:
     return alike(F.col(quoted(name)), rows.schema[name].dataType)
-
-
-def _accumulator(type_: DataType) -> DataType:
-    if isinstance(type_, DecimalType):
-        return DecimalType(38, type_.scale)
-    return DoubleType() if isinstance(type_, FloatType | DoubleType) else LongType()

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812
 
-from millstream.plan.functions.declaration import SparkCall
 from millstream.plan.functions.signatures import given_of
 from millstream.plan.functions.spark_text import field_of, quoted
 from millstream.plan.typed import Call, Constant, Conversion, FieldOf, InputColumn, Typed, UserCall, Word
@@ -15,6 +14,7 @@ from millstream.spark.casts import coerced, converted, stored
 from millstream.spark.types import quoted as quoted_name
 from millstream.spark.types import spark_type
 from millstream.spark.user_functions import called, register
+from millstream.sql.functions import SparkCall
 from millstream.sql.types import DataType, TypeRoot
 
 if TYPE_CHECKING:

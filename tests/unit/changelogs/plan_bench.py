@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from millstream.aggregates import AggregateFunction as Function
+from millstream.aggregates.registry import aggregate_function
 from millstream.changelog import KIND, RowKind
 from millstream.formats.arrow_types import arrow_schema
 from millstream.kernels.aggregate import AggregateOperator, Call
-from millstream.kernels.calls import sum_type
 from millstream.kernels.join import JoinOperator, JoinSide
 from millstream.kernels.materialise import MaterialiseOperator
 from millstream.kernels.normalise import NormaliseOperator
@@ -143,11 +142,12 @@ class PlanBench:
         for call in node.calls:
             if call.argument is not None:
                 type_ = types[call.argument]
-                columns[_argument(call)] = sum_type(type_) if call.function is Function.SUM else type_
+                widens = aggregate_function(call.function).widens
+                columns[_argument(call)] = type_ if widens is None else widens(type_)
             if call.filter is not None:
                 columns[call.filter] = types[call.filter]
             argument = None if call.argument is None else _argument(call)
-            calls.append(Call(call.name, call.function, argument, call.distinct, call.filter, call.separator))
+            calls.append(Call(call.name, call.function, argument, call.distinct, call.filter, call.parameters))
         return AggregateOperator(
             node.keys,
             tuple(calls),

@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
 
+from millstream.aggregates.registry import AGGREGATES
 from millstream.changelog import RowKind
-from millstream.kernels.aggregate import AggregateOperator, Call, Function
+from millstream.kernels.aggregate import AggregateOperator, Call
 from tests.unit.kernels.bench import Bench, Change, Reader, Row
 from tests.unit.kernels.group_oracle import GroupOracle
 
@@ -32,23 +33,24 @@ GHOST = "nowhere"
 NUMBERS = ("user", "small", "amount", "wide", "weight")
 ANY = (*NUMBERS, "word")
 TAKES = {
-    Function.COUNT: ANY,
-    Function.MIN: (*ANY, "keen"),
-    Function.MAX: ANY,
-    Function.FIRST_VALUE: ANY,
-    Function.LAST_VALUE: ANY,
-    Function.ARRAY_AGG: ANY,
-    Function.COLLECT: ANY,
-    Function.LISTAGG: ("word",),
+    "COUNT": ANY,
+    "MIN": (*ANY, "keen"),
+    "MAX": ANY,
+    "FIRST_VALUE": ANY,
+    "LAST_VALUE": ANY,
+    "ARRAY_AGG": ANY,
+    "COLLECT": ANY,
+    "LISTAGG": ("word",),
 }
+PARAMETERS = {"LISTAGG": ("; ",), "PERCENTILE": ("0.3",)}
 
 
 def every_call() -> list[Call]:
-    calls = [Call("", Function.COUNT_STAR, filter=condition) for condition in (None, "keen")]
-    for function in Function:
-        if function is not Function.COUNT_STAR:
+    calls = [Call("", "COUNT(*)", filter=condition) for condition in (None, "keen")]
+    for function in AGGREGATES:
+        if function != "COUNT(*)":
             for argument, distinct, condition in product(TAKES.get(function, NUMBERS), (False, True), (None, "keen")):
-                calls.append(Call("", function, argument, distinct, condition, separator="; "))
+                calls.append(Call("", function, argument, distinct, condition, PARAMETERS.get(function, ())))
     return calls
 
 
@@ -122,7 +124,7 @@ def assert_same(folded: dict[Row, Row], groups: dict[Row, GroupOracle]) -> None:
 
 
 def operator(calls: list[Call], keys: tuple[str, ...], **options: bool) -> AggregateOperator:
-    numbered = (Call(f"c{n}", c.function, c.argument, c.distinct, c.filter, c.separator) for n, c in enumerate(calls))
+    numbered = (Call(f"c{n}", c.function, c.argument, c.distinct, c.filter, c.parameters) for n, c in enumerate(calls))
     return AggregateOperator(keys, tuple(numbered), SCHEMA, **options)
 
 

@@ -8,7 +8,7 @@ from decimal import ROUND_HALF_UP, Decimal, localcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from millstream.aggregates import AggregateFunction as Function
+from millstream.aggregates.registry import aggregate_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,15 +52,10 @@ class GroupOracle:
 
 def cast(value: Any, call: Call, types: dict[str, pa.DataType]) -> Any:
     """Sums of whole numbers wrap around; variances go to the nearest number, then a narrow type takes the low bits."""
-    if (
-        not isinstance(value, int)
-        or call.argument is None
-        or call.function is Function.COUNT
-        or isinstance(value, bool)
-    ):
+    if not isinstance(value, int) or call.argument is None or call.function == "COUNT" or isinstance(value, bool):
         return value
-    bits = 64 if call.function is Function.SUM else types[call.argument].bit_width
-    if call.function not in (Function.SUM, Function.AVG):
+    bits = 64 if call.function == "SUM" else types[call.argument].bit_width
+    if call.function not in ("SUM", "AVG"):
         limit = 1 << (63 if bits == 64 else 31)
         value = max(-limit, min(value, limit - 1))
     return (value + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
@@ -69,28 +64,35 @@ def cast(value: Any, call: Call, types: dict[str, pa.DataType]) -> Any:
 def counts(call: Call, row: Record) -> bool:
     if call.filter is not None and not row[call.filter]:
         return False
-    return call.argument is None or call.keeps_nulls or row[call.argument] is not None
+    return call.argument is None or aggregate_function(call.function).keeps_nulls or row[call.argument] is not None
 
 
 def result(call: Call, values: list[Any]) -> Any:
     function = call.function
-    if function in (Function.COUNT, Function.COUNT_STAR):
+    if function in ("COUNT", "COUNT(*)"):
         return len(values)
-    if function is Function.COLLECT:
+    if function == "COLLECT":
         return tuple(sorted(Counter(values).items()))
     if not values:
         return None
-    simple: dict[Function, Callable[[list[Any]], Any]] = {
-        Function.SUM: sum,
-        Function.MIN: min,
-        Function.MAX: max,
-        Function.FIRST_VALUE: lambda found: found[0],
-        Function.LAST_VALUE: lambda found: found[-1],
-        Function.LISTAGG: call.separator.join,
-        Function.ARRAY_AGG: tuple,
-        Function.AVG: average,
+    simple: dict[str, Callable[[list[Any]], Any]] = {
+        "SUM": sum,
+        "MIN": min,
+        "MAX": max,
+        "FIRST_VALUE": lambda found: found[0],
+        "LAST_VALUE": lambda found: found[-1],
+        "LISTAGG": lambda found: "".join(call.parameters).join(found),
+        "ARRAY_AGG": tuple,
+        "AVG": average,
+        "PERCENTILE": lambda found: percentile(sorted(map(float, found)), Fraction(*call.parameters)),
     }
     return simple[function](values) if function in simple else variance(function, values)
+
+
+def percentile(values: list[float], percentage: Fraction) -> float:
+    place = percentage * (len(values) - 1)
+    below, above = Fraction(values[math.floor(place)]), Fraction(values[math.ceil(place)])
+    return float(below + (above - below) * (place % 1))
 
 
 def average(values: list[Any]) -> Any:
@@ -103,14 +105,14 @@ def average(values: list[Any]) -> Any:
     return rounded(mean)
 
 
-def variance(function: Function, values: list[Any]) -> Any:
-    divisor = len(values) - (function in (Function.VAR_SAMP, Function.STDDEV_SAMP))
+def variance(function: str, values: list[Any]) -> Any:
+    divisor = len(values) - (function in ("VAR_SAMP", "STDDEV_SAMP"))
     if divisor == 0:
         return None
     numbers = [Fraction(value) for value in values]
     mean = sum(numbers, Fraction()) / len(numbers)
     spread = sum(((number - mean) * (number - mean) for number in numbers), Fraction()) / divisor
-    root = function in (Function.STDDEV_POP, Function.STDDEV_SAMP)
+    root = function in ("STDDEV_POP", "STDDEV_SAMP")
     if isinstance(values[0], float):
         return math.sqrt(spread) if root else float(spread)
     if isinstance(values[0], Decimal):

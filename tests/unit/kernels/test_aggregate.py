@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from millstream.changelog import RowKind
-from millstream.kernels.aggregate import Call, Function
+from millstream.kernels.aggregate import Call
 from tests.unit.kernels.aggregate_cases import (
     SCHEMA,
     batches,
@@ -30,19 +30,22 @@ if TYPE_CHECKING:
 
 CALLS = st.lists(st.sampled_from(every_call()), min_size=1, max_size=3)
 STANDARD = (
-    Call("pv", Function.COUNT_STAR),
-    Call("users", Function.COUNT, "user"),
-    Call("uv", Function.COUNT, "small", distinct=True),
-    Call("keen_uv", Function.COUNT, "small", distinct=True, filter="keen"),
-    Call("total", Function.SUM, "amount"),
-    Call("distinct_total", Function.SUM, "amount", distinct=True),
-    Call("least", Function.MIN, "word"),
-    Call("greatest", Function.MAX, "weight"),
-    Call("spread", Function.VAR_SAMP, "weight"),
+    Call("pv", "COUNT(*)"),
+    Call("users", "COUNT", "user"),
+    Call("uv", "COUNT", "small", distinct=True),
+    Call("keen_uv", "COUNT", "small", distinct=True, filter="keen"),
+    Call("total", "SUM", "amount"),
+    Call("distinct_total", "SUM", "amount", distinct=True),
+    Call("least", "MIN", "word"),
+    Call("greatest", "MAX", "weight"),
+    Call("spread", "VAR_SAMP", "weight"),
+    Call("third", "PERCENTILE", "weight", parameters=("0.3",)),
+    Call("small_third", "PERCENTILE", "small", distinct=True, filter="keen", parameters=("0.3",)),
 )
 STANDARD_SQL = """
     SELECT region, count(*), count("user"), count(DISTINCT small), count(DISTINCT small) FILTER (keen),
-           sum(amount), sum(DISTINCT amount), min(word), max(weight), var_samp(weight)
+           sum(amount), sum(DISTINCT amount), min(word), max(weight), var_samp(weight),
+           quantile_cont(weight, 0.3), quantile_cont(DISTINCT small, 0.3) FILTER (keen)
     FROM rows GROUP BY region
 """
 

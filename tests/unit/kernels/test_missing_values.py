@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from millstream.changelog import KIND, RowKind
-from millstream.kernels.aggregate import AggregateOperator, Call, Function
+from millstream.kernels.aggregate import AggregateOperator, Call
 from tests.unit.kernels.bench import Bench
 
 if TYPE_CHECKING:
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 SCHEMA = pa.schema([("key", pa.string()), ("x", pa.string())])
 CALLS = [
-    (Function.MIN, False, "a"),
-    (Function.MAX, False, "b"),
-    (Function.FIRST_VALUE, False, "a"),
-    (Function.LAST_VALUE, True, "b"),
-    (Function.LISTAGG, False, "a,b"),
-    (Function.LISTAGG, True, "a,b"),
-    (Function.ARRAY_AGG, False, ["a", "b"]),
-    (Function.COLLECT, False, [("a", 1), ("b", 1)]),
-    (Function.COUNT, True, 2),
+    ("MIN", False, "a"),
+    ("MAX", False, "b"),
+    ("FIRST_VALUE", False, "a"),
+    ("LAST_VALUE", True, "b"),
+    ("LISTAGG", False, "a,b"),
+    ("LISTAGG", True, "a,b"),
+    ("ARRAY_AGG", False, ["a", "b"]),
+    ("COLLECT", False, [("a", 1), ("b", 1)]),
+    ("COUNT", True, 2),
 ]
 
 
@@ -41,9 +41,9 @@ def changes(kind: RowKind, *values: str) -> list[tuple[RowKind, tuple[str, str]]
 @pytest.mark.parametrize(("function", "distinct", "result"), CALLS)
 @pytest.mark.parametrize("pieces", [1, 2])
 def test_missing_value_is_left_out_and_counted(
-    tmp_path: Path, function: Function, result: object, pieces: int, *, distinct: bool
+    tmp_path: Path, function: str, result: object, pieces: int, *, distinct: bool
 ) -> None:
-    bench = bench_of(tmp_path, Call("y", function, "x", distinct), Call("n", Function.COUNT_STAR))
+    bench = bench_of(tmp_path, Call("y", function, "x", distinct), Call("n", "COUNT(*)"))
     [change] = bench.step([*changes(RowKind.DELETE, "c"), *changes(RowKind.INSERT, "b", "b")], pieces=pieces)
     # The number of rows follows what came and went, as in Flink; no value went.
     assert (change[KIND], change["n"]) == (RowKind.UPDATE_AFTER, 3)

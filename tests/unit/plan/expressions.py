@@ -51,9 +51,9 @@ def typed_of(text: str, columns: Mapping[str, str] | None = None) -> Typed:
     return scope(text, columns).resolve(read(text))
 
 
-def problems(text: str, columns: Mapping[str, str] | None = None) -> list[Diagnostic]:
+def problems(text: str, columns: Mapping[str, str] | None = None, *, aggregates: bool = False) -> list[Diagnostic]:
     try:
-        bound(text, columns)
+        bound(text, columns, aggregates=aggregates)
     except ScriptError as error:
         return list(error.diagnostics)
     return []

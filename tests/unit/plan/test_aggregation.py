@@ -62,6 +62,9 @@ def test_calls_of_the_same_are_one() -> None:
         ("FIRST_VALUE(s) FILTER (WHERE i > 1)", ["FIRST_VALUE($argument1) AS $aggregate0"]),
         ("AVG(DISTINCT i)", ["AVG(DISTINCT i) AS $aggregate0"]),
         ("VAR_POP(d)", ["VAR_POP(d) AS $aggregate0"]),
+        ("VARIANCE(d)", ["VAR_SAMP(d) AS $aggregate0"]),
+        ("STDDEV(d)", ["STDDEV_SAMP(d) AS $aggregate0"]),
+        ("PERCENTILE(d, 0.5)", ["PERCENTILE(d, '0.5') AS $aggregate0"]),
     ],
 )
 def test_each_aggregate_is_planned(item: str, expected: list[str]) -> None:

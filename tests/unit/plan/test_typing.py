@@ -105,10 +105,28 @@ def test_types_are_those_of_flink(text: str, expected: str) -> None:
         ("COLLECT(i)", "MULTISET<INT NOT NULL>"),
         ("ARRAY_AGG(s IGNORE NULLS)", "ARRAY<STRING>"),
         ("FIRST_VALUE(day)", "DATE"),
+        ("PERCENTILE(i, 0.5)", "DOUBLE"),
     ],
 )
 def test_aggregates_have_the_types_of_flink(text: str, expected: str) -> None:
     assert type_of(text, COLUMNS, aggregates=True) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "marked"),
+    [
+        ("PERCENTILE(i, 1.5)", "1.5"),
+        ("PERCENTILE(i, d)", "d"),
+        ("PERCENTILE(i, ARRAY[0.5])", "ARRAY[0.5]"),
+        ("PERCENTILE(i, 0.5, 2)", "PERCENTILE(i, 0.5, 2)"),
+        ("PERCENTILE(s, 0.5)", "s"),
+    ],
+)
+def test_a_percentile_takes_one_percentage(text: str, marked: str) -> None:
+    [problem] = problems(text, COLUMNS, aggregates=True)
+    assert problem.code is Code.TYPE_MISMATCH
+    assert problem.span is not None
+    assert problem.span.source.text[problem.span.start : problem.span.end] == marked
 
 
 @pytest.mark.parametrize(

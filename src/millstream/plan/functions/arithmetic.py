@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from millstream.plan.functions.declaration import (
+from millstream.plan.functions.java_random import first_double
+from millstream.plan.functions.results import arithmetic, decimal_digits, rounded, same_as, whole
+from millstream.plan.functions.spark_text import logarithm, quotient, time_of_day
+from millstream.sql.functions import (
     DATE,
     INTEGER,
     INTERVAL,
@@ -22,9 +25,6 @@ from millstream.plan.functions.declaration import (
     SparkCall,
     signature,
 )
-from millstream.plan.functions.java_random import first_double
-from millstream.plan.functions.results import arithmetic, decimal_digits, rounded, same_as, whole
-from millstream.plan.functions.spark_text import logarithm, quotient, time_of_day
 from millstream.sql.types import (
     APPROXIMATE,
     BIGINT,

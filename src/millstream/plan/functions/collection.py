@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from millstream.plan.functions.declaration import (
+from millstream.plan.functions.results import array_of, bare, common, common_type, element, same_as
+from millstream.plan.functions.spark_text import quoted, to_common_type
+from millstream.sql.functions import (
     ARRAY,
     COLLECTION,
     CONDITION,
@@ -21,12 +23,10 @@ from millstream.plan.functions.declaration import (
     SparkCall,
     signature,
 )
-from millstream.plan.functions.results import array_of, bare, common, common_type, element, same_as
-from millstream.plan.functions.spark_text import quoted, to_common_type
 from millstream.sql.types import BOOLEAN, INT, STRING, DataType, Field, TypeRoot
 
 if TYPE_CHECKING:
-    from millstream.plan.functions.declaration import ResultRule, SparkForm
+    from millstream.sql.functions import ResultRule, SparkForm
 
 _ARRAY: Final = Parameter("array", ARRAY)
 _OTHER: Final = Parameter("other", ARRAY)

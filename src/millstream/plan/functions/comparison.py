@@ -6,7 +6,10 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from millstream.plan.functions.declaration import (
+from millstream.plan.functions.equality import equal, equal_or_both_null, holds_map
+from millstream.plan.functions.results import NoCommonTypeError, bare, common_type, require_order
+from millstream.plan.functions.spark_text import quoted
+from millstream.sql.functions import (
     ANY,
     CONDITION,
     TEXT,
@@ -20,9 +23,6 @@ from millstream.plan.functions.declaration import (
     SparkCall,
     signature,
 )
-from millstream.plan.functions.equality import equal, equal_or_both_null, holds_map
-from millstream.plan.functions.results import NoCommonTypeError, bare, common_type, require_order
-from millstream.plan.functions.spark_text import quoted
 from millstream.sql.types import BIGINT, BOOLEAN, CHARACTER, NESTED, NUMERIC, STRING, TIMESTAMPS, DataType, TypeRoot
 
 if TYPE_CHECKING:

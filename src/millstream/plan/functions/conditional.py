@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from millstream.plan.functions.comparison import compared_as
-from millstream.plan.functions.declaration import (
+from millstream.plan.functions.equality import equal
+from millstream.plan.functions.results import bare, common, common_type, nullable, require_order
+from millstream.plan.functions.spark_text import quoted, to_common_type
+from millstream.sql.functions import (
     CONDITION,
     NUMBER,
     TEXT,
@@ -18,9 +21,6 @@ from millstream.plan.functions.declaration import (
     SparkCall,
     signature,
 )
-from millstream.plan.functions.equality import equal
-from millstream.plan.functions.results import bare, common, common_type, nullable, require_order
-from millstream.plan.functions.spark_text import quoted, to_common_type
 from millstream.sql.types import BOOLEAN, INTEGERS, STRING, DataType, TypeRoot
 
 _VALUE: Final = Parameter("value")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from millstream.plan.functions.declaration import (
+from millstream.plan.functions.json_path import JsonPath, read_json_path
+from millstream.plan.functions.results import bare
+from millstream.plan.functions.spark_text import quoted
+from millstream.sql.functions import (
     ANY,
     TEXT,
     Category,
@@ -17,13 +20,10 @@ from millstream.plan.functions.declaration import (
     SparkCall,
     signature,
 )
-from millstream.plan.functions.json_path import JsonPath, read_json_path
-from millstream.plan.functions.results import bare
-from millstream.plan.functions.spark_text import quoted
 from millstream.sql.types import BOOLEAN, INTEGERS, NESTED, STRING, DataType, TypeRoot
 
 if TYPE_CHECKING:
-    from millstream.plan.functions.declaration import SparkForm
+    from millstream.sql.functions import SparkForm
 
 _MAKERS: Final = ("JSON_OBJECT", "JSON_ARRAY", "JSON")
 _RETURNED: Final = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.plan.functions.declaration import Category, Missing
 from millstream.sql.alternatives import WINDOWS
+from millstream.sql.functions import Category, Missing
 
 _VARIANT: Final = "Values of type VARIANT are not supported yet."
 _STRUCTURED: Final = "Structured types of Java classes are not supported."
@@ -28,7 +28,6 @@ MISSING: Final = (
     Missing("OBJECT_UPDATE", Category.COLLECTION, _STRUCTURED, "Use ROW(…)."),
     Missing("DESCRIPTOR", Category.COLLECTION, "It names a column for a table function, after FROM."),
     Missing("HASH_CODE", Category.HASH, "Java's hash codes are not computed.", "Use MD5 or SHA256."),
-    Missing("PERCENTILE", Category.AGGREGATE, "It is not supported yet."),
     Missing("APPROX_COUNT_DISTINCT", Category.AGGREGATE, "It is not supported yet.", "Use COUNT(DISTINCT …)."),
     Missing("SINGLE_VALUE", Category.AGGREGATE, "It is for sub-queries inside Flink."),
     *(

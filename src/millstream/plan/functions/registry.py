@@ -18,7 +18,7 @@ from millstream.plan.functions import (
 )
 
 if TYPE_CHECKING:
-    from millstream.plan.functions.declaration import Function, Missing
+    from millstream.sql.functions import Function, Missing
 
 FUNCTIONS: Final[dict[str, Function]] = {
     function.name: function

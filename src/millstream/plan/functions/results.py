@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from millstream.plan.functions.declaration import Given, MismatchError, ResultRule
+from millstream.sql.functions import Given, MismatchError, ResultRule
 from millstream.sql.types import (
     APPROXIMATE,
     BINARIES,
@@ -192,20 +192,6 @@ def varying(given: Given, index: int = 0) -> DataType:
     """Of CHAR(n) and VARCHAR(n): VARCHAR(n)."""
     text = given.types[index]
     return DataType(TypeRoot.VARCHAR, precision=text.precision) if text.root is TypeRoot.CHAR else text
-
-
-def sum_of(argument: DataType) -> DataType:
-    """SUM keeps its argument's type; of a decimal it has all 38 digits."""
-    if argument.root is TypeRoot.DECIMAL:
-        return decimal(MAX_DECIMAL_PRECISION, argument.scale or 0)
-    return replace(argument, nullable=True)
-
-
-def average_of(argument: DataType) -> DataType:
-    """AVG keeps its argument's type, so that of integers is an integer; of a decimal it has all 38 digits."""
-    if argument.root is TypeRoot.DECIMAL:
-        return decimal(MAX_DECIMAL_PRECISION, max(_LEAST_SCALE, argument.scale or 0))
-    return replace(argument, nullable=True)
 
 
 def holds(type_: DataType, *roots: TypeRoot) -> bool:

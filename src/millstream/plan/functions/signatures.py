@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from millstream.plan.functions.declaration import WORD, Given
 from millstream.plan.functions.results import bare
 from millstream.plan.typed import Constant, Word
+from millstream.sql.functions import WORD, Given
 from millstream.sql.types import DataType, TypeRoot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from millstream.plan.functions.declaration import Function, Parameter, Signature
     from millstream.plan.typed import Typed
+    from millstream.sql.functions import Function, Parameter, Signature
 
     Argument = Typed | Word
     Clause = Typed | Word | DataType

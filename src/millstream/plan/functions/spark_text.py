@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from millstream.plan.functions.declaration import SparkCall
+    from millstream.sql.functions import SparkCall
 
 _WHOLE_UNITS: Final = {0: "seconds", 3: "millis"}
 INFINITY: Final = "double('Infinity')"

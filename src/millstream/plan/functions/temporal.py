@@ -6,7 +6,10 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from millstream.plan.functions.arithmetic import WHOLE_NUMBER, whole_number
-from millstream.plan.functions.declaration import (
+from millstream.plan.functions.patterns import format_problem
+from millstream.plan.functions.results import same_as
+from millstream.plan.functions.spark_text import time_of_day, truncated
+from millstream.sql.functions import (
     INTEGER,
     INTERVAL,
     NUMBER,
@@ -24,13 +27,10 @@ from millstream.plan.functions.declaration import (
     signature,
     word,
 )
-from millstream.plan.functions.patterns import format_problem
-from millstream.plan.functions.results import same_as
-from millstream.plan.functions.spark_text import time_of_day, truncated
 from millstream.sql.types import BIGINT, CHARACTER, DATE, INT, INTERVALS, STRING, DataType, TypeRoot
 
 if TYPE_CHECKING:
-    from millstream.plan.functions.declaration import SparkForm
+    from millstream.sql.functions import SparkForm
 
 _PER_BATCH: Final = "The time of the micro-batch, the same for all its rows; Flink looks at the clock for each row."
 _PATTERNS: Final = (

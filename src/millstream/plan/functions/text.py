@@ -6,7 +6,10 @@ import re
 from string import ascii_lowercase, ascii_uppercase
 from typing import TYPE_CHECKING, Final
 
-from millstream.plan.functions.declaration import (
+from millstream.plan.functions.patterns import regex_problem
+from millstream.plan.functions.results import common, varying
+from millstream.plan.functions.spark_text import quoted
+from millstream.sql.functions import (
     ANY,
     BYTES,
     INTEGER,
@@ -21,14 +24,11 @@ from millstream.plan.functions.declaration import (
     signature,
     word,
 )
-from millstream.plan.functions.patterns import regex_problem
-from millstream.plan.functions.results import common, varying
-from millstream.plan.functions.spark_text import quoted
 from millstream.sql.types import BIGINT, BOOLEAN, INT, STRING, DataType, TypeRoot
 from millstream.sql.types import BYTES as BYTES_TYPE
 
 if TYPE_CHECKING:
-    from millstream.plan.functions.declaration import SparkForm
+    from millstream.sql.functions import SparkForm
 
 _TEXT: Final = Parameter("text", TEXT)
 _PART: Final = Parameter("part", TEXT)

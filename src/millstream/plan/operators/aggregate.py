@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
-from millstream.aggregates import AggregateFunction as Function
+from millstream.aggregates.record import KeepsValues
+from millstream.aggregates.registry import aggregate_function
 from millstream.changelog import INSERT_ONLY, RowKind
 from millstream.plan.operators.expand import Expand
 from millstream.plan.operators.node import Demand, Node, OutputColumn, Unary
 
 if TYPE_CHECKING:
-    from millstream.aggregates import AggregateFunction
     from millstream.changelog import ChangelogMode
     from millstream.plan.operators.node import UpsertKey
     from millstream.source import Span
     from millstream.sql.types import DataType
-
-_GROWING: Final = frozenset({Function.MIN, Function.MAX, Function.FIRST_VALUE, Function.LAST_VALUE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,24 +23,20 @@ class AggregateCall:
     """`name` is the column that holds the result; `argument` a column of the input."""
 
     name: str
-    function: AggregateFunction
+    function: str
+    """The name of a record in `millstream.aggregates`."""
     argument: str | None
     distinct: bool
     type: DataType
     parameters: tuple[str, ...] = ()
-    """Constants after the argument: the separator of LISTAGG."""
+    """Constants after the argument, defaults included, e.g. the separator of LISTAGG."""
     filter: str | None = None
-    """A condition, as a column of the input, for the one aggregate that does not pass over NULL: ARRAY_AGG."""
+    """A condition, as a column of the input, for a function that does not pass over NULL, e.g. ARRAY_AGG."""
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """The columns of the input that it reads."""
         return tuple(name for name in (self.argument, self.filter) if name is not None)
-
-    @property
-    def separator(self) -> str:
-        """What LISTAGG puts between two values."""
-        return self.parameters[0] if self.parameters else ","
 
     def __str__(self) -> str:
         if self.argument is None:
@@ -102,7 +96,9 @@ class Aggregate(Unary):
     @property
     def keeps_more_for_changes(self) -> bool:
         """Whether its state would be another one if no row were retracted: single values, and not only the result."""
-        return any(call.function in _GROWING for call in self.calls) and not self.input.is_insert_only
+        functions = (aggregate_function(call.function) for call in self.calls)
+        depends = any(function.keeps_values is KeepsValues.FOR_RETRACTIONS for function in functions)
+        return depends and not self.input.is_insert_only
 
     def prune(self, needed: frozenset[str]) -> tuple[Self, tuple[frozenset[str], ...]]:  # noqa: ARG002
         return self, (frozenset({*self.keys, *(name for call in self.calls for name in call.inputs)}),)

@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from millstream.aggregates import AggregateFunction as Function
+from millstream.aggregates.registry import aggregate_function
 from millstream.changelog import goes_by_key
 from millstream.plan.operators.aggregate import Aggregate
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.node import walk
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.roots import Write
-from millstream.sql.types import CHARACTER, INTEGERS, NESTED, NUMERIC, TIMESTAMPS, TypeRoot
+from millstream.sql.types import NESTED
 
 if TYPE_CHECKING:
     from millstream.plan.operators.aggregate import AggregateCall
     from millstream.plan.operators.roots import Root
     from millstream.sql.types import DataType
-
-_ORDERED: Final = NUMERIC | CHARACTER | TIMESTAMPS | {TypeRoot.DATE, TypeRoot.BOOLEAN}
-_EXACT: Final = {
-    Function.COUNT: frozenset(TypeRoot),
-    # The last digit of a sum of floats depends on the order, and a batch that is done again may have another.
-    Function.SUM: INTEGERS | {TypeRoot.DECIMAL},
-    Function.AVG: INTEGERS,
-    Function.MIN: _ORDERED,
-    Function.MAX: _ORDERED,
-}
-"""Per function the arguments of which both operators make the same result."""
-_GROWING: Final = frozenset({Function.COUNT_STAR, Function.SUM})
-"""Spark gives every group that a batch touched, changed or not: one of these makes sure that it did change."""
 
 
 def native_aggregate_of(root: Root) -> Aggregate | None:
@@ -54,11 +41,15 @@ def _is_exact(node: Aggregate) -> bool:
     [below] = node.inputs
     types = below.column_types()
     is_plain = bool(node.keys) and not any(types[key].root in NESTED for key in node.keys)
-    grows = any(call.function in _GROWING for call in node.calls)
-    return is_plain and grows and all(_is_same(call, types) for call in node.calls)
+    # Spark gives every group that a batch touched, changed or not: one call makes sure that it did change.
+    forms = [aggregate_function(call.function).native for call in node.calls]
+    changes = any(form is not None and form.changes_with_rows for form in forms)
+    return is_plain and changes and all(_is_same(call, types) for call in node.calls)
 
 
 def _is_same(call: AggregateCall, types: dict[str, DataType]) -> bool:
-    if call.argument is None:
-        return True
-    return not call.distinct and types[call.argument].root in _EXACT.get(call.function, ())
+    """Whether Spark's result is the kernel's."""
+    form = aggregate_function(call.function).native
+    if form is None or call.distinct:
+        return False
+    return call.argument is None or types[call.argument].root in form.exact_for

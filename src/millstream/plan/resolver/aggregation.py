@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
-from millstream.aggregates import AggregateFunction
+from millstream.aggregates.registry import aggregate_function
 from millstream.errors import Code, Diagnostic, Problems, ScriptError
 from millstream.plan.functions.registry import AGGREGATES
 from millstream.plan.operators.aggregate import Aggregate, AggregateCall
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from millstream.plan.operators.node import Node
     from millstream.source import Span
 
-_DEFAULT_SEPARATOR: Final = ","
 _NO_POSITIONS: Final = "A number in GROUP BY is that number, not the position of a column."
 OF_STAR: Final = "of_star"
 """Where a column remembers that nobody wrote it: it stands for a part of `*`."""
@@ -192,8 +191,9 @@ class _Aggregation:
         plain = aggregate.this if isinstance(aggregate, exp.IgnoreNulls | exp.RespectNulls) else aggregate
         argument, distinct = self._argument(plain)
         if isinstance(argument, exp.Star):
-            if condition is None:
-                return self._add_call(AggregateCall("", AggregateFunction.COUNT_STAR, None, False, BIGINT.not_null()))
+            star = aggregate_function(plain.name.upper()).star
+            if condition is None and star is not None:
+                return self._add_call(AggregateCall("", star, None, False, BIGINT.not_null()))
             argument = exp.Literal.number(1)
         return self._direct(
             plain, argument, condition, distinct=distinct, nulls=aggregate.find(exp.IgnoreNulls) is None
@@ -212,21 +212,19 @@ class _Aggregation:
         self, aggregate: exp.Expr, argument: exp.Expr, condition: exp.Expr | None, *, distinct: bool, nulls: bool
     ) -> exp.Expr:
         """An aggregate that the operator computes itself; a row that FILTER drops is given to it as NULL."""
-        function, constants = AggregateFunction(aggregate.name.upper()), aggregate.expressions[1:]
-        type_ = infer(call(function, argument.copy(), *(constant.copy() for constant in constants)), self._type_of)
-        parameters = tuple(constant.name for constant in constants)
-        if function is AggregateFunction.LISTAGG:
-            parameters = parameters or (_DEFAULT_SEPARATOR,)
+        function, constants = aggregate_function(aggregate.name.upper()), aggregate.expressions[1:]
+        type_ = infer(call(function.name, argument.copy(), *(constant.copy() for constant in constants)), self._type_of)
+        parameters = function.complete(tuple(constant.name for constant in constants))
         filter_ = None
-        if function is AggregateFunction.ARRAY_AGG:
+        if function.keeps_nulls:
             filter_ = self._counted(argument, condition, nulls=nulls)
         elif condition is not None:
             argument = exp.Case(ifs=[exp.If(this=condition.copy(), true=argument.copy())])
         name = self._input(argument, "argument")
-        return self._add_call(AggregateCall("", function, name, distinct, type_, parameters, filter_))
+        return self._add_call(AggregateCall("", function.name, name, distinct, type_, parameters, filter_))
 
     def _counted(self, argument: exp.Expr, condition: exp.Expr | None, *, nulls: bool) -> str | None:
-        """The column that says which rows count, for the one function that takes NULL for a value."""
+        """The column that says which rows count, for a function that takes NULL for a value."""
         present = None if nulls else exp.Not(this=exp.Is(this=argument.copy(), expression=exp.Null()))
         conditions = [part.copy() for part in (condition, present) if part is not None]
         return self._input(exp.and_(*conditions), "filter") if conditions else None

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeGuard
 
 from sqlglot import exp
 
+from millstream.aggregates.registry import AGGREGATES
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.casts import can_cast, fits
-from millstream.plan.functions.declaration import Given, MismatchError, Nulls
 from millstream.plan.functions.registry import FUNCTIONS, MISSING, nearest
 from millstream.plan.functions.results import bare, nullable
 from millstream.plan.functions.signatures import Mismatch, choose, given_of, how_written, wrong_clause
 from millstream.plan.resolver.literals import HOW_WRITTEN, INTERVAL_PARTS, constant, is_impossible, negated, time_of
 from millstream.plan.typed import Call, Constant, Conversion, FieldOf, InputColumn, Typed, UserCall, Word
 from millstream.sql.alternatives import ALTERNATIVES
+from millstream.sql.functions import Given, MismatchError, Nulls
 from millstream.sql.type_text import type_of_text
 from millstream.sql.types import DataType, TypeRoot
 
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from millstream.catalog.functions import UserFunction
-    from millstream.plan.functions.declaration import Function
     from millstream.source import Span
+    from millstream.sql.functions import Function
 
 USER_FUNCTION: Final = "user_function"
 """Where a call remembers which function of the user's it calls."""
@@ -230,7 +231,7 @@ class Resolver:
         if not self._aggregates:
             why = f"{function.name} is an aggregate, and cannot stand here"
             return self._refuse(node, why, Code.UNSUPPORTED_EXPRESSION)
-        if function.name == "COUNT" and len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Star):
+        if _has_star_form(function) and len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Star):
             return Call(function, function.signatures[0], (), function.signatures[0].result(Given((), ())).not_null())
         first = node.expressions[0] if node.expressions else None
         arguments = [*first.expressions, *node.expressions[1:]] if isinstance(first, exp.Distinct) else node.expressions
@@ -327,6 +328,12 @@ class Resolver:
         exp.Bracket: _item,
         exp.Tuple: lambda self, node: self._call("ROW", node.expressions, node),
     }
+
+
+def _has_star_form(function: Function) -> bool:
+    """GROUPING and its kin are declared as aggregates, and are constants."""
+    record = AGGREGATES.get(function.name)
+    return record is not None and record.star is not None
 
 
 def _complete(items: Sequence[Typed | Word | None]) -> TypeGuard[Sequence[Typed]]:

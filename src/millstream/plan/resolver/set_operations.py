@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.plan.functions.declaration import MismatchError
 from millstream.plan.functions.results import common_type
 from millstream.plan.operators.node import OutputColumn
 from millstream.plan.operators.project import Project, ProjectItem
 from millstream.plan.operators.union import Union
 from millstream.plan.typed import InputColumn
+from millstream.sql.functions import MismatchError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

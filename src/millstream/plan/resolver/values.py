@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from millstream.errors import Code, Diagnostic, Problems, ScriptError
-from millstream.plan.functions.declaration import MismatchError
 from millstream.plan.functions.results import common_type
 from millstream.plan.operators.node import OutputColumn
 from millstream.plan.operators.values import Values
+from millstream.sql.functions import MismatchError
 
 if TYPE_CHECKING:
     from millstream.plan.resolver.scope import Scope

@@ -10,16 +10,13 @@ import math
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-import polars as pl
-import pyarrow as pa
-
-from millstream.aggregates import AggregateFunction as Function
+from millstream.aggregates.libraries import pa, pl
+from millstream.sql.types import MAX_DECIMAL_PRECISION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _LIMB: Final = 1 << 32
-_PRECISION: Final = 38
 _NARROW: Final = 18
 """Digits of a decimal that fit into 64 bits."""
 
@@ -52,17 +49,15 @@ def squares(limb_sums: Sequence[int], product_sums: Sequence[int]) -> tuple[int,
     return total, square
 
 
-def variance(function: Function, count: int, total: int, square: int, *, scale: int, digits: int) -> int | None:
+def variance(count: int, divisor: int, total: int, square: int, *, scale: int, digits: int, root: bool) -> int | None:
     """The result times 10 to the power of `digits`; `scale` is that of the argument.
 
     Decimals are rounded half up; an integer argument (no scale, no digits) is cut off, as a cast does.
     """
-    divisor = count if function in (Function.VAR_POP, Function.STDDEV_POP) else count - 1
     if count <= 0 or divisor == 0:
         return None
     above = max(count * square - total * total, 0)
     below: int = count * divisor * 10 ** (2 * scale)
-    root = function in (Function.STDDEV_POP, Function.STDDEV_SAMP)
     if digits == 0:
         return math.isqrt(above // below) if root else above // below
     if root:
@@ -81,7 +76,7 @@ def whole_numbers(numbers: pl.Series, type_: pl.DataType) -> pl.Series:
 
 def decimal_of(unscaled: int | None, scale: int) -> Decimal | None:
     """What does not fit into the digits of a DECIMAL is NULL, as in a cast."""
-    if unscaled is None or abs(unscaled) >= 10**_PRECISION:
+    if unscaled is None or abs(unscaled) >= 10**MAX_DECIMAL_PRECISION:
         return None
     return Decimal((int(unscaled < 0), tuple(int(digit) for digit in str(abs(unscaled))), -scale))
 
@@ -94,10 +89,12 @@ def divided_half_up(total: pl.Expr, count: pl.Expr, scale: int, digits: int) -> 
     factor = 10 ** (digits - scale)
     whole = size // number
     fraction = (2 * factor * (size % number) + number) // (2 * number)
-    fits = whole < pl.lit(10**_PRECISION // factor, dtype=pl.Int128)
+    fits = whole < pl.lit(10**MAX_DECIMAL_PRECISION // factor, dtype=pl.Int128)
     quotient = pl.when(fits).then(whole * factor + fraction)
     signed = pl.when(unscaled < 0).then(0 - quotient).otherwise(quotient)
-    return signed.map_batches(lambda numbers: _as_decimal(numbers, digits), return_dtype=pl.Decimal(_PRECISION, digits))
+    return signed.map_batches(
+        lambda numbers: _as_decimal(numbers, digits), return_dtype=pl.Decimal(MAX_DECIMAL_PRECISION, digits)
+    )
 
 
 def divided_toward_zero(total: pl.Expr, count: pl.Expr) -> pl.Expr:
@@ -107,6 +104,8 @@ def divided_toward_zero(total: pl.Expr, count: pl.Expr) -> pl.Expr:
 
 def _as_decimal(unscaled: pl.Series, digits: int) -> pl.Series:
     """The same 128 bits read with a scale."""
-    whole = unscaled.cast(pl.Decimal(_PRECISION, 0), strict=False).to_arrow()
-    scaled = pa.Array.from_buffers(pa.decimal128(_PRECISION, digits), len(whole), whole.buffers(), offset=whole.offset)
+    whole = unscaled.cast(pl.Decimal(MAX_DECIMAL_PRECISION, 0), strict=False).to_arrow()
+    scaled = pa.Array.from_buffers(
+        pa.decimal128(MAX_DECIMAL_PRECISION, digits), len(whole), whole.buffers(), offset=whole.offset
+    )
     return pl.Series(unscaled.name, scaled)

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-import polars as pl
-import pyarrow as pa
-
-from millstream.aggregates import AggregateFunction as Function
-from millstream.kernels.accumulators import added, present
-from millstream.kernels.calls import OLD, average_type
-from millstream.kernels.exact_numbers import (
+from millstream.aggregates.accumulators import added, polars_type, present
+from millstream.aggregates.calls import OLD
+from millstream.aggregates.exact_numbers import (
     decimal_of,
     limb_count,
     limb_expressions,
@@ -20,9 +16,24 @@ from millstream.kernels.exact_numbers import (
     variance,
     whole_numbers,
 )
+from millstream.aggregates.functions.sums import average_of, average_type
+from millstream.aggregates.libraries import pa, pl
+from millstream.aggregates.record import AggregateFunction
+from millstream.sql.functions import NUMBER, Nulls, Parameter, signature
 
 if TYPE_CHECKING:
-    from millstream.kernels.calls import Call, Input
+    from millstream.aggregates.accumulators import Accumulator
+    from millstream.aggregates.calls import Call, Input
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Which of the four functions it is."""
+
+    of_sample: bool
+    """Divided by one less than the number of values."""
+    is_root: bool
+    """The standard deviation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +42,7 @@ class ExactVariance:
 
     call: Call
     argument: pa.DataType
+    spread: Spread
 
     @property
     def fields(self) -> tuple[pa.Field, ...]:
@@ -58,7 +70,7 @@ class ExactVariance:
 
     def result(self, prefix: str) -> pl.Expr:
         columns = [pl.col(prefix + field.name).alias(field.name) for field in self.fields]
-        type_ = pl.Series(pa.array([], average_type(self.argument))).dtype
+        type_ = polars_type(average_type(self.argument))
         return pl.struct(columns).map_batches(lambda states: self._results(states, type_), return_dtype=type_)
 
     def _results(self, states: pl.Series, type_: pl.DataType) -> pl.Series:
@@ -71,10 +83,14 @@ class ExactVariance:
                 continue
             whole = [int(part) for part in sums]
             total, square = squares(whole[: len(self._limbs)], whole[len(self._limbs) :])
-            results.append(variance(self.call.function, count, total, square, scale=scale, digits=digits))
+            results.append(self._result(count, total, square, scale, digits))
         if not isinstance(type_, pl.Decimal):
             return whole_numbers(pl.Series(results, dtype=pl.Int128), type_)
         return pl.Series([decimal_of(result, digits) for result in results], dtype=type_)
+
+    def _result(self, count: int, total: int, square: int, scale: int, digits: int) -> int | None:
+        divisor = count - 1 if self.spread.of_sample else count
+        return variance(count, divisor, total, square, scale=scale, digits=digits, root=self.spread.is_root)
 
     @property
     def _limbs(self) -> list[str]:
@@ -91,6 +107,7 @@ class FloatVariance:
 
     call: Call
     argument: pa.DataType
+    spread: Spread
 
     @property
     def fields(self) -> tuple[pa.Field, ...]:
@@ -135,11 +152,9 @@ class FloatVariance:
 
     def result(self, prefix: str) -> pl.Expr:
         count = pl.col(prefix + self.call.column("count"))
-        sample = self.call.function in (Function.VAR_SAMP, Function.STDDEV_SAMP)
-        divisor = count - 1 if sample else count
+        divisor = count - 1 if self.spread.of_sample else count
         square = pl.col(prefix + self.call.column("distance")) / pl.when(divisor > 0).then(divisor)
-        root = self.call.function in (Function.STDDEV_POP, Function.STDDEV_SAMP)
-        return (square.sqrt() if root else square).cast(pl.Series(pa.array([], self.argument)).dtype)
+        return (square.sqrt() if self.spread.is_root else square).cast(polars_type(self.argument))
 
     def _moments(self, way: str, values: pl.Expr) -> list[pl.Expr]:
         number = values.count().cast(pl.Int64)
@@ -159,3 +174,34 @@ class FloatVariance:
 
     def _names(self, way: str) -> list[str]:
         return [self.call.column(f"{way}_{part}") for part in ("count", "mean", "distance")]
+
+
+def _spread(
+    name: str, *, of_sample: bool, is_root: bool, note: str = "", synonyms: tuple[str, ...] = ()
+) -> AggregateFunction:
+    spread = Spread(of_sample, is_root)
+
+    def accumulator(call: Call, argument: pa.DataType) -> Accumulator:
+        kind = FloatVariance if pa.types.is_floating(argument) else ExactVariance
+        return kind(call, argument, spread)
+
+    return AggregateFunction(
+        name=name,
+        signatures=(
+            signature(Parameter("number", NUMBER), gives=(average_of, "the number's type"), nulls=Nulls.ALWAYS),
+        ),
+        result_type=average_type,
+        accumulator=accumulator,
+        note=note,
+        synonyms=synonyms,
+    )
+
+
+_NOTE: Final = "The result has the number's type, as AVG has it: of integers it is cut off to an integer."
+
+FUNCTIONS: Final = (
+    _spread("STDDEV_POP", of_sample=False, is_root=True, note=_NOTE),
+    _spread("STDDEV_SAMP", of_sample=True, is_root=True, synonyms=("STDDEV",)),
+    _spread("VAR_POP", of_sample=False, is_root=False),
+    _spread("VAR_SAMP", of_sample=True, is_root=False, synonyms=("VARIANCE",)),
+)

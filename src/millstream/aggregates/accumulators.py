@@ -1,0 +1,66 @@
+"""What a group keeps for one call, where a batch can be added to it without looking at single rows again.
+
+COUNT, SUM and AVG are linear: an insert adds, a retraction subtracts. MIN, MAX, FIRST_VALUE and LAST_VALUE are of this
+kind where no row is ever retracted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+from millstream.aggregates.calls import OLD
+from millstream.aggregates.libraries import pa, pl
+
+if TYPE_CHECKING:
+    from millstream.aggregates.calls import Call, Input
+
+ROW_COUNT: Final = "__rows"
+"""How many rows a group has."""
+
+
+class CallColumns(Protocol):
+    """A call's columns in the group's row, and its result from them."""
+
+    @property
+    def call(self) -> Call: ...
+
+    @property
+    def fields(self) -> tuple[pa.Field, ...]: ...
+
+    def result(self, prefix: str) -> pl.Expr: ...
+
+
+class Accumulator(CallColumns, Protocol):
+    """Rows become partial columns, partials of several batches one, and that one joins what the group had."""
+
+    def partial(self, rows: Input) -> list[pl.Expr]: ...
+
+    def merged(self) -> list[pl.Expr]: ...
+
+    def applied(self) -> list[pl.Expr]: ...
+
+
+def present(rows: Input) -> pl.Expr:
+    """How many values come, less those that go."""
+    number = rows.value.count() if rows.sign is None else rows.sign.filter(rows.value.is_not_null()).sum()
+    return number.cast(pl.Int64)
+
+
+def added(name: str) -> pl.Expr:
+    return (pl.col(name).fill_null(0) + pl.col(OLD + name).fill_null(0)).alias(name)
+
+
+def extreme(values: pl.Expr, type_: pa.DataType, *, greatest: bool) -> pl.Expr:
+    """NaN is the greatest number."""
+    if not greatest:
+        return values.min()
+    return values.nan_max() if pa.types.is_floating(type_) else values.max()
+
+
+def better(left: pl.Expr, right: pl.Expr, *, greatest: bool) -> pl.Expr:
+    wins = left >= right if greatest else left <= right
+    return pl.when(right.is_null() | wins).then(left).otherwise(right)
+
+
+def polars_type(type_: pa.DataType) -> pl.DataType:
+    return pl.Series(pa.array([], type_)).dtype

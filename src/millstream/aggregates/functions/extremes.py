@@ -1,0 +1,66 @@
+"""MIN and MAX."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from millstream.aggregates.accumulators import better, extreme
+from millstream.aggregates.calls import OLD
+from millstream.aggregates.libraries import pa, pl
+from millstream.aggregates.record import AggregateFunction, KeepsValues, Leader, NativeForm
+from millstream.sql.functions import ANY, Family, Nulls, Parameter, signature
+from millstream.sql.types import CHARACTER, NESTED, NUMERIC, TIMESTAMPS, TypeRoot
+
+if TYPE_CHECKING:
+    from millstream.aggregates.calls import Call, Input
+
+_ORDERED: Final = Family("a value that has an order", ANY.roots - NESTED)
+_EXACT: Final = NUMERIC | CHARACTER | TIMESTAMPS | {TypeRoot.DATE, TypeRoot.BOOLEAN}
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """The least or the greatest value where no row is retracted."""
+
+    call: Call
+    argument: pa.DataType
+    greatest: bool
+
+    @property
+    def fields(self) -> tuple[pa.Field, ...]:
+        return (pa.field(self.call.column("value"), self.argument),)
+
+    def partial(self, rows: Input) -> list[pl.Expr]:
+        return [extreme(rows.value, self.argument, greatest=self.greatest).alias(self.call.column("value"))]
+
+    def merged(self) -> list[pl.Expr]:
+        return [extreme(pl.col(self.call.column("value")), self.argument, greatest=self.greatest)]
+
+    def applied(self) -> list[pl.Expr]:
+        name = self.call.column("value")
+        return [better(pl.col(OLD + name), pl.col(name), greatest=self.greatest).alias(name)]
+
+    def result(self, prefix: str) -> pl.Expr:
+        return pl.col(prefix + self.call.column("value"))
+
+
+def _extreme(name: str, *, greatest: bool) -> AggregateFunction:
+    return AggregateFunction(
+        name=name,
+        signatures=(
+            signature(
+                Parameter("value", _ORDERED),
+                gives=(lambda given: replace(given.types[0], nullable=True), "the value's type"),
+                nulls=Nulls.ALWAYS,
+            ),
+        ),
+        result_type=lambda argument: argument,
+        accumulator=lambda call, argument: Extreme(call, argument, greatest),
+        leader=Leader(greatest),
+        keeps_values=KeepsValues.FOR_RETRACTIONS,
+        native=NativeForm(_EXACT, lambda _: (f"{name.lower()}({{value}})",)),
+    )
+
+
+FUNCTIONS: Final = (_extreme("MIN", greatest=False), _extreme("MAX", greatest=True))

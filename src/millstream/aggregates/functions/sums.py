@@ -1,0 +1,151 @@
+"""SUM and AVG: NULL where there is no value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from millstream.aggregates.accumulators import added, polars_type, present
+from millstream.aggregates.exact_numbers import divided_half_up, divided_toward_zero
+from millstream.aggregates.libraries import pa, pl
+from millstream.aggregates.record import AggregateFunction, NativeForm
+from millstream.sql.functions import NUMBER, Nulls, Parameter, signature
+from millstream.sql.types import INTEGERS, MAX_DECIMAL_PRECISION, DataType, TypeRoot, decimal
+
+if TYPE_CHECKING:
+    from millstream.aggregates.calls import Call, Input
+    from millstream.sql.functions import Given
+
+_LEAST_AVERAGE_SCALE: Final = 6
+_LIMB: Final = 21
+_MASK: Final = (1 << _LIMB) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """The sum and the number of values, of which AVG is the quotient."""
+
+    call: Call
+    argument: pa.DataType
+    averages: bool = False
+
+    @property
+    def fields(self) -> tuple[pa.Field, ...]:
+        return (
+            pa.field(self.call.column("count"), pa.int64()),
+            pa.field(self.call.column("sum"), sum_type(self.argument)),
+        )
+
+    def partial(self, rows: Input) -> list[pl.Expr]:
+        value = rows.value if pa.types.is_decimal(self.argument) else rows.value.cast(self._wide)
+        signed = value if rows.sign is None else pl.when(rows.sign > 0).then(value).otherwise(-value)
+        return [present(rows).alias(self.call.column("count")), signed.sum().alias(self.call.column("sum"))]
+
+    def merged(self) -> list[pl.Expr]:
+        return [pl.col(field.name).sum() for field in self.fields]
+
+    def applied(self) -> list[pl.Expr]:
+        count, total = (added(field.name) for field in self.fields)
+        # No value left is no sum at all: what floats lost on the way is not carried on.
+        return [count, pl.when(count != 0).then(total).otherwise(0).alias(self.call.column("sum"))]
+
+    def result(self, prefix: str) -> pl.Expr:
+        count = pl.col(prefix + self.call.column("count"))
+        total = pl.col(prefix + self.call.column("sum"))
+        if not self.averages:
+            return pl.when(count > 0).then(total)
+        number = pl.when(count > 0).then(count)
+        if pa.types.is_decimal(self.argument):
+            return divided_half_up(total, number, self.argument.scale, average_type(self.argument).scale)
+        if pa.types.is_floating(self.argument):
+            return (total / number).cast(polars_type(self.argument))
+        return divided_toward_zero(total, number).cast(polars_type(self.argument), wrap_numerical=True)
+
+    @property
+    def _wide(self) -> pl.DataType:
+        return pl.Float64() if pa.types.is_floating(self.argument) else pl.Int64()
+
+
+def sum_type(argument: pa.DataType) -> pa.DataType:
+    """Wide enough to add up in."""
+    if pa.types.is_decimal(argument):
+        return pa.decimal128(MAX_DECIMAL_PRECISION, argument.scale)
+    return pa.float64() if pa.types.is_floating(argument) else pa.int64()
+
+
+def average_type(argument: pa.DataType) -> pa.DataType:
+    """Numbers keep their type, so that AVG(INT) is an INT; decimals get at least six digits after the point."""
+    if pa.types.is_decimal(argument):
+        return pa.decimal128(MAX_DECIMAL_PRECISION, max(_LEAST_AVERAGE_SCALE, argument.scale))
+    return argument
+
+
+def average_of(given: Given) -> DataType:
+    """AVG keeps its argument's type, so that of integers is an integer; of a decimal it has all 38 digits."""
+    [argument] = given.types
+    if argument.root is TypeRoot.DECIMAL:
+        return decimal(MAX_DECIMAL_PRECISION, max(_LEAST_AVERAGE_SCALE, argument.scale or 0))
+    return replace(argument, nullable=True)
+
+
+def _sum_of(given: Given) -> DataType:
+    """SUM keeps its argument's type; of a decimal it has all 38 digits."""
+    [argument] = given.types
+    if argument.root is TypeRoot.DECIMAL:
+        return decimal(MAX_DECIMAL_PRECISION, argument.scale or 0)
+    return replace(argument, nullable=True)
+
+
+def _native_sums(argument: DataType | None) -> tuple[str, ...]:
+    """A BIGINT in three parts, so that their sums never leave 64 bits: Spark's SUM would fail, ours wraps."""
+    assert argument is not None
+    match argument.root:
+        case TypeRoot.BIGINT:
+            middle = f"shiftright({{value}}, {_LIMB}) & {_MASK}"
+            return f"sum({{value}} & {_MASK})", f"sum({middle})", f"sum(shiftright({{value}}, {2 * _LIMB}))"
+        case TypeRoot.DECIMAL:
+            return (f"sum(CAST({{value}} AS DECIMAL({MAX_DECIMAL_PRECISION}, {argument.scale})))",)
+        case _:
+            return ("sum(CAST({value} AS BIGINT))",)
+
+
+def _native_total(argument: DataType | None) -> str:
+    """The sum of which these are the parts' sums, as 64 bits hold it."""
+    assert argument is not None
+    if argument.root is not TypeRoot.BIGINT:
+        return "{0}"
+    middle = f"({{1}} + shiftright({{0}}, {_LIMB}))"
+    high = f"({{2}} + shiftright({middle}, {_LIMB}))"
+    return f"(shiftleft({high}, {2 * _LIMB}) | shiftleft({middle} & {_MASK}, {_LIMB}) | ({{0}} & {_MASK}))"
+
+
+def _native_average_parts(argument: DataType | None) -> tuple[str, ...]:
+    return (*_native_sums(argument), "count({value})")
+
+
+def _native_average(argument: DataType | None) -> str:
+    """Cut off toward zero; a group without values has no average."""
+    count = len(_native_sums(argument))
+    return f"CAST({_native_total(argument)} div nullif({{{count}}}, 0) AS {{type}})"
+
+
+_NUMBER: Final = Parameter("number", NUMBER)
+
+FUNCTIONS: Final = (
+    AggregateFunction(
+        name="SUM",
+        signatures=(signature(_NUMBER, gives=(_sum_of, "the number's type"), nulls=Nulls.ALWAYS),),
+        result_type=sum_type,
+        accumulator=Sum,
+        widens=sum_type,
+        # The last digit of a sum of floats depends on the order, and a batch that is done again may have another.
+        native=NativeForm(INTEGERS | {TypeRoot.DECIMAL}, _native_sums, _native_total, changes_with_rows=True),
+    ),
+    AggregateFunction(
+        name="AVG",
+        signatures=(signature(_NUMBER, gives=(average_of, "the number's type"), nulls=Nulls.ALWAYS),),
+        result_type=average_type,
+        accumulator=lambda call, argument: Sum(call, argument, averages=True),
+        native=NativeForm(INTEGERS, _native_average_parts, _native_average),
+    ),
+)

@@ -1,0 +1,143 @@
+"""What an aggregate function is: all that the plan, the kernels and Spark need to know of it.
+
+An example is `functions/lists.py`. A new function is a module in `functions/` and its tests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from millstream.sql.functions import Category, Function
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import polars as pl
+    import pyarrow as pa
+
+    from millstream.aggregates.accumulators import Accumulator
+    from millstream.aggregates.calls import Call, Entries
+    from millstream.sql.functions import Signature
+    from millstream.sql.types import DataType, TypeRoot
+
+
+class KeepsValues(StrEnum):
+    """Whether the single values of a group are stored. DISTINCT stores them for any function."""
+
+    NEVER = "never"
+    FOR_RETRACTIONS = "for retractions"
+    """Only if the input has retractions: the next value must be found when the result is retracted."""
+    ALWAYS = "always"
+
+
+class EntryKind(StrEnum):
+    """How the values of a group are stored."""
+
+    MULTISET = "multiset"
+    ARRIVALS = "arrivals"
+    PRESENCES = "presences"
+    """Distinct values, in order of arrival."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leader:
+    """The result is one of the values: the least or greatest, or the one that arrived first or last."""
+
+    greatest: bool
+    by_arrival: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NativeForm:
+    """The function on Spark's own aggregation, as Spark SQL."""
+
+    exact_for: frozenset[TypeRoot]
+    """The types of the argument for which the result is the kernel's, in whatever order a batch is read."""
+    parts: Callable[[DataType | None], tuple[str, ...]]
+    """What Spark aggregates for an argument of this type, `{value}`: `sum({value})`."""
+    result: Callable[[DataType | None], str] = lambda _: "{0}"
+    """The result from the parts, `{0}` to `{n}`; `{type}` is the type of the argument."""
+    changes_with_rows: bool = False
+    """Whether a group that gets a row has another result: Spark emits every group that a batch touched."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AggregateFunction:
+    name: str
+    signatures: tuple[Signature, ...]
+    """Empty for a function that cannot be called by its name: `COUNT(*)`."""
+    result_type: Callable[[pa.DataType | None], pa.DataType]
+    """The Arrow type of what the kernel computes of an argument of this type."""
+    accumulator: Callable[[Call, pa.DataType | None], Accumulator] | None = None
+    """Columns of the group's row to which a batch is added; None where the result is read from stored values."""
+    leader: Leader | None = None
+    reads: Callable[[Call, Entries], pl.Expr] | None = None
+    """The result as an aggregation over all stored values of a group, for a result that needs all of them."""
+    of_nothing: list[object] | None = None
+    """What `reads` gives for a group without values."""
+    widens: Callable[[pa.DataType], pa.DataType] | None = None
+    """The type that the argument is cast to before the kernel sees it."""
+    keeps_values: KeepsValues = KeepsValues.NEVER
+    needs_order: bool = False
+    """Whether the result depends on the order of arrival."""
+    keeps_nulls: bool = False
+    """Whether NULL is a value; all other functions pass over it."""
+    defaults: tuple[str, ...] = ()
+    """The constants after the argument where a call leaves them out."""
+    parameters_in_state: bool = False
+    """Whether a call with other constants has another state, and not only another result from the same state."""
+    native: NativeForm | None = None
+    star: str | None = None
+    """The function that `NAME(*)` stands for."""
+    synonyms: tuple[str, ...] = ()
+    note: str = ""
+    """How it differs from Flink; empty where it does not."""
+    written: str | None = None
+    """How it is written, where that is not `NAME(arguments)`."""
+
+    @property
+    def declarations(self) -> tuple[Function, ...]:
+        """The function as SQL knows it, by each of its names."""
+        if not self.signatures:
+            return ()
+        first = Function(self.name, Category.AGGREGATE, self.signatures, None, note=self.note, written=self.written)
+        others = (Function(name, Category.AGGREGATE, self.signatures, None) for name in self.synonyms)
+        return (first, *others)
+
+    def complete(self, parameters: tuple[str, ...]) -> tuple[str, ...]:
+        """The constants of a call, with defaults for those that it leaves out."""
+        return (*parameters, *self.defaults[len(parameters) :])
+
+    def entry_kind(self, *, distinct: bool, insert_only: bool) -> EntryKind | None:
+        """How a call stores single values, if it does."""
+        if self.keeps_values is KeepsValues.FOR_RETRACTIONS and insert_only and not (distinct and self.needs_order):
+            return None
+        if self.needs_order:
+            return EntryKind.PRESENCES if distinct else EntryKind.ARRIVALS
+        return EntryKind.MULTISET if distinct or self.keeps_values is not KeepsValues.NEVER else None
+
+    def state_of(
+        self,
+        argument: str | None,
+        *,
+        distinct: bool = False,
+        condition: str | None = None,
+        parameters: tuple[str, ...] = (),
+        insert_only: bool = True,
+    ) -> tuple[tuple[str, str], ...]:
+        """What the state of a call depends on, as pairs of a part and its text; other calls may share no state with it.
+
+        `argument` and `condition` are the definitions of what is aggregated and of the rows that count.
+        """
+        kind = self.entry_kind(distinct=distinct, insert_only=insert_only) if argument is not None else None
+        parts = (
+            ("function", self.name),
+            ("distinct", "DISTINCT" if distinct else None),
+            ("argument", argument),
+            ("filter", condition),
+            ("values", kind),
+            ("parameters", ", ".join(self.complete(parameters)) if self.parameters_in_state else None),
+        )
+        return tuple((part, str(text)) for part, text in parts if text is not None)
