@@ -6,7 +6,7 @@ import json
 import tarfile
 import time
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka.admin import AdminClient
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.checkpoints.kept_job import KeptJob
+
+_SECONDS: Final = 30.0
 
 
 def unpack(job: KeptJob, folder: Path) -> Path:
@@ -54,12 +56,13 @@ def restore(job: KeptJob, brokers: str, folder: Path) -> Path:
 
 def _remove_leftovers(job: KeptJob, brokers: str, admin: KafkaAdmin) -> None:
     """Of a test before, on the same broker: topics have the names by which the checkpoint knows them."""
+    client = AdminClient({"bootstrap.servers": brokers})
     for topic in job.topics:
+        if groups := sorted(admin.groups(f"{topic}-")):
+            for deleted in client.delete_consumer_groups(groups).values():
+                deleted.result(_SECONDS)
         if admin.partitions(topic) is not None:
             delete_topic(brokers, topic)
-        if groups := sorted(admin.groups(f"{topic}-")):
-            for deleted in AdminClient({"bootstrap.servers": brokers}).delete_consumer_groups(groups).values():
-                deleted.result(30)
 
 
 def _adopt_topics(checkpoint: Path, admin: KafkaAdmin) -> None:
