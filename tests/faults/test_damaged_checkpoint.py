@@ -112,11 +112,11 @@ REFUSED: list[tuple[str, Callable[[Path], None]]] = [
     ("jobs/digits/state/0/*/*.zip", cut),
     ("jobs/digits/state/0/*/SSTs/*.sst", flip),
     ("jobs/digits/state/0/_metadata/v2/*", cut),
+    ("jobs/digits/state/0/_stateSchema/default/*", cut),
 ]
 STILL_RIGHT: list[tuple[str, Callable[[Path], None]]] = [
     ("jobs/digits/commits/1", gone),
     ("jobs/digits/sources/0/0", cut),
-    ("jobs/digits/state/0/_stateSchema/default/*", cut),
 ]
 
 

@@ -26,6 +26,7 @@ from millstream.runtime.checkpoint import Checkpoint
 from millstream.runtime.checkpoint_place import checkpoint_folder
 from millstream.runtime.dispatching import Dispatching
 from millstream.runtime.job import Job
+from millstream.runtime.moved_state import adopt_state
 from millstream.runtime.partition_counts import partitions_of
 from millstream.runtime.preflight import check_kafka
 from millstream.runtime.printing import (
@@ -214,6 +215,7 @@ class Session:
         prepared = []
         for plan, found, ranges in zip(plans, folders, positions, strict=True):
             folder = found or checkpoint.new_job(plan, self._buckets(dict(plan.settings)))
+            adopt_state(folder.path)
             keep_ends(folder.path, [ranges[scan.id].ends if scan.id in ranges else None for scan in plan.scans])
             keep_ids(folder.path, plan)
             tallies = Tallies(spark.sparkContext.accumulator(0), spark.sparkContext.accumulator(0))

@@ -141,10 +141,10 @@ def test_one_problem_in_the_words_of_the_user(query: str, primary: str, place: s
     [
         ("SELECT a FROM p INTERSECT SELECT a FROM p", "COUNT(DISTINCT side) = 2"),
         ("SELECT a FROM p INTERSECT SELECT a FROM p", "HAVING COUNT(DISTINCT side) = 2"),
-        ("SELECT p.a FROM p JOIN s ON p.a < s.a", "ON a.id = b.id"),
         ("SELECT p.a FROM p CROSS JOIN s", "ON a.id = b.id"),
         ("SELECT a FROM p NATURAL JOIN s", "USING (id)"),
-        ("SELECT a FROM p JOIN s ON p.a = s.a", "Write p.a."),
+        ("SELECT a FROM p JOIN d ON p.a = d.a", "Write p.a."),
+        ("SELECT p.a FROM p JOIN d ON p.a < d.a", "ON a.id = b.id"),
         ("SELECT a FROM p UNION ALL SELECT a, b FROM p", "NULL stands for one that is missing"),
         ("SELECT a FROM p UNION ALL SELECT b FROM p", "CAST it to the same type"),
         ("SELECT p.a FROM p JOIN p ON p.a = p.a", "p AS other"),
