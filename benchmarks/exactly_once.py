@@ -23,7 +23,7 @@ from benchmarks.pageviews import fill, millstream_rate
 from millstream import Session
 from millstream.connectors.kafka.client_settings import client_settings
 from millstream.connectors.kafka.option_values import DeliveryGuarantee
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.spark.session import OwnedSession
 from millstream.testing.broker import EmbeddedBroker
 

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from benchmarks.harness.page_view_topic import PARTITIONS, PageViewTopic
 from millstream import Session
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.spark.session import STREAMING, OwnedSession
 from millstream.testing.broker import EmbeddedBroker
 

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from benchmarks.harness.page_views import COLUMNS
 from benchmarks.pageviews import fill, millstream_rate, plain_stream_rate
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.spark.session import OwnedSession
 from millstream.spark.types import spark_schema
 from millstream.testing.broker import EmbeddedBroker

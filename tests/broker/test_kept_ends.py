@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from millstream.plan.program import compile_script
-from millstream.runtime.preflight import check_kafka
-from millstream.runtime.scan_ends import keep_ends
+from millstream.runtime.kafka.preflight import check_kafka
+from millstream.runtime.kafka.scan_ends import keep_ends
 from millstream.source import SourceText
 from millstream.testing.script_kafka import ScriptKafka
 from tests.begun_batches import begin_a_batch, end_a_batch

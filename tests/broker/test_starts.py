@@ -15,8 +15,8 @@ from millstream.delivery.request import DeliveryRequest
 from millstream.delivery.transactional_writer import TransactionalWriter, transactional_producer
 from millstream.errors import Code, JobError, ScriptError
 from millstream.plan.program import compile_script
-from millstream.runtime.exactly_once import Start, open_transactions
-from millstream.runtime.shared_prefixes import refuse_shared_prefixes
+from millstream.runtime.kafka.exactly_once import Start, open_transactions
+from millstream.runtime.kafka.shared_prefixes import refuse_shared_prefixes
 from millstream.source import SourceText
 from millstream.testing.script_kafka import ScriptKafka
 from tests.begun_batches import begin_a_batch

@@ -18,7 +18,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from millstream.connectors.kafka.dead_letters import HEADERS, HEADROOM_BYTES, DeadLetterHeader
 from millstream.errors import BrokerError, Code, JobError
 from millstream.plan.program import compile_script
-from millstream.runtime.preflight import check_kafka
+from millstream.runtime.kafka.preflight import check_kafka
 from millstream.source import SourceText
 from tests.runtime.shop import SCRIPT, Shop
 from tests.runtime.topics import fresh_name

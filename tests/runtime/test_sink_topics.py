@@ -8,8 +8,8 @@ from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[att
 from millstream.connectors.kafka.client_settings import client_settings
 from millstream.errors import BrokerError, Code
 from millstream.plan.program import compile_script
-from millstream.runtime.partition_counts import partitions_of
-from millstream.runtime.preflight import check_kafka
+from millstream.runtime.kafka.partition_counts import partitions_of
+from millstream.runtime.kafka.preflight import check_kafka
 from millstream.source import SourceText
 from millstream.testing.script_kafka import ScriptKafka
 from tests.runtime.topics import fresh_name

@@ -22,8 +22,8 @@ from millstream.delivery.request import DeliveryRequest
 from millstream.delivery.transactional_writer import TransactionalWriter
 from millstream.errors import MillstreamError
 from millstream.plan.program import compile_script
-from millstream.runtime.exactly_once import Start, open_transactions
-from millstream.runtime.preflight import check_kafka
+from millstream.runtime.kafka.exactly_once import Start, open_transactions
+from millstream.runtime.kafka.preflight import check_kafka
 from millstream.source import SourceText
 from millstream.testing.broker import EmbeddedBroker
 from millstream.testing.broker_security import BrokerSecurity, Listener

@@ -12,8 +12,8 @@ from millstream.connectors.local.tables import FilesystemSink, FilesystemSource
 from millstream.connectors.not_yet import unbuilt
 from millstream.errors import Code, Diagnostic, ScriptError, by_place
 from millstream.plan.nodes import Write
+from millstream.runtime.kafka.shared_prefixes import shared_prefixes
 from millstream.runtime.random_keys import random_keys
-from millstream.runtime.shared_prefixes import shared_prefixes
 from millstream.spark.kafka_properties import writer_options
 from millstream.sql.types import INTERVALS, TypeRoot
 

@@ -7,7 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from millstream.delivery.client import place_for_sockets
-from millstream.runtime.exactly_once import Start, open_transactions
+from millstream.runtime.kafka.exactly_once import Start, open_transactions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

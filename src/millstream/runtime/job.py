@@ -14,15 +14,15 @@ from millstream.failpoints import reached
 from millstream.plan.nodes import Write
 from millstream.runtime.checksums import checkpoint_damaged, damaged_files
 from millstream.runtime.disk_watch import DiskWatch
-from millstream.runtime.group_offsets import LAST_SECONDS, GroupOffsets
-from millstream.runtime.kafka_admin import KafkaAdmin
-from millstream.runtime.kafka_watch import KafkaWatch
-from millstream.runtime.lost_messages import LossWatch
+from millstream.runtime.kafka.admin import KafkaAdmin
+from millstream.runtime.kafka.cluster_watch import KafkaWatch
+from millstream.runtime.kafka.group_offsets import LAST_SECONDS, GroupOffsets
+from millstream.runtime.kafka.lost_messages import LossWatch
+from millstream.runtime.kafka.source_topics import topics_of
+from millstream.runtime.kafka.topic_ids import TopicIdWatch
 from millstream.runtime.progress import Counted, flat_offsets, least_offsets, progress_of
 from millstream.runtime.restarts import restarts_of
-from millstream.runtime.source_topics import topics_of
 from millstream.runtime.supervision import Supervision
-from millstream.runtime.topic_ids import TopicIdWatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

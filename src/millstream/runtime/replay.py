@@ -21,8 +21,8 @@ from millstream.connectors.local.tables import DatagenSource
 from millstream.plan.definitions import expressions_below
 from millstream.plan.nodes import Aggregate, Collect, Materialise, Normalise, Scan, Values, Write, scans
 from millstream.plan.resolution import USER_FUNCTION
-from millstream.runtime.exactly_once import exactly_once_sinks
 from millstream.runtime.job_identity import describe
+from millstream.runtime.kafka.exactly_once import exactly_once_sinks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

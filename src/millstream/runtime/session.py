@@ -26,8 +26,11 @@ from millstream.runtime.checkpoint import Checkpoint
 from millstream.runtime.checkpoint_place import checkpoint_folder
 from millstream.runtime.dispatching import Dispatching
 from millstream.runtime.job import Job
-from millstream.runtime.partition_counts import partitions_of
-from millstream.runtime.preflight import check_kafka
+from millstream.runtime.kafka.partition_counts import partitions_of
+from millstream.runtime.kafka.preflight import check_kafka
+from millstream.runtime.kafka.scan_ends import keep_ends
+from millstream.runtime.kafka.shared_prefixes import refuse_shared_prefixes
+from millstream.runtime.kafka.topic_ids import keep_ids
 from millstream.runtime.printing import (
     goes_to_standard_error,
     listed,
@@ -37,10 +40,7 @@ from millstream.runtime.printing import (
     print_rows,
 )
 from millstream.runtime.results import result_of
-from millstream.runtime.scan_ends import keep_ends
 from millstream.runtime.session_arguments import checked_settings, default_checkpoint
-from millstream.runtime.shared_prefixes import refuse_shared_prefixes
-from millstream.runtime.topic_ids import keep_ids
 from millstream.source import SourceText
 
 if TYPE_CHECKING:

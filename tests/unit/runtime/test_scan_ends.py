@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.connectors.kafka.read_range import ReadRange
-from millstream.runtime.group_offsets import GroupOffsets, committed_by
-from millstream.runtime.scan_ends import keep_ends, kept_ends
+from millstream.runtime.kafka.group_offsets import GroupOffsets, committed_by
+from millstream.runtime.kafka.scan_ends import keep_ends, kept_ends
 from tests.declaring import KAFKA, declare, source
 
 if TYPE_CHECKING:

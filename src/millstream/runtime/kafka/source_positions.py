@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from millstream.connectors.kafka.read_range import Offsets
     from millstream.connectors.kafka.tables import KafkaSource
-    from millstream.runtime.kafka_admin import KafkaAdmin
+    from millstream.runtime.kafka.admin import KafkaAdmin
 
 
 class SourcePositions:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from millstream.connectors.kafka.dead_letters import HEADROOM_BYTES
 from millstream.connectors.kafka.scan_options import DEAD_LETTER_TOPIC
 from millstream.connectors.legacy import open_reader
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -28,14 +28,14 @@ from millstream.connectors.kafka.client_settings import client_settings
 from millstream.connectors.kafka.key_stores import UnreadableStoreError
 from millstream.delivery.committed import committed_offsets
 from millstream.errors import BrokerError, Code, Diagnostic, ScriptError
-from millstream.runtime.broker_probe import Finding, probe
-from millstream.runtime.kafka_failures import Question, broker_error, is_final, is_unclear
+from millstream.runtime.kafka.broker_probe import Finding, probe
+from millstream.runtime.kafka.failures import Question, broker_error, is_final, is_unclear
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from millstream.errors import MillstreamError
-    from millstream.runtime.broker_probe import Probe
+    from millstream.runtime.kafka.broker_probe import Probe
     from millstream.source import Span
 
 T = TypeVar("T")

@@ -29,9 +29,9 @@ from millstream.durable_files import JobFile, damaged, read_json, write_json
 from millstream.errors import Code, Diagnostic, JobError, ScriptError
 from millstream.plan.nodes import Write
 from millstream.runtime.batch_log import BatchLog
-from millstream.runtime.kafka_admin import KafkaAdmin
-from millstream.runtime.kafka_failures import Question, broker_error
-from millstream.runtime.unfinished_batch import require_same_prefix, require_unwritten
+from millstream.runtime.kafka.admin import KafkaAdmin
+from millstream.runtime.kafka.failures import Question, broker_error
+from millstream.runtime.kafka.unfinished_batch import require_same_prefix, require_unwritten
 from millstream.spark.delivery_failures import undelivered
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from millstream.connectors.kafka.read_range import Offsets
     from millstream.plan.program import JobPlan
-    from millstream.runtime.kafka_admin import KafkaAdmin
+    from millstream.runtime.kafka.admin import KafkaAdmin
 
 
 def kafka_sources(job: JobPlan) -> list[KafkaSource]:

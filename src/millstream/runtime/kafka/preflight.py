@@ -14,14 +14,14 @@ from millstream.connectors.kafka.tables import KafkaSink, KafkaSource
 from millstream.connectors.legacy import open_reader
 from millstream.plan.nodes import Write
 from millstream.runtime.batch_log import BatchLog
-from millstream.runtime.dead_letter_topics import check_dead_letters
-from millstream.runtime.exactly_once import check_timeout
-from millstream.runtime.kafka_admin import KafkaAdmin
-from millstream.runtime.lost_messages import Topics, refuse_lost
-from millstream.runtime.scan_ends import by_topic, kept_ends
-from millstream.runtime.source_positions import SourcePositions, plain
-from millstream.runtime.source_topics import is_found_by_java, kafka_sources, offsets_of, topics_of
-from millstream.runtime.topic_ids import kept_ids
+from millstream.runtime.kafka.admin import KafkaAdmin
+from millstream.runtime.kafka.dead_letter_topics import check_dead_letters
+from millstream.runtime.kafka.exactly_once import check_timeout
+from millstream.runtime.kafka.lost_messages import Topics, refuse_lost
+from millstream.runtime.kafka.scan_ends import by_topic, kept_ends
+from millstream.runtime.kafka.source_positions import SourcePositions, plain
+from millstream.runtime.kafka.source_topics import is_found_by_java, kafka_sources, offsets_of, topics_of
+from millstream.runtime.kafka.topic_ids import kept_ids
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -14,7 +14,7 @@ from confluent_kafka import TopicPartition
 
 from millstream.catalog.options import python_regex
 from millstream.errors import MillstreamError
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from millstream.durable_files import JobFile, read_json, write_json
 from millstream.errors import MillstreamError
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
+from millstream.runtime.kafka.source_topics import is_found_by_java, kafka_sources, topics_of
 from millstream.runtime.progress import flat_offsets
-from millstream.runtime.source_topics import is_found_by_java, kafka_sources, topics_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from millstream.connectors.legacy import open_reader
 from millstream.errors import BrokerError, Code, Diagnostic, MillstreamError
 from millstream.runtime.events import MessagesLost
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
+from millstream.runtime.kafka.source_positions import plain
 from millstream.runtime.progress import flat_offsets
-from millstream.runtime.source_positions import plain
 from millstream.spark.failure_patterns import START_OVER, WITHOUT_THEM
 
 if TYPE_CHECKING:

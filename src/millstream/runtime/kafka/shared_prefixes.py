@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from millstream.connectors.kafka.sink_options import TRANSACTIONAL_ID_PREFIX
 from millstream.connectors.legacy import open_reader
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.runtime.exactly_once import exactly_once_sinks
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
+from millstream.runtime.kafka.exactly_once import exactly_once_sinks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
