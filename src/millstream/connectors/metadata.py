@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.suggestions import nearest_key
-from millstream.connectors.kafka.tables import MetadataUse
 from millstream.errors import Code, Diagnostic
 from millstream.sql.types import BINARIES, CHARACTER, INTERVALS, NESTED, NUMERIC, TIMESTAMPS, DataType, TypeRoot
 
@@ -26,6 +25,18 @@ class MessagePart:
     """As it is read; what is written may be NULL."""
     doc: str
     is_writable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataUse:
+    """A metadata column, and what stands behind it: the value of `key`, of type `type`, is cast to the column's.
+
+    For a column that is written the cast goes the other way.
+    """
+
+    column: MetadataColumn
+    key: str
+    type: DataType
 
 
 _ATOMIC_CASTS: Final = (

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from millstream.connectors.local.tables import DatagenSource
 from millstream.sql.types import INT
 
 if TYPE_CHECKING:
@@ -237,6 +236,6 @@ def made_up_rows(node: Node) -> int | None:
         case Values():
             return len(node.rows)
         case Scan():
-            return node.source.number_of_rows if isinstance(node.source, DatagenSource) else None
+            return node.source.generated_rows
         case _:
             return made_up_rows(node.input)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from sqlglot import exp
 
-from millstream.connectors.local.tables import FilesystemSource
 from millstream.plan.changelog import keeps_more_for_changes
 from millstream.plan.definitions import definitions
 from millstream.plan.nodes import Aggregate, Expand, Materialise, Normalise, Operator, Project, Scan, Values
@@ -28,7 +27,7 @@ NATIVELY: Final = " natively"
 """Marks state that Spark's own operator keeps, which the kernel cannot read, nor the other way round."""
 OF_CHANGES: Final = " of rows that may go"
 """Marks an aggregate that keeps more than one of rows that stay."""
-_LEFT_OUT: Final = ("table", "properties", "span", "notices")
+_LEFT_OUT: Final = ("table", "properties", "span", "notices", "places")
 """Of a table its name, columns and connection: what matters of them stands in the nodes too."""
 _WITHOUT_INFLUENCE: Final = ("spark.", "restart-strategy.", "pipeline.", "sql-client.", "millstream.")
 """Settings that change how a batch is run and not what it writes."""
@@ -121,7 +120,7 @@ def _replaces(node: Normalise | Materialise) -> TypeGuard[Materialise]:
 
 def fingerprint(job: JobPlan) -> str:
     """Of all that decides which messages a batch writes: what checkpoints had before they kept a ReplayIdentity."""
-    reads_files = any(isinstance(scan.source, FilesystemSource) for scan in job.scans)
+    reads_files = any(scan.source.folder is not None for scan in job.scans)
     spread = (_SPREAD,) if reads_files or len(job.roots) > 1 else ()
     content = repr((describe(job.roots), settings_with_influence(job), *spread))
     return hashlib.sha256(content.encode()).hexdigest()[:32]

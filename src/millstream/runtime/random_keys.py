@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
-from millstream.connectors.kafka.option_values import DeliveryGuarantee
 from millstream.connectors.kafka.sink_options import SINK_PARALLELISM
-from millstream.connectors.kafka.tables import KafkaSink
 from millstream.errors import Code, Diagnostic
 from millstream.plan.definitions import definitions, expressions_below
 from millstream.plan.nodes import Aggregate, Materialise, Normalise, Scan, Values, Write
@@ -20,6 +18,7 @@ from millstream.plan.nodes import Aggregate, Materialise, Normalise, Scan, Value
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from millstream.connectors.tables import Sink
     from millstream.plan.nodes import Node
     from millstream.plan.program import JobPlan
     from millstream.source import Span
@@ -29,25 +28,23 @@ _RANDOM: Final = frozenset({"RAND", "RAND_INTEGER", "UUID"})
 
 def random_keys(job: JobPlan) -> Iterator[Diagnostic]:
     for root in job.roots:
-        match root:
-            case Write(sink=KafkaSink() as sink) if sink.delivery.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
-                yield from _in_sink(root, sink)
-                yield from _in_query(root.input, sink)
+        if isinstance(root, Write) and root.sink.is_exactly_once:
+            yield from _in_sink(root, root.sink)
+            yield from _in_query(root.input, root.sink)
 
 
-def _in_sink(root: Write, sink: KafkaSink) -> Iterator[Diagnostic]:
+def _in_sink(root: Write, sink: Sink) -> Iterator[Diagnostic]:
     """Without a key, rows are spread by all of their columns."""
     if sink.parallelism is None:
         return
-    keys = sink.table.primary_key or tuple(column.name for column in sink.key_columns)
-    names = keys or tuple(column.name for column in root.columns)
+    names = sink.exchange_keys or tuple(column.name for column in root.columns)
     defined = definitions(root.input)
     drawn = {function for name in names if name in defined for function in _random_in(defined[name])}
     if drawn:
         yield _refusal(drawn, f"'{SINK_PARALLELISM.key}' spreads rows by values", root.span, sink)
 
 
-def _in_query(node: Node, sink: KafkaSink) -> Iterator[Diagnostic]:
+def _in_query(node: Node, sink: Sink) -> Iterator[Diagnostic]:
     """Of the last operator that keeps state, all that goes into it."""
     match node:
         case Scan() | Values():
@@ -60,7 +57,7 @@ def _in_query(node: Node, sink: KafkaSink) -> Iterator[Diagnostic]:
             yield from _in_query(node.input, sink)
 
 
-def _refusal(drawn: set[str], what: str, span: Span, sink: KafkaSink) -> Diagnostic:
+def _refusal(drawn: set[str], what: str, span: Span, sink: Sink) -> Diagnostic:
     return Diagnostic(
         Code.CONFLICTING_OPTIONS,
         f'table "{sink.table.name}" is written exactly once, and {what} that depend on {", ".join(sorted(drawn))}',

@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from sqlglot import exp
 
 from millstream.catalog.settings_of_flink import LOCAL_TIME_ZONE, STATE_TTL
-from millstream.connectors.kafka.tables import KafkaSink
-from millstream.connectors.local.tables import DatagenSource
 from millstream.plan.definitions import expressions_below
 from millstream.plan.nodes import Aggregate, Collect, Materialise, Normalise, Scan, Values, Write, scans
 from millstream.plan.resolution import USER_FUNCTION
 from millstream.runtime.job_identity import describe
-from millstream.runtime.kafka.exactly_once import exactly_once_sinks
+from millstream.runtime.kafka.tables import exactly_once_sinks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -92,15 +90,14 @@ def _exchanged(node: Node, *, in_a_set: bool) -> Any:
     The writers of a set are numbered by their INSERT, so all of it counts.
     """
     match node:
-        case Write(sink=KafkaSink(parallelism=int()) as sink):
-            keys = sink.table.primary_key or tuple(column.name for column in sink.key_columns)
-            return (sink.parallelism, keys, _described(node.input))
+        case Write() if node.sink.parallelism is not None:
+            return (node.sink.parallelism, node.sink.exchange_keys, _described(node.input))
         case Write() | Collect() if in_a_set:
             return _described(node)
         case Aggregate() | Normalise() | Materialise():
             return _described(node)
-        case Scan(source=DatagenSource()):
-            return _described(node)  # rows that are many are spread by their number
+        case Scan() if node.source.spreads_rows_by_number:
+            return _described(node)
         case Scan() | Values():
             return None
         case _:
@@ -109,7 +106,7 @@ def _exchanged(node: Node, *, in_a_set: bool) -> Any:
 
 def _described(node: Node) -> Any:
     """With what stands in no field of a node: which messages are read, and what the user's functions are."""
-    committed = [getattr(scan.source, "reads_committed", None) for scan in scans(node)]
+    committed = [scan.source.reads_committed for scan in scans(node)]
     calls = (call for expression in expressions_below(node) for call in expression.find_all(exp.Anonymous))
     functions = sorted({call.meta[USER_FUNCTION].implementation for call in calls if USER_FUNCTION in call.meta})
     return describe(node, left_out=(*_ON_ERRORS, *_OF_OTHER_BATCHES, *_OF_RESULTS)), committed, functions

@@ -12,13 +12,13 @@ from millstream.catalog.settings_of_flink import NOT_NULL_ENFORCER, NotNullEnfor
 from millstream.changelog import INSERT_ONLY, RowKind
 from millstream.connectors.kafka.custom_partitioner import load_partitioner
 from millstream.connectors.kafka.option_values import Partitioning, UpdateMode
+from millstream.connectors.kafka.spark_options import writer_options
 from millstream.connectors.kafka.tables import KafkaSink
 from millstream.connectors.local.tables import BlackholeSink, FilesystemSink, PrintSink
 from millstream.plan.changelog import provided
 from millstream.plan.nodes import Collect, Write
 from millstream.plan.own_producers import has_own_producers
 from millstream.spark.delivery import Delivering, delivered
-from millstream.spark.kafka_properties import writer_options
 from millstream.spark.kafka_sink import encode_messages
 from millstream.spark.local_tables import write_local
 from millstream.spark.partitioners import Choice, Rotation, choose_partitions, rotate_partitions

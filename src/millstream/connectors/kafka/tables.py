@@ -7,23 +7,33 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from millstream.changelog import INSERT_ONLY
+from millstream.connectors.kafka.custom_partitioner import partitioner_problems
+from millstream.connectors.kafka.metadata import TIMESTAMP
+from millstream.connectors.kafka.not_yet import find_connections_of_java, find_patterns_of_java
 from millstream.connectors.kafka.option_values import (
     DEFAULT_PARTITIONER,
     DeliveryGuarantee,
     NamingStrategy,
     Partitioner,
     StartupMode,
+    UpdateMode,
 )
+from millstream.connectors.kafka.spark_options import writer_options
+from millstream.connectors.tables import OrdinarySink, OrdinarySource
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from millstream.catalog.option_places import OptionPlaces
     from millstream.catalog.option_reader import Notice
     from millstream.catalog.table import CatalogTable
     from millstream.changelog import ChangelogMode
     from millstream.connectors.kafka.dead_letters import DeadLetterTopic
-    from millstream.connectors.kafka.option_values import BoundedMode, UpdateMode
+    from millstream.connectors.kafka.option_values import BoundedMode
+    from millstream.connectors.metadata import MetadataUse
+    from millstream.errors import Diagnostic
     from millstream.formats.declarations import Format
-    from millstream.sql.statements import MetadataColumn, PhysicalColumn
-    from millstream.sql.types import DataType
+    from millstream.sql.statements import PhysicalColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +54,6 @@ class EndPosition:
     mode: BoundedMode
     timestamp: int | None = None
     offsets: tuple[tuple[int, int], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class MetadataUse:
-    """A metadata column, and what stands behind it: the value of `key`, of type `type`, is cast to the column's.
-
-    For a column that is written the cast goes the other way.
-    """
-
-    column: MetadataColumn
-    key: str
-    type: DataType
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +81,7 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True)
-class KafkaSource:
+class KafkaSource(OrdinarySource):
     """Topics that rows are read from: those of `topics`, or all whose names match `topic_pattern`."""
 
     table: CatalogTable
@@ -109,6 +107,7 @@ class KafkaSource:
     dead_letters: DeadLetterTopic | None = None
     """Where messages go that cannot be read; None to fail with the first."""
     notices: tuple[Notice, ...] = field(default=(), compare=False)
+    places: OptionPlaces = field(kw_only=True, compare=False, repr=False)
 
     @property
     def summary(self) -> str:
@@ -138,9 +137,12 @@ class KafkaSource:
     def is_bounded(self) -> bool:
         return self.end is not None
 
+    def find_unsupported(self) -> Iterable[Diagnostic]:
+        return (*find_connections_of_java(self), *find_patterns_of_java(self))
+
 
 @dataclass(frozen=True, slots=True)
-class KafkaSink:
+class KafkaSink(OrdinarySink):
     """Topics that rows are written to: the only one of `topics`, else the one its metadata column `topic` names."""
 
     table: CatalogTable
@@ -161,6 +163,7 @@ class KafkaSink:
     ignore_retraction: bool = False
     update_mode: UpdateMode | None = None
     notices: tuple[Notice, ...] = field(default=(), compare=False)
+    places: OptionPlaces = field(kw_only=True, compare=False, repr=False)
 
     @property
     def topic(self) -> str:
@@ -169,3 +172,30 @@ class KafkaSink:
     @property
     def key_columns(self) -> tuple[PhysicalColumn, ...]:
         return self.key.columns
+
+    @property
+    def exchange_keys(self) -> tuple[str, ...]:
+        return self.table.primary_key or tuple(column.name for column in self.key_columns)
+
+    @property
+    def is_exactly_once(self) -> bool:
+        return self.delivery.guarantee is DeliveryGuarantee.EXACTLY_ONCE
+
+    @property
+    def needs_own_producer(self) -> bool:
+        """Spark's Kafka sink knows no transactions, and no time of a message."""
+        return self.is_exactly_once or any(use.key == TIMESTAMP.key for use in self.metadata)
+
+    @property
+    def retracts_by_key(self) -> bool:
+        return self.update_mode is UpdateMode.RETRACT
+
+    @property
+    def writer_options(self) -> Mapping[str, str] | None:
+        return writer_options(self.properties)
+
+    def find_unsupported(self) -> Iterable[Diagnostic]:
+        return find_connections_of_java(self)
+
+    def find_problems_here(self) -> Iterable[Diagnostic]:
+        return partitioner_problems(self)

@@ -70,7 +70,9 @@ def resolve_source(reader: OptionReader) -> DatagenSource:
         reader.without_effect(ROWS_PER_SECOND.key, "a source that ends gives its rows at once")
     notices = finish(reader, IDENTIFIER)
     assert rows_per_second is not None
-    return DatagenSource(reader.table, generators, rows_per_second, min(counts, default=None), notices)
+    return DatagenSource(
+        reader.table, generators, rows_per_second, min(counts, default=None), notices, places=reader.places
+    )
 
 
 class _FieldReader:

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 from millstream.catalog.settings_of_flink import UPSERT_MATERIALIZE
 from millstream.changelog import INSERT_ONLY, RowKind, letters
-from millstream.connectors.kafka.option_values import UpdateMode
 from millstream.connectors.kafka.sink_options import SINK_PARALLELISM
-from millstream.connectors.kafka.tables import KafkaSink
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.changelog import provided, upsert_key
 from millstream.plan.nodes import Aggregate, Collect, Expand, Node, Scan, Values
@@ -51,7 +49,7 @@ def check_sink(plan: Root, settings: PlanSettings) -> Root:
                 else _how_to_get_a_key(plan.input),
             )
         )
-    if isinstance(sink, KafkaSink) and sink.parallelism is not None and not sink.table.primary_key:
+    if sink.parallelism is not None and not sink.table.primary_key:
         raise ScriptError(
             Diagnostic(
                 Code.MISSING_PRIMARY_KEY,
@@ -65,7 +63,7 @@ def check_sink(plan: Root, settings: PlanSettings) -> Root:
 
 
 def _how_to_take_changes(sink: Sink, key_ddl: str) -> str:
-    if isinstance(sink, KafkaSink) and sink.update_mode is UpdateMode.RETRACT:
+    if sink.retracts_by_key:
         return f'Add {key_ddl} to "{sink.table.name}": a row that is taken back is then a message without value.'
     upsert = f"Declare \"{sink.table.name}\" with 'connector' = 'upsert-kafka' and {key_ddl}"
     return f"{upsert}: a later row then replaces the earlier one of its key."

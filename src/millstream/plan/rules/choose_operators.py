@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from millstream.aggregates import AggregateFunction as Function
 from millstream.catalog.settings import NativeAggregate
 from millstream.changelog import INSERT_ONLY, RowKind
-from millstream.connectors.local.tables import BlackholeSink
 from millstream.plan.nodes import Aggregate, Expand, Filter, Node, Operator, Project, Scan, Values, Write
 from millstream.sql.types import CHARACTER, INTEGERS, NESTED, NUMERIC, TIMESTAMPS, TypeRoot
 
@@ -34,7 +33,7 @@ def choose_operators(plan: Root, settings: PlanSettings) -> Root:
     may_be_native = settings.aggregate_native is NativeAggregate.AUTO and not settings.state_expires
     if not may_be_native or not isinstance(plan, Write):
         return plan
-    native = _natively(plan.input, needs_before=not isinstance(plan.sink, BlackholeSink))
+    native = _natively(plan.input, needs_before=not plan.sink.ignores_row_kinds)
     return plan if native is None or not _goes_by_key(plan) else replace(plan, input=native)
 
 
@@ -46,9 +45,8 @@ def on_kernel(plan: Root) -> Root:
 def _goes_by_key(plan: Write) -> bool:
     """Whether an insert may look like an update; nobody looks at what a blackhole gets."""
     accepts = plan.sink.accepts
-    return isinstance(plan.sink, BlackholeSink) or (
-        RowKind.UPDATE_AFTER in accepts and RowKind.UPDATE_BEFORE not in accepts
-    )
+    by_key = RowKind.UPDATE_AFTER in accepts and RowKind.UPDATE_BEFORE not in accepts
+    return plan.sink.ignores_row_kinds or by_key
 
 
 def _natively(node: Node, *, needs_before: bool) -> Node | None:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from millstream.connectors.kafka.tables import KafkaSink, KafkaSource
 from millstream.runtime.kafka.admin import KafkaAdmin
+from millstream.runtime.kafka.tables import kafka_sinks, kafka_sources
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from millstream.connectors.tables import Sink, Source
     from millstream.errors import MillstreamError
+    from millstream.plan.program import JobPlan
 
 _ANSWER_SECONDS: Final = 2.0
 
 
 class KafkaWatch:
-    def __init__(self, tables: Iterable[Source | Sink]) -> None:
-        kafka = [table.properties for table in tables if isinstance(table, KafkaSource | KafkaSink)]
+    def __init__(self, plan: JobPlan) -> None:
+        kafka = [source.properties for source in kafka_sources(plan)] + [sink.properties for sink in kafka_sinks(plan)]
         self._clusters = list({properties["bootstrap.servers"]: properties for properties in kafka}.values())
         self._admins: list[KafkaAdmin] | None = None
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.connectors.kafka.dead_letters import HEADROOM_BYTES
 from millstream.connectors.kafka.scan_options import DEAD_LETTER_TOPIC
-from millstream.connectors.legacy import open_reader
 from millstream.runtime.kafka.admin import KafkaAdmin
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ def check_dead_letters(source: KafkaSource, read: Iterable[str], notice: Callabl
     """`read` are the topics of the table, as far as they are known."""
     assert source.dead_letters is not None
     topic, table = source.dead_letters.topic, source.table.name
-    admin = KafkaAdmin(source.properties, open_reader(source.table).value_place, DEAD_LETTER_TOPIC.key)
+    admin = KafkaAdmin(source.properties, source.places.value, DEAD_LETTER_TOPIC.key)
     needed = _needed(admin, read)
     if admin.ensure_topic(topic, table, {} if needed is None else {_OF_A_TOPIC: str(needed)}):
         notice(f'topic "{topic}" for dead letters of table "{table}" did not exist and was created')

@@ -16,9 +16,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka import KafkaException
 
-from millstream.connectors.kafka.option_values import DeliveryGuarantee
-from millstream.connectors.kafka.tables import KafkaSink
-from millstream.connectors.legacy import open_reader
 from millstream.delivery.claims import claim, newest_claim
 from millstream.delivery.committed import offsets_of_group
 from millstream.delivery.failures import is_away, taken_over
@@ -27,10 +24,10 @@ from millstream.delivery.request import Transactions
 from millstream.delivery.transactional_writer import INIT_SECONDS, transactional_producer
 from millstream.durable_files import JobFile, damaged, read_json, write_json
 from millstream.errors import Code, Diagnostic, JobError, ScriptError
-from millstream.plan.nodes import Write
 from millstream.runtime.batch_log import BatchLog
 from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.runtime.kafka.failures import Question, broker_error
+from millstream.runtime.kafka.tables import exactly_once_sinks
 from millstream.runtime.kafka.unfinished_batch import require_same_prefix, require_unwritten
 from millstream.spark.delivery_failures import undelivered
 
@@ -38,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from millstream.connectors.kafka.tables import KafkaSink
     from millstream.plan.program import JobPlan
 
 TIMEOUT: Final = "transaction.timeout.ms"
@@ -59,13 +57,6 @@ class _Kept:
     cluster: str | None
 
 
-def exactly_once_sinks(plan: JobPlan) -> list[KafkaSink]:
-    """Each table once, however many INSERTs it has."""
-    sinks = (root.sink for root in plan.roots if isinstance(root, Write) and isinstance(root.sink, KafkaSink))
-    wanted = (sink for sink in sinks if sink.delivery.guarantee is DeliveryGuarantee.EXACTLY_ONCE)
-    return list({sink.table.name: sink for sink in wanted}.values())
-
-
 def check_timeout(sink: KafkaSink, admin: KafkaAdmin) -> int:
     """The time that a transaction may take, in milliseconds; refuses one that the broker would refuse later."""
     longest = admin.broker_setting(_LONGEST)
@@ -77,7 +68,7 @@ def check_timeout(sink: KafkaSink, admin: KafkaAdmin) -> int:
             Diagnostic(
                 Code.INVALID_OPTION_VALUE,
                 f"option 'properties.{TIMEOUT}' is longer than the broker allows",
-                open_reader(sink.table).value_place(f"properties.{TIMEOUT}"),
+                sink.places.value(f"properties.{TIMEOUT}"),
                 detail=f"The broker's {_LONGEST} is {longest}.",
                 hint=f"Set it to {longest} at most, or leave it out: a transaction lasts no longer than a batch.",
             )
@@ -238,7 +229,7 @@ def _told_failures(sink: KafkaSink) -> Iterator[None]:
     except KafkaException as error:
         doing = f'the transactions of table "{sink.table.name}" cannot be claimed'
         code = Code.BROKER_UNREACHABLE if is_away(error.args[0]) else Code.BROKER_REFUSED
-        question = Question(doing, code, sink.properties, open_reader(sink.table).value_place)
+        question = Question(doing, code, sink.properties, sink.places.value)
         raise broker_error(error, question) from error
 
 

@@ -6,7 +6,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from millstream.connectors.legacy import open_reader
 from millstream.errors import BrokerError, Code, Diagnostic, MillstreamError
 from millstream.runtime.events import MessagesLost
 from millstream.runtime.kafka.admin import KafkaAdmin
@@ -39,7 +38,7 @@ def refuse_lost(job: str, source: KafkaSource, read_up_to: Offsets, topics: Topi
 
 
 def _lost(job: str, source: KafkaSource, read_up_to: Offsets, topics: Topics) -> Iterator[Diagnostic]:
-    place = open_reader(source.table).value_place("topic" if source.topic_pattern is None else "topic-pattern")
+    place = source.places.value("topic" if source.topic_pattern is None else "topic-pattern")
     there = {topic for topic, _ in topics.ends}
     for topic in sorted({topic for topic, _ in read_up_to} - there):
         yield Diagnostic(

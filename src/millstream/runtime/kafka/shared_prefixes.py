@@ -6,10 +6,9 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from millstream.connectors.kafka.sink_options import TRANSACTIONAL_ID_PREFIX
-from millstream.connectors.legacy import open_reader
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.runtime.kafka.admin import KafkaAdmin
-from millstream.runtime.kafka.exactly_once import exactly_once_sinks
+from millstream.runtime.kafka.tables import exactly_once_sinks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -41,7 +40,7 @@ def shared_prefixes(
                 yield Diagnostic(
                     Code.CONFLICTING_OPTIONS,
                     f'jobs "{owner}" and "{job.name}" write with the same prefix of transactions, "{prefix}"',
-                    open_reader(sink.table).value_place(TRANSACTIONAL_ID_PREFIX.key),
+                    sink.places.value(TRANSACTIONAL_ID_PREFIX.key),
                     detail="The one that starts last would stop the other.",
                     hint="Write both INSERTs in one statement set, or declare the table twice, with two prefixes.",
                 )

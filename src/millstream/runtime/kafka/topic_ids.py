@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from millstream.durable_files import JobFile, read_json, write_json
 from millstream.errors import MillstreamError
 from millstream.runtime.kafka.admin import KafkaAdmin
-from millstream.runtime.kafka.source_topics import is_found_by_java, kafka_sources, topics_of
+from millstream.runtime.kafka.source_topics import is_found_by_java, topics_of
+from millstream.runtime.kafka.tables import kafka_sources
 from millstream.runtime.progress import flat_offsets
 
 if TYPE_CHECKING:
