@@ -106,7 +106,7 @@ def test_session_of_the_user_keeps_its_own_configuration(spark: SparkSession, tm
 
     spark.conf.set("spark.sql.session.timeZone", "America/Lima")
     try:
-        sibling = adopt_session(spark, "2")
+        sibling = adopt_session(spark, 2)
         assert sibling.conf.get("spark.sql.session.timeZone") == "UTC"
         assert spark.conf.get("spark.sql.session.timeZone") == "America/Lima"
     finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,8 +13,6 @@ from millstream.catalog.suggestions import nearest_key
 from millstream.errors import Code, Diagnostic, ScriptError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from millstream.source import Span
 
 
@@ -125,21 +122,6 @@ def setting_notice(key: str, value: str) -> str | None:
         return None
     happens, parse = ignored.happens_anyway, ignored.type.parse
     return None if happens and parse(value) == parse(happens) else f"setting '{key}' has no effect: {ignored.because}"
-
-
-def integer_setting(settings: Mapping[str, str], option: ConfigOption[int]) -> int:
-    written = settings.get(option.key)
-    if written is not None:
-        return option.parse(written)
-    assert option.default is not None
-    return option.default
-
-
-def duration_ms_setting(settings: Mapping[str, str], option: ConfigOption[timedelta]) -> int:
-    written = settings.get(option.key)
-    length = option.default if written is None else option.parse(written)
-    assert length is not None
-    return length // timedelta(milliseconds=1)
 
 
 def _undefined(key: str, span: Span | None) -> Diagnostic:

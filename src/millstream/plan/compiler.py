@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.functions import load_function, read_function
+from millstream.catalog.job_settings import JobSettings
 from millstream.catalog.module_source import NotReadableError
 from millstream.catalog.settings import SETTINGS, check_setting, setting_notice
 from millstream.errors import Code, Diagnostic, Problems, ScriptError, by_place
@@ -17,7 +18,6 @@ from millstream.plan.listings import described, listed, shown
 from millstream.plan.program import JobPlan, Program, ShowJobs, Text
 from millstream.plan.rules import RULES
 from millstream.plan.scans import check_watermark, computed_items
-from millstream.plan.settings import plan_settings
 from millstream.plan.shared_scans import share_scans
 from millstream.sql.statements import (
     AlterTableRename,
@@ -238,13 +238,13 @@ class Compiler:
                 roots.append(problems.of(lambda: self._planned(build_select(statement, self._catalog))))
         problems.raise_all()
         plans = share_scans([root for root in roots if root is not None])
-        return JobPlan(self._job_name(wanted), plans, tuple(self._settings.items()))
+        return JobPlan(self._job_name(wanted), plans, JobSettings.of(self._settings), tuple(self._settings.items()))
 
     def _insert(self, statement: InsertInto) -> Root:
         return self._planned(build_insert(statement, self._catalog))
 
     def _planned(self, root: Root) -> Root:
-        settings = plan_settings(self._settings)
+        settings = JobSettings.of(self._settings)
         for rule in RULES:
             root = rule(root, settings)
         return root

@@ -12,6 +12,7 @@ from millstream.plan.nodes import Collect, Write, is_bounded, made_up_rows, scan
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from millstream.catalog.job_settings import JobSettings
     from millstream.connectors.tables import Sink, Source
     from millstream.plan.nodes import Root, Scan
     from millstream.source import SourceText
@@ -23,7 +24,9 @@ class JobPlan:
 
     name: str
     roots: tuple[Root, ...]
-    settings: tuple[tuple[str, str], ...]
+    settings: JobSettings
+    setting_texts: tuple[tuple[str, str], ...]
+    """As they are written, those without effect among them."""
 
     @property
     def is_bounded(self) -> bool:
@@ -104,7 +107,8 @@ Step = JobPlan | Listing | Text | ShowJobs
 @dataclass(frozen=True, slots=True)
 class Program:
     steps: tuple[Step, ...]
-    settings: tuple[tuple[str, str], ...]
+    setting_texts: tuple[tuple[str, str], ...]
+    """What is set when the script ends, as it is written."""
     notices: tuple[str, ...] = ()
     """What the user should know and need not change."""
     unchecked: int = 0

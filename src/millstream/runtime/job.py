@@ -108,7 +108,7 @@ class Job:
         self._supervision = Supervision(
             self.name,
             start,
-            restarts=restarts_of(dict(self._plan.settings)),
+            restarts=restarts_of(self._plan.settings.restarts),
             kafka=KafkaWatch(self._plan),
             disk=DiskWatch(self.name, self._folder.path.parents[1]),
             tell=self._on_event,
@@ -213,7 +213,7 @@ class Job:
         """What Spark and its Kafka clients said of this job, without the secrets of its tables and settings."""
         sinks = [root.sink.table for root in self._plan.roots if isinstance(root, Write)]
         tables = [*(scan.source.table for scan in self._plan.scans), *sinks]
-        return without_secrets_of(tables, text, self._plan.settings)
+        return without_secrets_of(tables, text, self._plan.setting_texts)
 
     def report_end(self) -> None:
         """Comes after the last report of a query."""

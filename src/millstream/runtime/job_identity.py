@@ -128,7 +128,7 @@ def fingerprint(job: JobPlan) -> str:
 
 def settings_with_influence(job: JobPlan) -> list[tuple[str, str]]:
     """Those that may change what a batch writes."""
-    return sorted(each for each in job.settings if not each[0].startswith(_WITHOUT_INFLUENCE))
+    return sorted(each for each in job.setting_texts if not each[0].startswith(_WITHOUT_INFLUENCE))
 
 
 def told_changes(before: Sequence[str], now: Sequence[str]) -> str:

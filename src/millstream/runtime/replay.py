@@ -59,7 +59,7 @@ class ReplayIdentity:
         inputs = [_exchanged(root, in_a_set=len(job.roots) > 1) for root in job.roots]
         if not any(inputs):
             return cls(prefixes)
-        settings = sorted(each for each in job.settings if each[0] in _OF_STATE)
+        settings = sorted(each for each in job.setting_texts if each[0] in _OF_STATE)
         content = repr((inputs, settings))
         return cls(
             prefixes,

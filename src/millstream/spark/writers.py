@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pyspark import cloudpickle
 
-from millstream.catalog.settings_of_flink import NOT_NULL_ENFORCER, NotNullEnforcer
+from millstream.catalog.settings_of_flink import NotNullEnforcer
 from millstream.changelog import INSERT_ONLY, RowKind
 from millstream.connectors.kafka.custom_partitioner import load_partitioner
 from millstream.connectors.kafka.option_values import Partitioning, UpdateMode
@@ -30,7 +30,7 @@ from millstream.spark.task_ends import ends_told
 from millstream.spark.translate import rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 def writer_of(job: JobPlan, around: TranslationContext) -> DataStreamWriter:
     """One query for the whole job."""
     insert_only = all(provided(root) == INSERT_ONLY for root in job.roots)
-    drops_nulls = _enforcer(dict(job.settings)) is NotNullEnforcer.DROP
+    drops_nulls = job.settings.not_null_enforcer is NotNullEnforcer.DROP
     encoded = partial(_encoded, around=around, drops_nulls=drops_nulls, ours=has_own_producers(job.roots))
     around = replace(around, shared=read_together(job.roots, around, encoded))
     return _writer(job.roots, around, encoded).outputMode("append" if insert_only else "update")
@@ -74,11 +74,6 @@ def _kafka_writer(writes: Sequence[Write], around: TranslationContext, encoded: 
     if has_own_producers(writes):
         return delivered(together)
     return together.writeStream.format("kafka").options(**writer_options(first.properties))
-
-
-def _enforcer(settings: Mapping[str, str]) -> NotNullEnforcer | None:
-    written = settings.get(NOT_NULL_ENFORCER.key)
-    return NOT_NULL_ENFORCER.parse(written) if written else NOT_NULL_ENFORCER.default
 
 
 def _messages(root: Write, around: TranslationContext, encoded: Encoded, insert: int | None) -> DataFrame:

@@ -12,12 +12,12 @@ from millstream.plan.changelog import provided, upsert_key
 from millstream.plan.nodes import Aggregate, Collect, Expand, Node, Scan, Values
 
 if TYPE_CHECKING:
+    from millstream.catalog.job_settings import JobSettings
     from millstream.connectors.tables import Sink
     from millstream.plan.nodes import Root
-    from millstream.plan.settings import PlanSettings
 
 
-def check_sink(plan: Root, settings: PlanSettings) -> Root:
+def check_sink(plan: Root, settings: JobSettings) -> Root:
     if isinstance(plan, Collect):
         return plan  # whoever looks at it can see any change
     kinds = provided(plan.input)

@@ -12,8 +12,8 @@ from millstream.plan.nodes import Aggregate, Expand, Filter, Node, Operator, Pro
 from millstream.sql.types import CHARACTER, INTEGERS, NESTED, NUMERIC, TIMESTAMPS, TypeRoot
 
 if TYPE_CHECKING:
+    from millstream.catalog.job_settings import JobSettings
     from millstream.plan.nodes import AggregateCall, OutputColumn, Root
-    from millstream.plan.settings import PlanSettings
 
 _ORDERED: Final = NUMERIC | CHARACTER | TIMESTAMPS | {TypeRoot.DATE, TypeRoot.BOOLEAN}
 _EXACT: Final = {
@@ -29,7 +29,7 @@ _GROWING: Final = frozenset({Function.COUNT_STAR, Function.SUM})
 """Spark gives every group that a batch touched, changed or not: one of these makes sure that it did change."""
 
 
-def choose_operators(plan: Root, settings: PlanSettings) -> Root:
+def choose_operators(plan: Root, settings: JobSettings) -> Root:
     may_be_native = settings.aggregate_native is NativeAggregate.AUTO and not settings.state_expires
     if not may_be_native or not isinstance(plan, Write):
         return plan

@@ -11,11 +11,11 @@ from millstream.plan.changelog import provided, upsert_key
 from millstream.plan.nodes import Materialise, Write
 
 if TYPE_CHECKING:
+    from millstream.catalog.job_settings import JobSettings
     from millstream.plan.nodes import Root
-    from millstream.plan.settings import PlanSettings
 
 
-def materialise_before_sink(plan: Root, settings: PlanSettings) -> Root:
+def materialise_before_sink(plan: Root, settings: JobSettings) -> Root:
     if not isinstance(plan, Write) or not _goes_by_key(plan):
         return plan
     primary, updated_by = plan.sink.table.primary_key, upsert_key(plan.input)

@@ -11,12 +11,12 @@ from sqlglot import exp
 from millstream.plan.nodes import Aggregate, Expand, Node, Project, ProjectItem, Scan, Values
 
 if TYPE_CHECKING:
+    from millstream.catalog.job_settings import JobSettings
     from millstream.plan.nodes import Root
-    from millstream.plan.settings import PlanSettings
     from millstream.sql.types import DataType
 
 
-def merge_projections(plan: Root, settings: PlanSettings) -> Root:  # noqa: ARG001
+def merge_projections(plan: Root, settings: JobSettings) -> Root:  # noqa: ARG001
     return replace(plan, input=_merged(plan.input))
 
 

@@ -10,15 +10,15 @@ from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.nodes import Node, Normalise, Scan, Values
 
 if TYPE_CHECKING:
+    from millstream.catalog.job_settings import JobSettings
     from millstream.plan.nodes import Root
-    from millstream.plan.settings import PlanSettings
 
 
-def normalise_sources(plan: Root, settings: PlanSettings) -> Root:
+def normalise_sources(plan: Root, settings: JobSettings) -> Root:
     return replace(plan, input=_normalised(plan.input, settings))
 
 
-def _normalised(node: Node, settings: PlanSettings) -> Node:
+def _normalised(node: Node, settings: JobSettings) -> Node:
     if isinstance(node, Values):
         return node
     if not isinstance(node, Scan):

@@ -24,11 +24,11 @@ from millstream.plan.nodes import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from millstream.catalog.job_settings import JobSettings
     from millstream.plan.nodes import Root
-    from millstream.plan.settings import PlanSettings
 
 
-def prune_columns(plan: Root, settings: PlanSettings) -> Root:  # noqa: ARG001
+def prune_columns(plan: Root, settings: JobSettings) -> Root:  # noqa: ARG001
     return replace(plan, input=_prune(plan.input, {column.name for column in plan.columns}))
 
 

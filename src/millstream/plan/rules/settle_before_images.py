@@ -24,8 +24,8 @@ from millstream.plan.nodes import (
 )
 
 if TYPE_CHECKING:
+    from millstream.catalog.job_settings import JobSettings
     from millstream.plan.nodes import Root
-    from millstream.plan.settings import PlanSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class _Above:
     state_expires: bool = False
 
 
-def settle_before_images(plan: Root, settings: PlanSettings) -> Root:
+def settle_before_images(plan: Root, settings: JobSettings) -> Root:
     needed = isinstance(plan, Collect) or RowKind.UPDATE_BEFORE in plan.sink.accepts
     return replace(plan, input=_settled(plan.input, _Above(needed, state_expires=settings.state_expires)))
 
