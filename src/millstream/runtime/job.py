@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from millstream.plan.program import JobPlan
     from millstream.runtime.checkpoint import JobFolder
     from millstream.runtime.events import JobEvent
+    from millstream.runtime.kafka.clients import KafkaClients
     from millstream.runtime.progress import JobProgress
     from millstream.runtime.results import Result
     from millstream.source import Span
@@ -54,6 +55,7 @@ class Job:
         on_event: Callable[[JobEvent], None],
         positions: Mapping[Span, ReadRange],
         tallies: Tallies,
+        clients: KafkaClients,
     ) -> None:
         self.name = plan.name
         self.tables: Mapping[str, Span] = {used.table.name: used.table.span for used in plan.tables}
@@ -69,7 +71,8 @@ class Job:
         self._tallies = tallies
         self._shown: int | None = None
         self._ends = _last_ends(positions.values())
-        self._topics = JobTopics(plan, folder.path, positions)
+        self._clients = clients
+        self._topics = JobTopics(plan, folder.path, positions, clients)
         self._supervision: Supervision | None = None
         self._progress: JobProgress | None = None
         self._reported = threading.Condition()
@@ -109,7 +112,7 @@ class Job:
             self.name,
             start,
             restarts=restarts_of(self._plan.settings.restarts),
-            kafka=KafkaWatch(self._plan),
+            kafka=KafkaWatch(self._plan, self._clients),
             disk=DiskWatch(self.name, self._folder.path.parents[1]),
             tell=self._on_event,
             explain=self._naming_files,
@@ -224,6 +227,7 @@ class Job:
         if not self.is_waiting:  # what it needs is away: there is nothing to report, and nobody to commit to
             self._last_report.wait(_LAST_REPORT_SECONDS)
             self._topics.close()
+        self._clients.close()
         self._ended.set()
 
     def await_last_report(self, timeout: float) -> None:

@@ -18,6 +18,7 @@ from millstream.runtime.checkpoint import Checkpoint
 from millstream.runtime.checkpoint_place import checkpoint_folder
 from millstream.runtime.dispatching import Dispatching
 from millstream.runtime.job import Job
+from millstream.runtime.kafka.clients import KafkaClients
 from millstream.runtime.kafka.partition_counts import partitions_of
 from millstream.runtime.kafka.preflight import check_kafka
 from millstream.runtime.kafka.scan_ends import keep_ends
@@ -199,9 +200,10 @@ class Session:
         if not self._fresh:
             plans = tuple(self._as_begun(plan, checkpoint) for plan in plans)
         folders = [None if self._fresh else checkpoint.find_job(plan) for plan in plans]
+        clients = [KafkaClients() for _ in plans]
         positions = [
-            check_kafka(plan, self._notice, resumes=folder.path if folder is not None else None)
-            for plan, folder in zip(plans, folders, strict=True)
+            check_kafka(plan, asking, self._notice, resumes=folder.path if folder is not None else None)
+            for plan, folder, asking in zip(plans, folders, clients, strict=True)
         ]
         refuse_shared_prefixes(plans)
         if self._fresh:
@@ -211,10 +213,10 @@ class Session:
 
         spark = self._open_spark(checkpoint)
         prepared = []
-        for plan, found, ranges in zip(plans, folders, positions, strict=True):
+        for plan, found, ranges, asking in zip(plans, folders, positions, clients, strict=True):
             folder = found or checkpoint.new_job(plan, _buckets(plan.settings))
             keep_ends(folder.path, [ranges[scan.span].ends if scan.span in ranges else None for scan in plan.scans])
-            keep_ids(folder.path, plan)
+            keep_ids(folder.path, plan, asking)
             tallies = Tallies(spark.sparkContext.accumulator(0), spark.sparkContext.accumulator(0))
             job = Job(
                 plan,
@@ -224,9 +226,10 @@ class Session:
                 on_event=self._on_event,
                 positions=ranges,
                 tallies=tallies,
+                clients=asking,
             )
             counted = {span: replace(found, tallies=tallies) for span, found in ranges.items()}
-            dispatching = Dispatching(plan, folder, self._notice)
+            dispatching = Dispatching(plan, folder, asking, self._notice)
             ask = partial(self._request, plan, folder, counted, job, dispatching, drain=drain)
             prepared.append((job, QueryStart(spark, ask, partial(checkpoint.record_start, plan))))
         return prepared

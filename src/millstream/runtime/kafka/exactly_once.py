@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from millstream.connectors.kafka.tables import KafkaSink
     from millstream.plan.program import JobPlan
+    from millstream.runtime.kafka.clients import KafkaClients
 
 TIMEOUT: Final = "transaction.timeout.ms"
 _LONGEST: Final = "transaction.max.timeout.ms"
@@ -94,6 +95,7 @@ class Start:
 def open_transactions(
     plan: JobPlan,
     folder: Path,
+    clients: KafkaClients,
     notice: Callable[[str], None],
     start: Start,
     *,
@@ -116,7 +118,7 @@ def open_transactions(
     kept: dict[str, _Kept] = {}
     opened: dict[str, Transactions] = {}
     for sink in sinks:
-        name, admin = sink.table.name, KafkaAdmin(sink.properties)
+        name, admin = sink.table.name, KafkaAdmin(sink.properties, clients=clients)
         prefix = sink.delivery.transactional_id_prefix
         assert prefix is not None
         kept_topic = before[name].progress_topic if name in before else None
@@ -125,7 +127,7 @@ def open_transactions(
         kept[name] = _Kept(prefix, topic, admin.cluster())
         if pending is not None:
             require_same_prefix(plan, sink, pending, prefixes.get(name))
-            _require_known_progress(plan, sink, log, before[name], kept[name])
+            _require_known_progress(plan, sink, admin, log, before=before[name], now=kept[name])
         timeout = check_timeout(sink, admin)
         opened[name] = Transactions(prefix, topic, run, str(start), pending, timeout, str(folder / IDS))
     _write(folder, run, {**before, **kept})
@@ -133,7 +135,7 @@ def open_transactions(
     for sink in sinks:
         name = sink.table.name
         former = _claimed(plan, sink, opened[name], start)
-        writers = set() if former is None else _writers_of_another_run(sink, opened[name], former)
+        writers = set() if former is None else _writers_of_another_run(sink, clients, opened[name], former)
         if writers:
             notice(
                 f'an earlier run has written with prefix "{opened[name].prefix}" of table "{name}": '
@@ -158,11 +160,13 @@ def _progress_topic(sink: KafkaSink, admin: KafkaAdmin) -> str:
     return next(topic for topic in admin.topics() if pattern.fullmatch(topic))
 
 
-def _require_known_progress(plan: JobPlan, sink: KafkaSink, log: BatchLog, before: _Kept, now: _Kept) -> None:
+def _require_known_progress(
+    plan: JobPlan, sink: KafkaSink, admin: KafkaAdmin, log: BatchLog, *, before: _Kept, now: _Kept
+) -> None:
     """A batch that is done again is passed over where it is written: that must be known for certain."""
     batch = log.unfinished
     assert batch is not None
-    retention = (KafkaAdmin(sink.properties).broker_setting(_RETENTION) or _LEAST_RETENTION_MINUTES) * 60
+    retention = (admin.broker_setting(_RETENTION) or _LEAST_RETENTION_MINUTES) * 60
     age = time.time() - log.begun_at(batch)
     if before.cluster != now.cluster:
         why = f"It was written to Kafka cluster {before.cluster}; this one is {now.cluster}."
@@ -197,14 +201,17 @@ def _claimed(plan: JobPlan, sink: KafkaSink, transactions: Transactions, start: 
     return former
 
 
-def _writers_of_another_run(sink: KafkaSink, transactions: Transactions, former: str) -> set[str]:
+def _writers_of_another_run(
+    sink: KafkaSink, clients: KafkaClients, transactions: Transactions, former: str
+) -> set[str]:
     """The ids that have progress; none where the run that claimed came to nothing.
 
     Other groups may begin with the prefix too: readers, and writers of a longer prefix.
     """
     if transactions.is_of_this_run(former):
         return set()
-    groups = KafkaAdmin(sink.properties).groups(f"{transactions.prefix}-") - {transactions.claim_group}
+    admin = KafkaAdmin(sink.properties, clients=clients)
+    groups = admin.groups(f"{transactions.prefix}-") - {transactions.claim_group}
 
     def has_progress(name: str) -> bool:
         offsets = offsets_of_group(sink.properties, name, transactions.progress_topic)

@@ -19,18 +19,20 @@ if TYPE_CHECKING:
     from millstream.connectors.kafka.read_range import Offsets, ReadRange
     from millstream.plan.program import JobPlan
     from millstream.runtime.events import MessagesLost
+    from millstream.runtime.kafka.clients import KafkaClients
     from millstream.source import Span
 
 
 class JobTopics:
     """Nothing where a job reads no Kafka table."""
 
-    def __init__(self, plan: JobPlan, folder: Path, positions: Mapping[Span, ReadRange]) -> None:
+    def __init__(self, plan: JobPlan, folder: Path, positions: Mapping[Span, ReadRange], clients: KafkaClients) -> None:
+        self._clients = clients
         scans = list(kafka_scans(plan))
         self._sources = [source for _, source in scans]
-        self._group_offsets = GroupOffsets((source, positions[scan.span]) for scan, source in scans)
-        self._losses = LossWatch(plan.name, self._sources)
-        self._topic_ids = TopicIdWatch(folder, self._sources)
+        self._group_offsets = GroupOffsets(((source, positions[scan.span]) for scan, source in scans), clients)
+        self._losses = LossWatch(plan.name, self._sources, clients)
+        self._topic_ids = TopicIdWatch(folder, self._sources, clients)
 
     @property
     def commits_offsets(self) -> bool:
@@ -50,7 +52,7 @@ class JobTopics:
         """What a job that has caught up has read."""
         ends: dict[tuple[str, int], int] = {}
         for source in self._sources:
-            admin = KafkaAdmin(source.properties)
+            admin = KafkaAdmin(source.properties, clients=self._clients)
             ends |= plain(admin.latest(topics_of(source, admin), committed_only=source.reads_committed))
         return ends
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from millstream.connectors.kafka.read_range import Offsets
     from millstream.connectors.kafka.tables import KafkaSource
+    from millstream.runtime.kafka.clients import KafkaClients
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,8 @@ def _lost(job: str, source: KafkaSource, read_up_to: Offsets, topics: Topics) ->
 class LossWatch:
     """Counts what tables lose that are to go on without it: Spark passes over it without a word."""
 
-    def __init__(self, job: str, sources: Iterable[KafkaSource]) -> None:
+    def __init__(self, job: str, sources: Iterable[KafkaSource], clients: KafkaClients) -> None:
+        self._clients = clients
         self._job = job
         self._sources = [source for source in sources if not source.fails_on_data_loss]
 
@@ -87,7 +89,7 @@ class LossWatch:
             wanted = sum(abs(end - starts.get(place, end)) for place, end in ends.items())
             if source is not None and of_source["numInputRows"] < wanted:
                 with suppress(MillstreamError):  # counting is not worth a job
-                    found += self._between(starts, ends, _first_offsets(source, ends))
+                    found += self._between(starts, ends, self._first_offsets(source, ends))
         return found
 
     def _source_of(self, topics: set[str]) -> KafkaSource | None:
@@ -102,6 +104,6 @@ class LossWatch:
             if start < min(first, end):
                 yield MessagesLost(self._job, topic, partition, start, min(first, end))
 
-
-def _first_offsets(source: KafkaSource, ends: Offsets) -> Offsets:
-    return plain(KafkaAdmin(source.properties).earliest(sorted({topic for topic, _ in ends})))
+    def _first_offsets(self, source: KafkaSource, ends: Offsets) -> Offsets:
+        admin = KafkaAdmin(source.properties, clients=self._clients)
+        return plain(admin.earliest(sorted({topic for topic, _ in ends})))

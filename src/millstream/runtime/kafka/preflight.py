@@ -26,12 +26,15 @@ if TYPE_CHECKING:
     from millstream.connectors.kafka.read_range import Offsets
     from millstream.connectors.kafka.tables import KafkaSink, KafkaSource
     from millstream.plan.program import JobPlan
+    from millstream.runtime.kafka.clients import KafkaClients
     from millstream.source import Span
 
 _EARLIEST = "earliest"
 
 
-def check_kafka(job: JobPlan, notice: Callable[[str], None], resumes: Path | None) -> dict[Span, ReadRange]:
+def check_kafka(
+    job: JobPlan, clients: KafkaClients, notice: Callable[[str], None], resumes: Path | None
+) -> dict[Span, ReadRange]:
     """Per place where topics are read, from where to where; raises what would stop the job.
 
     A job that resumes, from the folder of its checkpoint, has its positions there, and a source topic that is gone
@@ -42,17 +45,17 @@ def check_kafka(job: JobPlan, notice: Callable[[str], None], resumes: Path | Non
     ranges = {}
     for scan, source in kafka_scans(job):
         if source.dead_letters is not None:
-            check_dead_letters(source, _topics_to_measure(source), notice)
-        ranges[scan.span] = _range(source, notice, ends.get(scan.span), resumes=resumes is not None)
+            check_dead_letters(source, _topics_to_measure(source, clients), clients, notice)
+        admin = _admin(source, clients)
+        ranges[scan.span] = _range(source, admin, notice, ends.get(scan.span), resumes=resumes is not None)
     if resumes is not None:
-        _refuse_lost(job, resumes)
+        _refuse_lost(job, clients, resumes)
     for sink in kafka_sinks(job):
-        _check_sink(sink, notice)
+        _check_sink(sink, _admin(sink, clients), notice)
     return ranges
 
 
-def _check_sink(sink: KafkaSink, notice: Callable[[str], None]) -> None:
-    admin = _admin(sink)
+def _check_sink(sink: KafkaSink, admin: KafkaAdmin, notice: Callable[[str], None]) -> None:
     if sink.is_exactly_once:
         check_timeout(sink, admin)
         for topic in sink.topics:
@@ -64,19 +67,19 @@ def _check_sink(sink: KafkaSink, notice: Callable[[str], None]) -> None:
             notice(f'topic "{topic}" of table "{sink.table.name}" did not exist and was created{compaction}')
 
 
-def _topics_to_measure(source: KafkaSource) -> tuple[str, ...]:
+def _topics_to_measure(source: KafkaSource, clients: KafkaClients) -> tuple[str, ...]:
     if is_found_by_java(source):
         return ()
-    return topics_of(source, _admin(source))
+    return topics_of(source, _admin(source, clients))
 
 
-def _refuse_lost(job: JobPlan, folder: Path) -> None:
+def _refuse_lost(job: JobPlan, clients: KafkaClients, folder: Path) -> None:
     """Before Spark finds it, so that the script's place and all partitions are told."""
     read_up_to, kept = BatchLog(folder).read_up_to(), kept_ids(folder)
     for source in kafka_sources(job):
         reached = offsets_of(source, job, read_up_to)
         if source.fails_on_data_loss and reached:
-            now = _topics_now({topic for topic, _ in reached}, kept, _admin(source))
+            now = _topics_now({topic for topic, _ in reached}, kept, _admin(source, clients))
             refuse_lost(job.name, source, reached, now)
 
 
@@ -88,8 +91,9 @@ def _topics_now(topics: set[str], kept: Mapping[str, str], admin: KafkaAdmin) ->
     return Topics(plain(admin.earliest(there)), plain(admin.latest(there)), made_anew)
 
 
-def _range(source: KafkaSource, notice: Callable[[str], None], ends: Offsets | None, *, resumes: bool) -> ReadRange:
-    admin = _admin(source)
+def _range(
+    source: KafkaSource, admin: KafkaAdmin, notice: Callable[[str], None], ends: Offsets | None, *, resumes: bool
+) -> ReadRange:
     for topic in source.topics:
         admin.require_readable(topic, source.table.name)
         if resumes:
@@ -111,5 +115,5 @@ def _needs_no_topics(source: KafkaSource, *, resumes: bool) -> bool:
     return source.topic_pattern is not None and (source.reads_all_there_is or (resumes and source.end is None))
 
 
-def _admin(table: KafkaSource | KafkaSink) -> KafkaAdmin:
-    return KafkaAdmin(table.properties, table.places.value, TOPIC.key)
+def _admin(table: KafkaSource | KafkaSink, clients: KafkaClients) -> KafkaAdmin:
+    return KafkaAdmin(table.properties, table.places.value, TOPIC.key, clients=clients)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from millstream.connectors.kafka.sink_options import TRANSACTIONAL_ID_PREFIX
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.runtime.kafka.admin import KafkaAdmin
+from millstream.runtime.kafka.clients import KafkaClients
 from millstream.runtime.kafka.tables import exactly_once_sinks
 
 if TYPE_CHECKING:
@@ -51,10 +53,10 @@ def refuse_shared_prefixes(jobs: Iterable[JobPlan]) -> None:
     jobs = tuple(jobs)
     if not any(shared_prefixes(jobs, lambda _sink: frozenset({"any"}))):
         return
-    if problems := list(shared_prefixes(jobs, _asked_cluster)):
+    if problems := list(shared_prefixes(jobs, partial(_asked_cluster, clients=KafkaClients()))):
         raise ScriptError(problems)
 
 
-def _asked_cluster(sink: KafkaSink) -> frozenset[str]:
-    cluster = KafkaAdmin(sink.properties).cluster()
+def _asked_cluster(sink: KafkaSink, clients: KafkaClients) -> frozenset[str]:
+    cluster = KafkaAdmin(sink.properties, clients=clients).cluster()
     return servers_of(sink) if cluster is None else frozenset({cluster})
