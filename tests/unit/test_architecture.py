@@ -15,11 +15,11 @@ LONGEST = 500
 ROOMS = ("errors", "sql", "catalog", "formats", "connectors", "plan", "kernels", "spark", "runtime", "cli")
 MAY_IMPORT = {
     "error_catalogue": {"errors"},
-    "sql": {"errors", "source", "secrets"},
-    "catalog": {"errors", "source", "secrets", "changelog", "sql"},
-    "formats": {"errors", "source", "changelog", "sql", "catalog"},
-    "connectors": {"errors", "source", "changelog", "sql", "catalog", "formats", "jvm"},
-    "plan": {"errors", "source", "changelog", "aggregates", "sql", "catalog", "formats", "connectors"},
+    "sql": {"errors", "source", "spelling", "secrets"},
+    "catalog": {"errors", "source", "spelling", "secrets", "changelog", "sql"},
+    "formats": {"errors", "source", "display_width", "changelog", "sql", "catalog"},
+    "connectors": {"errors", "source", "spelling", "changelog", "sql", "catalog", "formats", "jvm"},
+    "plan": {"errors", "source", "spelling", "changelog", "aggregates", "sql", "catalog", "formats", "connectors"},
     "kernels": {"errors", "changelog", "aggregates", "private_folder"},
     "delivery": {"errors", "catalog", "connectors", "durable_files", "failpoints", "private_folder"},
     "jvm": {"errors", "notices"},

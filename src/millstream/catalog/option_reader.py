@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
@@ -10,6 +9,7 @@ from millstream.catalog.option_places import OptionPlaces
 from millstream.catalog.suggestions import nearest_key
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.secrets import is_secret, without_url_credentials
+from millstream.spelling import closest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -232,5 +232,5 @@ def _some_of(keys: Collection[str], written: str, connector: str) -> str:
     """All of a few keys, the nearest of many."""
     if len(keys) <= _SHOWN_KEYS:
         return f"It has: {', '.join(sorted(keys))}."
-    shown = sorted(difflib.get_close_matches(written, sorted(keys), n=_SHOWN_KEYS, cutoff=0.0))
+    shown = sorted(closest(written, keys, _SHOWN_KEYS))
     return f"It has {len(keys)} options, among them {', '.join(shown)}; `millstream options {connector}` lists all."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,6 +10,7 @@ from millstream.catalog.settings_of_flink import LATER, SHARED
 from millstream.catalog.settings_without_effect import without_effect
 from millstream.catalog.suggestions import nearest_key
 from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.spelling import closest
 
 if TYPE_CHECKING:
     from millstream.source import Span
@@ -144,5 +144,5 @@ def _some_settings(key: str) -> str:
     alike = [known for known in SETTINGS if known.startswith(beginning)]
     if not alike:
         return f"A setting begins with {', '.join(families)}."
-    shown = difflib.get_close_matches(key, alike, n=_SHOWN_SETTINGS, cutoff=0.0)
+    shown = closest(key, alike, _SHOWN_SETTINGS)
     return f"Under {beginning} there are {', '.join(sorted(shown))}{' and others' if len(shown) < len(alike) else ''}."

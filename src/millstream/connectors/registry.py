@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Final, Protocol
 
 from millstream.catalog.options import ConfigOption
@@ -12,6 +11,7 @@ from millstream.connectors.kafka import upsert_connector as upsert_kafka
 from millstream.connectors.legacy import TYPE, open_reader
 from millstream.connectors.local import blackhole, datagen, filesystem, print_connector
 from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.spelling import nearest
 
 if TYPE_CHECKING:
     from millstream.catalog.option_reader import OptionReader
@@ -88,6 +88,5 @@ def _connector(reader: OptionReader) -> Connector:
 
 
 def _meant_to_name_it(reader: OptionReader, key: str) -> str | None:
-    written = {entry.key.lower(): entry.key for entry in reader.table.options}
-    near = difflib.get_close_matches(key, written, n=1, cutoff=0.8)
-    return f"Write '{key}' instead of '{written[near[0]]}'." if near else None
+    near = nearest(key, (entry.key for entry in reader.table.options), may_be_right=True)
+    return f"Write '{key}' instead of '{near}'." if near else None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.errors import ScriptError
-from millstream.plan.casts import parts
 from millstream.plan.functions.results import fraction_digits
 from millstream.plan.resolution import Resolver
+from millstream.sql.casts import parts
 from millstream.sql.types import APPROXIMATE, CHARACTER, INTEGERS, TIMESTAMPS, DataType, TypeRoot
 
 if TYPE_CHECKING:
