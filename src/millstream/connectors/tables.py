@@ -78,6 +78,10 @@ class Source(ConnectedTable, Protocol):
         """Whether rows of open and aborted transactions are passed over; None where there are no transactions."""
 
     @property
+    def has_dead_letters(self) -> bool:
+        """Whether messages that cannot be read are set aside instead of failing the job."""
+
+    @property
     def generated_rows(self) -> int | None:
         """How many rows a generator that ends gives; None for any other source."""
 
@@ -153,6 +157,10 @@ class OrdinarySource(_OrdinaryTable):
     @property
     def reads_committed(self) -> bool | None:
         return None
+
+    @property
+    def has_dead_letters(self) -> bool:
+        return False
 
     @property
     def generated_rows(self) -> int | None:

@@ -118,7 +118,7 @@ def combine_on_error(then: Sequence[str], now: Sequence[str]) -> list[str]:
 
 
 def _on_error(scan: Scan) -> str:
-    if getattr(scan.source, "dead_letters", None) is not None:
+    if scan.source.has_dead_letters:
         return "set aside"
     return "skip" if _skips_errors(scan.source) else _FAILS
 

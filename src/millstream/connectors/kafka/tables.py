@@ -134,6 +134,10 @@ class KafkaSource(OrdinarySource):
         return self.properties.get("isolation.level", "").strip().lower() == "read_committed"
 
     @property
+    def has_dead_letters(self) -> bool:
+        return self.dead_letters is not None
+
+    @property
     def is_bounded(self) -> bool:
         return self.end is not None
 
