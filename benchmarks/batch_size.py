@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from benchmarks.pageviews import DISTINCT, SCRIPT, fill
 from millstream import Session
+from millstream.catalog.job_settings import JobSettings
 from millstream.spark.session import OwnedSession
 from millstream.testing.broker import EmbeddedBroker
 
@@ -43,7 +44,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, EmbeddedBroker(partitions=_PARTITIONS) as broker:
         folder = Path(name)
         fill(broker.bootstrap, rows)
-        owned = OwnedSession({}, 2, None, folder / "spark.log", print)
+        owned = OwnedSession(JobSettings(), 2, None, folder / "spark.log", print)
         try:
             batches_of(owned.spark, broker.bootstrap, rows // 3, "", folder / "warm")
             found = {

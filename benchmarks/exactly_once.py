@@ -21,9 +21,10 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from benchmarks.pageviews import fill, millstream_rate
 from millstream import Session
+from millstream.catalog.job_settings import JobSettings
 from millstream.connectors.kafka.client_settings import client_settings
 from millstream.connectors.kafka.option_values import DeliveryGuarantee
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.spark.session import OwnedSession
 from millstream.testing.broker import EmbeddedBroker
 
@@ -105,7 +106,7 @@ def main() -> None:
         fill(brokers, rows)
         for topic in ("copies", "sent", "received"):
             KafkaAdmin({"bootstrap.servers": brokers}).ensure_topic(topic, topic)
-        owned = OwnedSession({}, 2, None, folder / "spark.log", print)
+        owned = OwnedSession(JobSettings(), 2, None, folder / "spark.log", print)
         try:
             for number, guarantee in product(range(_ROUNDS), _GUARANTEES):
                 place = folder / f"{guarantee}-{number}"

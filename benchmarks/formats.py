@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F  # noqa: N812
 
 from benchmarks.harness.page_views import COLUMNS, page_views
+from millstream.catalog.job_settings import JobSettings
 from millstream.changelog import KIND, RowKind
 from millstream.formats.cdc_dialect import DEBEZIUM
 from millstream.formats.cdc_format import CdcJsonFormat
@@ -135,7 +136,7 @@ def _report(name: str, what: str, by_spark: float, here: float) -> None:
 def main() -> None:
     number = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000_000
     with tempfile.TemporaryDirectory() as name:
-        owned = OwnedSession({}, _CORES, None, Path(name) / "spark.log", print)
+        owned = OwnedSession(JobSettings(), _CORES, None, Path(name) / "spark.log", print)
         try:
             for key, value in STREAMING.items():
                 owned.spark.conf.set(key, value)

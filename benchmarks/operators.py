@@ -23,6 +23,7 @@ from benchmarks.harness.page_view_topic import PARTITIONS
 from benchmarks.harness.page_views import COLUMNS, page_views
 from benchmarks.pageviews import COUNT, SCRIPT, fill, millstream_rate
 from millstream import Session
+from millstream.catalog.job_settings import JobSettings
 from millstream.catalog.settings import AGGREGATE_NATIVE, NativeAggregate
 from millstream.connectors.kafka.client_settings import client_settings
 from millstream.formats.json_encode import JsonEncoder
@@ -87,7 +88,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, EmbeddedBroker(partitions=PARTITIONS) as broker:
         folder, brokers = Path(name), broker.bootstrap
         fill(brokers, rows)
-        owned = OwnedSession({}, 2, None, folder / "spark.log", print)
+        owned = OwnedSession(JobSettings(), 2, None, folder / "spark.log", print)
         try:
             for number, choice in product(range(_ROUNDS), NativeAggregate):
                 insert = f"SET '{AGGREGATE_NATIVE.key}' = '{choice}'; {COUNT}"

@@ -15,7 +15,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from benchmarks.harness.page_view_topic import PARTITIONS, PageViewTopic
 from millstream import Session
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.catalog.job_settings import JobSettings
+from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.spark.session import STREAMING, OwnedSession
 from millstream.testing.broker import EmbeddedBroker
 
@@ -117,7 +118,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, EmbeddedBroker(partitions=PARTITIONS) as broker:
         folder, brokers = Path(name), broker.bootstrap
         fill(brokers, rows)
-        owned = OwnedSession({}, 2, None, folder / "spark.log", print)
+        owned = OwnedSession(JobSettings(), 2, None, folder / "spark.log", print)
         try:
             plain = plain_stream_rate(owned.spark, brokers, rows, plain_count, folder=folder / "plain")
             counted = millstream_rate(owned.spark, brokers, rows, COUNT, folder / "count")

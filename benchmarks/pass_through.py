@@ -16,7 +16,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from benchmarks.harness.page_views import COLUMNS
 from benchmarks.pageviews import fill, millstream_rate, plain_stream_rate
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.catalog.job_settings import JobSettings
+from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.spark.session import OwnedSession
 from millstream.spark.types import spark_schema
 from millstream.testing.broker import EmbeddedBroker
@@ -53,7 +54,7 @@ def main() -> None:
         folder, brokers = Path(name), broker.bootstrap
         fill(brokers, rows)
         KafkaAdmin({"bootstrap.servers": brokers}).ensure_topic("copied", "copied")
-        owned = OwnedSession({}, 2, None, folder / "spark.log", print)
+        owned = OwnedSession(JobSettings(), 2, None, folder / "spark.log", print)
         try:
             for turn in range(_ROUNDS):
                 plain.append(

@@ -18,7 +18,7 @@ from typing import Final
 
 from millstream.demo.feed import PageViewFeed
 from millstream.jvm.shared_classes import SWITCH
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.testing.broker import EmbeddedBroker
 
 COMMAND: Final = [sys.executable, "-m", "millstream.cli.main"]

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from millstream.catalog.job_settings import JobSettings
 from millstream.kernels.aggregate import AggregateOperator, Call
 from millstream.kernels.operator import ROWS
 from millstream.spark.kernel_host import Hosting, host
@@ -186,7 +187,7 @@ def main() -> None:
 @contextmanager
 def _session(folder: Path) -> Iterator[SparkSession]:
     every_batch = {"spark.sql.streaming.numRecentProgressUpdates": "1000"}
-    owned = OwnedSession(every_batch, _CORES, None, folder / "spark.log", print)
+    owned = OwnedSession(JobSettings.of(every_batch), _CORES, None, folder / "spark.log", print)
     try:
         yield owned.spark
     finally:

@@ -16,6 +16,7 @@ from typing import Final
 
 from benchmarks.operators import small_batch_seconds
 from benchmarks.pageviews import fill, millstream_rate
+from millstream.catalog.job_settings import JobSettings
 from millstream.spark.session import OwnedSession
 from millstream.testing.broker import EmbeddedBroker
 
@@ -51,7 +52,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, EmbeddedBroker(partitions=_PARTITIONS) as broker:
         folder, brokers = Path(name), broker.bootstrap
         fill(brokers, rows)
-        owned = OwnedSession({}, 2, None, folder / "spark.log", print)
+        owned = OwnedSession(JobSettings(), 2, None, folder / "spark.log", print)
         try:
             for number, inserts, read in product(range(_ROUNDS), _SETS, _READ):
                 script = _script(_SETS[inserts], _READ[read])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 from hypothesis import settings
 
+from millstream.catalog.job_settings import JobSettings
 from millstream.errors import Code, SetupError
 from millstream.testing.broker import EmbeddedBroker
 from millstream.testing.broker_security import BrokerSecurity
@@ -81,7 +82,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
     log = tmp_path_factory.mktemp("spark") / "spark.log"
     try:
-        owned = OwnedSession(settings={}, parallelism=2, master=None, log=log, notice=print)
+        owned = OwnedSession(settings=JobSettings(), parallelism=2, master=None, log=log, notice=print)
     except SetupError as error:
         skip_without_java(error)
     yield owned.spark

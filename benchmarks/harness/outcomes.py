@@ -14,7 +14,7 @@ from benchmarks.harness.page_view_topic import Truth
 from benchmarks.harness.page_views import COLUMNS
 from millstream.connectors.kafka.client_settings import client_settings
 from millstream.formats.arrow_types import arrow_schema
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
 
 LOOK_SECONDS: Final = 0.1
 _MESSAGES: Final = 50_000

@@ -12,7 +12,7 @@ from benchmarks.harness.page_views import COLUMNS, USERS, page_views
 from millstream.connectors.kafka.client_settings import client_settings
 from millstream.formats.json_encode import JsonEncoder
 from millstream.formats.json_options import JsonOptions
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
 
 if TYPE_CHECKING:
     import pyarrow as pa

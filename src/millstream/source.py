@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import dataclass, field
 from typing import Final
 
+from millstream.display_width import display_width
 from millstream.secrets import concealed, without_secrets, without_url_credentials, without_values
 
 _MOST_SHOWN: Final = 160
 _MOST_MARKED: Final = 100
-_TWO_COLUMNS: Final = frozenset("WF")
-_NO_COLUMN: Final = frozenset({"Mn", "Me", "Cf"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,41 +83,29 @@ class Span:
         end = begin + len(text[begin : newline if newline >= 0 else len(text)].rstrip("\r"))
         stop = max(min(self.end, end), self.start)
         marked = _cut(self.source.shown(self.start, stop), _MOST_MARKED)
-        room = _MOST_SHOWN - _width(marked)
+        room = _MOST_SHOWN - display_width(marked)
         before, after = self.source.shown(begin, self.start), self.source.shown(stop, end)
-        before = _cut(before, max(room // 2, room - _width(after)), from_end=True)
-        after = _cut(after, room - _width(before))
+        before = _cut(before, max(room // 2, room - display_width(after)), from_end=True)
+        after = _cut(after, room - display_width(before))
         gutter = len(str(self.line))
         return "\n".join(
             (
                 f"{' ' * gutter} --> {self.source.name}:{self.line}:{self.column}",
                 f" {self.line} | {before}{marked}{after}",
-                f" {' ' * gutter} | {' ' * _width(before)}{'^' * max(1, _width(marked))}",
+                f" {' ' * gutter} | {' ' * display_width(before)}{'^' * max(1, display_width(marked))}",
             )
         )
 
 
 def _cut(text: str, columns: int, *, from_end: bool = False) -> str:
     """As much of the text as fits, with … where it was cut."""
-    if _width(text) <= columns:
+    if display_width(text) <= columns:
         return text
     kept: list[str] = []
     left = columns - 1
     for char in reversed(text) if from_end else text:
-        left -= _width(char)
+        left -= display_width(char)
         if left < 0:
             break
         kept.append(char)
     return "".join(["…", *reversed(kept)] if from_end else [*kept, "…"])
-
-
-def _width(text: str) -> int:
-    """How many columns of a terminal the text takes: 表 takes two, a combining accent none."""
-    return sum(
-        0
-        if unicodedata.category(char) in _NO_COLUMN
-        else 2
-        if unicodedata.east_asian_width(char) in _TWO_COLUMNS
-        else 1
-        for char in text
-    )

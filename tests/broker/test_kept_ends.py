@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from millstream.plan.program import compile_script
-from millstream.runtime.preflight import check_kafka
-from millstream.runtime.scan_ends import keep_ends
+from millstream.runtime.kafka.clients import KafkaClients
+from millstream.runtime.kafka.preflight import check_kafka
+from millstream.runtime.kafka.scan_ends import keep_ends
 from millstream.source import SourceText
 from millstream.testing.script_kafka import ScriptKafka
 from tests.begun_batches import begin_a_batch, end_a_batch
@@ -33,5 +34,5 @@ def test_job_that_has_no_end_any_more_reads_on(broker: str, tmp_path: Path, end:
     end_a_batch(tmp_path)
     keep_ends(tmp_path, [{(topic, 0): 0}])
     [plan] = compile_script(SourceText("s", SCRIPT.format(topic=topic, brokers=broker, end=end)), {}, {}).jobs
-    [found] = check_kafka(plan, print, resumes=tmp_path).values()
+    [found] = check_kafka(plan, KafkaClients(), print, resumes=tmp_path).values()
     assert (found.ends or {}).get((topic, 0)) == expected

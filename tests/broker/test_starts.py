@@ -15,8 +15,9 @@ from millstream.delivery.request import DeliveryRequest
 from millstream.delivery.transactional_writer import TransactionalWriter, transactional_producer
 from millstream.errors import Code, JobError, ScriptError
 from millstream.plan.program import compile_script
-from millstream.runtime.exactly_once import Start, open_transactions
-from millstream.runtime.shared_prefixes import refuse_shared_prefixes
+from millstream.runtime.kafka.clients import KafkaClients
+from millstream.runtime.kafka.exactly_once import Start, open_transactions
+from millstream.runtime.kafka.shared_prefixes import refuse_shared_prefixes
 from millstream.source import SourceText
 from millstream.testing.script_kafka import ScriptKafka
 from tests.begun_batches import begin_a_batch
@@ -76,35 +77,35 @@ def no_op(_notice: str) -> None:
 
 def test_query_starts_again(plan: JobPlan, tmp_path: Path) -> None:
     """With a claim of its own, and with the batch that is unfinished by now."""
-    first = open_transactions(plan, tmp_path, no_op, Start("us", 1))["sink"]
+    first = open_transactions(plan, tmp_path, KafkaClients(), no_op, Start("us", 1))["sink"]
     begin_a_batch(tmp_path, at_ms=int(time.time() * 1000))
-    second = open_transactions(plan, tmp_path, no_op, Start("us", 2))["sink"]
+    second = open_transactions(plan, tmp_path, KafkaClients(), no_op, Start("us", 2))["sink"]
     assert (first.replayed, second.replayed) == (None, 0)
     assert first.run == second.run
     assert first.claim != second.claim
 
 
 def test_batch_that_kafka_has_forgotten(plan: JobPlan, tmp_path: Path) -> None:
-    open_transactions(plan, tmp_path, no_op, Start("us", 1))
+    open_transactions(plan, tmp_path, KafkaClients(), no_op, Start("us", 1))
     begin_a_batch(tmp_path)
     with pytest.raises(JobError) as caught:
-        open_transactions(plan, tmp_path, no_op, Start("us", 2))
+        open_transactions(plan, tmp_path, KafkaClients(), no_op, Start("us", 2))
     assert caught.value.code is Code.DELIVERY_UNCERTAIN
 
 
 @pytest.mark.parametrize("has_written", [False, True])
 def test_replaced_run_does_not_start_again(plan: JobPlan, broker: str, tmp_path: Path, has_written: bool) -> None:  # noqa: FBT001
-    ours = open_transactions(plan, tmp_path / "ours", no_op, Start("us", 1))["sink"]
+    ours = open_transactions(plan, tmp_path / "ours", KafkaClients(), no_op, Start("us", 1))["sink"]
     if has_written:
         with group({"bootstrap.servers": broker}, ours.id_of("0"), ours.progress_topic) as progress:
             progress.write(1, ours.claim)
     told: list[str] = []
-    open_transactions(plan, tmp_path / "theirs", told.append, Start("them", 1))
+    open_transactions(plan, tmp_path / "theirs", KafkaClients(), told.append, Start("them", 1))
     assert ["an earlier run has written" in notice for notice in told] == [True] * has_written
     with pytest.raises(JobError) as caught:
-        open_transactions(plan, tmp_path / "ours", no_op, Start("us", 2))
+        open_transactions(plan, tmp_path / "ours", KafkaClients(), no_op, Start("us", 2))
     assert caught.value.code is Code.TAKEN_OVER
-    open_transactions(plan, tmp_path / "theirs", no_op, Start("them", 2))
+    open_transactions(plan, tmp_path / "theirs", KafkaClients(), no_op, Start("them", 2))
 
 
 @pytest.mark.parametrize("is_written", [False, True])
@@ -114,17 +115,22 @@ def test_changed_job_does_a_batch_only_if_nothing_of_it_is_written(
     tmp_path: Path,
     is_written: bool,  # noqa: FBT001
 ) -> None:
-    transactions = open_transactions(plan, tmp_path, no_op, Start("us", 1))["sink"]
+    transactions = open_transactions(plan, tmp_path, KafkaClients(), no_op, Start("us", 1))["sink"]
     begin_a_batch(tmp_path, at_ms=int(time.time() * 1000))
     note_ids(tmp_path, transactions, "p0", "p1")
     if is_written:
         with group({"bootstrap.servers": broker}, transactions.id_of("p1"), transactions.progress_topic) as progress:
             progress.write(1, transactions.claim)
     if not is_written:
-        assert open_transactions(plan, tmp_path, no_op, Start("us", 2), must_be_unwritten=True)["sink"].replayed == 0
+        assert (
+            open_transactions(plan, tmp_path, KafkaClients(), no_op, Start("us", 2), must_be_unwritten=True)[
+                "sink"
+            ].replayed
+            == 0
+        )
         return
     with pytest.raises(JobError, match="A part of batch 0 is in table") as caught:
-        open_transactions(plan, tmp_path, no_op, Start("us", 2), must_be_unwritten=True)
+        open_transactions(plan, tmp_path, KafkaClients(), no_op, Start("us", 2), must_be_unwritten=True)
     assert caught.value.code is Code.CHECKPOINT_MISMATCH
 
 
@@ -132,10 +138,10 @@ def test_changed_job_does_a_batch_only_if_nothing_of_it_is_written(
 def test_unfinished_batch_goes_on_with_its_prefix(
     plan: JobPlan, tmp_path: Path, prefixes: dict[str, str], why: str
 ) -> None:
-    open_transactions(plan, tmp_path, no_op, Start("us", 1))
+    open_transactions(plan, tmp_path, KafkaClients(), no_op, Start("us", 1))
     begin_a_batch(tmp_path, at_ms=int(time.time() * 1000))
     with pytest.raises(JobError, match=why) as caught:
-        open_transactions(plan, tmp_path, no_op, Start("us", 2), prefixes=prefixes)
+        open_transactions(plan, tmp_path, KafkaClients(), no_op, Start("us", 2), prefixes=prefixes)
     assert caught.value.code is Code.CHECKPOINT_MISMATCH
 
 
@@ -146,37 +152,39 @@ def note_ids(folder: Path, transactions: Transactions, *writers: str) -> None:
 
 
 def test_prefix_is_taken_over_by_a_job_with_another_topic(plan: JobPlan, broker: str, tmp_path: Path) -> None:
-    ours = open_transactions(plan, tmp_path / "ours", no_op, Start("us", 1))["sink"]
+    ours = open_transactions(plan, tmp_path / "ours", KafkaClients(), no_op, Start("us", 1))["sink"]
     write(broker, ours, "p0", 0, b"a")
     their_plan = planned(broker, ours.prefix)
-    theirs = open_transactions(their_plan, tmp_path / "theirs", no_op, Start("them", 1))["sink"]
+    theirs = open_transactions(their_plan, tmp_path / "theirs", KafkaClients(), no_op, Start("them", 1))["sink"]
     assert theirs.progress_topic != ours.progress_topic
     write(broker, theirs, "p0", 0, b"b")
     with pytest.raises(DeliveryError) as caught:
         write(broker, ours, "p0", 1, b"c")
     assert caught.value.failure is Failure.TAKEN_OVER
     with pytest.raises(JobError) as refused:
-        open_transactions(plan, tmp_path / "ours", no_op, Start("us", 2))
+        open_transactions(plan, tmp_path / "ours", KafkaClients(), no_op, Start("us", 2))
     assert refused.value.code is Code.TAKEN_OVER
-    open_transactions(their_plan, tmp_path / "theirs", no_op, Start("them", 2))
-    open_transactions(plan, tmp_path / "ours", no_op, Start("us again", 1))  # the last to start may write
+    open_transactions(their_plan, tmp_path / "theirs", KafkaClients(), no_op, Start("them", 2))
+    open_transactions(
+        plan, tmp_path / "ours", KafkaClients(), no_op, Start("us again", 1)
+    )  # the last to start may write
 
 
 def test_claim_and_progress_of_an_older_version(plan: JobPlan, broker: str, tmp_path: Path) -> None:
     """They had no number, and no length of the prefix beside them."""
-    first = open_transactions(plan, tmp_path, no_op, Start("us", 1))["sink"]
+    first = open_transactions(plan, tmp_path, KafkaClients(), no_op, Start("us", 1))["sink"]
     for name, number in ((first.claim_group, 0), (first.id_of("p0"), 1)):
         with group({"bootstrap.servers": broker}, name, first.progress_topic) as kept:
             kept.write(number, f"{first.run} older.1")
     begin_a_batch(tmp_path, at_ms=int(time.time() * 1000))
-    second = open_transactions(plan, tmp_path, no_op, Start("us later", 1))["sink"]
+    second = open_transactions(plan, tmp_path, KafkaClients(), no_op, Start("us later", 1))["sink"]
     write(broker, second, "p0", 0, b"is there already")
     write(broker, second, "p0", 1, b"is new")
     assert [found.message.value for found in ScriptKafka(broker).read(second.progress_topic)] == [b"is new"]
 
 
 def test_run_that_starts_over_fences_its_own_ids_alone(plan: JobPlan, broker: str, tmp_path: Path) -> None:
-    ours = open_transactions(plan, tmp_path / "ours", no_op, Start("us", 1))["sink"]
+    ours = open_transactions(plan, tmp_path / "ours", KafkaClients(), no_op, Start("us", 1))["sink"]
     topic = ours.progress_topic
     written = ("0", "p0", "p0-t-7", "p1000000")
     for writer in written:
@@ -184,7 +192,9 @@ def test_run_that_starts_over_fences_its_own_ids_alone(plan: JobPlan, broker: st
     others = []
     for number, middle in enumerate(("eu", "p1", "p1-p0-t")):
         prefix = f"{ours.prefix}-{middle}"
-        other = open_transactions(planned(broker, prefix), tmp_path / middle, no_op, Start(f"them{number}", 1))["sink"]
+        other = open_transactions(
+            planned(broker, prefix), tmp_path / middle, KafkaClients(), no_op, Start(f"them{number}", 1)
+        )["sink"]
         for writer in ("0", "p0", "p0-t-7"):
             write(broker, other, writer, 0, b"theirs")
             others.append(other.id_of(writer))
@@ -196,7 +206,7 @@ def test_run_that_starts_over_fences_its_own_ids_alone(plan: JobPlan, broker: st
     with group({"bootstrap.servers": broker}, pending, topic) as progress:
         is_open[pending].send_offsets_to_transaction(entry(topic, 2, ours.claim), progress.metadata)
     told: list[str] = []
-    open_transactions(plan, tmp_path / "fresh", told.append, Start("us again", 1))
+    open_transactions(plan, tmp_path / "fresh", KafkaClients(), told.append, Start("us again", 1))
     assert len(told) == 1
     for name in others:
         is_open[name].commit_transaction(30)
@@ -209,7 +219,7 @@ def test_ids_are_fenced_once(plan: JobPlan, broker: str, tmp_path: Path) -> None
     def noted() -> set[str]:
         return {entry.name.removeprefix(f"{first.prefix}-") for entry in (tmp_path / "transactions").iterdir()}
 
-    first = open_transactions(plan, tmp_path, no_op, Start("us", 1))["sink"]
+    first = open_transactions(plan, tmp_path, KafkaClients(), no_op, Start("us", 1))["sink"]
     writers = [f"p{number}" for number in range(40)]
     for writer in writers[:3]:
         write(broker, first, writer, 0, b"a")
@@ -217,7 +227,7 @@ def test_ids_are_fenced_once(plan: JobPlan, broker: str, tmp_path: Path) -> None
         (tmp_path / "transactions" / first.id_of(writer)).touch()
     (tmp_path / "transactions" / "of-another-table").touch()
     left_open = open_transaction(broker, first.id_of("p39"), first.progress_topic)
-    second = open_transactions(plan, tmp_path, no_op, Start("us", 2))["sink"]
+    second = open_transactions(plan, tmp_path, KafkaClients(), no_op, Start("us", 2))["sink"]
     with pytest.raises(KafkaException):
         left_open.commit_transaction(30)
     assert noted() == {"of-another-table"}
@@ -225,7 +235,7 @@ def test_ids_are_fenced_once(plan: JobPlan, broker: str, tmp_path: Path) -> None
     assert noted() == {"of-another-table", "p1"}
     with pytest.raises(DeliveryError):
         write(broker, first, "p2", 1, b"a zombie's")
-    open_transactions(plan, tmp_path, no_op, Start("us", 3))
+    open_transactions(plan, tmp_path, KafkaClients(), no_op, Start("us", 3))
     assert noted() == {"of-another-table"}
 
 

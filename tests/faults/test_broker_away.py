@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from millstream.errors import SetupError
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.testing.broker import EmbeddedBroker
 from tests.conftest import skip_without_java
 from tests.faults.processes import objects, running, until, until_read

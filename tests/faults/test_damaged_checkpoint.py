@@ -12,7 +12,7 @@ import pytest
 
 from millstream import Session
 from millstream.errors import Code, MillstreamError
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
 from tests.faults.processes import COMMAND
 from tests.runtime.counting import SCRIPT, numbers, truth
 from tests.runtime.topics import folded, fresh_name, produce

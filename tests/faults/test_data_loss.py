@@ -10,7 +10,7 @@ import pytest
 from millstream import Session
 from millstream.errors import BrokerError, Code
 from millstream.runtime.events import MessagesLost
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
 from tests.runtime.topics import delete_before, delete_topic, fresh_name, make_anew

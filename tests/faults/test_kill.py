@@ -7,7 +7,7 @@ import signal
 import subprocess
 from typing import TYPE_CHECKING
 
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
 from tests.faults.processes import COMMAND, batches, jvm_of, processes, running, until_read
 from tests.runtime.counting import SCRIPT, numbers, truth
 from tests.runtime.topics import folded, fresh_name, produce

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING
 
 import pytest
 
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
 from tests.faults.processes import batches, running, until_read

@@ -11,7 +11,7 @@ import pytest
 from millstream import Session
 from millstream.errors import Code, JobError
 from millstream.runtime.events import JobGoesOn, JobWaits
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.testing.script_kafka import ScriptKafka
 from tests.runtime.counting import SCRIPT, numbers, truth
 from tests.runtime.topics import folded, fresh_name, produce

@@ -15,9 +15,9 @@ from confluent_kafka import KafkaError, KafkaException
 
 from millstream import Session
 from millstream.errors import Code
-from millstream.runtime import kafka_admin
-from millstream.runtime.kafka_admin import KafkaAdmin
-from millstream.runtime.kafka_failures import Question, broker_error
+from millstream.runtime.kafka import admin as kafka_admin
+from millstream.runtime.kafka.admin import KafkaAdmin
+from millstream.runtime.kafka.failures import Question, broker_error
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
 from tests.golden.conftest import called, screen, typed

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from confluent_kafka.admin import AclOperation  # type: ignore[attr-defined]
 
-from millstream.runtime import kafka_admin
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka import admin as kafka_admin
+from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.testing.broker_security import Listener
 from tests.golden.conftest import typed
 from tests.secured import USERS, login

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from confluent_kafka import Producer
 
 from millstream import Session
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
 from tests.runtime.topics import fresh_name

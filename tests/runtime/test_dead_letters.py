@@ -18,7 +18,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from millstream.connectors.kafka.dead_letters import HEADERS, HEADROOM_BYTES, DeadLetterHeader
 from millstream.errors import BrokerError, Code, JobError
 from millstream.plan.program import compile_script
-from millstream.runtime.preflight import check_kafka
+from millstream.runtime.kafka.clients import KafkaClients
+from millstream.runtime.kafka.preflight import check_kafka
 from millstream.source import SourceText
 from tests.runtime.shop import SCRIPT, Shop
 from tests.runtime.topics import fresh_name
@@ -152,7 +153,9 @@ def test_a_topic_that_takes_less_is_told_of(shop: LetterBox) -> None:
         script = SCRIPT.format(columns="", topic=shop.topics, options=shop.options, copied="")
         names = {"brokers": shop.brokers, "orders": shop.orders, "copies": shop.copies}
         notices: list[str] = []
-        check_kafka(compile_script(SourceText("s", script), names, {}).jobs[0], notices.append, resumes=None)
+        check_kafka(
+            compile_script(SourceText("s", script), names, {}).jobs[0], KafkaClients(), notices.append, resumes=None
+        )
         return [notice for notice in notices if shop.dead in notice]
 
     limit(shop, shop.more, 500_000)

@@ -9,7 +9,7 @@ import pytest
 
 from millstream import Session
 from millstream.errors import Code, JobError
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
 from tests.runtime.topics import folded, fresh_name, produce
 
 if TYPE_CHECKING:

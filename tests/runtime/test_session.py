@@ -8,7 +8,7 @@ import pytest
 
 from millstream import Session
 from millstream.errors import BrokerError, Code, JobError, ScriptError, SetupError
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
 from tests.runtime.counting import SCRIPT, numbers, truth
 from tests.runtime.topics import folded, fresh_name, produce
 
@@ -106,7 +106,7 @@ def test_session_of_the_user_keeps_its_own_configuration(spark: SparkSession, tm
 
     spark.conf.set("spark.sql.session.timeZone", "America/Lima")
     try:
-        sibling = adopt_session(spark, "2")
+        sibling = adopt_session(spark, 2)
         assert sibling.conf.get("spark.sql.session.timeZone") == "UTC"
         assert spark.conf.get("spark.sql.session.timeZone") == "America/Lima"
     finally:

@@ -8,8 +8,9 @@ from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[att
 from millstream.connectors.kafka.client_settings import client_settings
 from millstream.errors import BrokerError, Code
 from millstream.plan.program import compile_script
-from millstream.runtime.partition_counts import partitions_of
-from millstream.runtime.preflight import check_kafka
+from millstream.runtime.kafka.clients import KafkaClients
+from millstream.runtime.kafka.partition_counts import partitions_of
+from millstream.runtime.kafka.preflight import check_kafka
 from millstream.source import SourceText
 from millstream.testing.script_kafka import ScriptKafka
 from tests.runtime.topics import fresh_name
@@ -35,7 +36,7 @@ def checked(brokers: str, names: list[str], more: str = "") -> list[str]:
     text = SCRIPT.format(brokers=brokers, first=first, second=second, third=third, more=more)
     [job] = compile_script(SourceText("s", text), {}, {}).jobs
     told: list[str] = []
-    check_kafka(job, told.append, resumes=None)
+    check_kafka(job, KafkaClients(), told.append, resumes=None)
     return told
 
 

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream import Session
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.spark.task_buckets import TaskBuckets, hash_of
 from millstream.testing.script_kafka import ScriptKafka
 from tests.runtime.counting import SCRIPT, numbers, truth

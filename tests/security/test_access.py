@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka.admin import AclOperation  # type: ignore[attr-defined]
 
 from millstream.errors import BrokerError, Code
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.testing.broker_security import Listener
 from tests.runtime.topics import fresh_name
 from tests.secured import login

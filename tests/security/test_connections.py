@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from millstream.connectors.kafka.client import untranslatable
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.testing.broker_security import Listener
 from tests.runtime.topics import fresh_name
 from tests.secured import login

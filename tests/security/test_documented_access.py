@@ -22,8 +22,9 @@ from millstream.delivery.request import DeliveryRequest
 from millstream.delivery.transactional_writer import TransactionalWriter
 from millstream.errors import MillstreamError
 from millstream.plan.program import compile_script
-from millstream.runtime.exactly_once import Start, open_transactions
-from millstream.runtime.preflight import check_kafka
+from millstream.runtime.kafka.clients import KafkaClients
+from millstream.runtime.kafka.exactly_once import Start, open_transactions
+from millstream.runtime.kafka.preflight import check_kafka
 from millstream.source import SourceText
 from millstream.testing.broker import EmbeddedBroker
 from millstream.testing.broker_security import BrokerSecurity, Listener
@@ -173,9 +174,9 @@ def test_each_of_them_is_needed(place: Place, left_out: int, tmp_path: Path) -> 
 def settle_and_write(place: Place, user: str, folder: Path) -> None:
     """What a job asks of the broker before Spark starts, and a transaction."""
     [plan] = compile_script(SourceText("s", place.script(user)), {}, {}).jobs
-    check_kafka(plan, print, resumes=None)
+    check_kafka(plan, KafkaClients(), print, resumes=None)
     properties = place.properties(user)
-    transactions = open_transactions(plan, folder, print, Start("us", 1))["copies"]
+    transactions = open_transactions(plan, folder, KafkaClients(), print, Start("us", 1))["copies"]
     request = DeliveryRequest("copies", place.written, properties, "p0", 0, transactions)
     rows = pa.RecordBatch.from_pydict({"value": pa.array([b"1"], pa.binary())})
     TransactionalWriter(properties, transactions, "p0").deliver(request, [rows])

@@ -21,10 +21,11 @@ SECRETS = {
 STARTED = """
 import json, os, subprocess, sys
 from pathlib import Path
+from millstream.catalog.job_settings import JobSettings
 from millstream.spark.session import OwnedSession
 
 folder, settings = Path(sys.argv[1]), json.loads(sys.stdin.read())
-session = OwnedSession(settings, 1, None, folder / "spark.log", print)
+session = OwnedSession(JobSettings.of(settings), 1, None, folder / "spark.log", print)
 hadoop = session.spark.sparkContext._jsc.hadoopConfiguration()
 listed = subprocess.run(["ps", "-eww", "-o", "args"], capture_output=True, text=True, check=True).stdout
 found = {

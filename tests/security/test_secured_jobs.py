@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from millstream import Session
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.testing.broker_security import Listener
 from millstream.testing.certificates import PASSWORD
 from tests.runtime.topics import folded, fresh_name, produce

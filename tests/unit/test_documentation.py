@@ -59,7 +59,7 @@ def test_scripts_of_a_page_are_in_order(page: Path, folder: Path) -> None:
     for line, text in blocks(page, "sql"):
         source = SourceText(str(folder / page.name), "\n" * (line - 1) + text)
         program = compile_script(source, PARAMETERS, settings, catalog)
-        settings = dict(program.settings)
+        settings = dict(program.setting_texts)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -14,11 +14,11 @@ import pytest
 from millstream.delivery.id_notes import note_id, noted_ids
 from millstream.durable_files import LAYOUT, JobFile, bounded_name, read_json, sync_folder, write_json
 from millstream.errors import Code, JobError
-from millstream.runtime import exactly_once
 from millstream.runtime.checkpoint import Checkpoint
+from millstream.runtime.kafka import exactly_once
+from millstream.runtime.kafka.scan_ends import keep_ends, kept_ends
+from millstream.runtime.kafka.topic_ids import kept_ids
 from millstream.runtime.savepoint import copy_checkpoint
-from millstream.runtime.scan_ends import keep_ends, kept_ends
-from millstream.runtime.topic_ids import kept_ids
 from millstream.spark.once import keep_value
 from tests.begun_batches import begin_a_batch
 from tests.unit.runtime.test_checkpoint import insert

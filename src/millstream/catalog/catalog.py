@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -10,6 +9,7 @@ from millstream.catalog.like import with_like
 from millstream.catalog.numbered_properties import name_properties, unpaired_properties
 from millstream.catalog.table import CatalogTable, CatalogView, contradictions, table_of
 from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.spelling import nearest
 from millstream.sql.statements import CreateTable, ObjectKind
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ class Catalog:
 
     def _undefined(self, name: ObjectName, kind: str, known: Iterable[str]) -> Diagnostic:
         names = tuple(known)
-        near = difflib.get_close_matches(name.text, names, n=1, cutoff=0.6)
+        near = nearest(name.text, names)
         gone = self._dropped.get(name.text) if kind != "function" else None
         dropped = f"It was dropped at {gone.source.name}:{gone.line}. " if gone is not None else ""
         return Diagnostic(
@@ -254,5 +254,5 @@ class Catalog:
             f'{kind} "{name.text}" is not defined',
             name.span,
             detail=f"{dropped}{kind.capitalize()}s defined so far: {', '.join(names) or 'none'}.",
-            hint=f'Did you mean "{near[0]}"?' if near else f"Define it with CREATE {kind.upper()} before it is used.",
+            hint=f'Did you mean "{near}"?' if near else f"Define it with CREATE {kind.upper()} before it is used.",
         )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import Final
+
+from millstream.spelling import nearest
 
 _NUMBERS: Final = (
     "auto.commit.interval.ms", "batch.size", "buffer.memory", "connections.max.idle.ms", "default.api.timeout.ms",
@@ -43,7 +44,6 @@ _IN_ANY_CASE: Final = ("security.protocol", "group.protocol", *_SWITCHES)
 OVERRIDDEN: Final = ("key.deserializer", "value.deserializer", "key.serializer", "value.serializer")
 KNOWN: Final = (*_NUMBERS, *_TEXTS, *_CHOICES)
 _FAMILIES: Final = ("sasl.", "ssl.")
-_SHORT: Final = 8
 
 
 def is_of_kafka(key: str) -> bool:
@@ -71,5 +71,4 @@ def nearest_property(key: str) -> str | None:
     """
     if key in KNOWN:
         return None
-    near = difflib.get_close_matches(key.lower(), KNOWN, n=1, cutoff=0.75 if len(key) < _SHORT else 0.85)
-    return near[0] if near else None
+    return nearest(key, KNOWN, may_be_right=True)

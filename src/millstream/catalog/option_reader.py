@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
+from millstream.catalog.option_places import OptionPlaces
 from millstream.catalog.suggestions import nearest_key
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.secrets import is_secret, without_url_credentials
+from millstream.spelling import closest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -50,6 +51,7 @@ class OptionReader:
         self.is_legacy = spell is not None
         self._spell = spell or (lambda key: key)
         self._entries: dict[str, OptionEntry] = {}
+        self.places = OptionPlaces(table.span, self._entries)
         for key, entry in entries if entries is not None else ((entry.key, entry) for entry in table.options):
             self._take(key, entry)
         self._values: dict[str, Any] = {}
@@ -173,12 +175,10 @@ class OptionReader:
 
     def place(self, key: str) -> Span:
         """Where the key is written, else the table's name."""
-        entry = self._entries.get(key)
-        return entry.key_span if entry else self.table.span
+        return self.places.key(key)
 
     def value_place(self, key: str) -> Span:
-        entry = self._entries.get(key)
-        return entry.value_span if entry else self.table.span
+        return self.places.value(key)
 
     def problem(
         self, code: Code, primary: str, at: str, detail: str | None = None, hint: str | None = None
@@ -232,5 +232,5 @@ def _some_of(keys: Collection[str], written: str, connector: str) -> str:
     """All of a few keys, the nearest of many."""
     if len(keys) <= _SHOWN_KEYS:
         return f"It has: {', '.join(sorted(keys))}."
-    shown = sorted(difflib.get_close_matches(written, sorted(keys), n=_SHOWN_KEYS, cutoff=0.0))
+    shown = sorted(closest(written, keys, _SHOWN_KEYS))
     return f"It has {len(keys)} options, among them {', '.join(shown)}; `millstream options {connector}` lists all."

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,10 +10,9 @@ from millstream.catalog.settings_of_flink import LATER, SHARED
 from millstream.catalog.settings_without_effect import without_effect
 from millstream.catalog.suggestions import nearest_key
 from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.spelling import closest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from millstream.source import Span
 
 
@@ -127,21 +124,6 @@ def setting_notice(key: str, value: str) -> str | None:
     return None if happens and parse(value) == parse(happens) else f"setting '{key}' has no effect: {ignored.because}"
 
 
-def integer_setting(settings: Mapping[str, str], option: ConfigOption[int]) -> int:
-    written = settings.get(option.key)
-    if written is not None:
-        return option.parse(written)
-    assert option.default is not None
-    return option.default
-
-
-def duration_ms_setting(settings: Mapping[str, str], option: ConfigOption[timedelta]) -> int:
-    written = settings.get(option.key)
-    length = option.default if written is None else option.parse(written)
-    assert length is not None
-    return length // timedelta(milliseconds=1)
-
-
 def _undefined(key: str, span: Span | None) -> Diagnostic:
     near = _OLDER_NAMES.get(key) or nearest_key(key, SETTINGS)
     return Diagnostic(
@@ -162,5 +144,5 @@ def _some_settings(key: str) -> str:
     alike = [known for known in SETTINGS if known.startswith(beginning)]
     if not alike:
         return f"A setting begins with {', '.join(families)}."
-    shown = difflib.get_close_matches(key, alike, n=_SHOWN_SETTINGS, cutoff=0.0)
+    shown = closest(key, alike, _SHOWN_SETTINGS)
     return f"Under {beginning} there are {', '.join(sorted(shown))}{' and others' if len(shown) < len(alike) else ''}."

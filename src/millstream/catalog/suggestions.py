@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.kafka_properties import is_of_kafka
+from millstream.spelling import closest, is_alike
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-_NEAR_ENOUGH: Final = 0.6
 _LOOKED_AT: Final = 5
 _HANDED_OVER: Final = "properties."
 
@@ -32,7 +31,7 @@ def nearest_key(key: str, keys: Collection[str]) -> str | None:
     by_ending = [k for k in known if k.endswith(f".{lowered}")]
     if by_ending:
         return min(by_ending, key=len)
-    near = difflib.get_close_matches(lowered, known, n=_LOOKED_AT, cutoff=_NEAR_ENOUGH)
+    near = (k for k in closest(lowered, known, _LOOKED_AT) if is_alike(k, lowered))
     return next((k for k in near if _differ_little(lowered, k)), None)
 
 
@@ -45,4 +44,4 @@ def _differ_little(key: str, other: str) -> bool:
     words, others = key.split("."), other.split(".")
     common = next((at for at, (a, b) in enumerate(zip(words, others, strict=False)) if a != b), len(words))
     rest, of_other = ".".join(words[common:]), ".".join(others[common:])
-    return difflib.SequenceMatcher(None, rest, of_other).ratio() >= _NEAR_ENOUGH
+    return is_alike(rest, of_other)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +9,7 @@ from sqlglot import exp
 
 from millstream.changelog import KIND
 from millstream.errors import Code, Diagnostic
+from millstream.spelling import nearest
 from millstream.sql.statements import (
     ComputedColumn,
     CreateTable,
@@ -230,8 +230,8 @@ def _partition_problems(statement: CreateTable) -> Iterator[Diagnostic]:
 
 
 def _did_you_mean(name: str, names: Iterable[str]) -> str | None:
-    near = difflib.get_close_matches(name, list(names), n=1, cutoff=0.6)
-    return f'Did you mean "{near[0]}"?' if near else None
+    near = nearest(name, names)
+    return f'Did you mean "{near}"?' if near else None
 
 
 def _watermark_problems(statement: CreateTable) -> Iterator[Diagnostic]:

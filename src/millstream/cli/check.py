@@ -15,7 +15,8 @@ from millstream.cli.unused_tables import Findings, unused_tables
 from millstream.connectors.kafka.custom_partitioner import check_partitioner
 from millstream.errors import ScriptError, by_place
 from millstream.plan.program import Program, compile_script
-from millstream.runtime.before_start import kafka_sinks, unbuilt_in
+from millstream.runtime.before_start import unbuilt_in
+from millstream.runtime.kafka.tables import kafka_sinks
 from millstream.source import SourceText
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def _of_partitioners(program: Program) -> Findings:
     """Of the classes in Python that tables name; their modules are read and not imported."""
     errors: list[Diagnostic] = []
     notices: list[str] = []
-    for sink in kafka_sinks(program):
+    for sink in (sink for job in program.jobs for sink in kafka_sinks(job)):
         try:
             check_partitioner(sink)
         except ScriptError as error:

@@ -16,7 +16,7 @@ from millstream.cli.stop_signal import StopSignal
 from millstream.demo.feed import PageViewFeed
 from millstream.demo.regions import RegionTable
 from millstream.errors import Code, Diagnostic, JobError
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.testing.broker import EmbeddedBroker
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import shutil
 import textwrap
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from millstream.connectors.local.filesystem import IDENTIFIER as FILESYSTEM
 from millstream.connectors.reference import Entry, OptionEntry, connectors, file_formats, formats
 from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.spelling import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,10 +86,10 @@ def _wrapped(text: str, first: str, others: str) -> list[str]:
 
 
 def _undefined(name: str, known: list[str]) -> Diagnostic:
-    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6)
+    near = nearest(name, known)
     return Diagnostic(
         Code.BAD_ARGUMENT,
         f'there is no connector or format "{name}"',
         detail=f"There are: {', '.join(known)}.",
-        hint=f'Did you mean "{near[0]}"?' if near else "Write one of these names, or none to see them all.",
+        hint=f'Did you mean "{near}"?' if near else "Write one of these names, or none to see them all.",
     )

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from millstream.catalog.suggestions import nearest_key
-from millstream.connectors.kafka.tables import MetadataUse
 from millstream.errors import Code, Diagnostic
-from millstream.sql.types import BINARIES, CHARACTER, INTERVALS, NESTED, NUMERIC, TIMESTAMPS, DataType, TypeRoot
+from millstream.sql.casts import can_cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from millstream.catalog.table import CatalogTable
     from millstream.sql.statements import MetadataColumn
+    from millstream.sql.types import DataType
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,38 +28,16 @@ class MessagePart:
     is_writable: bool = False
 
 
-_ATOMIC_CASTS: Final = (
-    (CHARACTER, CHARACTER | BINARIES | NUMERIC | TIMESTAMPS | {TypeRoot.BOOLEAN, TypeRoot.DATE, TypeRoot.TIME}),
-    (NUMERIC, NUMERIC | CHARACTER | TIMESTAMPS | {TypeRoot.BOOLEAN}),
-    (TIMESTAMPS, TIMESTAMPS | CHARACTER | NUMERIC | {TypeRoot.DATE, TypeRoot.TIME}),
-    ({TypeRoot.BOOLEAN}, NUMERIC | CHARACTER | {TypeRoot.BOOLEAN}),
-    ({TypeRoot.DATE}, CHARACTER | TIMESTAMPS | {TypeRoot.DATE}),
-    ({TypeRoot.TIME}, CHARACTER | TIMESTAMPS | {TypeRoot.TIME}),
-    (BINARIES, BINARIES | CHARACTER),
-    (INTERVALS, INTERVALS | CHARACTER),
-)
+@dataclass(frozen=True, slots=True)
+class MetadataUse:
+    """A metadata column, and what stands behind it: the value of `key`, of type `type`, is cast to the column's.
 
-
-def castable(found: DataType, wanted: DataType) -> bool:
-    """Whether CAST(found AS wanted) is allowed, written out by the user.
-
-    >>> castable(DataType(TypeRoot.TIMESTAMP_LTZ, precision=3), DataType(TypeRoot.BIGINT))
-    True
+    For a column that is written the cast goes the other way.
     """
-    if found.root in NESTED:
-        return wanted.root in CHARACTER or (found.root is wanted.root and _parts_castable(found, wanted))
-    if found.root is TypeRoot.NULL:
-        return True
-    return any(found.root in kinds and wanted.root in targets for kinds, targets in _ATOMIC_CASTS)
 
-
-def _parts_castable(found: DataType, wanted: DataType) -> bool:
-    inner, outer = _parts(found), _parts(wanted)
-    return len(inner) == len(outer) and all(castable(a, b) for a, b in zip(inner, outer, strict=True))
-
-
-def _parts(type_: DataType) -> list[DataType]:
-    return [part for part in (type_.key, type_.element, *(field.type for field in type_.fields)) if part is not None]
+    column: MetadataColumn
+    key: str
+    type: DataType
 
 
 def read_metadata(table: CatalogTable, parts: Mapping[str, MessagePart]) -> tuple[MetadataUse, ...]:
@@ -82,7 +60,7 @@ def unreadable(table: CatalogTable, parts: Mapping[str, MessagePart]) -> Iterato
     for column in table.metadata_columns:
         if column.key not in parts:
             yield _undefined(column, table, parts, "be read")
-        elif not castable(found := parts[column.key].type, column.type):
+        elif not can_cast(found := parts[column.key].type, column.type, as_metadata=True):
             yield _wrong_type(column, f"Metadata '{column.key}' is {found}, which has no cast to {column.type}.")
         elif found.nullable and not column.type.nullable:
             yield _wrong_type(column, f"Metadata '{column.key}' can be NULL.")
@@ -103,7 +81,7 @@ def unwritable(table: CatalogTable, parts: Mapping[str, MessagePart]) -> Iterato
             )
         elif column.key not in writable:
             yield _undefined(column, table, writable, "be written")
-        elif not castable(column.type, wanted := writable[column.key].type):
+        elif not can_cast(column.type, wanted := writable[column.key].type, as_metadata=True):
             yield _wrong_type(column, f"Metadata '{column.key}' takes {wanted}, to which {column.type} has no cast.")
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from millstream.catalog.options import ConfigOption
 from millstream.catalog.suggestions import nearest_key
@@ -12,25 +11,33 @@ from millstream.connectors.kafka import upsert_connector as upsert_kafka
 from millstream.connectors.legacy import TYPE, open_reader
 from millstream.connectors.local import blackhole, datagen, filesystem, print_connector
 from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.spelling import nearest
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from millstream.catalog.option_reader import OptionReader
     from millstream.catalog.table import CatalogTable
+    from millstream.connectors.declaration import ConnectorDeclaration
     from millstream.connectors.tables import Sink, Source
 
-CONNECTORS: Final = {
-    module.IDENTIFIER: module
-    for module in (
-        kafka,
-        upsert_kafka,
-        datagen,
-        filesystem,
-        print_connector,
-        blackhole,
-    )
-}
+
+class Connector(Protocol):
+    """What the module of a connector has."""
+
+    @property
+    def IDENTIFIER(self) -> str: ...  # noqa: N802
+
+    @property
+    def DECLARATION(self) -> ConnectorDeclaration: ...  # noqa: N802
+
+    def resolve_source(self, reader: OptionReader, /) -> Source:
+        """Raises what is wrong with the options, all at once."""
+
+    def resolve_sink(self, reader: OptionReader, /) -> Sink:
+        """Likewise."""
+
+
+_MODULES: Final[tuple[Connector, ...]] = (kafka, upsert_kafka, datagen, filesystem, print_connector, blackhole)
+CONNECTORS: Final = {module.IDENTIFIER: module for module in _MODULES}
 CONNECTOR: Final = ConfigOption(
     "connector", str, "What the table is connected to.", needed="always", example="kafka", legacy=(TYPE,)
 )
@@ -38,17 +45,15 @@ CONNECTOR: Final = ConfigOption(
 
 def resolve_source(table: CatalogTable) -> Source:
     reader = open_reader(table)
-    source: Source = _connector(reader).resolve_source(reader)
-    return source
+    return _connector(reader).resolve_source(reader)
 
 
 def resolve_sink(table: CatalogTable) -> Sink:
     reader = open_reader(table)
-    sink: Sink = _connector(reader).resolve_sink(reader)
-    return sink
+    return _connector(reader).resolve_sink(reader)
 
 
-def _connector(reader: OptionReader) -> ModuleType:
+def _connector(reader: OptionReader) -> Connector:
     identifier = reader.get(CONNECTOR)
     key = reader.written(CONNECTOR.key)
     known = f"Connectors: {', '.join(CONNECTORS)}."
@@ -83,6 +88,5 @@ def _connector(reader: OptionReader) -> ModuleType:
 
 
 def _meant_to_name_it(reader: OptionReader, key: str) -> str | None:
-    written = {entry.key.lower(): entry.key for entry in reader.table.options}
-    near = difflib.get_close_matches(key, written, n=1, cutoff=0.8)
-    return f"Write '{key}' instead of '{written[near[0]]}'." if near else None
+    near = nearest(key, (entry.key for entry in reader.table.options), may_be_right=True)
+    return f"Write '{key}' instead of '{near}'." if near else None

@@ -11,7 +11,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
 from millstream.connectors.kafka.client_settings import client_settings
 from millstream.formats.avro_schema import avro_schema
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.sql.types import BIGINT, STRING
 
 _KEY: Final = fastavro.parse_schema(avro_schema([("user_region", STRING.not_null())]))

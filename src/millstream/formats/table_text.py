@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from millstream.changelog import RowKind
+from millstream.display_width import display_width
 from millstream.formats.client_text import CLIENT
 from millstream.formats.row_text import column_texts
 
@@ -19,8 +20,6 @@ _NULL: Final = "<NULL>"
 _MORE: Final = "…"
 _MAX_WIDTH: Final = 40
 _KIND_HEADER: Final = "op"
-_WIDE: Final = ("W", "F")
-_WITHOUT_WIDTH: Final = ("Mn", "Me", "Cf")
 _CONTROL: Final = ("Cc", "Zl", "Zp")
 
 
@@ -105,17 +104,6 @@ def shortened(text: str, width: int) -> str:
             break
         kept += character
     return kept + _MORE
-
-
-def display_width(text: str) -> int:
-    """Columns of a terminal: East Asian characters take two, combining marks none."""
-    return len(text) if text.isascii() else sum(map(_character_width, text))
-
-
-def _character_width(character: str) -> int:
-    if unicodedata.category(character) in _WITHOUT_WIDTH:
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in _WIDE else 1
 
 
 def _is_number(type_: pa.DataType) -> bool:

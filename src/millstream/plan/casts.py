@@ -1,35 +1,13 @@
-"""Which types can be cast to which, and which need no CAST."""
+"""Which types need no CAST to become which."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from millstream.plan.functions.results import fraction_digits
-from millstream.sql.types import (
-    APPROXIMATE,
-    BINARIES,
-    CHARACTER,
-    INTEGERS,
-    INTERVALS,
-    NESTED,
-    NUMERIC,
-    TIMESTAMPS,
-    DataType,
-    TypeRoot,
-)
+from millstream.sql.casts import parts
+from millstream.sql.types import APPROXIMATE, BINARIES, CHARACTER, INTEGERS, NUMERIC, TIMESTAMPS, DataType, TypeRoot
 
-_POINTS: Final = TIMESTAMPS | {TypeRoot.DATE}
-_CLOCKS: Final = _POINTS | {TypeRoot.TIME}
-_FROM: Final = {
-    TypeRoot.BOOLEAN: NUMERIC,
-    TypeRoot.DATE: _POINTS,
-    **dict.fromkeys(CHARACTER, NUMERIC | BINARIES | _CLOCKS | {TypeRoot.BOOLEAN}),
-    **dict.fromkeys(NUMERIC, NUMERIC),
-    **dict.fromkeys(INTEGERS, NUMERIC | {TypeRoot.BOOLEAN}),
-    **dict.fromkeys(BINARIES, BINARIES),
-    **dict.fromkeys(TIMESTAMPS, _CLOCKS),
-    TypeRoot.TIME: TIMESTAMPS,
-}
 _WITHOUT_CAST: Final = {
     TypeRoot.SMALLINT: {TypeRoot.TINYINT},
     TypeRoot.INT: {TypeRoot.TINYINT, TypeRoot.SMALLINT},
@@ -44,18 +22,6 @@ _WITHOUT_CAST: Final = {
     **dict.fromkeys(CHARACTER, CHARACTER),
     **dict.fromkeys(BINARIES, BINARIES),
 }
-
-
-def can_cast(found: DataType, wanted: DataType) -> bool:
-    if wanted.root in INTERVALS:  # they are written as literals
-        return found.root is wanted.root
-    if found.root is TypeRoot.NULL or wanted.root in CHARACTER or found.root is wanted.root not in NESTED:
-        return True
-    if found.root in NESTED:
-        pairs = zip(parts(found), parts(wanted), strict=False)
-        same = found.root is wanted.root and len(parts(found)) == len(parts(wanted))
-        return same and all(can_cast(inner, outer) for inner, outer in pairs)
-    return wanted.root in _FROM.get(found.root, frozenset())
 
 
 def fits(found: DataType, wanted: DataType) -> bool:
@@ -77,8 +43,3 @@ def keeps_apart(found: DataType, wanted: DataType) -> bool:
     if found.root is TypeRoot.DECIMAL:
         return (wanted.scale or 0) >= (found.scale or 0)
     return all(keeps_apart(*pair) for pair in zip(parts(found), parts(wanted), strict=True))
-
-
-def parts(type_: DataType) -> list[DataType]:
-    """The types that a nested type is made of."""
-    return [part for part in (type_.key, type_.element, *(field.type for field in type_.fields)) if part is not None]

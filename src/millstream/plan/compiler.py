@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.functions import load_function, read_function
+from millstream.catalog.job_settings import JobSettings
 from millstream.catalog.module_source import NotReadableError
 from millstream.catalog.settings import SETTINGS, check_setting, setting_notice
 from millstream.errors import Code, Diagnostic, Problems, ScriptError, by_place
@@ -18,7 +19,6 @@ from millstream.plan.program import JobPlan, Program, ShowJobs, Text
 from millstream.plan.resolver.scans import check_watermark, computed_items
 from millstream.plan.resolver.statements import build_insert, build_select, view_columns
 from millstream.plan.rules import RULES
-from millstream.plan.settings import plan_settings
 from millstream.sql.statements import (
     AlterTableRename,
     AlterTableReset,
@@ -238,14 +238,15 @@ class Compiler:
                 roots.append(problems.of(lambda: self._planned(build_select(statement, self._catalog))))
         problems.raise_all()
         plans = assign_ids([root for root in roots if root is not None])
-        physical = plan_physically(plans, plan_settings(self._settings))
-        return JobPlan(self._job_name(wanted), plans, physical, tuple(self._settings.items()))
+        settings = JobSettings.of(self._settings)
+        physical = plan_physically(plans, settings)
+        return JobPlan(self._job_name(wanted), plans, physical, settings, tuple(self._settings.items()))
 
     def _insert(self, statement: InsertInto) -> Root:
         return self._planned(build_insert(statement, self._catalog))
 
     def _planned(self, root: Root) -> Root:
-        settings = plan_settings(self._settings)
+        settings = JobSettings.of(self._settings)
         for rule in RULES:
             root = rule(root, settings)
         return root

@@ -11,11 +11,11 @@ from millstream.plan.operators.node import walk
 from millstream.plan.operators.roots import Collect
 from millstream.plan.operators.values import Values
 from millstream.plan.physical.planner import plan_physically
-from millstream.plan.settings import plan_settings
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from millstream.catalog.job_settings import JobSettings
     from millstream.connectors.tables import Sink, Source
     from millstream.plan.operators.roots import Root
     from millstream.plan.operators.scan import Scan
@@ -31,7 +31,9 @@ class JobPlan:
     roots: tuple[Root, ...]
     """The logical plans, one per INSERT."""
     physical: PhysicalPlan
-    settings: tuple[tuple[str, str], ...]
+    settings: JobSettings
+    setting_texts: tuple[tuple[str, str], ...]
+    """As they are written, those without effect among them."""
 
     @property
     def is_bounded(self) -> bool:
@@ -58,8 +60,7 @@ class JobPlan:
 
     def on_kernel(self) -> JobPlan:
         """The same job with all state on the kernel."""
-        settings = plan_settings(dict(self.settings))
-        return replace(self, physical=plan_physically(self.roots, settings, may_be_native=False))
+        return replace(self, physical=plan_physically(self.roots, self.settings, may_be_native=False))
 
     @property
     def tables(self) -> tuple[Source | Sink, ...]:
@@ -116,7 +117,8 @@ Step = JobPlan | Listing | Text | ShowJobs
 @dataclass(frozen=True, slots=True)
 class Program:
     steps: tuple[Step, ...]
-    settings: tuple[tuple[str, str], ...]
+    setting_texts: tuple[tuple[str, str], ...]
+    """What is set when the script ends, as it is written."""
     notices: tuple[str, ...] = ()
     """What the user should know and need not change."""
     unchecked: int = 0

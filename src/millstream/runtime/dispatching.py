@@ -7,18 +7,20 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from millstream.delivery.client import place_for_sockets
-from millstream.runtime.exactly_once import Start, open_transactions
+from millstream.runtime.kafka.exactly_once import Start, open_transactions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from millstream.plan.program import JobPlan
     from millstream.runtime.checkpoint import JobFolder
+    from millstream.runtime.kafka.clients import KafkaClients
     from millstream.spark.delivery import Dispatch
 
 
 class Dispatching:
-    def __init__(self, plan: JobPlan, folder: JobFolder, notice: Callable[[str], None]) -> None:
+    def __init__(self, plan: JobPlan, folder: JobFolder, clients: KafkaClients, notice: Callable[[str], None]) -> None:
+        self._clients = clients
         self._plan = plan
         self._folder = folder
         self._notice = notice
@@ -36,6 +38,7 @@ class Dispatching:
         transactions = open_transactions(
             self._plan,
             self._folder.path,
+            self._clients,
             self._notice,
             start,
             prefixes=self._prefixes,

@@ -8,21 +8,17 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from millstream.catalog.secrets import without_secrets_of
-from millstream.connectors.kafka.tables import KafkaSource
 from millstream.errors import Code, Diagnostic, JobError, MillstreamError
 from millstream.failpoints import reached
 from millstream.plan.operators.roots import Write
 from millstream.runtime.checksums import checkpoint_damaged, damaged_files
 from millstream.runtime.disk_watch import DiskWatch
-from millstream.runtime.group_offsets import LAST_SECONDS, GroupOffsets
-from millstream.runtime.kafka_admin import KafkaAdmin
-from millstream.runtime.kafka_watch import KafkaWatch
-from millstream.runtime.lost_messages import LossWatch
+from millstream.runtime.kafka.cluster_watch import KafkaWatch
+from millstream.runtime.kafka.group_offsets import LAST_SECONDS
+from millstream.runtime.kafka.job_topics import JobTopics
 from millstream.runtime.progress import Counted, flat_offsets, least_offsets, progress_of
 from millstream.runtime.restarts import restarts_of
-from millstream.runtime.source_topics import topics_of
 from millstream.runtime.supervision import Supervision
-from millstream.runtime.topic_ids import TopicIdWatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -34,6 +30,7 @@ if TYPE_CHECKING:
     from millstream.plan.program import JobPlan
     from millstream.runtime.checkpoint import JobFolder
     from millstream.runtime.events import JobEvent
+    from millstream.runtime.kafka.clients import KafkaClients
     from millstream.runtime.progress import JobProgress
     from millstream.runtime.results import Result
     from millstream.source import Span
@@ -58,6 +55,7 @@ class Job:
         on_event: Callable[[JobEvent], None],
         positions: Mapping[str, ReadRange],
         tallies: Tallies,
+        clients: KafkaClients,
     ) -> None:
         self.name = plan.name
         self.tables: Mapping[str, Span] = {used.table.name: used.table.span for used in plan.tables}
@@ -72,12 +70,9 @@ class Job:
         self._result = result
         self._tallies = tallies
         self._shown: int | None = None
-        kafka = [(scan.source, scan.id) for scan in plan.scans if isinstance(scan.source, KafkaSource)]
-        reads = [(source, positions[scan]) for source, scan in kafka]
         self._ends = _last_ends(positions.values())
-        self._group_offsets = GroupOffsets(reads)
-        self._losses = LossWatch(plan.name, (source for source, _ in kafka))
-        self._topic_ids = TopicIdWatch(folder.path, (source for source, _ in kafka))
+        self._clients = clients
+        self._topics = JobTopics(plan, folder.path, positions, clients)
         self._supervision: Supervision | None = None
         self._progress: JobProgress | None = None
         self._reported = threading.Condition()
@@ -116,8 +111,8 @@ class Job:
         self._supervision = Supervision(
             self.name,
             start,
-            restarts=restarts_of(dict(self._plan.settings)),
-            kafka=KafkaWatch(self._plan.tables),
+            restarts=restarts_of(self._plan.settings.restarts),
+            kafka=KafkaWatch(self._plan, self._clients),
             disk=DiskWatch(self.name, self._folder.path.parents[1]),
             tell=self._on_event,
             explain=self._naming_files,
@@ -131,7 +126,7 @@ class Job:
             if not self.await_end(timeout):
                 raise self._error(f'job "{self.name}" did not end within {timeout} s')
             return
-        targets = self._ends_now()
+        targets = self._topics.ends_now()
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
             was_running = self.is_running  # asked first: a job may reach the end and end between two questions
@@ -169,8 +164,7 @@ class Job:
         if not report["durationMs"].get("addBatch"):
             return  # a trigger that found nothing to do
         reached("after-batch")
-        self._topic_ids.after_batch(report)
-        lost = self._losses.in_batch(report)
+        lost = self._topics.after_batch(report)
         counted = self._counted(report, sum(each.count for each in lost))
         progress = progress_of(self.name, report, self._progress, counted)
         with self._reported:
@@ -180,7 +174,7 @@ class Job:
             self._reported.notify_all()
         self._supervised().batch_finished()
         read_up_to = least_offsets(report)
-        self._group_offsets.report(read_up_to)
+        self._topics.commit(read_up_to)
         for each in lost:
             self._on_event(each)
         self._on_progress(progress)
@@ -222,7 +216,7 @@ class Job:
         """What Spark and its Kafka clients said of this job, without the secrets of its tables and settings."""
         sinks = [root.sink.table for root in self._plan.roots if isinstance(root, Write)]
         tables = [*(scan.source.table for scan in self._plan.scans), *sinks]
-        return without_secrets_of(tables, text, self._plan.settings)
+        return without_secrets_of(tables, text, self._plan.setting_texts)
 
     def report_end(self) -> None:
         """Comes after the last report of a query."""
@@ -232,7 +226,8 @@ class Job:
     def _conclude(self) -> None:
         if not self.is_waiting:  # what it needs is away: there is nothing to report, and nobody to commit to
             self._last_report.wait(_LAST_REPORT_SECONDS)
-            self._group_offsets.close()
+            self._topics.close()
+        self._clients.close()
         self._ended.set()
 
     def await_last_report(self, timeout: float) -> None:
@@ -241,7 +236,7 @@ class Job:
 
     def _await_last_commit(self) -> None:
         """Whoever starts the next job of a group finds what this one has read."""
-        if self._group_offsets.is_asked_for:
+        if self._topics.commits_offsets:
             self._ended.wait(_LAST_COMMIT_SECONDS)
 
     def _naming_files(self, failure: MillstreamError) -> MillstreamError:
@@ -258,16 +253,6 @@ class Job:
     def _supervised(self) -> Supervision:
         assert self._supervision is not None, "the job has not been started"
         return self._supervision
-
-    def _ends_now(self) -> dict[tuple[str, int], int]:
-        ends: dict[tuple[str, int], int] = {}
-        for source in (scan.source for scan in self._plan.scans):
-            if not isinstance(source, KafkaSource):
-                continue
-            admin = KafkaAdmin(source.properties)
-            latest = admin.latest(topics_of(source, admin), committed_only=source.reads_committed)
-            ends |= {(partition.topic, partition.partition): offset for partition, offset in latest.items()}
-        return ends
 
     def _committed_offsets(self) -> dict[tuple[str, int], int]:
         committed: dict[tuple[str, int], int] = {}

@@ -9,7 +9,6 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, Final
 
 from millstream.aggregates.registry import aggregate_function
-from millstream.connectors.local.tables import FilesystemSource
 from millstream.plan.definitions import definitions
 from millstream.plan.operators.aggregate import Aggregate
 from millstream.plan.operators.expand import Expand
@@ -37,7 +36,7 @@ NATIVELY: Final = " natively"
 """Marks state that Spark's own operator keeps, which the kernel cannot read, nor the other way round."""
 OF_CHANGES: Final = " of rows that may go"
 """Marks an aggregate that keeps more than one of rows that stay."""
-_LEFT_OUT: Final = ("table", "properties", "span", "notices", "id")
+_LEFT_OUT: Final = ("table", "properties", "span", "notices", "places", "id")
 """Of a table its name, columns and connection: what matters of them stands in the nodes too."""
 _WITHOUT_INFLUENCE: Final = ("spark.", "restart-strategy.", "pipeline.", "sql-client.", "millstream.")
 """Settings that change how a batch is run and not what it writes."""
@@ -141,7 +140,7 @@ def _sql(expression: Typed) -> str:
 
 def fingerprint(job: JobPlan) -> str:
     """Of all that decides which messages a batch writes: what checkpoints had before they kept a ReplayIdentity."""
-    reads_files = any(isinstance(scan.source, FilesystemSource) for scan in job.scans)
+    reads_files = any(scan.source.folder is not None for scan in job.scans)
     spread = (_SPREAD,) if reads_files or len(job.roots) > 1 else ()
     content = repr((describe(job.roots), settings_with_influence(job), *spread))
     return hashlib.sha256(content.encode()).hexdigest()[:32]
@@ -149,7 +148,7 @@ def fingerprint(job: JobPlan) -> str:
 
 def settings_with_influence(job: JobPlan) -> list[tuple[str, str]]:
     """Those that may change what a batch writes."""
-    return sorted(each for each in job.settings if not each[0].startswith(_WITHOUT_INFLUENCE))
+    return sorted(each for each in job.setting_texts if not each[0].startswith(_WITHOUT_INFLUENCE))
 
 
 def told_changes(before: Sequence[str], now: Sequence[str]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from millstream.connectors.local.tables import PrintSink
 from millstream.plan.operators.roots import Write
 from millstream.plan.program import Listing
 
@@ -34,8 +33,7 @@ def print_errors(rows: list[str]) -> None:
 
 
 def goes_to_standard_error(plan: JobPlan) -> bool:
-    sinks = (root.sink for root in plan.roots if isinstance(root, Write))
-    return any(isinstance(sink, PrintSink) and sink.to_standard_error for sink in sinks)
+    return any(root.sink.prints_to_standard_error for root in plan.roots if isinstance(root, Write))
 
 
 def listed(jobs: Iterable[Job]) -> Listing:

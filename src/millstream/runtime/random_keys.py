@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from millstream.connectors.kafka.option_values import DeliveryGuarantee
 from millstream.connectors.kafka.sink_options import SINK_PARALLELISM
-from millstream.connectors.kafka.tables import KafkaSink
 from millstream.errors import Code, Diagnostic
 from millstream.plan.definitions import definitions, expressions_below
 from millstream.plan.operators.roots import Write
@@ -19,6 +17,7 @@ from millstream.plan.typed import functions_in
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from millstream.connectors.tables import Sink
     from millstream.plan.operators.node import Node
     from millstream.plan.program import JobPlan
     from millstream.plan.typed import Typed
@@ -29,18 +28,16 @@ _RANDOM: Final = frozenset({"RAND", "RAND_INTEGER", "UUID"})
 
 def random_keys(job: JobPlan) -> Iterator[Diagnostic]:
     for root in job.roots:
-        match root:
-            case Write(sink=KafkaSink() as sink) if sink.delivery.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
-                yield from _in_sink(root, sink)
-                yield from _in_query(root, sink)
+        if isinstance(root, Write) and root.sink.is_exactly_once:
+            yield from _in_sink(root, root.sink)
+            yield from _in_query(root, root.sink)
 
 
-def _in_sink(root: Write, sink: KafkaSink) -> Iterator[Diagnostic]:
+def _in_sink(root: Write, sink: Sink) -> Iterator[Diagnostic]:
     """Without a key, rows are spread by all of their columns."""
     if sink.parallelism is None:
         return
-    keys = sink.table.primary_key or tuple(column.name for column in sink.key_columns)
-    names = keys or tuple(column.name for column in root.columns)
+    names = sink.exchange_keys or tuple(column.name for column in root.columns)
     [below] = root.inputs
     defined = definitions(below)
     drawn = {function for name in names if name in defined for function in _random_in(defined[name])}
@@ -48,7 +45,7 @@ def _in_sink(root: Write, sink: KafkaSink) -> Iterator[Diagnostic]:
         yield _refusal(drawn, f"'{SINK_PARALLELISM.key}' spreads rows by values", root.span, sink)
 
 
-def _in_query(node: Node, sink: KafkaSink) -> Iterator[Diagnostic]:
+def _in_query(node: Node, sink: Sink) -> Iterator[Diagnostic]:
     """Of the last operators that keep state, all that goes into them."""
     if not node.keeps_state:
         for below in node.inputs:
@@ -60,7 +57,7 @@ def _in_query(node: Node, sink: KafkaSink) -> Iterator[Diagnostic]:
         yield _refusal(drawn, "its state is made of rows", node.span, sink)
 
 
-def _refusal(drawn: set[str], what: str, span: Span, sink: KafkaSink) -> Diagnostic:
+def _refusal(drawn: set[str], what: str, span: Span, sink: Sink) -> Diagnostic:
     return Diagnostic(
         Code.CONFLICTING_OPTIONS,
         f'table "{sink.table.name}" is written exactly once, and {what} that depend on {", ".join(sorted(drawn))}',

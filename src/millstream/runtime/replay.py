@@ -14,15 +14,13 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from millstream.catalog.settings_of_flink import LOCAL_TIME_ZONE, STATE_TTL
-from millstream.connectors.kafka.tables import KafkaSink
-from millstream.connectors.local.tables import DatagenSource
 from millstream.plan.definitions import expressions_below
 from millstream.plan.operators.node import walk
 from millstream.plan.operators.roots import Write
 from millstream.plan.operators.scan import Scan
 from millstream.plan.typed import user_functions_in
-from millstream.runtime.exactly_once import exactly_once_sinks
 from millstream.runtime.job_identity import describe
+from millstream.runtime.kafka.tables import exactly_once_sinks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,7 +59,7 @@ class ReplayIdentity:
         inputs = [_exchanged(root, in_a_set=len(job.roots) > 1) for root in job.roots]
         if not any(inputs):
             return cls(prefixes)
-        settings = sorted(each for each in job.settings if each[0] in _OF_STATE)
+        settings = sorted(each for each in job.setting_texts if each[0] in _OF_STATE)
         content = repr((inputs, settings))
         return cls(
             prefixes,
@@ -92,11 +90,10 @@ def _exchanged(node: Node, *, in_a_set: bool) -> Any:
     The writers of a set are numbered by their INSERT, so all of it counts.
     """
     match node:
-        case Write(sink=KafkaSink(parallelism=int()) as sink):
-            keys = sink.table.primary_key or tuple(column.name for column in sink.key_columns)
-            return (sink.parallelism, keys, _described(node.inputs[0]))
-        case Scan(source=DatagenSource()):
-            return _described(node)  # rows that are many are spread by their number
+        case Write() if node.sink.parallelism is not None:
+            return (node.sink.parallelism, node.sink.exchange_keys, _described(node.inputs[0]))
+        case Scan() if node.source.spreads_rows_by_number:
+            return _described(node)
         case _ if node.keeps_state or (in_a_set and node.inputs):
             return _described(node)
     below = [_exchanged(each, in_a_set=in_a_set) for each in node.inputs]
@@ -107,7 +104,7 @@ def _exchanged(node: Node, *, in_a_set: bool) -> Any:
 
 def _described(node: Node) -> Any:
     """With what stands in no field of a node: which messages are read, and what the user's functions are."""
-    committed = [getattr(scan.source, "reads_committed", None) for scan in _scans(node)]
+    committed = [scan.source.reads_committed for scan in _scans(node)]
     called = (function for expression in expressions_below(node) for function in user_functions_in(expression))
     functions = sorted({function.implementation for function in called})
     return describe(node, left_out=(*_ON_ERRORS, *_OF_OTHER_BATCHES, *_OF_RESULTS)), committed, functions
@@ -123,7 +120,7 @@ def combine_on_error(then: Sequence[str], now: Sequence[str]) -> list[str]:
 
 
 def _on_error(scan: Scan) -> str:
-    if getattr(scan.source, "dead_letters", None) is not None:
+    if scan.source.has_dead_letters:
         return "set aside"
     return "skip" if _skips_errors(scan.source) else _FAILS
 

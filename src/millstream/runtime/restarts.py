@@ -5,31 +5,14 @@ from __future__ import annotations
 import random
 from collections import deque
 from dataclasses import dataclass, field
-from datetime import timedelta
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
-from millstream.catalog.restart_settings import (
-    BACKOFF_MULTIPLIER,
-    EXPONENTIAL_ATTEMPTS,
-    FIXED_ATTEMPTS,
-    FIXED_DELAY,
-    INITIAL_BACKOFF,
-    JITTER_FACTOR,
-    MAX_BACKOFF,
-    RATE_DELAY,
-    RATE_INTERVAL,
-    RATE_MAX_FAILURES,
-    RESET_BACKOFF_THRESHOLD,
-    RESTART_STRATEGY,
-    RestartStrategy,
-)
+from millstream.catalog.restart_settings import RestartStrategy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from millstream.catalog.options import ConfigOption
-
-T = TypeVar("T")
+    from millstream.catalog.job_settings import RestartSettings
 
 
 class Restarts(Protocol):
@@ -97,35 +80,22 @@ class ExponentialDelay:
         return delay
 
 
-def restarts_of(settings: Mapping[str, str]) -> Restarts:
-    """As the settings say; all of them have been checked before."""
-
-    def value(option: ConfigOption[T]) -> T:
-        found = _value(settings, option)
-        assert found is not None
-        return found
-
-    def seconds(option: ConfigOption[timedelta]) -> float:
-        return value(option) / timedelta(seconds=1)
-
-    match value(RESTART_STRATEGY):
+def restarts_of(settings: RestartSettings) -> Restarts:
+    match settings.strategy:
         case RestartStrategy.NONE:
             return NoRestarts()
         case RestartStrategy.FIXED_DELAY:
-            return FixedDelay(value(FIXED_ATTEMPTS), seconds(FIXED_DELAY))
+            return FixedDelay(settings.fixed_attempts, settings.fixed_delay.total_seconds())
         case RestartStrategy.FAILURE_RATE:
-            return FailureRate(value(RATE_MAX_FAILURES), seconds(RATE_INTERVAL), seconds(RATE_DELAY))
+            return FailureRate(
+                settings.rate_max_failures, settings.rate_interval.total_seconds(), settings.rate_delay.total_seconds()
+            )
         case RestartStrategy.EXPONENTIAL_DELAY:
             return ExponentialDelay(
-                initial=seconds(INITIAL_BACKOFF),
-                longest=seconds(MAX_BACKOFF),
-                multiplier=value(BACKOFF_MULTIPLIER),
-                reset_after=seconds(RESET_BACKOFF_THRESHOLD),
-                jitter=value(JITTER_FACTOR),
-                attempts=_value(settings, EXPONENTIAL_ATTEMPTS),
+                initial=settings.initial_backoff.total_seconds(),
+                longest=settings.max_backoff.total_seconds(),
+                multiplier=settings.backoff_multiplier,
+                reset_after=settings.reset_backoff_threshold.total_seconds(),
+                jitter=settings.jitter_factor,
+                attempts=settings.exponential_attempts,
             )
-
-
-def _value(settings: Mapping[str, str], option: ConfigOption[T]) -> T | None:
-    written = settings.get(option.key)
-    return option.default if written is None else option.parse(written)

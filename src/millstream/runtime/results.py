@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from millstream.catalog.settings_of_flink import RESULT_MODE, ResultMode
+from millstream.catalog.settings_of_flink import ResultMode
 from millstream.changelog import RowKind
 from millstream.formats.row_text import row_lines
 from millstream.formats.table_text import body_lines, cells_of, columns_of, edge_line, header_line, table_lines
@@ -36,9 +36,8 @@ def result_of(plan: JobPlan, emit: Callable[[list[str]], None], *, as_data: bool
 
     `as_data` gives JSON objects instead of text, one a line, whatever the mode.
     """
-    chosen = dict(plan.settings).get(RESULT_MODE.key)
     usual = ResultMode.TABLE if plan.is_bounded else ResultMode.CHANGELOG
-    mode = RESULT_MODE.parse(chosen) if chosen else usual
+    mode = plan.settings.result_mode or usual
     if as_data and mode is not ResultMode.TABLE:
         return ChangeObjects(emit)
     match mode:

@@ -5,20 +5,12 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from millstream.catalog.catalog import Catalog
-from millstream.catalog.settings import (
-    MAX_BATCH_ROWS,
-    PARALLELISM,
-    STATE_BUCKETS,
-    STATE_CACHE_BYTES,
-    TRIGGER_INTERVAL,
-    duration_ms_setting,
-    integer_setting,
-)
-from millstream.catalog.settings_of_flink import STATE_TTL
+from millstream.catalog.job_settings import JobSettings
 from millstream.connectors.kafka.read_range import Tallies
 from millstream.plan.program import JobPlan, Listing, ShowJobs, Text, compile_script
 from millstream.runtime.before_start import refuse_unbuilt
@@ -26,9 +18,13 @@ from millstream.runtime.checkpoint import Checkpoint
 from millstream.runtime.checkpoint_place import checkpoint_folder
 from millstream.runtime.dispatching import Dispatching
 from millstream.runtime.job import Job
+from millstream.runtime.kafka.clients import KafkaClients
+from millstream.runtime.kafka.partition_counts import partitions_of
+from millstream.runtime.kafka.preflight import check_kafka
+from millstream.runtime.kafka.scan_ends import keep_ends
+from millstream.runtime.kafka.shared_prefixes import refuse_shared_prefixes
+from millstream.runtime.kafka.topic_ids import keep_ids
 from millstream.runtime.moved_state import adopt_state
-from millstream.runtime.partition_counts import partitions_of
-from millstream.runtime.preflight import check_kafka
 from millstream.runtime.printing import (
     goes_to_standard_error,
     listed,
@@ -38,10 +34,7 @@ from millstream.runtime.printing import (
     print_rows,
 )
 from millstream.runtime.results import result_of
-from millstream.runtime.scan_ends import keep_ends
 from millstream.runtime.session_arguments import checked_settings, default_checkpoint
-from millstream.runtime.shared_prefixes import refuse_shared_prefixes
-from millstream.runtime.topic_ids import keep_ids
 from millstream.source import SourceText
 
 if TYPE_CHECKING:
@@ -112,7 +105,7 @@ class Session:
         self._on_answer = on_answer
         self._on_rows = on_rows
         self._on_data = on_data
-        self._settings = checked_settings({**(settings or {}), **named_settings})
+        self._setting_texts = checked_settings({**(settings or {}), **named_settings})
         self._catalog = Catalog()
         self._root = checkpoint_folder(checkpoint) if checkpoint is not None else default_checkpoint()
         self._fresh = fresh
@@ -139,9 +132,15 @@ class Session:
         running = [job.name for job in self._jobs if job.is_running or job.is_bounded]
         source = SourceText(name, text)
         program = compile_script(
-            source, parameters or {}, self._settings, catalog, running_jobs=running, overrides=overrides, imports=True
+            source,
+            parameters or {},
+            self._setting_texts,
+            catalog,
+            running_jobs=running,
+            overrides=overrides,
+            imports=True,
         )
-        self._catalog, self._settings = catalog, dict(program.settings)
+        self._catalog, self._setting_texts = catalog, dict(program.setting_texts)
         return program
 
     def execute_sql(
@@ -201,9 +200,10 @@ class Session:
         if not self._fresh:
             plans = tuple(self._as_begun(plan, checkpoint) for plan in plans)
         folders = [None if self._fresh else checkpoint.find_job(plan) for plan in plans]
+        clients = [KafkaClients() for _ in plans]
         positions = [
-            check_kafka(plan, self._notice, resumes=folder.path if folder is not None else None)
-            for plan, folder in zip(plans, folders, strict=True)
+            check_kafka(plan, asking, self._notice, resumes=folder.path if folder is not None else None)
+            for plan, folder, asking in zip(plans, folders, clients, strict=True)
         ]
         refuse_shared_prefixes(plans)
         if self._fresh:
@@ -213,11 +213,11 @@ class Session:
 
         spark = self._open_spark(checkpoint)
         prepared = []
-        for plan, found, ranges in zip(plans, folders, positions, strict=True):
-            folder = found or checkpoint.new_job(plan, self._buckets(dict(plan.settings)))
+        for plan, found, ranges, asking in zip(plans, folders, positions, clients, strict=True):
+            folder = found or checkpoint.new_job(plan, _buckets(plan.settings))
             adopt_state(folder.path)
             keep_ends(folder.path, [ranges[scan.id].ends if scan.id in ranges else None for scan in plan.scans])
-            keep_ids(folder.path, plan)
+            keep_ids(folder.path, plan, asking)
             tallies = Tallies(spark.sparkContext.accumulator(0), spark.sparkContext.accumulator(0))
             job = Job(
                 plan,
@@ -227,9 +227,10 @@ class Session:
                 on_event=self._on_event,
                 positions=ranges,
                 tallies=tallies,
+                clients=asking,
             )
             counted = {scan: replace(found, tallies=tallies) for scan, found in ranges.items()}
-            dispatching = Dispatching(plan, folder, self._notice)
+            dispatching = Dispatching(plan, folder, asking, self._notice)
             ask = partial(self._request, plan, folder, counted, job, dispatching, drain=drain)
             prepared.append((job, QueryStart(spark, ask, partial(checkpoint.record_start, plan))))
         return prepared
@@ -247,19 +248,19 @@ class Session:
         from millstream.spark.kernel_host import Hosting
         from millstream.spark.query import QueryRequest
 
-        settings = dict(plan.settings)
+        settings = plan.settings
         return QueryRequest(
             job=plan,
             checkpoint=folder.path,
             hosting=Hosting(
                 folder.buckets,
                 folder.segment_cache,
-                integer_setting(settings, STATE_CACHE_BYTES),
-                duration_ms_setting(settings, STATE_TTL),
+                settings.state_cache_bytes,
+                settings.state_ttl // timedelta(milliseconds=1),
             ),
             positions=positions,
-            max_batch_rows=integer_setting(settings, MAX_BATCH_ROWS),
-            interval_ms=integer_setting(settings, TRIGGER_INTERVAL),
+            max_batch_rows=settings.max_batch_rows,
+            interval_ms=settings.trigger_interval_ms,
             drain=drain,
             partitions_of=partitions_of,
             printed=job.counting(print_errors if goes_to_standard_error(plan) else self._on_rows),
@@ -321,13 +322,14 @@ class Session:
     def _open_spark(self, checkpoint: Checkpoint) -> SparkSession:
         from millstream.spark.session import OwnedSession, adopt_session
 
+        settings = JobSettings.of(self._setting_texts)
         if self._spark is None:
             if self._given_spark is not None:
-                self._spark = adopt_session(self._given_spark, self._settings.get(PARALLELISM.key))
+                self._spark = adopt_session(self._given_spark, settings.parallelism)
             else:
                 self._owned_spark = OwnedSession(
-                    self._settings,
-                    self._parallelism(self._settings),
+                    settings,
+                    _parallelism(settings),
                     self._master,
                     checkpoint.log,
                     self._notice,
@@ -336,10 +338,10 @@ class Session:
                 self._spark = self._owned_spark.spark
         return self._spark
 
-    def _parallelism(self, settings: Mapping[str, str]) -> int:
-        written = settings.get(PARALLELISM.key)
-        return PARALLELISM.parse(written) if written else os.cpu_count() or 1
 
-    def _buckets(self, settings: Mapping[str, str]) -> int:
-        written = settings.get(STATE_BUCKETS.key)
-        return STATE_BUCKETS.parse(written) if written else _BUCKETS_PER_TASK * self._parallelism(settings)
+def _parallelism(settings: JobSettings) -> int:
+    return settings.parallelism or os.cpu_count() or 1
+
+
+def _buckets(settings: JobSettings) -> int:
+    return settings.state_buckets or _BUCKETS_PER_TASK * _parallelism(settings)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from millstream.runtime.disk_watch import DiskWatch
     from millstream.runtime.events import JobEvent
-    from millstream.runtime.kafka_watch import KafkaWatch
+    from millstream.runtime.kafka.cluster_watch import KafkaWatch
     from millstream.runtime.restarts import Restarts
     from millstream.spark.running_query import RunningQuery
 

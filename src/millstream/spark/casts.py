@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from millstream.plan.casts import parts
 from millstream.plan.functions.spark_text import field_of, quoted, truncated
 from millstream.spark.times_of_day import text_of_time, time_of_text, time_of_timestamp, timestamp_of_time
 from millstream.spark.types import spark_type
+from millstream.sql.casts import parts
 from millstream.sql.types import BINARIES, CHARACTER, INT, INTEGERS, NUMERIC, TIMESTAMPS, DataType, TypeRoot
 
 if TYPE_CHECKING:

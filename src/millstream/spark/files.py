@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.connectors.local.file_formats import CsvFiles, JsonFiles, ParquetFiles
 from millstream.connectors.local.filesystem import METADATA
-from millstream.connectors.local.tables import local_path
+from millstream.connectors.local.paths import local_path
 from millstream.durable_files import JobFile
 from millstream.spark.file_folder import FileFolder
 from millstream.spark.file_text import from_text, text_of, text_type

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.changelog import KIND
+from millstream.connectors.kafka.spark_options import reader_options
 from millstream.formats.avro_format import AvroFormat
 from millstream.formats.codecs import decoder_of
 from millstream.formats.message_rows import KEY, VALUE, MessageHalf, MessageRows, StructDecoder
 from millstream.spark.avro_halves import NO_AVRO, avro_struct, avro_struct_with_bytes, rows_of_avro
 from millstream.spark.casts import converted
 from millstream.spark.failures import TableHalf
-from millstream.spark.kafka_properties import reader_options
 from millstream.spark.message_decoding import HEADERS, OFFSET, PARTITION, TIMESTAMP, TOPIC, DecodeStep
 from millstream.spark.message_layout import MessageLayout
 from millstream.spark.message_parts import needs_headers, part_of

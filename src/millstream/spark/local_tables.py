@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-    from millstream.connectors.tables import LocalSink, LocalSource
+    from millstream.connectors.tables import Sink, Source
 
 
 def read_local(
-    spark: SparkSession, source: LocalSource, columns: Iterable[str], folder: Path, pinned_tasks: int | None = None
+    spark: SparkSession, source: Source, columns: Iterable[str], folder: Path, pinned_tasks: int | None = None
 ) -> DataFrame:
     """The named columns of a table; `folder` belongs to the job and to this source alone.
 
@@ -37,9 +37,11 @@ def read_local(
             return read_datagen(spark, source, columns, folder, pinned_tasks)
         case FilesystemSource():
             return read_files(spark, source, columns, folder, with_splits=pinned_tasks is not None)
+        case _:
+            raise NotImplementedError(f"tables of connector '{source.connector}' are not read here")
 
 
-def write_local(rows: DataFrame, sink: LocalSink, folder: Path, emit: Callable[[list[str]], None]) -> DataStreamWriter:
+def write_local(rows: DataFrame, sink: Sink, folder: Path, emit: Callable[[list[str]], None]) -> DataStreamWriter:
     """A writer that still needs a checkpoint, an output mode and a trigger; `emit` takes the lines of a print table."""
     match sink:
         case PrintSink():
@@ -48,3 +50,5 @@ def write_local(rows: DataFrame, sink: LocalSink, folder: Path, emit: Callable[[
             return rows.writeStream.format("noop")
         case FilesystemSink():
             return write_files(rows, sink, folder)
+        case _:
+            raise NotImplementedError(f"tables of connector '{sink.connector}' are not written here")

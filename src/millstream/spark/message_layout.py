@@ -9,7 +9,8 @@ from millstream.changelog import INSERT_ONLY, RowKind
 from millstream.spark.message_parts import format_key
 
 if TYPE_CHECKING:
-    from millstream.connectors.kafka.tables import KafkaSource, MetadataUse
+    from millstream.connectors.kafka.tables import KafkaSource
+    from millstream.connectors.metadata import MetadataUse
     from millstream.plan.operators.scan import Scan
     from millstream.sql.types import DataType
 

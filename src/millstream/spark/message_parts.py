@@ -9,7 +9,7 @@ from millstream.spark.casts import converted
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from millstream.connectors.kafka.tables import MetadataUse
+    from millstream.connectors.metadata import MetadataUse
 
 _OF_THE_VALUE: Final = "value."
 _HEADERS: Final = "coalesce(headers, array())"

@@ -21,7 +21,6 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from millstream.catalog.secrets import JAVA_PATTERN, without_secrets_of
-from millstream.catalog.settings import PIPELINE_NAME
 from millstream.errors import Code, Diagnostic, SetupError
 from millstream.jvm.java import find_java
 from millstream.jvm.parts import Part, jars
@@ -30,6 +29,9 @@ from millstream.spark.failures import in_short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+    from millstream.catalog.job_settings import JobSettings
+
 _NEEDED_CLASSES: Final = {
     "org.apache.spark.sql.kafka010.KafkaSourceProvider": "spark-sql-kafka-0-10_2.13",
     "org.apache.kafka.clients.consumer.KafkaConsumer": "kafka-clients",
@@ -99,7 +101,7 @@ class OwnedSession:
 
     def __init__(
         self,
-        settings: Mapping[str, str],
+        settings: JobSettings,
         parallelism: int,
         master: str | None,
         log: Path,
@@ -122,14 +124,14 @@ class OwnedSession:
         configuration = {
             **STREAMING,
             **_LAUNCH,
-            **({} if settings.get("spark.ui.enabled") == "true" else _WITHOUT_INTERFACE),
+            **({} if ("spark.ui.enabled", "true") in settings.spark else _WITHOUT_INTERFACE),
             **(_ON_THIS_MACHINE if master.startswith("local") else {}),
             "spark.master": master,
-            "spark.app.name": settings.get(PIPELINE_NAME.key, "millstream"),
+            "spark.app.name": settings.pipeline_name or "millstream",
             "spark.jars": ",".join(str(jar) for jar in jars(Part.SPARK, notice)),
             "spark.sql.shuffle.partitions": str(parallelism),
             "spark.executorEnv.POLARS_MAX_THREADS": "1",  # Spark runs one worker per core already
-            **{key: value for key, value in settings.items() if key.startswith("spark.")},
+            **dict(settings.spark),
         }
         java_home = str(java.executable.parent.parent)
         try:
@@ -261,7 +263,7 @@ def _environment(**variables: str) -> Iterator[None]:
         os.environ.update(before)
 
 
-def adopt_session(spark: SparkSession, parallelism: str | None) -> SparkSession:
+def adopt_session(spark: SparkSession, parallelism: int | None) -> SparkSession:
     """A sibling of the user's session, with our settings and their executors; theirs stays as it is."""
     if not isinstance(spark, SparkSession):
         raise SetupError(
@@ -293,8 +295,8 @@ def adopt_session(spark: SparkSession, parallelism: str | None) -> SparkSession:
         sibling.conf.set(key, value)
     partitions = spark.conf.get("spark.sql.shuffle.partitions")
     if parallelism is not None or partitions == _SPARKS_OWN_PARTITIONS:
-        chosen = parallelism or str(spark.sparkContext.defaultParallelism)
-        sibling.conf.set("spark.sql.shuffle.partitions", chosen)
+        chosen = parallelism or spark.sparkContext.defaultParallelism
+        sibling.conf.set("spark.sql.shuffle.partitions", str(chosen))
     return sibling
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.changelog import INSERT_ONLY
-from millstream.connectors.kafka.option_values import DeliveryGuarantee
 from millstream.spark.changelog import is_retraction
 from millstream.spark.splits import SPLIT, file_of, is_of_files
 from millstream.spark.types import quoted
@@ -57,9 +56,8 @@ def spread(rows: DataFrame, sink: KafkaSink, pinned_tasks: int | None) -> DataFr
             return rows
         return rows.repartition(pinned_tasks, file_of(F.col(SPLIT))).drop(SPLIT)
     rows = rows.drop(SPLIT)
-    keys = sink.table.primary_key or tuple(column.name for column in sink.key_columns)
-    tasks = sink.parallelism
-    if not keys and sink.delivery.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
+    keys, tasks = sink.exchange_keys, sink.parallelism
+    if not keys and sink.is_exactly_once:
         # One after the other would depend on the number of the task, which differs when a batch is done again.
         keys = tuple(field.name for field in rows.schema if "map<" not in field.dataType.simpleString())
         tasks = tasks if keys else 1  # Spark has no hash of a map

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from pyspark import cloudpickle
 
-from millstream.catalog.settings_of_flink import NOT_NULL_ENFORCER, NotNullEnforcer
+from millstream.catalog.settings_of_flink import NotNullEnforcer
 from millstream.connectors.kafka.custom_partitioner import load_partitioner
 from millstream.connectors.kafka.option_values import Partitioning
+from millstream.connectors.kafka.spark_options import writer_options
 from millstream.connectors.kafka.tables import KafkaSink, KafkaSource
 from millstream.connectors.local.tables import BlackholeSink, FilesystemSink, PrintSink
 from millstream.plan.operators.roots import Collect, Write
 from millstream.plan.physical.nodes import Producer
 from millstream.spark.delivery import Delivering, delivered
-from millstream.spark.kafka_properties import writer_options
 from millstream.spark.kafka_sink import encode_messages
 from millstream.spark.local_tables import write_local
 from millstream.spark.partitioners import Choice, Rotation, choose_partitions, rotate_partitions
@@ -28,7 +28,7 @@ from millstream.spark.task_ends import ends_told
 from millstream.spark.translate import rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -44,7 +44,7 @@ def writer_of(job: JobPlan, context: TranslationContext) -> DataStreamWriter:
     """One query for the whole job."""
     plan = job.physical
     insert_only = all(root.is_insert_only for root in plan.roots)
-    drops_nulls = _enforcer(dict(job.settings)) is NotNullEnforcer.DROP
+    drops_nulls = job.settings.not_null_enforcer is NotNullEnforcer.DROP
     outputs = {output.root: output for output in plan.outputs}
 
     def encode(rows: Rows, root: PhysicalNode) -> Crossing:
@@ -83,11 +83,6 @@ def _sink(root: PhysicalNode) -> KafkaSink:
     assert isinstance(root.operator, Write)
     assert isinstance(root.operator.sink, KafkaSink)
     return root.operator.sink
-
-
-def _enforcer(settings: Mapping[str, str]) -> NotNullEnforcer | None:
-    written = settings.get(NOT_NULL_ENFORCER.key)
-    return NOT_NULL_ENFORCER.parse(written) if written else NOT_NULL_ENFORCER.default
 
 
 def _messages(root: PhysicalNode, context: TranslationContext, encode: Encode, insert: int | None) -> DataFrame:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from sqlglot.tokenizer_core import TokenType
 
+from millstream.spelling import nearest
 from millstream.sql.pieces import QUOTED
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ def excerpt(text: str, longest: int = 40) -> str:
 
 
 def did_you_mean(written: str, words: Iterable[str]) -> str | None:
-    near = difflib.get_close_matches(written.upper(), list(words), n=1, cutoff=0.6)
-    return f"Did you mean {near[0]}?" if near else None
+    near = nearest(written, words)
+    return f"Did you mean {near}?" if near else None
 
 
 def hint_at(found: Token | None, before: Token | None) -> str | None:
@@ -109,9 +109,9 @@ def misspelt_keyword(tokens: Sequence[Token], stopped: int) -> tuple[Token, str]
     """A typo in a keyword is read as a name, so reading stops at it or right behind it."""
     for token in reversed(tokens[max(stopped - 1, 0) : stopped + 1]):
         if token.token_type not in QUOTED and len(token.text) >= _SHORTEST_TYPO and token.text.upper() not in RESERVED:
-            near = difflib.get_close_matches(token.text.upper(), _KEYWORDS, n=1, cutoff=0.7)
-            if near:
-                return token, f"Did you mean {_KEYWORDS[near[0]]}?"
+            near = nearest(token.text, _KEYWORDS, may_be_right=True)
+            if near is not None:
+                return token, f"Did you mean {_KEYWORDS[near]}?"
     return None
 
 

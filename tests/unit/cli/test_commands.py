@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 
 from millstream import __version__
 from millstream.cli.main import app
-from millstream.runtime import checkpoint, kafka_admin
+from millstream.runtime import checkpoint
+from millstream.runtime.kafka import admin as kafka_admin
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -49,7 +49,7 @@ def meaning(resolve: Callable[[CatalogTable], Any], table: CatalogTable) -> obje
     return {
         field.name: getattr(resolved, field.name)
         for field in fields(resolved)
-        if field.name not in ("table", "notices", "key", "value_columns")
+        if field.name not in ("table", "notices", "places", "key", "value_columns")
     }
 
 

@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from millstream.connectors.kafka.client import client_properties, javas_store, untranslatable
-from millstream.spark.kafka_properties import reader_options
+from millstream.connectors.kafka.spark_options import reader_options
 from tests.declaring import KAFKA, declare, source
 
 PLAIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="ann" password="s3 \\"c;ret";'

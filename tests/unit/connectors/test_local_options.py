@@ -8,14 +8,13 @@ import pytest
 
 from millstream.changelog import ALL_CHANGES, INSERT_ONLY
 from millstream.connectors.local.file_formats import CsvFiles, JsonFiles
-from millstream.connectors.local.filesystem import path_problem
+from millstream.connectors.local.paths import local_path
 from millstream.connectors.local.tables import (
     DatagenSource,
     FilesystemSink,
     FilesystemSource,
     Generator,
     PrintSink,
-    local_path,
 )
 from millstream.connectors.registry import resolve_sink, resolve_source
 from millstream.errors import Code, ScriptError
@@ -253,7 +252,7 @@ def test_a_missing_path_is_known_before_a_job_starts(tmp_path: Path) -> None:
         return found
 
     def problem(path: str) -> Diagnostic | None:
-        return path_problem(source(path), source(path).table.span)
+        return next(iter(source(path).find_problems_here()), None)
 
     missing = problem(f"{tmp_path}/none")
     assert missing is not None
@@ -286,7 +285,7 @@ def test_a_sink_is_not_a_file(tmp_path: Path) -> None:
     for path, is_wrong in ((tmp_path / "file", True), (tmp_path, False), (tmp_path / "new", False)):
         sink = resolve_sink(declared("id INT", {"connector": "filesystem", "path": str(path), "format": "csv"}))
         assert isinstance(sink, FilesystemSink)
-        assert (path_problem(sink, sink.table.span) is not None) == is_wrong
+        assert bool(list(sink.find_problems_here())) == is_wrong
 
 
 def test_paths_are_local_unless_another_scheme_says_otherwise(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

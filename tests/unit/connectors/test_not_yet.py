@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from millstream.connectors.not_yet import unbuilt
 from millstream.errors import Code, ScriptError
 from millstream.plan.program import compile_script
 from millstream.runtime.before_start import refuse_unbuilt
@@ -46,7 +45,7 @@ def test_connections_that_only_java_makes(
     resolve: Callable[[CatalogTable], KafkaSource | KafkaSink], options: dict[str, str], key: str
 ) -> None:
     table = declare({**KAFKA, **{f"properties.{name}": value for name, value in options.items()}})
-    [problem] = unbuilt(resolve(table))
+    [problem] = resolve(table).find_unsupported()
     assert problem.code is Code.INVALID_OPTION_VALUE
     assert problem.span in [entry.key_span for entry in table.options if entry.key == f"properties.{key}"]
 
@@ -65,22 +64,22 @@ def test_connections_that_only_java_makes(
     ],
 )
 def test_what_runs_as_a_sink(options: dict[str, str]) -> None:
-    assert list(unbuilt(sink(declare({**KAFKA, **options})))) == []
+    assert list(sink(declare({**KAFKA, **options})).find_unsupported()) == []
 
 
 def test_several_topics_to_write_to() -> None:
     table = declare({**KAFKA, "topic": "a;b"}, COLUMNS, metadata_column("topic", STRING))
-    assert list(unbuilt(sink(table))) == []
+    assert list(sink(table).find_unsupported()) == []
 
 
 def test_metadata() -> None:
     table = declare(KAFKA, COLUMNS, metadata_column("offset", BIGINT, virtual=True))
-    assert [*unbuilt(source(table)), *unbuilt(sink(table))] == []
+    assert [*source(table).find_unsupported(), *sink(table).find_unsupported()] == []
 
 
 def test_time_of_a_message_can_be_written() -> None:
     written = metadata_column("at", DataType(TypeRoot.TIMESTAMP_LTZ, precision=3), "timestamp")
-    assert list(unbuilt(sink(declare(KAFKA, COLUMNS, written)))) == []
+    assert list(sink(declare(KAFKA, COLUMNS, written)).find_unsupported()) == []
 
 
 @pytest.mark.parametrize(
@@ -98,8 +97,8 @@ def test_time_of_a_message_can_be_written() -> None:
 )
 def test_what_is_read_or_written(options: dict[str, str]) -> None:
     table = declare({**KAFKA, **options})
-    assert [*unbuilt(source(table)), *unbuilt(sink(table))] == []
-    assert list(unbuilt(sink(declare(UPSERT, KEYED)))) == []
+    assert [*source(table).find_unsupported(), *sink(table).find_unsupported()] == []
+    assert list(sink(declare(UPSERT, KEYED)).find_unsupported()) == []
 
 
 @pytest.mark.parametrize(
@@ -112,8 +111,8 @@ def test_what_is_read_or_written(options: dict[str, str]) -> None:
     ],
 )
 def test_what_is_read(options: dict[str, str | None]) -> None:
-    assert list(unbuilt(source(declare({**KAFKA, **options})))) == []
-    assert list(unbuilt(source(declare(UPSERT, KEYED)))) == []
+    assert list(source(declare({**KAFKA, **options})).find_unsupported()) == []
+    assert list(source(declare(UPSERT, KEYED)).find_unsupported()) == []
 
 
 def test_a_plan_can_be_made_of_what_cannot_run() -> None:

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from millstream.display_width import display_width
 from millstream.formats.row_text import JAVA, column_texts, row_lines
-from millstream.formats.table_text import cells_of, columns_of, display_width, printable, shortened, table_lines
+from millstream.formats.table_text import cells_of, columns_of, printable, shortened, table_lines
 
 MICROS = pa.timestamp("us")
 INSTANT = pa.timestamp("us", tz="UTC")

@@ -103,7 +103,7 @@ def test_failed_script_leaves_no_tables_behind() -> None:
 def test_settings_from_outside_win() -> None:
     script = SourceText("s", f"SET 'parallelism.default' = '7'; {TABLES} INSERT INTO plain SELECT a, b FROM t;")
     program = compile_script(script, {}, {}, overrides={"parallelism.default": "3"})
-    assert dict(program.jobs[0].settings) == {"parallelism.default": "3"}
+    assert dict(program.jobs[0].setting_texts) == {"parallelism.default": "3"}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from millstream import Session
 from millstream.errors import Code, ScriptError
 from millstream.plan.program import compile_script
 from millstream.runtime.before_start import unbuilt_in
-from millstream.runtime.exactly_once import Start
+from millstream.runtime.kafka.exactly_once import Start
 from millstream.source import SourceText
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from millstream.catalog.job_settings import RestartSettings
 from millstream.runtime.restarts import ExponentialDelay, restarts_of
 
 EXPONENTIAL = "restart-strategy.exponential-delay"
@@ -13,7 +14,7 @@ HOUR = 3600.0
 
 
 def delays(settings: dict[str, str], moments: list[float]) -> list[float | None]:
-    restarts = restarts_of(settings)
+    restarts = restarts_of(RestartSettings.of(settings))
     return [restarts.delay_after_fault(moment) for moment in moments]
 
 
@@ -65,5 +66,5 @@ def test_exponential_delay_stays_within_its_bounds(jitter: float, share: float, 
 
 @pytest.mark.parametrize("kind", ["none", "fixed-delay", "failure-rate", "exponential-delay"])
 def test_every_strategy_has_all_it_needs_by_default(kind: str) -> None:
-    delay = restarts_of({"restart-strategy.type": kind}).delay_after_fault(0.0)
+    delay = restarts_of(RestartSettings.of({"restart-strategy.type": kind})).delay_after_fault(0.0)
     assert (delay is None) == (kind == "none")

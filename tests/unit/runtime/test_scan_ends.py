@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.connectors.kafka.read_range import ReadRange
-from millstream.runtime.group_offsets import GroupOffsets, committed_by
-from millstream.runtime.scan_ends import keep_ends, kept_ends
+from millstream.runtime.kafka.clients import KafkaClients
+from millstream.runtime.kafka.group_offsets import GroupOffsets, committed_by
+from millstream.runtime.kafka.scan_ends import keep_ends, kept_ends
 from tests.declaring import KAFKA, declare, source
 
 if TYPE_CHECKING:
@@ -48,4 +49,4 @@ def test_a_pattern_means_whole_names() -> None:
 def test_without_a_group_or_without_leave_nothing_is_committed() -> None:
     switched_off = {**KAFKA, **GROUP, "properties.commit.offsets.on.checkpoint": "false"}
     for options, asked in ((KAFKA, False), ({**KAFKA, **GROUP}, True), (switched_off, False)):
-        assert GroupOffsets([(source(declare(options)), ReadRange("earliest"))]).is_asked_for is asked
+        assert GroupOffsets([(source(declare(options)), ReadRange("earliest"))], KafkaClients()).is_asked_for is asked

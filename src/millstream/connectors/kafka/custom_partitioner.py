@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Protocol
 from millstream.catalog.module_source import NotReadableError, find_definition, read_module
 from millstream.catalog.user_modules import NotImportableError, import_named
 from millstream.connectors.kafka.sink_options import PARTITIONER
-from millstream.connectors.legacy import open_reader
 from millstream.errors import Code, Diagnostic, ScriptError
 
 if TYPE_CHECKING:
@@ -123,7 +122,7 @@ def _invalid(sink: KafkaSink, why: str, hint: str, detail: str | None = None) ->
     return Diagnostic(
         Code.INVALID_OPTION_VALUE,
         f"partitioner '{sink.partitioner.implementation}' cannot be used: {why}",
-        open_reader(sink.table).value_place(PARTITIONER.key),
+        sink.places.value(PARTITIONER.key),
         detail,
         hint,
     )

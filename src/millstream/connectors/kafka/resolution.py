@@ -91,6 +91,7 @@ def source_of(
         fails_on_data_loss=table.value(FAIL_ON_DATA_LOSS) is not False,
         dead_letters=_dead_letters(table),
         notices=notices,
+        places=table.reader.places,
     )
 
 
@@ -116,6 +117,7 @@ def sink_of(table: DeclaredTable, accepts: ChangelogMode, notices: tuple[Notice,
         ignore_retraction=table.value(IGNORE_RETRACTION) is True,
         update_mode=table.value(UPDATE_MODE),
         notices=notices,
+        places=table.reader.places,
     )
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar
 
 from millstream.changelog import INSERT_ONLY
+from millstream.connectors.kafka.custom_partitioner import partitioner_problems
+from millstream.connectors.kafka.metadata import TIMESTAMP
+from millstream.connectors.kafka.not_yet import find_connections_of_java, find_patterns_of_java
 from millstream.connectors.kafka.option_values import (
     DEFAULT_PARTITIONER,
     DeliveryGuarantee,
@@ -15,20 +18,23 @@ from millstream.connectors.kafka.option_values import (
     StartupMode,
     UpdateMode,
 )
+from millstream.connectors.kafka.spark_options import writer_options
+from millstream.connectors.tables import OrdinarySink, OrdinarySource
 from millstream.formats.avro_format import AvroFormat
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from millstream.catalog.option_places import OptionPlaces
     from millstream.catalog.option_reader import Notice
     from millstream.catalog.table import CatalogTable
     from millstream.changelog import ChangelogMode
     from millstream.connectors.kafka.dead_letters import DeadLetterTopic
     from millstream.connectors.kafka.option_values import BoundedMode
+    from millstream.connectors.metadata import MetadataUse
+    from millstream.errors import Diagnostic
     from millstream.formats.declarations import Format
-    from millstream.sql.statements import MetadataColumn, PhysicalColumn
-    from millstream.sql.types import DataType
-
-_TIMESTAMP: Final = "timestamp"
-"""The metadata key of a message's time."""
+    from millstream.sql.statements import PhysicalColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +55,6 @@ class EndPosition:
     mode: BoundedMode
     timestamp: int | None = None
     offsets: tuple[tuple[int, int], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class MetadataUse:
-    """A metadata column, and what stands behind it: the value of `key`, of type `type`, is cast to the column's.
-
-    For a column that is written the cast goes the other way.
-    """
-
-    column: MetadataColumn
-    key: str
-    type: DataType
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +82,7 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True)
-class KafkaSource:
+class KafkaSource(OrdinarySource):
     """Topics that rows are read from: those of `topics`, or all whose names match `topic_pattern`."""
 
     table: CatalogTable
@@ -114,6 +108,7 @@ class KafkaSource:
     dead_letters: DeadLetterTopic | None = None
     """Where messages go that cannot be read; None to fail with the first."""
     notices: tuple[Notice, ...] = field(default=(), compare=False)
+    places: OptionPlaces = field(kw_only=True, compare=False, repr=False)
 
     @property
     def summary(self) -> str:
@@ -140,12 +135,12 @@ class KafkaSource:
         return self.properties.get("isolation.level", "").strip().lower() == "read_committed"
 
     @property
-    def is_bounded(self) -> bool:
-        return self.end is not None
+    def has_dead_letters(self) -> bool:
+        return self.dead_letters is not None
 
     @property
-    def generated_rows(self) -> int | None:
-        return None
+    def is_bounded(self) -> bool:
+        return self.end is not None
 
     @property
     def decodes_in_spark(self) -> bool:
@@ -156,13 +151,15 @@ class KafkaSource:
 
     @property
     def decoding(self) -> str | None:
-        """What is decoded and where, as EXPLAIN shows it."""
         key = f"key {self.key_format.name}, value " if self.key_format is not None else ""
         return f"{key}{self.value_format.name} [{'Spark' if self.decodes_in_spark else 'Python'}]"
 
+    def find_unsupported(self) -> Iterable[Diagnostic]:
+        return (*find_connections_of_java(self), *find_patterns_of_java(self))
+
 
 @dataclass(frozen=True, slots=True)
-class KafkaSink:
+class KafkaSink(OrdinarySink):
     """Topics that rows are written to: the only one of `topics`, else the one its metadata column `topic` names."""
 
     table: CatalogTable
@@ -183,26 +180,46 @@ class KafkaSink:
     ignore_retraction: bool = False
     update_mode: UpdateMode | None = None
     notices: tuple[Notice, ...] = field(default=(), compare=False)
+    places: OptionPlaces = field(kw_only=True, compare=False, repr=False)
 
     is_kafka: ClassVar = True
-    ignores_row_kinds: ClassVar = False
 
     @property
     def topic(self) -> str:
         return self.topics[0]
 
     @property
-    def needs_own_producer(self) -> bool:
-        """Spark's Kafka sink has no transactions, and no time of a message."""
-        writes_time = any(use.key == _TIMESTAMP for use in self.metadata)
-        return writes_time or self.delivery.guarantee is DeliveryGuarantee.EXACTLY_ONCE
-
-    @property
     def folds_changes(self) -> bool:
-        """Whether of several changes of a key only the last need be written: each message is the key's whole row."""
         by_key = self.value_format.changelog == INSERT_ONLY and self.update_mode is not UpdateMode.RETRACT
         return by_key and not self.ignore_retraction
 
     @property
     def key_columns(self) -> tuple[PhysicalColumn, ...]:
         return self.key.columns
+
+    @property
+    def exchange_keys(self) -> tuple[str, ...]:
+        return self.table.primary_key or tuple(column.name for column in self.key_columns)
+
+    @property
+    def is_exactly_once(self) -> bool:
+        return self.delivery.guarantee is DeliveryGuarantee.EXACTLY_ONCE
+
+    @property
+    def needs_own_producer(self) -> bool:
+        """Spark's Kafka sink knows no transactions, and no time of a message."""
+        return self.is_exactly_once or any(use.key == TIMESTAMP.key for use in self.metadata)
+
+    @property
+    def retracts_by_key(self) -> bool:
+        return self.update_mode is UpdateMode.RETRACT
+
+    @property
+    def writer_options(self) -> Mapping[str, str] | None:
+        return writer_options(self.properties)
+
+    def find_unsupported(self) -> Iterable[Diagnostic]:
+        return find_connections_of_java(self)
+
+    def find_problems_here(self) -> Iterable[Diagnostic]:
+        return partitioner_problems(self)

@@ -24,4 +24,4 @@ def resolve_source(reader: OptionReader) -> NoReturn:
 
 
 def resolve_sink(reader: OptionReader) -> BlackholeSink:
-    return BlackholeSink(reader.table, finish(reader, IDENTIFIER))
+    return BlackholeSink(reader.table, finish(reader, IDENTIFIER), places=reader.places)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any, Final
 
 from millstream.connectors.declaration import ConnectorDeclaration
@@ -35,6 +34,7 @@ from millstream.connectors.local.datagen_options import (
 from millstream.connectors.local.options import finish, not_a_sink
 from millstream.connectors.local.tables import DatagenSource, Generator
 from millstream.errors import Code, Diagnostic
+from millstream.spelling import nearest
 from millstream.sql.types import INTEGERS, NESTED, NUMERIC, DataType, TypeRoot
 
 if TYPE_CHECKING:
@@ -70,7 +70,9 @@ def resolve_source(reader: OptionReader) -> DatagenSource:
         reader.without_effect(ROWS_PER_SECOND.key, "a source that ends gives its rows at once")
     notices = finish(reader, IDENTIFIER)
     assert rows_per_second is not None
-    return DatagenSource(reader.table, generators, rows_per_second, min(counts, default=None), notices)
+    return DatagenSource(
+        reader.table, generators, rows_per_second, min(counts, default=None), notices, places=reader.places
+    )
 
 
 class _FieldReader:
@@ -99,12 +101,12 @@ class _FieldReader:
                     detail=f"A column has: {options}. Only a column itself, not a part of it, has a kind.",
                 )
                 continue
-            near = difflib.get_close_matches(under.split(".")[0], names, n=1)
+            near = nearest(under.split(".")[0], names)
             self._reader.report(
                 Code.UNDEFINED_COLUMN,
                 f"option '{key}' names no generated column of table \"{self._reader.table.name}\"",
                 key,
-                hint=f"Did you mean '{FIELDS}{near[0]}.…'?" if near else f"Columns: {', '.join(names)}.",
+                hint=f"Did you mean '{FIELDS}{near}.…'?" if near else f"Columns: {', '.join(names)}.",
             )
 
     def _fitting(self, under: str) -> list[FieldOption]:

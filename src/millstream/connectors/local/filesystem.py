@@ -8,13 +8,13 @@ from millstream.catalog.options import ConfigOption, Role, text
 from millstream.connectors.declaration import ConnectorDeclaration
 from millstream.connectors.local.file_formats import FileFormat, read_file_format
 from millstream.connectors.local.options import duration_ms, finish, without_effect
-from millstream.connectors.local.tables import FilesystemSink, FilesystemSource, local_path
+from millstream.connectors.local.paths import PATH
+from millstream.connectors.local.tables import FilesystemSink, FilesystemSource
 from millstream.errors import Code, Diagnostic
 from millstream.sql.types import NESTED
 
 if TYPE_CHECKING:
     from millstream.catalog.option_reader import OptionReader
-    from millstream.source import Span
 
 IDENTIFIER: Final = "filesystem"
 METADATA: Final = {
@@ -25,7 +25,6 @@ METADATA: Final = {
 }
 """What can be known of the file a row comes from, and Spark's name for it."""
 
-PATH: Final = ConfigOption("path", text, "The folder, or the one file, e.g. 'data/orders'.", legacy=("connector.path",))
 FORMAT: Final = ConfigOption("format", str, "The format of the files: csv, json or parquet.", legacy=("format.type",))
 MONITOR_INTERVAL: Final = ConfigOption(
     "source.monitor-interval",
@@ -75,7 +74,7 @@ def resolve_source(reader: OptionReader) -> FilesystemSource:
     notices = finish(reader, IDENTIFIER, METADATA)
     assert path is not None
     assert format_ is not None
-    return FilesystemSource(reader.table, path, format_, interval, notices)
+    return FilesystemSource(reader.table, path, format_, interval, notices, places=reader.places)
 
 
 def resolve_sink(reader: OptionReader) -> FilesystemSink:
@@ -84,34 +83,7 @@ def resolve_sink(reader: OptionReader) -> FilesystemSink:
     notices = finish(reader, IDENTIFIER)
     assert path is not None
     assert format_ is not None
-    return FilesystemSink(reader.table, path, format_, notices)
-
-
-def path_problem(table: FilesystemSource | FilesystemSink, place: Span) -> Diagnostic | None:
-    """What is wrong with a path on this machine when a job is about to start; another file system is not asked.
-
-    `place` is where the path is written.
-    """
-    path = local_path(table.path)
-    if path is None:
-        return None
-    if isinstance(table, FilesystemSource) and not path.exists():
-        return _path_diagnostic(
-            f'table "{table.table.name}" cannot be read: there is no {path}',
-            place,
-            "A path is taken relative to the current folder.",
-        )
-    if isinstance(table, FilesystemSink) and path.exists() and not path.is_dir():
-        return _path_diagnostic(
-            f'table "{table.table.name}" cannot be written: {path} is a file',
-            place,
-            "Name a folder; each batch adds files to it.",
-        )
-    return None
-
-
-def _path_diagnostic(primary: str, span: Span, hint: str) -> Diagnostic:
-    return Diagnostic(Code.INVALID_OPTION_VALUE, primary, span, hint=hint)
+    return FilesystemSink(reader.table, path, format_, notices, places=reader.places)
 
 
 def _shared(reader: OptionReader) -> tuple[str | None, FileFormat | None]:

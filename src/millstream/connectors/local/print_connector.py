@@ -47,4 +47,5 @@ def resolve_sink(reader: OptionReader) -> PrintSink:
         prefix=f"{identifier}> " if identifier else "",
         to_standard_error=bool(to_standard_error),
         notices=notices,
+        places=reader.places,
     )

@@ -1,25 +1,33 @@
-"""Tables that need no broker: rows that are made up, printed, thrown away, or kept in files."""
+"""Tables that need no broker: rows that are generated, printed, thrown away, or kept in files."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
-from urllib.parse import unquote, urlsplit
 
 from millstream.changelog import ALL_CHANGES, INSERT_ONLY
+from millstream.connectors.local.paths import find_unreadable_path, find_unwritable_path
+from millstream.connectors.tables import OrdinarySink, OrdinarySource
+from millstream.sql.types import INTERVALS, TypeRoot
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from millstream.catalog.option_places import OptionPlaces
     from millstream.catalog.option_reader import Notice
     from millstream.catalog.table import CatalogTable
     from millstream.changelog import ChangelogMode
     from millstream.connectors.local.file_formats import FileFormat
+    from millstream.errors import Diagnostic
     from millstream.sql.types import DataType
+
+_NOT_IN_FILES: Final = INTERVALS | {TypeRoot.TIME}
+"""Spark has no way to hand intervals to Python, and its files know another TIME than the formats of messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """How the values of one column, or of a part of it, are made up."""
+    """How the values of one column, or of a part of it, are generated."""
 
     path: str
     """`price`, or `buyer.name` for a part: what stands between `fields.` and the option."""
@@ -38,18 +46,28 @@ class Generator:
 
 
 @dataclass(frozen=True, slots=True)
-class DatagenSource:
+class DatagenSource(OrdinarySource):
     table: CatalogTable
     generators: tuple[Generator, ...]
     rows_per_second: int
     number_of_rows: int | None
     """What the source ends after: the number asked for, or the length of the shortest sequence."""
     notices: tuple[Notice, ...] = field(default=(), compare=False)
+    places: OptionPlaces = field(kw_only=True, compare=False, repr=False)
     changelog: ChangelogMode = INSERT_ONLY
+    connector: ClassVar = "datagen"
 
     @property
     def is_bounded(self) -> bool:
         return self.number_of_rows is not None
+
+    @property
+    def generated_rows(self) -> int | None:
+        return self.number_of_rows
+
+    @property
+    def spreads_rows_by_number(self) -> bool:
+        return True
 
     @property
     def summary(self) -> str:
@@ -61,18 +79,9 @@ class DatagenSource:
         """What a checkpoint's positions belong to."""
         return f"rows generated for {self.table.name}"
 
-    @property
-    def generated_rows(self) -> int | None:
-        """How many rows there are, where that is known before they are read."""
-        return self.number_of_rows
-
-    @property
-    def decoding(self) -> str | None:
-        return None
-
 
 @dataclass(frozen=True, slots=True)
-class FilesystemSource:
+class FilesystemSource(OrdinarySource):
     """All files of a folder, or one file; with `monitor_interval_ms` those that come later too."""
 
     table: CatalogTable
@@ -80,7 +89,9 @@ class FilesystemSource:
     format: FileFormat
     monitor_interval_ms: int | None = None
     notices: tuple[Notice, ...] = field(default=(), compare=False)
+    places: OptionPlaces = field(kw_only=True, compare=False, repr=False)
     changelog: ChangelogMode = INSERT_ONLY
+    connector: ClassVar = "filesystem"
 
     @property
     def is_bounded(self) -> bool:
@@ -95,64 +106,67 @@ class FilesystemSource:
         return f"files of {self.path}"
 
     @property
-    def generated_rows(self) -> int | None:
-        return None
-
-    @property
     def decoding(self) -> str | None:
         return f"{self.format.name} [Spark]"
 
+    @property
+    def folder(self) -> str | None:
+        return self.path
 
-class LocalSink:
-    """What sinks without a broker have in common."""
+    @property
+    def unsupported_types(self) -> frozenset[TypeRoot]:
+        return _NOT_IN_FILES
 
-    __slots__ = ()
-
-    is_kafka: ClassVar = False
-    needs_own_producer: ClassVar = False
-    folds_changes: ClassVar = False
-    parallelism: ClassVar = None
-    ignores_row_kinds: ClassVar = False
+    def find_problems_here(self) -> Iterable[Diagnostic]:
+        return find_unreadable_path(self)
 
 
 @dataclass(frozen=True, slots=True)
-class FilesystemSink(LocalSink):
+class FilesystemSink(OrdinarySink):
     table: CatalogTable
     path: str
     format: FileFormat
     notices: tuple[Notice, ...] = field(default=(), compare=False)
+    places: OptionPlaces = field(kw_only=True, compare=False, repr=False)
     accepts: ChangelogMode = INSERT_ONLY
     connector: str = "filesystem"
 
+    @property
+    def folder(self) -> str | None:
+        return self.path
+
+    @property
+    def unsupported_types(self) -> frozenset[TypeRoot]:
+        return _NOT_IN_FILES
+
+    def find_problems_here(self) -> Iterable[Diagnostic]:
+        return find_unwritable_path(self)
+
 
 @dataclass(frozen=True, slots=True)
-class PrintSink(LocalSink):
+class PrintSink(OrdinarySink):
     table: CatalogTable
     prefix: str = ""
     """What each line starts with: `identifier> `."""
     to_standard_error: bool = False
     notices: tuple[Notice, ...] = field(default=(), compare=False)
+    places: OptionPlaces = field(kw_only=True, compare=False, repr=False)
     accepts: ChangelogMode = ALL_CHANGES
     connector: str = "print"
 
+    @property
+    def prints_to_standard_error(self) -> bool:
+        return self.to_standard_error
+
 
 @dataclass(frozen=True, slots=True)
-class BlackholeSink(LocalSink):
-    ignores_row_kinds: ClassVar = True
-    """Nobody looks at what it is given."""
-
+class BlackholeSink(OrdinarySink):
     table: CatalogTable
     notices: tuple[Notice, ...] = field(default=(), compare=False)
+    places: OptionPlaces = field(kw_only=True, compare=False, repr=False)
     accepts: ChangelogMode = ALL_CHANGES
     connector: str = "blackhole"
 
-
-_LOCAL_SCHEMES: Final = ("", "file")
-
-
-def local_path(path: str) -> Path | None:
-    """Where a path is on this machine, relative ones from the current folder; None for another file system."""
-    parts = urlsplit(path)
-    if parts.scheme not in _LOCAL_SCHEMES:
-        return None
-    return Path(unquote(parts.path) if parts.scheme else path).absolute()
+    @property
+    def ignores_row_kinds(self) -> bool:
+        return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Final
 
 from millstream.plan.functions import (
@@ -16,6 +15,7 @@ from millstream.plan.functions import (
     temporal,
     text,
 )
+from millstream.spelling import nearest
 
 if TYPE_CHECKING:
     from millstream.sql.functions import Function, Missing
@@ -38,7 +38,7 @@ MISSING: Final[dict[str, Missing]] = {function.name: function for function in mi
 AGGREGATES: Final = frozenset(name for name, function in FUNCTIONS.items() if function.is_aggregate)
 
 
-def nearest(name: str, others: tuple[str, ...] = ()) -> str | None:
+def nearest_function(name: str, others: tuple[str, ...] = ()) -> str | None:
     """The function that was perhaps meant."""
     words = [known for known in (*FUNCTIONS, *MISSING, *others) if known.replace("_", "").isalnum()]
-    return next(iter(difflib.get_close_matches(name.upper(), words, n=1, cutoff=0.6)), None)
+    return nearest(name, words)

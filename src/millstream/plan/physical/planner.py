@@ -19,14 +19,14 @@ from millstream.plan.typed import user_functions_in
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from millstream.catalog.job_settings import JobSettings
     from millstream.plan.operators.aggregate import Aggregate
     from millstream.plan.operators.node import Node
     from millstream.plan.operators.roots import Root
     from millstream.plan.physical.shared_scans import WideScan
-    from millstream.plan.settings import PlanSettings
 
 
-def plan_physically(roots: Sequence[Root], settings: PlanSettings, *, may_be_native: bool = True) -> PhysicalPlan:
+def plan_physically(roots: Sequence[Root], settings: JobSettings, *, may_be_native: bool = True) -> PhysicalPlan:
     """`may_be_native`: a job whose state is the kernel's goes on with that."""
     owns_producers = any(isinstance(root, Write) and root.sink.needs_own_producer for root in roots)
     # Our own producers take all that a task writes to a table at once, so their INSERTs have no pass in common.

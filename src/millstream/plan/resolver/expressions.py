@@ -9,13 +9,14 @@ from sqlglot import exp
 
 from millstream.aggregates.registry import AGGREGATES
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.plan.casts import can_cast, fits
-from millstream.plan.functions.registry import FUNCTIONS, MISSING, nearest
+from millstream.plan.casts import fits
+from millstream.plan.functions.registry import FUNCTIONS, MISSING, nearest_function
 from millstream.plan.functions.results import bare, nullable
 from millstream.plan.functions.signatures import Mismatch, choose, given_of, how_written, wrong_clause
 from millstream.plan.resolver.literals import HOW_WRITTEN, INTERVAL_PARTS, constant, is_impossible, negated, time_of
 from millstream.plan.typed import Call, Constant, Conversion, FieldOf, InputColumn, Typed, UserCall, Word
 from millstream.sql.alternatives import ALTERNATIVES
+from millstream.sql.casts import can_cast
 from millstream.sql.functions import Given, MismatchError, Nulls
 from millstream.sql.type_text import type_of_text
 from millstream.sql.types import DataType, TypeRoot
@@ -223,7 +224,7 @@ class Resolver:
         if (missing := MISSING.get(name)) is not None:
             why = f"{name} is not supported"
             return self._refuse(node, why, Code.UNSUPPORTED_EXPRESSION, missing.reason, missing.instead)
-        near = nearest(name, tuple(self._functions))
+        near = nearest_function(name, tuple(self._functions))
         hint = f"Did you mean {near}?" if near else None
         return self._refuse(node, f'function "{node.name}" does not exist', Code.UNDEFINED_FUNCTION, hint=hint)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from sqlglot import exp
 
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.resolver.expressions import USER_FUNCTION, Resolver
+from millstream.spelling import nearest
 from millstream.sql.types import TypeRoot
 
 if TYPE_CHECKING:
@@ -150,14 +150,14 @@ class Scope:
                 hint="Add FROM, or write a text in single quotes.",
             )
         names = [known.name for known in self.columns if column.table in ("", known.qualifier)]
-        near = difflib.get_close_matches(column.name, names, n=1, cutoff=0.6)
+        near = nearest(column.name, names)
         tables = (column.table,) if column.table else self.qualifiers
         return Diagnostic(
             Code.UNDEFINED_COLUMN,
             f'column "{column.name}" is not a column of {_listed(tables)}',
             self.place(column),
             detail=f"It has: {', '.join(names)}.",
-            hint=f'Did you mean "{near[0]}"?' if near else None,
+            hint=f'Did you mean "{near}"?' if near else None,
         )
 
     def _ambiguous(self, column: exp.Column, found: list[ScopeColumn]) -> Diagnostic:

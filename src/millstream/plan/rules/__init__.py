@@ -14,10 +14,10 @@ from millstream.plan.rules.settle_before_images import settle_before_images
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from millstream.catalog.job_settings import JobSettings
     from millstream.plan.operators.roots import Root
-    from millstream.plan.settings import PlanSettings
 
-RULES: Final[tuple[Callable[[Root, PlanSettings], Root], ...]] = (
+RULES: Final[tuple[Callable[[Root, JobSettings], Root], ...]] = (
     normalise_sources,
     prune_columns,
     merge_projections,

@@ -6,21 +6,19 @@ from typing import TYPE_CHECKING
 
 from millstream.catalog.settings_of_flink import UPSERT_MATERIALIZE
 from millstream.changelog import INSERT_ONLY, RowKind, goes_by_key, letters
-from millstream.connectors.kafka.option_values import UpdateMode
 from millstream.connectors.kafka.sink_options import SINK_PARALLELISM
-from millstream.connectors.kafka.tables import KafkaSink
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.operators.node import walk
 from millstream.plan.operators.roots import Collect
 
 if TYPE_CHECKING:
+    from millstream.catalog.job_settings import JobSettings
     from millstream.connectors.tables import Sink
     from millstream.plan.operators.node import Node
     from millstream.plan.operators.roots import Root
-    from millstream.plan.settings import PlanSettings
 
 
-def check_sink(plan: Root, settings: PlanSettings) -> Root:
+def check_sink(plan: Root, settings: JobSettings) -> Root:
     if isinstance(plan, Collect) or plan.changelog == INSERT_ONLY:
         return plan  # whoever looks at a SELECT can see any change
     kinds, sink, key = plan.changelog, plan.sink, plan.upsert_key
@@ -50,7 +48,7 @@ def check_sink(plan: Root, settings: PlanSettings) -> Root:
                 else updating.key_advice,
             )
         )
-    if isinstance(sink, KafkaSink) and sink.parallelism is not None and not sink.table.primary_key:
+    if sink.parallelism is not None and not sink.table.primary_key:
         raise ScriptError(
             Diagnostic(
                 Code.MISSING_PRIMARY_KEY,
@@ -64,7 +62,7 @@ def check_sink(plan: Root, settings: PlanSettings) -> Root:
 
 
 def _how_to_take_changes(sink: Sink, key_ddl: str) -> str:
-    if isinstance(sink, KafkaSink) and sink.update_mode is UpdateMode.RETRACT:
+    if sink.retracts_by_key:
         return f'Add {key_ddl} to "{sink.table.name}": a row that is taken back is then a message without value.'
     upsert = f"Declare \"{sink.table.name}\" with 'connector' = 'upsert-kafka' and {key_ddl}"
     return f"{upsert}: a later row then replaces the earlier one of its key."

@@ -10,11 +10,11 @@ from millstream.plan.operators.materialise import Materialise
 from millstream.plan.operators.roots import Write
 
 if TYPE_CHECKING:
+    from millstream.catalog.job_settings import JobSettings
     from millstream.plan.operators.roots import Root
-    from millstream.plan.settings import PlanSettings
 
 
-def materialise_before_sink(plan: Root, settings: PlanSettings) -> Root:
+def materialise_before_sink(plan: Root, settings: JobSettings) -> Root:
     if not isinstance(plan, Write) or not goes_by_key(plan.sink.accepts):
         return plan
     primary = plan.sink.table.primary_key

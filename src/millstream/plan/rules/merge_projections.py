@@ -11,14 +11,14 @@ from millstream.plan.operators.project import Project, ProjectItem
 from millstream.plan.typed import InputColumn, columns_in, substitute, walk
 
 if TYPE_CHECKING:
+    from millstream.catalog.job_settings import JobSettings
     from millstream.plan.operators.node import Node
     from millstream.plan.operators.roots import Root
-    from millstream.plan.settings import PlanSettings
     from millstream.plan.typed import Typed
     from millstream.sql.types import DataType
 
 
-def merge_projections(plan: Root, settings: PlanSettings) -> Root:  # noqa: ARG001
+def merge_projections(plan: Root, settings: JobSettings) -> Root:  # noqa: ARG001
     below = (transform(node, _merge) for node in plan.inputs)
     return plan.with_inputs(*map(_without_idle_projection, below))
 

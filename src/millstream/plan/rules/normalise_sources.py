@@ -11,19 +11,19 @@ from millstream.plan.operators.normalise import Normalise
 from millstream.plan.operators.scan import Scan
 
 if TYPE_CHECKING:
+    from millstream.catalog.job_settings import JobSettings
     from millstream.plan.operators.node import Node
     from millstream.plan.operators.roots import Root
-    from millstream.plan.settings import PlanSettings
 
 
-def normalise_sources(plan: Root, settings: PlanSettings) -> Root:
+def normalise_sources(plan: Root, settings: JobSettings) -> Root:
     def normalise(node: Node) -> Node:
         return Normalise(node, _key(node), node.span) if _needs_order(node, settings) else node
 
     return plan.with_inputs(*(transform(below, normalise) for below in plan.inputs))
 
 
-def _needs_order(node: Node, settings: PlanSettings) -> bool:
+def _needs_order(node: Node, settings: JobSettings) -> bool:
     if not isinstance(node, Scan) or node.changelog == INSERT_ONLY:
         return False
     return RowKind.UPDATE_BEFORE not in node.changelog or settings.cdc_events_duplicate

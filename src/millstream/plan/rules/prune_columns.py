@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from millstream.catalog.job_settings import JobSettings
     from millstream.plan.operators.node import N
     from millstream.plan.operators.roots import Root
-    from millstream.plan.settings import PlanSettings
 
 
-def prune_columns(plan: Root, settings: PlanSettings) -> Root:  # noqa: ARG001
+def prune_columns(plan: Root, settings: JobSettings) -> Root:  # noqa: ARG001
     return _prune(plan, frozenset(column.name for column in plan.columns))
 
 

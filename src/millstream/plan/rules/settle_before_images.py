@@ -9,12 +9,12 @@ from millstream.plan.operators.node import Demand
 from millstream.plan.operators.roots import Collect
 
 if TYPE_CHECKING:
+    from millstream.catalog.job_settings import JobSettings
     from millstream.plan.operators.node import N
     from millstream.plan.operators.roots import Root
-    from millstream.plan.settings import PlanSettings
 
 
-def settle_before_images(plan: Root, settings: PlanSettings) -> Root:
+def settle_before_images(plan: Root, settings: JobSettings) -> Root:
     needed = isinstance(plan, Collect) or (
         RowKind.UPDATE_BEFORE in plan.sink.accepts and not plan.sink.ignores_row_kinds
     )

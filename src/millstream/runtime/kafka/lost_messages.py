@@ -6,12 +6,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from millstream.connectors.legacy import open_reader
 from millstream.errors import BrokerError, Code, Diagnostic, MillstreamError
 from millstream.runtime.events import MessagesLost
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
+from millstream.runtime.kafka.source_positions import plain
 from millstream.runtime.progress import flat_offsets
-from millstream.runtime.source_positions import plain
 from millstream.spark.failure_patterns import START_OVER, WITHOUT_THEM
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
     from millstream.connectors.kafka.read_range import Offsets
     from millstream.connectors.kafka.tables import KafkaSource
+    from millstream.runtime.kafka.clients import KafkaClients
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def refuse_lost(job: str, source: KafkaSource, read_up_to: Offsets, topics: Topi
 
 
 def _lost(job: str, source: KafkaSource, read_up_to: Offsets, topics: Topics) -> Iterator[Diagnostic]:
-    place = open_reader(source.table).value_place("topic" if source.topic_pattern is None else "topic-pattern")
+    place = source.places.value("topic" if source.topic_pattern is None else "topic-pattern")
     there = {topic for topic, _ in topics.ends}
     for topic in sorted({topic for topic, _ in read_up_to} - there):
         yield Diagnostic(
@@ -75,7 +75,8 @@ def _lost(job: str, source: KafkaSource, read_up_to: Offsets, topics: Topics) ->
 class LossWatch:
     """Counts what tables lose that are to go on without it: Spark passes over it without a word."""
 
-    def __init__(self, job: str, sources: Iterable[KafkaSource]) -> None:
+    def __init__(self, job: str, sources: Iterable[KafkaSource], clients: KafkaClients) -> None:
+        self._clients = clients
         self._job = job
         self._sources = [source for source in sources if not source.fails_on_data_loss]
 
@@ -88,7 +89,7 @@ class LossWatch:
             wanted = sum(abs(end - starts.get(place, end)) for place, end in ends.items())
             if source is not None and of_source["numInputRows"] < wanted:
                 with suppress(MillstreamError):  # counting is not worth a job
-                    found += self._between(starts, ends, _first_offsets(source, ends))
+                    found += self._between(starts, ends, self._first_offsets(source, ends))
         return found
 
     def _source_of(self, topics: set[str]) -> KafkaSource | None:
@@ -103,6 +104,6 @@ class LossWatch:
             if start < min(first, end):
                 yield MessagesLost(self._job, topic, partition, start, min(first, end))
 
-
-def _first_offsets(source: KafkaSource, ends: Offsets) -> Offsets:
-    return plain(KafkaAdmin(source.properties).earliest(sorted({topic for topic, _ in ends})))
+    def _first_offsets(self, source: KafkaSource, ends: Offsets) -> Offsets:
+        admin = KafkaAdmin(source.properties, clients=self._clients)
+        return plain(admin.earliest(sorted({topic for topic, _ in ends})))

@@ -6,24 +6,26 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.connectors.kafka.dead_letters import HEADROOM_BYTES
 from millstream.connectors.kafka.scan_options import DEAD_LETTER_TOPIC
-from millstream.connectors.legacy import open_reader
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from millstream.connectors.kafka.tables import KafkaSource
+    from millstream.runtime.kafka.clients import KafkaClients
 
 _OF_A_TOPIC: Final = "max.message.bytes"
 _OF_THE_BROKERS: Final = "message.max.bytes"
 _LARGEST: Final = 2**31 - 1
 
 
-def check_dead_letters(source: KafkaSource, read: Iterable[str], notice: Callable[[str], None]) -> None:
+def check_dead_letters(
+    source: KafkaSource, read: Iterable[str], clients: KafkaClients, notice: Callable[[str], None]
+) -> None:
     """`read` are the topics of the table, as far as they are known."""
     assert source.dead_letters is not None
     topic, table = source.dead_letters.topic, source.table.name
-    admin = KafkaAdmin(source.properties, open_reader(source.table).value_place, DEAD_LETTER_TOPIC.key)
+    admin = KafkaAdmin(source.properties, source.places.value, DEAD_LETTER_TOPIC.key, clients=clients)
     needed = _needed(admin, read)
     if admin.ensure_topic(topic, table, {} if needed is None else {_OF_A_TOPIC: str(needed)}):
         notice(f'topic "{topic}" for dead letters of table "{table}" did not exist and was created')

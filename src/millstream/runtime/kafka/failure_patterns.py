@@ -8,7 +8,7 @@ from typing import Final
 from confluent_kafka import KafkaError
 
 from millstream.errors import Code
-from millstream.runtime.broker_probe import Finding
+from millstream.runtime.kafka.broker_probe import Finding
 
 _JAAS: Final = "sasl.jaas.config"
 _MECHANISM: Final = "sasl.mechanism"

@@ -5,19 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.catalog.options import is_java_only, python_regex
-from millstream.connectors.kafka.tables import KafkaSource
+from millstream.runtime.kafka.tables import kafka_sources
 from millstream.runtime.progress import least
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from millstream.connectors.kafka.read_range import Offsets
+    from millstream.connectors.kafka.tables import KafkaSource
     from millstream.plan.program import JobPlan
-    from millstream.runtime.kafka_admin import KafkaAdmin
-
-
-def kafka_sources(job: JobPlan) -> list[KafkaSource]:
-    return [scan.source for scan in job.scans if isinstance(scan.source, KafkaSource)]
+    from millstream.runtime.kafka.admin import KafkaAdmin
 
 
 def topics_of(source: KafkaSource, admin: KafkaAdmin) -> tuple[str, ...]:

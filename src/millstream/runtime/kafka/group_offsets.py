@@ -14,13 +14,14 @@ from confluent_kafka import TopicPartition
 
 from millstream.catalog.options import python_regex
 from millstream.errors import MillstreamError
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from millstream.connectors.kafka.read_range import Offsets, ReadRange
     from millstream.connectors.kafka.tables import KafkaSource
+    from millstream.runtime.kafka.clients import KafkaClients
 
 _SWITCH: Final = "commit.offsets.on.checkpoint"
 LAST_SECONDS: Final = 15.0
@@ -30,7 +31,8 @@ LAST_SECONDS: Final = 15.0
 class GroupOffsets:
     """Commits on a thread of its own, the newest offsets only: a batch never waits for it."""
 
-    def __init__(self, scans: Iterable[tuple[KafkaSource, ReadRange]]) -> None:
+    def __init__(self, scans: Iterable[tuple[KafkaSource, ReadRange]], clients: KafkaClients) -> None:
+        self._clients = clients
         self._groups = [
             (source, positions)
             for source, positions in scans
@@ -81,7 +83,7 @@ class GroupOffsets:
             return
         with suppress(MillstreamError):  # the next batch tries again
             if index not in self._admins:
-                self._admins[index] = KafkaAdmin(source.properties)
+                self._admins[index] = KafkaAdmin(source.properties, clients=self._clients)
             self._admins[index].commit(entries, source.group)
 
 

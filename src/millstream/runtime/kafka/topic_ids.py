@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from millstream.durable_files import JobFile, read_json, write_json
 from millstream.errors import MillstreamError
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
+from millstream.runtime.kafka.source_topics import is_found_by_java, topics_of
+from millstream.runtime.kafka.tables import kafka_sources
 from millstream.runtime.progress import flat_offsets
-from millstream.runtime.source_topics import is_found_by_java, kafka_sources, topics_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from millstream.connectors.kafka.tables import KafkaSource
     from millstream.plan.program import JobPlan
+    from millstream.runtime.kafka.clients import KafkaClients
 
 
 def kept_ids(folder: Path) -> dict[str, str]:
@@ -27,12 +29,12 @@ def kept_ids(folder: Path) -> dict[str, str]:
     return read_json(folder / JobFile.TOPIC_IDS, _parse_ids) or {}
 
 
-def keep_ids(folder: Path, job: JobPlan) -> None:
+def keep_ids(folder: Path, job: JobPlan, clients: KafkaClients) -> None:
     """Called when the job may start: what is there now is what it reads."""
     kept = kept_ids(folder)
     ids: dict[str, str] = {}
     for source in kafka_sources(job):
-        admin = KafkaAdmin(source.properties)
+        admin = KafkaAdmin(source.properties, clients=clients)
         topics = _there(kept, admin) if is_found_by_java(source) else topics_of(source, admin)
         ids |= admin.topic_ids(topics) if topics else {}
     if ids and ids != kept:
@@ -46,7 +48,8 @@ def _there(topics: Iterable[str], admin: KafkaAdmin) -> list[str]:
 class TopicIdWatch:
     """Keeps the ids of topics that a pattern finds while the job runs."""
 
-    def __init__(self, folder: Path, sources: Iterable[KafkaSource]) -> None:
+    def __init__(self, folder: Path, sources: Iterable[KafkaSource], clients: KafkaClients) -> None:
+        self._clients = clients
         self._folder = folder
         self._sources = [source for source in sources if source.topic_pattern is not None]
         self._asked: set[str] = set()
@@ -68,7 +71,8 @@ class TopicIdWatch:
 
     def _ids(self, topics: set[str]) -> dict[str, str]:
         ids: dict[str, str] = {}
-        for admin in (KafkaAdmin(source.properties) for source in self._sources if topics):
+        for source in self._sources if topics else ():
+            admin = KafkaAdmin(source.properties, clients=self._clients)
             there = _there(topics, admin)
             ids |= admin.topic_ids(there) if there else {}
         return ids

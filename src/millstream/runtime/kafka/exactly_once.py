@@ -16,9 +16,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka import KafkaException
 
-from millstream.connectors.kafka.option_values import DeliveryGuarantee
-from millstream.connectors.kafka.tables import KafkaSink
-from millstream.connectors.legacy import open_reader
 from millstream.delivery.claims import claim, newest_claim
 from millstream.delivery.committed import offsets_of_group
 from millstream.delivery.failures import is_away, taken_over
@@ -27,18 +24,20 @@ from millstream.delivery.request import Transactions
 from millstream.delivery.transactional_writer import INIT_SECONDS, transactional_producer
 from millstream.durable_files import JobFile, damaged, read_json, write_json
 from millstream.errors import Code, Diagnostic, JobError, ScriptError
-from millstream.plan.operators.roots import Write
 from millstream.runtime.batch_log import BatchLog
-from millstream.runtime.kafka_admin import KafkaAdmin
-from millstream.runtime.kafka_failures import Question, broker_error
-from millstream.runtime.unfinished_batch import require_same_prefix, require_unwritten
+from millstream.runtime.kafka.admin import KafkaAdmin
+from millstream.runtime.kafka.failures import Question, broker_error
+from millstream.runtime.kafka.tables import exactly_once_sinks
+from millstream.runtime.kafka.unfinished_batch import require_same_prefix, require_unwritten
 from millstream.spark.delivery_failures import undelivered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from millstream.connectors.kafka.tables import KafkaSink
     from millstream.plan.program import JobPlan
+    from millstream.runtime.kafka.clients import KafkaClients
 
 TIMEOUT: Final = "transaction.timeout.ms"
 _LONGEST: Final = "transaction.max.timeout.ms"
@@ -59,13 +58,6 @@ class _Kept:
     cluster: str | None
 
 
-def exactly_once_sinks(plan: JobPlan) -> list[KafkaSink]:
-    """Each table once, however many INSERTs it has."""
-    sinks = (root.sink for root in plan.roots if isinstance(root, Write) and isinstance(root.sink, KafkaSink))
-    wanted = (sink for sink in sinks if sink.delivery.guarantee is DeliveryGuarantee.EXACTLY_ONCE)
-    return list({sink.table.name: sink for sink in wanted}.values())
-
-
 def check_timeout(sink: KafkaSink, admin: KafkaAdmin) -> int:
     """The time that a transaction may take, in milliseconds; refuses one that the broker would refuse later."""
     longest = admin.broker_setting(_LONGEST)
@@ -77,7 +69,7 @@ def check_timeout(sink: KafkaSink, admin: KafkaAdmin) -> int:
             Diagnostic(
                 Code.INVALID_OPTION_VALUE,
                 f"option 'properties.{TIMEOUT}' is longer than the broker allows",
-                open_reader(sink.table).value_place(f"properties.{TIMEOUT}"),
+                sink.places.value(f"properties.{TIMEOUT}"),
                 detail=f"The broker's {_LONGEST} is {longest}.",
                 hint=f"Set it to {longest} at most, or leave it out: a transaction lasts no longer than a batch.",
             )
@@ -103,6 +95,7 @@ class Start:
 def open_transactions(
     plan: JobPlan,
     folder: Path,
+    clients: KafkaClients,
     notice: Callable[[str], None],
     start: Start,
     *,
@@ -125,7 +118,7 @@ def open_transactions(
     kept: dict[str, _Kept] = {}
     opened: dict[str, Transactions] = {}
     for sink in sinks:
-        name, admin = sink.table.name, KafkaAdmin(sink.properties)
+        name, admin = sink.table.name, KafkaAdmin(sink.properties, clients=clients)
         prefix = sink.delivery.transactional_id_prefix
         assert prefix is not None
         kept_topic = before[name].progress_topic if name in before else None
@@ -134,7 +127,7 @@ def open_transactions(
         kept[name] = _Kept(prefix, topic, admin.cluster())
         if pending is not None:
             require_same_prefix(plan, sink, pending, prefixes.get(name))
-            _require_known_progress(plan, sink, log, before[name], kept[name])
+            _require_known_progress(plan, sink, admin, log, before=before[name], now=kept[name])
         timeout = check_timeout(sink, admin)
         opened[name] = Transactions(prefix, topic, run, str(start), pending, timeout, str(folder / IDS))
     _write(folder, run, {**before, **kept})
@@ -142,7 +135,7 @@ def open_transactions(
     for sink in sinks:
         name = sink.table.name
         former = _claimed(plan, sink, opened[name], start)
-        writers = set() if former is None else _writers_of_another_run(sink, opened[name], former)
+        writers = set() if former is None else _writers_of_another_run(sink, clients, opened[name], former)
         if writers:
             notice(
                 f'an earlier run has written with prefix "{opened[name].prefix}" of table "{name}": '
@@ -167,11 +160,13 @@ def _progress_topic(sink: KafkaSink, admin: KafkaAdmin) -> str:
     return next(topic for topic in admin.topics() if pattern.fullmatch(topic))
 
 
-def _require_known_progress(plan: JobPlan, sink: KafkaSink, log: BatchLog, before: _Kept, now: _Kept) -> None:
+def _require_known_progress(
+    plan: JobPlan, sink: KafkaSink, admin: KafkaAdmin, log: BatchLog, *, before: _Kept, now: _Kept
+) -> None:
     """A batch that is done again is passed over where it is written: that must be known for certain."""
     batch = log.unfinished
     assert batch is not None
-    retention = (KafkaAdmin(sink.properties).broker_setting(_RETENTION) or _LEAST_RETENTION_MINUTES) * 60
+    retention = (admin.broker_setting(_RETENTION) or _LEAST_RETENTION_MINUTES) * 60
     age = time.time() - log.begun_at(batch)
     if before.cluster != now.cluster:
         why = f"It was written to Kafka cluster {before.cluster}; this one is {now.cluster}."
@@ -206,14 +201,17 @@ def _claimed(plan: JobPlan, sink: KafkaSink, transactions: Transactions, start: 
     return former
 
 
-def _writers_of_another_run(sink: KafkaSink, transactions: Transactions, former: str) -> set[str]:
+def _writers_of_another_run(
+    sink: KafkaSink, clients: KafkaClients, transactions: Transactions, former: str
+) -> set[str]:
     """The ids that have progress; none where the run that claimed came to nothing.
 
     Other groups may begin with the prefix too: readers, and writers of a longer prefix.
     """
     if transactions.is_of_this_run(former):
         return set()
-    groups = KafkaAdmin(sink.properties).groups(f"{transactions.prefix}-") - {transactions.claim_group}
+    admin = KafkaAdmin(sink.properties, clients=clients)
+    groups = admin.groups(f"{transactions.prefix}-") - {transactions.claim_group}
 
     def has_progress(name: str) -> bool:
         offsets = offsets_of_group(sink.properties, name, transactions.progress_topic)
@@ -238,7 +236,7 @@ def _told_failures(sink: KafkaSink) -> Iterator[None]:
     except KafkaException as error:
         doing = f'the transactions of table "{sink.table.name}" cannot be claimed'
         code = Code.BROKER_UNREACHABLE if is_away(error.args[0]) else Code.BROKER_REFUSED
-        question = Question(doing, code, sink.properties, open_reader(sink.table).value_place)
+        question = Question(doing, code, sink.properties, sink.places.value)
         raise broker_error(error, question) from error
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from millstream.connectors.kafka.option_values import BoundedMode, StartupMode
 from millstream.connectors.kafka.scan_options import STARTUP_OFFSETS
-from millstream.connectors.legacy import open_reader
 from millstream.errors import BrokerError, Code, Diagnostic
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
     from millstream.connectors.kafka.read_range import Offsets
     from millstream.connectors.kafka.tables import KafkaSource
-    from millstream.runtime.kafka_admin import KafkaAdmin
+    from millstream.runtime.kafka.admin import KafkaAdmin
 
 
 class SourcePositions:
@@ -91,7 +90,7 @@ class SourcePositions:
             Diagnostic(
                 Code.OFFSETS_UNAVAILABLE,
                 f'table "{self._source.table.name}" is to be read from offsets that are not there',
-                open_reader(self._source.table).value_place(STARTUP_OFFSETS.key),
+                self._source.places.value(STARTUP_OFFSETS.key),
                 detail=f"Partitions: {'; '.join(places)}.",
                 hint=f"Correct '{STARTUP_OFFSETS.key}', or set 'scan.startup.mode' to latest-offset.",
             )
@@ -126,7 +125,7 @@ class SourcePositions:
             Diagnostic(
                 Code.OFFSETS_UNAVAILABLE,
                 f'group "{source.group}" has committed no offsets for table "{source.table.name}"',
-                open_reader(source.table).value_place("properties.group.id"),
+                source.places.value("properties.group.id"),
                 detail=f"Partitions without: {', '.join(missing)}.",
                 hint=f"Set {otherwise}.",
             )

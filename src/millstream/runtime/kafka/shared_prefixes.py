@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from millstream.connectors.kafka.sink_options import TRANSACTIONAL_ID_PREFIX
-from millstream.connectors.legacy import open_reader
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.runtime.exactly_once import exactly_once_sinks
-from millstream.runtime.kafka_admin import KafkaAdmin
+from millstream.runtime.kafka.admin import KafkaAdmin
+from millstream.runtime.kafka.clients import KafkaClients
+from millstream.runtime.kafka.tables import exactly_once_sinks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -41,7 +42,7 @@ def shared_prefixes(
                 yield Diagnostic(
                     Code.CONFLICTING_OPTIONS,
                     f'jobs "{owner}" and "{job.name}" write with the same prefix of transactions, "{prefix}"',
-                    open_reader(sink.table).value_place(TRANSACTIONAL_ID_PREFIX.key),
+                    sink.places.value(TRANSACTIONAL_ID_PREFIX.key),
                     detail="The one that starts last would stop the other.",
                     hint="Write both INSERTs in one statement set, or declare the table twice, with two prefixes.",
                 )
@@ -52,10 +53,10 @@ def refuse_shared_prefixes(jobs: Iterable[JobPlan]) -> None:
     jobs = tuple(jobs)
     if not any(shared_prefixes(jobs, lambda _sink: frozenset({"any"}))):
         return
-    if problems := list(shared_prefixes(jobs, _asked_cluster)):
+    if problems := list(shared_prefixes(jobs, partial(_asked_cluster, clients=KafkaClients()))):
         raise ScriptError(problems)
 
 
-def _asked_cluster(sink: KafkaSink) -> frozenset[str]:
-    cluster = KafkaAdmin(sink.properties).cluster()
+def _asked_cluster(sink: KafkaSink, clients: KafkaClients) -> frozenset[str]:
+    cluster = KafkaAdmin(sink.properties, clients=clients).cluster()
     return servers_of(sink) if cluster is None else frozenset({cluster})

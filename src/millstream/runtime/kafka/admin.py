@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from confluent_kafka import (
@@ -17,25 +16,24 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AclOperation,
-    AdminClient,
     ConfigResource,
     NewTopic,
     OffsetSpec,
     ResourceType,
 )
 
-from millstream.connectors.kafka.client_settings import client_settings
 from millstream.connectors.kafka.key_stores import UnreadableStoreError
 from millstream.delivery.committed import committed_offsets
 from millstream.errors import BrokerError, Code, Diagnostic, ScriptError
-from millstream.runtime.broker_probe import Finding, probe
-from millstream.runtime.kafka_failures import Question, broker_error, is_final, is_unclear
+from millstream.runtime.kafka.broker_probe import Finding, probe
+from millstream.runtime.kafka.clients import KafkaClients
+from millstream.runtime.kafka.failures import Question, broker_error, is_final, is_unclear
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from millstream.errors import MillstreamError
-    from millstream.runtime.broker_probe import Probe
+    from millstream.runtime.kafka.broker_probe import Probe
     from millstream.source import Span
 
 T = TypeVar("T")
@@ -44,9 +42,6 @@ _TIMEOUT_SECONDS: Final = 10.0
 _FIRST_LOOK_SECONDS: Final = 1.0
 """By then a broker has answered, or its client has said what is wrong."""
 _RETRY_SECONDS: Final = 0.1
-_SOON_MS: Final = 500
-_HEARD: Final = 20
-"""How many of the client's reports are kept: it repeats itself."""
 _SOON_OVER: Final = (
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.NOT_LEADER_FOR_PARTITION,
@@ -64,7 +59,8 @@ _NO_ID: Final = str(Uuid(0, 0))
 class KafkaAdmin:
     """One cluster, as the tables of a script name it.
 
-    `place` tells where a table's option is written, `topic_key` which one names its topics.
+    `place` tells where a table's option is written, `topic_key` which one names its topics. `clients` are those of the
+    job that asks; without them this has a client of its own.
     """
 
     def __init__(
@@ -73,23 +69,20 @@ class KafkaAdmin:
         place: Callable[[str], Span] | None = None,
         topic_key: str = "topic",
         *,
-        returns_soon: bool = False,
+        clients: KafkaClients | None = None,
     ) -> None:
-        """`returns_soon`: to a broker that was away; else the client tries again after up to ten seconds."""
         self._properties = properties
         self._place = place
         self._topic_key = topic_key
         self._allows_creation = properties.get("allow.auto.create.topics", "true").lower() != "false"
-        self._heard: deque[KafkaError] = deque(maxlen=_HEARD)
         try:
-            self._settings = client_settings(properties)
-            self._settings |= {"reconnect.backoff.max.ms": _SOON_MS} if returns_soon else {}
-            self._client = AdminClient(self._settings | {"error_cb": self._heard.append})
+            self._connection = (clients or KafkaClients()).connect(properties)
         except UnreadableStoreError as error:
             raise self._unreadable(error) from error
         except KafkaException as error:
             doing = "Kafka's client does not take the table's properties"
-            raise self._failure(doing, error, Code.INVALID_OPTION_VALUE) from error
+            raise broker_error(error, Question(doing, Code.INVALID_OPTION_VALUE, properties, place)) from error
+        self._client = self._connection.client
 
     def ping(self, seconds: float) -> MillstreamError | None:
         """Why no broker answers; None when one does, whatever it says."""
@@ -100,6 +93,7 @@ class KafkaAdmin:
                 f"no Kafka broker answers at {self._properties['bootstrap.servers']}", error, Code.BROKER_UNREACHABLE
             )
             return failure if failure.code is Code.BROKER_UNREACHABLE else None
+        self._connection.forget()
         return None
 
     def topics(self) -> list[str]:
@@ -264,14 +258,16 @@ class KafkaAdmin:
         deadline = time.monotonic() + _TIMEOUT_SECONDS
         while True:
             try:
-                return self._client.list_topics(timeout=min(_FIRST_LOOK_SECONDS, _TIMEOUT_SECONDS))
+                found = self._client.list_topics(timeout=min(_FIRST_LOOK_SECONDS, _TIMEOUT_SECONDS))
             except KafkaException as error:
-                self._client.poll(0)
-                is_over = time.monotonic() > deadline or is_final(error, self._heard, self._properties)
-                found = None if is_over else self._probe(error)
-                if is_over or (found is not None and found.finding is not Finding.HANGS_UP):
+                is_over = time.monotonic() > deadline or is_final(error, self._connection.heard, self._properties)
+                probed = None if is_over else self._probe(error)
+                if is_over or (probed is not None and probed.finding is not Finding.HANGS_UP):
                     raise self._failure("the topics cannot be listed", error, Code.BROKER_UNREACHABLE) from error
                 time.sleep(_RETRY_SECONDS)
+            else:
+                self._connection.forget()
+                return found
 
     def _broker_creates_topics(self) -> bool:
         found = self._broker_settings().get("auto.create.topics.enable")
@@ -296,13 +292,12 @@ class KafkaAdmin:
         at: str = "properties.bootstrap.servers",
     ) -> MillstreamError:
         question = Question(doing, code, self._properties, self._place, at)
-        if code is Code.INVALID_OPTION_VALUE:
-            return broker_error(error, question)
-        self._client.poll(0)  # the reports of what went wrong wait for somebody who asks
-        return broker_error(error, question, tuple(self._heard), self._probe(error))
+        return broker_error(error, question, self._connection.heard, self._probe(error))
 
     def _probe(self, error: KafkaException | TimeoutError) -> Probe | None:
-        return probe(self._properties["bootstrap.servers"], self._settings) if is_unclear(error, self._heard) else None
+        if not is_unclear(error, self._connection.heard):
+            return None
+        return probe(self._properties["bootstrap.servers"], self._connection.settings)
 
     def _unreadable(self, error: UnreadableStoreError) -> ScriptError:
         return ScriptError(

@@ -3,63 +3,59 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from typing import TYPE_CHECKING
 
 from millstream.connectors.kafka import upsert_connector as upsert_kafka
-from millstream.connectors.kafka.option_values import DeliveryGuarantee
 from millstream.connectors.kafka.options import TOPIC
 from millstream.connectors.kafka.read_range import ReadRange
-from millstream.connectors.kafka.tables import KafkaSink, KafkaSource
-from millstream.connectors.legacy import open_reader
-from millstream.plan.operators.roots import Write
 from millstream.runtime.batch_log import BatchLog
-from millstream.runtime.dead_letter_topics import check_dead_letters
-from millstream.runtime.exactly_once import check_timeout
-from millstream.runtime.kafka_admin import KafkaAdmin
-from millstream.runtime.lost_messages import Topics, refuse_lost
-from millstream.runtime.scan_ends import by_topic, kept_ends
-from millstream.runtime.source_positions import SourcePositions, plain
-from millstream.runtime.source_topics import is_found_by_java, kafka_sources, offsets_of, topics_of
-from millstream.runtime.topic_ids import kept_ids
+from millstream.runtime.kafka.admin import KafkaAdmin
+from millstream.runtime.kafka.dead_letter_topics import check_dead_letters
+from millstream.runtime.kafka.exactly_once import check_timeout
+from millstream.runtime.kafka.lost_messages import Topics, refuse_lost
+from millstream.runtime.kafka.scan_ends import by_topic, kept_ends
+from millstream.runtime.kafka.source_positions import SourcePositions, plain
+from millstream.runtime.kafka.source_topics import is_found_by_java, offsets_of, topics_of
+from millstream.runtime.kafka.tables import kafka_scans, kafka_sinks, kafka_sources
+from millstream.runtime.kafka.topic_ids import kept_ids
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from millstream.catalog.table import CatalogTable
     from millstream.connectors.kafka.read_range import Offsets
+    from millstream.connectors.kafka.tables import KafkaSink, KafkaSource
     from millstream.plan.program import JobPlan
-    from millstream.source import Span
+    from millstream.runtime.kafka.clients import KafkaClients
 
 _EARLIEST = "earliest"
 
 
-def check_kafka(job: JobPlan, notice: Callable[[str], None], resumes: Path | None) -> dict[str, ReadRange]:
+def check_kafka(
+    job: JobPlan, clients: KafkaClients, notice: Callable[[str], None], resumes: Path | None
+) -> dict[str, ReadRange]:
     """Per place where topics are read, from where to where; raises what would stop the job.
 
     A job that resumes, from the folder of its checkpoint, has its positions there, and a source topic that is gone
     has taken rows with it. `notice` is told what was decided on the user's behalf.
     """
     kept = kept_ends(resumes) if resumes is not None else []
+    ends = {scan.id: end for scan, end in zip(job.scans, kept, strict=False)}
     ranges = {}
-    for index, scan in enumerate(job.scans):
-        if isinstance(scan.source, KafkaSource):
-            if scan.source.dead_letters is not None:
-                check_dead_letters(scan.source, _topics_to_measure(scan.source), notice)
-            ends = kept[index] if index < len(kept) else None
-            ranges[scan.id] = _range(scan.source, notice, ends, resumes=resumes is not None)
+    for scan, source in kafka_scans(job):
+        if source.dead_letters is not None:
+            check_dead_letters(source, _topics_to_measure(source, clients), clients, notice)
+        admin = _admin(source, clients)
+        ranges[scan.id] = _range(source, admin, notice, ends.get(scan.id), resumes=resumes is not None)
     if resumes is not None:
-        _refuse_lost(job, resumes)
-    for root in job.roots:
-        if isinstance(root, Write) and isinstance(root.sink, KafkaSink):
-            _check_sink(root.sink, notice)
+        _refuse_lost(job, clients, resumes)
+    for sink in kafka_sinks(job):
+        _check_sink(sink, _admin(sink, clients), notice)
     return ranges
 
 
-def _check_sink(sink: KafkaSink, notice: Callable[[str], None]) -> None:
-    admin = _admin(sink.properties, sink.table)
-    if sink.delivery.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
+def _check_sink(sink: KafkaSink, admin: KafkaAdmin, notice: Callable[[str], None]) -> None:
+    if sink.is_exactly_once:
         check_timeout(sink, admin)
         for topic in sink.topics:
             admin.require_readable(topic, sink.table.name)  # offsets for it are the progress of its writers
@@ -70,19 +66,19 @@ def _check_sink(sink: KafkaSink, notice: Callable[[str], None]) -> None:
             notice(f'topic "{topic}" of table "{sink.table.name}" did not exist and was created{compaction}')
 
 
-def _topics_to_measure(source: KafkaSource) -> tuple[str, ...]:
+def _topics_to_measure(source: KafkaSource, clients: KafkaClients) -> tuple[str, ...]:
     if is_found_by_java(source):
         return ()
-    return topics_of(source, _admin(source.properties, source.table))
+    return topics_of(source, _admin(source, clients))
 
 
-def _refuse_lost(job: JobPlan, folder: Path) -> None:
+def _refuse_lost(job: JobPlan, clients: KafkaClients, folder: Path) -> None:
     """Before Spark finds it, so that the script's place and all partitions are told."""
     read_up_to, kept = BatchLog(folder).read_up_to(), kept_ids(folder)
     for source in kafka_sources(job):
         reached = offsets_of(source, job, read_up_to)
         if source.fails_on_data_loss and reached:
-            now = _topics_now({topic for topic, _ in reached}, kept, _admin(source.properties, source.table))
+            now = _topics_now({topic for topic, _ in reached}, kept, _admin(source, clients))
             refuse_lost(job.name, source, reached, now)
 
 
@@ -94,8 +90,9 @@ def _topics_now(topics: set[str], kept: Mapping[str, str], admin: KafkaAdmin) ->
     return Topics(plain(admin.earliest(there)), plain(admin.latest(there)), made_anew)
 
 
-def _range(source: KafkaSource, notice: Callable[[str], None], ends: Offsets | None, *, resumes: bool) -> ReadRange:
-    admin = _admin(source.properties, source.table)
+def _range(
+    source: KafkaSource, admin: KafkaAdmin, notice: Callable[[str], None], ends: Offsets | None, *, resumes: bool
+) -> ReadRange:
     for topic in source.topics:
         admin.require_readable(topic, source.table.name)
         if resumes:
@@ -117,10 +114,5 @@ def _needs_no_topics(source: KafkaSource, *, resumes: bool) -> bool:
     return source.topic_pattern is not None and (source.reads_all_there_is or (resumes and source.end is None))
 
 
-def _admin(properties: dict[str, str], table: CatalogTable) -> KafkaAdmin:
-    return KafkaAdmin(properties, partial(_place, table), TOPIC.key)
-
-
-def _place(table: CatalogTable, key: str) -> Span:
-    """Where the table says it, in whichever dialect, else its name."""
-    return open_reader(table).value_place(key)
+def _admin(table: KafkaSource | KafkaSink, clients: KafkaClients) -> KafkaAdmin:
+    return KafkaAdmin(table.properties, table.places.value, TOPIC.key, clients=clients)

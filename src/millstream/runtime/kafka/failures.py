@@ -1,4 +1,4 @@
-"""What Kafka's client says, told in the user's terms. Translated in this one place, by kafka_failure_patterns."""
+"""What Kafka's client says, told in the user's terms. Translated in this one place, by failure_patterns."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Final
 from confluent_kafka import KafkaError, KafkaException
 
 from millstream.errors import BrokerError, Code, Diagnostic, ScriptError
-from millstream.runtime.broker_probe import Finding
-from millstream.runtime.kafka_failure_patterns import OF_A_PROBE, OF_THE_CLIENT
+from millstream.runtime.kafka.broker_probe import Finding
+from millstream.runtime.kafka.failure_patterns import OF_A_PROBE, OF_THE_CLIENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from millstream.errors import MillstreamError
-    from millstream.runtime.broker_probe import Probe
-    from millstream.runtime.kafka_failure_patterns import Pattern
+    from millstream.runtime.kafka.broker_probe import Probe
+    from millstream.runtime.kafka.failure_patterns import Pattern
     from millstream.source import Span
 
 _BROKER: Final = re.compile(r"^(?:\w+://)?[^/\s]+/\w+: |\bipv[46]#")

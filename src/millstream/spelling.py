@@ -1,0 +1,41 @@
+"""What a user most likely meant by a word that is not known: asked here, with one measure for all."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_ALIKE: Final = 0.6
+"""Enough for a word that is wrong for certain: it can only be one of those that are known."""
+_HARDLY_DIFFERENT: Final = 0.85
+_HARDLY_DIFFERENT_IF_SHORT: Final = 0.75
+"""Two letters the wrong way round make more of a difference in a short word."""
+_SHORT: Final = 8
+
+
+def nearest(written: str, known: Iterable[str], *, may_be_right: bool = False) -> str | None:
+    """The one of `known` that was meant, in whichever case; None where none resembles it.
+
+    `may_be_right`: the word may be what it seems to be, such as a name or the property of a plugin; then only one that
+    hardly differs is a slip of the pen.
+
+    >>> nearest("Ordrs", ["orders", "payments"]), nearest("my.interceptor.level", ["interceptor.classes"])
+    ('orders', 'interceptor.classes')
+    >>> nearest("my.interceptor.level", ["interceptor.classes"], may_be_right=True)
+    """
+    spelt = {word.lower(): word for word in known}
+    hardly = _HARDLY_DIFFERENT_IF_SHORT if len(written) < _SHORT else _HARDLY_DIFFERENT
+    near = difflib.get_close_matches(written.lower(), spelt, n=1, cutoff=hardly if may_be_right else _ALIKE)
+    return spelt[near[0]] if near else None
+
+
+def closest(written: str, known: Iterable[str], count: int) -> list[str]:
+    """As many of `known` as there are, at most `count`, the most alike first."""
+    return difflib.get_close_matches(written, sorted(known), n=count, cutoff=0.0)
+
+
+def is_alike(written: str, other: str) -> bool:
+    return difflib.SequenceMatcher(None, written, other).ratio() >= _ALIKE
