@@ -173,10 +173,10 @@ def test_what_is_nested_deeper_is_an_error(expression: str) -> None:
 @pytest.mark.parametrize(
     ("query", "marked"),
     [
-        ("SELECT a FROM t JOIN t AS u ON TRUE", "JOIN"),
+        ("SELECT a FROM t LEFT JOIN t AS u ON TRUE", "LEFT JOIN"),
         ("SELECT a FROM t LEFT OUTER JOIN t AS u ON TRUE", "LEFT OUTER JOIN"),
-        ("SELECT a FROM t, t AS u JOIN t AS v ON TRUE", ","),
-        ("SELECT a FROM t UNION ALL SELECT a FROM t", "UNION"),
+        ("SELECT a FROM t, t AS u JOIN t AS v ON TRUE", "t AS u"),
+        ("SELECT a FROM t INTERSECT SELECT a FROM t", "INTERSECT"),
         ("SELECT a FROM t EXCEPT SELECT a FROM t", "EXCEPT"),
         ("SELECT a FROM t INTERSECT SELECT a FROM t", "INTERSECT"),
         ("SELECT a FROM t ORDER BY a", "ORDER BY"),
