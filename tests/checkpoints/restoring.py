@@ -9,10 +9,10 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka.admin import AdminClient
-from millstream.runtime.kafka_admin import KafkaAdmin
 
 from millstream.delivery.committed import group
 from millstream.durable_files import JobFile
+from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import parse_message
 from tests.checkpoints.kept_job import CHECKPOINT, KAFKA, WORK_FOLDER
