@@ -51,6 +51,10 @@ class KeptJob:
         return self.file.stem
 
     @property
+    def id(self) -> str:
+        return f"{self.file.parent.name}-{self.name}"
+
+    @property
     def archive(self) -> Path:
         return self.file.with_suffix(".tar.gz")
 
@@ -66,6 +70,11 @@ class KeptJob:
     def failpoint(self) -> str | None:
         """At which the batch with what is in `begun` is ended."""
         return self.declared.get("failpoint")
+
+    @property
+    def refusal(self) -> str | None:
+        """What is said where only the version that made the checkpoint can go on from it."""
+        return self.declared.get("refused_by_later_versions")
 
     @property
     def topics(self) -> Mapping[str, int]:

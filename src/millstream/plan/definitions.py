@@ -8,10 +8,11 @@ from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.node import walk
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.values import Values
+from millstream.plan.resolver.sql_text import sql_text
 from millstream.plan.typed import InputColumn, substitute
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from millstream.plan.operators.node import Node
     from millstream.plan.typed import Typed
@@ -33,6 +34,19 @@ def definitions(node: Node) -> dict[str, Typed]:
             return {item.name: substitute(item.expression, lowered) for item in node.items}
         case _:
             return {column.name: InputColumn(column.name, column.type) for column in node.columns}
+
+
+def declare_columns(node: Node, names: Collection[str] | None = None) -> list[str]:
+    """The columns of rows that are kept as state: `total BIGINT = amount * 2`, or all of the node's."""
+    defined = definitions(node)
+    columns = (column for column in node.columns if names is None or column.name in names)
+    return [f"{column.name} {column.type}{_definition(column.name, defined[column.name])}" for column in columns]
+
+
+def _definition(name: str, expression: Typed) -> str:
+    """What is computed for a column, where it is not one of the table's by the same name."""
+    is_itself = isinstance(expression, InputColumn) and expression.name == name
+    return "" if is_itself else f" = {sql_text(expression)}"
 
 
 def expressions_below(node: Node) -> Iterator[Typed]:

@@ -38,7 +38,7 @@ from millstream.durable_files import (
 from millstream.errors import Code, Diagnostic, JobError
 from millstream.kernels.cache_folder import CacheFolder
 from millstream.runtime.batch_log import BatchLog
-from millstream.runtime.job_identity import IDENTITY, NATIVELY, fingerprint, state_of, told_changes
+from millstream.runtime.job_identity import StateDifference, compare_state, declare_state
 from millstream.runtime.replay import ReplayIdentity, combine_on_error
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ class JobFolder:
     """The batch that was begun and not finished: it is done again first, by the job as it is now."""
     must_be_unwritten: bool = False
     """Whether the job has changed so that it may do the unfinished batch only if nothing of it is written."""
+    is_of_other_version: bool = False
+    """Whether another version of Millstream ran it last, which alone could finish a batch that is written in part."""
     prefixes: Mapping[str, str] | None = None
     """Of the job that ran last, by the tables that it wrote exactly once; None where the checkpoint does not say."""
 
@@ -106,7 +108,7 @@ class Checkpoint:
         """A job that was begun on the kernel stays there, whatever operator a new one would get."""
         known = self._jobs.get(job.name)
         kernel = job.on_kernel()
-        keeps_kernel = known is not None and known["state"] == _state_beside(known, kernel) and self._has_begun(job)
+        keeps_kernel = known is not None and compare_state(known, kernel) is None and self._has_begun(job)
         return kernel if keeps_kernel else job
 
     def find_job(self, job: JobPlan) -> JobFolder | None:
@@ -126,9 +128,8 @@ class Checkpoint:
                     hint="Put the file back if you have a copy, or start over with --fresh.",
                 )
             )
-        shape = _state_beside(known, job)
-        if known["state"] != shape:
-            raise JobError(_changed(self.root, job, known["state"], shape))
+        if (difference := compare_state(known, job)) is not None:
+            raise JobError(_changed(self.root, job, difference))
         return JobFolder(
             folder,
             resumes=True,
@@ -136,6 +137,7 @@ class Checkpoint:
             segment_cache=self._segment_caches.path / folder.name,
             unfinished_batch=BatchLog(folder).unfinished,
             must_be_unwritten=not _may_finish(job, known, BatchLog(folder).unfinished),
+            is_of_other_version=_is_of_other_version(job, known),
             prefixes=_prefixes(job, known),
         )
 
@@ -266,12 +268,7 @@ class Checkpoint:
 
 
 def _description(job: JobPlan) -> dict[str, Any]:
-    return {"state": state_of(job), "identity": IDENTITY, _REPLAY: ReplayIdentity.of(job).to_json()}
-
-
-def _state_beside(known: dict[str, Any], job: JobPlan) -> list[str]:
-    """The job's state, described as in what is known of it; what does not say how was written by version 1."""
-    return state_of(job, known.get("identity", 1))
+    return {**declare_state(job), _REPLAY: ReplayIdentity.of(job).to_json()}
 
 
 def left_out_of_copies(folder: str, names: list[str]) -> list[str]:
@@ -283,7 +280,7 @@ def left_out_of_copies(folder: str, names: list[str]) -> list[str]:
 def _parse_jobs(content: dict[str, Any]) -> dict[str, Any]:
     jobs = dict(content["jobs"])
     for job in jobs.values():
-        if not (isinstance(job["state"], list) and isinstance(job["buckets"], int)):
+        if not (isinstance(job["state"], list | dict) and isinstance(job["buckets"], int)):
             raise TypeError("a job in it is not described as jobs are")
     return jobs
 
@@ -330,12 +327,12 @@ def _is_alive(process: int | None) -> bool:
     return True
 
 
-def _changed(root: Path, job: JobPlan, before: list[str], now: list[str]) -> Diagnostic:
+def _changed(root: Path, job: JobPlan, difference: StateDifference) -> Diagnostic:
     hint = (
         "Undo the change, start over with --fresh (`millstream savepoint` keeps a copy of what is there), "
         "or name another folder with --checkpoint."
     )
-    if [step.removesuffix(NATIVELY) for step in before] == now:
+    if difference.began_natively:
         hint = (
             f"The job began on Spark's own operator: undo what rules it out, such as '{AGGREGATE_NATIVE.key}' = "
             f"'{NativeAggregate.NEVER}', or start over with --fresh."
@@ -344,7 +341,7 @@ def _changed(root: Path, job: JobPlan, before: list[str], now: list[str]) -> Dia
         Code.CHECKPOINT_MISMATCH,
         f'job "{job.name}" keeps another state than the one in checkpoint {root}',
         job.roots[0].span,
-        detail=told_changes(before, now),
+        detail=difference.detail,
         hint=hint,
     )
 
@@ -356,12 +353,18 @@ def _own_files(folder: Path) -> list[Path]:
 
 def _may_finish(job: JobPlan, known: Mapping[str, Any], unfinished: int | None) -> bool:
     if _REPLAY not in known:
-        return bool(known.get("fingerprint") == fingerprint(job))
+        return False
     before = ReplayIdentity.from_json(known[_REPLAY])
     mixed = known.get(_MIXED)
     if mixed is not None and mixed["batch"] == unfinished:
         before = replace(before, on_error=tuple(mixed["on_error"]))
     return ReplayIdentity.of(job).may_finish(before)
+
+
+def _is_of_other_version(job: JobPlan, known: Mapping[str, Any]) -> bool:
+    if _REPLAY not in known:
+        return True
+    return not ReplayIdentity.of(job).is_comparable(ReplayIdentity.from_json(known[_REPLAY]))
 
 
 def _mixed(before: Mapping[str, Any], now: Mapping[str, Any], unfinished: int | None) -> dict[str, Any] | None:

@@ -43,6 +43,7 @@ class Dispatching:
             start,
             prefixes=self._prefixes,
             must_be_unwritten=self._must_be_unwritten,
+            is_of_other_version=self._folder.is_of_other_version,
         )
         # What is written from now on is this job's.
         self._prefixes, self._must_be_unwritten = None, False

@@ -1,199 +1,137 @@
-"""What a checkpoint must know of a job to tell whether a changed script can go on with it."""
+"""What a checkpoint knows of a job's state, as data: enough to tell whether a changed script can go on with it."""
 
 from __future__ import annotations
 
-import hashlib
-import re
-from dataclasses import fields, is_dataclass
-from difflib import SequenceMatcher
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from millstream.aggregates.registry import aggregate_function
-from millstream.plan.definitions import definitions
-from millstream.plan.operators.aggregate import Aggregate
-from millstream.plan.operators.expand import Expand
-from millstream.plan.operators.materialise import Materialise
-from millstream.plan.operators.normalise import Normalise
-from millstream.plan.operators.project import Project
-from millstream.plan.operators.scan import Scan
-from millstream.plan.operators.values import Values
 from millstream.plan.physical.nodes import Execution
-from millstream.plan.resolver.sql_text import sql_text
-from millstream.plan.typed import Call, Constant, Conversion, FieldOf, InputColumn, UserCall
-from millstream.source import Span
+from millstream.runtime.earlier_identities import NATIVELY, describe_changes, describe_state
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
-    from millstream.plan.operators.aggregate import AggregateCall
-    from millstream.plan.physical.nodes import PhysicalNode, PhysicalPlan
+    from millstream.plan.physical.nodes import PhysicalNode
     from millstream.plan.program import JobPlan
-    from millstream.plan.typed import Typed
 
-IDENTITY: Final = 2
-"""How a state is described. Version 1 left out the FILTER of ARRAY_AGG and what stands below a WHERE."""
-NATIVELY: Final = " natively"
-"""Marks state that Spark's own operator keeps, which the kernel cannot read, nor the other way round."""
-OF_CHANGES: Final = " of rows that may go"
-"""Marks an aggregate that keeps more than one of rows that stay."""
-_LEFT_OUT: Final = ("table", "properties", "span", "notices", "places", "id")
-"""Of a table its name, columns and connection: what matters of them stands in the nodes too."""
-_WITHOUT_INFLUENCE: Final = ("spark.", "restart-strategy.", "pipeline.", "sql-client.", "millstream.")
-"""Settings that change how a batch is run and not what it writes."""
-_SPREAD: Final = "writers by file and INSERT"
-"""Earlier versions shared files, and the rows of a set, out otherwise: a batch that they began is theirs to finish."""
-_INPUT: Final = "input of the aggregate"
-_OPERATOR: Final = "operator of the aggregate"
-_IN_WORDS: Final = {
-    _INPUT: {OF_CHANGES: "rows that may go", "": "rows that stay"},
-    _OPERATOR: {NATIVELY: "Spark's own", "": "the kernel"},
+    State = dict[str, dict[str, Any]]
+    """What each operator declares, by its id."""
+
+IDENTITY: Final = 3
+"""How a state is described. Versions 1 and 2 were texts."""
+_STATE: Final = "state"
+_VERSION: Final = "identity"
+_RUNS: Final = "runs"
+_LABELS: Final = {
+    "scan.reads": "source",
+    "scan.shared": "reading together with other INSERTs",
+    "values.rows": "rows of VALUES, by their checksum",
+    "aggregate.keys": "GROUP BY",
+    "aggregate.calls": "aggregates",
+    "aggregate.sets": "grouping sets",
+    "normalise.columns": "columns of the rows that are kept",
+    "normalise.keys": "key of the rows that are kept",
+    "materialise.columns": "columns of the rows that are kept",
+    "materialise.keys": "key of the rows that are kept",
+    "materialise.replaced_by": "key of the query",
+    "join.left": "left side of the join",
+    "join.right": "right side of the join",
+    "join.left_keys": "join key of the left side",
+    "join.right_keys": "join key of the right side",
 }
-_STEPS: Final = (
-    (re.compile(r"read (.*)"), ("source",)),
-    (
-        re.compile(rf"group by \[(.*)\] compute \[(.*)\]((?:{OF_CHANGES})?)((?:{NATIVELY})?)"),
-        ("GROUP BY", "aggregates", _INPUT, _OPERATOR),
-    ),
-    (re.compile(r"in sets (.*)"), ("grouping sets",)),
-    (
-        re.compile(r"keep rows \[(.*?)\] by \[(.*?)\](?:, the last by \[(.*)\])?"),
-        ("columns of the rows that are kept", "key of them", "key of the query"),
-    ),
-    (re.compile(r"values (.*)"), ("rows of VALUES, by their checksum",)),
-)
+_RUNS_ON: Final = {Execution.NATIVE: "Spark's own operator", Execution.KERNEL: "the kernel"}
 
 
-def state_of(job: JobPlan, identity: int = IDENTITY) -> list[str]:
-    """What the state of a job is made of; it must be the same whenever the job goes on.
+@dataclass(frozen=True, slots=True)
+class StateDifference:
+    """In which a job differs from what a checkpoint holds."""
 
-    A checkpoint is compared as the version that wrote it described it.
-    """
-    return [step for root in job.physical.roots for step in _state_shape(root, job.physical, identity)]
+    detail: str
+    """In sentences: what was, and what is."""
+    began_natively: bool
+    """Whether all of it is that the job began on Spark's own operator."""
 
 
-def _state_shape(node: PhysicalNode, plan: PhysicalPlan, identity: int) -> Iterator[str]:
-    """What the checkpoint depends on: what is read, and what is kept by which key."""
-    operator = node.operator
-    match operator:
-        case Scan():
-            yield f"read {operator.source.reads}{' together' if plan.is_shared(operator.id) else ''}"
-        case Values():
-            rows = "; ".join(", ".join(_sql(value) for value in row) for row in operator.rows)
-            yield f"values {hashlib.sha256(rows.encode()).hexdigest()[:16]}"
-        case Aggregate():
-            yield from _aggregate_shape(node, operator, identity)
-        case Normalise() | Materialise():
-            defined = definitions(operator.inputs[0]) if identity > 1 else {}
-            columns = ", ".join(
-                f"{column.name} {column.type}{_definition(column.name, defined)}" for column in operator.columns
-            )
-            replaced = ""
-            if isinstance(operator, Materialise) and operator.replaced_by:
-                replaced = f", the last by [{', '.join(operator.replaced_by)}]"
-            yield f"keep rows [{columns}] by [{', '.join(operator.keys)}]{replaced}"
+def declare_state(job: JobPlan) -> dict[str, Any]:
+    """What a checkpoint remembers; it must be the same whenever the job goes on."""
+    return {_STATE: _state_of(job), _VERSION: IDENTITY}
+
+
+def compare_state(known: Mapping[str, Any], job: JobPlan) -> StateDifference | None:
+    """None where the job can go on. What a checkpoint does not say the version of was written by version 1."""
+    version = known.get(_VERSION, 1)
+    if version < IDENTITY:
+        return _compare_texts(known[_STATE], describe_state(job, version))
+    before, now = known[_STATE], _state_of(job)
+    if before == now:
+        return None
+    return StateDifference(" ".join(_sentences(before, now)), _on_kernel(before) == now)
+
+
+def _state_of(job: JobPlan) -> State:
+    return {
+        node.id: {
+            **declared,
+            **({"shared": True} if job.physical.is_shared(node.id) else {}),
+            **({_RUNS: str(node.execution), "inputs": list(_inputs(node))} if node.execution.keeps_state else {}),
+        }
+        for node in job.physical.nodes
+        if (declared := node.operator.declare_state()) is not None
+    }
+
+
+def _inputs(node: PhysicalNode) -> Iterator[str]:
+    """The operators whose rows it gets, as far down as they are kept in the checkpoint themselves."""
     for below in node.inputs:
-        yield from _state_shape(below, plan, identity)
-
-
-def _aggregate_shape(node: PhysicalNode, operator: Aggregate, identity: int) -> Iterator[str]:
-    [inputs] = operator.inputs
-    expanded = inputs if isinstance(inputs, Expand) else None
-    if expanded is not None:
-        [inputs] = expanded.inputs
-    defined = definitions(inputs)
-    if identity == 1:
-        plain: dict[str, Typed] = {name: InputColumn(name, type_) for name, type_ in inputs.column_types().items()}
-        items = inputs.items if isinstance(inputs, Project) else ()
-        defined = plain | {item.name: item.expression for item in items}
-    below = {name: f"{_sql(defined[name])} {type_}" for name, type_ in inputs.column_types().items()}
-    keys = ", ".join(below[key] for key in operator.keys if key in below)
-
-    def described(call: AggregateCall) -> str:
-        parts = aggregate_function(call.function).state_of(
-            below.get(call.argument or ""),
-            distinct=call.distinct,
-            condition=_sql(defined[call.filter]) if call.filter is not None and identity > 1 else None,
-            parameters=call.parameters,
-        )
-        # How values are stored is said by OF_CHANGES, once for all calls.
-        described = ((part, text) for part, text in parts if part != "values")
-        return " ".join(f"FILTER (WHERE {text})" if part == "filter" else text for part, text in described)
-
-    calls = ", ".join(map(described, operator.calls))
-    of_changes = OF_CHANGES if operator.keeps_more_for_changes else ""
-    native = NATIVELY if node.execution is Execution.NATIVE else ""
-    yield f"group by [{keys}] compute [{calls}]{of_changes}{native}"
-    if expanded is not None:
-        yield f"in sets {', '.join(str([below[key] for key in kept]) for kept in expanded.sets)}"
-
-
-def _definition(name: str, defined: Mapping[str, Typed]) -> str:
-    """What is computed for a column, where it is not one of the table's by the same name."""
-    found = defined.get(name)
-    is_itself = found is None or (isinstance(found, InputColumn) and found.name == name)
-    return "" if found is None or is_itself else f" = {_sql(found)}"
-
-
-def _sql(expression: Typed) -> str:
-    return sql_text(expression, dialect=None)
-
-
-def fingerprint(job: JobPlan) -> str:
-    """Of all that decides which messages a batch writes: what checkpoints had before they kept a ReplayIdentity."""
-    reads_files = any(scan.source.folder is not None for scan in job.scans)
-    spread = (_SPREAD,) if reads_files or len(job.roots) > 1 else ()
-    content = repr((describe(job.roots), settings_with_influence(job), *spread))
-    return hashlib.sha256(content.encode()).hexdigest()[:32]
-
-
-def settings_with_influence(job: JobPlan) -> list[tuple[str, str]]:
-    """Those that may change what a batch writes."""
-    return sorted(each for each in job.setting_texts if not each[0].startswith(_WITHOUT_INFLUENCE))
-
-
-def told_changes(before: Sequence[str], now: Sequence[str]) -> str:
-    """The differences of two states, in sentences: what was, and what is."""
-    was, is_ = _parts(before), _parts(now)
-    told: list[str] = []
-    for kind, i, j, k, n in SequenceMatcher(a=was, b=is_, autojunk=False).get_opcodes():
-        if kind == "equal":
-            continue
-        pairs = zip(was[i:j], is_[k:n], strict=True) if j - i == n - k else ()
-        same_names = [(old, new) for old, new in pairs if old[0] == new[0]]
-        if j - i == n - k == len(same_names):
-            told += [f"{old[0]}: was {old[1]}, is {new[1]}." for old, new in same_names]
+        if below.execution.keeps_state or not below.inputs:
+            yield below.id
         else:
-            told += [f"{name}: was {value}, is no more." for name, value in was[i:j]]
-            told += [f"{name}: was not there, is {value}." for name, value in is_[k:n]]
-    return " ".join(told)
+            yield from _inputs(below)
 
 
-def _parts(state: Sequence[str]) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
-    for step in state:
-        for pattern, names in _STEPS:
-            if match := pattern.fullmatch(step):
-                found += ((name, _shown(name, text)) for name, text in zip(names, match.groups(""), strict=True))
-    return found
+def _compare_texts(before: list[str], now: list[str]) -> StateDifference | None:
+    if before == now:
+        return None
+    return StateDifference(describe_changes(before, now), [step.removesuffix(NATIVELY) for step in before] == now)
 
 
-def _shown(name: str, text: str) -> str:
-    return _IN_WORDS.get(name, {}).get(text, f"[{text}]")
+def _on_kernel(state: State) -> State:
+    return {
+        name: {**fields, _RUNS: str(Execution.KERNEL)} if _RUNS in fields else fields for name, fields in state.items()
+    }
 
 
-def describe(value: Any, left_out: Collection[str] = ()) -> Any:
-    """The value without the places in the script that its parts come from, and without fields of the names given."""
-    if isinstance(value, InputColumn | Constant | Call | UserCall | Conversion | FieldOf):
-        return _sql(value)
-    if is_dataclass(value) and not isinstance(value, type):
-        names = (field.name for field in fields(value) if field.name not in (*_LEFT_OUT, *left_out))
-        parts = ((name, getattr(value, name)) for name in names)
-        described = ((name, describe(part, left_out)) for name, part in parts if not isinstance(part, Span))
-        return (type(value).__name__, *described)
-    if isinstance(value, dict):
-        return tuple(sorted((str(key), repr(describe(part, left_out))) for key, part in value.items()))
-    if isinstance(value, tuple | list):
-        return tuple(describe(part, left_out) for part in value)
-    if isinstance(value, set | frozenset):
-        return tuple(sorted(repr(describe(part, left_out)) for part in value))
-    return str(value)
+def _sentences(before: State, now: State) -> Iterator[str]:
+    for operator in (*before, *(new for new in now if new not in before)):
+        was, is_ = before.get(operator, {}), now.get(operator, {})
+        for field in dict.fromkeys((*was, *is_)):
+            if was.get(field) == is_.get(field):
+                continue
+            label = _label(operator, field)
+            if field not in is_:
+                yield f"{label}: was {_text(was[field])}, is no more."
+            elif field not in was:
+                yield f"{label}: was not there, is {_text(is_[field])}."
+            else:
+                yield f"{label}: was {_text(was[field])}, is {_text(is_[field])}."
+
+
+def _label(operator: str, field: str) -> str:
+    kind = operator.rpartition("-")[0]
+    return _LABELS.get(f"{kind}.{field}", f"{field} of {operator}")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_item_text, value))}]"
+    return _RUNS_ON.get(value) or f"[{value}]"
+
+
+def _item_text(item: Any) -> str:
+    if isinstance(item, list):
+        return f"({', '.join(item)})"
+    if not isinstance(item, dict):
+        return str(item)
+    parts = (f"FILTER (WHERE {text})" if part == "filter" else text for part, text in item.items() if part != "values")
+    kept = f" (kept as {item['values']})" if "values" in item else ""
+    return " ".join(parts) + kept

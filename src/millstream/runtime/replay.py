@@ -18,16 +18,20 @@ from millstream.plan.definitions import expressions_below
 from millstream.plan.operators.node import walk
 from millstream.plan.operators.roots import Write
 from millstream.plan.operators.scan import Scan
-from millstream.plan.typed import user_functions_in
-from millstream.runtime.job_identity import describe
+from millstream.plan.resolver.sql_text import sql_text
+from millstream.plan.typed import Call, Constant, Conversion, FieldOf, InputColumn, UserCall, user_functions_in
 from millstream.runtime.kafka.tables import exactly_once_sinks
+from millstream.source import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from millstream.plan.operators.node import Node
     from millstream.plan.program import JobPlan
 
+_VERSION: Final = 2
+_LEFT_OUT: Final = ("table", "properties", "span", "notices", "places", "id")
+"""Of a table its name, columns and connection: what matters of them stands in the nodes too."""
 _FAILS: Final = "fail"
 _ON_ERRORS: Final = ("ignore_parse_errors", "dead_letters", "fails_on_data_loss")
 """What a source does with messages that it cannot give; kept apart from what it gives."""
@@ -46,6 +50,8 @@ _OF_STATE: Final = (STATE_TTL.key, LOCAL_TIME_ZONE.key)
 class ReplayIdentity:
     """What decides which rows a writer of a batch has, and where its progress is found."""
 
+    version: int
+    """By which `exchanged` was made: checksums of different versions tell nothing of each other."""
     prefixes: Mapping[str, str]
     """Of transactional ids, by the table that is written exactly once."""
     exchanged: str | None = None
@@ -58,10 +64,11 @@ class ReplayIdentity:
         prefixes = {sink.table.name: sink.delivery.transactional_id_prefix or "" for sink in exactly_once_sinks(job)}
         inputs = [_exchanged(root, in_a_set=len(job.roots) > 1) for root in job.roots]
         if not any(inputs):
-            return cls(prefixes)
+            return cls(_VERSION, prefixes)
         settings = sorted(each for each in job.setting_texts if each[0] in _OF_STATE)
         content = repr((inputs, settings))
         return cls(
+            _VERSION,
             prefixes,
             hashlib.sha256(content.encode()).hexdigest()[:32],
             tuple(_on_error(scan) for root in job.roots for scan in _scans(root)),
@@ -69,18 +76,31 @@ class ReplayIdentity:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Self:
-        return cls(kept["prefixes"], kept["exchanged"], tuple(kept["on_error"]))
+        return cls(kept.get("version", 1), kept["prefixes"], kept["exchanged"], tuple(kept["on_error"]))
 
     def to_json(self) -> dict[str, Any]:
-        return {"prefixes": self.prefixes, "exchanged": self.exchanged, "on_error": list(self.on_error)}
+        return {
+            "version": self.version,
+            "prefixes": self.prefixes,
+            "exchanged": self.exchanged,
+            "on_error": list(self.on_error),
+        }
+
+    def is_comparable(self, before: ReplayIdentity) -> bool:
+        """Whether the two can be told apart: what earlier versions began is theirs to finish."""
+        return self.version == before.version or self.exchanged is None is before.exchanged
 
     def may_finish(self, before: ReplayIdentity) -> bool:
         """Whether this job may write the rest of a batch that a job of identity `before` has written a part of.
 
         A writer has committed only where nothing failed: there, a job that fails and one that does not are the same.
         """
-        return self.exchanged == before.exchanged and all(
-            now == then or _FAILS in (now, then) for now, then in zip(self.on_error, before.on_error, strict=True)
+        return (
+            self.exchanged == before.exchanged
+            and len(self.on_error) == len(before.on_error)
+            and all(
+                now == then or _FAILS in (now, then) for now, then in zip(self.on_error, before.on_error, strict=True)
+            )
         )
 
 
@@ -107,7 +127,7 @@ def _described(node: Node) -> Any:
     committed = [scan.source.reads_committed for scan in _scans(node)]
     called = (function for expression in expressions_below(node) for function in user_functions_in(expression))
     functions = sorted({function.implementation for function in called})
-    return describe(node, left_out=(*_ON_ERRORS, *_OF_OTHER_BATCHES, *_OF_RESULTS)), committed, functions
+    return _describe(node, left_out=(*_ON_ERRORS, *_OF_OTHER_BATCHES, *_OF_RESULTS)), committed, functions
 
 
 def _scans(node: Node) -> list[Scan]:
@@ -131,3 +151,21 @@ def _skips_errors(value: Any) -> bool:
         return False
     parts = {part.name: getattr(value, part.name) for part in fields(value)}
     return parts.get("ignore_parse_errors", False) or any(map(_skips_errors, parts.values()))
+
+
+def _describe(value: Any, left_out: Collection[str] = ()) -> Any:
+    """The value without the places in the script that its parts come from, and without fields of the names given."""
+    if isinstance(value, InputColumn | Constant | Call | UserCall | Conversion | FieldOf):
+        return sql_text(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        names = (field.name for field in fields(value) if field.name not in (*_LEFT_OUT, *left_out))
+        parts = ((name, getattr(value, name)) for name in names)
+        described = ((name, _describe(part, left_out)) for name, part in parts if not isinstance(part, Span))
+        return (type(value).__name__, *described)
+    if isinstance(value, dict):
+        return tuple(sorted((str(key), repr(_describe(part, left_out))) for key, part in value.items()))
+    if isinstance(value, tuple | list):
+        return tuple(_describe(part, left_out) for part in value)
+    if isinstance(value, set | frozenset):
+        return tuple(sorted(repr(_describe(part, left_out)) for part in value))
+    return str(value)

@@ -6,7 +6,7 @@ import pytest
 
 from millstream.errors import Code, ScriptError
 from millstream.plan.program import compile_script
-from millstream.runtime.job_identity import state_of
+from millstream.runtime.earlier_identities import describe_state
 from millstream.source import SourceText
 
 TABLES = """
@@ -35,7 +35,7 @@ def codes(insert: str) -> list[Code]:
 
 def shape(insert: str, tables: str = TABLES) -> list[str]:
     [compiled] = compile_script(SourceText("s", f"{tables}{insert};"), {}, {}).jobs
-    return state_of(compiled)
+    return describe_state(compiled, 2)
 
 
 @pytest.mark.parametrize(

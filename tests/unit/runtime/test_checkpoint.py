@@ -19,7 +19,8 @@ from millstream.durable_files import JobFile, write_json
 from millstream.errors import Code, JobError
 from millstream.plan.program import compile_script
 from millstream.runtime.checkpoint import Checkpoint, JobFolder
-from millstream.runtime.job_identity import fingerprint, state_of
+from millstream.runtime.earlier_identities import describe_state
+from millstream.runtime.job_identity import compare_state, declare_state
 from millstream.source import SourceText
 from tests.begun_batches import begin_a_batch, end_a_batch
 
@@ -93,7 +94,7 @@ def test_checkpoint_of_version_1_is_compared_as_it_was_written_and_strictly_from
     with pytest.raises(JobError) as refused:
         checkpoint.find_job(other)
     checkpoint.release()
-    assert 'FILTER (WHERE "a" > 2)' in str(refused.value)
+    assert "FILTER (WHERE `a` > 2)" in str(refused.value)
 
 
 def test_job_begun_on_the_kernel_stays_there(tmp_path: Path) -> None:
@@ -106,7 +107,7 @@ def test_job_begun_on_the_kernel_stays_there(tmp_path: Path) -> None:
     assert checkpoint.find_job(checkpoint.pinned_to_checkpoint(insert())) is not None
     assert checkpoint.pinned_to_checkpoint(insert("SUM(a)")).explain() == insert("SUM(a)").explain()
     checkpoint.release()
-    assert r'"group by [\"b\" STRING] compute [COUNT(*)]"' in (tmp_path / "millstream.json").read_text()
+    assert json.loads((tmp_path / "millstream.json").read_text())["content"]["jobs"]["../counts"]["identity"] == 3
 
 
 def test_job_begun_natively_is_not_moved_to_the_kernel(tmp_path: Path) -> None:
@@ -243,24 +244,23 @@ def test_clearing_that_was_broken_off_is_brought_to_its_end(
     again.release()
 
 
-def test_batch_of_an_earlier_version_that_another_script_began_has_no_prefix(tmp_path: Path) -> None:
+def test_batch_of_a_version_that_did_not_say_how_it_began_is_that_version_s(tmp_path: Path) -> None:
     """`delivery.json` may be of a run before the last."""
     checkpoint = Checkpoint(tmp_path)
     begin_a_batch(checkpoint.new_job(insert(), buckets=5).path)
-    checkpoint._jobs["../counts"] = {"state": state_of(insert()), "identity": 2, "buckets": 5}
-    checkpoint._jobs["../counts"]["fingerprint"] = fingerprint(insert())
-    assert found(checkpoint, insert()).prefixes is None
-    assert found(checkpoint, insert(where="a > 3")).prefixes == {}
+    checkpoint._jobs["../counts"] = {"state": describe_state(insert(), 2), "identity": 2, "buckets": 5}
+    kept = found(checkpoint, insert())
+    assert (kept.prefixes, kept.must_be_unwritten, kept.is_of_other_version) == ({}, True, True)
     checkpoint.release()
 
 
-def test_checkpoint_that_kept_a_fingerprint_is_still_read(tmp_path: Path) -> None:
+def test_batch_behind_an_exchange_is_the_version_s_that_began_it(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path)
     begin_a_batch(checkpoint.new_job(insert(), buckets=5).path)
-    checkpoint._jobs["../counts"]["fingerprint"] = fingerprint(insert())
-    del checkpoint._jobs["../counts"]["replay"]
-    assert not found(checkpoint, insert()).must_be_unwritten
-    assert found(checkpoint, insert(where="a > 3")).must_be_unwritten
+    del checkpoint._jobs["../counts"]["replay"]["version"]
+    checkpoint._jobs["../counts"]["replay"]["exchanged"] = "of version 1"
+    kept = found(checkpoint, insert())
+    assert (kept.must_be_unwritten, kept.is_of_other_version) == (True, True)
     checkpoint.release()
 
 
@@ -280,7 +280,7 @@ def test_jobs_of_other_names_are_known(tmp_path: Path) -> None:
     checkpoint.release()
 
 
-@pytest.mark.parametrize("before", ['"buckets": 5', '"state": [', "COUNT(*)"])
+@pytest.mark.parametrize("before", ['"buckets": 5', '"state": {', "COUNT(*)"])
 def test_marker_that_changed_on_the_disk(tmp_path: Path, before: str) -> None:
     checkpoint = Checkpoint(tmp_path)
     begin_a_batch(checkpoint.new_job(insert(), buckets=5).path)
@@ -317,7 +317,7 @@ def test_unreadable_marker(tmp_path: Path, content: str) -> None:
 
 @pytest.mark.parametrize("checksum", ['"checksum": "{}", ', ""])
 def test_checkpoint_of_layout_2_goes_on(tmp_path: Path, checksum: str) -> None:
-    jobs = {"../counts": {"state": state_of(insert()), "buckets": 7, "fingerprint": fingerprint(insert())}}
+    jobs = {"../counts": {"state": describe_state(insert(), 1), "buckets": 7}}
     told = checksum.format(hashlib.sha256(json.dumps(jobs, sort_keys=True).encode()).hexdigest()[:16])
     marker = tmp_path / "millstream.json"
     marker.write_text(f'{{"layout": 2, {told}"jobs": {json.dumps(jobs)}}}')
@@ -327,7 +327,7 @@ def test_checkpoint_of_layout_2_goes_on(tmp_path: Path, checksum: str) -> None:
     checkpoint = Checkpoint(tmp_path)
     found = checkpoint.find_job(insert())
     assert found is not None
-    assert (found.path, found.buckets, found.must_be_unwritten) == (folder, 7, False)
+    assert (found.path, found.buckets, found.must_be_unwritten) == (folder, 7, True)
     checkpoint.record_start(insert())
     checkpoint.release()
     (folder / "topics.json").unlink()
@@ -445,8 +445,9 @@ def test_folder_of_a_killed_process_is_waited_for(tmp_path: Path) -> None:
     ],
 )
 def test_single_values_are_state_only_where_rows_may_go(then: str, now: str, *, is_refused: bool) -> None:
-    before, after = (state_of(greatest(options)) for options in (then, now))
-    assert (before != after) is is_refused
+    before, after = greatest(then), greatest(now)
+    assert (compare_state(declare_state(before), after) is not None) is is_refused
+    assert (describe_state(before, 2) != describe_state(after, 2)) is is_refused
 
 
 def greatest(options: str) -> JobPlan:

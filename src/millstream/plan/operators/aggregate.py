@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Self
 from millstream.aggregates.record import KeepsValues
 from millstream.aggregates.registry import aggregate_function
 from millstream.changelog import INSERT_ONLY, RowKind
+from millstream.plan.definitions import definitions
 from millstream.plan.operators.expand import Expand
 from millstream.plan.operators.node import Demand, Node, OutputColumn, Unary
+from millstream.plan.resolver.sql_text import sql_text
 
 if TYPE_CHECKING:
     from millstream.changelog import ChangelogMode
@@ -99,6 +101,29 @@ class Aggregate(Unary):
         functions = (aggregate_function(call.function) for call in self.calls)
         depends = any(function.keeps_values is KeepsValues.FOR_RETRACTIONS for function in functions)
         return depends and not self.input.is_insert_only
+
+    def declare_state(self) -> dict[str, object] | None:
+        """Without what is only done to results, such as the separator of LISTAGG, and without filters of rows."""
+        below = self.input.inputs[0] if isinstance(self.input, Expand) else self.input
+        defined = {name: sql_text(expression) for name, expression in definitions(below).items()}
+        typed = {name: f"{defined[name]} {type_}" for name, type_ in below.column_types().items()}
+        declared: dict[str, object] = {
+            "keys": [typed[key] for key in self.keys if key in typed],
+            "calls": [self._declare_call(call, typed, defined) for call in self.calls],
+        }
+        if isinstance(self.input, Expand):
+            declared["sets"] = [[typed[key] for key in kept] for kept in self.input.sets]
+        return declared
+
+    def _declare_call(self, call: AggregateCall, typed: dict[str, str], defined: dict[str, str]) -> dict[str, str]:
+        parts = aggregate_function(call.function).state_of(
+            typed[call.argument] if call.argument is not None else None,
+            distinct=call.distinct,
+            condition=defined[call.filter] if call.filter is not None else None,
+            parameters=call.parameters,
+            insert_only=self.input.is_insert_only,
+        )
+        return dict(parts)
 
     def prune(self, needed: frozenset[str]) -> tuple[Self, tuple[frozenset[str], ...]]:  # noqa: ARG002
         return self, (frozenset({*self.keys, *(name for call in self.calls for name in call.inputs)}),)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 from millstream.changelog import INSERT_ONLY, RowKind
+from millstream.plan.definitions import declare_columns
 from millstream.plan.operators.node import Demand, Node, OutputColumn
 
 if TYPE_CHECKING:
@@ -87,6 +88,14 @@ class Join(Node):
     @property
     def exchange_keys(self) -> tuple[str, ...]:
         return self.left_keys
+
+    def declare_state(self) -> dict[str, object] | None:
+        return {
+            "left": declare_columns(self.left, self.left_columns),
+            "right": declare_columns(self.right, self.right_columns),
+            "left_keys": list(self.left_keys),
+            "right_keys": list(self.right_keys),
+        }
 
     def prune(self, needed: frozenset[str]) -> tuple[Self, tuple[frozenset[str], ...]]:
         output = tuple(column for column in self.output if column.name in needed)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 from millstream.changelog import UPSERTS
+from millstream.plan.definitions import declare_columns
 from millstream.plan.operators.node import Demand, Node, Unary
 
 if TYPE_CHECKING:
@@ -48,6 +49,10 @@ class Materialise(Unary):
     @property
     def exchange_keys(self) -> tuple[str, ...]:
         return self.keys
+
+    def declare_state(self) -> dict[str, object] | None:
+        columns = declare_columns(self.input)
+        return {"columns": columns, "keys": list(self.keys), "replaced_by": list(self.replaced_by)}
 
     def prune(self, needed: frozenset[str]) -> tuple[Self, tuple[frozenset[str], ...]]:
         return self, (needed | set(self.keys),)

@@ -92,6 +92,10 @@ class Node(ABC):
     def keeps_state(self) -> bool:
         return False
 
+    def declare_state(self) -> dict[str, object] | None:
+        """What a checkpoint must agree with to go on with this operator, as data; None where it keeps nothing there."""
+        return None
+
     @property
     def exchange_keys(self) -> tuple[str, ...]:
         """The columns by which rows come to their state."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 from millstream.changelog import UPSERTS, RowKind
+from millstream.plan.definitions import declare_columns
 from millstream.plan.operators.node import Demand, Node, Unary
 
 if TYPE_CHECKING:
@@ -47,6 +48,9 @@ class Normalise(Unary):
     @property
     def exchange_keys(self) -> tuple[str, ...]:
         return self.keys
+
+    def declare_state(self) -> dict[str, object] | None:
+        return {"columns": declare_columns(self.input), "keys": list(self.keys)}
 
     def prune(self, needed: frozenset[str]) -> tuple[Self, tuple[frozenset[str], ...]]:
         return self, (needed | set(self.keys),)

@@ -40,6 +40,9 @@ class Scan(Node):
         columns = ", ".join(column.name for column in self.columns)
         return f"Scan(table=[{self.source.table.name}], columns=[{columns}], {self.source.summary})"
 
+    def declare_state(self) -> dict[str, object] | None:
+        return {"reads": self.source.reads}
+
     def prune(self, needed: frozenset[str]) -> tuple[Self, tuple[frozenset[str], ...]]:
         return replace(self, output=tuple(column for column in self.columns if column.name in needed)), ()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
@@ -39,6 +40,10 @@ class Values(Node):
     @property
     def expressions(self) -> tuple[Typed, ...]:
         return tuple(value for row in self.rows for value in row)
+
+    def declare_state(self) -> dict[str, object] | None:
+        rows = "; ".join(", ".join(map(sql_text, row)) for row in self.rows)
+        return {"rows": hashlib.sha256(rows.encode()).hexdigest()[:16]}
 
     def prune(self, needed: frozenset[str]) -> tuple[Self, tuple[frozenset[str], ...]]:
         places = [at for at, column in enumerate(self.columns) if column.name in needed]

@@ -101,11 +101,12 @@ def open_transactions(
     *,
     prefixes: Mapping[str, str] | None = None,
     must_be_unwritten: bool = False,
+    is_of_other_version: bool = False,
 ) -> dict[str, Transactions]:
     """Per table that is written exactly once, in whose name; from then on no earlier start can write.
 
     `prefixes` are those of the job that ran last; an unfinished batch must go on with them. `must_be_unwritten` refuses
-    one that is written in part.
+    one that is written in part, and says so if another version of Millstream began it.
     """
     sinks = exactly_once_sinks(plan)
     if not sinks:
@@ -145,7 +146,7 @@ def open_transactions(
         fenced |= mine | writers
         if pending is not None and must_be_unwritten:
             with _told_failures(sink):
-                require_unwritten(plan, sink, pending, opened[name], mine)
+                require_unwritten(plan, sink, pending, opened[name], mine, is_of_other_version=is_of_other_version)
     if pending is None:  # else it must be known who has written a part of it
         forget_ids(folder / IDS, fenced)
     return opened

@@ -38,12 +38,30 @@ def require_same_prefix(plan: JobPlan, sink: KafkaSink, batch: int, kept_prefix:
 
 
 def require_unwritten(
-    plan: JobPlan, sink: KafkaSink, batch: int, transactions: Transactions, ids: Iterable[str]
+    plan: JobPlan,
+    sink: KafkaSink,
+    batch: int,
+    transactions: Transactions,
+    ids: Iterable[str],
+    *,
+    is_of_other_version: bool = False,
 ) -> None:
     """Refuses a batch of which a writer has committed its part. Asked after fencing: nobody can commit more of it."""
     written = [name for name in sorted(ids) if _has_written(sink, batch, transactions, name)]
     if not written:
         return
+    if is_of_other_version:
+        raise JobError(
+            Diagnostic(
+                Code.CHECKPOINT_MISMATCH,
+                f'batch {batch} of job "{plan.name}" was begun by another version of Millstream and is not finished',
+                plan.roots[0].span,
+                detail=f'A part of it is in table "{sink.table.name}" already. Which rows are missing is known only '
+                "to the version that began it.",
+                hint="Run the job once more with that version and --drain, which finishes the batch, and then with "
+                "this one. Or start over with --fresh.",
+            )
+        )
     raise JobError(
         Diagnostic(
             Code.CHECKPOINT_MISMATCH,
