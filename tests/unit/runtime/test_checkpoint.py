@@ -288,7 +288,7 @@ def test_marker_that_changed_on_the_disk(tmp_path: Path, before: str) -> None:
     marker = tmp_path / "millstream.json"
     assert before in marker.read_text()
     marker.write_text(
-        marker.read_text().replace(before, before.replace("5", "6").replace("[", "7,[").replace("*", "a"))
+        marker.read_text().replace(before, before.replace("5", "6").replace("{", "7,{").replace("*", "a"))
     )
     with pytest.raises(JobError) as caught:
         Checkpoint(tmp_path)
