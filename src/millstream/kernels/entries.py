@@ -69,11 +69,22 @@ class EntryTable:
         entries = pl.DataFrame(self._table.scan(low, high))
         if not self._keys:
             return entries.with_columns(pl.lit(0, dtype=pl.UInt32).alias(GROUP))
-        return entries.join(groups.select(GROUP, *self._keys), on=self._keys, nulls_equal=True)
+        return _join_groups(entries, groups.select(GROUP, *self._keys), self._keys)
 
     def clear(self, groups: pl.DataFrame) -> None:
         if groups.height:
             self._table.put(self.of_groups(groups).with_columns(pl.lit(value=True).alias(DEAD)).to_arrow())
+
+
+def _join_groups(entries: pl.DataFrame, groups: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """By all key columns. In a join of one row with one by a single float, Polars tells two NaN apart."""
+    floats = [key for key in keys if entries.schema[key].is_float()]
+    is_nan = [pl.col(key).is_nan().alias(f"__nan_{key}") for key in floats]
+    no_nan = [pl.col(key).fill_nan(None).alias(f"__number_{key}") for key in floats]
+    others = [key for key in keys if key not in floats]
+    added = [f"__{part}_{key}" for part in ("nan", "number") for key in floats]
+    right = groups.with_columns(*is_nan, *no_nan).drop(floats)
+    return entries.with_columns(*is_nan, *no_nan).join(right, on=[*others, *added], nulls_equal=True).drop(added)
 
 
 def placed_in(groups: pl.DataFrame, rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
