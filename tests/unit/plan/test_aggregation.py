@@ -57,6 +57,7 @@ def test_calls_of_the_same_are_one() -> None:
         ("MIN(n)", ["MIN(n) AS $aggregate0"]),
         ("LISTAGG(s)", ["LISTAGG(s, ',') AS $aggregate0"]),
         ("LISTAGG(s, '; ')", ["LISTAGG(s, '; ') AS $aggregate0"]),
+        ("LISTAGG(DISTINCT s, '; ')", ["LISTAGG(DISTINCT s, '; ') AS $aggregate0"]),
         ("ARRAY_AGG(s IGNORE NULLS)", ["ARRAY_AGG(s) FILTER (WHERE $filter1) AS $aggregate0"]),
         ("ARRAY_AGG(s) FILTER (WHERE i > 1)", ["ARRAY_AGG(s) FILTER (WHERE $filter1) AS $aggregate0"]),
         ("FIRST_VALUE(s) FILTER (WHERE i > 1)", ["FIRST_VALUE($argument1) AS $aggregate0"]),

@@ -199,20 +199,17 @@ class _Aggregation:
             plain, argument, condition, distinct=distinct, nulls=aggregate.find(exp.IgnoreNulls) is None
         )
 
-    def _argument(self, aggregate: exp.Expr) -> tuple[exp.Expr, bool]:
+    @staticmethod
+    def _argument(aggregate: exp.Expr) -> tuple[exp.Expr, bool]:
         """What is aggregated, and whether each value counts once."""
         argument = _plain(aggregate.expressions[0])
-        if not isinstance(argument, exp.Distinct):
-            return argument, False
-        if len(argument.expressions) != 1:
-            raise self._refuse(aggregate, "DISTINCT takes one expression here")
-        return argument.expressions[0], True
+        return (argument.expressions[0], True) if isinstance(argument, exp.Distinct) else (argument, False)
 
     def _direct(
         self, aggregate: exp.Expr, argument: exp.Expr, condition: exp.Expr | None, *, distinct: bool, nulls: bool
     ) -> exp.Expr:
         """An aggregate that the operator computes itself; a row that FILTER drops is given to it as NULL."""
-        function, constants = aggregate_function(aggregate.name.upper()), aggregate.expressions[1:]
+        function, constants = aggregate_function(aggregate.name.upper()), _constants(aggregate)
         type_ = infer(call(function.name, argument.copy(), *(constant.copy() for constant in constants)), self._type_of)
         parameters = function.complete(tuple(constant.name for constant in constants))
         filter_ = None
@@ -244,6 +241,12 @@ def _plain(argument: exp.Expr) -> exp.Expr:
     """An argument without the words IGNORE NULLS after it."""
     found: exp.Expr = argument.this if isinstance(argument, exp.IgnoreNulls | exp.RespectNulls) else argument
     return found
+
+
+def _constants(aggregate: exp.Expr) -> list[exp.Expr]:
+    """What follows the argument; DISTINCT holds all that is written after it."""
+    first, *others = aggregate.expressions
+    return [*first.expressions[1:], *others] if isinstance(first, exp.Distinct) else others
 
 
 def _text(expression: exp.Expr) -> str:
