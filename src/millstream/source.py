@@ -82,11 +82,11 @@ class Span:
         newline = text.find("\n", self.start)
         end = begin + len(text[begin : newline if newline >= 0 else len(text)].rstrip("\r"))
         stop = max(min(self.end, end), self.start)
-        marked = _cut(self.source.shown(self.start, stop), _MOST_MARKED)
+        marked = _cut_to_width(self.source.shown(self.start, stop), _MOST_MARKED)
         room = _MOST_SHOWN - display_width(marked)
         before, after = self.source.shown(begin, self.start), self.source.shown(stop, end)
-        before = _cut(before, max(room // 2, room - display_width(after)), from_end=True)
-        after = _cut(after, room - display_width(before))
+        before = _cut_to_width(before, max(room // 2, room - display_width(after)), from_end=True)
+        after = _cut_to_width(after, room - display_width(before))
         gutter = len(str(self.line))
         return "\n".join(
             (
@@ -97,7 +97,7 @@ class Span:
         )
 
 
-def _cut(text: str, columns: int, *, from_end: bool = False) -> str:
+def _cut_to_width(text: str, columns: int, *, from_end: bool = False) -> str:
     """As much of the text as fits, with … where it was cut."""
     if display_width(text) <= columns:
         return text

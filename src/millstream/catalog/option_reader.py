@@ -99,10 +99,10 @@ class OptionReader:
         key = prefix + option.key
         self._known.add(key)
         if key not in self._values:
-            self._values[key] = self._parsed(option, key)
+            self._values[key] = self._parse(option, key)
         return cast("T | None", self._values[key])
 
-    def _parsed(self, option: ConfigOption[T], key: str) -> T | None:
+    def _parse(self, option: ConfigOption[T], key: str) -> T | None:
         entry = self._entries.get(key)
         if entry is None:
             return option.default

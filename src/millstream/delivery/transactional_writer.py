@@ -65,14 +65,14 @@ class TransactionalWriter:
 
     def deliver(self, request: DeliveryRequest, batches: Iterable[pa.RecordBatch]) -> None:
         try:
-            producer = self._producer or self._opened()
+            producer = self._producer or self._open()
             if self._is_there(request.batch):
                 return
             self._write(producer, request, batches)
         except BaseException as error:
             self.close()
             if isinstance(error, KafkaException):
-                raise self._explained(error) from error
+                raise self._explain(error) from error
             raise
 
     def close(self) -> None:
@@ -82,7 +82,7 @@ class TransactionalWriter:
             with suppress(KafkaException):
                 producer.abort_transaction(_ABORT_SECONDS)
 
-    def _opened(self) -> Producer:
+    def _open(self) -> Producer:
         transactions = self._transactions
         _note(transactions, self._writer)
         # 1. Fence.
@@ -130,7 +130,7 @@ class TransactionalWriter:
         if newest is not None and newest != self._transactions.claim:
             raise taken_over(self._transactions.prefix)
 
-    def _explained(self, error: KafkaException) -> DeliveryError:
+    def _explain(self, error: KafkaException) -> DeliveryError:
         """A producer is fenced by a later start, or by the broker for a transaction that took too long."""
         if not is_fenced(error):
             return refused(error)

@@ -149,7 +149,7 @@ class CdcBatchReader:
         updates, deletes = changes == Change.UPDATE.value, changes == Change.DELETE.value
         whole = self._dialect.shape is Shape.BEFORE_AND_AFTER
         taken_back, put_in = np.flatnonzero(updates | deletes), np.flatnonzero(~deletes)
-        before = old if whole else _merged(old, new, updates)
+        before = old if whole else _merge(old, new, updates)
         gone = _without_nulls(before.take(pa.array(taken_back)))
         kept = _without_nulls(new.take(pa.array(put_in)))
         kinds_gone = np.where(updates[taken_back], RowKind.UPDATE_BEFORE, RowKind.DELETE).astype(np.int8)
@@ -174,7 +174,7 @@ def _one_by_one(
     return origin, olds.flatten().take(places), lists.flatten()
 
 
-def _merged(old: pa.Array, new: pa.Array, updates: NDArray[np.bool_]) -> pa.Array:
+def _merge(old: pa.Array, new: pa.Array, updates: NDArray[np.bool_]) -> pa.Array:
     """The rows before a change: of an update the old values where there are some, else the new ones."""
     mask = pa.array(updates)
     if pc.any(pc.and_(mask, old.is_null())).as_py():

@@ -49,7 +49,7 @@ class CdcJsonDecoder(MessageDecoder):
     def __reduce__(self) -> tuple[object, ...]:
         return CdcJsonDecoder, self._arguments
 
-    def _prepared(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
+    def _prepare(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
         return self._batch.prepared(messages)
 
     def _read_batch(self, messages: pa.Array) -> tuple[pa.Table, NDArray[np.int64]] | None:

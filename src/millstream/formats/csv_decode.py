@@ -44,7 +44,7 @@ class CsvDecoder(MessageDecoder):
     def __reduce__(self) -> tuple[object, ...]:
         return CsvDecoder, self._arguments
 
-    def _prepared(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
+    def _prepare(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
         return messages, self._lines.plausible(messages)
 
     def _read_batch(self, messages: pa.Array) -> tuple[pa.Table, None] | None:

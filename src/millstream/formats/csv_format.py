@@ -50,10 +50,10 @@ def character(value: str) -> str:
 
 def escaped_character(value: str) -> str:
     r"""A character as Java source may write it: `\t` or `\u0001`."""
-    return character(_JAVA_ESCAPE.sub(_unescaped, value))
+    return character(_JAVA_ESCAPE.sub(_unescape, value))
 
 
-def _unescaped(match: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     code, octal, other = match.groups()
     if other is not None:
         return _CONTROLS.get(other, other)

@@ -117,9 +117,9 @@ class CsvLinesReader:
             raise UnsettledError
         elements = lists.flatten()
         if self._options.empty_string_as_null:
-            elements = _nulled(elements, "")
+            elements = _replace_null_literals(elements, "")
         if self._options.null_literal is not None:
-            elements = _nulled(elements, self._options.null_literal)
+            elements = _replace_null_literals(elements, self._options.null_literal)
         return lists.offsets, elements
 
     def _structs(self, texts: pa.Array, type_: DataType) -> pa.Array:
@@ -134,7 +134,7 @@ class CsvLinesReader:
         return pa.StructArray.from_arrays(fields, fields=list(arrow_type(type_)))
 
 
-def _nulled(texts: pa.Array, literal: str) -> pa.Array:
+def _replace_null_literals(texts: pa.Array, literal: str) -> pa.Array:
     return pc.if_else(pc.equal(texts, literal), pa.scalar(None, pa.string()), texts)
 
 

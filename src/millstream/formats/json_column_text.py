@@ -45,7 +45,7 @@ class Texts:
 def scalar_texts(array: pa.Array, type_: DataType, options: JsonOptions) -> Texts:
     if type_.root is TypeRoot.BOOLEAN or type_.root in NUMERIC or type_.root in INTERVALS:
         return Texts(_bare(array, type_, options))
-    return Texts(_unquoted(array, type_, options), '"', 'Z"' if type_.root is TypeRoot.TIMESTAMP_LTZ else '"')
+    return Texts(_unquote(array, type_, options), '"', 'Z"' if type_.root is TypeRoot.TIMESTAMP_LTZ else '"')
 
 
 def _bare(array: pa.Array, type_: DataType, options: JsonOptions) -> pa.Array:
@@ -58,7 +58,7 @@ def _bare(array: pa.Array, type_: DataType, options: JsonOptions) -> pa.Array:
             return array.cast(pa.string())
 
 
-def _unquoted(array: pa.Array, type_: DataType, options: JsonOptions) -> pa.Array:
+def _unquote(array: pa.Array, type_: DataType, options: JsonOptions) -> pa.Array:
     match type_.root:
         case root if root in BINARIES:
             return base64_texts(array)

@@ -40,7 +40,7 @@ class JsonDecoder(MessageDecoder):
     def __reduce__(self) -> tuple[object, ...]:
         return JsonDecoder, (self._columns, self._options)
 
-    def _prepared(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
+    def _prepare(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
         return self._lines.prepared(messages)
 
     def _read_batch(self, messages: pa.Array) -> tuple[pa.Table, None] | None:

@@ -78,7 +78,7 @@ class JsonEncoder:
         offsets = array.offsets.to_numpy()
         elements = array.values.slice(offsets[0], offsets[-1] - offsets[0])
         texts = self._texts(elements, type_.element).complete()
-        return Texts(_joined(array, offsets - offsets[0], pc.fill_null(texts, "null")), "[", "]")
+        return Texts(_join_lists(array, offsets - offsets[0], pc.fill_null(texts, "null")), "[", "]")
 
     def _map_texts(self, array: pa.Array, item_type: DataType | None) -> Texts:
         assert item_type is not None
@@ -87,7 +87,7 @@ class JsonEncoder:
         offsets = offsets - offsets[0]
         texts = pc.fill_null(self._texts(items, item_type).complete(), "null")
         members = pc.binary_join_element_wise('"', escaped(keys), '":', texts, "")
-        return Texts(_joined(array, offsets, members), "{", "}")
+        return Texts(_join_lists(array, offsets, members), "{", "}")
 
 
 def _objects_without_nulls(members: Sequence[tuple[str, Texts]]) -> pa.Array:
@@ -104,7 +104,7 @@ def _key(name: str) -> str:
     return f'"{escaped_for_bytes(name)}":'
 
 
-def _joined(array: pa.Array, offsets: NDArray[np.int32], texts: pa.Array) -> pa.Array:
+def _join_lists(array: pa.Array, offsets: NDArray[np.int32], texts: pa.Array) -> pa.Array:
     """The texts of each list of `array`, joined with commas."""
     mask = array.is_null() if array.null_count else None
     lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), texts, mask=mask)

@@ -68,26 +68,26 @@ def _whole(text: str) -> str:
     return "0" if text == "-0" else text
 
 
-def _stripped(text: str) -> str:
+def _strip(text: str) -> str:
     return java_text.stripped_decimal_text(java_text.exact_decimal(text))
 
 
 _SYNTAX: Final = _syntax(JsonObject, str, str)
 _TREE: Final = _syntax(_last_of_each_name, _whole, lambda text: java_text.double_text(float(text)))
-_EXACT_TREE: Final = _syntax(_last_of_each_name, _whole, _stripped)
+_EXACT_TREE: Final = _syntax(_last_of_each_name, _whole, _strip)
 
 
 def parse(message: bytes) -> object:
     """The first JSON value of the message. What follows it is never looked at."""
-    return _parsed(message, _SYNTAX)
+    return _parse(message, _SYNTAX)
 
 
 def parse_tree(message: bytes, *, exact_fractions: bool) -> object:
     """As Jackson's tree keeps it: of repeated names the last, and numbers as they are worth."""
-    return _parsed(message, _EXACT_TREE if exact_fractions else _TREE)
+    return _parse(message, _EXACT_TREE if exact_fractions else _TREE)
 
 
-def _parsed(message: bytes, syntax: json.JSONDecoder) -> object:
+def _parse(message: bytes, syntax: json.JSONDecoder) -> object:
     usual = message.startswith((b'{"', b"[{"))
     text = message.decode("utf-8" if usual else json.detect_encoding(message)).removeprefix("\ufeff")
     blanks = _BLANKS.match(text)
@@ -145,6 +145,6 @@ def _scalar_text(value: object, *, exact_fractions: bool) -> str:
 
 def _fraction_text(token: str, *, exact: bool) -> str:
     if exact:
-        return _stripped(token)
+        return _strip(token)
     text = java_text.double_text(float(token))
     return quoted(text) if text.endswith("y") else text

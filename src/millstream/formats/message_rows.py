@@ -117,19 +117,19 @@ class MessageRows:
     ) -> pa.ChunkedArray:
         of_key = self.key.columns.index(name) if self.key is not None and name in self.key.columns else None
         if name in self.value.columns:
-            of_value = _taken(values.column(self.value.columns.index(name)), rows.value)
+            of_value = _take(values.column(self.value.columns.index(name)), rows.value)
             if of_key is None or keys is None or rows.are_all_values:
                 return of_value
-            return pc.if_else(pa.array(rows.value == _NO_ROW), _taken(keys.column(of_key), rows.key), of_value)
+            return pc.if_else(pa.array(rows.value == _NO_ROW), _take(keys.column(of_key), rows.key), of_value)
         if of_key is not None and keys is not None:
-            return _taken(keys.column(of_key), rows.key)
-        return _taken(pa.chunked_array([messages.column(name)]), rows.origin)
+            return _take(keys.column(of_key), rows.key)
+        return _take(pa.chunked_array([messages.column(name)]), rows.origin)
 
     def _kinds(self, rows: _Rows, decoded: Decoded) -> pa.Array:
         if self.upserts:
             kinds = np.where(rows.value == _NO_ROW, RowKind.DELETE, RowKind.UPDATE_AFTER)
             return pa.array(kinds.astype(np.int8))
-        return _taken(decoded.with_kinds()[KIND], rows.value)
+        return _take(decoded.with_kinds()[KIND], rows.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +196,7 @@ def _origin(decoded: Decoded, messages: int) -> NDArray[np.int64]:
     return numbers
 
 
-def _taken(column: pa.ChunkedArray, rows: NDArray[np.int64]) -> pa.ChunkedArray:
+def _take(column: pa.ChunkedArray, rows: NDArray[np.int64]) -> pa.ChunkedArray:
     if len(rows) == len(column) and (rows == np.arange(len(rows))).all():
         return column
     return column.take(pa.array(rows, mask=rows == _NO_ROW))

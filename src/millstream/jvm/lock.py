@@ -12,12 +12,12 @@ _HEADER = "# Written by: python -m millstream.jvm.lock\n# sha256, bytes, part/fi
 
 
 def main() -> None:
-    lines = [str(jar) for part in Part for jar in _resolved(part)]
+    lines = [str(jar) for part in Part for jar in _resolve(part)]
     LOCK_FILE.write_text(_HEADER + "\n".join(lines) + "\n", encoding="utf-8")
     print(f"{len(lines)} jars locked in {LOCK_FILE}")
 
 
-def _resolved(part: Part) -> list[LockedJar]:
+def _resolve(part: Part) -> list[LockedJar]:
     with tempfile.TemporaryDirectory() as work:
         resolved = resolve(part, Path(work), notice=print, expected=len(locked_jars(part)))
         return [LockedJar.of_file(part, jar) for jar in sorted(resolved.iterdir())]

@@ -41,7 +41,7 @@ def jars(part: Part, notice: Callable[[str], None] | None = None) -> tuple[Path,
     """
     folder = cache_folder() / f"{part}-{declaration_digest()}"
     if not _is_intact(folder, part):
-        _fill(folder, part, notice or _unheard)
+        _fill(folder, part, notice or _no_op)
     return tuple(folder / jar.name for jar in locked_jars(part))
 
 
@@ -53,7 +53,7 @@ def cache_folder() -> Path:
     return Path.home() / ".cache" / "millstream"
 
 
-def _unheard(_: str) -> None:
+def _no_op(_: str) -> None:
     pass
 
 
@@ -139,11 +139,11 @@ def _verify(resolved: Path, part: Part) -> None:
         Diagnostic(
             Code.JVM_PARTS_DAMAGED,
             f"the jars of {part} from {repository_name()} are not those that were locked",
-            detail=f"Different or missing: {_listed(missing)}. Not expected: {_listed(unexpected - missing)}.",
+            detail=f"Different or missing: {_enumerate(missing)}. Not expected: {_enumerate(unexpected - missing)}.",
             hint=_DAMAGED_HINT,
         )
     )
 
 
-def _listed(names: set[str]) -> str:
+def _enumerate(names: set[str]) -> str:
     return ", ".join(sorted(names)) or "none"

@@ -77,9 +77,9 @@ class EntryCalls:
             frame = kept.step(frame, moves, self.table)
         if self._distinct:
             frame = frame.join(self._steps(moves), on=GROUP, how="left")
-        return self._read(self._with_missed(frame, moves), "")
+        return self._read(self._add_missed(frame, moves), "")
 
-    def _with_missed(self, frame: pl.DataFrame, moves: Moves) -> pl.DataFrame:
+    def _add_missed(self, frame: pl.DataFrame, moves: Moves) -> pl.DataFrame:
         if moves.missed is None or moves.missed.height == 0:
             return frame.with_columns(pl.lit(0, dtype=pl.Int64).alias(self.missed))
         per_group = moves.missed.group_by(GROUP).agg(pl.col(MISSED).sum().alias(self.missed))

@@ -111,7 +111,9 @@ class Compiler:
         problems = problems or follow_ups
         if problems:
             raise ScriptError(by_place(problems))
-        notices = dict.fromkeys(chain(map(_told, script.warnings), self._said, self._left_to_run, self._notices()))
+        notices = dict.fromkeys(
+            chain(map(_format_warning, script.warnings), self._said, self._left_to_run, self._notices())
+        )
         unchecked = len(self._left_to_run)
         return Program(tuple(self._steps), tuple(self._settings.items()), tuple(notices), unchecked)
 
@@ -235,7 +237,7 @@ class Compiler:
                 roots += [problems.of(partial(self._insert, insert)) for insert in statement.inserts]
             case Select():
                 wanted = "select"
-                roots.append(problems.of(lambda: self._planned(build_select(statement, self._catalog))))
+                roots.append(problems.of(lambda: self._apply_rules(build_select(statement, self._catalog))))
         problems.raise_all()
         plans = assign_ids([root for root in roots if root is not None])
         settings = JobSettings.of(self._settings)
@@ -243,9 +245,9 @@ class Compiler:
         return JobPlan(self._job_name(wanted), plans, physical, settings, tuple(self._settings.items()))
 
     def _insert(self, statement: InsertInto) -> Root:
-        return self._planned(build_insert(statement, self._catalog))
+        return self._apply_rules(build_insert(statement, self._catalog))
 
-    def _planned(self, root: Root) -> Root:
+    def _apply_rules(self, root: Root) -> Root:
         settings = JobSettings.of(self._settings)
         for rule in RULES:
             root = rule(root, settings)
@@ -264,7 +266,7 @@ class Compiler:
         return [name for name in objects if diagnostic.code in _FOLLOW_UPS and f'"{name.lower()}"' in primary]
 
 
-def _told(warning: Diagnostic) -> str:
+def _format_warning(warning: Diagnostic) -> str:
     place = f"{warning.span.source.name}:{warning.span.line}: " if warning.span is not None else ""
     return f"{place}{warning.primary}"
 

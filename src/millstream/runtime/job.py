@@ -130,7 +130,7 @@ class Job:
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
             was_running = self.is_running  # asked first: a job may reach the end and end between two questions
-            if _reached(self._committed_offsets(), targets):
+            if _has_reached(self._read_committed_offsets(), targets):
                 break
             self.raise_failure()
             if not was_running:
@@ -139,7 +139,7 @@ class Job:
                 raise self._error(f'job "{self.name}" did not catch up within {timeout} s')
             time.sleep(_POLL_SECONDS)
         with self._reported:  # so that `progress` tells of it; a job that had nothing left to read reports nothing
-            self._reported.wait_for(lambda: _reached(self._reported_offsets, targets), _REPORT_SECONDS)
+            self._reported.wait_for(lambda: _has_reached(self._reported_offsets, targets), _REPORT_SECONDS)
 
     def await_end(self, timeout: float | None = None) -> bool:
         """Waits until the job ends by itself; raises its failure. False when the time is over first."""
@@ -165,7 +165,7 @@ class Job:
             return  # a trigger that found nothing to do
         reached("after-batch")
         lost = self._topics.after_batch(report)
-        counted = self._counted(report, sum(each.count for each in lost))
+        counted = self._counts_of(report, sum(each.count for each in lost))
         progress = progress_of(self.name, report, self._progress, counted)
         with self._reported:
             self._progress = progress
@@ -178,7 +178,7 @@ class Job:
         for each in lost:
             self._on_event(each)
         self._on_progress(progress)
-        if self.is_bounded and self._ends and _reached(read_up_to, self._ends):
+        if self.is_bounded and self._ends and _has_reached(read_up_to, self._ends):
             # What comes behind the end is dropped: no need to read it. The listener's thread must not wait for Spark.
             threading.Thread(target=self._end_early, daemon=True).start()
 
@@ -197,7 +197,7 @@ class Job:
         self._shown = (self._shown or 0) + rows.num_rows
         self._result.take(rows, kinds)
 
-    def _counted(self, report: Mapping[str, Any], lost: int) -> Counted:
+    def _counts_of(self, report: Mapping[str, Any], lost: int) -> Counted:
         shown, self._shown = self._shown, None
         return Counted(
             state_bytes=self._state_bytes(report),
@@ -254,7 +254,7 @@ class Job:
         assert self._supervision is not None, "the job has not been started"
         return self._supervision
 
-    def _committed_offsets(self) -> dict[tuple[str, int], int]:
+    def _read_committed_offsets(self) -> dict[tuple[str, int], int]:
         committed: dict[tuple[str, int], int] = {}
         for of_source in self._supervised().query.committed_offsets():
             for partition, offset in flat_offsets(of_source).items():  # a topic may be read in several places
@@ -281,5 +281,5 @@ def _last_ends(ranges: Iterable[ReadRange]) -> dict[tuple[str, int], int]:
     return ends
 
 
-def _reached(committed: Mapping[tuple[str, int], int], targets: Mapping[tuple[str, int], int]) -> bool:
+def _has_reached(committed: Mapping[tuple[str, int], int], targets: Mapping[tuple[str, int], int]) -> bool:
     return all(committed.get(partition, 0) >= offset for partition, offset in targets.items())

@@ -198,7 +198,7 @@ class Session:
     def _prepare(self, plans: tuple[JobPlan, ...], *, drain: bool) -> list[tuple[Job, QueryStart]]:
         checkpoint = self._open_checkpoint()
         if not self._fresh:
-            plans = tuple(self._as_begun(plan, checkpoint) for plan in plans)
+            plans = tuple(self._pin_to_checkpoint(plan, checkpoint) for plan in plans)
         folders = [None if self._fresh else checkpoint.find_job(plan) for plan in plans]
         clients = [KafkaClients() for _ in plans]
         positions = [
@@ -268,7 +268,7 @@ class Session:
             dispatch=dispatching.begin(),
         )
 
-    def _as_begun(self, plan: JobPlan, checkpoint: Checkpoint) -> JobPlan:
+    def _pin_to_checkpoint(self, plan: JobPlan, checkpoint: Checkpoint) -> JobPlan:
         begun = checkpoint.pinned_to_checkpoint(plan)
         if begun != plan:
             self._notice(

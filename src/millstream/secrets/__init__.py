@@ -55,7 +55,7 @@ def without_credentials(value: str) -> str:
     'http://user:******@registry:8081'
     """
     shown = concealed("'" + value.replace("'", "''") + "'")[1:-1].replace("''", "'")
-    return _masked(_CREDENTIALS_IN_VALUE, shown)
+    return _mask(_CREDENTIALS_IN_VALUE, shown)
 
 
 def secrets_in_urls(value: str) -> Iterator[str]:
@@ -72,10 +72,10 @@ def without_url_credentials(message: str) -> str:
     """
     for found in reversed([*secrets_in_url_parameters(message)]):
         message = message[: found.start("inside")] + MASK + message[found.end("inside") :]
-    return _masked(CREDENTIALS, message)
+    return _mask(CREDENTIALS, message)
 
 
-def _masked(pattern: re.Pattern[str], text: str) -> str:
+def _mask(pattern: re.Pattern[str], text: str) -> str:
     return pattern.sub(lambda found: found[0].removesuffix(f"{found['inside']}@") + f"{MASK}@", text)
 
 

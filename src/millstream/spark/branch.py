@@ -49,7 +49,7 @@ class Branch:
         if self.is_filtered:
             pairs = zip(named, names, strict=True)
             named = [F.when(F.col(_PASSES), column).alias(name) for column, name in pairs]
-        return replace(self, frame=self.frame.select(*named, *self._hidden()), columns=names)
+        return replace(self, frame=self.frame.select(*named, *self._hidden_columns()), columns=names)
 
     def withColumns(self, columns: Mapping[str, Column]) -> Branch:  # noqa: N802
         kept = (name for name in self.columns if name not in columns)
@@ -64,5 +64,5 @@ class Branch:
     def _visible(self) -> list[Column]:
         return [F.col(quoted(name)) for name in self.columns]
 
-    def _hidden(self) -> list[Column]:
+    def _hidden_columns(self) -> list[Column]:
         return [F.col(name) for name in (*self.carried, *([_PASSES] if self.is_filtered else []))]

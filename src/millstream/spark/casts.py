@@ -45,9 +45,9 @@ def converted(text: str, found: DataType, wanted: DataType, *, attempt: bool = F
     if found.root is TypeRoot.NULL:
         result = f"CAST(NULL AS {spark_type(wanted)})"
     elif wanted.root in CHARACTER:
-        result = _sized_text(_as_text(text, found, depth), wanted)
+        result = _fit_text(_as_text(text, found, depth), wanted)
     elif wanted.root in BINARIES:
-        result = _sized_bytes(result, wanted)
+        result = _fit_bytes(result, wanted)
     elif wanted.root is TypeRoot.TIME and found.root is not TypeRoot.TIME:
         result = time_of_text(text, attempt=attempt) if found.root in CHARACTER else time_of_timestamp(text)
     elif found.root is TypeRoot.TIME and wanted.root in TIMESTAMPS:
@@ -61,11 +61,11 @@ def converted(text: str, found: DataType, wanted: DataType, *, attempt: bool = F
     elif wanted.root is TypeRoot.DECIMAL and found.root in NUMERIC:  # too many digits are NULL in Flink
         result = f"try_cast({text} AS {spark_type(wanted)})"
     elif wanted.root in (TypeRoot.ARRAY, TypeRoot.MAP, TypeRoot.ROW):
-        result = _nested(text, found, wanted, attempt=attempt, depth=depth)
+        result = _cast_nested(text, found, wanted, attempt=attempt, depth=depth)
     return result
 
 
-def _nested(text: str, found: DataType, wanted: DataType, *, attempt: bool, depth: int) -> str:
+def _cast_nested(text: str, found: DataType, wanted: DataType, *, attempt: bool, depth: int) -> str:
     if spark_type(found) == spark_type(wanted) and not _is_cut(found, wanted):
         return text
 
@@ -141,7 +141,7 @@ def _or_null(text: str) -> str:
     return f"coalesce({text}, 'NULL')"
 
 
-def _sized_text(text: str, wanted: DataType) -> str:
+def _fit_text(text: str, wanted: DataType) -> str:
     match wanted.root:
         case TypeRoot.CHAR:
             return f"rpad({text}, {wanted.precision}, ' ')"
@@ -151,7 +151,7 @@ def _sized_text(text: str, wanted: DataType) -> str:
             return text
 
 
-def _sized_bytes(value: str, wanted: DataType) -> str:
+def _fit_bytes(value: str, wanted: DataType) -> str:
     match wanted.root:
         case TypeRoot.BINARY:
             return f"rpad({value}, {wanted.precision}, X'00')"

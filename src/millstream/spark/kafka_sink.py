@@ -148,7 +148,7 @@ class _Part:
         return row if self.is_there is None else F.when(self.is_there, row)
 
     def _field(self, column: PhysicalColumn) -> Column:
-        value = _checked(column, self.sink)
+        value = _check_not_null(column, self.sink)
         if isinstance(self.format, AvroFormat) and self.format.legacy_timestamps:
             # Avro's timestamp-millis is the wall clock as if it were UTC, which is our session's zone.
             return value.cast(spark_type(column.type).replace("TIMESTAMP_NTZ", "TIMESTAMP_LTZ"))
@@ -175,7 +175,7 @@ def _beside_the_row(sink: KafkaSink) -> dict[str, Column]:
     """What the sink's metadata columns say of a message."""
     columns: dict[str, Column] = {}
     for use in sink.metadata:
-        value = _checked(use.column, sink).cast(spark_type(use.type))
+        value = _check_not_null(use.column, sink).cast(spark_type(use.type))
         if use.key == TOPIC.key:
             columns["topic"] = topic_of(value, sink)
         elif use.key == TIMESTAMP.key:
@@ -185,7 +185,7 @@ def _beside_the_row(sink: KafkaSink) -> dict[str, Column]:
     return columns
 
 
-def _checked(column: PhysicalColumn | MetadataColumn, sink: KafkaSink) -> Column:
+def _check_not_null(column: PhysicalColumn | MetadataColumn, sink: KafkaSink) -> Column:
     """The column's value; where it is NOT NULL, a NULL fails the job."""
     value = F.col(quoted(column.name))
     if column.type.nullable:

@@ -52,7 +52,7 @@ def read_rows(
         key = _half("key", source.key_format, layout) if source.key_format is not None else None
         beside = [] if splits is None else [splits.column()]
         return rows_of_avro(messages, layout, key, _half("value", source.value_format, layout), beside)
-    return _decoded(messages, layout, positions.tallies, splits)
+    return _decode(messages, layout, positions.tallies, splits)
 
 
 def _messages(
@@ -78,7 +78,7 @@ def _is_before(ends: Offsets) -> Column:
     return F.expr(f"offset < try_element_at(map({pairs}), concat(topic, '-', partition))" if pairs else "false")
 
 
-def _decoded(messages: DataFrame, layout: MessageLayout, tallies: Tallies | None, splits: Splits | None) -> DataFrame:
+def _decode(messages: DataFrame, layout: MessageLayout, tallies: Tallies | None, splits: Splits | None) -> DataFrame:
     source = layout.source
     halves = [_half("value", source.value_format, layout).alias(VALUE)]
     key = None
@@ -105,7 +105,7 @@ def _decoded(messages: DataFrame, layout: MessageLayout, tallies: Tallies | None
         step = splits.beside(step, PARTITION, TOPIC)
         schema += f", {SPLIT} {splits.column_type}"
     decoded = messages.select(*halves, *origin, *parts).mapInArrow(step, schema.removeprefix(", "))
-    return _as_declared(decoded, layout)
+    return _select_declared(decoded, layout)
 
 
 def _message_rows(layout: MessageLayout, key: MessageHalf | None) -> MessageRows:
@@ -141,7 +141,7 @@ def _crossing(layout: MessageLayout) -> Iterator[tuple[str, DataType]]:
     return ((name, told.get(name, type_)) for name, type_ in layout.columns)
 
 
-def _as_declared(decoded: DataFrame, layout: MessageLayout) -> DataFrame:
+def _select_declared(decoded: DataFrame, layout: MessageLayout) -> DataFrame:
     told = {use.column.name: use for use, _ in layout.format_parts}
     if not told:
         return decoded

@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 
 def normalise(rows: Rows, node: Normalise, hosting: Hosting) -> Crossing:
-    numbered = _numbered(rows, node.keys)
+    numbered = _number(rows, node.keys)
     operator = NormaliseOperator(numbered.of(node.keys), numbered.schema, node.emits_before, expires=hosting.expires)
     return numbered.through(operator, hosting)
 
 
 def materialise(rows: Rows, node: Materialise, hosting: Hosting) -> Crossing:
-    numbered = _numbered(rows, {*node.keys, *node.replaced_by})
+    numbered = _number(rows, {*node.keys, *node.replaced_by})
     operator = MaterialiseOperator(numbered.of(node.keys), numbered.schema, numbered.of(node.replaced_by))
     return numbered.through(operator, hosting)
 
@@ -65,7 +65,7 @@ class _Numbered:
         )
 
 
-def _numbered(rows: Rows, keys: Collection[str]) -> _Numbered:
+def _number(rows: Rows, keys: Collection[str]) -> _Numbered:
     names = {name: f"column{number}" for number, name in enumerate(rows.columns) if name not in (KIND, SPLIT)}
     kind = [F.col(KIND)] if KIND in rows.columns else []
 

@@ -41,14 +41,14 @@ class Choice:
         partitions_of = cache(self.partitions_of)
         if self.custom is None:
             return lambda _key, _value, topic: partitions_of(topic)[task % len(partitions_of(topic))]
-        partitioner = self._made(self.custom, task)
+        partitioner = self._make_partitioner(self.custom, task)
 
         def choose(key: bytes | None, value: bytes | None, topic: str) -> int:
             partitions = partitions_of(topic)
             try:
                 chosen = partitioner.partition(key, value, topic, partitions)
             except Exception as error:  # whatever the user's class does
-                raise self._failed(error) from error
+                raise self._failure(error) from error
             if chosen not in partitions:
                 there = f"partitions 0 to {partitions[-1]}" if len(partitions) > 1 else "partition 0 only"
                 raise UnwritableRowError(
@@ -59,16 +59,16 @@ class Choice:
 
         return choose
 
-    def _made(self, make: Callable[[], SinkPartitioner], task: int) -> SinkPartitioner:
+    def _make_partitioner(self, make: Callable[[], SinkPartitioner], task: int) -> SinkPartitioner:
         try:
             partitioner = make()
             if open_ := getattr(partitioner, "open", None):
                 open_(task, self.parallelism)
         except Exception as error:
-            raise self._failed(error) from error
+            raise self._failure(error) from error
         return partitioner
 
-    def _failed(self, error: Exception) -> UnwritableRowError:
+    def _failure(self, error: Exception) -> UnwritableRowError:
         why = f"{type(error).__name__}: {error}"
         return UnwritableRowError(self.table, f"Partitioner '{self.custom_name}' failed with {why}.")
 

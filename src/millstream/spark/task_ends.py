@@ -23,7 +23,7 @@ def ends_told(step: Step | None, spark: SparkSession) -> Step | None:
     """`step`, which tells the driver when its task has ended if that is armed."""
     if step is None or not is_armed("after-task"):
         return step
-    return partial(_told, step, spark.sparkContext.accumulator(0, _Ends()))
+    return partial(_run_and_report, step, spark.sparkContext.accumulator(0, _Ends()))
 
 
 class _Ends(AccumulatorParam[int]):
@@ -37,5 +37,5 @@ class _Ends(AccumulatorParam[int]):
         return value1 + value2
 
 
-def _told(step: Step, _ends: Accumulator[int], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _run_and_report(step: Step, _ends: Accumulator[int], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     return step(batches)

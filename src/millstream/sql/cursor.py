@@ -145,7 +145,7 @@ class TokenCursor:
                     raise self.expected(what)
                 items.append(read())
                 if not self.at_any(",", ")"):
-                    raise self._unseparated()
+                    raise self._missing_separator()
             except ScriptError as error:
                 self.noted += error.diagnostics
                 self._skip_item(begin)
@@ -198,7 +198,7 @@ class TokenCursor:
         token = self.current
         if token is not None and token.token_type is TokenType.HINT:
             return self.refused("a hint in this place")
-        found = f"found {self._shown(token)}" if token is not None else "the statement ends here"
+        found = f"found {self._describe(token)}" if token is not None else "the statement ends here"
         detail = None
         opened = open_parenthesis(self._tokens[: self._index])
         if opened is not None and (what == ")" or token is None or self.at_any(*_BEHIND_A_LIST)):
@@ -219,10 +219,10 @@ class TokenCursor:
         words = _KEYWORD.findall(what)
         return did_you_mean(token.text, words) if token is not None and token.token_type not in QUOTED else None
 
-    def _shown(self, token: Token) -> str:
-        return "a double quote" if is_mark(token, '"') else f'"{excerpt(self._written_as(token))}"'
+    def _describe(self, token: Token) -> str:
+        return "a double quote" if is_mark(token, '"') else f'"{excerpt(self._format_token(token))}"'
 
-    def _written_as(self, token: Token) -> str:
+    def _format_token(self, token: Token) -> str:
         """A parameter is told by its name: its value may be a secret."""
         written = self.script.place(token).text
         return token.text if written == self.script.text[token.start : token.end + 1] else written
@@ -231,15 +231,15 @@ class TokenCursor:
         token = self.current
         if token is None or self.at_any(",", ")", "(", "=", "==", '"'):
             return None
-        return f"Put it in single quotes: '{excerpt(self._written_as(token))}'."
+        return f"Put it in single quotes: '{excerpt(self._format_token(token))}'."
 
-    def _unseparated(self) -> ScriptError:
+    def _missing_separator(self) -> ScriptError:
         token = self.current
         hint = None
         if token is not None and self.at_any(*_BEHIND_A_LIST):
             hint = f'Is a ) missing before "{token.text}"?'
         elif token is not None and (token.token_type is TokenType.STRING or _is_name(token)):
-            hint = f'Is a comma missing before "{excerpt(self._written_as(token))}"?'
+            hint = f'Is a comma missing before "{excerpt(self._format_token(token))}"?'
         return self.expected(", or )", hint)
 
     def _skip_item(self, begin: int) -> None:

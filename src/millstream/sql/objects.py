@@ -55,17 +55,17 @@ def read_create_function(cursor: TokenCursor, *, is_temporary: bool = False, is_
     implementation = cursor.string("module:function")
     if cursor.accept("LANGUAGE"):
         if cursor.at_any("JAVA", "SCALA"):
-            raise _refused_class(implementation)
+            raise _refuse_class(implementation)
         cursor.expect(_PYTHON)
     elif ":" not in implementation.text:
-        raise _refused_class(implementation, "As in Flink, a function without LANGUAGE PYTHON is one of Java.")
+        raise _refuse_class(implementation, "As in Flink, a function without LANGUAGE PYTHON is one of Java.")
     if cursor.at_any("USING", "WITH"):
         raise cursor.refused("CREATE FUNCTION … USING", "The module is found on the Python path.")
     cursor.end()
     return CreateFunction(name, implementation, _PYTHON, span, if_not_exists, is_temporary, is_system)
 
 
-def _refused_class(implementation: Name, detail: str | None = None) -> ScriptError:
+def _refuse_class(implementation: Name, detail: str | None = None) -> ScriptError:
     return ScriptError(
         Diagnostic(
             Code.UNSUPPORTED_STATEMENT,

@@ -95,24 +95,24 @@ def _read(script: Script, tokens: list[Token], kind: type[exp.Expr]) -> exp.Expr
     try:
         trees = parser.parse(tokens, script.text) if kind is exp.Query else parser.parse_into(kind, tokens, script.text)
     except ScriptError as error:
-        raise ScriptError(_placed(script, problem) for problem in error.diagnostics) from None
+        raise ScriptError(_place(script, problem) for problem in error.diagnostics) from None
     except ParseError as error:
         raise ScriptError(_from_sqlglot(script, tokens, error)) from None
     except RecursionError:
         raise ScriptError(_diagnostic(script, tokens, "this is nested too deeply", innermost(tokens))) from None
     if not trees or trees[0] is None:
         raise ScriptError(_diagnostic(script, tokens, "expected an expression", tokens[0]))
-    if problems := [_reserved(script, name) for name in reserved_names(trees[0])]:
+    if problems := [_reserved_word(script, name) for name in reserved_names(trees[0])]:
         raise ScriptError(problems)
     return trees[0]
 
 
-def _reserved(script: Script, name: exp.Identifier) -> Diagnostic:
+def _reserved_word(script: Script, name: exp.Identifier) -> Diagnostic:
     place = script.span(name.meta["start"], name.meta["end"] + 1)
     return Diagnostic(Code.SYNTAX, f'"{name.name}" is a reserved word', place, hint=in_backticks(name.name))
 
 
-def _placed(script: Script, problem: Diagnostic) -> Diagnostic:
+def _place(script: Script, problem: Diagnostic) -> Diagnostic:
     """A type's problem is found in the text with its parameters filled in; the user sees what they wrote."""
     return problem if problem.span is None else replace(problem, span=script.span(problem.span.start, problem.span.end))
 

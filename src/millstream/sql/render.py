@@ -53,7 +53,7 @@ def _(statement: CreateTable) -> str:
         "IF NOT EXISTS" if statement.if_not_exists else "",
         _path(statement.name),
     )
-    items = _indented(_table_items(statement))
+    items = _indent(_table_items(statement))
     return "\n".join((f"{head} (\n{items}\n)" if items else head, *_table_clauses(statement)))
 
 
@@ -66,9 +66,7 @@ def _(statement: CreateView) -> str:
         "IF NOT EXISTS" if statement.if_not_exists else "",
         _path(statement.name),
     )
-    columns = (
-        f" (\n{_indented(quoted_name(column.text) for column in statement.columns)}\n)" if statement.columns else ""
-    )
+    columns = f" (\n{_indent(quoted_name(column.text) for column in statement.columns)}\n)" if statement.columns else ""
     comment = _comment(statement.comment)
     return "\n".join(filter(None, (head + columns, comment, f"AS {statement.query.text}")))
 
@@ -98,7 +96,7 @@ def _(statement: Drop) -> str:
 
 @render.register
 def _(statement: AlterTableSet) -> str:
-    return f"ALTER TABLE {_path(statement.name)} SET (\n{_indented(_options(statement.options))}\n)"
+    return f"ALTER TABLE {_path(statement.name)} SET (\n{_indent(_options(statement.options))}\n)"
 
 
 @render.register
@@ -223,7 +221,7 @@ def _table_clauses(table: CreateTable) -> Iterator[str]:
     if table.partitioned_by:
         yield f"PARTITIONED BY ({_names(table.partitioned_by)})"
     if table.options:
-        yield f"WITH (\n{_indented(_options(table.options))}\n)"
+        yield f"WITH (\n{_indent(_options(table.options))}\n)"
     if table.like is not None:
         yield _like(table.like)
 
@@ -254,7 +252,7 @@ def _comment(comment: str | None) -> str:
     return f"COMMENT {quoted_text(comment)}" if comment is not None else ""
 
 
-def _indented(lines: Iterable[str]) -> str:
+def _indent(lines: Iterable[str]) -> str:
     return ",\n".join(f"  {line}" for line in lines)
 
 

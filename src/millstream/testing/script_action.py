@@ -139,7 +139,7 @@ def _consume(arguments: _Arguments) -> Step:
     return Consume(arguments.line, topic, view, order, key, value, expected, block)
 
 
-def _shown(arguments: _Arguments) -> Step:
+def _show(arguments: _Arguments) -> Step:
     order = arguments.one_of(Order, "order", Order.OFFSET)
     return Shown(arguments.line, order, *arguments.lines.expected_lines())
 
@@ -160,6 +160,6 @@ _ACTIONS: Final[dict[str, Callable[[_Arguments], Step]]] = {
     "await caught-up": _await_caught_up,
     "await failure": _await_failure,
     "consume": _consume,
-    "shown": _shown,
+    "shown": _show,
     "restart": lambda arguments: Restart(arguments.line),
 }

@@ -81,7 +81,7 @@ RULES: Final = (*TOPIC_RULES, *PROPERTY_RULES, format_is_named, *KEY_RULES)
 
 
 def resolve_source(reader: OptionReader) -> KafkaSource:
-    table = _declared(reader, Role.SOURCE)
+    table = _declare(reader, Role.SOURCE)
     judge(table, (*RULES, primary_key_needs_changes, *SOURCE_RULES))
     notices = reader.finish(IDENTIFIER)
     assert table.value_format is not None
@@ -89,7 +89,7 @@ def resolve_source(reader: OptionReader) -> KafkaSource:
 
 
 def resolve_sink(reader: OptionReader) -> KafkaSink:
-    table = _declared(reader, Role.SINK)
+    table = _declare(reader, Role.SINK)
     judge(table, (*RULES, *SINK_RULES, round_robin_has_no_key))
     by_key = _is_written_by_key(table)
     if by_key:
@@ -97,7 +97,7 @@ def resolve_sink(reader: OptionReader) -> KafkaSink:
     else:
         judge(table, (primary_key_needs_changes,))
     notices = reader.finish(IDENTIFIER)
-    return sink_of(table, _accepted(table, by_key=by_key), notices)
+    return sink_of(table, _sink_changelog(table, by_key=by_key), notices)
 
 
 def _is_written_by_key(table: DeclaredTable) -> bool:
@@ -115,7 +115,7 @@ def _with_key(table: DeclaredTable) -> DeclaredTable:
     return replace(table, key=KeyFields(columns, tuple(column.name for column in columns)), key_format=key_format)
 
 
-def _accepted(table: DeclaredTable, *, by_key: bool) -> ChangelogMode:
+def _sink_changelog(table: DeclaredTable, *, by_key: bool) -> ChangelogMode:
     assert table.value_format is not None
     mode = table.value(sink.UPDATE_MODE)
     if mode is UpdateMode.APPEND:
@@ -125,7 +125,7 @@ def _accepted(table: DeclaredTable, *, by_key: bool) -> ChangelogMode:
     return table.value_format.changelog
 
 
-def _declared(reader: OptionReader, role: Role) -> DeclaredTable:
+def _declare(reader: OptionReader, role: Role) -> DeclaredTable:
     return declared(DECLARATION, reader, reader.get(options.KEY_FIELDS) or (), role)
 
 

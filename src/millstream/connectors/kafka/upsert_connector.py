@@ -149,10 +149,10 @@ def resolve_sink(reader: OptionReader) -> KafkaSink:
     table = declared(DECLARATION, reader, reader.table.primary_key, Role.SINK)
     judge(table, (*RULES, *SINK_RULES, buffer_has_rows_and_interval))
     notices = reader.finish(IDENTIFIER)
-    return sink_of(table, _accepted(table), notices)
+    return sink_of(table, _sink_changelog(table), notices)
 
 
-def _accepted(table: DeclaredTable) -> ChangelogMode:
+def _sink_changelog(table: DeclaredTable) -> ChangelogMode:
     match table.value(sink.UPDATE_MODE):
         case UpdateMode.APPEND:
             return INSERT_ONLY

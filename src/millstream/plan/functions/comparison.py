@@ -51,7 +51,7 @@ def compared_as(types: Sequence[DataType]) -> DataType:
         raise MismatchError(why, "As in Flink, neither is converted to the other here: CAST one of the two.") from None
 
 
-def _ordered_as(types: Sequence[DataType]) -> DataType:
+def _ordering_type(types: Sequence[DataType]) -> DataType:
     """The type in which values are put in order; a text meets a number as a BIGINT would, so fractions may be cut."""
     has_number = any(type_.root in NUMERIC for type_ in types)
     found = compared_as([BIGINT if has_number and type_.root in CHARACTER else type_ for type_ in types])
@@ -59,7 +59,7 @@ def _ordered_as(types: Sequence[DataType]) -> DataType:
     return found
 
 
-def _listed_as(types: Sequence[DataType]) -> DataType:
+def _membership_type(types: Sequence[DataType]) -> DataType:
     """The type in which IN looks for a value: in a list of texts a number's own, in a list of numbers a text."""
     value, listed = types[0].root, {type_.root for type_ in types[1:]} - {TypeRoot.NULL}
     if listed and value in CHARACTER and listed <= NUMERIC:
@@ -121,7 +121,7 @@ def _spark_pattern(pattern: str, escape: str | None) -> str:
     return out
 
 
-def _checked_pattern(given: Given) -> DataType:
+def _check_pattern(given: Given) -> DataType:
     """Reads literal patterns once, so that a faulty one is found before anything runs."""
     pattern, escape = given.values[1], given.values[2] if len(given) > 2 else None  # noqa: PLR2004
     if isinstance(pattern, str):
@@ -178,7 +178,7 @@ _LITERAL_PATTERN: Final = (
 _ORDER: Final = (Parameter("left", _ORDERED), Parameter("right", _ORDERED))
 _BOOLEAN: Final = Parameter("condition", CONDITION)
 
-_ordering: Final = partial(_comparison, as_type=_ordered_as)
+_ordering: Final = partial(_comparison, as_type=_ordering_type)
 
 FUNCTIONS: Final = (
     _comparison(
@@ -211,7 +211,7 @@ FUNCTIONS: Final = (
         Parameter("high", _ORDERED),
     ),
     _comparison(
-        "IN", "({0} IN ({rest}))", "value [NOT] IN (value, …)", _LEFT, _RIGHT, repeats=True, as_type=_listed_as,
+        "IN", "({0} IN ({rest}))", "value [NOT] IN (value, …)", _LEFT, _RIGHT, repeats=True, as_type=_membership_type,
         of_maps=lambda texts, type_: f"({' OR '.join(equal(texts[0], text, type_) for text in texts[1:])})",
     ),
     Function(
@@ -219,7 +219,7 @@ FUNCTIONS: Final = (
         "({0} IS NULL)", written="value IS [NOT] NULL",
     ),
     Function(
-        "LIKE", Category.COMPARISON, (signature(*_PATTERN, gives=(_checked_pattern, "BOOLEAN"), optional=1),), _like,
+        "LIKE", Category.COMPARISON, (signature(*_PATTERN, gives=(_check_pattern, "BOOLEAN"), optional=1),), _like,
         written="text [NOT] LIKE pattern [ESCAPE character]",
     ),
     Function(

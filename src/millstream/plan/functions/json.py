@@ -108,16 +108,16 @@ def _query_type(given: Given) -> DataType:
 
 def _query(call: SparkCall) -> str:
     path, kind = _path(call.given), _kind(call)
-    on_empty, on_error = (_made_list(call, _behaviour(call, event)) for event in (_EMPTY, _ERROR))
+    on_empty, on_error = (_json_array(call, _behaviour(call, event)) for event in (_EMPTY, _ERROR))
     found = f"try_variant_get({_document(call)}, {quoted(path.spark)}, 'variant')"
     text = f"if({kind} LIKE 'OBJECT%' OR {kind} LIKE 'ARRAY%', get_json_object({call[0]}, {quoted(path.spark)}), to_json({found}))"  # noqa: E501
     wrapped = f"concat('[', {text}, ']')"
     scalar = on_error if path.is_strict else on_empty
     wrapper = call.given.clauses.get("WRAPPER", "WITHOUT")
     taken = {
-        "WITHOUT": f"WHEN {kind} RLIKE '^(?!OBJECT|ARRAY)' THEN {scalar} ELSE {_made_list(call, text)}",
-        "CONDITIONAL": f"WHEN {kind} LIKE 'ARRAY%' THEN {_made_list(call, text)} ELSE {_made_list(call, wrapped)}",
-        "UNCONDITIONAL": f"ELSE {_made_list(call, wrapped)}",
+        "WITHOUT": f"WHEN {kind} RLIKE '^(?!OBJECT|ARRAY)' THEN {scalar} ELSE {_json_array(call, text)}",
+        "CONDITIONAL": f"WHEN {kind} LIKE 'ARRAY%' THEN {_json_array(call, text)} ELSE {_json_array(call, wrapped)}",
+        "UNCONDITIONAL": f"ELSE {_json_array(call, wrapped)}",
     }
     return (
         f"CASE WHEN {call[0]} IS NULL THEN NULL WHEN {kind} = 'VOID' THEN {on_empty} "
@@ -125,7 +125,7 @@ def _query(call: SparkCall) -> str:
     )
 
 
-def _made_list(call: SparkCall, text: str) -> str:
+def _json_array(call: SparkCall, text: str) -> str:
     return f"from_json({text}, 'ARRAY<STRING>')" if call.result.root is TypeRoot.ARRAY and text != "NULL" else text
 
 
@@ -143,7 +143,7 @@ def _exists_type(given: Given) -> DataType:
     return BOOLEAN
 
 
-def _made_type(given: Given) -> DataType:
+def _constructor_type(given: Given) -> DataType:
     """As in Flink, JSON has no form for a time of day."""
     for at, type_ in enumerate(given.types):
         if _holds_time(type_):
@@ -176,7 +176,7 @@ def _object_type(given: Given) -> DataType:
         raise MismatchError("JSON_OBJECT takes keys and values in turn")
     if not all(isinstance(key, str) for key in given.values[::2]):
         raise MismatchError("the keys of JSON_OBJECT must be literals")
-    return _made_type(given)
+    return _constructor_type(given)
 
 
 def _or_null(member: str) -> str:
@@ -199,7 +199,7 @@ def _array(call: SparkCall) -> str:
     return f"concat('[', concat_ws(','{''.join(members)}), ']')"
 
 
-def _unquoted(call: SparkCall) -> str:
+def _unquote(call: SparkCall) -> str:
     inner = f"get(from_json(concat('[', {call[0]}, ']'), 'ARRAY<STRING>'), 0)"
     is_quoted = f"{call[0]} RLIKE '(?s)^\".*\"$' AND char_length({call[0]}) > 1"
     return f"if({is_quoted}, coalesce({inner}, {call[0]}), {call[0]})"
@@ -244,7 +244,7 @@ FUNCTIONS: Final = (
     ),
     _json(
         "JSON_STRING", lambda call: json_text(call[0], call.given.types[0]),
-        signature(_VALUE, gives=(_made_type, "STRING")),
+        signature(_VALUE, gives=(_constructor_type, "STRING")),
         note="Timestamps have three fraction digits at least.",
     ),
     _json(
@@ -256,7 +256,7 @@ FUNCTIONS: Final = (
     ),
     _json(
         "JSON_ARRAY", _array,
-        signature(_VALUE, gives=(_made_type, "STRING"), optional=1, repeats=True, nulls=Nulls.NEVER),
+        signature(_VALUE, gives=(_constructor_type, "STRING"), optional=1, repeats=True, nulls=Nulls.NEVER),
         written="JSON_ARRAY([value, …] [{NULL | ABSENT} ON NULL])",
     ),
     _json(
@@ -267,5 +267,5 @@ FUNCTIONS: Final = (
         "JSON_QUOTE", lambda call: json_text(call[0], STRING), signature(_TEXT, gives=STRING),
         note="Characters beyond ASCII stay as they are; Flink writes them as \\uXXXX.",
     ),
-    _json("JSON_UNQUOTE", _unquoted, signature(_TEXT, gives=STRING)),
+    _json("JSON_UNQUOTE", _unquote, signature(_TEXT, gives=STRING)),
 )  # fmt: skip

@@ -84,20 +84,20 @@ def _of_two(left: DataType, right: DataType) -> DataType:
     if roots <= NUMERIC:
         found = widest_number(left, right)
     elif roots <= CHARACTER:
-        found = _sized(left, right, TypeRoot.CHAR, TypeRoot.VARCHAR, TypeRoot.STRING)
+        found = _sized_type(left, right, TypeRoot.CHAR, TypeRoot.VARCHAR, TypeRoot.STRING)
     elif roots <= BINARIES:
-        found = _sized(left, right, TypeRoot.BINARY, TypeRoot.VARBINARY, TypeRoot.BYTES)
+        found = _sized_type(left, right, TypeRoot.BINARY, TypeRoot.VARBINARY, TypeRoot.BYTES)
     elif roots <= TIMESTAMPS | {TypeRoot.DATE} and roots & TIMESTAMPS:
         root = TypeRoot.TIMESTAMP_LTZ if TypeRoot.TIMESTAMP_LTZ in roots else TypeRoot.TIMESTAMP
         found = DataType(root, precision=max(fraction_digits(t) for t in (left, right) if t.root in TIMESTAMPS))
     elif len(roots) == 1:
-        found = _nested(left, right)
+        found = _common_nested_type(left, right)
     if found is None:
         raise NoCommonTypeError(left, right)
     return found
 
 
-def _nested(left: DataType, right: DataType) -> DataType | None:
+def _common_nested_type(left: DataType, right: DataType) -> DataType | None:
     match left.root:
         case TypeRoot.ARRAY | TypeRoot.MULTISET | TypeRoot.MAP:
             assert left.element is not None
@@ -113,7 +113,7 @@ def _nested(left: DataType, right: DataType) -> DataType | None:
             return left
 
 
-def _sized(left: DataType, right: DataType, fixed: TypeRoot, varying: TypeRoot, unlimited: TypeRoot) -> DataType:
+def _sized_type(left: DataType, right: DataType, fixed: TypeRoot, varying: TypeRoot, unlimited: TypeRoot) -> DataType:
     if unlimited in (left.root, right.root) or left.precision is None or right.precision is None:
         return DataType(unlimited)
     same = left.root is right.root is fixed and left.precision == right.precision

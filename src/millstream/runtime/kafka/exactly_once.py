@@ -134,7 +134,7 @@ def open_transactions(
     fenced: set[str] = set()
     for sink in sinks:
         name = sink.table.name
-        former = _claimed(plan, sink, opened[name], start)
+        former = _claim(plan, sink, opened[name], start)
         writers = set() if former is None else _writers_of_another_run(sink, clients, opened[name], former)
         if writers:
             notice(
@@ -144,7 +144,7 @@ def open_transactions(
         mine = _fence_all(sink, opened[name], folder / IDS, writers)
         fenced |= mine | writers
         if pending is not None and must_be_unwritten:
-            with _told_failures(sink):
+            with _translate_failures(sink):
                 require_unwritten(plan, sink, pending, opened[name], mine)
     if pending is None:  # else it must be known who has written a part of it
         forget_ids(folder / IDS, fenced)
@@ -189,9 +189,9 @@ def _require_known_progress(
     )
 
 
-def _claimed(plan: JobPlan, sink: KafkaSink, transactions: Transactions, start: Start) -> str | None:
+def _claim(plan: JobPlan, sink: KafkaSink, transactions: Transactions, start: Start) -> str | None:
     """Claims them; gives the claim that was there before, of whichever job."""
-    with _told_failures(sink):
+    with _translate_failures(sink):
         former = newest_claim(sink.properties, transactions)
         if former is not None and not start.may_follow(former):
             failure = taken_over(transactions.prefix)
@@ -217,20 +217,20 @@ def _writers_of_another_run(
         offsets = offsets_of_group(sink.properties, name, transactions.progress_topic)
         return any(transactions.is_progress(entry.metadata, former) for entry in offsets)
 
-    with _told_failures(sink), ThreadPoolExecutor(_AT_ONCE) as threads:
+    with _translate_failures(sink), ThreadPoolExecutor(_AT_ONCE) as threads:
         return {name for name, found in zip(groups, threads.map(has_progress, groups), strict=True) if found}
 
 
 def _fence_all(sink: KafkaSink, transactions: Transactions, ids: Path, others: set[str]) -> set[str]:
     """Gives the ids that this run has used."""
     mine = {name for name in noted_ids(ids) if name.startswith(f"{transactions.prefix}-")}
-    with _told_failures(sink):
+    with _translate_failures(sink):
         _fence(sink.properties, mine | others, transactions.timeout_ms)
     return mine
 
 
 @contextmanager
-def _told_failures(sink: KafkaSink) -> Iterator[None]:
+def _translate_failures(sink: KafkaSink) -> Iterator[None]:
     try:
         yield
     except KafkaException as error:
