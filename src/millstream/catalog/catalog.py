@@ -194,7 +194,7 @@ class Catalog:
     def _replace(self, table: CatalogTable) -> None:
         self._relations[table.name] = table
 
-    def created(self, statement: CreateTable) -> CatalogTable:
+    def find_created(self, statement: CreateTable) -> CatalogTable:
         """The table of this statement, also where a temporary one of its name stands before it."""
         covered = self._covered.get(statement.name.text)
         if not statement.is_temporary and isinstance(covered, CatalogTable):

@@ -20,7 +20,7 @@ from millstream.catalog.static_signature import (
     gives_no_value,
     signature_of,
 )
-from millstream.catalog.user_modules import NotImportableError, import_named
+from millstream.catalog.user_modules import NotImportableError, import_object
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.sql.type_text import type_of_text
 
@@ -77,11 +77,11 @@ def udf(*, arguments: Sequence[str], result: str) -> Callable[[F], F]:
     ...     return pyarrow.compute.add(left, right)
     """
 
-    def declared(function: F) -> F:
+    def attach(function: F) -> F:
         setattr(function, _DECLARED, Declaration(tuple(arguments), result))
         return function
 
-    return declared
+    return attach
 
 
 def load_function(name: str, implementation: str, span: Span, folders: Sequence[Path] = ()) -> UserFunction:
@@ -92,7 +92,7 @@ def load_function(name: str, implementation: str, span: Span, folders: Sequence[
     problem = _Refusal(name, implementation, span)
     module_name, function_name = problem.parts()
     try:
-        imported = import_named(module_name, function_name, folders)
+        imported = import_object(module_name, function_name, folders)
     except NotImportableError as error:
         raise problem(error.why, error.detail, error.hint) from error
     found = imported.found

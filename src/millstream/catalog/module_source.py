@@ -50,7 +50,7 @@ class ModuleSource:
             raise NotReadableError(f'"{name}" is defined under a condition')
         return found
 
-    def imported(self, statement: ast.ImportFrom) -> ModuleSource:
+    def import_from(self, statement: ast.ImportFrom) -> ModuleSource:
         """The module that `from … import …` names."""
         return read_module(self.absolute_name(statement), self.folders)
 
@@ -94,7 +94,7 @@ def find_definition(module: ModuleSource, name: str) -> tuple[ModuleSource, ast.
                 raise NotImportableError(f'module "{module.name}" has no "{name}"', f"It lies in {module.file}.")
             case ast.ImportFrom():
                 name = next(alias.name for alias in found.names if (alias.asname or alias.name) == name)
-                module = module.imported(found)
+                module = module.import_from(found)
             case ast.Assign(targets=[ast.Name()], value=ast.Name(id=other)):
                 name = other
             case _:

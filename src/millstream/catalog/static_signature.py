@@ -192,7 +192,7 @@ def _meaning_elsewhere(module: ModuleSource, statement: ast.ImportFrom, name: st
     full_name = f"{place}.{name}"
     if place in _KNOWN_MODULES or full_name in _UDF | _KEEPS_SIGNATURE:
         return full_name
-    other = module.imported(statement)
+    other = module.import_from(statement)
     if other.binding(name) is None:
         raise NotReadableError(f'module "{place}" has no "{name}"')
     return _meaning(other, name)

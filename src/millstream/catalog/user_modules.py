@@ -31,7 +31,7 @@ class NotImportableError(Exception):
         self.hint = hint
 
 
-def import_named(module_name: str, name: str, folders: Sequence[Path]) -> Imported:
+def import_object(module_name: str, name: str, folders: Sequence[Path]) -> Imported:
     """Looks for the module in these folders and the current one first."""
     searched = [*folders, Path.cwd()]
     _forget_namesake(module_name, searched)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def guarded(command: Callable[[], int], *, verbose: bool, as_json: bool = False) -> int:
+def run_guarded(command: Callable[[], int], *, verbose: bool, as_json: bool = False) -> int:
     """Runs a command. `as_json`: its errors are one object on stdout, `{"errors": […]}`, instead of text on stderr."""
     logging.getLogger().addHandler(logging.NullHandler())  # libraries would print their own words for an interrupt
     try:

@@ -55,7 +55,7 @@ def resolve_sink(table: CatalogTable) -> Sink:
 
 def _connector(reader: OptionReader) -> Connector:
     identifier = reader.get(CONNECTOR)
-    key = reader.written(CONNECTOR.key)
+    key = reader.written_key(CONNECTOR.key)
     known = f"Connectors: {', '.join(CONNECTORS)}."
     if identifier is None:
         raise ScriptError(

@@ -77,7 +77,9 @@ def offsets_of_group(properties: Mapping[str, str], name: str, topic: str) -> li
         return _read_committed(consumer, [TopicPartition(each, 0) for each in sorted({topic, *topics})])
 
 
-def committed_offsets(properties: Mapping[str, str], name: str, places: list[TopicPartition]) -> list[TopicPartition]:
+def fetch_committed_offsets(
+    properties: Mapping[str, str], name: str, places: list[TopicPartition]
+) -> list[TopicPartition]:
     """Those that the group has, without what a transaction has pending.
 
     Asked by a consumer: librdkafka's admin client may crash in this question while a group has no coordinator.

@@ -172,7 +172,7 @@ def _decimal_reading(type_: DataType) -> Conversion:
 
     def read(value: Any) -> Decimal | None:
         unscaled = int.from_bytes(_tag_type(value, bytes), "big", signed=True)
-        return java_text.scaled_decimal(unscaled, scale) if abs(unscaled) < limit else None
+        return java_text.scale_decimal(unscaled, scale) if abs(unscaled) < limit else None
 
     return read
 

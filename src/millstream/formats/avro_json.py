@@ -10,8 +10,8 @@ from millstream.formats import java_text
 from millstream.formats.arrow_types import arrow_schema
 from millstream.formats.avro_binary import data_of, row_reading
 from millstream.formats.avro_schema import avro_schema
-from millstream.formats.decoded import shown
-from millstream.formats.json_text import escaped_for_bytes
+from millstream.formats.decoded import preview
+from millstream.formats.json_text import escape_for_bytes
 from millstream.formats.json_tokens import FractionToken, IntegerToken, JsonObject, parse
 from millstream.formats.one_by_one import OneByOne, decode_each
 from millstream.formats.value_count import ValueCount
@@ -51,7 +51,7 @@ class AvroJsonDecoder:
 
 
 def _failure(message: bytes, cause: Exception) -> str:
-    return f"Failed to deserialize Avro record. {cause} in '{shown(message)}'"
+    return f"Failed to deserialize Avro record. {cause} in '{preview(message)}'"
 
 
 class AvroJsonEncoder:
@@ -209,7 +209,7 @@ def datum_text(schema: Any, datum: Any) -> str:
 
 
 def _quote(text: str) -> str:
-    return f'"{escaped_for_bytes(text)}"'
+    return f'"{escape_for_bytes(text)}"'
 
 
 def _kind(schema: Any) -> str:

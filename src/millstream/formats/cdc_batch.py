@@ -66,9 +66,9 @@ class CdcBatchReader:
         self._lines = [JsonLinesReader(envelope, format_.options.json, quoted_values=q) for q in quoted]
         self.able = self._lines[0].able
 
-    def prepared(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
+    def prepare(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
         """The messages as `read` wants them, and which of them it may be given."""
-        messages, usable = self._lines[0].prepared(messages)
+        messages, usable = self._lines[0].prepare(messages)
         return messages, usable & self._settles_updates(messages)
 
     def _settles_updates(self, messages: pa.Array) -> NDArray[np.bool_]:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 
 from millstream.formats.arrow_types import arrow_schema, arrow_type
-from millstream.formats.texts_to_values import UnsettledError, bounds, joined, values_of
+from millstream.formats.texts_to_values import UnsettledError, bounds, join, values_of
 from millstream.sql.types import DataType, TypeRoot
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class CsvLinesReader:
     def read(self, messages: pa.Array) -> pa.Table | None:
         """One row per message, or None."""
         try:
-            text = joined(messages, b"\n")
+            text = join(messages, b"\n")
             reading = pcsv.ReadOptions(**self._reading, block_size=text.size + 1)
             parsed = pcsv.read_csv(pa.BufferReader(text), reading, self._parsing, self._converting)
             if parsed.num_rows != len(messages):

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.formats.arrow_types import arrow_type
-from millstream.formats.json_column_text import Texts, escaped, scalar_texts
+from millstream.formats.json_column_text import Texts, escape, scalar_texts
 from millstream.formats.json_options import JsonOptions
-from millstream.formats.json_text import escaped_for_bytes
+from millstream.formats.json_text import escape_for_bytes
 from millstream.formats.json_types import check_types
 from millstream.sql.types import INT, DataType, TypeRoot
 
@@ -86,7 +86,7 @@ class JsonEncoder:
         keys, items = (part.slice(offsets[0], offsets[-1] - offsets[0]) for part in (array.keys, array.items))
         offsets = offsets - offsets[0]
         texts = pc.fill_null(self._texts(items, item_type).complete(), "null")
-        members = pc.binary_join_element_wise('"', escaped(keys), '":', texts, "")
+        members = pc.binary_join_element_wise('"', escape(keys), '":', texts, "")
         return Texts(_join_lists(array, offsets, members), "{", "}")
 
 
@@ -101,7 +101,7 @@ def _objects_without_nulls(members: Sequence[tuple[str, Texts]]) -> pa.Array:
 
 
 def _key(name: str) -> str:
-    return f'"{escaped_for_bytes(name)}":'
+    return f'"{escape_for_bytes(name)}":'
 
 
 def _join_lists(array: pa.Array, offsets: NDArray[np.int32], texts: pa.Array) -> pa.Array:

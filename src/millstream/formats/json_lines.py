@@ -21,7 +21,7 @@ from millstream.formats.texts_to_values import (
     UnsettledError,
     base64_bytes,
     bounds,
-    joined,
+    join,
     times,
     timestamps,
     values_of,
@@ -66,7 +66,7 @@ class JsonLinesReader:
             unexpected_field_behavior="ignore",
         )
 
-    def prepared(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
+    def prepare(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
         """The messages, blanks around them trimmed where there are some, and which of them `read` may be given."""
         usable = _plausible(messages)
         if not usable.all():
@@ -83,7 +83,7 @@ class JsonLinesReader:
         """One row per message, or None. The messages are `prepared`."""
         try:
             messages.cast(pa.string())  # refuses what is not UTF-8
-            parsed = self._parse(joined(messages, b"\n"))
+            parsed = self._parse(join(messages, b"\n"))
             # A line break within a string is refused, and after a } no { may follow inside an object:
             # no row spans two messages, so equal counts mean one row for each.
             if parsed.num_rows != len(messages):

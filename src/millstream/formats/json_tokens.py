@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.formats import java_text
 from millstream.formats.json_nesting import first_value
-from millstream.formats.json_text import quoted
+from millstream.formats.json_text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,7 +118,7 @@ def tree_text(value: object, *, exact_fractions: bool) -> str:
                 pieces.append("{")
                 left.append(_Written("}"))
                 for place, (name, member) in reversed([*enumerate(dict(members).items())]):
-                    left += [member, _Written(f"{',' if place else ''}{quoted(name)}:")]
+                    left += [member, _Written(f"{',' if place else ''}{quote(name)}:")]
             case list() as elements:
                 pieces.append("[")
                 left.append(_Written("]"))
@@ -138,7 +138,7 @@ def _scalar_text(value: object, *, exact_fractions: bool) -> str:
         case IntegerToken():
             return _whole(value)
         case str():
-            return quoted(value)
+            return quote(value)
         case _:
             return token_text(value)
 
@@ -147,4 +147,4 @@ def _fraction_text(token: str, *, exact: bool) -> str:
     if exact:
         return _strip(token)
     text = java_text.double_text(float(token))
-    return quoted(text) if text.endswith("y") else text
+    return quote(text) if text.endswith("y") else text

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from millstream.formats.arrow_types import arrow_schema
-from millstream.formats.decoded import shown
+from millstream.formats.decoded import preview
 from millstream.formats.one_by_one import OneByOne, decode_each
 from millstream.formats.protobuf_types import (
     is_enum,
@@ -64,7 +64,7 @@ class ProtobufDecoder:
 
 
 def _failure(message: bytes, cause: Exception) -> str:
-    return f"Failed to deserialize PB object. {cause}. It is '{shown(message)}'."
+    return f"Failed to deserialize PB object. {cause}. It is '{preview(message)}'."
 
 
 class _Reading:

@@ -52,7 +52,7 @@ def bounds(texts: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArr
     return offsets[:-1], offsets[1:], data
 
 
-def joined(texts: pa.Array, separator: bytes) -> pa.Buffer:
+def join(texts: pa.Array, separator: bytes) -> pa.Buffer:
     everything = pa.ListArray.from_arrays(pa.array([0, len(texts)], pa.int32()), texts)
     return pc.binary_join(everything, separator)[0].as_buffer()
 

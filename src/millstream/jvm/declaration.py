@@ -35,7 +35,7 @@ class LockedJar:
         return f"{self.sha256}  {self.size}  {self.part}/{self.name}"
 
 
-def locked_jars(part: Part) -> tuple[LockedJar, ...]:
+def read_locked_jars(part: Part) -> tuple[LockedJar, ...]:
     return tuple(jar for jar in map(_parse, _lock_lines()) if jar.part is part)
 
 

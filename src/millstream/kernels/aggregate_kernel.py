@@ -43,7 +43,7 @@ class AggregateKernel:
         for name, entries in self._entries.items():
             frame = entries.step(frame, parts.get(name))
         applied = [(pl.col(name) + pl.col(OLD + name).fill_null(0)).alias(name) for name in self._spec.counters]
-        applied += [column for accumulator in self._accumulators for column in accumulator.applied()]
+        applied += [column for accumulator in self._accumulators for column in accumulator.apply()]
         frame = frame.with_columns(applied).with_columns((pl.col(ROW_COUNT) > 0).alias(EXISTS))
         self._write(frame)
         return StepResult((self._changes(frame),), self._count_ignored(frame))
@@ -59,7 +59,7 @@ class AggregateKernel:
             column
             for accumulator in self._accumulators
             if self._spec.entries_of(accumulator.call) is None
-            for column in accumulator.merged()
+            for column in accumulator.merge()
         ]
         return part.group_by(HASH, *self._spec.keys).agg(*counters, *merged)
 

@@ -76,16 +76,16 @@ class EntryTable:
             self._table.put(self.of_groups(groups).with_columns(pl.lit(value=True).alias(DEAD)).to_arrow())
 
 
-def placed_in(groups: pl.DataFrame, rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+def join_groups(groups: pl.DataFrame, rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
     """Rows with the columns of their group. `key` begins with the hash, which mostly tells groups apart by itself."""
     if groups[HASH].n_unique() == groups.height:
         return rows.join(groups.drop(key[1:]), on=HASH)
     return rows.join(groups, on=key, nulls_equal=True)
 
 
-def numbered(events: pl.DataFrame, groups: pl.DataFrame, seen: str, key: Sequence[str]) -> pl.DataFrame:
+def number(events: pl.DataFrame, groups: pl.DataFrame, seen: str, key: Sequence[str]) -> pl.DataFrame:
     """Rows with their group, and their number in it: they go on from the `seen` that the group had before."""
-    placed = placed_in(groups.select(GROUP, seen, *key), events, key)
+    placed = join_groups(groups.select(GROUP, seen, *key), events, key)
     rank = pl.col(ORDER).rank("ordinal").over(GROUP).cast(pl.Int64)
     return placed.with_columns((pl.col(seen).fill_null(0) + rank).alias(NUMBER))
 

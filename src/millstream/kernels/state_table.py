@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from millstream.kernels.segment_log import Manifest
 from millstream.kernels.segment_pieces import by_piece, covering, overlapping, ranges_to_merge
-from millstream.kernels.segment_search import HASH, as_numpy, joined, matching_rows, rows_between, rows_in_ranges
+from millstream.kernels.segment_search import HASH, as_numpy, concatenate, matching_rows, rows_between, rows_in_ranges
 from millstream.kernels.segment_writer import PIECE_BYTES, SegmentWriter
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ class StateTable:
 
     def _gather(self, count: int, taken: list[pa.Table], places: list[NDArray[np.int64]]) -> Found:
         found_at = np.full(count, -1, dtype=np.int64)
-        rows = joined(places)
+        rows = concatenate(places)
         found_at[rows] = np.arange(len(rows))
         empty = self._schema.empty_table().drop_columns([HASH, *self._keys])
         gathered = pa.concat_tables([empty, *taken]).take(pa.array(found_at, mask=found_at < 0))

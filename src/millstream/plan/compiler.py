@@ -13,7 +13,7 @@ from millstream.catalog.module_source import NotReadableError
 from millstream.catalog.settings import SETTINGS, check_setting, setting_notice
 from millstream.errors import Code, Diagnostic, Problems, ScriptError, by_place
 from millstream.plan.functions.registry import FUNCTIONS
-from millstream.plan.listings import described, listed, shown
+from millstream.plan.listings import describe, list_objects, show_create
 from millstream.plan.physical.planner import assign_ids, plan_physically
 from millstream.plan.program import JobPlan, Program, ShowJobs, Text
 from millstream.plan.resolver.scans import check_watermark, computed_items
@@ -176,7 +176,7 @@ class Compiler:
     def _create_table(self, statement: CreateTable) -> None:
         problems = Problems()
         problems.of(lambda: self._catalog.create_table(statement))
-        table = problems.of(lambda: self._catalog.created(statement))
+        table = problems.of(lambda: self._catalog.find_created(statement))
         if table is not None:
             problems.of(lambda: computed_items(table, self._catalog.functions))
             problems.of(lambda: check_watermark(table, self._catalog.functions))
@@ -217,13 +217,13 @@ class Compiler:
                 self._job_names = names
                 return Text(text)
             case Describe():
-                return described(self._catalog.relation(statement.name), self._catalog)
+                return describe(self._catalog.relation(statement.name), self._catalog)
             case Show(kind=ShowKind.JOBS):
                 return ShowJobs()
             case Show(name=ObjectName() as name):
-                return Text(shown(self._catalog.relation(name), statement))
+                return Text(show_create(self._catalog.relation(name), statement))
             case _:
-                return listed(statement, self._catalog, self._settings)
+                return list_objects(statement, self._catalog, self._settings)
 
     def _job(self, statement: InsertInto | StatementSet | Select) -> JobPlan:
         problems = Problems()

@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from millstream.durable_files import damaged
+from millstream.durable_files import damage_error
 from millstream.runtime.checksums import is_damaged
 from millstream.runtime.progress import flat_offsets
 
@@ -43,7 +43,7 @@ class BatchLog:
         begun = self.last_begun
         return None if begun is None or begun == self.last_finished else begun
 
-    def begun_at(self, batch: int) -> float:
+    def start_time(self, batch: int) -> float:
         """In seconds since the epoch."""
         milliseconds: float = self._json("offsets", batch, self._lines("offsets", batch)[1])["batchTimestampMs"]
         return milliseconds / 1000
@@ -117,4 +117,4 @@ class BatchLog:
             raise self._damage_error(f"{kind}/{number}", "A line of it is not JSON.") from None
 
     def _damage_error(self, name: str, why: str) -> JobError:
-        return damaged(self.folder / name, why)
+        return damage_error(self.folder / name, why)

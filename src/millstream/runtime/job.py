@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from millstream.catalog.secrets import without_secrets_of
 from millstream.errors import Code, Diagnostic, JobError, MillstreamError
-from millstream.failpoints import reached
+from millstream.failpoints import reach
 from millstream.plan.operators.roots import Write
-from millstream.runtime.checksums import checkpoint_damaged, damaged_files
+from millstream.runtime.checksums import damaged_checkpoint_error, find_damaged_files
 from millstream.runtime.disk_watch import DiskWatch
 from millstream.runtime.kafka.cluster_watch import KafkaWatch
 from millstream.runtime.kafka.group_offsets import LAST_SECONDS
@@ -163,7 +163,7 @@ class Job:
         """Takes Spark's report of a batch, on the listener's thread."""
         if not report["durationMs"].get("addBatch"):
             return  # a trigger that found nothing to do
-        reached("after-batch")
+        reach("after-batch")
         lost = self._topics.after_batch(report)
         counted = self._counts_of(report, sum(each.count for each in lost))
         progress = progress_of(self.name, report, self._progress, counted)
@@ -172,7 +172,7 @@ class Job:
             for source in report["sources"]:
                 self._reported_offsets |= flat_offsets(source["endOffset"])
             self._reported.notify_all()
-        self._supervised().batch_finished()
+        self._supervised().on_batch_finished()
         read_up_to = least_offsets(report)
         self._topics.commit(read_up_to)
         for each in lost:
@@ -185,11 +185,11 @@ class Job:
     def counting(self, emit: Callable[[list[str]], None]) -> Callable[[list[str]], None]:
         """`emit`, with the rows it is given counted as the job's output."""
 
-        def counted(rows: list[str]) -> None:
+        def count(rows: list[str]) -> None:
             self._shown = (self._shown or 0) + len(rows)
             emit(rows)
 
-        return counted
+        return count
 
     def show(self, rows: pa.Table, kinds: list[int] | None) -> None:
         """Takes rows of a SELECT."""
@@ -242,8 +242,8 @@ class Job:
     def _naming_files(self, failure: MillstreamError) -> MillstreamError:
         """Spark does not always say that it could not read a file of the checkpoint, or which one."""
         may_be_it = self._progress is None and failure.code in (Code.CHECKPOINT_MISMATCH, Code.JOB_FAILED)
-        damaged = damaged_files(self._folder.path) if self.resumes and may_be_it else []
-        return checkpoint_damaged(self.name, damaged, failure) if damaged else failure
+        damaged = find_damaged_files(self._folder.path) if self.resumes and may_be_it else []
+        return damaged_checkpoint_error(self.name, damaged, failure) if damaged else failure
 
     def _state_bytes(self, report: Mapping[str, Any]) -> int:
         held = sum(_size(file) for file in self._folder.segment_cache.glob("*"))

@@ -25,7 +25,7 @@ def copy_checkpoint(checkpoint: Path, to: Path) -> list[str]:
     claimed = Checkpoint(checkpoint)
     unfinished = to.with_name(f"{to.name}.unfinished")
     try:
-        jobs = claimed.checked_jobs()
+        jobs = claimed.check_jobs()
         if not jobs:
             raise _refuse(f"{checkpoint} holds no job's state", "A job keeps state from its first batch on.")
         make_folder(to.parent)

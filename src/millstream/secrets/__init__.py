@@ -31,7 +31,7 @@ _CREDENTIALS_IN_VALUE: Final = re.compile(r"://(?:[^\s@/:,]{0,200}:)?(?P<inside>
 _SHORTEST_PREFIX: Final = 8
 
 
-def concealed(text: str, start: int = 0, end: int | None = None) -> str:
+def conceal(text: str, start: int = 0, end: int | None = None) -> str:
     """A part of a script with stars for what is secret, as many for each; the script need not be correct SQL.
 
     >>> concealed("WITH ('properties.ssl.key.password' = 'tiger')")
@@ -54,7 +54,7 @@ def without_credentials(value: str) -> str:
     >>> without_credentials("http://user:tiger@registry:8081")
     'http://user:******@registry:8081'
     """
-    shown = concealed("'" + value.replace("'", "''") + "'")[1:-1].replace("''", "'")
+    shown = conceal("'" + value.replace("'", "''") + "'")[1:-1].replace("''", "'")
     return _mask(_CREDENTIALS_IN_VALUE, shown)
 
 

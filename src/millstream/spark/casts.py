@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from millstream.plan.functions.spark_text import field_of, quoted, truncated
+from millstream.plan.functions.spark_text import field_of, quote, truncate
 from millstream.spark.times_of_day import text_of_time, time_of_text, time_of_timestamp, timestamp_of_time
 from millstream.spark.types import spark_type
 from millstream.sql.casts import parts
@@ -13,7 +13,7 @@ from millstream.sql.types import BINARIES, CHARACTER, INT, INTEGERS, NUMERIC, TI
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_WITH_FRACTION: Final = quoted(r"^\s*([+-]?\d+)\.\d*\s*$")
+_WITH_FRACTION: Final = quote(r"^\s*([+-]?\d+)\.\d*\s*$")
 _WHOLE: Final = "'$1'"
 _DEFAULT_DIGITS: Final = 6
 _ENTRY: Final = "(millstream_key, millstream_value) -> concat(millstream_key, '=', millstream_value)"
@@ -24,21 +24,21 @@ def _item(depth: int) -> str:
     return f"millstream_item{depth}"
 
 
-def coerced(text: str, found: DataType, wanted: DataType) -> str:
+def coerce(text: str, found: DataType, wanted: DataType) -> str:
     """The same value in a wider type, or a text and a number as each other; nothing is cut or padded."""
     if spark_type(found) == spark_type(wanted):
         return text
     if wanted.root is TypeRoot.TIME or _is_text_and_number(found, wanted):
-        return converted(text, found, wanted)
+        return convert(text, found, wanted)
     return f"CAST({text} AS {spark_type(wanted)})"
 
 
-def stored(text: str, found: DataType, wanted: DataType) -> str:
+def store(text: str, found: DataType, wanted: DataType) -> str:
     """A value in a column that it fits into without a CAST; a timestamp still loses the digits that are not there."""
-    return converted(text, found, wanted) if _is_cut(found, wanted) else f"CAST({text} AS {spark_type(wanted)})"
+    return convert(text, found, wanted) if _is_cut(found, wanted) else f"CAST({text} AS {spark_type(wanted)})"
 
 
-def converted(text: str, found: DataType, wanted: DataType, *, attempt: bool = False, depth: int = 0) -> str:
+def convert(text: str, found: DataType, wanted: DataType, *, attempt: bool = False, depth: int = 0) -> str:
     """CAST, or with `attempt` TRY_CAST."""
     cast = f"{'try_cast' if attempt else 'CAST'}({{}} AS {spark_type(wanted)})"
     result = cast.format(text)
@@ -55,7 +55,7 @@ def converted(text: str, found: DataType, wanted: DataType, *, attempt: bool = F
     elif wanted.root in TIMESTAMPS:
         is_exact = found.root in TIMESTAMPS and _digits(found) <= _digits(wanted)
         moved = text if found.root is wanted.root else result
-        result = moved if is_exact else truncated(moved, _digits(wanted), with_zone=_has_zone(wanted))
+        result = moved if is_exact else truncate(moved, _digits(wanted), with_zone=_has_zone(wanted))
     elif wanted.root in INTEGERS and found.root in CHARACTER:
         result = cast.format(f"regexp_replace({text}, {_WITH_FRACTION}, {_WHOLE})")
     elif wanted.root is TypeRoot.DECIMAL and found.root in NUMERIC:  # too many digits are NULL in Flink
@@ -72,7 +72,7 @@ def _cast_nested(text: str, found: DataType, wanted: DataType, *, attempt: bool,
     def each(values: str, before: DataType | None, after: DataType | None) -> str:
         assert before is not None
         assert after is not None
-        inner = converted(_item(depth), before, after, attempt=attempt, depth=depth + 1)
+        inner = convert(_item(depth), before, after, attempt=attempt, depth=depth + 1)
         return values if inner == _item(depth) else f"transform({values}, {_item(depth)} -> {inner})"
 
     if wanted.root is TypeRoot.ARRAY:
@@ -81,8 +81,8 @@ def _cast_nested(text: str, found: DataType, wanted: DataType, *, attempt: bool,
         keys = each(f"map_keys({text})", found.key, wanted.key)
         return f"map_from_arrays({keys}, {each(f'map_values({text})', found.element, wanted.element)})"
     fields = (
-        f"{quoted(after.name)}, "
-        f"{converted(field_of(text, before.name), before.type, after.type, attempt=attempt, depth=depth)}"
+        f"{quote(after.name)}, "
+        f"{convert(field_of(text, before.name), before.type, after.type, attempt=attempt, depth=depth)}"
         for before, after in zip(found.fields, wanted.fields, strict=True)
     )
     return f"if({text} IS NULL, NULL, named_struct({', '.join(fields)}))"

@@ -14,9 +14,9 @@ from millstream.connectors.kafka.scan_options import DEAD_LETTER_TOPIC
 from millstream.delivery.failures import Failure
 from millstream.errors import Code, Diagnostic, JobError
 from millstream.formats.declarations import FORMATS
-from millstream.formats.decoded import shown
+from millstream.formats.decoded import preview
 from millstream.formats.json_format import IGNORE_PARSE_ERRORS
-from millstream.spark.delivery_failures import CODES, undelivered
+from millstream.spark.delivery_failures import CODES, undelivered_error
 from millstream.spark.failure_patterns import PATTERNS
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def in_short(said: str) -> str:
 
 def _of_mark(job: str, found: dict[str, Any]) -> Diagnostic:
     if "failure" in found:
-        return undelivered(job, found["table"], Failure(found["failure"]), found["why"])
+        return undelivered_error(job, found["table"], Failure(found["failure"]), found["why"])
     if found["code"] == Code.UNDECODABLE_MESSAGE:
         return _undecodable(job, found)
     if found["code"] == Code.JOB_FAILED:
@@ -208,7 +208,7 @@ def _undecodable(job: str, found: dict[str, Any]) -> Diagnostic:
     place = f"Topic {found['topic']}, partition {found['partition']}, offset {found['offset']}, {found['half']}"
     text = found["text"]
     if "payload" in found:
-        text = f"{text} It is '{shown(bytes.fromhex(found['payload']), found['size'])}'."
+        text = f"{text} It is '{preview(bytes.fromhex(found['payload']), found['size'])}'."
     can_skip = any(option.key == IGNORE_PARSE_ERRORS.key for option in FORMATS[found["format"]].options)
     skipping = f", or skip them with option '{IGNORE_PARSE_ERRORS.key}' of format '{found['format']}'"
     return Diagnostic(

@@ -14,7 +14,7 @@ from millstream.kernels.join import JoinOperator, JoinSide
 from millstream.kernels.operator import LEFT, RIGHT
 from millstream.spark.comparable import alike, kernel_schema
 from millstream.spark.kernel_host import host
-from millstream.spark.types import quoted
+from millstream.spark.types import quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ def join(left: DataFrame, right: DataFrame, node: Join, hosting: Hosting) -> Cro
 
 def _number(rows: DataFrame, names: Mapping[str, str], keys: Sequence[str]) -> DataFrame:
     def column(name: str) -> Column:
-        value = F.col(quoted(name))
+        value = F.col(quote_name(name))
         return alike(value, rows.schema[name].dataType) if name in keys else value
 
     kind = [F.col(KIND)] if KIND in rows.columns else []

@@ -12,13 +12,13 @@ from millstream.formats.avro_format import AvroFormat
 from millstream.formats.codecs import decoder_of
 from millstream.formats.message_rows import KEY, VALUE, MessageHalf, MessageRows, StructDecoder
 from millstream.spark.avro_halves import NO_AVRO, avro_struct, avro_struct_with_bytes, rows_of_avro
-from millstream.spark.casts import converted
+from millstream.spark.casts import convert
 from millstream.spark.failures import TableHalf
 from millstream.spark.message_decoding import HEADERS, OFFSET, PARTITION, TIMESTAMP, TOPIC, DecodeStep
 from millstream.spark.message_layout import MessageLayout
 from millstream.spark.message_parts import needs_headers, part_of
-from millstream.spark.splits import SPLIT, carried
-from millstream.spark.types import quoted, spark_schema
+from millstream.spark.splits import SPLIT, split_columns
+from millstream.spark.types import quote_name, spark_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -146,7 +146,9 @@ def _select_declared(decoded: DataFrame, layout: MessageLayout) -> DataFrame:
     if not told:
         return decoded
     columns = (
-        F.expr(converted(quoted(name), told[name].type, type_)).alias(name) if name in told else F.col(quoted(name))
+        F.expr(convert(quote_name(name), told[name].type, type_)).alias(name)
+        if name in told
+        else F.col(quote_name(name))
         for name, type_ in layout.columns
     )
-    return decoded.select(*columns, KIND, *carried(decoded))
+    return decoded.select(*columns, KIND, *split_columns(decoded))

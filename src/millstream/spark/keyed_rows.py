@@ -16,8 +16,8 @@ from millstream.kernels.normalise import NormaliseOperator
 from millstream.kernels.operator import ROWS
 from millstream.spark.comparable import alike, kernel_schema
 from millstream.spark.kernel_host import host
-from millstream.spark.splits import SPLIT, carried
-from millstream.spark.types import quoted
+from millstream.spark.splits import SPLIT, split_columns
+from millstream.spark.types import quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -70,8 +70,8 @@ def _number(rows: Rows, keys: Collection[str]) -> _Numbered:
     kind = [F.col(KIND)] if KIND in rows.columns else []
 
     def column(name: str) -> Column:
-        value = F.col(quoted(name))
+        value = F.col(quote_name(name))
         return alike(value, rows.schema[name].dataType) if name in keys else value
 
     columns = (column(name).alias(inside) for name, inside in names.items())
-    return _Numbered(rows.select(*columns, *kind, *carried(rows)), names)
+    return _Numbered(rows.select(*columns, *kind, *split_columns(rows)), names)

@@ -22,7 +22,7 @@ from millstream.spark.branch import Branch
 from millstream.spark.crossing import Crossing
 from millstream.spark.packets import PACKET_SCHEMA, post, unpack_posted
 from millstream.spark.task_buckets import TaskBuckets
-from millstream.spark.types import quoted
+from millstream.spark.types import quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -84,7 +84,7 @@ class _Lane:
 def _side_by_side(rows: DataFrame, readers: Sequence[Reader]) -> tuple[DataFrame, list[_Lane]]:
     """The columns of all readers in one frame."""
     hidden = {name: f"__row{number}" for number, name in enumerate(rows.columns)}
-    frame = rows.select(*(F.col(quoted(name)).alias(inside) for name, inside in hidden.items()))
+    frame = rows.select(*(F.col(quote_name(name)).alias(inside) for name, inside in hidden.items()))
     lanes = []
     for number, reader in enumerate(readers):
         seen = (F.col(inside).alias(name) for name, inside in hidden.items())

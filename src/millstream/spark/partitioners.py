@@ -36,7 +36,7 @@ class Choice:
     custom: Callable[[], SinkPartitioner] | None = None
     """Without it the choice is fixed: a task writes to one partition."""
 
-    def opened(self, task: int) -> Choose:
+    def open(self, task: int) -> Choose:
         """For one task of one batch."""
         partitions_of = cache(self.partitions_of)
         if self.custom is None:
@@ -79,7 +79,7 @@ def choose_partitions(choice: Choice, batches: Iterator[pa.RecordBatch]) -> Iter
     assert context is not None
     task = context.partitionId()
     # In a set of statements the tasks of all sinks are numbered through.
-    choose = choice.opened(task if choice.parallelism is None else task % choice.parallelism)
+    choose = choice.open(task if choice.parallelism is None else task % choice.parallelism)
     for batch in batches:
         keys = batch.column("key").to_pylist() if "key" in batch.schema.names else [None] * batch.num_rows
         topics = batch.column("topic").to_pylist() if choice.topic is None else [choice.topic] * batch.num_rows

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.accumulators import AccumulatorParam
 
-from millstream.failpoints import is_armed, reached
+from millstream.failpoints import is_armed, reach
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from millstream.spark.crossing import Step
 
 
-def ends_told(step: Step | None, spark: SparkSession) -> Step | None:
+def report_end(step: Step | None, spark: SparkSession) -> Step | None:
     """`step`, which tells the driver when its task has ended if that is armed."""
     if step is None or not is_armed("after-task"):
         return step
@@ -33,7 +33,7 @@ class _Ends(AccumulatorParam[int]):
         return value
 
     def addInPlace(self, value1: int, value2: int) -> int:  # noqa: N802
-        reached("after-task")
+        reach("after-task")
         return value1 + value2
 
 

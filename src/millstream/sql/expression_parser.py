@@ -61,7 +61,7 @@ def call(name: str, *arguments: exp.Expr) -> exp.Anonymous:
     return exp.Anonymous(this=name, expressions=list(arguments))
 
 
-def type_named(text: str) -> exp.DataType:
+def make_type(text: str) -> exp.DataType:
     """A type inside an expression; sqlglot knows fewer types than Flink, so it is kept as text."""
     return exp.DataType(this=exp.DType.USERDEFINED, kind=text)
 
@@ -126,7 +126,7 @@ class ExpressionParser(ClauseParser):
         self._advance()
         fraction = _FRACTION.search(self._curr.text)
         precision = f"({len(fraction.group(1)) if fraction else 0})"
-        return type_named(word if word == "DATE" else word + precision)
+        return make_type(word if word == "DATE" else word + precision)
 
     def _parse_interval(
         self,
@@ -242,7 +242,7 @@ class ExpressionParser(ClauseParser):
         type_ = parse_type(cursor)
         first = self._curr
         self._advance(len(ahead) - len(cursor.rest()))
-        found = type_named(str(type_))
+        found = make_type(str(type_))
         found.meta.update(start=first.start, end=self._prev.end)
         return found
 

@@ -89,7 +89,7 @@ def _not_a_type(cursor: TokenCursor) -> ScriptError:
     near = None
     if token is not None and not is_mark(token, ",", ")", '"'):
         near = did_you_mean(token.text, _READERS)
-    return cursor.expected("a type", near)
+    return cursor.expected_error("a type", near)
 
 
 def _read_length(cursor: TokenCursor, word: str, least: int, most: int) -> int | None:
@@ -155,10 +155,10 @@ def _interval(cursor: TokenCursor) -> DataType:
         if unit != "SECOND":
             _read_length(cursor, unit, 1, _MAX_LEADING_DIGITS)
         if cursor.accept("TO") and (unit := cursor.accept_any(*units)) is None:
-            raise cursor.expected("the finer unit of the interval")
+            raise cursor.expected_error("the finer unit of the interval")
         precision = _read_length(cursor, "SECOND", 0, _MAX_FRACTION_DIGITS) if unit == "SECOND" else None
         return DataType(root, precision=precision)
-    raise cursor.expected("a unit, e.g. DAY TO SECOND")
+    raise cursor.expected_error("a unit, e.g. DAY TO SECOND")
 
 
 def _row(cursor: TokenCursor) -> DataType:

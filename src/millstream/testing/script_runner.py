@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from millstream.errors import MillstreamError
 from millstream.runtime.session import Session
 from millstream.testing.script_action import BROKERS
-from millstream.testing.script_kafka import ScriptKafka, shown
+from millstream.testing.script_kafka import ScriptKafka, show_avro
 from millstream.testing.script_messages import Message, Received, fold, in_key_order
 from millstream.testing.script_record import Rewrite, rewritten
 from millstream.testing.script_steps import (
@@ -167,7 +167,7 @@ class _Run:
     def _consume(self, step: Consume) -> None:
         try:
             received = [
-                shown(found, step.key_columns, step.value_columns)
+                show_avro(found, step.key_columns, step.value_columns)
                 for found in self._kafka.read(self._parameters[step.topic])
             ]
             found = fold(received) if step.view is View.FOLDED else self._unseen(step, received)

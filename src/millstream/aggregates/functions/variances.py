@@ -62,10 +62,10 @@ class ExactVariance:
             *((term * sign).sum().cast(pl.Decimal(38, 0)).alias(name) for name, term in sums),
         ]
 
-    def merged(self) -> list[pl.Expr]:
+    def merge(self) -> list[pl.Expr]:
         return [pl.col(field.name).sum() for field in self.fields]
 
-    def applied(self) -> list[pl.Expr]:
+    def apply(self) -> list[pl.Expr]:
         return [added(field.name) for field in self.fields]
 
     def result(self, prefix: str) -> pl.Expr:
@@ -123,10 +123,10 @@ class FloatVariance:
         goes = value.head(0) if rows.sign is None else value.filter(rows.sign < 0)
         return [*self._moments("came", comes), *self._moments("gone", goes)]
 
-    def merged(self) -> list[pl.Expr]:
+    def merge(self) -> list[pl.Expr]:
         return [column for way in ("came", "gone") for column in self._merge_way(way)]
 
-    def applied(self) -> list[pl.Expr]:
+    def apply(self) -> list[pl.Expr]:
         count, mean, distance = (pl.col(OLD + field.name).fill_null(0) for field in self.fields)
         came, came_mean, came_distance = self._way("came")
         gone, gone_mean, gone_distance = self._way("gone")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from millstream.catalog.module_source import NotReadableError, find_definition, read_module
-from millstream.catalog.user_modules import NotImportableError, import_named
+from millstream.catalog.user_modules import NotImportableError, import_object
 from millstream.connectors.kafka.sink_options import PARTITIONER
 from millstream.errors import Code, Diagnostic, ScriptError
 
@@ -45,7 +45,7 @@ def load_partitioner(sink: KafkaSink) -> LoadedPartitioner | None:
         return None
     module, class_name = _parts(sink, name)
     try:
-        imported = import_named(module, class_name, [_folder(sink)])
+        imported = import_object(module, class_name, [_folder(sink)])
     except NotImportableError as error:
         raise _import_error(sink, error) from error
     found = imported.found

@@ -11,12 +11,12 @@ from millstream.connectors.declaration import ConnectorDeclaration
 from millstream.connectors.kafka import options
 from millstream.connectors.kafka import scan_options as scan
 from millstream.connectors.kafka import sink_options as sink
-from millstream.connectors.kafka.declared_table import declared, judge
+from millstream.connectors.kafka.declared_table import judge, read_declared_table
 from millstream.connectors.kafka.metadata import KAFKA_METADATA
 from millstream.connectors.kafka.option_values import StartupMode, UpdateMode
 from millstream.connectors.kafka.property_rules import PROPERTY_RULES
 from millstream.connectors.kafka.resolution import WITHOUT_EFFECT, sink_of, source_of
-from millstream.connectors.kafka.rules import KEY_RULES, TOPIC_RULES, format_is_named, primary_key_needs_changes
+from millstream.connectors.kafka.rules import KEY_RULES, TOPIC_RULES, check_format, primary_key_needs_changes
 from millstream.connectors.kafka.sink_rules import SINK_RULES, round_robin_has_no_key
 from millstream.connectors.kafka.source_rules import SOURCE_RULES
 from millstream.connectors.kafka.tables import KeyFields, StartPosition
@@ -77,7 +77,7 @@ DECLARATION: Final = ConnectorDeclaration(
         for option in (sink.FLUSH_ROWS, sink.FLUSH_INTERVAL)
     ),
 )
-RULES: Final = (*TOPIC_RULES, *PROPERTY_RULES, format_is_named, *KEY_RULES)
+RULES: Final = (*TOPIC_RULES, *PROPERTY_RULES, check_format, *KEY_RULES)
 
 
 def resolve_source(reader: OptionReader) -> KafkaSource:
@@ -126,7 +126,7 @@ def _sink_changelog(table: DeclaredTable, *, by_key: bool) -> ChangelogMode:
 
 
 def _declare(reader: OptionReader, role: Role) -> DeclaredTable:
-    return declared(DECLARATION, reader, reader.get(options.KEY_FIELDS) or (), role)
+    return read_declared_table(DECLARATION, reader, reader.get(options.KEY_FIELDS) or (), role)
 
 
 def _start(table: DeclaredTable) -> StartPosition:

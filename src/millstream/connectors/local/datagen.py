@@ -80,7 +80,7 @@ class _FieldReader:
 
     def __init__(self, reader: OptionReader) -> None:
         self._reader = reader
-        self._unread = {FIELDS + key for key in reader.prefixed(FIELDS)}
+        self._unread = {FIELDS + key for key in reader.with_prefix(FIELDS)}
 
     def column(self, column: PhysicalColumn) -> Generator:
         kind = self._kind(column)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from millstream.plan.functions.java_random import first_double
-from millstream.plan.functions.results import arithmetic, decimal_digits, rounded, same_as, whole
+from millstream.plan.functions.results import arithmetic, decimal_digits, rounded_type, same_as, whole
 from millstream.plan.functions.spark_text import logarithm, quotient, time_of_day
 from millstream.sql.functions import (
     DATE,
@@ -217,7 +217,7 @@ _UNARY: Final = (
     signature(Parameter("interval", INTERVAL), gives=(same_as(0), "the interval's type")),
 )
 _KEEPS: Final = signature(_NUMBER, gives=(same_as(0), "the number's type"))
-_ROUNDS: Final = signature(_NUMBER, _DIGITS, gives=(rounded, "the number's type"), optional=1)
+_ROUNDS: Final = signature(_NUMBER, _DIGITS, gives=(rounded_type, "the number's type"), optional=1)
 _SEEDED: Final = "The same seed gives other numbers than in Flink."
 
 FUNCTIONS: Final = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from millstream.plan.functions.results import array_of, bare, common, common_type, element, same_as
-from millstream.plan.functions.spark_text import quoted, to_common_type
+from millstream.plan.functions.spark_text import quote, to_common_type
 from millstream.sql.functions import (
     ARRAY,
     COLLECTION,
@@ -63,7 +63,7 @@ def _row_type(given: Given) -> DataType:
 
 
 def _row(call: SparkCall) -> str:
-    fields = (f"{quoted(field.name)}, {text}" for field, text in zip(call.result.fields, call.texts, strict=True))
+    fields = (f"{quote(field.name)}, {text}" for field, text in zip(call.result.fields, call.texts, strict=True))
     return f"named_struct({', '.join(fields)})"
 
 

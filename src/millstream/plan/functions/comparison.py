@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.plan.functions.equality import equal, equal_or_both_null, holds_map
 from millstream.plan.functions.results import NoCommonTypeError, bare, common_type, require_order
-from millstream.plan.functions.spark_text import quoted
+from millstream.plan.functions.spark_text import quote
 from millstream.sql.functions import (
     ANY,
     CONDITION,
@@ -41,7 +41,7 @@ _JSON_KINDS: Final = {
 }
 
 
-def compared_as(types: Sequence[DataType]) -> DataType:
+def comparison_type(types: Sequence[DataType]) -> DataType:
     """The type in which values are found equal; a text meets a date, a time or a timestamp as one."""
     points = [type_ for type_ in types if type_.root in _READ_FROM_TEXT]
     try:
@@ -54,7 +54,7 @@ def compared_as(types: Sequence[DataType]) -> DataType:
 def _ordering_type(types: Sequence[DataType]) -> DataType:
     """The type in which values are put in order; a text meets a number as a BIGINT would, so fractions may be cut."""
     has_number = any(type_.root in NUMERIC for type_ in types)
-    found = compared_as([BIGINT if has_number and type_.root in CHARACTER else type_ for type_ in types])
+    found = comparison_type([BIGINT if has_number and type_.root in CHARACTER else type_ for type_ in types])
     require_order(found)
     return found
 
@@ -64,7 +64,7 @@ def _membership_type(types: Sequence[DataType]) -> DataType:
     value, listed = types[0].root, {type_.root for type_ in types[1:]} - {TypeRoot.NULL}
     if listed and value in CHARACTER and listed <= NUMERIC:
         return STRING
-    return types[0] if listed and value in NUMERIC and listed <= CHARACTER else compared_as(types)
+    return types[0] if listed and value in NUMERIC and listed <= CHARACTER else comparison_type(types)
 
 
 def _comparison(
@@ -73,7 +73,7 @@ def _comparison(
     written: str,
     *parameters: Parameter,
     of_maps: Callable[[Sequence[str], DataType], str] | None = None,
-    as_type: Callable[[Sequence[DataType]], DataType] = compared_as,
+    as_type: Callable[[Sequence[DataType]], DataType] = comparison_type,
     **options: object,
 ) -> Function:
     """`of_maps` writes the comparison for types that Spark does not compare."""
@@ -98,10 +98,10 @@ def _like(call: SparkCall) -> str:
     """Flink's LIKE has no escape character unless one is given; Spark's has the backslash."""
     pattern, escape = call.given.values[1], call.given.values[2] if len(call.given) > 2 else None  # noqa: PLR2004
     if isinstance(pattern, str):
-        return f"({call[0]} LIKE {quoted(_spark_pattern(pattern, escape if isinstance(escape, str) else None))})"
+        return f"({call[0]} LIKE {quote(_spark_pattern(pattern, escape if isinstance(escape, str) else None))})"
     if isinstance(escape, str):
-        return f"({call[0]} LIKE {call[1]} ESCAPE {quoted(escape)})"
-    return f"({call[0]} LIKE replace({call[1]}, {quoted(chr(92))}, {quoted(chr(92) * 2)}))"
+        return f"({call[0]} LIKE {call[1]} ESCAPE {quote(escape)})"
+    return f"({call[0]} LIKE replace({call[1]}, {quote(chr(92))}, {quote(chr(92) * 2)}))"
 
 
 def _spark_pattern(pattern: str, escape: str | None) -> str:
@@ -154,7 +154,7 @@ def similar_regex(pattern: str, escape: str | None) -> str:
 def _similar(call: SparkCall) -> str:
     escape = call.given.values[2] if len(call.given) > 2 else None  # noqa: PLR2004
     regex = similar_regex(str(call.given.values[1]), escape if isinstance(escape, str) else None)
-    return f"({call[0]} RLIKE {quoted(regex)})"
+    return f"({call[0]} RLIKE {quote(regex)})"
 
 
 def _is_json(call: SparkCall) -> str:

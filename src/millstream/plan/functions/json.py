@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.plan.functions.json_path import JsonPath, read_json_path
 from millstream.plan.functions.results import bare
-from millstream.plan.functions.spark_text import quoted
+from millstream.plan.functions.spark_text import quote
 from millstream.sql.functions import (
     ANY,
     TEXT,
@@ -43,7 +43,7 @@ def _path(given: Given) -> JsonPath:
     text = str(given.values[1])
     found = read_json_path(text)
     if found is None:
-        raise MismatchError(f"JSON path {quoted(text)} has more than names and indexes in it")
+        raise MismatchError(f"JSON path {quote(text)} has more than names and indexes in it")
     return found
 
 
@@ -53,7 +53,7 @@ def _document(call: SparkCall) -> str:
 
 def _kind(call: SparkCall) -> str:
     """Spark's name for what is at the path: NULL where nothing is, VOID where a JSON null is."""
-    return f"schema_of_variant(try_variant_get({_document(call)}, {quoted(_path(call.given).spark)}, 'variant'))"
+    return f"schema_of_variant(try_variant_get({_document(call)}, {quote(_path(call.given).spark)}, 'variant'))"
 
 
 def _behaviour(call: SparkCall, event: str) -> str:
@@ -85,7 +85,7 @@ def _value_type(given: Given) -> DataType:
 def _value(call: SparkCall) -> str:
     on_empty, on_error = _behaviour(call, _EMPTY), _behaviour(call, _ERROR)
     path, kind = _path(call.given), _kind(call)
-    value = f"try_variant_get({_document(call)}, {quoted(path.spark)}, '{_RETURNED[call.result.root]}')"
+    value = f"try_variant_get({_document(call)}, {quote(path.spark)}, '{_RETURNED[call.result.root]}')"
     if (on_empty, on_error) == ("NULL", "NULL"):
         return f"if({kind} RLIKE '^(OBJECT|ARRAY)', NULL, {value})"
     nested = on_error if path.is_strict else on_empty
@@ -109,8 +109,8 @@ def _query_type(given: Given) -> DataType:
 def _query(call: SparkCall) -> str:
     path, kind = _path(call.given), _kind(call)
     on_empty, on_error = (_json_array(call, _behaviour(call, event)) for event in (_EMPTY, _ERROR))
-    found = f"try_variant_get({_document(call)}, {quoted(path.spark)}, 'variant')"
-    text = f"if({kind} LIKE 'OBJECT%' OR {kind} LIKE 'ARRAY%', get_json_object({call[0]}, {quoted(path.spark)}), to_json({found}))"  # noqa: E501
+    found = f"try_variant_get({_document(call)}, {quote(path.spark)}, 'variant')"
+    text = f"if({kind} LIKE 'OBJECT%' OR {kind} LIKE 'ARRAY%', get_json_object({call[0]}, {quote(path.spark)}), to_json({found}))"  # noqa: E501
     wrapped = f"concat('[', {text}, ']')"
     scalar = on_error if path.is_strict else on_empty
     wrapper = call.given.clauses.get("WRAPPER", "WITHOUT")
@@ -161,7 +161,7 @@ def json_text(text: str, type_: DataType) -> str:
     if type_.root in INTEGERS or type_.root in (TypeRoot.BOOLEAN, TypeRoot.DECIMAL):
         return f"CAST({text} AS STRING)"
     option = ", map('ignoreNullFields', 'false')" if type_.root in NESTED else ""
-    listed = quoted(r"^\[|\]$")
+    listed = quote(r"^\[|\]$")
     return f"if({text} IS NULL, NULL, regexp_replace(to_json(array({text}){option}), {listed}, ''))"
 
 

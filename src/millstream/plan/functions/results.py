@@ -138,7 +138,7 @@ def decimal_digits(type_: DataType) -> tuple[int, int]:
     return type_.precision or 0, type_.scale or 0
 
 
-def fitted(precision: int, scale: int) -> DataType:
+def fit_decimal(precision: int, scale: int) -> DataType:
     """A decimal of at most 38 digits: fraction digits give way, down to six."""
     if precision <= MAX_DECIMAL_PRECISION:
         return decimal(precision, scale)
@@ -161,14 +161,16 @@ def arithmetic(of_decimals: str) -> ResultRule:
 
 
 _DECIMAL_RULES: Final = {
-    "+": lambda p1, s1, p2, s2: fitted(max(p1 - s1, p2 - s2) + max(s1, s2) + 1, max(s1, s2)),
-    "*": lambda p1, s1, p2, s2: fitted(p1 + p2 + 1, s1 + s2),
-    "/": lambda p1, s1, p2, s2: fitted(p1 - s1 + s2 + max(_LEAST_SCALE, s1 + p2 + 1), max(_LEAST_SCALE, s1 + p2 + 1)),
-    "%": lambda p1, s1, p2, s2: fitted(min(p1 - s1, p2 - s2) + max(s1, s2), max(s1, s2)),
+    "+": lambda p1, s1, p2, s2: fit_decimal(max(p1 - s1, p2 - s2) + max(s1, s2) + 1, max(s1, s2)),
+    "*": lambda p1, s1, p2, s2: fit_decimal(p1 + p2 + 1, s1 + s2),
+    "/": lambda p1, s1, p2, s2: fit_decimal(
+        p1 - s1 + s2 + max(_LEAST_SCALE, s1 + p2 + 1), max(_LEAST_SCALE, s1 + p2 + 1)
+    ),
+    "%": lambda p1, s1, p2, s2: fit_decimal(min(p1 - s1, p2 - s2) + max(s1, s2), max(s1, s2)),
 }
 
 
-def rounded(given: Given) -> DataType:
+def rounded_type(given: Given) -> DataType:
     """ROUND and TRUNCATE keep the type; of a decimal, as many fraction digits as asked for, plus a carry."""
     number = given.types[0]
     digits = 0 if len(given) == 1 else given.values[1]

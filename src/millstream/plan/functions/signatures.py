@@ -61,7 +61,7 @@ def given_of(arguments: Sequence[Argument], clauses: Mapping[str, Clause]) -> Gi
     )
 
 
-def how_written(function: Function) -> str:
+def format_signature(function: Function) -> str:
     return f"It is written {' or '.join(function.forms)}."
 
 

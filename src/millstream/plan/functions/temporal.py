@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from millstream.plan.functions.arithmetic import WHOLE_NUMBER, whole_number
 from millstream.plan.functions.patterns import format_problem
 from millstream.plan.functions.results import same_as
-from millstream.plan.functions.spark_text import time_of_day, truncated
+from millstream.plan.functions.spark_text import time_of_day, truncate
 from millstream.sql.functions import (
     INTEGER,
     INTERVAL,
@@ -178,8 +178,8 @@ def _format(call: SparkCall) -> str:
 
 def _read_timestamp(call: SparkCall) -> str:
     if len(call.given) == 1:
-        return truncated(f"try_cast({call[0]} AS TIMESTAMP_NTZ)", 3, with_zone=False)
-    return truncated(f"CAST(try_to_timestamp({call[0]}, {call[1]}) AS TIMESTAMP_NTZ)", 3, with_zone=False)
+        return truncate(f"try_cast({call[0]} AS TIMESTAMP_NTZ)", 3, with_zone=False)
+    return truncate(f"CAST(try_to_timestamp({call[0]}, {call[1]}) AS TIMESTAMP_NTZ)", 3, with_zone=False)
 
 
 def _read_date(call: SparkCall) -> str:
@@ -210,7 +210,7 @@ def _instant(call: SparkCall) -> str:
         format_ = call[1] if len(call.given) > 1 else _DEFAULT_FORMAT
         read = f"try_to_timestamp({call[0]}, {format_})"
         zoned = f"to_utc_timestamp({read}, {call[2]})" if len(call.given) > 2 else read  # noqa: PLR2004
-        return truncated(zoned, digits, with_zone=True)
+        return truncate(zoned, digits, with_zone=True)
     unit = call.given.values[1] if len(call.given) > 1 else 3
     assert isinstance(unit, int)
     number = f"try_cast({call[0]} AS DECIMAL(38, 9))"
@@ -220,10 +220,10 @@ def _instant(call: SparkCall) -> str:
         else (f"try_cast({number} / {10 ** (unit - 6)}BD AS BIGINT)")
     )
     checked = f"if({micros} BETWEEN {_YEAR_0} AND {_YEAR_9999}, {micros}, NULL)"
-    return truncated(f"timestamp_micros({checked})", digits, with_zone=True)
+    return truncate(f"timestamp_micros({checked})", digits, with_zone=True)
 
 
-_NOW: Final = truncated("current_timestamp()", 3, with_zone=True)
+_NOW: Final = truncate("current_timestamp()", 3, with_zone=True)
 _UNIT_WORDS: Final = (*_DATE_UNITS, *_TIME_UNITS)
 _SECONDS: Final = Parameter("seconds", INTEGER, BIGINT)
 _ROUNDED: Final = signature(

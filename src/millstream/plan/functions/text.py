@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.plan.functions.patterns import regex_problem
 from millstream.plan.functions.results import common, varying
-from millstream.plan.functions.spark_text import quoted
+from millstream.plan.functions.spark_text import quote
 from millstream.sql.functions import (
     ANY,
     BYTES,
@@ -38,10 +38,10 @@ _REGEX: Final = Parameter("regex", TEXT, problem=regex_problem)
 _GROUP: Final = Parameter("group", INTEGER, INT)
 _STRINGS: Final = DataType(TypeRoot.ARRAY, element=STRING)
 _STRING_MAP: Final = DataType(TypeRoot.MAP, key=STRING, element=STRING)
-_ONE_BACKSLASH: Final = quoted("\\")
-_TWO_BACKSLASHES: Final = quoted("\\\\")
-_DOLLAR: Final = quoted("\\$")
-_QUOTE, _END_QUOTE = quoted("\\Q"), quoted("\\E")
+_ONE_BACKSLASH: Final = quote("\\")
+_TWO_BACKSLASHES: Final = quote("\\\\")
+_DOLLAR: Final = quote("\\$")
+_QUOTE, _END_QUOTE = quote("\\Q"), quote("\\E")
 _FAULTY_REGEX: Final = "An unreadable regular expression is refused or fails the job; in Flink the result is NULL."
 
 
@@ -97,7 +97,7 @@ def _replace(call: SparkCall) -> str:
     """The replacement is taken as it is: in Spark, `$1` in it would be a group."""
     replacement = call.given.values[2]
     if isinstance(replacement, str):
-        plain = quoted(replacement.replace("\\", "\\\\").replace("$", "\\$"))
+        plain = quote(replacement.replace("\\", "\\\\").replace("$", "\\$"))
     else:
         plain = f"replace(replace({call[2]}, {_ONE_BACKSLASH}, {_TWO_BACKSLASHES}), '$', {_DOLLAR})"
     return f"regexp_replace({call[0]}, {call[1]}, {plain})"
@@ -117,7 +117,7 @@ def as_regex(call: SparkCall, index: int) -> str:
     """A separator as a regular expression that matches it and nothing else."""
     separator = call.given.values[index]
     if isinstance(separator, str):
-        return quoted(re.sub(r"([\\.\[\]{}()*+?^$|\-])", r"\\\1", separator))
+        return quote(re.sub(r"([\\.\[\]{}()*+?^$|\-])", r"\\\1", separator))
     return f"if({call[index]} = '', '', concat({_QUOTE}, {call[index]}, {_END_QUOTE}))"
 
 
@@ -130,7 +130,7 @@ def _split_index(call: SparkCall) -> str:
 
 def _capitalise(call: SparkCall) -> str:
     """Words are of ASCII letters and digits, and no other letter changes; Spark's begin after blanks."""
-    lower, upper = quoted(ascii_lowercase), quoted(ascii_uppercase)
+    lower, upper = quote(ascii_lowercase), quote(ascii_uppercase)
     words = f"regexp_extract_all(translate({call[0]}, {upper}, {lower}), '[a-z0-9]+|[^a-z0-9]+', 0)"
     capital = f"concat(translate(left(millstream_word, 1), {lower}, {upper}), substring(millstream_word, 2))"
     return f"array_join(transform({words}, millstream_word -> {capital}), '')"

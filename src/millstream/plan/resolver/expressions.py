@@ -12,8 +12,8 @@ from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.casts import fits
 from millstream.plan.functions.registry import FUNCTIONS, MISSING, nearest_function
 from millstream.plan.functions.results import bare, nullable
-from millstream.plan.functions.signatures import Mismatch, choose, given_of, how_written, wrong_clause
-from millstream.plan.resolver.literals import HOW_WRITTEN, INTERVAL_PARTS, constant, is_impossible, negated, time_of
+from millstream.plan.functions.signatures import Mismatch, choose, format_signature, given_of, wrong_clause
+from millstream.plan.resolver.literals import HOW_WRITTEN, INTERVAL_PARTS, constant, is_impossible, negate, time_of
 from millstream.plan.typed import Call, Constant, Conversion, FieldOf, InputColumn, Typed, UserCall, Word
 from millstream.sql.alternatives import ALTERNATIVES
 from millstream.sql.casts import can_cast
@@ -109,7 +109,7 @@ class Resolver:
 
     def _negative(self, node: exp.Neg) -> Typed | None:
         literal = constant(node.this)
-        folded = negated(literal) if literal is not None else None
+        folded = negate(literal) if literal is not None else None
         return folded or self._call("unary -", [node.this], node)
 
     def _between(self, node: exp.Between) -> Typed | None:
@@ -283,10 +283,10 @@ class Resolver:
         sign = choose(function, arguments)
         if isinstance(sign, Mismatch):
             place = node if sign.argument is None else nodes[sign.argument]
-            return self._refuse(place, sign.why, Code.TYPE_MISMATCH, how_written(function))
+            return self._refuse(place, sign.why, Code.TYPE_MISMATCH, format_signature(function))
         known = {name: value for name, value in clauses.items() if value is not None}
         if (wrong := wrong_clause(function, known)) is not None:
-            return self._refuse(node, wrong, Code.TYPE_MISMATCH, how_written(function))
+            return self._refuse(node, wrong, Code.TYPE_MISMATCH, format_signature(function))
         given = given_of(arguments, known)
         try:
             type_ = sign.result(given)

@@ -12,7 +12,7 @@ from itertools import chain, count
 from typing import TYPE_CHECKING, Final
 
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.plan.functions.comparison import compared_as
+from millstream.plan.functions.comparison import comparison_type
 from millstream.plan.functions.registry import FUNCTIONS
 from millstream.plan.functions.signatures import choose
 from millstream.plan.operators.filter import Filter
@@ -143,7 +143,7 @@ def _join(left: Node, right: Node, conditions: Sequence[Condition], span: Span) 
     lefts: list[ProjectItem] = []
     rights: list[ProjectItem] = []
     for number, pair in enumerate(pair for pair in pairs if pair is not None):
-        type_ = compared_as([part.type for part in pair])
+        type_ = comparison_type([part.type for part in pair])
         lefts.append(_key_item(pair[0], type_, f"{_KEY}{number}", lefts))
         rights.append(_key_item(pair[1], type_, f"{_KEY}{number}_right", rights))
     return Join(

@@ -18,18 +18,18 @@ from confluent_kafka import KafkaException
 
 from millstream.delivery.claims import claim, newest_claim
 from millstream.delivery.committed import offsets_of_group
-from millstream.delivery.failures import is_away, taken_over
-from millstream.delivery.id_notes import IDS, forget_ids, noted_ids
+from millstream.delivery.failures import fenced_error, is_away
+from millstream.delivery.id_notes import IDS, forget_ids, read_ids
 from millstream.delivery.request import Transactions
 from millstream.delivery.transactional_writer import INIT_SECONDS, transactional_producer
-from millstream.durable_files import JobFile, damaged, read_json, write_json
+from millstream.durable_files import JobFile, damage_error, read_json, write_json
 from millstream.errors import Code, Diagnostic, JobError, ScriptError
 from millstream.runtime.batch_log import BatchLog
 from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.runtime.kafka.failures import Question, broker_error
 from millstream.runtime.kafka.tables import exactly_once_sinks
 from millstream.runtime.kafka.unfinished_batch import require_same_prefix, require_unwritten
-from millstream.spark.delivery_failures import undelivered
+from millstream.spark.delivery_failures import undelivered_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -167,7 +167,7 @@ def _require_known_progress(
     batch = log.unfinished
     assert batch is not None
     retention = (admin.broker_setting(_RETENTION) or _LEAST_RETENTION_MINUTES) * 60
-    age = time.time() - log.begun_at(batch)
+    age = time.time() - log.start_time(batch)
     if before.cluster != now.cluster:
         why = f"It was written to Kafka cluster {before.cluster}; this one is {now.cluster}."
         hint = "Finish the batch on the old cluster."
@@ -194,8 +194,8 @@ def _claim(plan: JobPlan, sink: KafkaSink, transactions: Transactions, start: St
     with _translate_failures(sink):
         former = newest_claim(sink.properties, transactions)
         if former is not None and not start.may_follow(former):
-            failure = taken_over(transactions.prefix)
-            told = undelivered(plan.name, sink.table.name, failure.failure, failure.why)
+            failure = fenced_error(transactions.prefix)
+            told = undelivered_error(plan.name, sink.table.name, failure.failure, failure.why)
             raise JobError(replace(told, span=sink.table.span))
         claim(sink.properties, transactions)
     return former
@@ -223,7 +223,7 @@ def _writers_of_another_run(
 
 def _fence_all(sink: KafkaSink, transactions: Transactions, ids: Path, others: set[str]) -> set[str]:
     """Gives the ids that this run has used."""
-    mine = {name for name in noted_ids(ids) if name.startswith(f"{transactions.prefix}-")}
+    mine = {name for name in read_ids(ids) if name.startswith(f"{transactions.prefix}-")}
     with _translate_failures(sink):
         _fence(sink.properties, mine | others, transactions.timeout_ms)
     return mine
@@ -256,7 +256,7 @@ def _read(folder: Path) -> tuple[str, dict[str, _Kept]]:
     if found is not None:
         return found
     if (folder / IDS).is_dir():
-        raise damaged(file, "It is missing, although messages have been written exactly-once.")
+        raise damage_error(file, "It is missing, although messages have been written exactly-once.")
     return uuid.uuid4().hex[:12], {}
 
 
