@@ -56,9 +56,9 @@ def read_json(file: Path, parse: Callable[[Any], T], *, parse_layout_2: Callable
     try:
         return parse(_content(file, text, parse_layout_2))
     except json.JSONDecodeError:
-        raise damaged(file, "It is not JSON." if text.strip() else "It is empty.") from None
+        raise damage_error(file, "It is not JSON." if text.strip() else "It is empty.") from None
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise damaged(file, "It does not hold what such a file holds.") from None
+        raise damage_error(file, "It does not hold what such a file holds.") from None
 
 
 def write_text(file: Path, text: str) -> None:
@@ -108,7 +108,7 @@ def is_unfinished(file: Path) -> bool:
     return file.name.endswith(_UNFINISHED)
 
 
-def bounded_name(quoted: str) -> str:
+def shorten_name(quoted: str) -> str:
     """A quoted name as that of a file: itself where it is short enough, else its beginning and a hash.
 
     No quoted name has an `@`, so none is taken for the short form of another.
@@ -118,7 +118,7 @@ def bounded_name(quoted: str) -> str:
     return f"{quoted[:_READABLE_PART]}@{hashlib.sha256(quoted.encode()).hexdigest()[:32]}"
 
 
-def damaged(file: Path, why: str) -> JobError:
+def damage_error(file: Path, why: str) -> JobError:
     return JobError(
         Diagnostic(
             Code.CHECKPOINT_MISMATCH,
@@ -145,9 +145,9 @@ def _read(file: Path) -> str | None:
     except FileNotFoundError:
         return None
     except UnicodeDecodeError:
-        raise damaged(file, "It is not text.") from None
+        raise damage_error(file, "It is not text.") from None
     except OSError as error:
-        raise damaged(file, f"{error.strerror}.") from error
+        raise damage_error(file, f"{error.strerror}.") from error
 
 
 def _content(file: Path, text: str, parse_layout_2: Callable[[str], Any]) -> Any:
@@ -160,7 +160,7 @@ def _content(file: Path, text: str, parse_layout_2: Callable[[str], Any]) -> Any
     if held["layout"] != LAYOUT:
         raise other_layout(file, held["layout"])
     if held["checksum"] != _checksum(held["content"]):
-        raise damaged(file, "It is not what its checksum says.")
+        raise damage_error(file, "It is not what its checksum says.")
     return held["content"]
 
 

@@ -105,7 +105,7 @@ class Diagnostic:
     hint: str | None = None
 
     def render(self) -> str:
-        shown = self._shown
+        shown = self._format_line
         parts = [f"error[{self.code}] {shown(self.primary)}"]
         if self.span is not None:
             parts.append(self.span.excerpt())
@@ -121,13 +121,13 @@ class Diagnostic:
         return {
             "code": self.code.value,
             "title": explanation_of(self.code).title,
-            "primary": self._shown(self.primary),
-            "detail": self.detail and self._shown(self.detail),
-            "hint": self.hint and self._shown(self.hint),
+            "primary": self._format_line(self.primary),
+            "detail": self.detail and self._format_line(self.detail),
+            "hint": self.hint and self._format_line(self.hint),
             "place": self.span.as_json() if self.span is not None else None,
         }
 
-    def _shown(self, message: str) -> str:
+    def _format_line(self, message: str) -> str:
         if self.span is None:
             return without_url_credentials(message)
         return self.span.source.discreet(message, self.span.start)

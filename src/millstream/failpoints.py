@@ -49,7 +49,7 @@ class FailpointError(Exception):
         super().__init__(f"failpoint {name}")
 
 
-def reached(name: str, first: Callable[[], object] | None = None) -> None:
+def reach(name: str, first: Callable[[], object] | None = None) -> None:
     """Costs one look into the environment. What is armed does `first`, so that all is as its name says, and ends."""
     armed = os.environ.get(VARIABLE)
     if armed is None:

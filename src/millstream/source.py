@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from millstream.display_width import display_width
-from millstream.secrets import concealed, without_secrets, without_url_credentials, without_values
+from millstream.secrets import conceal, without_secrets, without_url_credentials, without_values
 
 _MOST_SHOWN: Final = 160
 _MOST_MARKED: Final = 100
@@ -21,9 +21,9 @@ class SourceText:
     secrets: tuple[str, ...] = field(default=(), repr=False, compare=False)
     """Values of its parameters that must not be shown; the text itself has only their names."""
 
-    def shown(self, start: int, end: int) -> str:
+    def excerpt(self, start: int, end: int) -> str:
         """A part of the text as it may be shown, on one line: secrets are stars, and a tab takes one column."""
-        return concealed(self.text, start, end).replace("\t", " ")
+        return conceal(self.text, start, end).replace("\t", " ")
 
     def discreet(self, message: str, at: int | None = None) -> str:
         """A message about this text, or about a place in it, as it may be shown."""
@@ -66,7 +66,7 @@ class Span:
             "column": self.column,
             "end_line": self.last.line,
             "end_column": self.last.column + 1,
-            "text": concealed(self.source.text, self.start, self.end),
+            "text": conceal(self.source.text, self.start, self.end),
         }
 
     def excerpt(self) -> str:
@@ -82,11 +82,11 @@ class Span:
         newline = text.find("\n", self.start)
         end = begin + len(text[begin : newline if newline >= 0 else len(text)].rstrip("\r"))
         stop = max(min(self.end, end), self.start)
-        marked = _cut(self.source.shown(self.start, stop), _MOST_MARKED)
+        marked = _cut_to_width(self.source.excerpt(self.start, stop), _MOST_MARKED)
         room = _MOST_SHOWN - display_width(marked)
-        before, after = self.source.shown(begin, self.start), self.source.shown(stop, end)
-        before = _cut(before, max(room // 2, room - display_width(after)), from_end=True)
-        after = _cut(after, room - display_width(before))
+        before, after = self.source.excerpt(begin, self.start), self.source.excerpt(stop, end)
+        before = _cut_to_width(before, max(room // 2, room - display_width(after)), from_end=True)
+        after = _cut_to_width(after, room - display_width(before))
         gutter = len(str(self.line))
         return "\n".join(
             (
@@ -97,7 +97,7 @@ class Span:
         )
 
 
-def _cut(text: str, columns: int, *, from_end: bool = False) -> str:
+def _cut_to_width(text: str, columns: int, *, from_end: bool = False) -> str:
     """As much of the text as fits, with … where it was cut."""
     if display_width(text) <= columns:
         return text

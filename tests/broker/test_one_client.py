@@ -13,7 +13,7 @@ from millstream.runtime.kafka.cluster_watch import KafkaWatch
 from millstream.runtime.kafka.exactly_once import Start, open_transactions
 from millstream.runtime.kafka.job_topics import JobTopics
 from millstream.runtime.kafka.preflight import check_kafka
-from millstream.runtime.kafka.topic_ids import keep_ids, kept_ids
+from millstream.runtime.kafka.topic_ids import keep_ids, read_kept_ids
 from millstream.source import SourceText
 from millstream.testing.script_kafka import ScriptKafka
 from tests.runtime.topics import fresh_name
@@ -54,5 +54,5 @@ def test_one_client_asks_all_questions_of_a_job(broker: str, tmp_path: Path, mon
     opened = open_transactions(plan, tmp_path, of_job, print, Start("us", 1))
     ends = JobTopics(plan, tmp_path, positions, of_job).ends_now()
     away = KafkaWatch(plan, of_job).ask()
-    assert (list(kept_ids(tmp_path)), list(opened), len(ends), away) == ([names["numbers"]], ["copies"], 2, None)
+    assert (list(read_kept_ids(tmp_path)), list(opened), len(ends), away) == ([names["numbers"]], ["copies"], 2, None)
     assert len(made) == 1

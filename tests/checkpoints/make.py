@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from millstream.delivery.id_notes import IDS, noted_ids
+from millstream.delivery.id_notes import IDS, read_ids
 from millstream.failpoints import VARIABLE
 from millstream.testing.broker import EmbeddedBroker
 from millstream.testing.script_kafka import ScriptKafka
@@ -90,7 +90,7 @@ def _millstream(
 def _abort_open_transactions(brokers: str, checkpoint: Path) -> None:
     """As the next start does first: until then nobody can read what else is in the topics."""
     for folder in checkpoint.glob(f"jobs/*/{IDS}"):
-        for transactional_id in noted_ids(folder):
+        for transactional_id in read_ids(folder):
             producer = Producer({"bootstrap.servers": brokers, "transactional.id": transactional_id})
             producer.init_transactions(_SECONDS)
 

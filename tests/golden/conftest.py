@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
-from millstream.cli.guard import guarded
+from millstream.cli.guard import run_guarded
 from millstream.cli.main import app
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def called(call: Callable[[], object]) -> Screen:
         return 0
 
     with redirect_stderr(io.StringIO()) as shown:
-        exit_code = guarded(command, verbose=False)
+        exit_code = run_guarded(command, verbose=False)
     return screen(shown.getvalue(), exit_code)
 
 

@@ -14,10 +14,10 @@ from millstream.connectors.kafka.tables import KafkaSink
 from millstream.connectors.local.tables import DatagenSource, FilesystemSource
 from millstream.connectors.registry import resolve_sink, resolve_source
 from millstream.kernels.operator import ORDER
-from millstream.spark.kernel_host import ordered_tables
+from millstream.spark.kernel_host import read_in_order
 from millstream.spark.local_tables import read_local
 from millstream.spark.print_sink import show_rows
-from millstream.spark.sink_rows import spread
+from millstream.spark.sink_rows import repartition
 from millstream.spark.splits import SPLIT, file_of
 from tests.declaring import KAFKA, declared
 
@@ -51,7 +51,7 @@ def collected(rows: DataFrame, checkpoint: Path) -> list[dict[str, Any]]:
 
 
 def numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for table in ordered_tables(batches):
+    for table in read_in_order(batches):
         yield from table.select(["id", ORDER]).rename_columns(["id", "place"]).to_batches()
 
 
@@ -119,4 +119,4 @@ def test_rows_of_maps_alone_have_one_writer(spark: SparkSession) -> None:
     sink = resolve_sink(declared("m MAP<STRING, INT>", {**KAFKA, **once}))
     assert isinstance(sink, KafkaSink)
     rows = spark.range(100).select(F.create_map(F.col("id").cast("string"), F.col("id").cast("int")).alias("m"))
-    assert spread(rows, sink, 2).rdd.getNumPartitions() == 1
+    assert repartition(rows, sink, 2).rdd.getNumPartitions() == 1

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from millstream.source import SourceText
-from millstream.testing.script_file import known_bug, parse_script_file
+from millstream.testing.script_file import find_known_bug, parse_script_file
 from millstream.testing.script_runner import ScriptContext, record_script_file, run_script_file
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parent
 
 def cases() -> list[object]:
     paths = sorted(FOLDER.glob("*.test"))
-    bugs = {path: known_bug(path.read_text(encoding="utf-8")) for path in paths}
+    bugs = {path: find_known_bug(path.read_text(encoding="utf-8")) for path in paths}
     return [
         pytest.param(
             path,

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from millstream.delivery.id_notes import note_id, noted_ids
-from millstream.durable_files import LAYOUT, JobFile, bounded_name, read_json, sync_folder, write_json
+from millstream.delivery.id_notes import note_id, read_ids
+from millstream.durable_files import LAYOUT, JobFile, read_json, shorten_name, sync_folder, write_json
 from millstream.errors import Code, JobError
 from millstream.runtime.checkpoint import Checkpoint
 from millstream.runtime.kafka import exactly_once
-from millstream.runtime.kafka.scan_ends import keep_ends, kept_ends
-from millstream.runtime.kafka.topic_ids import kept_ids
+from millstream.runtime.kafka.scan_ends import keep_ends, read_kept_ends
+from millstream.runtime.kafka.topic_ids import read_kept_ids
 from millstream.runtime.savepoint import copy_checkpoint
 from millstream.spark.once import keep_value
 from tests.begun_batches import begin_a_batch
@@ -46,8 +46,8 @@ def write_marker(folder: Path) -> None:
 OWN_FILES: dict[str, tuple[Callable[[Path], object], Callable[[Path], object]]] = {
     "millstream.json": (write_marker, read_marker),
     JobFile.DELIVERY: (lambda folder: exactly_once._write(folder, "0a1b2c3d4e5f", KEPT), exactly_once._read),
-    JobFile.SCAN_ENDS: (lambda folder: keep_ends(folder, ENDS), kept_ends),
-    JobFile.TOPIC_IDS: (lambda folder: write_json(folder / JobFile.TOPIC_IDS, IDS), kept_ids),
+    JobFile.SCAN_ENDS: (lambda folder: keep_ends(folder, ENDS), read_kept_ends),
+    JobFile.TOPIC_IDS: (lambda folder: write_json(folder / JobFile.TOPIC_IDS, IDS), read_kept_ids),
     JobFile.FIRST_START: (
         lambda folder: keep_value(folder, JobFile.FIRST_START, r"\d+", lambda: "1700000000000"),
         lambda folder: keep_value(folder, JobFile.FIRST_START, r"\d+", lambda: "another"),
@@ -216,8 +216,8 @@ def test_ids_of_any_length_are_noted(tmp_path: Path) -> None:
     ids = {"shop-p0", "a/b%40 @.new-1", "ü" * 42 + "-3", "ü" * 43 + "-p0", "x" * 5000 + "-1", "x" * 5000 + "-2"}
     for each in (*ids, "shop-p0"):
         note_id(tmp_path / "ids", each)
-    assert noted_ids(tmp_path / "ids") == ids
-    assert noted_ids(tmp_path / "none") == set()
+    assert read_ids(tmp_path / "ids") == ids
+    assert read_ids(tmp_path / "none") == set()
 
 
 def test_damaged_note_of_a_long_id_is_told(tmp_path: Path) -> None:
@@ -225,16 +225,16 @@ def test_damaged_note_of_a_long_id_is_told(tmp_path: Path) -> None:
     [file] = tmp_path.iterdir()
     file.write_text("")
     with pytest.raises(JobError, match=r"is damaged"):
-        noted_ids(tmp_path)
+        read_ids(tmp_path)
 
 
 @pytest.mark.parametrize("length", [1, 254, 255])
 def test_short_name_stays(length: int) -> None:
-    assert bounded_name("x" * length) == "x" * length
+    assert shorten_name("x" * length) == "x" * length
 
 
 def test_long_names_fit_and_stay_apart() -> None:
     long: list[Any] = ["x" * 256, "x" * 257, "x" * 5000, "x" * 255 + "y"]
-    names = {bounded_name(name) for name in long}
+    names = {shorten_name(name) for name in long}
     assert len(names) == len(long)
     assert all(len(f"{name}.new") <= 255 and name.startswith("x" * 200) for name in names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from millstream.failpoints import VARIABLE, reached
+from millstream.failpoints import VARIABLE, reach
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,13 +17,13 @@ def test_place_holds_once_and_as_long_as_a_file_is_there(tmp_path: Path, monkeyp
     gate = tmp_path / "gate:1"
     gate.touch()
     monkeypatch.setenv(VARIABLE, f"a-test:2:hold={gate}")
-    reached("a-test")
+    reach("a-test")
     assert not gate.with_name("gate:1.reached").exists()
     before: list[str] = []
     passed = threading.Event()
 
     def come_by() -> None:
-        reached("a-test", lambda: before.append("done first"))
+        reach("a-test", lambda: before.append("done first"))
         passed.set()
 
     threading.Thread(target=come_by).start()
@@ -33,4 +33,4 @@ def test_place_holds_once_and_as_long_as_a_file_is_there(tmp_path: Path, monkeyp
     assert not passed.wait(0.1)
     gate.unlink()
     assert passed.wait(10)
-    reached("a-test")
+    reach("a-test")

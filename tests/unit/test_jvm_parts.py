@@ -203,7 +203,7 @@ def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 def test_the_shipped_lock_holds_what_is_declared() -> None:
     for dependency in ET.parse(declaration.IVY_FILE).iter("dependency"):
         part = Part(dependency.attrib["conf"].partition("->")[0])
-        locked = {jar.name for jar in declaration.locked_jars(part)}
+        locked = {jar.name for jar in declaration.read_locked_jars(part)}
         assert f"{dependency.attrib['name']}-{dependency.attrib['rev']}.jar" in locked
 
 
@@ -212,7 +212,7 @@ def test_the_shipped_lock_brings_nothing_that_pyspark_has() -> None:
     assert pyspark is not None
     assert pyspark.submodule_search_locations
     shipped = Path(pyspark.submodule_search_locations[0]) / "jars"
-    ours = {artifact(jar.name) for jar in declaration.locked_jars(Part.SPARK)}
+    ours = {artifact(jar.name) for jar in declaration.read_locked_jars(Part.SPARK)}
     theirs = {artifact(jar.name) for jar in shipped.glob("*.jar")}
     assert len(theirs) > 100
     assert ours & theirs == set()

@@ -81,7 +81,7 @@ def decimal_of(unscaled: int | None, scale: int) -> Decimal | None:
     return Decimal((int(unscaled < 0), tuple(int(digit) for digit in str(abs(unscaled))), -scale))
 
 
-def divided_half_up(total: pl.Expr, count: pl.Expr, scale: int, digits: int) -> pl.Expr:
+def divide_half_up(total: pl.Expr, count: pl.Expr, scale: int, digits: int) -> pl.Expr:
     """A decimal sum by a count, rounded half up to `digits` after the point; NULL if it does not fit then."""
     unscaled = total.to_physical().cast(pl.Int128)
     size = pl.when(unscaled < 0).then(0 - unscaled).otherwise(unscaled)
@@ -97,7 +97,7 @@ def divided_half_up(total: pl.Expr, count: pl.Expr, scale: int, digits: int) -> 
     )
 
 
-def divided_toward_zero(total: pl.Expr, count: pl.Expr) -> pl.Expr:
+def divide_toward_zero(total: pl.Expr, count: pl.Expr) -> pl.Expr:
     floor = total // count
     return floor + ((total < 0) & (floor * count != total)).cast(pl.Int64)
 

@@ -128,7 +128,7 @@ class Catalog:
                 )
             )
         elif not statement.if_exists:
-            raise ScriptError(self._undefined(statement.name, statement.kind.lower(), known))
+            raise ScriptError(self._undefined_object(statement.name, statement.kind.lower(), known))
 
     def _drop_relation(self, name: str, statement: Drop) -> None:
         if name in self._covered and not statement.is_temporary:
@@ -188,13 +188,13 @@ class Catalog:
         """The table or view of that name."""
         found = self._relations.get(self._own_name(name))
         if found is None:
-            raise ScriptError(self._undefined(name, "table", self._relations))
+            raise ScriptError(self._undefined_object(name, "table", self._relations))
         return found
 
     def _replace(self, table: CatalogTable) -> None:
         self._relations[table.name] = table
 
-    def created(self, statement: CreateTable) -> CatalogTable:
+    def find_created(self, statement: CreateTable) -> CatalogTable:
         """The table of this statement, also where a temporary one of its name stands before it."""
         covered = self._covered.get(statement.name.text)
         if not statement.is_temporary and isinstance(covered, CatalogTable):
@@ -244,7 +244,7 @@ class Catalog:
             )
         return name.text
 
-    def _undefined(self, name: ObjectName, kind: str, known: Iterable[str]) -> Diagnostic:
+    def _undefined_object(self, name: ObjectName, kind: str, known: Iterable[str]) -> Diagnostic:
         names = tuple(known)
         near = nearest(name.text, names)
         gone = self._dropped.get(name.text) if kind != "function" else None

@@ -20,7 +20,7 @@ from millstream.catalog.static_signature import (
     gives_no_value,
     signature_of,
 )
-from millstream.catalog.user_modules import NotImportableError, import_named
+from millstream.catalog.user_modules import NotImportableError, import_object
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.sql.type_text import type_of_text
 
@@ -77,11 +77,11 @@ def udf(*, arguments: Sequence[str], result: str) -> Callable[[F], F]:
     ...     return pyarrow.compute.add(left, right)
     """
 
-    def declared(function: F) -> F:
+    def attach(function: F) -> F:
         setattr(function, _DECLARED, Declaration(tuple(arguments), result))
         return function
 
-    return declared
+    return attach
 
 
 def load_function(name: str, implementation: str, span: Span, folders: Sequence[Path] = ()) -> UserFunction:
@@ -92,7 +92,7 @@ def load_function(name: str, implementation: str, span: Span, folders: Sequence[
     problem = _Refusal(name, implementation, span)
     module_name, function_name = problem.parts()
     try:
-        imported = import_named(module_name, function_name, folders)
+        imported = import_object(module_name, function_name, folders)
     except NotImportableError as error:
         raise problem(error.why, error.detail, error.hint) from error
     found = imported.found
@@ -150,17 +150,17 @@ def _annotations(function: Callable[..., Any], problem: _Refusal) -> Annotations
 
 
 def _types(found: Declaration | Annotations, problem: _Refusal) -> tuple[tuple[DataType, ...], DataType]:
-    return _declared_types(found, problem) if isinstance(found, Declaration) else _annotated_types(found, problem)
+    return _read_declared_types(found, problem) if isinstance(found, Declaration) else _read_annotations(found, problem)
 
 
-def _declared_types(declaration: Declaration, problem: _Refusal) -> tuple[tuple[DataType, ...], DataType]:
+def _read_declared_types(declaration: Declaration, problem: _Refusal) -> tuple[tuple[DataType, ...], DataType]:
     try:
         return tuple(map(type_of_text, declaration.arguments)), type_of_text(declaration.result)
     except ScriptError as error:
         raise problem("its declaration has a type that cannot be read", f"{error}", _ANNOTATE) from None
 
 
-def _annotated_types(found: Annotations, problem: _Refusal) -> tuple[tuple[DataType, ...], DataType]:
+def _read_annotations(found: Annotations, problem: _Refusal) -> tuple[tuple[DataType, ...], DataType]:
     if found.not_positional:
         why = f"it is called by position, and {', '.join(found.not_positional)} cannot be given so"
         raise problem(why, hint="Declare one plain parameter for each argument, e.g. `def f(a: int, b: int) -> int`.")
@@ -168,11 +168,11 @@ def _annotated_types(found: Annotations, problem: _Refusal) -> tuple[tuple[DataT
     missing += ["the result"] if "return" not in found.hints else []
     if missing:
         raise problem(f"{' and '.join(missing)} {'has' if len(missing) == 1 else 'have'} no annotation", hint=_ANNOTATE)
-    arguments = tuple(_annotated(found.hints[parameter], problem) for parameter in found.parameters)
-    return arguments, _annotated(found.hints["return"], problem)
+    arguments = tuple(_read_annotation(found.hints[parameter], problem) for parameter in found.parameters)
+    return arguments, _read_annotation(found.hints["return"], problem)
 
 
-def _annotated(annotation: object, problem: _Refusal) -> DataType:
+def _read_annotation(annotation: object, problem: _Refusal) -> DataType:
     options = [option for option in typing.get_args(annotation) if option is not types.NoneType]
     is_optional = len(options) == 1 and types.NoneType in typing.get_args(annotation)
     text = _OF_ANNOTATIONS.get(options[0] if is_optional else annotation)  # type: ignore[arg-type]

@@ -14,8 +14,8 @@ def jaas_settings(text: str) -> dict[str, str]:
     >>> jaas_settings('x.PlainLoginModule required username="ann" password=p;')
     {'username': 'ann', 'password': 'p'}
     """
-    return {name: _unquoted(value) for name, value in _SETTING.findall(text)}
+    return {name: _unquote(value) for name, value in _SETTING.findall(text)}
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text[1:-1]) if text[0] in "\"'" else text

@@ -43,14 +43,14 @@ class ModuleSource:
         """The statement that gives the name its last meaning; None where it has none."""
         if any(isinstance(node, ast.Global) and name in node.names for node in ast.walk(self.tree)):
             raise NotReadableError(f'"{name}" is set from within a function')
-        found = next((node for node in reversed(self.tree.body) if name in set(_bound(node))), None)
+        found = next((node for node in reversed(self.tree.body) if name in set(_bound_names(node))), None)
         if found is None and self._may_bind_more:
             raise NotReadableError(f'module "{self.name}" makes names while it runs')
         if isinstance(found, ast.If | ast.Try | ast.TryStar | ast.With | ast.For | ast.While | ast.Match):
             raise NotReadableError(f'"{name}" is defined under a condition')
         return found
 
-    def imported(self, statement: ast.ImportFrom) -> ModuleSource:
+    def import_from(self, statement: ast.ImportFrom) -> ModuleSource:
         """The module that `from … import …` names."""
         return read_module(self.absolute_name(statement), self.folders)
 
@@ -80,7 +80,7 @@ def read_module(name: str, folders: Sequence[Path]) -> ModuleSource:
     if source is None:
         raise NotReadableError(f'the source of module "{name}" is not there to be read')
     package = name if spec.submodule_search_locations is not None else name.rpartition(".")[0]
-    return ModuleSource(name, file, package, _parsed(name, source, file), tuple(folders))
+    return ModuleSource(name, file, package, _parse(name, source, file), tuple(folders))
 
 
 def find_definition(module: ModuleSource, name: str) -> tuple[ModuleSource, ast.stmt]:
@@ -94,7 +94,7 @@ def find_definition(module: ModuleSource, name: str) -> tuple[ModuleSource, ast.
                 raise NotImportableError(f'module "{module.name}" has no "{name}"', f"It lies in {module.file}.")
             case ast.ImportFrom():
                 name = next(alias.name for alias in found.names if (alias.asname or alias.name) == name)
-                module = module.imported(found)
+                module = module.import_from(found)
             case ast.Assign(targets=[ast.Name()], value=ast.Name(id=other)):
                 name = other
             case _:
@@ -115,7 +115,7 @@ def _find(name: str) -> ModuleSpec:
         if spec is None:
             raise missing_module(name, ModuleNotFoundError(f"No module named {whole!r}"))
         if count < len(parts) and spec.submodule_search_locations is None:
-            if (registered := _registered(name)) is not None:
+            if (registered := _find_loaded(name)) is not None:
                 return registered
             if "sys.modules" in (_source(spec) or ""):
                 raise NotReadableError(f'module "{whole}" may make "{name}" when it is imported')
@@ -126,7 +126,7 @@ def _find(name: str) -> ModuleSpec:
     return spec
 
 
-def _registered(name: str) -> ModuleSpec | None:
+def _find_loaded(name: str) -> ModuleSpec | None:
     """Of a module that is known although nothing of that name can be found, as `os.path`, which `os` puts there."""
     return getattr(sys.modules.get(name), "__spec__", None)
 
@@ -151,7 +151,7 @@ def _source(spec: ModuleSpec) -> str | None:
         return None
 
 
-def _parsed(name: str, source: str, file: str) -> ast.Module:
+def _parse(name: str, source: str, file: str) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -161,7 +161,7 @@ def _parsed(name: str, source: str, file: str) -> ast.Module:
         raise not_importable(name, error) from error
 
 
-def _bound(node: ast.AST) -> Iterator[str]:
+def _bound_names(node: ast.AST) -> Iterator[str]:
     """The names that a statement at the top of a module gives a meaning to."""
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
@@ -176,11 +176,11 @@ def _bound(node: ast.AST) -> Iterator[str]:
             pass
         case ast.ExceptHandler() | ast.MatchAs() | ast.MatchStar() if node.name is not None:
             yield node.name
-            yield from _bound_within(node)
+            yield from _names_bound_within(node)
         case _:
-            yield from _bound_within(node)
+            yield from _names_bound_within(node)
 
 
-def _bound_within(node: ast.AST) -> Iterator[str]:
+def _names_bound_within(node: ast.AST) -> Iterator[str]:
     for child in ast.iter_child_nodes(node):
-        yield from _bound(child)
+        yield from _bound_names(child)

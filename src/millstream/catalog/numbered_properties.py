@@ -22,13 +22,13 @@ _NUMBERED: Final = re.compile(r"(?P<pair>(?P<prefix>connector\.properties\.)\d+)
 
 def name_properties(options: tuple[OptionEntry, ...]) -> tuple[OptionEntry, ...]:
     """Each pair as one option under the property's own name, at the place of its value."""
-    names = {match["pair"]: entry.value.strip() for entry, match in _numbered(options) if match["part"] == "key"}
-    return tuple(_named(entry, names) for entry in options if not _is_key(entry))
+    names = {match["pair"]: entry.value.strip() for entry, match in _find_numbered(options) if match["part"] == "key"}
+    return tuple(_rename(entry, names) for entry in options if not _is_key(entry))
 
 
 def unpaired_properties(options: tuple[OptionEntry, ...]) -> Iterator[Diagnostic]:
     written = {entry.key for entry in options}
-    for entry, match in _numbered(options):
+    for entry, match in _find_numbered(options):
         other = f"{match['pair']}.{'value' if match['part'] == 'key' else 'key'}"
         if other not in written:
             yield Diagnostic(
@@ -39,7 +39,7 @@ def unpaired_properties(options: tuple[OptionEntry, ...]) -> Iterator[Diagnostic
             )
 
 
-def _numbered(options: tuple[OptionEntry, ...]) -> Iterator[tuple[OptionEntry, re.Match[str]]]:
+def _find_numbered(options: tuple[OptionEntry, ...]) -> Iterator[tuple[OptionEntry, re.Match[str]]]:
     for entry in options:
         if match := _NUMBERED.fullmatch(entry.key):
             yield entry, match
@@ -50,7 +50,7 @@ def _is_key(entry: OptionEntry) -> bool:
     return match is not None and match["part"] == "key"
 
 
-def _named(entry: OptionEntry, names: dict[str, str]) -> OptionEntry:
+def _rename(entry: OptionEntry, names: dict[str, str]) -> OptionEntry:
     match = _NUMBERED.fullmatch(entry.key)
     if match is None or match["pair"] not in names:
         return entry

@@ -89,7 +89,7 @@ class OptionReader:
         entry = self._entries.get(key)
         return entry.value if entry else None
 
-    def written(self, key: str) -> str:
+    def written_key(self, key: str) -> str:
         """What the user calls the key."""
         entry = self._entries.get(key)
         return entry.key if entry else self._spell(key) or key
@@ -99,10 +99,10 @@ class OptionReader:
         key = prefix + option.key
         self._known.add(key)
         if key not in self._values:
-            self._values[key] = self._parsed(option, key)
+            self._values[key] = self._parse(option, key)
         return cast("T | None", self._values[key])
 
-    def _parsed(self, option: ConfigOption[T], key: str) -> T | None:
+    def _parse(self, option: ConfigOption[T], key: str) -> T | None:
         entry = self._entries.get(key)
         if entry is None:
             return option.default
@@ -136,7 +136,7 @@ class OptionReader:
 
     def missing(self, option: ConfigOption[Any], because: str | None = None) -> Diagnostic:
         """`because` says which other option asks for it."""
-        key = self.written(option.key)
+        key = self.written_key(option.key)
         missed = Diagnostic(
             Code.MISSING_OPTION,
             f"table \"{self.table.name}\" needs option '{key}'",
@@ -147,7 +147,7 @@ class OptionReader:
         self._missed[missed] = key
         return missed
 
-    def prefixed(self, prefix: str) -> dict[str, str]:
+    def with_prefix(self, prefix: str) -> dict[str, str]:
         """All options under a prefix, which is cut off: `properties.acks` gives `acks`."""
         found = {key: entry.value for key, entry in self._entries.items() if key.startswith(prefix)}
         self._taken_whole.update(found)
@@ -166,7 +166,7 @@ class OptionReader:
         self._known.add(key)
         if key in self._entries:
             reason = because[:1].lower() + because[1:].removesuffix(".")
-            self.tell(f"option '{self.written(key)}' of table \"{self.table.name}\" has no effect: {reason}", key)
+            self.tell(f"option '{self.written_key(key)}' of table \"{self.table.name}\" has no effect: {reason}", key)
 
     def tell(self, text: str, at: str) -> None:
         notice = Notice(without_url_credentials(text), self.place(at))

@@ -14,25 +14,25 @@ if TYPE_CHECKING:
     from millstream.catalog.table import CatalogTable
     from millstream.sql.statements import OptionEntry
 
-__all__ = ["JAVA_PATTERN", "MASK", "is_secret", "masked", "masked_all", "masked_setting", "without_secrets_of"]
+__all__ = ["JAVA_PATTERN", "MASK", "is_secret", "mask", "mask_all", "mask_setting", "without_secrets_of"]
 
 _SHORTEST: Final = 4
 """A password of three letters would be found in half the words of a message."""
 
 
-def masked(entry: OptionEntry) -> str:
+def mask(entry: OptionEntry) -> str:
     """The entry's value for anyone's eyes."""
-    return masked_setting(entry.key, entry.value)
+    return mask_setting(entry.key, entry.value)
 
 
-def masked_setting(key: str, value: str) -> str:
+def mask_setting(key: str, value: str) -> str:
     """A setting's value for anyone's eyes."""
     return MASK if is_secret(key) else without_credentials(value)
 
 
-def masked_all(entries: Iterable[OptionEntry]) -> tuple[OptionEntry, ...]:
+def mask_all(entries: Iterable[OptionEntry]) -> tuple[OptionEntry, ...]:
     """A WITH clause for anyone's eyes, as SHOW CREATE TABLE writes it."""
-    return tuple(replace(entry, value=masked(entry)) for entry in entries)
+    return tuple(replace(entry, value=mask(entry)) for entry in entries)
 
 
 def without_secrets_of(tables: Iterable[CatalogTable], text: str, settings: Iterable[tuple[str, str]] = ()) -> str:

@@ -89,7 +89,7 @@ def check_setting(key: str, value: str, span: Span | None = None) -> None:
     elif ignored is not None:
         kind, doc = ignored.type, f"Leave it out: {ignored.because}."
     else:
-        raise ScriptError(_undefined(key, span))
+        raise ScriptError(_undefined_setting(key, span))
     try:
         read = kind.parse(value)
     except ValueError as error:
@@ -124,7 +124,7 @@ def setting_notice(key: str, value: str) -> str | None:
     return None if happens and parse(value) == parse(happens) else f"setting '{key}' has no effect: {ignored.because}"
 
 
-def _undefined(key: str, span: Span | None) -> Diagnostic:
+def _undefined_setting(key: str, span: Span | None) -> Diagnostic:
     near = _OLDER_NAMES.get(key) or nearest_key(key, SETTINGS)
     return Diagnostic(
         Code.UNDEFINED_OPTION,

@@ -60,7 +60,7 @@ def signature_of(module: ModuleSource, function: ast.FunctionDef) -> Declaration
         called = decorator.func if isinstance(decorator, ast.Call) else decorator
         name = _full_name(module, called)
         if name in _UDF and isinstance(decorator, ast.Call):
-            declared = _declared(decorator)
+            declared = _read_declaration(decorator)
         elif name not in _KEEPS_SIGNATURE:
             raise NotReadableError(f"it is decorated with @{ast.unparse(called)}")
     return declared or _annotations(module, function)
@@ -80,7 +80,7 @@ def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
             yield from _own_nodes(child)
 
 
-def _declared(call: ast.Call) -> Declaration:
+def _read_declaration(call: ast.Call) -> Declaration:
     try:
         given = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
         return Declaration(tuple(given["arguments"]), given["result"])
@@ -92,40 +92,40 @@ def _annotations(module: ModuleSource, function: ast.FunctionDef) -> Annotations
     given = function.args
     found = [*given.posonlyargs, *given.args]
     written = {parameter.arg: parameter.annotation for parameter in found} | {"return": function.returns}
-    hints = {name: _evaluated(module, node) for name, node in written.items() if node is not None}
+    hints = {name: _evaluate(module, node) for name, node in written.items() if node is not None}
     keywords = zip(given.kwonlyargs, given.kw_defaults, strict=True)
     others = [f"*{given.vararg.arg}"] if given.vararg is not None else []
     others += [parameter.arg for parameter, default in keywords if default is None]
     return Annotations(tuple(parameter.arg for parameter in found), hints, tuple(others))
 
 
-def _evaluated(module: ModuleSource, node: ast.expr) -> object:
+def _evaluate(module: ModuleSource, node: ast.expr) -> object:
     """The object that an annotation means, made of Python's own types only."""
     match node:
         case ast.Constant(value=str(text)):
             try:
-                return _evaluated(module, ast.parse(text, mode="eval").body)
+                return _evaluate(module, ast.parse(text, mode="eval").body)
             except SyntaxError:
                 raise UnknownNameError(f"Forward reference must be an expression -- got {text!r}") from None
         case ast.Constant(value=None):
             return types.NoneType
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            return typing.Union[_evaluated(module, left), _evaluated(module, right)]  # noqa: UP007
+            return typing.Union[_evaluate(module, left), _evaluate(module, right)]  # noqa: UP007
         case ast.Subscript(value=value, slice=inside):
-            return _subscripted(module, node, value, inside)
+            return _subscript(module, node, value, inside)
         case ast.Name() | ast.Attribute():
-            return _known_object(module, node)
+            return _find_object(module, node)
         case _:
             raise NotReadableError(f"annotation {ast.unparse(node)} is computed")
 
 
-def _subscripted(module: ModuleSource, node: ast.expr, value: ast.expr, inside: ast.expr) -> object:
-    base = _known_object(module, value)
+def _subscript(module: ModuleSource, node: ast.expr, value: ast.expr, inside: ast.expr) -> object:
+    base = _find_object(module, value)
     parts = inside.elts if isinstance(inside, ast.Tuple) else [inside]
     if base is typing.Annotated:
-        return _evaluated(module, parts[0])
+        return _evaluate(module, parts[0])
     if base in (typing.Optional, typing.Union):
-        union: object = typing.Union[tuple(_evaluated(module, part) for part in parts)]  # noqa: UP007
+        union: object = typing.Union[tuple(_evaluate(module, part) for part in parts)]  # noqa: UP007
         return typing.Optional[union] if base is typing.Optional else union  # noqa: UP045
     return _Other(ast.unparse(node))
 
@@ -143,7 +143,7 @@ class _Other:
         return self.text
 
 
-def _known_object(module: ModuleSource, node: ast.expr) -> object:
+def _find_object(module: ModuleSource, node: ast.expr) -> object:
     full_name = _full_name(module, node)
     place, _, name = full_name.rpartition(".")
     if place in _KNOWN_MODULES and hasattr(_KNOWN_MODULES[place], name):
@@ -192,7 +192,7 @@ def _meaning_elsewhere(module: ModuleSource, statement: ast.ImportFrom, name: st
     full_name = f"{place}.{name}"
     if place in _KNOWN_MODULES or full_name in _UDF | _KEEPS_SIGNATURE:
         return full_name
-    other = module.imported(statement)
+    other = module.import_from(statement)
     if other.binding(name) is None:
         raise NotReadableError(f'module "{place}" has no "{name}"')
     return _meaning(other, name)

@@ -135,7 +135,9 @@ def table_of(statement: CreateTable) -> CatalogTable:
     key = tuple(dict.fromkeys(name for name in written if name in columns))
     return CatalogTable(
         name=statement.name.text,
-        columns=tuple(_keyed(column) if column.name in key else column for column in reversed(columns.values())),
+        columns=tuple(
+            _as_key_column(column) if column.name in key else column for column in reversed(columns.values())
+        ),
         primary_key=key,
         watermark=statement.watermark if not any(_watermark_problems(statement)) else None,
         options=statement.options,
@@ -146,7 +148,7 @@ def table_of(statement: CreateTable) -> CatalogTable:
     )
 
 
-def _keyed(column: Column) -> Column:
+def _as_key_column(column: Column) -> Column:
     """A column of the primary key is NOT NULL, written or not."""
     return replace(column, type=column.type.not_null()) if isinstance(column, PhysicalColumn) else column
 

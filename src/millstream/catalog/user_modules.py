@@ -31,13 +31,13 @@ class NotImportableError(Exception):
         self.hint = hint
 
 
-def import_named(module_name: str, name: str, folders: Sequence[Path]) -> Imported:
+def import_object(module_name: str, name: str, folders: Sequence[Path]) -> Imported:
     """Looks for the module in these folders and the current one first."""
     searched = [*folders, Path.cwd()]
     _forget_namesake(module_name, searched)
     before = set(sys.modules)
     with importable(searched), redirect_stdout(sys.stderr):
-        module = _imported(module_name)
+        module = _import(module_name)
     if not hasattr(module, name):
         raise NotImportableError(f'module "{module_name}" has no "{name}"', f"It lies in {module.__file__}.")
     imported = {*(sys.modules.keys() - before), module_name}
@@ -45,7 +45,7 @@ def import_named(module_name: str, name: str, folders: Sequence[Path]) -> Import
     return Imported(getattr(module, name), tuple(one for one in known if _lies_in(one, searched)))
 
 
-def _imported(name: str) -> types.ModuleType:
+def _import(name: str) -> types.ModuleType:
     """Whatever the user's module does while it is imported, even leaving, is an error of the script."""
     try:
         return importlib.import_module(name)

@@ -36,7 +36,7 @@ class CheckRequest:
 def check_script(request: CheckRequest) -> int:
     catalog = Catalog()
     try:
-        program = _understood(request, catalog)
+        program = _compile(request, catalog)
         findings = _findings(program, catalog)
     except ScriptError as error:
         every = _with_unused_tables(error, catalog)
@@ -105,7 +105,7 @@ def _print_json(
 
 
 def explain_script(request: CheckRequest) -> int:
-    program = _understood(request, Catalog())
+    program = _compile(request, Catalog())
     if program.unchecked:
         print(*program.notices, sep="\n", file=sys.stderr)
     if request.as_json:
@@ -119,7 +119,7 @@ def explain_script(request: CheckRequest) -> int:
     return 0
 
 
-def _understood(request: CheckRequest, catalog: Catalog) -> Program:
+def _compile(request: CheckRequest, catalog: Catalog) -> Program:
     text = read_script(request.script)
     settings = pairs(request.settings, "--set")
     for key, value in settings.items():

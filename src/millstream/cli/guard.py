@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def guarded(command: Callable[[], int], *, verbose: bool, as_json: bool = False) -> int:
+def run_guarded(command: Callable[[], int], *, verbose: bool, as_json: bool = False) -> int:
     """Runs a command. `as_json`: its errors are one object on stdout, `{"errors": […]}`, instead of text on stderr."""
     logging.getLogger().addHandler(logging.NullHandler())  # libraries would print their own words for an interrupt
     try:
@@ -30,7 +30,7 @@ def guarded(command: Callable[[], int], *, verbose: bool, as_json: bool = False)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:  # noqa: BLE001 - the last resort
-        failure = _unexpected(error, verbose=verbose)
+        failure = _internal_error(error, verbose=verbose)
     if as_json:
         print(json.dumps(failure.as_json(), ensure_ascii=False))
     else:
@@ -41,7 +41,7 @@ def guarded(command: Callable[[], int], *, verbose: bool, as_json: bool = False)
     return failure.exit_code
 
 
-def _unexpected(error: Exception, *, verbose: bool) -> InternalError:
+def _internal_error(error: Exception, *, verbose: bool) -> InternalError:
     first_line = (str(error).strip().splitlines() or [""])[0]
     failure = InternalError(
         Diagnostic(

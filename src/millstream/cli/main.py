@@ -101,7 +101,7 @@ def run(
     Without --drain it runs until Ctrl-C or SIGTERM, which finishes the batch under way. Started again, it goes on
     where it stopped. Exit code 0: ended as asked; 1: a job failed; 2: the script or an argument is wrong.
     """
-    from millstream.cli.guard import guarded
+    from millstream.cli.guard import run_guarded
     from millstream.cli.run import RunRequest, run_script
 
     request = RunRequest(
@@ -114,7 +114,7 @@ def run(
         master=master,
         output=output.value,
     )
-    raise typer.Exit(guarded(lambda: run_script(request), verbose=verbose))
+    raise typer.Exit(run_guarded(lambda: run_script(request), verbose=verbose))
 
 
 @app.command(
@@ -138,10 +138,10 @@ def check(
     Exit code 0: in order; 2: not, with every problem, its place and a hint.
     """
     from millstream.cli.check import CheckRequest, check_script
-    from millstream.cli.guard import guarded
+    from millstream.cli.guard import run_guarded
 
     request = CheckRequest(script, tuple(param or ()), tuple(set_ or ()), json)
-    raise typer.Exit(guarded(lambda: check_script(request), verbose=verbose, as_json=json))
+    raise typer.Exit(run_guarded(lambda: check_script(request), verbose=verbose, as_json=json))
 
 
 @app.command(
@@ -163,10 +163,10 @@ def explain(
     Every step names the kinds of change it gives (I, UB, UA, D) and the key they go by.
     """
     from millstream.cli.check import CheckRequest, explain_script
-    from millstream.cli.guard import guarded
+    from millstream.cli.guard import run_guarded
 
     request = CheckRequest(script, tuple(param or ()), tuple(set_ or ()), json)
-    raise typer.Exit(guarded(lambda: explain_script(request), verbose=verbose, as_json=json))
+    raise typer.Exit(run_guarded(lambda: explain_script(request), verbose=verbose, as_json=json))
 
 
 @app.command(
@@ -186,10 +186,10 @@ def savepoint(
 
     Refused while they run. Exit code 0: copied; 1: not.
     """
-    from millstream.cli.guard import guarded
+    from millstream.cli.guard import run_guarded
     from millstream.cli.savepoint import make_savepoint
 
-    raise typer.Exit(guarded(lambda: make_savepoint(checkpoint, to), verbose=verbose))
+    raise typer.Exit(run_guarded(lambda: make_savepoint(checkpoint, to), verbose=verbose))
 
 
 @app.command(
@@ -209,10 +209,10 @@ def options(
     verbose: Verbose = False,
 ) -> None:
     """Show the options of a connector or a format."""
-    from millstream.cli.guard import guarded
+    from millstream.cli.guard import run_guarded
     from millstream.cli.options import show_options
 
-    raise typer.Exit(guarded(lambda: show_options(name, as_json=json), verbose=verbose, as_json=json))
+    raise typer.Exit(run_guarded(lambda: show_options(name, as_json=json), verbose=verbose, as_json=json))
 
 
 @app.command(
@@ -234,9 +234,9 @@ def demo(
     table, then compares it with what was produced. Exit code 0: equal; 1: not. Nothing stays behind.
     """
     from millstream.cli.demo import run_demo
-    from millstream.cli.guard import guarded
+    from millstream.cli.guard import run_guarded
 
-    raise typer.Exit(guarded(lambda: run_demo(rows, seconds), verbose=verbose))
+    raise typer.Exit(run_guarded(lambda: run_demo(rows, seconds), verbose=verbose))
 
 
 @app.command(
@@ -262,9 +262,9 @@ def broker(
     Apache Kafka itself, one node. Ready when it says so; Ctrl-C or SIGTERM stops it, its data stays.
     """
     from millstream.cli.broker import run_broker
-    from millstream.cli.guard import guarded
+    from millstream.cli.guard import run_guarded
 
-    raise typer.Exit(guarded(lambda: run_broker(port, data, partitions), verbose=verbose))
+    raise typer.Exit(run_guarded(lambda: run_broker(port, data, partitions), verbose=verbose))
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ def show_options(name: str | None, *, as_json: bool) -> int:
     entries = (*connectors(), *formats(), *files)
     chosen = [entry for entry in entries if name is None or entry.identifier == name.lower()]
     if not chosen:
-        raise ScriptError(_undefined(str(name), list(dict.fromkeys(entry.identifier for entry in entries))))
+        raise ScriptError(_undefined_option(str(name), list(dict.fromkeys(entry.identifier for entry in entries))))
     if name is not None and name.lower() == FILESYSTEM:
         chosen += files
     if as_json:
@@ -39,7 +39,7 @@ def _overview(entries: tuple[Entry, ...]) -> Iterator[str]:
         yield f"{kind}s"
         for entry in entries:
             if entry.kind == kind:
-                yield from _wrapped(entry.doc, f"  {entry.identifier:24}", " " * 26)
+                yield from _wrap(entry.doc, f"  {entry.identifier:24}", " " * 26)
         yield ""
     yield "millstream options NAME shows the options of one."
 
@@ -47,14 +47,14 @@ def _overview(entries: tuple[Entry, ...]) -> Iterator[str]:
 def _whole(entries: list[Entry]) -> Iterator[str]:
     for entry in entries:
         yield f"{entry.kind} {entry.identifier}"
-        yield from _wrapped(entry.summary, "  ", "  ")
+        yield from _wrap(entry.summary, "  ", "  ")
         yield ""
         for option in entry.options:
             yield from _option(option)
         if entry.metadata:
             yield "  metadata columns"
             for part in entry.metadata:
-                yield from _wrapped(f"{part.type}, {part.access}. {part.doc}", f"    {part.key:26}", " " * 30)
+                yield from _wrap(f"{part.type}, {part.access}. {part.doc}", f"    {part.key:26}", " " * 30)
             yield ""
         if entry.legacy_options:
             yield "  only with 'connector.type'"
@@ -70,22 +70,22 @@ def _option(option: OptionEntry) -> Iterator[str]:
     facts += ["secret"] if option.is_secret else []
     yield f"  '{option.key}'  {', '.join(facts)}"
     if option.doc:
-        yield from _wrapped(option.doc, "      ", "      ")
+        yield from _wrap(option.doc, "      ", "      ")
     for value, meaning in option.values:
-        yield from _wrapped(f"{value}: {meaning}" if meaning else value, "        ", "          ")
+        yield from _wrap(f"{value}: {meaning}" if meaning else value, "        ", "          ")
     if option.without_effect:
-        yield from _wrapped(f"No effect here: {option.without_effect}", "      ", "      ")
+        yield from _wrap(f"No effect here: {option.without_effect}", "      ", "      ")
     if option.legacy:
         yield f"      also: {', '.join(option.legacy)}"
     yield ""
 
 
-def _wrapped(text: str, first: str, others: str) -> list[str]:
+def _wrap(text: str, first: str, others: str) -> list[str]:
     width = min(shutil.get_terminal_size((_WIDEST, 24)).columns, _WIDEST)
     return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=others, break_long_words=False) or [first]
 
 
-def _undefined(name: str, known: list[str]) -> Diagnostic:
+def _undefined_option(name: str, known: list[str]) -> Diagnostic:
     near = nearest(name, known)
     return Diagnostic(
         Code.BAD_ARGUMENT,

@@ -28,15 +28,15 @@ def unused_tables(catalog: Catalog, used: Collection[str], reported: Collection[
     """What is wrong with tables in whichever role they are used; `reported` is known already."""
     errors: list[Diagnostic] = []
     notices: list[str] = []
-    for table in _looked_at(catalog, used):
-        as_source, as_sink = _resolved(resolve_source, table), _resolved(resolve_sink, table)
+    for table in _tables_to_check(catalog, used):
+        as_source, as_sink = _resolve(resolve_source, table), _resolve(resolve_sink, table)
         if not any(error in reported for error in (*as_source.errors, *as_sink.errors)):
             errors += _wrong_in_any_role(as_source, as_sink)
         notices += (*as_source.notices, *as_sink.notices)
     return Findings(tuple(dict.fromkeys(errors)), tuple(dict.fromkeys(notices)))
 
 
-def _looked_at(catalog: Catalog, used: Collection[str]) -> Iterator[CatalogTable]:
+def _tables_to_check(catalog: Catalog, used: Collection[str]) -> Iterator[CatalogTable]:
     """A table without options, or one whose options others take over with LIKE, may be there as a pattern alone."""
     for table in catalog.tables:
         others = {option for other in catalog.tables if other is not table for option in other.options}
@@ -44,7 +44,7 @@ def _looked_at(catalog: Catalog, used: Collection[str]) -> Iterator[CatalogTable
             yield table
 
 
-def _resolved(resolve: Callable[[CatalogTable], Source | Sink], table: CatalogTable) -> Findings:
+def _resolve(resolve: Callable[[CatalogTable], Source | Sink], table: CatalogTable) -> Findings:
     try:
         return Findings((), tuple(notice.text for notice in resolve(table).notices))
     except ScriptError as error:

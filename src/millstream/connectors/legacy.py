@@ -70,7 +70,7 @@ def _is_newer(key: str) -> bool:
     return key in ("connector", "topic", "topic-pattern", "format") or key.startswith(_NEWER)
 
 
-def _listed(keys: Iterable[str]) -> str:
+def _enumerate(keys: Iterable[str]) -> str:
     return " and ".join(f"'{key}'" for key in keys)
 
 
@@ -96,7 +96,7 @@ class _Dialects:
     def reader(self) -> OptionReader:
         spell = self._spelt if self.is_legacy else None
         reader = OptionReader(self.table, self._entries(), spell)
-        reader.problems += self._mixed()
+        reader.problems += self._check_mixed_keys()
         if self.is_legacy:
             reader.problems += self._partitioner_problems()
             self._take_note_of_idle_keys(reader)
@@ -152,7 +152,7 @@ class _Dialects:
             return key
         return next((legacy for legacy, today in TODAY.items() if today == key), None)
 
-    def _mixed(self) -> Iterator[Diagnostic]:
+    def _check_mixed_keys(self) -> Iterator[Diagnostic]:
         first = TYPE if TYPE in self.written and self.is_legacy else "connector"
         if first not in self.written:
             first = next((key for key in self.written if _is_older(key) is self.is_legacy), first)
@@ -173,9 +173,9 @@ class _Dialects:
         if key in _WITHOUT_EFFECT or names == (key,):
             return f"Remove it: {_WITHOUT_EFFECT.get(key, 'the connector and its format say the same')}."
         if missing:
-            return f"Write {_listed(missing)} instead of '{key}'."
+            return f"Write {_enumerate(missing)} instead of '{key}'."
         if names:
-            return f"Remove it: there is {_listed(names)} already."
+            return f"Remove it: there is {_enumerate(names)} already."
         return "Use the keys of one of them."
 
     def _own_names(self, key: str) -> tuple[str, ...]:

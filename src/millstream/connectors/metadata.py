@@ -59,7 +59,7 @@ def _uses(columns: Iterable[MetadataColumn], parts: Mapping[str, MessagePart]) -
 def unreadable(table: CatalogTable, parts: Mapping[str, MessagePart]) -> Iterator[Diagnostic]:
     for column in table.metadata_columns:
         if column.key not in parts:
-            yield _undefined(column, table, parts, "be read")
+            yield _undefined_key(column, table, parts, "be read")
         elif not can_cast(found := parts[column.key].type, column.type, as_metadata=True):
             yield _wrong_type(column, f"Metadata '{column.key}' is {found}, which has no cast to {column.type}.")
         elif found.nullable and not column.type.nullable:
@@ -80,12 +80,14 @@ def unwritable(table: CatalogTable, parts: Mapping[str, MessagePart]) -> Iterato
                 hint=f'Declare "{column.name}" as METADATA VIRTUAL: then it is read only.',
             )
         elif column.key not in writable:
-            yield _undefined(column, table, writable, "be written")
+            yield _undefined_key(column, table, writable, "be written")
         elif not can_cast(column.type, wanted := writable[column.key].type, as_metadata=True):
             yield _wrong_type(column, f"Metadata '{column.key}' takes {wanted}, to which {column.type} has no cast.")
 
 
-def _undefined(column: MetadataColumn, table: CatalogTable, parts: Mapping[str, MessagePart], use: str) -> Diagnostic:
+def _undefined_key(
+    column: MetadataColumn, table: CatalogTable, parts: Mapping[str, MessagePart], use: str
+) -> Diagnostic:
     near = nearest_key(column.key, parts)
     return Diagnostic(
         Code.INVALID_METADATA,

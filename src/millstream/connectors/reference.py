@@ -132,7 +132,7 @@ def _options(
             key=prefix + option.key,
             type=option.type.name,
             needed=option.needed,
-            default=_written(option.default),
+            default=_format_default(option.default),
             role=str(option.role),
             doc=option.doc,
             values=option.type.values,
@@ -144,7 +144,7 @@ def _options(
     )
 
 
-def _written(default: Any) -> str:
+def _format_default(default: Any) -> str:
     """A default as one would write it."""
     match default:
         case None | ():

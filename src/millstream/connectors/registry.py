@@ -55,7 +55,7 @@ def resolve_sink(table: CatalogTable) -> Sink:
 
 def _connector(reader: OptionReader) -> Connector:
     identifier = reader.get(CONNECTOR)
-    key = reader.written(CONNECTOR.key)
+    key = reader.written_key(CONNECTOR.key)
     known = f"Connectors: {', '.join(CONNECTORS)}."
     if identifier is None:
         raise ScriptError(
@@ -63,7 +63,7 @@ def _connector(reader: OptionReader) -> Connector:
                 Code.MISSING_CONNECTOR,
                 f"table \"{reader.table.name}\" has no option '{key}'",
                 reader.table.span,
-                hint=_meant_to_name_it(reader, key) or f"Add '{key}' = '…' to its WITH clause. {known}",
+                hint=_likely_connector_key(reader, key) or f"Add '{key}' = '…' to its WITH clause. {known}",
             )
         )
     if identifier not in CONNECTORS:
@@ -87,6 +87,6 @@ def _connector(reader: OptionReader) -> Connector:
     return CONNECTORS[identifier]
 
 
-def _meant_to_name_it(reader: OptionReader, key: str) -> str | None:
+def _likely_connector_key(reader: OptionReader, key: str) -> str | None:
     near = nearest(key, (entry.key for entry in reader.table.options), may_be_right=True)
     return f"Write '{key}' instead of '{near}'." if near else None

@@ -48,7 +48,7 @@ def deliver(folder: Path, number: int, request: DeliveryRequest, batches: Iterat
     All of `batches` is consumed even where the messages are there already: steps before this one have work to finish.
     Whatever is raised here, or ends this process, before the last batch leaves nothing committed.
     """
-    with _connected(folder, number) as connection, connection.makefile("rwb") as stream:
+    with _connect(folder, number) as connection, connection.makefile("rwb") as stream:
         is_sent = _send(connection, stream, request, batches)
         _raise_failure(_answer(stream))
     if not is_sent:
@@ -63,18 +63,18 @@ def _send(
     first = next(batches)
     answers = select.poll()
     answers.register(connection, select.POLLIN)
-    with _broken_connection_explained(stream):
+    with _explain_broken_connection(stream):
         write_text(stream, request.to_json())
         # Not closed on the way out of an exception, which would end the stream as if these were all messages.
         sending = pa.ipc.new_stream(stream, first.schema)
     rows = 0
     for batch in chain([first], batches):
-        with _broken_connection_explained(stream):
+        with _explain_broken_connection(stream):
             sending.write_batch(batch)
         rows += batch.num_rows
         if answers.poll(0):
             return False
-    with _broken_connection_explained(stream):
+    with _explain_broken_connection(stream):
         sending.close()
         write_end(stream, rows)
     return True
@@ -94,7 +94,7 @@ def _raise_failure(answer: dict[str, str]) -> None:
 
 
 @contextmanager
-def _broken_connection_explained(stream: Stream) -> Iterator[None]:
+def _explain_broken_connection(stream: Stream) -> Iterator[None]:
     """Around writing alone: an OSError of a step before this one is none of the connection's."""
     try:
         yield
@@ -104,7 +104,7 @@ def _broken_connection_explained(stream: Stream) -> Iterator[None]:
 
 
 @contextmanager
-def _connected(folder: Path, number: int) -> Iterator[socket.socket]:
+def _connect(folder: Path, number: int) -> Iterator[socket.socket]:
     try:
         make_private_folder(folder)  # it is removed when nobody has come for long, and its name is free then
     except NotPrivateError as error:

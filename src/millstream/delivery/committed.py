@@ -74,19 +74,21 @@ def offsets_of_group(properties: Mapping[str, str], name: str, topic: str) -> li
     """For partition 0 of `topic` and of all others that the user may see."""
     with _consumer(properties, name, "read_uncommitted") as consumer:
         topics = _patiently(lambda: consumer.list_topics(timeout=_TIMEOUT_SECONDS)).topics
-        return _committed(consumer, [TopicPartition(each, 0) for each in sorted({topic, *topics})])
+        return _read_committed(consumer, [TopicPartition(each, 0) for each in sorted({topic, *topics})])
 
 
-def committed_offsets(properties: Mapping[str, str], name: str, places: list[TopicPartition]) -> list[TopicPartition]:
+def fetch_committed_offsets(
+    properties: Mapping[str, str], name: str, places: list[TopicPartition]
+) -> list[TopicPartition]:
     """Those that the group has, without what a transaction has pending.
 
     Asked by a consumer: librdkafka's admin client may crash in this question while a group has no coordinator.
     """
     with _consumer(properties, name, "read_uncommitted") as consumer:
-        return _committed(consumer, places)
+        return _read_committed(consumer, places)
 
 
-def _committed(consumer: Consumer, places: list[TopicPartition]) -> list[TopicPartition]:
+def _read_committed(consumer: Consumer, places: list[TopicPartition]) -> list[TopicPartition]:
     found = _ask(consumer, places) if places else []
     return [entry for entry in found if entry.error is None and entry.offset >= 0]
 

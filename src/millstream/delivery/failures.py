@@ -62,12 +62,12 @@ class DeliveryError(Exception):
         self.why = why
 
 
-def refused(error: KafkaException) -> DeliveryError:
+def refusal_error(error: KafkaException) -> DeliveryError:
     said: KafkaError = error.args[0]
     return DeliveryError(Failure.AWAY if is_away(said) else Failure.REFUSED, f"{said.str().rstrip('.')}.")
 
 
-def taken_over(prefix: str) -> DeliveryError:
+def fenced_error(prefix: str) -> DeliveryError:
     return DeliveryError(Failure.TAKEN_OVER, f"Its transactions, '{prefix}-…', were claimed by a later start.")
 
 

@@ -9,7 +9,7 @@ import os
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote
 
-from millstream.durable_files import bounded_name, is_unfinished, make_folder, read_json, sync_folder, write_json
+from millstream.durable_files import is_unfinished, make_folder, read_json, shorten_name, sync_folder, write_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ IDS: Final = "transactions"
 def note_id(folder: Path, transactional_id: str) -> None:
     """On the disk when it returns."""
     quoted = quote(transactional_id, safe="")
-    file = folder / bounded_name(quoted)
+    file = folder / shorten_name(quoted)
     if file.exists():
         return
     if file.name != quoted:
@@ -33,7 +33,7 @@ def note_id(folder: Path, transactional_id: str) -> None:
     sync_folder(folder)
 
 
-def noted_ids(folder: Path) -> set[str]:
+def read_ids(folder: Path) -> set[str]:
     if not folder.is_dir():
         return set()
     shortened = {file for file in folder.iterdir() if "@" in file.name}
@@ -44,4 +44,4 @@ def noted_ids(folder: Path) -> set[str]:
 def forget_ids(folder: Path, fenced: set[str]) -> None:
     """A fenced id has nothing open; who uses it again notes it again first, and a zombie finds the claim taken."""
     for transactional_id in fenced:
-        (folder / bounded_name(quote(transactional_id, safe=""))).unlink(missing_ok=True)
+        (folder / shorten_name(quote(transactional_id, safe=""))).unlink(missing_ok=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka import KafkaError, KafkaException
 
-from millstream.failpoints import is_armed, reached
+from millstream.failpoints import is_armed, reach
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,7 +42,7 @@ def produce(producer: Producer, topic: str | None, batches: Iterable[pa.RecordBa
             # A producer that gets nothing away raises in the end, because its messages have a time limit.
             while len(producer) > room:
                 producer.poll(_LOOK_SECONDS)
-            reached("mid-produce", producer.flush)
+            reach("mid-produce", producer.flush)
 
 
 def _room_for(batch: pa.RecordBatch) -> int:

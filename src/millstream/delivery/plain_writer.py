@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from confluent_kafka import KafkaException, Producer
 
 from millstream.connectors.kafka.client_settings import producer_settings
-from millstream.delivery.failures import refused
+from millstream.delivery.failures import refusal_error
 from millstream.delivery.messages import PRODUCER_ROOM, Undelivered, produce
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class PlainWriter:
             produce(self._producer, request.topic, batches)
             self._undelivered.raise_any(still_waiting=self._producer.flush(_FLUSH_SECONDS))
         except KafkaException as error:
-            raise refused(error) from error
+            raise refusal_error(error) from error
 
     def close(self) -> None:
         """A task that did not end does all of its messages again."""

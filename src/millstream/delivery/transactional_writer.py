@@ -20,11 +20,11 @@ from confluent_kafka import KafkaException, Producer
 from millstream.connectors.kafka.client_settings import producer_settings
 from millstream.delivery.claims import newest_claim
 from millstream.delivery.committed import entry, group
-from millstream.delivery.failures import DeliveryError, Failure, is_fenced, refused, taken_over
+from millstream.delivery.failures import DeliveryError, Failure, fenced_error, is_fenced, refusal_error
 from millstream.delivery.id_notes import note_id
 from millstream.delivery.messages import PRODUCER_ROOM, produce
 from millstream.delivery.timeouts import call_with_timeout
-from millstream.failpoints import reached
+from millstream.failpoints import reach
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -65,14 +65,14 @@ class TransactionalWriter:
 
     def deliver(self, request: DeliveryRequest, batches: Iterable[pa.RecordBatch]) -> None:
         try:
-            producer = self._producer or self._opened()
+            producer = self._producer or self._open()
             if self._is_there(request.batch):
                 return
             self._write(producer, request, batches)
         except BaseException as error:
             self.close()
             if isinstance(error, KafkaException):
-                raise self._explained(error) from error
+                raise self._explain(error) from error
             raise
 
     def close(self) -> None:
@@ -82,11 +82,11 @@ class TransactionalWriter:
             with suppress(KafkaException):
                 producer.abort_transaction(_ABORT_SECONDS)
 
-    def _opened(self) -> Producer:
+    def _open(self) -> Producer:
         transactions = self._transactions
         _note(transactions, self._writer)
         # 1. Fence.
-        reached("before-init")
+        reach("before-init")
         producer = transactional_producer(self._properties, self._id, transactions.timeout_ms)
         producer.init_transactions(INIT_SECONDS)
         self._require_claim()
@@ -113,31 +113,31 @@ class TransactionalWriter:
         transactions = self._transactions
         # 3. Begin, produce.
         producer.begin_transaction()
-        reached("after-begin")
+        reach("after-begin")
         produce(producer, request.topic, batches)
-        reached("before-offsets", producer.flush)
+        reach("before-offsets", producer.flush)
         # 4. Progress.
         progress = entry(transactions.progress_topic, request.batch + 1, transactions.claim)
         call_with_timeout(PROGRESS_SECONDS, lambda: producer.send_offsets_to_transaction(progress, self._group))
-        reached("after-offsets")
+        reach("after-offsets")
         # 5. Commit.
         producer.commit_transaction()
-        reached("after-commit")
+        reach("after-commit")
         self._progress, self._progress_is_ours = request.batch + 1, True
 
     def _require_claim(self) -> None:
         newest = newest_claim(self._properties, self._transactions)
         if newest is not None and newest != self._transactions.claim:
-            raise taken_over(self._transactions.prefix)
+            raise fenced_error(self._transactions.prefix)
 
-    def _explained(self, error: KafkaException) -> DeliveryError:
+    def _explain(self, error: KafkaException) -> DeliveryError:
         """A producer is fenced by a later start, or by the broker for a transaction that took too long."""
         if not is_fenced(error):
-            return refused(error)
+            return refusal_error(error)
         try:
             self._require_claim()
         except KafkaException:
-            return refused(error)
+            return refusal_error(error)
         except DeliveryError as told:
             return told
         seconds = f"{self._transactions.timeout_ms / 1000:g} s"

@@ -75,13 +75,13 @@ class PageViewFeed(threading.Thread):
         self._users[region].add(user)
         self.produced += 1
 
-    def _delivered(self, error: object, _: object) -> None:
+    def _on_delivery(self, error: object, _: object) -> None:
         self.undelivered += error is not None
 
     def _send(self, value: bytes) -> None:
         while True:
             try:
-                self._producer.produce(self._topic, value, on_delivery=self._delivered)
+                self._producer.produce(self._topic, value, on_delivery=self._on_delivery)
             except BufferError:
                 self._producer.poll(0.1)
             else:

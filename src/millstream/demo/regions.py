@@ -61,16 +61,16 @@ class RegionTable(threading.Thread):
         self.join(10)
 
     def _fold(self, message: Any) -> None:
-        region = _decoded(message.key(), _KEY)["user_region"]
+        region = _decode(message.key(), _KEY)["user_region"]
         if message.value() is None:
             self.rows.pop(region, None)
         else:
-            row = _decoded(message.value(), _VALUE)
+            row = _decode(message.value(), _VALUE)
             self.rows[region] = Counts(row["pv"], row["uv"])
         self._positions[message.partition()] = message.offset() + 1
         self.messages += 1
 
 
-def _decoded(data: bytes, schema: Any) -> dict[str, Any]:
+def _decode(data: bytes, schema: Any) -> dict[str, Any]:
     record: Any = fastavro.schemaless_reader(io.BytesIO(data), schema, None)
     return dict(record)

@@ -39,7 +39,7 @@ class AvroData:
         if self._is_enclosed:
             # A record adds no bytes; what else is at the root would be parsed anew for each message.
             plain = {"type": "record", "name": "enclosing_datum__", "fields": [{"name": _DATUM, "type": plain}]}
-        self._reading: Any = _indexed_from_zero(fastavro.parse_schema(plain))
+        self._reading: Any = _reject_negative_indices(fastavro.parse_schema(plain))
 
     def read(self, data: bytes, start: int = 0) -> Any:
         """Raises ValueError for bytes that are no datum of the schema."""
@@ -76,22 +76,24 @@ def _without_logical_types(schema: Any) -> Any:
     return plain
 
 
-def _indexed_from_zero(schema: Any) -> Any:
+def _reject_negative_indices(schema: Any) -> Any:
     """The parsed schema such that a branch or symbol of a negative number is refused, not counted from the end."""
     if isinstance(schema, list):
-        return [*map(_indexed_from_zero, schema), *[_NO_BRANCH] * len(schema)]
+        return [*map(_reject_negative_indices, schema), *[_NO_BRANCH] * len(schema)]
     if not isinstance(schema, dict):
         return schema
     indexed = dict(schema)
     for key in ("type", "items", "values"):
         if key in schema:
-            indexed[key] = _indexed_from_zero(schema[key])
+            indexed[key] = _reject_negative_indices(schema[key])
     if "fields" in schema:
-        indexed["fields"] = [_indexed_from_zero(field) for field in schema["fields"]]
+        indexed["fields"] = [_reject_negative_indices(field) for field in schema["fields"]]
     if "symbols" in schema:
         indexed["symbols"] = dict(enumerate(schema["symbols"]))
     if _NAMED_SCHEMAS in schema:
-        indexed[_NAMED_SCHEMAS] = {name: _indexed_from_zero(named) for name, named in schema[_NAMED_SCHEMAS].items()}
+        indexed[_NAMED_SCHEMAS] = {
+            name: _reject_negative_indices(named) for name, named in schema[_NAMED_SCHEMAS].items()
+        }
     return indexed
 
 
@@ -104,21 +106,21 @@ def reading(type_: DataType, count: ValueCount) -> Conversion:
 def _reading(type_: DataType, count: ValueCount) -> Conversion:  # noqa: C901, PLR0912 - one line per type
     match type_.root:
         case TypeRoot.BOOLEAN:
-            return lambda value: _typed(value, bool)
+            return lambda value: _tag_type(value, bool)
         case TypeRoot.TINYINT | TypeRoot.SMALLINT:
             return _narrowing(8 if type_.root is TypeRoot.TINYINT else 16)
         case TypeRoot.INT | TypeRoot.DATE | TypeRoot.TIME:
-            return lambda value: _within(_typed(value, int), 32)
+            return lambda value: _within(_tag_type(value, int), 32)
         case TypeRoot.BIGINT:
-            return lambda value: _typed(value, int)
+            return lambda value: _tag_type(value, int)
         case root if root in APPROXIMATE:
-            return lambda value: float(_typed(value, int, float))
+            return lambda value: float(_tag_type(value, int, float))
         case root if root in CHARACTER:
-            return lambda value: _typed(value, str)
+            return lambda value: _tag_type(value, str)
         case root if root in BINARIES:
-            return lambda value: _typed(value, bytes)
+            return lambda value: _tag_type(value, bytes)
         case TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ:
-            return lambda value: _within(_typed(value, int) * _MICROS_PER_MILLI, 64)
+            return lambda value: _within(_tag_type(value, int) * _MICROS_PER_MILLI, 64)
         case TypeRoot.DECIMAL:
             return _decimal_reading(type_)
         case TypeRoot.ARRAY:
@@ -126,7 +128,7 @@ def _reading(type_: DataType, count: ValueCount) -> Conversion:  # noqa: C901, P
         case TypeRoot.MAP:
             return _map_reading(cast("DataType", type_.element), count)
         case TypeRoot.MULTISET:
-            return lambda value: list(_typed(value, dict).items())
+            return lambda value: list(_tag_type(value, dict).items())
         case _:
             return row_reading(tuple((field.name, field.type) for field in type_.fields), count)
 
@@ -135,7 +137,7 @@ def _array_reading(element: DataType, count: ValueCount) -> Conversion:
     convert, values = reading(element, count), width(element)
 
     def read(value: Any) -> list[object]:
-        count.add(len(_typed(value, list)), values)
+        count.add(len(_tag_type(value, list)), values)
         return [convert(item) for item in value]
 
     return read
@@ -145,7 +147,7 @@ def _map_reading(element: DataType, count: ValueCount) -> Conversion:
     convert, values = reading(element, count), 1 + width(element)
 
     def read(value: Any) -> list[tuple[str, object]]:
-        count.add(len(_typed(value, dict)), values)
+        count.add(len(_tag_type(value, dict)), values)
         return [(key, convert(member)) for key, member in value.items()]
 
     return read
@@ -156,7 +158,7 @@ def row_reading(fields: tuple[tuple[str, DataType], ...], count: ValueCount) -> 
     readings = [(name, reading(type_, count), type_.nullable) for name, type_ in fields]
 
     def read(record: Any) -> dict[str, object]:
-        members = _typed(record, dict)
+        members = _tag_type(record, dict)
         for name, _, nullable in readings:
             if name not in members and not nullable:
                 raise ValueError(f'the writer has no field "{name}"')
@@ -169,8 +171,8 @@ def _decimal_reading(type_: DataType) -> Conversion:
     scale, limit = cast("int", type_.scale), 10 ** cast("int", type_.precision)
 
     def read(value: Any) -> Decimal | None:
-        unscaled = int.from_bytes(_typed(value, bytes), "big", signed=True)
-        return java_text.scaled_decimal(unscaled, scale) if abs(unscaled) < limit else None
+        unscaled = int.from_bytes(_tag_type(value, bytes), "big", signed=True)
+        return java_text.scale_decimal(unscaled, scale) if abs(unscaled) < limit else None
 
     return read
 
@@ -178,7 +180,7 @@ def _decimal_reading(type_: DataType) -> Conversion:
 def _narrowing(bits: int) -> Conversion:
     """As Java makes a byte or short of an int: the upper bits are dropped."""
     half = 1 << (bits - 1)
-    return lambda value: (_typed(value, int) + half) % (2 * half) - half
+    return lambda value: (_tag_type(value, int) + half) % (2 * half) - half
 
 
 def _within(number: int, bits: int) -> int:
@@ -187,7 +189,7 @@ def _within(number: int, bits: int) -> int:
     return number
 
 
-def _typed(value: Any, *types: type) -> Any:
+def _tag_type(value: Any, *types: type) -> Any:
     if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
         raise ValueError(f"a value of the writer is {type(value).__name__}")
     return value
@@ -212,7 +214,7 @@ def _data(array: pa.Array, type_: DataType) -> list[Any]:
             values = [None if value is None else _unscaled_bytes(value, scale) for value in array.to_pylist()]
         case TypeRoot.ARRAY:
             items = _data(array.flatten(), cast("DataType", type_.element))
-            values = _regrouped(array, items)
+            values = _regroup(array, items)
         case TypeRoot.MAP | TypeRoot.MULTISET:
             values = [None if value is None else dict(value) for value in _maps(array, type_)]
         case TypeRoot.ROW:
@@ -225,7 +227,7 @@ def _data(array: pa.Array, type_: DataType) -> list[Any]:
     return values
 
 
-def _regrouped(array: pa.Array, items: list[Any]) -> list[Any]:
+def _regroup(array: pa.Array, items: list[Any]) -> list[Any]:
     left = iter(items)
     return [None if length is None else [next(left) for _ in range(length)] for length in _lengths(array)]
 

@@ -10,8 +10,8 @@ from millstream.formats import java_text
 from millstream.formats.arrow_types import arrow_schema
 from millstream.formats.avro_binary import data_of, row_reading
 from millstream.formats.avro_schema import avro_schema
-from millstream.formats.decoded import shown
-from millstream.formats.json_text import escaped_for_bytes
+from millstream.formats.decoded import preview
+from millstream.formats.json_text import escape_for_bytes
 from millstream.formats.json_tokens import FractionToken, IntegerToken, JsonObject, parse
 from millstream.formats.one_by_one import OneByOne, decode_each
 from millstream.formats.value_count import ValueCount
@@ -51,7 +51,7 @@ class AvroJsonDecoder:
 
 
 def _failure(message: bytes, cause: Exception) -> str:
-    return f"Failed to deserialize Avro record. {cause} in '{shown(message)}'"
+    return f"Failed to deserialize Avro record. {cause} in '{preview(message)}'"
 
 
 class AvroJsonEncoder:
@@ -73,16 +73,16 @@ def read_datum(schema: Any, value: object) -> Any:
         return _read_union(schema, value)
     match _kind(schema):
         case "record":
-            return _read_record(schema, _expected(value, JsonObject, "record-start"))
+            return _read_record(schema, _expect(value, JsonObject, "record-start"))
         case "array":
-            return [read_datum(schema["items"], item) for item in _expected(value, list, "array-start")]
+            return [read_datum(schema["items"], item) for item in _expect(value, list, "array-start")]
         case "map":
-            members = _expected(value, JsonObject, "map-start")
+            members = _expect(value, JsonObject, "map-start")
             return {java_text.encodable(name): read_datum(schema["values"], item) for name, item in members}
         case "null":
-            return _expected(value, type(None), "null")
+            return _expect(value, type(None), "null")
         case "boolean":
-            return _expected(value, bool, "boolean")
+            return _expect(value, bool, "boolean")
         case "int" | "long" as kind:
             return _whole_number(value, kind)
         case "float" | "double" as kind:
@@ -98,7 +98,7 @@ def _read_union(branches: list[Any], value: object) -> Any:
     elif isinstance(value, JsonObject) and value:
         label, inner = value[0]
     else:
-        raise ValueError(f"Expected start-union. Got {_told(value)}")
+        raise ValueError(f"Expected start-union. Got {_describe(value)}")
     branch = next((branch for branch in branches if _label(branch) == label), None)
     if branch is None:
         raise ValueError(f"Unknown union branch {label}")
@@ -130,7 +130,7 @@ def _whole_number(value: object, kind: str) -> int:
     elif isinstance(value, IntegerToken):
         number = int(value)
     else:
-        raise ValueError(f"Expected {kind}. Got {_told(value)}")
+        raise ValueError(f"Expected {kind}. Got {_describe(value)}")
     limit = 1 << (_BITS[kind] - 1)
     if not -limit <= number < limit:
         raise ValueError(f"Numeric value ({number}) out of range of {kind}")
@@ -143,22 +143,22 @@ def _number(value: object, kind: str) -> float:
         return read(value)
     if isinstance(value, str) and value in _ODD_NUMBERS:
         return _ODD_NUMBERS[value]
-    raise ValueError(f"Expected {kind}. Got {_told(value)}")
+    raise ValueError(f"Expected {kind}. Got {_describe(value)}")
 
 
 def _text(value: object, kind: str) -> str:
     if isinstance(value, str) and not isinstance(value, (IntegerToken, FractionToken)):
         return value
-    raise ValueError(f"Expected {kind}. Got {_told(value)}")
+    raise ValueError(f"Expected {kind}. Got {_describe(value)}")
 
 
-def _expected(value: Any, type_: type, what: str) -> Any:
+def _expect(value: Any, type_: type, what: str) -> Any:
     if not isinstance(value, type_):
-        raise ValueError(f"Expected {what}. Got {_told(value)}")  # noqa: TRY004
+        raise ValueError(f"Expected {what}. Got {_describe(value)}")  # noqa: TRY004
     return value
 
 
-def _told(value: object) -> str:
+def _describe(value: object) -> str:
     match value:
         case None:
             return "VALUE_NULL"
@@ -186,30 +186,30 @@ def datum_text(schema: Any, datum: Any) -> str:
     match _kind(schema):
         case "record":
             fields = (
-                f"{_quoted(field['name'])}:{datum_text(field['type'], datum[field['name']])}"
+                f"{_quote(field['name'])}:{datum_text(field['type'], datum[field['name']])}"
                 for field in schema["fields"]
             )
             return f"{{{','.join(fields)}}}"
         case "array":
             return f"[{','.join(datum_text(schema['items'], item) for item in datum)}]"
         case "map":
-            members = (f"{_quoted(name)}:{datum_text(schema['values'], item)}" for name, item in datum.items())
+            members = (f"{_quote(name)}:{datum_text(schema['values'], item)}" for name, item in datum.items())
             return f"{{{','.join(members)}}}"
         case "boolean":
             return "true" if datum else "false"
         case "float" | "double" as kind:
             text = java_text.float_text(datum) if kind == "float" else java_text.double_text(datum)
-            return _quoted(text) if text[-1] in "Ny" else text
+            return _quote(text) if text[-1] in "Ny" else text
         case "string":
-            return _quoted(datum)
+            return _quote(datum)
         case "bytes":
-            return _quoted(datum.decode("latin-1"))
+            return _quote(datum.decode("latin-1"))
         case _:
             return str(datum)
 
 
-def _quoted(text: str) -> str:
-    return f'"{escaped_for_bytes(text)}"'
+def _quote(text: str) -> str:
+    return f'"{escape_for_bytes(text)}"'
 
 
 def _kind(schema: Any) -> str:

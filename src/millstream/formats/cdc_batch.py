@@ -66,9 +66,9 @@ class CdcBatchReader:
         self._lines = [JsonLinesReader(envelope, format_.options.json, quoted_values=q) for q in quoted]
         self.able = self._lines[0].able
 
-    def prepared(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
+    def prepare(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
         """The messages as `read` wants them, and which of them it may be given."""
-        messages, usable = self._lines[0].prepared(messages)
+        messages, usable = self._lines[0].prepare(messages)
         return messages, usable & self._settles_updates(messages)
 
     def _settles_updates(self, messages: pa.Array) -> NDArray[np.bool_]:
@@ -149,7 +149,7 @@ class CdcBatchReader:
         updates, deletes = changes == Change.UPDATE.value, changes == Change.DELETE.value
         whole = self._dialect.shape is Shape.BEFORE_AND_AFTER
         taken_back, put_in = np.flatnonzero(updates | deletes), np.flatnonzero(~deletes)
-        before = old if whole else _merged(old, new, updates)
+        before = old if whole else _merge(old, new, updates)
         gone = _without_nulls(before.take(pa.array(taken_back)))
         kept = _without_nulls(new.take(pa.array(put_in)))
         kinds_gone = np.where(updates[taken_back], RowKind.UPDATE_BEFORE, RowKind.DELETE).astype(np.int8)
@@ -174,7 +174,7 @@ def _one_by_one(
     return origin, olds.flatten().take(places), lists.flatten()
 
 
-def _merged(old: pa.Array, new: pa.Array, updates: NDArray[np.bool_]) -> pa.Array:
+def _merge(old: pa.Array, new: pa.Array, updates: NDArray[np.bool_]) -> pa.Array:
     """The rows before a change: of an update the old values where there are some, else the new ones."""
     mask = pa.array(updates)
     if pc.any(pc.and_(mask, old.is_null())).as_py():

@@ -10,7 +10,7 @@ from millstream.changelog import KIND
 from millstream.formats.arrow_types import arrow_schema, arrow_type
 from millstream.formats.cdc_batch import CdcBatchReader
 from millstream.formats.cdc_exact import ExactCdcReader
-from millstream.formats.decoded import shown
+from millstream.formats.decoded import preview
 from millstream.formats.json_types import check_types
 from millstream.formats.message_decoder import MessageDecoder
 
@@ -49,8 +49,8 @@ class CdcJsonDecoder(MessageDecoder):
     def __reduce__(self) -> tuple[object, ...]:
         return CdcJsonDecoder, self._arguments
 
-    def _prepared(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
-        return self._batch.prepared(messages)
+    def _prepare(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
+        return self._batch.prepare(messages)
 
     def _read_batch(self, messages: pa.Array) -> tuple[pa.Table, NDArray[np.int64]] | None:
         return self._batch.read(messages)
@@ -59,4 +59,4 @@ class CdcJsonDecoder(MessageDecoder):
         return self._exact.rows(message)
 
     def _failure(self, message: bytes, cause: Exception) -> str:
-        return f"Corrupt {self._tool} JSON message '{shown(message)}'. {cause}"
+        return f"Corrupt {self._tool} JSON message '{preview(message)}'. {cause}"

@@ -27,14 +27,14 @@ class CdcJsonEncoder:
     def encode(self, table: pa.Table) -> pa.Array:
         """The messages, one per row, never NULL. Without a column KIND every row is an insert."""
         rows = self._rows.encode(table)
-        put_in = self._wrapped(rows, puts_in=True)
+        put_in = self._wrap(rows, puts_in=True)
         if KIND not in table.column_names:
             return put_in
         kinds = table[KIND].combine_chunks()
         inserting = pc.is_in(kinds, pa.array([RowKind.INSERT, RowKind.UPDATE_AFTER], kinds.type))
-        return pc.if_else(inserting, put_in, self._wrapped(rows, puts_in=False))
+        return pc.if_else(inserting, put_in, self._wrap(rows, puts_in=False))
 
-    def _wrapped(self, rows: pa.Array, *, puts_in: bool) -> pa.Array:
+    def _wrap(self, rows: pa.Array, *, puts_in: bool) -> pa.Array:
         before, after = (pa.scalar(text.encode(), pa.binary()) for text in self._around(puts_in=puts_in))
         return pc.binary_join_element_wise(before, rows, after, pa.scalar(b"", pa.binary()))
 

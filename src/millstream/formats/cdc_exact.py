@@ -68,7 +68,7 @@ class ExactCdcReader:
         told = [value_of(values[metadata.field], metadata) for metadata in self._metadata]
         if isinstance(rows := values[self._dialect.new_field], list):
             _check_copies(told, len(rows))
-        for kind, row in self._changed_rows(values, payload):
+        for kind, row in self._read_changes(values, payload):
             yield [*(row[name] for name in self._names), *told, kind]
 
     def _is_included(self, root: JsonObject) -> bool:
@@ -83,7 +83,7 @@ class ExactCdcReader:
                 return False
         return True
 
-    def _changed_rows(self, values: dict[str, object], payload: JsonObject) -> Iterator[tuple[RowKind, Row]]:
+    def _read_changes(self, values: dict[str, object], payload: JsonObject) -> Iterator[tuple[RowKind, Row]]:
         change = change_of(values[self._dialect.kind_field], self._dialect)
         old, new = values[self._dialect.old_field], values[self._dialect.new_field]
         if change is Change.NONE:

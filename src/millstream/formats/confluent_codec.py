@@ -14,7 +14,7 @@ from millstream.formats.avro_binary import AvroData, data_of, row_reading
 from millstream.formats.avro_schema import avro_schema, debezium_schema
 from millstream.formats.cdc_changes import before_and_after, change_of
 from millstream.formats.cdc_dialect import DEBEZIUM
-from millstream.formats.decoded import shown
+from millstream.formats.decoded import preview
 from millstream.formats.one_by_one import OneByOne, decode_each
 from millstream.formats.schema_registry import NoSchemaError, RegistryError, SchemaRegistry
 from millstream.formats.value_count import ValueCount
@@ -79,7 +79,7 @@ class ConfluentAvroDecoder:
         return [[*(row[name] for name in names), kind] for kind, row in changes], True
 
     def _failure(self, message: bytes, cause: Exception) -> str:
-        return f"{_CORRUPT_CHANGE if self._changes else _CORRUPT_RECORD} {cause}. It is '{shown(message)}'."
+        return f"{_CORRUPT_CHANGE if self._changes else _CORRUPT_RECORD} {cause}. It is '{preview(message)}'."
 
     def _record(self, message: bytes) -> Any:
         number = schema_number(message)

@@ -135,7 +135,7 @@ _WITHOUT_EFFECT: Final = (
 _OLDER_KEYS: Final = tuple((f"schema-registry.{option.key}", option.key) for option in (URL, SUBJECT, SCHEMA))
 
 
-def _not_carried(type_: DataType) -> str | None:
+def _why_unsupported(type_: DataType) -> str | None:
     return not_in_avro(type_) or not_in_legacy_avro(type_)
 
 
@@ -198,7 +198,7 @@ def _declaration(identifier: str, doc: str, changelog: ChangelogMode) -> FormatD
         bind,
         _OPTIONS,
         changelog,
-        _not_carried,
+        _why_unsupported,
         (_has_an_address, _schema_says_the_same),
         without_effect=_WITHOUT_EFFECT,
         fallback_keys=_OLDER_KEYS,

@@ -49,7 +49,7 @@ class Copies:
         sizes = np.maximum(rows - value_rows - key_rows, 0) * _BYTES_OF_A_ROW
         for names, times in ((columns.by_key, key_rows), (columns.by_value, value_rows), (columns.by_both, rows)):
             for name in names:
-                sizes += _copied(messages.column(name), times)
+                sizes += _copied_sizes(messages.column(name), times)
         return cls(value_rows, key_rows, np.where(rows > 1, sizes, 0))
 
     @property
@@ -75,7 +75,7 @@ class Copies:
         return np.split(kept, starts + 1)
 
 
-def _copied(column: pa.Array, copies: NDArray[np.int64]) -> NDArray[np.int64]:
+def _copied_sizes(column: pa.Array, copies: NDArray[np.int64]) -> NDArray[np.int64]:
     """The bytes of each value as often as it is copied; of a nested one only where it is copied at all."""
     if pa.types.is_binary(column.type) or pa.types.is_string(column.type):
         lengths: NDArray[np.int64] = pc.fill_null(pc.binary_length(column), 0).to_numpy().astype(np.int64)

@@ -8,7 +8,7 @@ from millstream.formats.arrow_types import arrow_schema
 from millstream.formats.csv_exact import ExactCsvReader
 from millstream.formats.csv_format import CsvOptions
 from millstream.formats.csv_lines import CsvLinesReader
-from millstream.formats.decoded import shown
+from millstream.formats.decoded import preview
 from millstream.formats.message_decoder import MessageDecoder
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class CsvDecoder(MessageDecoder):
     def __reduce__(self) -> tuple[object, ...]:
         return CsvDecoder, self._arguments
 
-    def _prepared(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
+    def _prepare(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
         return messages, self._lines.plausible(messages)
 
     def _read_batch(self, messages: pa.Array) -> tuple[pa.Table, None] | None:
@@ -55,4 +55,4 @@ class CsvDecoder(MessageDecoder):
         return self._exact.rows(message)
 
     def _failure(self, message: bytes, cause: Exception) -> str:
-        return f"Failed to deserialize CSV row '{shown(message)}'. {cause}"
+        return f"Failed to deserialize CSV row '{preview(message)}'. {cause}"

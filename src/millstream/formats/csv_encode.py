@@ -57,13 +57,13 @@ class CsvEncoder:
     def _field(self, array: pa.Array, type_: DataType) -> pa.Array:
         bare = type_.root is TypeRoot.BOOLEAN or type_.root in NUMERIC
         texts = self._texts(array, type_)
-        return pc.fill_null(texts if bare else self._quoted(texts), self._null)
+        return pc.fill_null(texts if bare else self._quote(texts), self._null)
 
     def _texts(self, array: pa.Array, type_: DataType) -> pa.Array:
         match type_.root:
             case TypeRoot.ARRAY:
                 assert type_.element is not None
-                return self._joined_elements(array, type_.element)
+                return self._join_elements(array, type_.element)
             case TypeRoot.ROW:
                 fields = [
                     pc.fill_null(self._scalars(array.field(i), field.type), self._null)
@@ -74,7 +74,7 @@ class CsvEncoder:
             case _:
                 return self._scalars(array, type_)
 
-    def _joined_elements(self, array: pa.Array, element: DataType) -> pa.Array:
+    def _join_elements(self, array: pa.Array, element: DataType) -> pa.Array:
         offsets = array.offsets.to_numpy()
         elements = array.values.slice(offsets[0], offsets[-1] - offsets[0])
         texts = pc.fill_null(self._scalars(elements, element), self._null)
@@ -101,7 +101,7 @@ class CsvEncoder:
             case _:
                 return array.cast(pa.string())
 
-    def _quoted(self, texts: pa.Array) -> pa.Array:
+    def _quote(self, texts: pa.Array) -> pa.Array:
         quote = self._options.quote
         if quote is None:
             return texts

@@ -48,12 +48,12 @@ def character(value: str) -> str:
     return value
 
 
-def escaped_character(value: str) -> str:
+def unescape_character(value: str) -> str:
     r"""A character as Java source may write it: `\t` or `\u0001`."""
-    return character(_JAVA_ESCAPE.sub(_unescaped, value))
+    return character(_JAVA_ESCAPE.sub(_unescape, value))
 
 
-def _unescaped(match: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     code, octal, other = match.groups()
     if other is not None:
         return _CONTROLS.get(other, other)
@@ -61,7 +61,7 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 FIELD_DELIMITER: Final = ConfigOption(
-    "field-delimiter", escaped_character, r"The character between two fields, e.g. ';' or '\t'.", ","
+    "field-delimiter", unescape_character, r"The character between two fields, e.g. ';' or '\t'.", ","
 )
 DISABLE_QUOTE_CHARACTER: Final = ConfigOption(
     "disable-quote-character", boolean, "Whether quotes are ordinary characters.", False

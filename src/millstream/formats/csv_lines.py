@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pcsv
 
 from millstream.formats.arrow_types import arrow_schema, arrow_type
-from millstream.formats.texts_to_values import UnsettledError, bounds, joined, values_of
+from millstream.formats.texts_to_values import UnsettledError, bounds, join, values_of
 from millstream.sql.types import DataType, TypeRoot
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class CsvLinesReader:
     def read(self, messages: pa.Array) -> pa.Table | None:
         """One row per message, or None."""
         try:
-            text = joined(messages, b"\n")
+            text = join(messages, b"\n")
             reading = pcsv.ReadOptions(**self._reading, block_size=text.size + 1)
             parsed = pcsv.read_csv(pa.BufferReader(text), reading, self._parsing, self._converting)
             if parsed.num_rows != len(messages):
@@ -117,9 +117,9 @@ class CsvLinesReader:
             raise UnsettledError
         elements = lists.flatten()
         if self._options.empty_string_as_null:
-            elements = _nulled(elements, "")
+            elements = _replace_null_literals(elements, "")
         if self._options.null_literal is not None:
-            elements = _nulled(elements, self._options.null_literal)
+            elements = _replace_null_literals(elements, self._options.null_literal)
         return lists.offsets, elements
 
     def _structs(self, texts: pa.Array, type_: DataType) -> pa.Array:
@@ -134,7 +134,7 @@ class CsvLinesReader:
         return pa.StructArray.from_arrays(fields, fields=list(arrow_type(type_)))
 
 
-def _nulled(texts: pa.Array, literal: str) -> pa.Array:
+def _replace_null_literals(texts: pa.Array, literal: str) -> pa.Array:
     return pc.if_else(pc.equal(texts, literal), pa.scalar(None, pa.string()), texts)
 
 

@@ -67,10 +67,10 @@ class LineSplitter:
             while at < len(text) and text[at] <= " " and text[at] not in (self._options.delimiter, *_LINE_ENDS):
                 at += 1
         if at < len(text) and text[at] == self._options.quote and text[at] not in _LINE_ENDS:
-            return self._quoted(text, at + 1)
-        return self._unquoted(text, at)
+            return self._read_quoted(text, at + 1)
+        return self._read_unquoted(text, at)
 
-    def _unquoted(self, text: str, at: int) -> tuple[str, int, bool]:
+    def _read_unquoted(self, text: str, at: int) -> tuple[str, int, bool]:
         out: list[str] = []
         more = False
         while at < len(text):
@@ -80,13 +80,13 @@ class LineSplitter:
                 more = character not in _LINE_ENDS
                 break
             if character == self._options.escape:
-                character = _unescaped(text, at)
+                character = _unescape(text, at)
                 at += 1
             out.append(character)
         field = "".join(out)
         return field.rstrip(_BLANKS) if self._options.trim_spaces else field, at, more
 
-    def _quoted(self, text: str, at: int) -> tuple[str, int, bool]:
+    def _read_quoted(self, text: str, at: int) -> tuple[str, int, bool]:
         out: list[str] = []
         while True:
             if at >= len(text):
@@ -98,12 +98,12 @@ class LineSplitter:
                     break
                 at += 1
             elif character == self._options.escape:
-                character = _unescaped(text, at)
+                character = _unescape(text, at)
                 at += 1
             out.append(character)
-        return "".join(out), *self._after_quoted(text, at)
+        return "".join(out), *self._skip_to_separator(text, at)
 
-    def _after_quoted(self, text: str, at: int) -> tuple[int, bool]:
+    def _skip_to_separator(self, text: str, at: int) -> tuple[int, bool]:
         while at < len(text):
             character = text[at]
             at += 1
@@ -112,12 +112,12 @@ class LineSplitter:
             if character in _LINE_ENDS:
                 return at, False
             if character > " ":
-                expected = f"Expected column separator character ({_described(self._options.delimiter)}) or end-of-line"
-                raise ValueError(f"Unexpected character ({_described(character)}): {expected}")
+                expected = f"Expected column separator character ({_describe(self._options.delimiter)}) or end-of-line"
+                raise ValueError(f"Unexpected character ({_describe(character)}): {expected}")
         return at, False
 
 
-def _unescaped(text: str, at: int) -> str:
+def _unescape(text: str, at: int) -> str:
     if at >= len(text):
         raise ValueError("Unexpected EOF in escaped character")
     return _ESCAPED.get(text[at], text[at])
@@ -136,5 +136,5 @@ def _after_comments(text: str) -> int:
     return at
 
 
-def _described(character: str) -> str:
+def _describe(character: str) -> str:
     return f"'{character}' (code {ord(character)})"

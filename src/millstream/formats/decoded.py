@@ -103,7 +103,7 @@ def table_of(arrays: list[pa.Array], schema: pa.Schema, rows: int) -> pa.Table:
     return pa.table({"": pa.nulls(rows)}).select([])
 
 
-def shown(payload: bytes, size: int | None = None) -> str:
+def preview(payload: bytes, size: int | None = None) -> str:
     """A payload as it may stand in an error message: a text as it is, other bytes in hex, neither too long.
 
     `size` is told where `payload` is only the beginning.

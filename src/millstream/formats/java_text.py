@@ -99,10 +99,10 @@ def parse_decimal(text: str, precision: int, scale: int) -> Decimal | None:
         raise ValueError(text)
     number = exact_decimal(text)
     if number.is_zero():
-        return scaled_decimal(0, scale)
+        return scale_decimal(0, scale)
     if number.adjusted() > precision - scale:
         return None
-    rounded = number.quantize(scaled_decimal(1, scale), ROUND_HALF_UP, _EXACT)
+    rounded = number.quantize(scale_decimal(1, scale), ROUND_HALF_UP, _EXACT)
     if rounded.is_zero():
         return rounded.copy_abs()
     return None if rounded.adjusted() >= precision - scale else rounded
@@ -116,7 +116,7 @@ def exact_decimal(text: str) -> Decimal:
         raise ValueError(f"the number {text[:_SHOWN_DIGITS]} is out of range") from None
 
 
-def scaled_decimal(unscaled: int, scale: int) -> Decimal:
+def scale_decimal(unscaled: int, scale: int) -> Decimal:
     return Decimal(unscaled).scaleb(-scale, _EXACT)
 
 

@@ -9,14 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.formats.json_options import JsonOptions, TimestampStandard
-from millstream.formats.json_text import escaped_for_bytes, quoted
+from millstream.formats.json_text import escape_for_bytes, quote
 from millstream.formats.values_to_texts import (
     SUPPLEMENTARY_LEAD_BYTE,
     base64_texts,
     date_texts,
     decimal_texts,
     float_texts,
-    replaced,
+    replace_odd,
     rows_with,
     time_texts,
     timestamp_texts,
@@ -45,20 +45,20 @@ class Texts:
 def scalar_texts(array: pa.Array, type_: DataType, options: JsonOptions) -> Texts:
     if type_.root is TypeRoot.BOOLEAN or type_.root in NUMERIC or type_.root in INTERVALS:
         return Texts(_bare(array, type_, options))
-    return Texts(_unquoted(array, type_, options), '"', 'Z"' if type_.root is TypeRoot.TIMESTAMP_LTZ else '"')
+    return Texts(_unquote(array, type_, options), '"', 'Z"' if type_.root is TypeRoot.TIMESTAMP_LTZ else '"')
 
 
 def _bare(array: pa.Array, type_: DataType, options: JsonOptions) -> pa.Array:
     match type_.root:
         case TypeRoot.FLOAT | TypeRoot.DOUBLE:
-            return float_texts(array, lambda text: quoted(text) if text[-1] in "Ny" else text)
+            return float_texts(array, lambda text: quote(text) if text[-1] in "Ny" else text)
         case TypeRoot.DECIMAL:
             return decimal_texts(array, plain=options.decimal_as_plain_number)
         case _:
             return array.cast(pa.string())
 
 
-def _unquoted(array: pa.Array, type_: DataType, options: JsonOptions) -> pa.Array:
+def _unquote(array: pa.Array, type_: DataType, options: JsonOptions) -> pa.Array:
     match type_.root:
         case root if root in BINARIES:
             return base64_texts(array)
@@ -72,11 +72,11 @@ def _unquoted(array: pa.Array, type_: DataType, options: JsonOptions) -> pa.Arra
         case TypeRoot.NULL:
             return array.cast(pa.string())
         case _:
-            return escaped(array)
+            return escape(array)
 
 
-def escaped(texts: pa.Array) -> pa.Array:
-    return replaced(texts, rows_with(texts, _special), texts, escaped_for_bytes)
+def escape(texts: pa.Array) -> pa.Array:
+    return replace_odd(texts, rows_with(texts, _special), texts, escape_for_bytes)
 
 
 def _special(data: NDArray[np.uint8]) -> NDArray[np.bool_]:

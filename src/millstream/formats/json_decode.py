@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.formats.arrow_types import arrow_schema
-from millstream.formats.decoded import shown
+from millstream.formats.decoded import preview
 from millstream.formats.json_exact import ExactJsonReader
 from millstream.formats.json_lines import JsonLinesReader
 from millstream.formats.json_options import JsonOptions
@@ -40,8 +40,8 @@ class JsonDecoder(MessageDecoder):
     def __reduce__(self) -> tuple[object, ...]:
         return JsonDecoder, (self._columns, self._options)
 
-    def _prepared(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
-        return self._lines.prepared(messages)
+    def _prepare(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
+        return self._lines.prepare(messages)
 
     def _read_batch(self, messages: pa.Array) -> tuple[pa.Table, None] | None:
         table = self._lines.read(messages)
@@ -51,4 +51,4 @@ class JsonDecoder(MessageDecoder):
         return self._exact.rows(message)
 
     def _failure(self, message: bytes, cause: Exception) -> str:
-        return f"Failed to deserialize JSON '{shown(message)}'. {cause}"
+        return f"Failed to deserialize JSON '{preview(message)}'. {cause}"

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.formats.arrow_types import arrow_type
-from millstream.formats.json_column_text import Texts, escaped, scalar_texts
+from millstream.formats.json_column_text import Texts, escape, scalar_texts
 from millstream.formats.json_options import JsonOptions
-from millstream.formats.json_text import escaped_for_bytes
+from millstream.formats.json_text import escape_for_bytes
 from millstream.formats.json_types import check_types
 from millstream.sql.types import INT, DataType, TypeRoot
 
@@ -78,7 +78,7 @@ class JsonEncoder:
         offsets = array.offsets.to_numpy()
         elements = array.values.slice(offsets[0], offsets[-1] - offsets[0])
         texts = self._texts(elements, type_.element).complete()
-        return Texts(_joined(array, offsets - offsets[0], pc.fill_null(texts, "null")), "[", "]")
+        return Texts(_join_lists(array, offsets - offsets[0], pc.fill_null(texts, "null")), "[", "]")
 
     def _map_texts(self, array: pa.Array, item_type: DataType | None) -> Texts:
         assert item_type is not None
@@ -86,8 +86,8 @@ class JsonEncoder:
         keys, items = (part.slice(offsets[0], offsets[-1] - offsets[0]) for part in (array.keys, array.items))
         offsets = offsets - offsets[0]
         texts = pc.fill_null(self._texts(items, item_type).complete(), "null")
-        members = pc.binary_join_element_wise('"', escaped(keys), '":', texts, "")
-        return Texts(_joined(array, offsets, members), "{", "}")
+        members = pc.binary_join_element_wise('"', escape(keys), '":', texts, "")
+        return Texts(_join_lists(array, offsets, members), "{", "}")
 
 
 def _objects_without_nulls(members: Sequence[tuple[str, Texts]]) -> pa.Array:
@@ -101,10 +101,10 @@ def _objects_without_nulls(members: Sequence[tuple[str, Texts]]) -> pa.Array:
 
 
 def _key(name: str) -> str:
-    return f'"{escaped_for_bytes(name)}":'
+    return f'"{escape_for_bytes(name)}":'
 
 
-def _joined(array: pa.Array, offsets: NDArray[np.int32], texts: pa.Array) -> pa.Array:
+def _join_lists(array: pa.Array, offsets: NDArray[np.int32], texts: pa.Array) -> pa.Array:
     """The texts of each list of `array`, joined with commas."""
     mask = array.is_null() if array.null_count else None
     lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), texts, mask=mask)

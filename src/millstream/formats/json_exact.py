@@ -154,7 +154,7 @@ class ExactJsonReader:
         return read_map
 
     def _text(self, value: object) -> str:
-        text = tree_text(value, exact_fractions=self.exact_fractions) if _nested(value) else token_text(value)
+        text = tree_text(value, exact_fractions=self.exact_fractions) if _is_nested(value) else token_text(value)
         return java_text.encodable(text)
 
     def _timestamp_reader(self, root: TypeRoot) -> Reader:
@@ -177,7 +177,7 @@ class ExactJsonReader:
         return read
 
 
-def _nested(value: object) -> bool:
+def _is_nested(value: object) -> bool:
     return isinstance(value, (JsonObject, list))
 
 

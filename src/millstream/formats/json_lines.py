@@ -21,7 +21,7 @@ from millstream.formats.texts_to_values import (
     UnsettledError,
     base64_bytes,
     bounds,
-    joined,
+    join,
     times,
     timestamps,
     values_of,
@@ -60,21 +60,21 @@ class JsonLinesReader:
         self.able = not any(holds(type_, root) for _, type_ in columns for root in _BY_THE_EXACT_READER)
         self._widest_element = widest_element(type_ for _, type_ in columns)
         self._has_decimals = any(holds(type_, TypeRoot.DECIMAL) for _, type_ in columns)
-        fields = [pa.field(name, _parsed_type(type_, quoted_values=quoted_values)) for name, type_ in columns]
+        fields = [pa.field(name, _parse_type(type_, quoted_values=quoted_values)) for name, type_ in columns]
         self._parsing = pj.ParseOptions(
             explicit_schema=pa.schema(fields or [pa.field(_NO_COLUMN, pa.string())]),
             unexpected_field_behavior="ignore",
         )
 
-    def prepared(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
+    def prepare(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
         """The messages, blanks around them trimmed where there are some, and which of them `read` may be given."""
         usable = _plausible(messages)
         if not usable.all():
-            messages = _trimmed(messages)
+            messages = _trim(messages)
             usable = _plausible(messages)
         if self._has_decimals:
             usable &= ~pc.match_substring_regex(messages, _UNCHECKED_SCALE).to_numpy(zero_copy_only=False)
-        usable &= ~_deeply_nested(messages)
+        usable &= ~_find_deeply_nested(messages)
         if self._widest_element > 1:
             usable &= ~_full_of_rows(messages, self._widest_element)
         return messages, usable
@@ -83,12 +83,12 @@ class JsonLinesReader:
         """One row per message, or None. The messages are `prepared`."""
         try:
             messages.cast(pa.string())  # refuses what is not UTF-8
-            parsed = self._parse(joined(messages, b"\n"))
+            parsed = self._parse(join(messages, b"\n"))
             # A line break within a string is refused, and after a } no { may follow inside an object:
             # no row spans two messages, so equal counts mean one row for each.
             if parsed.num_rows != len(messages):
                 return None
-            arrays = [self._settled(parsed[name].combine_chunks(), type_) for name, type_ in self._columns]
+            arrays = [self._convert(parsed[name].combine_chunks(), type_) for name, type_ in self._columns]
         except (UnsettledError, pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return None
         if not arrays:
@@ -100,7 +100,7 @@ class JsonLinesReader:
         reading = pj.ReadOptions(use_threads=False, block_size=text.size + 1)
         return pj.read_json(pa.BufferReader(text), read_options=reading, parse_options=self._parsing)
 
-    def _settled(self, array: pa.Array, type_: DataType) -> pa.Array:
+    def _convert(self, array: pa.Array, type_: DataType) -> pa.Array:
         if self._options.fail_on_missing_field and array.null_count:
             raise UnsettledError
         match type_.root:
@@ -126,17 +126,17 @@ class JsonLinesReader:
 
     def _lists(self, array: pa.Array, type_: DataType) -> pa.Array:
         assert type_.element is not None
-        elements = self._settled(array.flatten(), type_.element)
+        elements = self._convert(array.flatten(), type_.element)
         lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy()
         offsets = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int32())
         return pa.ListArray.from_arrays(offsets, elements, mask=array.is_null())
 
     def _structs(self, array: pa.Array, type_: DataType) -> pa.Array:
-        fields = [self._settled(pc.struct_field(array, i), field.type) for i, field in enumerate(type_.fields)]
+        fields = [self._convert(pc.struct_field(array, i), field.type) for i, field in enumerate(type_.fields)]
         return pa.StructArray.from_arrays(fields, fields=list(arrow_type(type_)), mask=array.is_null())
 
 
-def _trimmed(messages: pa.Array) -> pa.Array:
+def _trim(messages: pa.Array) -> pa.Array:
     try:
         texts = messages.cast(pa.string())
     except pa.ArrowInvalid:
@@ -158,7 +158,7 @@ def _plausible(messages: pa.Array) -> NDArray[np.bool_]:
     return braced
 
 
-def _deeply_nested(messages: pa.Array) -> NDArray[np.bool_]:
+def _find_deeply_nested(messages: pa.Array) -> NDArray[np.bool_]:
     """Which messages only the exact reader may judge: it knows how deep is too deep."""
     openings = sum(pc.count_substring(messages, bracket).to_numpy() for bracket in ("{", "["))
     deep: NDArray[np.bool_] = openings > _DEEPEST
@@ -187,16 +187,16 @@ def _holds_bare_word(data: NDArray[np.uint8]) -> bool:
     return False
 
 
-def _parsed_type(type_: DataType, *, quoted_values: bool) -> pa.DataType:
+def _parse_type(type_: DataType, *, quoted_values: bool) -> pa.DataType:
     match type_.root:
         case root if root in _READ_AS_TEXT or (quoted_values and root in _QUOTED):
             return pa.string()
         case TypeRoot.ARRAY:
             assert type_.element is not None
-            return pa.list_(_parsed_type(type_.element, quoted_values=quoted_values))
+            return pa.list_(_parse_type(type_.element, quoted_values=quoted_values))
         case TypeRoot.ROW:
             return pa.struct(
-                [pa.field(field.name, _parsed_type(field.type, quoted_values=quoted_values)) for field in type_.fields]
+                [pa.field(field.name, _parse_type(field.type, quoted_values=quoted_values)) for field in type_.fields]
             )
         case root if root in _BY_THE_EXACT_READER:
             return pa.string()  # never read: `able` is false

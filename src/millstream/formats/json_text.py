@@ -12,12 +12,12 @@ _SPECIAL: Final = re.compile(r'["\\\x00-\x1f]')
 _SPECIAL_IN_BYTES: Final = re.compile('["\\\\\x00-\x1f\U00010000-\U0010ffff]')
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """A string as Jackson puts it into characters."""
     return f'"{_SPECIAL.sub(_escape, text)}"'
 
 
-def escaped_for_bytes(text: str) -> str:
+def escape_for_bytes(text: str) -> str:
     """The inside of a string as Jackson puts it into UTF-8, where it writes surrogates as escapes."""
     return _SPECIAL_IN_BYTES.sub(_escape, text)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.formats import java_text
 from millstream.formats.json_nesting import first_value
-from millstream.formats.json_text import quoted
+from millstream.formats.json_text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,26 +68,26 @@ def _whole(text: str) -> str:
     return "0" if text == "-0" else text
 
 
-def _stripped(text: str) -> str:
+def _strip(text: str) -> str:
     return java_text.stripped_decimal_text(java_text.exact_decimal(text))
 
 
 _SYNTAX: Final = _syntax(JsonObject, str, str)
 _TREE: Final = _syntax(_last_of_each_name, _whole, lambda text: java_text.double_text(float(text)))
-_EXACT_TREE: Final = _syntax(_last_of_each_name, _whole, _stripped)
+_EXACT_TREE: Final = _syntax(_last_of_each_name, _whole, _strip)
 
 
 def parse(message: bytes) -> object:
     """The first JSON value of the message. What follows it is never looked at."""
-    return _parsed(message, _SYNTAX)
+    return _parse(message, _SYNTAX)
 
 
 def parse_tree(message: bytes, *, exact_fractions: bool) -> object:
     """As Jackson's tree keeps it: of repeated names the last, and numbers as they are worth."""
-    return _parsed(message, _EXACT_TREE if exact_fractions else _TREE)
+    return _parse(message, _EXACT_TREE if exact_fractions else _TREE)
 
 
-def _parsed(message: bytes, syntax: json.JSONDecoder) -> object:
+def _parse(message: bytes, syntax: json.JSONDecoder) -> object:
     usual = message.startswith((b'{"', b"[{"))
     text = message.decode("utf-8" if usual else json.detect_encoding(message)).removeprefix("\ufeff")
     blanks = _BLANKS.match(text)
@@ -118,7 +118,7 @@ def tree_text(value: object, *, exact_fractions: bool) -> str:
                 pieces.append("{")
                 left.append(_Written("}"))
                 for place, (name, member) in reversed([*enumerate(dict(members).items())]):
-                    left += [member, _Written(f"{',' if place else ''}{quoted(name)}:")]
+                    left += [member, _Written(f"{',' if place else ''}{quote(name)}:")]
             case list() as elements:
                 pieces.append("[")
                 left.append(_Written("]"))
@@ -138,13 +138,13 @@ def _scalar_text(value: object, *, exact_fractions: bool) -> str:
         case IntegerToken():
             return _whole(value)
         case str():
-            return quoted(value)
+            return quote(value)
         case _:
             return token_text(value)
 
 
 def _fraction_text(token: str, *, exact: bool) -> str:
     if exact:
-        return _stripped(token)
+        return _strip(token)
     text = java_text.double_text(float(token))
-    return quoted(text) if text.endswith("y") else text
+    return quote(text) if text.endswith("y") else text

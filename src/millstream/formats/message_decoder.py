@@ -32,7 +32,7 @@ class MessageDecoder(ABC):
         self._exact_only = not reads_batches
 
     @abstractmethod
-    def _prepared(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
+    def _prepare(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
         """The messages (none NULL) as the batch reader wants them, and which of them it may be given."""
 
     @abstractmethod
@@ -65,7 +65,7 @@ class MessageDecoder(ABC):
         """Adds what the batch reader settles, and returns the indices of the other messages."""
         if self._exact_only:
             return [index]
-        messages, usable = self._prepared(messages)
+        messages, usable = self._prepare(messages)
         unsettled = [index[~usable]]
         if not usable.all():
             messages, index = messages.filter(pa.array(usable)), index[usable]

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from millstream.changelog import KIND, RowKind
 from millstream.formats.copies import Copies, Repeated
-from millstream.formats.decoded import Decoded, DecodeError, Unreadable, UnreadableMessages, shown, table_of
+from millstream.formats.decoded import Decoded, DecodeError, Unreadable, UnreadableMessages, preview, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -84,8 +84,8 @@ class MessageRows:
             too_large.add(index, copies.failure(index))
         return RowsRead(
             (
-                self._table(messages, piece.joined(of_keys, len(values)), decoded, keys)
-                for piece in rows.cut(copies.pieces(rows.origin))
+                self._table(messages, piece.join(of_keys, len(values)), decoded, keys)
+                for piece in rows.slice(copies.pieces(rows.origin))
             ),
             len({*decoded.passed_over, *(() if keys is None else keys.passed_over)}),
             _each_once((*decoded.unreadable, *too_large.all()), () if keys is None else keys.unreadable),
@@ -117,19 +117,19 @@ class MessageRows:
     ) -> pa.ChunkedArray:
         of_key = self.key.columns.index(name) if self.key is not None and name in self.key.columns else None
         if name in self.value.columns:
-            of_value = _taken(values.column(self.value.columns.index(name)), rows.value)
+            of_value = _take(values.column(self.value.columns.index(name)), rows.value)
             if of_key is None or keys is None or rows.are_all_values:
                 return of_value
-            return pc.if_else(pa.array(rows.value == _NO_ROW), _taken(keys.column(of_key), rows.key), of_value)
+            return pc.if_else(pa.array(rows.value == _NO_ROW), _take(keys.column(of_key), rows.key), of_value)
         if of_key is not None and keys is not None:
-            return _taken(keys.column(of_key), rows.key)
-        return _taken(pa.chunked_array([messages.column(name)]), rows.origin)
+            return _take(keys.column(of_key), rows.key)
+        return _take(pa.chunked_array([messages.column(name)]), rows.origin)
 
     def _kinds(self, rows: _Rows, decoded: Decoded) -> pa.Array:
         if self.upserts:
             kinds = np.where(rows.value == _NO_ROW, RowKind.DELETE, RowKind.UPDATE_AFTER)
             return pa.array(kinds.astype(np.int8))
-        return _taken(decoded.with_kinds()[KIND], rows.value)
+        return _take(decoded.with_kinds()[KIND], rows.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class _Rows:
         order = np.argsort(origin, kind="stable")
         return _Rows(origin[order], value[order], self.key)
 
-    def cut(self, pieces: list[NDArray[np.int64]] | None) -> Iterator[_Rows]:
+    def slice(self, pieces: list[NDArray[np.int64]] | None) -> Iterator[_Rows]:
         """By the numbers of the rows in each piece; None is all of them."""
         if pieces is None:
             yield self
@@ -168,7 +168,7 @@ class _Rows:
         for piece in pieces:
             yield _Rows(self.origin[piece], self.value[piece], self.key)
 
-    def joined(self, keys: NDArray[np.int64], messages: int) -> _Rows:
+    def join(self, keys: NDArray[np.int64], messages: int) -> _Rows:
         """Each row with each row of its message's key: where the key has none, there is no row."""
         if len(keys) == messages and (keys == np.arange(messages)).all():
             return _Rows(self.origin, self.value, self.origin)
@@ -196,7 +196,7 @@ def _origin(decoded: Decoded, messages: int) -> NDArray[np.int64]:
     return numbers
 
 
-def _taken(column: pa.ChunkedArray, rows: NDArray[np.int64]) -> pa.ChunkedArray:
+def _take(column: pa.ChunkedArray, rows: NDArray[np.int64]) -> pa.ChunkedArray:
     if len(rows) == len(column) and (rows == np.arange(len(rows))).all():
         return column
     return column.take(pa.array(rows, mask=rows == _NO_ROW))
@@ -217,7 +217,7 @@ class StructDecoder:
         if sets_aside:
             messages, values = values, pc.struct_field(values, ROW)
             for index in np.flatnonzero(pc.and_not(messages.is_valid(), values.is_valid())).tolist():
-                unreadable.add(index, f"{self.failure} It is '{shown(messages[index][BYTES].as_py())}'.")
+                unreadable.add(index, f"{self.failure} It is '{preview(messages[index][BYTES].as_py())}'.")
         present = np.flatnonzero(values.is_valid())
         whole = len(present) == len(values)
         rows = values if whole else values.take(pa.array(present))

@@ -73,18 +73,18 @@ class OneByOne:
     def _table(self, rows: dict[int, Rows], fail: Callable[[int, Exception], None]) -> pa.Table:
         """Takes those out of `rows` that Arrow has no place for."""
         try:
-            return self._converted(rows.values())
+            return self._convert(rows.values())
         except MemoryError:
             raise
         except Exception:  # noqa: BLE001 - it says nothing of where
             for i, found in list(rows.items()):
                 try:
-                    self._converted([found])
+                    self._convert([found])
                 except Exception as error:  # noqa: BLE001
                     fail(i, error)
-        return self._converted(rows.values())
+        return self._convert(rows.values())
 
-    def _converted(self, messages: Iterable[Rows]) -> pa.Table:
+    def _convert(self, messages: Iterable[Rows]) -> pa.Table:
         rows = [row for found in messages for row in found]
         arrays = [pa.array([row[i] for row in rows], field.type) for i, field in enumerate(self.schema)]
         return table_of(arrays, self.schema, len(rows))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from millstream.formats.arrow_types import arrow_schema
-from millstream.formats.decoded import shown
+from millstream.formats.decoded import preview
 from millstream.formats.one_by_one import OneByOne, decode_each
 from millstream.formats.protobuf_types import (
     is_enum,
@@ -64,7 +64,7 @@ class ProtobufDecoder:
 
 
 def _failure(message: bytes, cause: Exception) -> str:
-    return f"Failed to deserialize PB object. {cause}. It is '{shown(message)}'."
+    return f"Failed to deserialize PB object. {cause}. It is '{preview(message)}'."
 
 
 class _Reading:
@@ -113,7 +113,7 @@ class _Reading:
         if is_enum(field):
             return _enum_reading(field, type_)
         bits = unsigned_bits(field)
-        return (lambda number: _signed(number, bits)) if bits else _unchanged
+        return (lambda number: _to_signed(number, bits)) if bits else _identity
 
 
 def _enum_reading(field: Any, type_: DataType) -> Conversion:
@@ -192,7 +192,7 @@ class _Writing:
             known |= {number: number for number in known.values()}
             return lambda value: known.get(value, first)
         bits = unsigned_bits(field)
-        return (lambda number: number % (1 << bits)) if bits else _unchanged
+        return (lambda number: number % (1 << bits)) if bits else _identity
 
 
 def _is_proto3(file: Any) -> bool:
@@ -203,10 +203,10 @@ def _is_proto3(file: Any) -> bool:
     return bool(proto.syntax == "proto3")
 
 
-def _signed(number: int, bits: int) -> int:
+def _to_signed(number: int, bits: int) -> int:
     half = 1 << (bits - 1)
     return (number + half) % (2 * half) - half
 
 
-def _unchanged(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value

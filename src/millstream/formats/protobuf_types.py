@@ -53,10 +53,10 @@ def _single(field: Any, type_: DataType, name: str) -> str | None:
     if field.type not in _KINDS:
         return f'Field "{name}" is a group'
     kind, roots = _KINDS[field.type]
-    return None if type_.root in roots else f'Field "{name}" is {kind}, which is {_listed(roots)}'
+    return None if type_.root in roots else f'Field "{name}" is {kind}, which is {_enumerate(roots)}'
 
 
-def _listed(roots: Iterable[TypeRoot]) -> str:
+def _enumerate(roots: Iterable[TypeRoot]) -> str:
     return " or ".join(sorted(roots))
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.formats.arrow_types import arrow_schema, arrow_type
-from millstream.formats.decoded import Decoded, UnreadableMessages, shown
+from millstream.formats.decoded import Decoded, UnreadableMessages, preview
 from millstream.formats.java_text import encodable
 from millstream.formats.raw_format import FIXED_SIZES, Endianness, RawOptions
 from millstream.formats.texts_to_values import bounds
@@ -72,7 +72,7 @@ class RawDecoder:
     def _failure(self, message: bytes) -> str:
         size = FIXED_SIZES[self._type.root]
         told = f"Size of data received for deserializing {self._type.root} type is not {size}."
-        return f"{told} It is '{shown(message)}'."
+        return f"{told} It is '{preview(message)}'."
 
     def _lines(self, values: pa.Array, delimiter: str) -> tuple[pa.Array, NDArray[np.int64]]:
         lines: list[bytes] = []

@@ -92,7 +92,7 @@ def _plain(array: pa.Array, style: ValueStyle) -> pa.Array:
     return array
 
 
-def _signed_bytes(value: bytes) -> str:
+def _format_signed_bytes(value: bytes) -> str:
     return str([byte - 256 if byte > 127 else byte for byte in value])  # noqa: PLR2004
 
 
@@ -135,9 +135,9 @@ _WRITERS: Final[Writers] = (
     (lambda type_: pa.types.is_timestamp(type_) and type_.tz is None, _local_timestamp),
     (pa.types.is_timestamp, _instant),
     (pa.types.is_duration, _duration),
-    (pa.types.is_binary, _signed_bytes),
-    (pa.types.is_large_binary, _signed_bytes),
-    (pa.types.is_fixed_size_binary, _signed_bytes),
+    (pa.types.is_binary, _format_signed_bytes),
+    (pa.types.is_large_binary, _format_signed_bytes),
+    (pa.types.is_fixed_size_binary, _format_signed_bytes),
 )
 JAVA: Final = ValueStyle("+I[", "]", "null", _WRITERS)
 """As Java's `toString` gives it."""

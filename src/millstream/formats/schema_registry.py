@@ -48,7 +48,7 @@ class SchemaRegistry:
                 answer = self._ask("GET", f"/schemas/ids/{number}")
             except RegistryError as error:
                 raise type(error)(f"Could not find schema with id {number} in registry. {error}") from None
-            self._schemas[number] = _parsed(answer)
+            self._schemas[number] = _parse(answer)
         return self._schemas[number]
 
     def register(self, subject: str, schema: Any) -> int:
@@ -76,20 +76,20 @@ class SchemaRegistry:
                     return answer
             except urllib.error.HTTPError as error:
                 kind = NoSchemaError if error.code == HTTPStatus.NOT_FOUND else RegistryError
-                raise kind(_told(error)) from None
+                raise kind(_read_message(error)) from None
             except (OSError, ValueError, HTTPException) as error:
                 unreachable = f"{url}: {getattr(error, 'reason', error)}"
         raise RegistryError(f"No answer from {unreachable}")
 
 
-def _parsed(answer: dict[str, Any]) -> Any:
+def _parse(answer: dict[str, Any]) -> Any:
     """Raises ValueError for a schema of another kind than Avro's."""
     if not isinstance(text := answer.get("schema"), str):
         raise RegistryError(f"The registry answered without a schema: {json.dumps(answer)[:200]}")
     return json.loads(text)
 
 
-def _told(error: urllib.error.HTTPError) -> str:
+def _read_message(error: urllib.error.HTTPError) -> str:
     try:
         message = json.load(error).get("message", "")
     except (ValueError, AttributeError):

@@ -81,7 +81,7 @@ def _line(columns: Sequence[TableColumn], texts: Sequence[str]) -> str:
 
 
 def _cell(column: TableColumn, text: str) -> str:
-    text = shortened(text, column.width)
+    text = shorten(text, column.width)
     padding = " " * (column.width - display_width(text))
     return padding + text if column.is_number else text + padding
 
@@ -94,7 +94,7 @@ def printable(text: str) -> str:
     )
 
 
-def shortened(text: str, width: int) -> str:
+def shorten(text: str, width: int) -> str:
     if display_width(text) <= width:
         return text
     kept, used = "", 0

@@ -29,7 +29,7 @@ def float_texts(array: pa.Array, write_odd: Callable[[str], str] = str) -> pa.Ar
     texts = pl.Series(array).cast(pl.String).to_arrow().cast(pa.string())
     size = np.abs(_numbers(array))
     odd = ~(((size >= 1e-3) & (size < 1e7)) | (size == 0))  # noqa: PLR2004
-    return replaced(texts, odd & valid(array), array, lambda value: write_odd(text_of(value)))
+    return replace_odd(texts, odd & valid(array), array, lambda value: write_odd(text_of(value)))
 
 
 def decimal_texts(array: pa.Array, *, plain: bool) -> pa.Array:
@@ -37,12 +37,12 @@ def decimal_texts(array: pa.Array, *, plain: bool) -> pa.Array:
     texts = array.cast(pa.string())
     if plain:
         odd = pc.match_substring(texts, "E")
-        return replaced(texts, _mask(odd), array, lambda value: format(value, "f"))
+        return replace_odd(texts, _mask(odd), array, lambda value: format(value, "f"))
     tens = r"E|[0-9]0\.0+$" if array.type.scale else "[0-9]0$"
     odd = _mask(pc.match_substring_regex(texts, tens))
     if array.type.scale:
         texts = without_trailing_zeros(texts)
-    return replaced(texts, odd, array, java_text.stripped_decimal_text)
+    return replace_odd(texts, odd, array, java_text.stripped_decimal_text)
 
 
 def base64_texts(array: pa.Array) -> pa.Array:
@@ -51,7 +51,7 @@ def base64_texts(array: pa.Array) -> pa.Array:
 
 def date_texts(array: pa.Array) -> pa.Array:
     days = array.cast(pa.int32())
-    return replaced(array.cast(pa.string()), _far(_numbers(days)), days, java_text.date_text)
+    return replace_odd(array.cast(pa.string()), _far(_numbers(days)), days, java_text.date_text)
 
 
 def timestamp_texts(array: pa.Array, separator: str) -> pa.Array:
@@ -64,7 +64,7 @@ def timestamp_texts(array: pa.Array, separator: str) -> pa.Array:
     if separator != " ":
         texts = pc.binary_replace_slice(texts, _SEPARATOR_AT, _SEPARATOR_AT + 1, separator)
     far = _far(numbers // java_text.MICROS_PER_DAY)
-    return replaced(texts, far, micros, lambda value: java_text.timestamp_text(value, separator))
+    return replace_odd(texts, far, micros, lambda value: java_text.timestamp_text(value, separator))
 
 
 def time_texts(array: pa.Array, *, fraction: bool) -> pa.Array:
@@ -93,7 +93,7 @@ def rows_with(texts: pa.Array, is_special: Callable[[NDArray[np.uint8]], NDArray
     return odd
 
 
-def replaced(texts: pa.Array, odd: NDArray[np.bool_], values: pa.Array, write: Callable[[Any], str]) -> pa.Array:
+def replace_odd(texts: pa.Array, odd: NDArray[np.bool_], values: pa.Array, write: Callable[[Any], str]) -> pa.Array:
     """The texts, with those of the odd values written one by one."""
     if not odd.any():
         return texts

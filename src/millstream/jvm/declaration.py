@@ -35,8 +35,8 @@ class LockedJar:
         return f"{self.sha256}  {self.size}  {self.part}/{self.name}"
 
 
-def locked_jars(part: Part) -> tuple[LockedJar, ...]:
-    return tuple(jar for jar in map(_parsed, _lock_lines()) if jar.part is part)
+def read_locked_jars(part: Part) -> tuple[LockedJar, ...]:
+    return tuple(jar for jar in map(_parse, _lock_lines()) if jar.part is part)
 
 
 def declaration_digest() -> str:
@@ -49,7 +49,7 @@ def _lock_lines() -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def _parsed(line: str) -> LockedJar:
+def _parse(line: str) -> LockedJar:
     sha256, size, path = line.split()
     part, name = path.split("/")
     return LockedJar(Part(part), name, int(size), sha256)

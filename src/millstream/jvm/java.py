@@ -38,14 +38,14 @@ def find_java() -> Java:
             Diagnostic(
                 Code.JAVA_VERSION,
                 f"Java {major} was found, but Java 17 or 21 is needed",
-                detail=f"It is {executable}, {_how_found()}.",
+                detail=f"It is {executable}, {_describe_search()}.",
                 hint=_INSTALL_HINT,
             )
         )
     return Java(executable, major, version)
 
 
-def _how_found() -> str:
+def _describe_search() -> str:
     return "named by JAVA_HOME" if os.environ.get("JAVA_HOME") else "the first java on PATH"
 
 

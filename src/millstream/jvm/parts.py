@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from millstream.errors import Code, Diagnostic, SetupError
-from millstream.jvm.declaration import LockedJar, Part, declaration_digest, locked_jars
+from millstream.jvm.declaration import LockedJar, Part, declaration_digest, read_locked_jars
 from millstream.jvm.ivy import REPOSITORY_VARIABLE, repository_name, resolve
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ def jars(part: Part, notice: Callable[[str], None] | None = None) -> tuple[Path,
     """
     folder = cache_folder() / f"{part}-{declaration_digest()}"
     if not _is_intact(folder, part):
-        _fill(folder, part, notice or _unheard)
-    return tuple(folder / jar.name for jar in locked_jars(part))
+        _fill(folder, part, notice or _no_op)
+    return tuple(folder / jar.name for jar in read_locked_jars(part))
 
 
 def cache_folder() -> Path:
@@ -53,14 +53,14 @@ def cache_folder() -> Path:
     return Path.home() / ".cache" / "millstream"
 
 
-def _unheard(_: str) -> None:
+def _no_op(_: str) -> None:
     pass
 
 
 def _is_intact(folder: Path, part: Part) -> bool:
     """Quick on purpose: digests were compared when the folder was filled, only losses are looked for now."""
     try:
-        return all((folder / jar.name).stat().st_size == jar.size for jar in locked_jars(part))
+        return all((folder / jar.name).stat().st_size == jar.size for jar in read_locked_jars(part))
     except OSError:
         return False
 
@@ -104,7 +104,7 @@ def _remove_remains(folder: Path, part: Part) -> None:
 
 
 def _download(folder: Path, part: Part, notice: Callable[[str], None], lock: IO[str]) -> None:
-    wanted = locked_jars(part)
+    wanted = read_locked_jars(part)
     megabytes = sum(jar.size for jar in wanted) / 1e6
     notice(f"{len(wanted)} jars ({megabytes:.0f} MB) from {repository_name()}, once, into {folder}")
     work = Path(tempfile.mkdtemp(prefix=f".{part}-", dir=folder.parent))
@@ -119,7 +119,7 @@ def _download(folder: Path, part: Part, notice: Callable[[str], None], lock: IO[
 
 def _resolve(folder: Path, part: Part, work: Path, notice: Callable[[str], None], lock: IO[str]) -> Path:
     try:
-        return resolve(part, work, notice, len(locked_jars(part)), lock)
+        return resolve(part, work, notice, len(read_locked_jars(part)), lock)
     except SetupError as error:
         (found,) = error.diagnostics
         if found.hint is not None:
@@ -129,7 +129,7 @@ def _resolve(folder: Path, part: Part, work: Path, notice: Callable[[str], None]
 
 
 def _verify(resolved: Path, part: Part) -> None:
-    wanted = set(locked_jars(part))
+    wanted = set(read_locked_jars(part))
     received = {LockedJar.of_file(part, jar) for jar in resolved.iterdir()}
     if wanted == received:
         return
@@ -139,11 +139,11 @@ def _verify(resolved: Path, part: Part) -> None:
         Diagnostic(
             Code.JVM_PARTS_DAMAGED,
             f"the jars of {part} from {repository_name()} are not those that were locked",
-            detail=f"Different or missing: {_listed(missing)}. Not expected: {_listed(unexpected - missing)}.",
+            detail=f"Different or missing: {_enumerate(missing)}. Not expected: {_enumerate(unexpected - missing)}.",
             hint=_DAMAGED_HINT,
         )
     )
 
 
-def _listed(names: set[str]) -> str:
+def _enumerate(names: set[str]) -> str:
     return ", ".join(sorted(names)) or "none"

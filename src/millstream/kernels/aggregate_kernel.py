@@ -39,27 +39,27 @@ class AggregateKernel:
 
     def step(self, parts: Parts, _: BatchTime) -> StepResult:
         """Takes what `combine` gave for any number of batches; gives the groups that changed."""
-        frame = self._with_old(self._merged(pl.DataFrame(parts[GROUPS])))
+        frame = self._with_old(self._merge(pl.DataFrame(parts[GROUPS])))
         for name, entries in self._entries.items():
             frame = entries.step(frame, parts.get(name))
         applied = [(pl.col(name) + pl.col(OLD + name).fill_null(0)).alias(name) for name in self._spec.counters]
-        applied += [column for accumulator in self._accumulators for column in accumulator.applied()]
+        applied += [column for accumulator in self._accumulators for column in accumulator.apply()]
         frame = frame.with_columns(applied).with_columns((pl.col(ROW_COUNT) > 0).alias(EXISTS))
         self._write(frame)
-        return StepResult((self._changes(frame),), self._ignored(frame))
+        return StepResult((self._changes(frame),), self._count_ignored(frame))
 
-    def _ignored(self, frame: pl.DataFrame) -> int:
+    def _count_ignored(self, frame: pl.DataFrame) -> int:
         """Rows taken from a group that has none, or whose value it lacks; one that several tables miss is one row."""
         missed = [pl.col(entries.missed).fill_null(0) for entries in self._entries.values()]
         return int(frame.select(pl.max_horizontal(-pl.col(ROW_COUNT), 0, *missed).sum()).item())
 
-    def _merged(self, part: pl.DataFrame) -> pl.DataFrame:
+    def _merge(self, part: pl.DataFrame) -> pl.DataFrame:
         counters = [pl.col(name).sum() for name in self._spec.counters]
         merged = [
             column
             for accumulator in self._accumulators
             if self._spec.entries_of(accumulator.call) is None
-            for column in accumulator.merged()
+            for column in accumulator.merge()
         ]
         return part.group_by(HASH, *self._spec.keys).agg(*counters, *merged)
 

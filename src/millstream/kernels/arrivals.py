@@ -41,7 +41,7 @@ class Arrivals(EntryTable):
         if goes.height == 0:
             moves = Moves(pushed, pushed.clear())
         else:
-            moves = self._played(pushed, self._equal_to(goes, groups))
+            moves = self._replay(pushed, self._equal_to(goes, groups))
         columns = [HASH, *self._keys, NUMBER, *self._values]
         sides = ((moves.removed, True), (moves.added, False))
         written = pl.concat([side.select(*columns, pl.lit(dead).alias(DEAD)) for side, dead in sides])
@@ -54,7 +54,7 @@ class Arrivals(EntryTable):
         stored = self.in_ranges(low, low | _SHORT, groups)
         return stored.join(goes, on=[GROUP, *self._values], how="semi", nulls_equal=True)
 
-    def _played(self, pushed: pl.DataFrame, stored: pl.DataFrame) -> Moves:
+    def _replay(self, pushed: pl.DataFrame, stored: pl.DataFrame) -> Moves:
         """Values queue up among their equals: a retraction takes the head, or nothing from an empty queue."""
         columns = [GROUP, HASH, *self._keys, NUMBER, *self._values]
         queue = [GROUP, *self._values]

@@ -28,7 +28,7 @@ class CacheFolder:
 
     def __init__(self) -> None:
         self.path = Path(tempfile.gettempdir()) / f"{_PREFIX}{uuid.uuid4().hex[:16]}"
-        self._lock = _claimed(self.path)
+        self._lock = _claim(self.path)
 
     def close(self) -> None:
         shutil.rmtree(self.path, ignore_errors=True)
@@ -39,10 +39,10 @@ def hold(folder: Path) -> None:
     """For a worker, which may be on another machine than the driver: the folder is in use while this process lives."""
     lock = _HELD.get(folder)
     if lock is None or not _is_in_place(lock, folder / _LOCK):
-        _HELD[folder] = _claimed(folder)
+        _HELD[folder] = _claim(folder)
 
 
-def _claimed(folder: Path) -> IO[str]:
+def _claim(folder: Path) -> IO[str]:
     for other in folder.parent.glob(f"{_PREFIX}*"):
         if other != folder and is_private_folder(other):
             _remove_abandoned(other)

@@ -63,10 +63,10 @@ def changelog(
 
 def to_arrow(rows: pl.DataFrame, schema: pa.Schema) -> pa.Table:
     table = rows.select(schema.names).to_arrow()
-    return pa.table([_typed(table.column(field.name), field.type) for field in schema], schema=schema)
+    return pa.table([_cast(table.column(field.name), field.type) for field in schema], schema=schema)
 
 
-def _typed(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
+def _cast(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
     """Arrow casts no list of pairs to a map."""
     if not pa.types.is_map(type_) or pa.types.is_map(column.type):
         return column.cast(type_)

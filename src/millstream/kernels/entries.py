@@ -69,14 +69,14 @@ class EntryTable:
         entries = pl.DataFrame(self._table.scan(low, high))
         if not self._keys:
             return entries.with_columns(pl.lit(0, dtype=pl.UInt32).alias(GROUP))
-        return _join_groups(entries, groups.select(GROUP, *self._keys), self._keys)
+        return _match_groups(entries, groups.select(GROUP, *self._keys), self._keys)
 
     def clear(self, groups: pl.DataFrame) -> None:
         if groups.height:
             self._table.put(self.of_groups(groups).with_columns(pl.lit(value=True).alias(DEAD)).to_arrow())
 
 
-def _join_groups(entries: pl.DataFrame, groups: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+def _match_groups(entries: pl.DataFrame, groups: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """By all key columns. In a join of one row with one by a single float, Polars tells two NaN apart."""
     floats = [key for key in keys if entries.schema[key].is_float()]
     is_nan = [pl.col(key).is_nan().alias(f"__nan_{key}") for key in floats]
@@ -87,16 +87,16 @@ def _join_groups(entries: pl.DataFrame, groups: pl.DataFrame, keys: Sequence[str
     return entries.with_columns(*is_nan, *no_nan).join(right, on=[*others, *added], nulls_equal=True).drop(added)
 
 
-def placed_in(groups: pl.DataFrame, rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+def join_groups(groups: pl.DataFrame, rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
     """Rows with the columns of their group. `key` begins with the hash, which mostly tells groups apart by itself."""
     if groups[HASH].n_unique() == groups.height:
         return rows.join(groups.drop(key[1:]), on=HASH)
     return rows.join(groups, on=key, nulls_equal=True)
 
 
-def numbered(events: pl.DataFrame, groups: pl.DataFrame, seen: str, key: Sequence[str]) -> pl.DataFrame:
+def number(events: pl.DataFrame, groups: pl.DataFrame, seen: str, key: Sequence[str]) -> pl.DataFrame:
     """Rows with their group, and their number in it: they go on from the `seen` that the group had before."""
-    placed = placed_in(groups.select(GROUP, seen, *key), events, key)
+    placed = join_groups(groups.select(GROUP, seen, *key), events, key)
     rank = pl.col(ORDER).rank("ordinal").over(GROUP).cast(pl.Int64)
     return placed.with_columns((pl.col(seen).fill_null(0) + rank).alias(NUMBER))
 

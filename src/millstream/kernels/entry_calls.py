@@ -12,7 +12,7 @@ from millstream.aggregates.calls import OLD, Input
 from millstream.aggregates.record import EntryKind
 from millstream.aggregates.registry import aggregate_function
 from millstream.kernels.arrivals import Arrivals
-from millstream.kernels.entries import ENTRY, GROUP, MISSED, NUMBER, SIGN, VALUE, Moves, numbered, placed_in
+from millstream.kernels.entries import ENTRY, GROUP, MISSED, NUMBER, SIGN, VALUE, Moves, join_groups, number
 from millstream.kernels.listed_values import ListedValues
 from millstream.kernels.multiset import COUNT, Multiset
 from millstream.kernels.operator import StateTableSpec
@@ -77,9 +77,9 @@ class EntryCalls:
             frame = kept.step(frame, moves, self.table)
         if self._distinct:
             frame = frame.join(self._steps(moves), on=GROUP, how="left")
-        return self._read(self._with_missed(frame, moves), "")
+        return self._read(self._add_missed(frame, moves), "")
 
-    def _with_missed(self, frame: pl.DataFrame, moves: Moves) -> pl.DataFrame:
+    def _add_missed(self, frame: pl.DataFrame, moves: Moves) -> pl.DataFrame:
         if moves.missed is None or moves.missed.height == 0:
             return frame.with_columns(pl.lit(0, dtype=pl.Int64).alias(self.missed))
         per_group = moves.missed.group_by(GROUP).agg(pl.col(MISSED).sum().alias(self.missed))
@@ -88,12 +88,12 @@ class EntryCalls:
     def _update(self, frame: pl.DataFrame, part: pl.DataFrame) -> Moves:
         group = [HASH, *self._keys]
         if isinstance(self.table, Multiset):
-            placed = placed_in(frame.select(GROUP, *group), part, group)
+            placed = join_groups(frame.select(GROUP, *group), part, group)
             weights = placed.group_by(GROUP, ENTRY, VALUE).agg(
                 pl.col(COUNT).sum(), *(pl.col(key).first() for key in self._keys)
             )
             return self.table.update(weights)
-        return self.table.update(numbered(part, frame, OLD + EVENTS, group), frame)
+        return self.table.update(number(part, frame, OLD + EVENTS, group), frame)
 
     def _steps(self, moves: Moves) -> pl.DataFrame:
         """What the values that came to be there, or ceased to, add to accumulators: DISTINCT."""

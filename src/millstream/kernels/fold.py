@@ -24,11 +24,11 @@ def fold_updates(rows: Iterator[pa.RecordBatch], key_columns: Sequence[str]) -> 
     for batch in rows:
         if not batch.num_rows:
             continue
-        joined = batch if held is None else _joined([held, batch])
+        joined = batch if held is None else _concatenate([held, batch])
         last = joined.num_rows - 1
         held = joined.slice(last) if joined.column(KIND)[last].as_py() == RowKind.UPDATE_BEFORE else None
         settled = joined if held is None else joined.slice(0, last)
-        yield settled.filter(pc.invert(_replaced(joined, key_columns).slice(0, settled.num_rows)))
+        yield settled.filter(pc.invert(_find_replaced(joined, key_columns).slice(0, settled.num_rows)))
     if held is not None:
         yield held
 
@@ -39,16 +39,16 @@ def last_changes(rows: Iterator[pa.RecordBatch], key_columns: Sequence[str], max
     for batch in rows:
         gathered += [batch] if batch.num_rows else []
         if sum(each.num_rows for each in gathered) >= max_keys:
-            latest = _last_of_each(_joined(gathered), key_columns)
+            latest = _last_of_each(_concatenate(gathered), key_columns)
             gathered = [latest]
             if latest.num_rows >= max_keys:
                 yield latest
                 gathered = []
     if gathered:
-        yield _last_of_each(_joined(gathered), key_columns)
+        yield _last_of_each(_concatenate(gathered), key_columns)
 
 
-def _replaced(batch: pa.RecordBatch, key_columns: Sequence[str]) -> pa.Array:
+def _find_replaced(batch: pa.RecordBatch, key_columns: Sequence[str]) -> pa.Array:
     """Per row whether it is a -U and the next one the +U of the same key."""
     rows = batch.num_rows - 1
     here, following = batch.slice(0, rows), batch.slice(1)
@@ -72,6 +72,6 @@ def _last_of_each(batch: pa.RecordBatch, key_columns: Sequence[str]) -> pa.Recor
     return batch.take(last.combine_chunks().sort())
 
 
-def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+def _concatenate(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     [whole] = pa.Table.from_batches(batches).combine_chunks().to_batches()
     return whole

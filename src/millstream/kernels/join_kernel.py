@@ -110,12 +110,12 @@ def _slices(
     if left.height * right.height <= _LARGEST_TABLE:
         yield left, right
     elif left.height >= right.height:
-        yield from ((rows, right) for rows in _cut(left, left_keys, right, right_keys))
+        yield from ((rows, right) for rows in _slice(left, left_keys, right, right_keys))
     else:
-        yield from ((left, rows) for rows in _cut(right, right_keys, left, left_keys))
+        yield from ((left, rows) for rows in _slice(right, right_keys, left, left_keys))
 
 
-def _cut(rows: pl.DataFrame, keys: list[str], others: pl.DataFrame, other_keys: list[str]) -> Iterator[pl.DataFrame]:
+def _slice(rows: pl.DataFrame, keys: list[str], others: pl.DataFrame, other_keys: list[str]) -> Iterator[pl.DataFrame]:
     """Those rows that have partners, in slices that have about as many as a table of changes may."""
     matches = others.group_by(other_keys).agg(pl.len().cast(pl.Int64).alias(_MATCHES))
     matched = _join(rows, keys, matches, other_keys)

@@ -16,7 +16,7 @@ from millstream.aggregates.calls import OLD, Call
 from millstream.changelog import KIND
 from millstream.kernels.arrivals import Arrivals
 from millstream.kernels.changes import EXISTED, EXISTS, changelog, coming
-from millstream.kernels.entries import GROUP, NUMBER, SIGN, VALUE, VALUE_HASH, numbered
+from millstream.kernels.entries import GROUP, NUMBER, SIGN, VALUE, VALUE_HASH, number
 from millstream.kernels.entry_calls import EVENTS
 from millstream.kernels.kept_values import KeptValue
 from millstream.kernels.latest_rows import LatestRows
@@ -107,7 +107,7 @@ class MaterialiseKernel:
         events = pl.DataFrame(parts[ROWS])
         group = [HASH, *self._spec.keys]
         frame = self._with_old(events.group_by(group).agg(pl.len().cast(pl.Int64).alias(EVENTS)))
-        moves = self._rows.update(numbered(events, frame, OLD + EVENTS, group), frame)
+        moves = self._rows.update(number(events, frame, OLD + EVENTS, group), frame)
         frame = self._shown.step(frame, moves, self._rows).with_columns(
             (pl.col(EVENTS) + pl.col(OLD + EVENTS).fill_null(0)).alias(EVENTS),
             self._shown.result("").is_not_null().alias(EXISTS),

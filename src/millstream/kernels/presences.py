@@ -45,9 +45,9 @@ class Presences(EntryTable):
         starts = (pl.col(SIGN) > 0) & (pl.col(COUNT) == 1)
         started = pl.col(NUMBER).filter(starts).last().alias("__started")
         ends = walked.group_by(one, maintain_order=True).agg(pl.col(COUNT, MISSED).last(), started)
-        return self._moved(values.join(ends, on=one, nulls_equal=True))
+        return self._move(values.join(ends, on=one, nulls_equal=True))
 
-    def _moved(self, values: pl.DataFrame) -> Moves:
+    def _move(self, values: pl.DataFrame) -> Moves:
         values = values.with_columns(pl.coalesce("__started", "__since").alias(NUMBER))
         columns = [HASH, *self._keys, VALUE, COUNT, NUMBER]
         changed = values.filter((pl.col(COUNT) != pl.col("__before")) | (pl.col(NUMBER) != pl.col("__since")))

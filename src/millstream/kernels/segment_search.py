@@ -39,7 +39,7 @@ def matching_rows(
         stored_out.append(at[equal])
         open_rows = open_rows[~equal]
         candidates[open_rows] += 1
-    return joined(rows_out), joined(stored_out)
+    return concatenate(rows_out), concatenate(stored_out)
 
 
 def rows_in_ranges(stored: pa.Table, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -93,5 +93,5 @@ def as_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
     return array
 
 
-def joined(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+def concatenate(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)

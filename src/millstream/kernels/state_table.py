@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from millstream.kernels.segment_log import Manifest
 from millstream.kernels.segment_pieces import by_piece, covering, overlapping, ranges_to_merge
-from millstream.kernels.segment_search import HASH, as_numpy, joined, matching_rows, rows_between, rows_in_ranges
+from millstream.kernels.segment_search import HASH, as_numpy, concatenate, matching_rows, rows_between, rows_in_ranges
 from millstream.kernels.segment_writer import PIECE_BYTES, SegmentWriter
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class StateTable:
         """Writes rows (each key once): `__hash`, keys, values and `__dead` for those to be removed."""
         if rows.num_rows == 0:
             return
-        newest = _sorted(self._timed(rows))
+        newest = _sort(self._add_times(rows))
         merged: list[Segment] = []
         count = newest.num_rows
         while self._segments and self._segments[-1].rows <= _merge_ratio(self._segments[-1]) * count:
@@ -132,7 +132,7 @@ class StateTable:
         writer = self._writer()
         for part in ranges_to_merge(merged):
             older = (self._between(segment, part) for segment in merged)
-            writer.add(self._kept(reduce(self._merge, older, rows_between(newest, part))))
+            writer.add(self._without_expired(reduce(self._merge, older, rows_between(newest, part))))
         self._append(writer.finish())
         for piece in (piece for segment in merged for piece in segment.pieces):
             self._remove(piece)
@@ -175,7 +175,7 @@ class StateTable:
         stored = self._cache.load(piece.id, self._log)
         is_timed = _WRITTEN in stored.column_names
         unexpired = stored.filter(pc.greater(stored.column(_WRITTEN), self._horizon)) if is_timed else stored
-        fresh = self._kept(self._timed(unexpired))
+        fresh = self._without_expired(self._add_times(unexpired))
         if is_timed == (self._lifetime is not None) and 2 * fresh.num_rows >= stored.num_rows:
             writer.keep(piece)
             return
@@ -192,19 +192,19 @@ class StateTable:
         return SegmentWriter(self._log, self._cache, self._piece_bytes)
 
     def _load(self, piece: Piece) -> pa.Table:
-        return self._timed(self._cache.load(piece.id, self._log))
+        return self._add_times(self._cache.load(piece.id, self._log))
 
     def _remove(self, piece: Piece) -> None:
         self._log.remove(piece.id)
         self._cache.forget(piece.id)
 
-    def _timed(self, rows: pa.Table) -> pa.Table:
+    def _add_times(self, rows: pa.Table) -> pa.Table:
         """As the table has them now; rows without a time get this batch's."""
         if self._lifetime is not None and _WRITTEN not in rows.column_names:
             rows = rows.append_column(_WRITTEN, pa.repeat(pa.scalar(self._lifetime.now, pa.int64()), rows.num_rows))
         return rows if rows.schema.equals(self._schema) else rows.select(self._schema.names).cast(self._schema)
 
-    def _kept(self, rows: pa.Table) -> pa.Table:
+    def _without_expired(self, rows: pa.Table) -> pa.Table:
         """What is worth writing. What a row past its time replaced is older still, so nothing comes back."""
         if not self._segments:  # nothing below that a dead row would hide
             return self._living(rows)
@@ -228,11 +228,11 @@ class StateTable:
         replaced, _ = matching_rows(newest, older, np.arange(older.num_rows), self._keys)
         keep = np.ones(older.num_rows, dtype=bool)
         keep[replaced] = False
-        return _sorted(pa.concat_tables([newest, older.filter(pa.array(keep))]))
+        return _sort(pa.concat_tables([newest, older.filter(pa.array(keep))]))
 
     def _gather(self, count: int, taken: list[pa.Table], places: list[NDArray[np.int64]]) -> Found:
         found_at = np.full(count, -1, dtype=np.int64)
-        rows = joined(places)
+        rows = concatenate(places)
         found_at[rows] = np.arange(len(rows))
         empty = self._schema.empty_table().drop_columns([HASH, *self._keys])
         gathered = pa.concat_tables([empty, *taken]).take(pa.array(found_at, mask=found_at < 0))
@@ -251,6 +251,6 @@ def _merge_ratio(segment: Segment) -> float:
     return _LEAST_MERGE_RATIO + int(segment.pieces[0].id[:4], 16) / 0xFFFF
 
 
-def _sorted(rows: pa.Table) -> pa.Table:
+def _sort(rows: pa.Table) -> pa.Table:
     order = np.argsort(as_numpy(rows.column(HASH)), kind="stable")
     return rows.take(pa.array(order)).combine_chunks()

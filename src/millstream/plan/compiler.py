@@ -13,7 +13,7 @@ from millstream.catalog.module_source import NotReadableError
 from millstream.catalog.settings import SETTINGS, check_setting, setting_notice
 from millstream.errors import Code, Diagnostic, Problems, ScriptError, by_place
 from millstream.plan.functions.registry import FUNCTIONS
-from millstream.plan.listings import described, listed, shown
+from millstream.plan.listings import describe, list_objects, show_create
 from millstream.plan.physical.planner import assign_ids, plan_physically
 from millstream.plan.program import JobPlan, Program, ShowJobs, Text
 from millstream.plan.resolver.scans import check_watermark, computed_items
@@ -111,7 +111,9 @@ class Compiler:
         problems = problems or follow_ups
         if problems:
             raise ScriptError(by_place(problems))
-        notices = dict.fromkeys(chain(map(_told, script.warnings), self._said, self._left_to_run, self._notices()))
+        notices = dict.fromkeys(
+            chain(map(_format_warning, script.warnings), self._said, self._left_to_run, self._notices())
+        )
         unchecked = len(self._left_to_run)
         return Program(tuple(self._steps), tuple(self._settings.items()), tuple(notices), unchecked)
 
@@ -174,7 +176,7 @@ class Compiler:
     def _create_table(self, statement: CreateTable) -> None:
         problems = Problems()
         problems.of(lambda: self._catalog.create_table(statement))
-        table = problems.of(lambda: self._catalog.created(statement))
+        table = problems.of(lambda: self._catalog.find_created(statement))
         if table is not None:
             problems.of(lambda: computed_items(table, self._catalog.functions))
             problems.of(lambda: check_watermark(table, self._catalog.functions))
@@ -215,13 +217,13 @@ class Compiler:
                 self._job_names = names
                 return Text(text)
             case Describe():
-                return described(self._catalog.relation(statement.name), self._catalog)
+                return describe(self._catalog.relation(statement.name), self._catalog)
             case Show(kind=ShowKind.JOBS):
                 return ShowJobs()
             case Show(name=ObjectName() as name):
-                return Text(shown(self._catalog.relation(name), statement))
+                return Text(show_create(self._catalog.relation(name), statement))
             case _:
-                return listed(statement, self._catalog, self._settings)
+                return list_objects(statement, self._catalog, self._settings)
 
     def _job(self, statement: InsertInto | StatementSet | Select) -> JobPlan:
         problems = Problems()
@@ -235,7 +237,7 @@ class Compiler:
                 roots += [problems.of(partial(self._insert, insert)) for insert in statement.inserts]
             case Select():
                 wanted = "select"
-                roots.append(problems.of(lambda: self._planned(build_select(statement, self._catalog))))
+                roots.append(problems.of(lambda: self._apply_rules(build_select(statement, self._catalog))))
         problems.raise_all()
         plans = assign_ids([root for root in roots if root is not None])
         settings = JobSettings.of(self._settings)
@@ -243,9 +245,9 @@ class Compiler:
         return JobPlan(self._job_name(wanted), plans, physical, settings, tuple(self._settings.items()))
 
     def _insert(self, statement: InsertInto) -> Root:
-        return self._planned(build_insert(statement, self._catalog))
+        return self._apply_rules(build_insert(statement, self._catalog))
 
-    def _planned(self, root: Root) -> Root:
+    def _apply_rules(self, root: Root) -> Root:
         settings = JobSettings.of(self._settings)
         for rule in RULES:
             root = rule(root, settings)
@@ -264,7 +266,7 @@ class Compiler:
         return [name for name in objects if diagnostic.code in _FOLLOW_UPS and f'"{name.lower()}"' in primary]
 
 
-def _told(warning: Diagnostic) -> str:
+def _format_warning(warning: Diagnostic) -> str:
     place = f"{warning.span.source.name}:{warning.span.line}: " if warning.span is not None else ""
     return f"{place}{warning.primary}"
 

@@ -28,10 +28,10 @@ def definitions(node: Node) -> dict[str, Typed]:
             [below] = node.inputs
             lower = definitions(below)
 
-            def lowered(column: InputColumn) -> Typed:
+            def definition_below(column: InputColumn) -> Typed:
                 return lower[column.name]
 
-            return {item.name: substitute(item.expression, lowered) for item in node.items}
+            return {item.name: substitute(item.expression, definition_below) for item in node.items}
         case _:
             return {column.name: InputColumn(column.name, column.type) for column in node.columns}
 

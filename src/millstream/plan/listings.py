@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from millstream.catalog.secrets import masked_all, masked_setting
+from millstream.catalog.secrets import mask_all, mask_setting
 from millstream.catalog.table import CatalogTable
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.program import Listing
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 _OF_A_COLUMN: Final = ("name", "type", "null", "key", "extras", "watermark")
 
 
-def described(relation: Relation, catalog: Catalog) -> Listing:
+def describe(relation: Relation, catalog: Catalog) -> Listing:
     """One row per column, as Flink's DESCRIBE gives it."""
     listing = _table(relation, catalog) if isinstance(relation, CatalogTable) else _view(relation, catalog)
     discreet = relation.span.source.discreet
     return Listing(listing.headings, tuple(tuple(map(discreet, row)) for row in listing.rows))
 
 
-def listed(statement: Show, catalog: Catalog, settings: Mapping[str, str]) -> Listing:
+def list_objects(statement: Show, catalog: Catalog, settings: Mapping[str, str]) -> Listing:
     match statement.kind:
         case ShowKind.SETTINGS:
             discreet = statement.span.source.discreet
-            masked = ((key, discreet(masked_setting(key, value))) for key, value in settings.items())
+            masked = ((key, discreet(mask_setting(key, value))) for key, value in settings.items())
             return Listing(("key", "value"), tuple(sorted(masked)))
         case ShowKind.VIEWS:
             heading, names = "view name", [view.name for view in catalog.views]
@@ -53,7 +53,7 @@ def listed(statement: Show, catalog: Catalog, settings: Mapping[str, str]) -> Li
     return Listing((heading,), tuple((name,) for name in sorted(names)))
 
 
-def shown(relation: Relation, statement: Show) -> str:
+def show_create(relation: Relation, statement: Show) -> str:
     """The statement that makes this table or view again."""
     is_table = isinstance(relation, CatalogTable)
     if is_table is not (statement.kind is ShowKind.CREATE_TABLE):
@@ -67,7 +67,7 @@ def shown(relation: Relation, statement: Show) -> str:
             )
         )
     if isinstance(relation, CatalogTable):
-        made = render(replace(relation.statement(), options=masked_all(relation.options)))
+        made = render(replace(relation.statement(), options=mask_all(relation.options)))
     else:
         made = render(relation.statement())
     return relation.span.source.discreet(made)

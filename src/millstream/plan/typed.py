@@ -94,7 +94,7 @@ def functions_in(expression: Typed) -> frozenset[str]:
 def substitute(expression: Typed, column: Callable[[InputColumn], Typed]) -> Typed:
     """The expression with each column replaced by what `column` gives for it."""
 
-    def replaced(part: Typed) -> Typed:
+    def replace_part(part: Typed) -> Typed:
         return substitute(part, column)
 
     match expression:
@@ -103,17 +103,18 @@ def substitute(expression: Typed, column: Callable[[InputColumn], Typed]) -> Typ
         case Constant():
             return expression
         case Call():
-            arguments = tuple(part if isinstance(part, Word) else replaced(part) for part in expression.arguments)
+            arguments = tuple(part if isinstance(part, Word) else replace_part(part) for part in expression.arguments)
             clauses = tuple(
-                (name, replaced(value) if isinstance(value, _TYPED) else value) for name, value in expression.clauses
+                (name, replace_part(value) if isinstance(value, _TYPED) else value)
+                for name, value in expression.clauses
             )
             return replace(expression, arguments=arguments, clauses=clauses)
         case UserCall():
-            return replace(expression, arguments=tuple(map(replaced, expression.arguments)))
+            return replace(expression, arguments=tuple(map(replace_part, expression.arguments)))
         case Conversion():
-            return replace(expression, value=replaced(expression.value))
+            return replace(expression, value=replace_part(expression.value))
         case FieldOf():
-            return replace(expression, row=replaced(expression.row))
+            return replace(expression, row=replace_part(expression.row))
 
 
 def _parts(expression: Typed) -> Iterator[Typed]:

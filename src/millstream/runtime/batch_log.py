@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from millstream.durable_files import damaged
+from millstream.durable_files import damage_error
 from millstream.runtime.checksums import is_damaged
 from millstream.runtime.progress import flat_offsets
 
@@ -43,7 +43,7 @@ class BatchLog:
         begun = self.last_begun
         return None if begun is None or begun == self.last_finished else begun
 
-    def begun_at(self, batch: int) -> float:
+    def start_time(self, batch: int) -> float:
         """In seconds since the epoch."""
         milliseconds: float = self._json("offsets", batch, self._lines("offsets", batch)[1])["batchTimestampMs"]
         return milliseconds / 1000
@@ -60,15 +60,15 @@ class BatchLog:
         """Raises what would keep Spark from going on, or would make it go on from another place."""
         begun, finished = self._numbers("offsets"), self._numbers("commits")
         if not begun and finished:
-            raise self._damaged("offsets", "It is empty, although batches have ended.")
+            raise self._damage_error("offsets", "It is empty, although batches have ended.")
         if not begun:
             return
         self._check_metadata()
         last = max(begun)
         if finished and max(finished) > last:
-            raise self._damaged(f"offsets/{max(finished)}", "It is missing, although the batch has ended.")
+            raise self._damage_error(f"offsets/{max(finished)}", "It is missing, although the batch has ended.")
         if last > 0 and max(finished, default=-1) < last - 1:
-            raise self._damaged(f"commits/{last - 1}", "It is missing, although a later batch has begun.")
+            raise self._damage_error(f"commits/{last - 1}", "It is missing, although a later batch has begun.")
         for kind, numbers in (("offsets", begun), ("commits", finished)):
             for number in sorted(numbers)[-2:]:
                 for line in self._lines(kind, number)[1:]:
@@ -81,19 +81,19 @@ class BatchLog:
         except (ValueError, TypeError, KeyError):
             identity = None
         if not isinstance(identity, str):
-            raise self._damaged("metadata", "It does not name the query.")
+            raise self._damage_error("metadata", "It does not name the query.")
 
     def _numbers(self, kind: str) -> list[int]:
         folder = self.folder / kind
         if folder.exists() and not folder.is_dir():
-            raise self._damaged(kind, "It is not a folder.")
+            raise self._damage_error(kind, "It is not a folder.")
         return [int(entry.name) for entry in folder.iterdir() if entry.name.isdigit()] if folder.exists() else []
 
     def _lines(self, kind: str, number: int) -> list[str]:
         name = f"{kind}/{number}"
         lines = self._text(name).splitlines()
         if len(lines) < (3 if kind == "offsets" else 2) or lines[0] != _VERSION:
-            raise self._damaged(name, "It is cut off, or was written by another version of Spark.")
+            raise self._damage_error(name, "It is cut off, or was written by another version of Spark.")
         return lines
 
     def _text(self, name: str) -> str:
@@ -101,20 +101,20 @@ class BatchLog:
         file = self.folder / name
         try:
             if is_damaged(file):
-                raise self._damaged(name, "It is not what its checksum says.")
+                raise self._damage_error(name, "It is not what its checksum says.")
             return file.read_text(encoding="utf-8")
         except FileNotFoundError:
-            raise self._damaged(name, "It is missing.") from None
+            raise self._damage_error(name, "It is missing.") from None
         except UnicodeDecodeError:
-            raise self._damaged(name, "It is not text.") from None
+            raise self._damage_error(name, "It is not text.") from None
         except OSError as error:
-            raise self._damaged(name, f"{error.strerror}.") from error
+            raise self._damage_error(name, f"{error.strerror}.") from error
 
     def _json(self, kind: str, number: int, line: str) -> Any:
         try:
             return json.loads(line)
         except ValueError:
-            raise self._damaged(f"{kind}/{number}", "A line of it is not JSON.") from None
+            raise self._damage_error(f"{kind}/{number}", "A line of it is not JSON.") from None
 
-    def _damaged(self, name: str, why: str) -> JobError:
-        return damaged(self.folder / name, why)
+    def _damage_error(self, name: str, why: str) -> JobError:
+        return damage_error(self.folder / name, why)

@@ -30,7 +30,7 @@ def unbuilt_in(program: Program) -> Iterator[Diagnostic]:
         for table in job.tables:
             yield from table.find_unsupported()
         yield from _types(job)
-        yield from _set(job)
+        yield from _check_statement_set(job)
         yield from random_keys(job)
     yield from shared_prefixes(program.jobs)
 
@@ -47,7 +47,7 @@ def _find_problems_here(program: Program) -> Iterator[Diagnostic]:
             written.add(sink.folder)
 
 
-def _set(job: JobPlan) -> Iterator[Diagnostic]:
+def _check_statement_set(job: JobPlan) -> Iterator[Diagnostic]:
     """What keeps the INSERTs of a statement set from being one query."""
     writes = [root for root in job.roots if isinstance(root, Write)]
     first = writes[0].sink if writes else None

@@ -27,10 +27,10 @@ from millstream.delivery.id_notes import IDS
 from millstream.durable_files import (
     LAYOUT,
     JobFile,
-    bounded_name,
-    damaged,
+    damage_error,
     other_layout,
     read_json,
+    shorten_name,
     sync_folder,
     write_json,
     write_text,
@@ -147,7 +147,7 @@ class Checkpoint:
             name for name in self._jobs if name not in names and BatchLog(self._folder(name)).last_begun is not None
         ]
 
-    def checked_jobs(self) -> list[str]:
+    def check_jobs(self) -> list[str]:
         """All that have state here; raises what is damaged."""
         for name in self._jobs:
             self._check_files(name)
@@ -220,16 +220,16 @@ class Checkpoint:
         log.check()
         if log.last_begun is None:
             if (folder / IDS).is_dir():
-                raise damaged(folder / "offsets", "It is empty, although messages have been written exactly-once.")
+                raise damage_error(folder / "offsets", "It is empty, although messages have been written exactly-once.")
             return
         required = {folder / name for name in self._jobs.get(job, {}).get("files", ())}
         for file in sorted({*_own_files(folder), *required}):
             if read_json(file, bool, parse_layout_2=str) is None and file in required:
-                raise damaged(file, "It is missing.")
+                raise damage_error(file, "It is missing.")
 
     def _folder(self, job: str) -> Path:
         """A table may be called `../x`, and the name of a statement set may be longer than that of a file."""
-        return self.root / "jobs" / bounded_name(quote(job, safe="").replace(".", "%2E"))
+        return self.root / "jobs" / shorten_name(quote(job, safe="").replace(".", "%2E"))
 
     def _claim(self) -> IO[str]:
         try:
@@ -296,7 +296,7 @@ def _layout_2(root: Path) -> Callable[[str], dict[str, Any]]:
             raise other_layout(root / _MARKER, content["layout"])
         checksum = hashlib.sha256(json.dumps(content["jobs"], sort_keys=True).encode()).hexdigest()[:16]
         if content.get("checksum", checksum) != checksum:
-            raise damaged(root / _MARKER, "It is not what its checksum says.")
+            raise damage_error(root / _MARKER, "It is not what its checksum says.")
         return content
 
     return parse

@@ -34,13 +34,13 @@ def is_damaged(file: Path) -> bool:
     return any(found != wanted for found, wanted in zip_longest(_of_pieces(file, length), said))
 
 
-def damaged_files(folder: Path) -> list[Path]:
+def find_damaged_files(folder: Path) -> list[Path]:
     """All below the folder that are not what their checksums say."""
     files = (beside.with_name(beside.name[1:].removesuffix(".crc")) for beside in sorted(folder.rglob(".*.crc")))
     return [file for file in files if file.exists() and is_damaged(file)]
 
 
-def checkpoint_damaged(job: str, files: Sequence[Path], failure: MillstreamError) -> JobError:
+def damaged_checkpoint_error(job: str, files: Sequence[Path], failure: MillstreamError) -> JobError:
     """What became of it stays behind the error as its cause."""
     names = ", ".join(str(file) for file in files[:_FILES_NAMED])
     error = JobError(

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from millstream.catalog.secrets import without_secrets_of
 from millstream.errors import Code, Diagnostic, JobError, MillstreamError
-from millstream.failpoints import reached
+from millstream.failpoints import reach
 from millstream.plan.operators.roots import Write
-from millstream.runtime.checksums import checkpoint_damaged, damaged_files
+from millstream.runtime.checksums import damaged_checkpoint_error, find_damaged_files
 from millstream.runtime.disk_watch import DiskWatch
 from millstream.runtime.kafka.cluster_watch import KafkaWatch
 from millstream.runtime.kafka.group_offsets import LAST_SECONDS
@@ -130,7 +130,7 @@ class Job:
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
             was_running = self.is_running  # asked first: a job may reach the end and end between two questions
-            if _reached(self._committed_offsets(), targets):
+            if _has_reached(self._read_committed_offsets(), targets):
                 break
             self.raise_failure()
             if not was_running:
@@ -139,7 +139,7 @@ class Job:
                 raise self._error(f'job "{self.name}" did not catch up within {timeout} s')
             time.sleep(_POLL_SECONDS)
         with self._reported:  # so that `progress` tells of it; a job that had nothing left to read reports nothing
-            self._reported.wait_for(lambda: _reached(self._reported_offsets, targets), _REPORT_SECONDS)
+            self._reported.wait_for(lambda: _has_reached(self._reported_offsets, targets), _REPORT_SECONDS)
 
     def await_end(self, timeout: float | None = None) -> bool:
         """Waits until the job ends by itself; raises its failure. False when the time is over first."""
@@ -163,33 +163,33 @@ class Job:
         """Takes Spark's report of a batch, on the listener's thread."""
         if not report["durationMs"].get("addBatch"):
             return  # a trigger that found nothing to do
-        reached("after-batch")
+        reach("after-batch")
         lost = self._topics.after_batch(report)
-        counted = self._counted(report, sum(each.count for each in lost))
+        counted = self._counts_of(report, sum(each.count for each in lost))
         progress = progress_of(self.name, report, self._progress, counted)
         with self._reported:
             self._progress = progress
             for source in report["sources"]:
                 self._reported_offsets |= flat_offsets(source["endOffset"])
             self._reported.notify_all()
-        self._supervised().batch_finished()
+        self._supervised().on_batch_finished()
         read_up_to = least_offsets(report)
         self._topics.commit(read_up_to)
         for each in lost:
             self._on_event(each)
         self._on_progress(progress)
-        if self.is_bounded and self._ends and _reached(read_up_to, self._ends):
+        if self.is_bounded and self._ends and _has_reached(read_up_to, self._ends):
             # What comes behind the end is dropped: no need to read it. The listener's thread must not wait for Spark.
             threading.Thread(target=self._end_early, daemon=True).start()
 
     def counting(self, emit: Callable[[list[str]], None]) -> Callable[[list[str]], None]:
         """`emit`, with the rows it is given counted as the job's output."""
 
-        def counted(rows: list[str]) -> None:
+        def count(rows: list[str]) -> None:
             self._shown = (self._shown or 0) + len(rows)
             emit(rows)
 
-        return counted
+        return count
 
     def show(self, rows: pa.Table, kinds: list[int] | None) -> None:
         """Takes rows of a SELECT."""
@@ -197,7 +197,7 @@ class Job:
         self._shown = (self._shown or 0) + rows.num_rows
         self._result.take(rows, kinds)
 
-    def _counted(self, report: Mapping[str, Any], lost: int) -> Counted:
+    def _counts_of(self, report: Mapping[str, Any], lost: int) -> Counted:
         shown, self._shown = self._shown, None
         return Counted(
             state_bytes=self._state_bytes(report),
@@ -242,8 +242,8 @@ class Job:
     def _naming_files(self, failure: MillstreamError) -> MillstreamError:
         """Spark does not always say that it could not read a file of the checkpoint, or which one."""
         may_be_it = self._progress is None and failure.code in (Code.CHECKPOINT_MISMATCH, Code.JOB_FAILED)
-        damaged = damaged_files(self._folder.path) if self.resumes and may_be_it else []
-        return checkpoint_damaged(self.name, damaged, failure) if damaged else failure
+        damaged = find_damaged_files(self._folder.path) if self.resumes and may_be_it else []
+        return damaged_checkpoint_error(self.name, damaged, failure) if damaged else failure
 
     def _state_bytes(self, report: Mapping[str, Any]) -> int:
         held = sum(_size(file) for file in self._folder.segment_cache.glob("*"))
@@ -254,7 +254,7 @@ class Job:
         assert self._supervision is not None, "the job has not been started"
         return self._supervision
 
-    def _committed_offsets(self) -> dict[tuple[str, int], int]:
+    def _read_committed_offsets(self) -> dict[tuple[str, int], int]:
         committed: dict[tuple[str, int], int] = {}
         for of_source in self._supervised().query.committed_offsets():
             for partition, offset in flat_offsets(of_source).items():  # a topic may be read in several places
@@ -281,5 +281,5 @@ def _last_ends(ranges: Iterable[ReadRange]) -> dict[tuple[str, int], int]:
     return ends
 
 
-def _reached(committed: Mapping[tuple[str, int], int], targets: Mapping[tuple[str, int], int]) -> bool:
+def _has_reached(committed: Mapping[tuple[str, int], int], targets: Mapping[tuple[str, int], int]) -> bool:
     return all(committed.get(partition, 0) >= offset for partition, offset in targets.items())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from millstream.durable_files import damaged, write_text
+from millstream.durable_files import damage_error, write_text
 from millstream.runtime.checksums import is_damaged
 
 if TYPE_CHECKING:
@@ -28,18 +28,18 @@ def adopt_state(folder: Path) -> None:
 
 def _adopt(file: Path, operator: Path) -> None:
     if is_damaged(file):
-        raise damaged(file, "It is not what its checksum says.")
+        raise damage_error(file, "It is not what its checksum says.")
     version, _, text = file.read_text(encoding="utf-8").partition("\n")
     try:
-        noted, adopted = json.loads(text), _adopted(json.loads(text), operator)
+        noted, adopted = json.loads(text), _with_paths_here(json.loads(text), operator)
     except (ValueError, TypeError, KeyError):
-        raise damaged(file, "It does not say where the schemas of the state are.") from None
+        raise damage_error(file, "It does not say where the schemas of the state are.") from None
     if adopted != noted:
         file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
         write_text(file, f"{version}\n{json.dumps(adopted, separators=(',', ':'))}")
 
 
-def _adopted(metadata: dict[str, Any], operator: Path) -> dict[str, Any]:
+def _with_paths_here(metadata: dict[str, Any], operator: Path) -> dict[str, Any]:
     stores = [
         {**store, _PATHS: [_here(path, operator) for path in store[_PATHS]]} for store in metadata["stateStoreInfo"]
     ]

@@ -36,6 +36,6 @@ def goes_to_standard_error(plan: JobPlan) -> bool:
     return any(root.sink.prints_to_standard_error for root in plan.roots if isinstance(root, Write))
 
 
-def listed(jobs: Iterable[Job]) -> Listing:
+def list_jobs(jobs: Iterable[Job]) -> Listing:
     rows = ((job.name, "RUNNING" if job.is_running else "FINISHED") for job in jobs)
     return Listing(("job name", "status"), tuple(rows))

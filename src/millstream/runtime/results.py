@@ -47,7 +47,7 @@ def result_of(plan: JobPlan, emit: Callable[[list[str]], None], *, as_data: bool
             return Tableau(emit)
         case ResultMode.TABLE:
             [root] = plan.roots
-            return ResultTable(root.upsert_key, emit, objects if as_data else _framed)
+            return ResultTable(root.upsert_key, emit, objects if as_data else _frame)
 
 
 class ChangeLines:
@@ -96,7 +96,7 @@ class Tableau:
 
     def end(self) -> None:
         edge = [edge_line(self._columns)] if self._columns else []
-        self._emit([*edge, _counted(self._count)])
+        self._emit([*edge, _format_count(self._count)])
 
 
 class ResultTable:
@@ -152,14 +152,14 @@ def _as_text(value: Any) -> str:
     return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
 
 
-def _framed(rows: pa.Table) -> list[str]:
+def _frame(rows: pa.Table) -> list[str]:
     frame = table_lines(rows) if rows.num_columns else []
-    return [*frame, _counted(rows.num_rows)]
+    return [*frame, _format_count(rows.num_rows)]
 
 
 def _hashable(values: Any) -> tuple[Any, ...]:
     return tuple(repr(value) if isinstance(value, list | dict) else value for value in values)
 
 
-def _counted(count: int) -> str:
+def _format_count(count: int) -> str:
     return f"{count:,} row{'' if count == 1 else 's'}"

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 def copy_checkpoint(checkpoint: Path, to: Path) -> list[str]:
     """The names of the jobs in it. Nobody can run them meanwhile; `to` is there whole or not at all."""
     if not checkpoint.is_dir():
-        raise _refused(f"there is no checkpoint {checkpoint}", "Check the path; `run` makes .millstream/SCRIPT.")
+        raise _refuse(f"there is no checkpoint {checkpoint}", "Check the path; `run` makes .millstream/SCRIPT.")
     if to.exists():
-        raise _refused(f"{to} is there already", "Name a folder that does not exist.")
+        raise _refuse(f"{to} is there already", "Name a folder that does not exist.")
     if to.absolute().is_relative_to(checkpoint.absolute()):
-        raise _refused(f"{to} lies inside the checkpoint", "Name a folder outside of it.")
+        raise _refuse(f"{to} lies inside the checkpoint", "Name a folder outside of it.")
     claimed = Checkpoint(checkpoint)
     unfinished = to.with_name(f"{to.name}.unfinished")
     try:
-        jobs = claimed.checked_jobs()
+        jobs = claimed.check_jobs()
         if not jobs:
-            raise _refused(f"{checkpoint} holds no job's state", "A job keeps state from its first batch on.")
+            raise _refuse(f"{checkpoint} holds no job's state", "A job keeps state from its first batch on.")
         make_folder(to.parent)
         shutil.rmtree(unfinished, ignore_errors=True)  # of a copy that was broken off, and may be older
         shutil.copytree(checkpoint, unfinished, ignore=left_out_of_copies)
@@ -35,7 +35,7 @@ def copy_checkpoint(checkpoint: Path, to: Path) -> list[str]:
         unfinished.rename(to)
         sync_folder(to.parent)
     except OSError as error:
-        raise _refused(f"checkpoint {checkpoint} could not be copied to {to}", f"{error.strerror}.") from error
+        raise _refuse(f"checkpoint {checkpoint} could not be copied to {to}", f"{error.strerror}.") from error
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
         claimed.release()
@@ -51,5 +51,5 @@ def _force_to_disk(copy: Path) -> None:
                 os.fsync(file.fileno())
 
 
-def _refused(primary: str, hint: str) -> JobError:
+def _refuse(primary: str, hint: str) -> JobError:
     return JobError(Diagnostic(Code.CHECKPOINT_MISMATCH, primary, hint=hint))

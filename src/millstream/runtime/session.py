@@ -27,14 +27,14 @@ from millstream.runtime.kafka.topic_ids import keep_ids
 from millstream.runtime.moved_state import adopt_state
 from millstream.runtime.printing import (
     goes_to_standard_error,
-    listed,
+    list_jobs,
     no_op,
     print_answer,
     print_errors,
     print_rows,
 )
 from millstream.runtime.results import result_of
-from millstream.runtime.session_arguments import checked_settings, default_checkpoint
+from millstream.runtime.session_arguments import check_settings, default_checkpoint
 from millstream.source import SourceText
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Session:
         self._on_answer = on_answer
         self._on_rows = on_rows
         self._on_data = on_data
-        self._setting_texts = checked_settings({**(settings or {}), **named_settings})
+        self._setting_texts = check_settings({**(settings or {}), **named_settings})
         self._catalog = Catalog()
         self._root = checkpoint_folder(checkpoint) if checkpoint is not None else default_checkpoint()
         self._fresh = fresh
@@ -185,7 +185,7 @@ class Session:
                     prepared = prepared or self._prepare(_up_to_the_next_end(program.steps[position:]), drain=drain)
                     yield self._launch(*prepared.pop(0))
                 case ShowJobs():
-                    self._on_answer(listed(self._jobs))
+                    self._on_answer(list_jobs(self._jobs))
                 case Listing() | Text():
                     self._on_answer(step)
 
@@ -198,7 +198,7 @@ class Session:
     def _prepare(self, plans: tuple[JobPlan, ...], *, drain: bool) -> list[tuple[Job, QueryStart]]:
         checkpoint = self._open_checkpoint()
         if not self._fresh:
-            plans = tuple(self._as_begun(plan, checkpoint) for plan in plans)
+            plans = tuple(self._pin_to_checkpoint(plan, checkpoint) for plan in plans)
         folders = [None if self._fresh else checkpoint.find_job(plan) for plan in plans]
         clients = [KafkaClients() for _ in plans]
         positions = [
@@ -268,7 +268,7 @@ class Session:
             dispatch=dispatching.begin(),
         )
 
-    def _as_begun(self, plan: JobPlan, checkpoint: Checkpoint) -> JobPlan:
+    def _pin_to_checkpoint(self, plan: JobPlan, checkpoint: Checkpoint) -> JobPlan:
         begun = checkpoint.pinned_to_checkpoint(plan)
         if begun != plan:
             self._notice(

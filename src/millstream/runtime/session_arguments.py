@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def checked_settings(settings: Mapping[str, Any]) -> dict[str, str]:
+def check_settings(settings: Mapping[str, Any]) -> dict[str, str]:
     """`parallelism_default=2` is `'parallelism.default' = '2'`; keys with dots are taken as they are."""
     by_python_name = {key.replace(".", "_").replace("-", "_"): key for key in SETTINGS}
     named = {by_python_name.get(key, key): str(value) for key, value in settings.items()}

@@ -91,7 +91,7 @@ class Supervision:
         """The query has ended, or there is another reason to look at it."""
         self._woken.set()
 
-    def batch_finished(self) -> None:
+    def on_batch_finished(self) -> None:
         """The surest sign that all is well."""
         self._last_sign = time.monotonic()
         self._waits_no_more()

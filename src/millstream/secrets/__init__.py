@@ -31,7 +31,7 @@ _CREDENTIALS_IN_VALUE: Final = re.compile(r"://(?:[^\s@/:,]{0,200}:)?(?P<inside>
 _SHORTEST_PREFIX: Final = 8
 
 
-def concealed(text: str, start: int = 0, end: int | None = None) -> str:
+def conceal(text: str, start: int = 0, end: int | None = None) -> str:
     """A part of a script with stars for what is secret, as many for each; the script need not be correct SQL.
 
     >>> concealed("WITH ('properties.ssl.key.password' = 'tiger')")
@@ -54,8 +54,8 @@ def without_credentials(value: str) -> str:
     >>> without_credentials("http://user:tiger@registry:8081")
     'http://user:******@registry:8081'
     """
-    shown = concealed("'" + value.replace("'", "''") + "'")[1:-1].replace("''", "'")
-    return _masked(_CREDENTIALS_IN_VALUE, shown)
+    shown = conceal("'" + value.replace("'", "''") + "'")[1:-1].replace("''", "'")
+    return _mask(_CREDENTIALS_IN_VALUE, shown)
 
 
 def secrets_in_urls(value: str) -> Iterator[str]:
@@ -72,10 +72,10 @@ def without_url_credentials(message: str) -> str:
     """
     for found in reversed([*secrets_in_url_parameters(message)]):
         message = message[: found.start("inside")] + MASK + message[found.end("inside") :]
-    return _masked(CREDENTIALS, message)
+    return _mask(CREDENTIALS, message)
 
 
-def _masked(pattern: re.Pattern[str], text: str) -> str:
+def _mask(pattern: re.Pattern[str], text: str) -> str:
     return pattern.sub(lambda found: found[0].removesuffix(f"{found['inside']}@") + f"{MASK}@", text)
 
 

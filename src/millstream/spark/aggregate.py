@@ -16,8 +16,8 @@ from millstream.kernels.aggregate import AggregateOperator, Call
 from millstream.kernels.operator import ROWS
 from millstream.spark.comparable import alike, kernel_schema
 from millstream.spark.kernel_host import host
-from millstream.spark.splits import carried
-from millstream.spark.types import quoted
+from millstream.spark.splits import split_columns
+from millstream.spark.types import quote_name
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -34,9 +34,9 @@ def aggregate(rows: Rows, node: Aggregate, hosting: Hosting) -> Crossing:
     results = {call.name: f"result{number}" for number, call in enumerate(node.calls)}
     columns = [comparable(rows, name).alias(column) for name, column in keys.items()]
     columns += [_argument(rows, call).alias(column) for call, column in arguments.items()]
-    columns += [F.coalesce(F.col(quoted(name)), F.lit(False)).alias(column) for name, column in filters.items()]
+    columns += [F.coalesce(F.col(quote_name(name)), F.lit(False)).alias(column) for name, column in filters.items()]
     kind = [F.col(KIND)] if KIND in rows.columns else []
-    prepared = rows.select(*columns, *kind, *carried(rows))
+    prepared = rows.select(*columns, *kind, *split_columns(rows))
     operator = AggregateOperator(
         tuple(keys.values()),
         tuple(
@@ -72,4 +72,4 @@ def _argument(rows: Rows, call: AggregateCall) -> Column:
 
 
 def comparable(rows: Rows, name: str) -> Column:
-    return alike(F.col(quoted(name)), rows.schema[name].dataType)
+    return alike(F.col(quote_name(name)), rows.schema[name].dataType)

@@ -12,7 +12,7 @@ from millstream.formats.avro_schema import avro_schema
 from millstream.formats.message_rows import BYTES, ROW
 from millstream.spark.failures import undecodable_message
 from millstream.spark.message_parts import part_of
-from millstream.spark.types import quoted, spark_type
+from millstream.spark.types import quote_name, spark_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -72,7 +72,7 @@ def _permissive(half: str, format_: AvroFormat, columns: tuple[tuple[str, DataTy
     is_read = {"name": _IS_READ, "type": "boolean", "default": True}
     read = {**written, "fields": [*written["fields"], is_read]}
     row = from_avro(F.col(half), json.dumps(written), {"mode": "PERMISSIVE", "avroSchema": json.dumps(read)})
-    fields = ", ".join(f"{quoted(name)}: {spark_type(type_)}" for name, type_ in columns)
+    fields = ", ".join(f"{quote_name(name)}: {spark_type(type_)}" for name, type_ in columns)
     fields += f"{', ' if fields else ''}{_IS_READ}: BOOLEAN"
     return row, f"STRUCT<{fields}>"
 
@@ -95,8 +95,8 @@ def _column(name: str, layout: MessageLayout) -> Column:
     if name in parts:
         return F.expr(part_of(parts[name]))
     names_in_key = dict(zip(layout.key_columns_read, layout.key_names_read, strict=True))
-    of_value = F.col(f"__value_row.{quoted(name)}") if name in layout.value_columns_read else None
-    of_key = F.col(f"__key_row.{quoted(names_in_key[name])}") if name in names_in_key else None
+    of_value = F.col(f"__value_row.{quote_name(name)}") if name in layout.value_columns_read else None
+    of_key = F.col(f"__key_row.{quote_name(names_in_key[name])}") if name in names_in_key else None
     if of_value is None:
         assert of_key is not None
         return of_key

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812
 
-from millstream.spark.types import quoted
+from millstream.spark.types import quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,12 +44,12 @@ class Branch:
         return replace(self, frame=frame, is_filtered=True)
 
     def select(self, *columns: Column | str) -> Branch:
-        named = [F.col(quoted(column)) if isinstance(column, str) else column for column in columns]
+        named = [F.col(quote_name(column)) if isinstance(column, str) else column for column in columns]
         names = tuple(self.frame.select(*named).columns)
         if self.is_filtered:
             pairs = zip(named, names, strict=True)
             named = [F.when(F.col(_PASSES), column).alias(name) for column, name in pairs]
-        return replace(self, frame=self.frame.select(*named, *self._hidden()), columns=names)
+        return replace(self, frame=self.frame.select(*named, *self._hidden_columns()), columns=names)
 
     def withColumns(self, columns: Mapping[str, Column]) -> Branch:  # noqa: N802
         kept = (name for name in self.columns if name not in columns)
@@ -57,12 +57,12 @@ class Branch:
 
     def set_aside(self, names: Mapping[str, str], passes: str | None) -> DataFrame:
         """The frame for the next reader: this one's columns under other names, and its flag as `passes`."""
-        renamed = [F.col(quoted(name)).alias(hidden) for name, hidden in names.items()]
+        renamed = [F.col(quote_name(name)).alias(hidden) for name, hidden in names.items()]
         flag = [] if passes is None else [F.col(_PASSES).alias(passes)]
         return self.frame.select(*map(F.col, self.carried), *renamed, *flag)
 
     def _visible(self) -> list[Column]:
-        return [F.col(quoted(name)) for name in self.columns]
+        return [F.col(quote_name(name)) for name in self.columns]
 
-    def _hidden(self) -> list[Column]:
+    def _hidden_columns(self) -> list[Column]:
         return [F.col(name) for name in (*self.carried, *([_PASSES] if self.is_filtered else []))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from millstream.plan.functions.spark_text import field_of, quoted, truncated
+from millstream.plan.functions.spark_text import field_of, quote, truncate
 from millstream.spark.times_of_day import text_of_time, time_of_text, time_of_timestamp, timestamp_of_time
 from millstream.spark.types import spark_type
 from millstream.sql.casts import parts
@@ -13,7 +13,7 @@ from millstream.sql.types import BINARIES, CHARACTER, INT, INTEGERS, NUMERIC, TI
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_WITH_FRACTION: Final = quoted(r"^\s*([+-]?\d+)\.\d*\s*$")
+_WITH_FRACTION: Final = quote(r"^\s*([+-]?\d+)\.\d*\s*$")
 _WHOLE: Final = "'$1'"
 _DEFAULT_DIGITS: Final = 6
 _ENTRY: Final = "(millstream_key, millstream_value) -> concat(millstream_key, '=', millstream_value)"
@@ -24,30 +24,30 @@ def _item(depth: int) -> str:
     return f"millstream_item{depth}"
 
 
-def coerced(text: str, found: DataType, wanted: DataType) -> str:
+def coerce(text: str, found: DataType, wanted: DataType) -> str:
     """The same value in a wider type, or a text and a number as each other; nothing is cut or padded."""
     if spark_type(found) == spark_type(wanted):
         return text
     if wanted.root is TypeRoot.TIME or _is_text_and_number(found, wanted):
-        return converted(text, found, wanted)
+        return convert(text, found, wanted)
     return f"CAST({text} AS {spark_type(wanted)})"
 
 
-def stored(text: str, found: DataType, wanted: DataType) -> str:
+def store(text: str, found: DataType, wanted: DataType) -> str:
     """A value in a column that it fits into without a CAST; a timestamp still loses the digits that are not there."""
-    return converted(text, found, wanted) if _is_cut(found, wanted) else f"CAST({text} AS {spark_type(wanted)})"
+    return convert(text, found, wanted) if _is_cut(found, wanted) else f"CAST({text} AS {spark_type(wanted)})"
 
 
-def converted(text: str, found: DataType, wanted: DataType, *, attempt: bool = False, depth: int = 0) -> str:
+def convert(text: str, found: DataType, wanted: DataType, *, attempt: bool = False, depth: int = 0) -> str:
     """CAST, or with `attempt` TRY_CAST."""
     cast = f"{'try_cast' if attempt else 'CAST'}({{}} AS {spark_type(wanted)})"
     result = cast.format(text)
     if found.root is TypeRoot.NULL:
         result = f"CAST(NULL AS {spark_type(wanted)})"
     elif wanted.root in CHARACTER:
-        result = _sized_text(_as_text(text, found, depth), wanted)
+        result = _fit_text(_as_text(text, found, depth), wanted)
     elif wanted.root in BINARIES:
-        result = _sized_bytes(result, wanted)
+        result = _fit_bytes(result, wanted)
     elif wanted.root is TypeRoot.TIME and found.root is not TypeRoot.TIME:
         result = time_of_text(text, attempt=attempt) if found.root in CHARACTER else time_of_timestamp(text)
     elif found.root is TypeRoot.TIME and wanted.root in TIMESTAMPS:
@@ -55,24 +55,24 @@ def converted(text: str, found: DataType, wanted: DataType, *, attempt: bool = F
     elif wanted.root in TIMESTAMPS:
         is_exact = found.root in TIMESTAMPS and _digits(found) <= _digits(wanted)
         moved = text if found.root is wanted.root else result
-        result = moved if is_exact else truncated(moved, _digits(wanted), with_zone=_has_zone(wanted))
+        result = moved if is_exact else truncate(moved, _digits(wanted), with_zone=_has_zone(wanted))
     elif wanted.root in INTEGERS and found.root in CHARACTER:
         result = cast.format(f"regexp_replace({text}, {_WITH_FRACTION}, {_WHOLE})")
     elif wanted.root is TypeRoot.DECIMAL and found.root in NUMERIC:  # too many digits are NULL in Flink
         result = f"try_cast({text} AS {spark_type(wanted)})"
     elif wanted.root in (TypeRoot.ARRAY, TypeRoot.MAP, TypeRoot.ROW):
-        result = _nested(text, found, wanted, attempt=attempt, depth=depth)
+        result = _cast_nested(text, found, wanted, attempt=attempt, depth=depth)
     return result
 
 
-def _nested(text: str, found: DataType, wanted: DataType, *, attempt: bool, depth: int) -> str:
+def _cast_nested(text: str, found: DataType, wanted: DataType, *, attempt: bool, depth: int) -> str:
     if spark_type(found) == spark_type(wanted) and not _is_cut(found, wanted):
         return text
 
     def each(values: str, before: DataType | None, after: DataType | None) -> str:
         assert before is not None
         assert after is not None
-        inner = converted(_item(depth), before, after, attempt=attempt, depth=depth + 1)
+        inner = convert(_item(depth), before, after, attempt=attempt, depth=depth + 1)
         return values if inner == _item(depth) else f"transform({values}, {_item(depth)} -> {inner})"
 
     if wanted.root is TypeRoot.ARRAY:
@@ -81,8 +81,8 @@ def _nested(text: str, found: DataType, wanted: DataType, *, attempt: bool, dept
         keys = each(f"map_keys({text})", found.key, wanted.key)
         return f"map_from_arrays({keys}, {each(f'map_values({text})', found.element, wanted.element)})"
     fields = (
-        f"{quoted(after.name)}, "
-        f"{converted(field_of(text, before.name), before.type, after.type, attempt=attempt, depth=depth)}"
+        f"{quote(after.name)}, "
+        f"{convert(field_of(text, before.name), before.type, after.type, attempt=attempt, depth=depth)}"
         for before, after in zip(found.fields, wanted.fields, strict=True)
     )
     return f"if({text} IS NULL, NULL, named_struct({', '.join(fields)}))"
@@ -141,7 +141,7 @@ def _or_null(text: str) -> str:
     return f"coalesce({text}, 'NULL')"
 
 
-def _sized_text(text: str, wanted: DataType) -> str:
+def _fit_text(text: str, wanted: DataType) -> str:
     match wanted.root:
         case TypeRoot.CHAR:
             return f"rpad({text}, {wanted.precision}, ' ')"
@@ -151,7 +151,7 @@ def _sized_text(text: str, wanted: DataType) -> str:
             return text
 
 
-def _sized_bytes(value: str, wanted: DataType) -> str:
+def _fit_bytes(value: str, wanted: DataType) -> str:
     match wanted.root:
         case TypeRoot.BINARY:
             return f"rpad({value}, {wanted.precision}, X'00')"

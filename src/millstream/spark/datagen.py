@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.spark.generated_values import Moment, value_of
-from millstream.spark.once import numbered_rows
+from millstream.spark.once import number_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +29,7 @@ def read_datagen(
     if source.number_of_rows is None:
         rows = _endless(spark, source.rows_per_second, tasks)
     else:
-        rows = _finite(numbered_rows(spark, folder, source.number_of_rows, tasks), source)
+        rows = _finite(number_rows(spark, folder, source.number_of_rows, tasks), source)
     seed = F.lit(zlib.crc32(source.table.name.encode()))
     generators = {generator.path: generator for generator in source.generators}
     moment = Moment(F.col("row"), F.col("time"), seed)

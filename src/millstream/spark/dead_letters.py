@@ -109,12 +109,12 @@ def _headers(letter: DeadLetter, table: str) -> list[tuple[str, bytes | None]]:
         DeadLetterHeader.OFFSET: letter.offset,
         DeadLetterHeader.TIMESTAMP: letter.timestamp,
         DeadLetterHeader.TABLE: table,
-        DeadLetterHeader.ERROR: _cut(letter.error),
+        DeadLetterHeader.ERROR: _shorten(letter.error),
     }
     return [*letter.headers, *((header.value, str(text).encode()) for header, text in texts.items())]
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     encoded = text.encode()
     if len(encoded) <= LONGEST_ERROR_BYTES:
         return text

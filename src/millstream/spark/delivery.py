@@ -111,6 +111,6 @@ def _desk_of(writer: str) -> int:
     return int(number[0] if number else 0) % (os.cpu_count() or 1)
 
 
-def delivered(counts: DataFrame) -> DataStreamWriter:
+def start_delivery(counts: DataFrame) -> DataStreamWriter:
     """The messages are written when the last row is; what is left goes nowhere."""
     return counts.observe(fresh_name(), F.sum(DELIVERED).alias(DELIVERED)).writeStream.format("noop")

@@ -31,6 +31,6 @@ _TOLD: Final = {
 CODES: Final = {failure: code for failure, (code, _, _) in _TOLD.items()}
 
 
-def undelivered(job: str, table: str, failure: Failure, why: str) -> Diagnostic:
+def undelivered_error(job: str, table: str, failure: Failure, why: str) -> Diagnostic:
     code, primary, hint = _TOLD[failure]
     return Diagnostic(code, primary.format(job=job, table=table), detail=why, hint=hint)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.plan.functions.signatures import given_of
-from millstream.plan.functions.spark_text import field_of, quoted
+from millstream.plan.functions.spark_text import field_of, quote
 from millstream.plan.typed import Call, Constant, Conversion, FieldOf, InputColumn, Typed, UserCall, Word
-from millstream.spark.casts import coerced, converted, stored
-from millstream.spark.types import quoted as quoted_name
+from millstream.spark.casts import coerce, convert, store
+from millstream.spark.types import quote_name as quoted_name
 from millstream.spark.types import spark_type
-from millstream.spark.user_functions import called, register
+from millstream.spark.user_functions import register, spark_name
 from millstream.sql.functions import SparkCall
 from millstream.sql.types import DataType, TypeRoot
 
@@ -29,7 +29,7 @@ def column_of(expression: Typed, spark: SparkSession | None = None, wanted: Data
     if spark is not None:
         register(spark, expression)
     text = spark_text(expression)
-    return F.expr(text if wanted is None else stored(text, expression.type, wanted))
+    return F.expr(text if wanted is None else store(text, expression.type, wanted))
 
 
 def spark_text(node: Typed) -> str:
@@ -41,13 +41,13 @@ def spark_text(node: Typed) -> str:
         case FieldOf():
             return field_of(spark_text(node.row), node.name)
         case Conversion():
-            return converted(spark_text(node.value), node.value.type, node.type, attempt=node.attempt)
+            return convert(spark_text(node.value), node.value.type, node.type, attempt=node.attempt)
         case UserCall():
             arguments = (
-                coerced(spark_text(argument), argument.type, wanted)
+                coerce(spark_text(argument), argument.type, wanted)
                 for argument, wanted in zip(node.arguments, node.function.arguments, strict=True)
             )
-            return f"{called(node.function)}({', '.join(arguments)})"
+            return f"{spark_name(node.function)}({', '.join(arguments)})"
         case Call():
             return _call(node)
 
@@ -62,7 +62,7 @@ def _call(node: Call) -> str:
         node.type,
         clauses,
         tuple(item.function.name if isinstance(item, Call) else "" for item in node.arguments),
-        coerced,
+        coerce,
         spark_type,
     )
     if isinstance(form, str):
@@ -76,7 +76,7 @@ def _argument(node: Call, index: int) -> str:
         return argument.text
     text = spark_text(argument)
     wanted = node.signature.parameter(index).read_as
-    return text if wanted is None else coerced(text, argument.type, wanted)
+    return text if wanted is None else coerce(text, argument.type, wanted)
 
 
 def _literal(node: Constant) -> str:
@@ -97,7 +97,7 @@ def _literal(node: Constant) -> str:
             assert isinstance(value, bytes)
             text = f"X'{value.hex()}'"
         case TypeRoot.CHAR:
-            text = quoted(text)
+            text = quote(text)
         case TypeRoot.INTERVAL_YEAR_MONTH:
             text = f"make_ym_interval(0, {value})"
         case TypeRoot.INTERVAL_DAY_TIME:

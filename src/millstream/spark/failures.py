@@ -14,9 +14,9 @@ from millstream.connectors.kafka.scan_options import DEAD_LETTER_TOPIC
 from millstream.delivery.failures import Failure
 from millstream.errors import Code, Diagnostic, JobError
 from millstream.formats.declarations import FORMATS
-from millstream.formats.decoded import shown
+from millstream.formats.decoded import preview
 from millstream.formats.json_format import IGNORE_PARSE_ERRORS
-from millstream.spark.delivery_failures import CODES, undelivered
+from millstream.spark.delivery_failures import CODES, undelivered_error
 from millstream.spark.failure_patterns import PATTERNS
 
 if TYPE_CHECKING:
@@ -57,14 +57,14 @@ class UndecodableMessageError(Exception):
 
     def __init__(self, of: TableHalf, topic: str, partition: int, offset: int, text: str) -> None:
         told = {**asdict(of), "topic": topic, "partition": partition, "offset": offset, "text": text}
-        super().__init__(_marked(Code.UNDECODABLE_MESSAGE, **told))
+        super().__init__(_mark(Code.UNDECODABLE_MESSAGE, **told))
 
 
 class UnwritableRowError(Exception):
     """Raised in a Python worker too; `why` is a sentence."""
 
     def __init__(self, table: str, why: str) -> None:
-        super().__init__(_marked(Code.UNWRITABLE_ROW, table=table, why=why))
+        super().__init__(_mark(Code.UNWRITABLE_ROW, table=table, why=why))
 
 
 class DeadLetterError(Exception):
@@ -75,23 +75,23 @@ class DeadLetterError(Exception):
 
     def __init__(self, table: str, topic: str, why: str, place: str, refused_bytes: int | None = None) -> None:
         size = {} if refused_bytes is None else {"bytes": refused_bytes}
-        super().__init__(_marked(Code.JOB_FAILED, table=table, topic=topic, why=why, place=place, **size))
+        super().__init__(_mark(Code.JOB_FAILED, table=table, topic=topic, why=why, place=place, **size))
 
 
 class UndeliveredError(Exception):
     """Raised in a Python worker whose messages did not reach Kafka; `why` is a sentence."""
 
     def __init__(self, table: str, failure: Failure, why: str) -> None:
-        super().__init__(_marked(CODES[failure], table=table, failure=failure, why=why))
+        super().__init__(_mark(CODES[failure], table=table, failure=failure, why=why))
 
 
 def undecodable_message(of: TableHalf, text: str) -> Column:
     """As in a Python worker, raised by a native expression over the columns of Spark's Kafka source."""
-    return _raised(
+    return _raise(
         Code.UNDECODABLE_MESSAGE,
-        *(_named(name, told) for name, told in asdict(of).items()),
+        *(_name_failure(name, told) for name, told in asdict(of).items()),
         *(F.col(name) for name in ("topic", "partition", "offset")),
-        _named("text", text),
+        _name_failure("text", text),
         F.hex(F.substring(of.half, 1, _SENT_BYTES)).alias("payload"),
         F.length(of.half).alias("size"),
     )
@@ -99,23 +99,23 @@ def undecodable_message(of: TableHalf, text: str) -> Column:
 
 def unwritable_row(table: str, why: Column) -> Column:
     """The same, raised by a native expression over a row that is to be written."""
-    return _raised(Code.UNWRITABLE_ROW, _named("table", table), why.alias("why"))
+    return _raise(Code.UNWRITABLE_ROW, _name_failure("table", table), why.alias("why"))
 
 
 def null_in_key(column: str, table: str) -> str:
-    return _marked(Code.NULL_IN_KEY, column=column, table=table)
+    return _mark(Code.NULL_IN_KEY, column=column, table=table)
 
 
-def _named(name: str, text: str) -> Column:
+def _name_failure(name: str, text: str) -> Column:
     return F.lit(text).alias(name)
 
 
-def _raised(code: Code, *parameters: Column) -> Column:
-    told = F.to_json(F.struct(_named("code", str(code)), *parameters))
+def _raise(code: Code, *parameters: Column) -> Column:
+    told = F.to_json(F.struct(_name_failure("code", str(code)), *parameters))
     return F.raise_error(F.concat(F.lit("<<millstream "), told, F.lit(">>")))
 
 
-def _marked(code: Code, **parameters: str | int) -> str:
+def _mark(code: Code, **parameters: str | int) -> str:
     return f"<<millstream {json.dumps({'code': code, **parameters})}>>"
 
 
@@ -168,7 +168,7 @@ def in_short(said: str) -> str:
 
 def _of_mark(job: str, found: dict[str, Any]) -> Diagnostic:
     if "failure" in found:
-        return undelivered(job, found["table"], Failure(found["failure"]), found["why"])
+        return undelivered_error(job, found["table"], Failure(found["failure"]), found["why"])
     if found["code"] == Code.UNDECODABLE_MESSAGE:
         return _undecodable(job, found)
     if found["code"] == Code.JOB_FAILED:
@@ -208,7 +208,7 @@ def _undecodable(job: str, found: dict[str, Any]) -> Diagnostic:
     place = f"Topic {found['topic']}, partition {found['partition']}, offset {found['offset']}, {found['half']}"
     text = found["text"]
     if "payload" in found:
-        text = f"{text} It is '{shown(bytes.fromhex(found['payload']), found['size'])}'."
+        text = f"{text} It is '{preview(bytes.fromhex(found['payload']), found['size'])}'."
     can_skip = any(option.key == IGNORE_PARSE_ERRORS.key for option in FORMATS[found["format"]].options)
     skipping = f", or skip them with option '{IGNORE_PARSE_ERRORS.key}' of format '{found['format']}'"
     return Diagnostic(

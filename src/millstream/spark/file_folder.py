@@ -38,7 +38,7 @@ class FileFolder:
         if self._may_repeat:
             self._remove_from(batch)
         staging = self._staging(batch)
-        for index, file in enumerate(self._written(staging)):
+        for index, file in enumerate(self._written_files(staging)):
             into = self._target_of(file.getParent(), staging)
             suffix = file.getName().partition(".")[2]
             self._move(file, self._path_of(into, f"part-{self._job}-{batch}-{index}.{suffix}"))
@@ -72,7 +72,7 @@ class FileFolder:
         if not self._files.delete(path, True) and self._files.exists(path):
             raise UnpublishedFilesError(f"{path.toString()} could not be removed")
 
-    def _written(self, folder: Any) -> list[Any]:
+    def _written_files(self, folder: Any) -> list[Any]:
         """In the order of Spark's tasks; its own marks are left behind."""
         found = [file for file in self._all(folder) if file.getName().startswith("part-")]
         return sorted(found, key=lambda file: str(file.toString()))

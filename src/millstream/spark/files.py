@@ -16,7 +16,7 @@ from millstream.spark.file_folder import FileFolder
 from millstream.spark.file_text import from_text, text_of, text_type
 from millstream.spark.once import keep_value, literal_path, pattern_of
 from millstream.spark.splits import file_split
-from millstream.spark.types import quoted, spark_type
+from millstream.spark.types import quote_name, spark_type
 from millstream.sql.statements import MetadataColumn, PhysicalColumn
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def read_files(
     """The named columns of all files; of a bounded source, those that are there when its job first starts."""
     table, format_ = source.table, source.format
     skips_errors = not isinstance(format_, ParquetFiles) and format_.ignore_parse_errors
-    schema = [f"{quoted(column.name)} {text_type(column.type, format_)}" for column in table.physical_columns]
+    schema = [f"{quote_name(column.name)} {text_type(column.type, format_)}" for column in table.physical_columns]
     rows = (
         spark.readStream.format(format_.name)
         .schema(", ".join([*schema, f"{_UNREAD} STRING"] if skips_errors else schema))
@@ -51,7 +51,7 @@ def read_files(
         .load(_read_location(source.path))
     )
     if skips_errors:
-        values = [F.col(quoted(c.name)) for c in table.physical_columns if c.name not in table.partitioned_by]
+        values = [F.col(quote_name(c.name)) for c in table.physical_columns if c.name not in table.partitioned_by]
         rows = rows.where(F.col(_UNREAD).isNull() | F.coalesce(*(v.cast("string") for v in values)).isNotNull())
     if source.is_bounded:
         first_start = int(keep_value(folder, JobFile.FIRST_START, r"\d+", lambda: str(time.time_ns() // 1_000_000)))
@@ -68,7 +68,9 @@ def write_files(rows: DataFrame, sink: FilesystemSink, folder: Path) -> DataStre
     """
     job = keep_value(folder, JobFile.FILE_NAMES, "[0-9a-f]{12}", lambda: uuid.uuid4().hex[:12])
     target = FileFolder(rows.sparkSession, _location(sink.path), job)
-    columns = [text_of(F.col(quoted(c.name)), c.type, sink.format).alias(c.name) for c in sink.table.physical_columns]
+    columns = [
+        text_of(F.col(quote_name(c.name)), c.type, sink.format).alias(c.name) for c in sink.table.physical_columns
+    ]
 
     def write(batch: DataFrame, batch_id: int) -> None:
         staging = target.staging(batch_id)
@@ -91,7 +93,7 @@ def _read_column(column: object, format_: FileFormat) -> Column:
         case MetadataColumn():
             return F.col(f"_metadata.{METADATA[column.key]}").cast(spark_type(column.type))
         case PhysicalColumn():
-            return from_text(F.col(quoted(column.name)), column.type, format_)
+            return from_text(F.col(quote_name(column.name)), column.type, format_)
     raise AssertionError(f"{column} is computed from others, not read")
 
 

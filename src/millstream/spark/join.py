@@ -14,7 +14,7 @@ from millstream.kernels.join import JoinOperator, JoinSide
 from millstream.kernels.operator import LEFT, RIGHT
 from millstream.spark.comparable import alike, kernel_schema
 from millstream.spark.kernel_host import host
-from millstream.spark.types import quoted
+from millstream.spark.types import quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def join(left: DataFrame, right: DataFrame, node: Join, hosting: Hosting) -> Crossing:
     left_names = {name: f"left{number}" for number, name in enumerate(node.left_columns)}
     right_names = {name: f"right{number}" for number, name in enumerate(node.right_columns)}
-    lefts, rights = _numbered(left, left_names, node.left_keys), _numbered(right, right_names, node.right_keys)
+    lefts, rights = _number(left, left_names, node.left_keys), _number(right, right_names, node.right_keys)
     operator = JoinOperator(
         _side(lefts, left_names, node.left_keys), _side(rights, right_names, node.right_keys), expires=hosting.expires
     )
@@ -38,9 +38,9 @@ def join(left: DataFrame, right: DataFrame, node: Join, hosting: Hosting) -> Cro
     return host({LEFT: lefts, RIGHT: rights}, operator, hosting).then(lambda changes: changes.select(*columns, KIND))
 
 
-def _numbered(rows: DataFrame, names: Mapping[str, str], keys: Sequence[str]) -> DataFrame:
+def _number(rows: DataFrame, names: Mapping[str, str], keys: Sequence[str]) -> DataFrame:
     def column(name: str) -> Column:
-        value = F.col(quoted(name))
+        value = F.col(quote_name(name))
         return alike(value, rows.schema[name].dataType) if name in keys else value
 
     kind = [F.col(KIND)] if KIND in rows.columns else []

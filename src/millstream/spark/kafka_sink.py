@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.changelog import INSERT_ONLY, KIND, RowKind
 from millstream.connectors.kafka.metadata import TIMESTAMP, TOPIC
-from millstream.failpoints import reached
+from millstream.failpoints import reach
 from millstream.formats.codecs import encoder_of
 from millstream.formats.declarations import AvroFormat, ConfluentAvroFormat
 from millstream.kernels.fold import fold_updates, last_changes
@@ -24,8 +24,8 @@ from millstream.spark.delivery import DELIVERED_TYPE
 from millstream.spark.failures import null_in_key
 from millstream.spark.message_metadata import HEADERS_TYPE, headers_of, topic_of
 from millstream.spark.observed_counts import DELIVERED
-from millstream.spark.splits import carried
-from millstream.spark.types import quoted, spark_type
+from millstream.spark.splits import split_columns
+from millstream.spark.types import quote_name, spark_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +67,7 @@ def encode_messages(
     columns: dict[str, Column] = {}
     encoders: dict[str, Encoder] = {}
     for part in _parts(rows, sink):
-        columns[part.name], encoder = part.encoded()
+        columns[part.name], encoder = part.encode()
         if encoder is not None:
             encoders[part.name] = encoder
     columns |= _beside_the_row(sink)
@@ -79,7 +79,7 @@ def encode_messages(
         steps.append(partial(fold_updates, key_columns=["key"]))
     if partitioning is not None:
         steps.append(partitioning)
-    beside = [] if delivering is None else carried(rows)
+    beside = [] if delivering is None else split_columns(rows)
     prepared = rows.select(*(column.alias(name) for name, column in columns.items()), *beside)
     if delivering is not None:
         return Crossing(prepared, DELIVERED_TYPE, _one_after_another([*steps, delivering], [DELIVERED]))
@@ -99,7 +99,7 @@ def encode_with(encoders: dict[str, Encoder], batches: Iterator[pa.RecordBatch])
             for name, column in zip(batch.schema.names, batch.columns, strict=True)
         ]
         if batch.num_rows:
-            reached("before-delivery")
+            reach("before-delivery")
         yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
@@ -133,7 +133,7 @@ class _Part:
     """For a format that tells it."""
     is_there: Column | None = None
 
-    def encoded(self) -> tuple[Column, Encoder | None]:
+    def encode(self) -> tuple[Column, Encoder | None]:
         """The column to hand on, and what is left for Python to encode."""
         named = tuple((name, column.type) for name, column in self.columns)
         if not isinstance(self.format, AvroFormat):
@@ -148,7 +148,7 @@ class _Part:
         return row if self.is_there is None else F.when(self.is_there, row)
 
     def _field(self, column: PhysicalColumn) -> Column:
-        value = _checked(column, self.sink)
+        value = _check_not_null(column, self.sink)
         if isinstance(self.format, AvroFormat) and self.format.legacy_timestamps:
             # Avro's timestamp-millis is the wall clock as if it were UTC, which is our session's zone.
             return value.cast(spark_type(column.type).replace("TIMESTAMP_NTZ", "TIMESTAMP_LTZ"))
@@ -175,7 +175,7 @@ def _beside_the_row(sink: KafkaSink) -> dict[str, Column]:
     """What the sink's metadata columns say of a message."""
     columns: dict[str, Column] = {}
     for use in sink.metadata:
-        value = _checked(use.column, sink).cast(spark_type(use.type))
+        value = _check_not_null(use.column, sink).cast(spark_type(use.type))
         if use.key == TOPIC.key:
             columns["topic"] = topic_of(value, sink)
         elif use.key == TIMESTAMP.key:
@@ -185,9 +185,9 @@ def _beside_the_row(sink: KafkaSink) -> dict[str, Column]:
     return columns
 
 
-def _checked(column: PhysicalColumn | MetadataColumn, sink: KafkaSink) -> Column:
+def _check_not_null(column: PhysicalColumn | MetadataColumn, sink: KafkaSink) -> Column:
     """The column's value; where it is NOT NULL, a NULL fails the job."""
-    value = F.col(quoted(column.name))
+    value = F.col(quote_name(column.name))
     if column.type.nullable:
         return value
     return F.coalesce(value, F.raise_error(F.lit(null_in_key(column.name, sink.table.name))))

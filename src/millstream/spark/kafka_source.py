@@ -12,13 +12,13 @@ from millstream.formats.avro_format import AvroFormat
 from millstream.formats.codecs import decoder_of
 from millstream.formats.message_rows import KEY, VALUE, MessageHalf, MessageRows, StructDecoder
 from millstream.spark.avro_halves import NO_AVRO, avro_struct, avro_struct_with_bytes, rows_of_avro
-from millstream.spark.casts import converted
+from millstream.spark.casts import convert
 from millstream.spark.failures import TableHalf
 from millstream.spark.message_decoding import HEADERS, OFFSET, PARTITION, TIMESTAMP, TOPIC, DecodeStep
 from millstream.spark.message_layout import MessageLayout
 from millstream.spark.message_parts import needs_headers, part_of
-from millstream.spark.splits import SPLIT, carried
-from millstream.spark.types import quoted, spark_schema
+from millstream.spark.splits import SPLIT, split_columns
+from millstream.spark.types import quote_name, spark_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,7 @@ def read_rows(
         key = _half("key", source.key_format, layout) if source.key_format is not None else None
         beside = [] if splits is None else [splits.column()]
         return rows_of_avro(messages, layout, key, _half("value", source.value_format, layout), beside)
-    return _decoded(messages, layout, positions.tallies, splits)
+    return _decode(messages, layout, positions.tallies, splits)
 
 
 def _messages(
@@ -78,7 +78,7 @@ def _is_before(ends: Offsets) -> Column:
     return F.expr(f"offset < try_element_at(map({pairs}), concat(topic, '-', partition))" if pairs else "false")
 
 
-def _decoded(messages: DataFrame, layout: MessageLayout, tallies: Tallies | None, splits: Splits | None) -> DataFrame:
+def _decode(messages: DataFrame, layout: MessageLayout, tallies: Tallies | None, splits: Splits | None) -> DataFrame:
     source = layout.source
     halves = [_half("value", source.value_format, layout).alias(VALUE)]
     key = None
@@ -105,7 +105,7 @@ def _decoded(messages: DataFrame, layout: MessageLayout, tallies: Tallies | None
         step = splits.beside(step, PARTITION, TOPIC)
         schema += f", {SPLIT} {splits.column_type}"
     decoded = messages.select(*halves, *origin, *parts).mapInArrow(step, schema.removeprefix(", "))
-    return _as_declared(decoded, layout)
+    return _select_declared(decoded, layout)
 
 
 def _message_rows(layout: MessageLayout, key: MessageHalf | None) -> MessageRows:
@@ -141,12 +141,14 @@ def _crossing(layout: MessageLayout) -> Iterator[tuple[str, DataType]]:
     return ((name, told.get(name, type_)) for name, type_ in layout.columns)
 
 
-def _as_declared(decoded: DataFrame, layout: MessageLayout) -> DataFrame:
+def _select_declared(decoded: DataFrame, layout: MessageLayout) -> DataFrame:
     told = {use.column.name: use for use, _ in layout.format_parts}
     if not told:
         return decoded
     columns = (
-        F.expr(converted(quoted(name), told[name].type, type_)).alias(name) if name in told else F.col(quoted(name))
+        F.expr(convert(quote_name(name), told[name].type, type_)).alias(name)
+        if name in told
+        else F.col(quote_name(name))
         for name, type_ in layout.columns
     )
-    return decoded.select(*columns, KIND, *carried(decoded))
+    return decoded.select(*columns, KIND, *split_columns(decoded))

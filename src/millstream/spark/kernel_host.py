@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from millstream.failpoints import reached
+from millstream.failpoints import reach
 from millstream.kernels.cache_folder import hold
 from millstream.kernels.operator import ORDER, BatchTime
 from millstream.kernels.segment_cache import SegmentCache
@@ -79,7 +79,7 @@ def pack_input(name: str, rows: Rows, operator: Operator, hosting: Hosting) -> C
     """Packets of one input, which may be put together with those of the others by `union`."""
 
     def combine_and_pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in ordered_tables(batches) if operator.needs_order(name) else map(_table, batches):
+        for table in read_in_order(batches) if operator.needs_order(name) else map(_table, batches):
             rows = table.drop_columns(SPLIT) if SPLIT in table.schema.names else table
             yield pack(operator.combine(name, rows), hosting.buckets)
 
@@ -92,7 +92,7 @@ def step_kernel(operator: Operator, hosting: Hosting, packets: DataFrame) -> Dat
     assert not operator.may_ask_for_wakeup, f"{type(operator).__name__} may ask for a wake-up; this host has no timers"
     output = operator.output_schema
 
-    def unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def unpack_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for payload in batch.column(0).drop_null().to_pylist():
                 yield from unpack(payload).cast(output).to_batches()
@@ -107,7 +107,7 @@ def step_kernel(operator: Operator, hosting: Hosting, packets: DataFrame) -> Dat
         )
     )
     observed = changes.observe(fresh_name(), F.sum(IGNORED).alias(IGNORED))
-    return observed.select("payload").mapInArrow(unpacked, from_arrow_schema(output, prefer_timestamp_ntz=True))
+    return observed.select("payload").mapInArrow(unpack_rows, from_arrow_schema(output, prefer_timestamp_ntz=True))
 
 
 def _hash_columns(hashes: Mapping[str, tuple[str, ...]], schema: StructType) -> dict[str, Column]:
@@ -125,7 +125,7 @@ def _table(batch: pa.RecordBatch) -> pa.Table:
     return pa.Table.from_batches([batch])
 
 
-def ordered_tables(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+def read_in_order(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Rows numbered as they come, task after task; a batch that is done again finds them in the same order."""
     context = TaskContext.get()
     assert context is not None
@@ -172,10 +172,10 @@ class KernelProcessor(StatefulProcessor):
             return StateTable(table.keys, table.values, self._logs[name], cache, lifetime)
 
         kernel = self._operator.open(open_table)
-        reached("before-state")
+        reach("before-state")
         parts = unpack_by_part((row["part"], bytes(row["payload"])) for row in packets)
         result = kernel.step(parts, BatchTime())
-        reached("after-state")
+        reach("after-state")
         cache.trim()
         for changes in result.changes:
             for payload in to_payloads(changes):

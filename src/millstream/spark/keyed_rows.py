@@ -16,8 +16,8 @@ from millstream.kernels.normalise import NormaliseOperator
 from millstream.kernels.operator import ROWS
 from millstream.spark.comparable import alike, kernel_schema
 from millstream.spark.kernel_host import host
-from millstream.spark.splits import SPLIT, carried
-from millstream.spark.types import quoted
+from millstream.spark.splits import SPLIT, split_columns
+from millstream.spark.types import quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 
 def normalise(rows: Rows, node: Normalise, hosting: Hosting) -> Crossing:
-    numbered = _numbered(rows, node.keys)
+    numbered = _number(rows, node.keys)
     operator = NormaliseOperator(numbered.of(node.keys), numbered.schema, node.emits_before, expires=hosting.expires)
     return numbered.through(operator, hosting)
 
 
 def materialise(rows: Rows, node: Materialise, hosting: Hosting) -> Crossing:
-    numbered = _numbered(rows, {*node.keys, *node.replaced_by})
+    numbered = _number(rows, {*node.keys, *node.replaced_by})
     operator = MaterialiseOperator(numbered.of(node.keys), numbered.schema, numbered.of(node.replaced_by))
     return numbered.through(operator, hosting)
 
@@ -65,13 +65,13 @@ class _Numbered:
         )
 
 
-def _numbered(rows: Rows, keys: Collection[str]) -> _Numbered:
+def _number(rows: Rows, keys: Collection[str]) -> _Numbered:
     names = {name: f"column{number}" for number, name in enumerate(rows.columns) if name not in (KIND, SPLIT)}
     kind = [F.col(KIND)] if KIND in rows.columns else []
 
     def column(name: str) -> Column:
-        value = F.col(quoted(name))
+        value = F.col(quote_name(name))
         return alike(value, rows.schema[name].dataType) if name in keys else value
 
     columns = (column(name).alias(inside) for name, inside in names.items())
-    return _Numbered(rows.select(*columns, *kind, *carried(rows)), names)
+    return _Numbered(rows.select(*columns, *kind, *split_columns(rows)), names)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from millstream.failpoints import reached
+from millstream.failpoints import reach
 from millstream.formats.decoded import DecodeError
 from millstream.formats.message_rows import BYTES, KEY, VALUE
 from millstream.spark.failures import TableHalf, UndecodableMessageError
@@ -41,7 +41,7 @@ class DecodeStep:
     tallies: Tallies | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        reached("before-read")
+        reach("before-read")
         for batch in batches:
             try:
                 read = self.rows.read(batch)
@@ -51,7 +51,7 @@ class DecodeStep:
                 self._set_aside(batch, read.unreadable)
             if read.skipped and self.tallies is not None:
                 self.tallies.skipped.add(read.skipped)
-            reached("after-read")
+            reach("after-read")
             for piece in read.pieces:
                 yield from piece.to_batches()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from millstream.spark.casts import converted
+from millstream.spark.casts import convert
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,4 +43,4 @@ def needs_headers(uses: Iterable[MetadataUse]) -> bool:
 
 def part_of(use: MetadataUse) -> str:
     """What the message tells, as the column's type."""
-    return converted(_EXPRESSIONS[use.key], use.type, use.column.type)
+    return convert(_EXPRESSIONS[use.key], use.type, use.column.type)

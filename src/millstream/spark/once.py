@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812
 
-from millstream.durable_files import damaged, read_json, write_json, write_text
+from millstream.durable_files import damage_error, read_json, write_json, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,7 @@ def one_row(spark: SparkSession, folder: Path) -> DataFrame:
     if not file.exists():  # whether it was read stands in Spark's log, by its name alone
         write_text(file, _LINE)
     elif file.read_bytes() != _LINE.encode():
-        raise damaged(file, "It is not the line that it was.")
+        raise damage_error(file, "It is not the line that it was.")
     return (
         spark.readStream.format("text")
         .schema("value STRING")
@@ -71,7 +71,7 @@ def keep_value(folder: Path, name: JobFile, pattern: str, make: Callable[[], str
     return kept
 
 
-def numbered_rows(spark: SparkSession, folder: Path, count: int, tasks: int | None = None) -> DataFrame:
+def number_rows(spark: SparkSession, folder: Path, count: int, tasks: int | None = None) -> DataFrame:
     """`row` from 0 to below `count`, in order where they are few enough for one task; else over `tasks`."""
     chunks = -(-count // _CHUNK)
     starts = one_row(spark, folder).select(F.explode(F.sequence(F.lit(0), F.lit(chunks - 1))).alias("chunk"))

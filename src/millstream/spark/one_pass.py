@@ -22,7 +22,7 @@ from millstream.spark.branch import Branch
 from millstream.spark.crossing import Crossing
 from millstream.spark.packets import PACKET_SCHEMA, post, unpack_posted
 from millstream.spark.task_buckets import TaskBuckets
-from millstream.spark.types import quoted
+from millstream.spark.types import quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ def write_in_one_pass(rows: DataFrame, readers: Sequence[Reader]) -> DataFrame:
     for name in sorted(constant - fields.keys()):
         schema = schema.add(name, "string")
     arrow = to_arrow_schema(schema)
-    steps = [partial(_filled, lane.through(), arrow, dict(lane.crossing.constants)) for lane in lanes]
+    steps = [partial(_fill, lane.through(), arrow, dict(lane.crossing.constants)) for lane in lanes]
     return frame.mapInArrow(in_turns(steps), schema)
 
 
@@ -56,10 +56,10 @@ def pack_in_one_pass(rows: DataFrame, readers: Sequence[Reader]) -> list[DataFra
     steps = []
     for number, lane in enumerate(lanes):
         through = lane.through()
-        packing = through if lane.gives_packets else partial(_posted, through, buckets)
-        steps.append(partial(_tagged, packing, number))
+        packing = through if lane.gives_packets else partial(_post, through, buckets)
+        steps.append(partial(_tag, packing, number))
     packets = frame.mapInArrow(in_turns(steps), f"{PACKET_SCHEMA}, {_READER} INT").repartition("bucket")
-    return [lane.crossing.result(_taken_out(packets, number, lane)) for number, lane in enumerate(lanes)]
+    return [lane.crossing.result(_take_out(packets, number, lane)) for number, lane in enumerate(lanes)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class _Lane:
 def _side_by_side(rows: DataFrame, readers: Sequence[Reader]) -> tuple[DataFrame, list[_Lane]]:
     """The columns of all readers in one frame."""
     hidden = {name: f"__row{number}" for number, name in enumerate(rows.columns)}
-    frame = rows.select(*(F.col(quoted(name)).alias(inside) for name, inside in hidden.items()))
+    frame = rows.select(*(F.col(quote_name(name)).alias(inside) for name, inside in hidden.items()))
     lanes = []
     for number, reader in enumerate(readers):
         seen = (F.col(inside).alias(name) for name, inside in hidden.items())
@@ -121,16 +121,16 @@ def _own(batch: pa.RecordBatch, columns: Mapping[str, str], passes: str | None) 
     return rows if passes is None else rows.filter(batch.column(passes))
 
 
-def _posted(step: Step, buckets: TaskBuckets, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _post(step: Step, buckets: TaskBuckets, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     return post(step(batches), buckets.of_this_task())
 
 
-def _tagged(step: Step, number: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _tag(step: Step, number: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in step(batches):
         yield batch.append_column(_READER, pa.repeat(pa.scalar(number, pa.int32()), batch.num_rows))
 
 
-def _filled(
+def _fill(
     step: Step, schema: pa.Schema, constants: Mapping[str, str], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Messages with all the columns that those of any reader have."""
@@ -141,7 +141,7 @@ def _filled(
         yield pa.RecordBatch.from_arrays(columns, names=schema.names)
 
 
-def _taken_out(packets: DataFrame, number: int, lane: _Lane) -> DataFrame:
+def _take_out(packets: DataFrame, number: int, lane: _Lane) -> DataFrame:
     """A condition that Spark knew the value of would go below the exchange, which were then another for each reader."""
     own = packets.where(F.floor(F.col(_READER) + F.rand(0)) == number)
     return own if lane.gives_packets else own.mapInArrow(unpack_posted, _schema(lane.crossing))

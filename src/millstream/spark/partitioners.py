@@ -36,19 +36,19 @@ class Choice:
     custom: Callable[[], SinkPartitioner] | None = None
     """Without it the choice is fixed: a task writes to one partition."""
 
-    def opened(self, task: int) -> Choose:
+    def open(self, task: int) -> Choose:
         """For one task of one batch."""
         partitions_of = cache(self.partitions_of)
         if self.custom is None:
             return lambda _key, _value, topic: partitions_of(topic)[task % len(partitions_of(topic))]
-        partitioner = self._made(self.custom, task)
+        partitioner = self._make_partitioner(self.custom, task)
 
         def choose(key: bytes | None, value: bytes | None, topic: str) -> int:
             partitions = partitions_of(topic)
             try:
                 chosen = partitioner.partition(key, value, topic, partitions)
             except Exception as error:  # whatever the user's class does
-                raise self._failed(error) from error
+                raise self._failure(error) from error
             if chosen not in partitions:
                 there = f"partitions 0 to {partitions[-1]}" if len(partitions) > 1 else "partition 0 only"
                 raise UnwritableRowError(
@@ -59,16 +59,16 @@ class Choice:
 
         return choose
 
-    def _made(self, make: Callable[[], SinkPartitioner], task: int) -> SinkPartitioner:
+    def _make_partitioner(self, make: Callable[[], SinkPartitioner], task: int) -> SinkPartitioner:
         try:
             partitioner = make()
             if open_ := getattr(partitioner, "open", None):
                 open_(task, self.parallelism)
         except Exception as error:
-            raise self._failed(error) from error
+            raise self._failure(error) from error
         return partitioner
 
-    def _failed(self, error: Exception) -> UnwritableRowError:
+    def _failure(self, error: Exception) -> UnwritableRowError:
         why = f"{type(error).__name__}: {error}"
         return UnwritableRowError(self.table, f"Partitioner '{self.custom_name}' failed with {why}.")
 
@@ -79,7 +79,7 @@ def choose_partitions(choice: Choice, batches: Iterator[pa.RecordBatch]) -> Iter
     assert context is not None
     task = context.partitionId()
     # In a set of statements the tasks of all sinks are numbered through.
-    choose = choice.opened(task if choice.parallelism is None else task % choice.parallelism)
+    choose = choice.open(task if choice.parallelism is None else task % choice.parallelism)
     for batch in batches:
         keys = batch.column("key").to_pylist() if "key" in batch.schema.names else [None] * batch.num_rows
         topics = batch.column("topic").to_pylist() if choice.topic is None else [choice.topic] * batch.num_rows

@@ -31,7 +31,7 @@ def _kafka(*exceptions: str) -> str:
     return rf"\b(?:{'|'.join(exceptions)})Exception\b"
 
 
-def _undelivered(*failures: Failure) -> str:
+def _delivery_failure_pattern(*failures: Failure) -> str:
     """As UndeliveredError is marked. That another run has taken over is none of them: two would take turns."""
     return rf'UndeliveredError: <<millstream [^\n]*"failure": "(?:{"|".join(failures)})"'
 
@@ -54,9 +54,9 @@ PASSING_FAULTS: Final = (
     # A topic may be missed for a moment by a broker that has just started; one that is deleted stays away.
     PassingFault(re.compile(_kafka("UnknownTopicOrPartition", "UnknownTopicId")), _A_FEW),
     # The same, said to a producer of ours.
-    PassingFault(re.compile(_undelivered(Failure.AWAY))),
+    PassingFault(re.compile(_delivery_failure_pattern(Failure.AWAY))),
     # A batch that took too long once may take less the next time; so may a process that was killed for its size.
-    PassingFault(re.compile(_undelivered(Failure.ENDED_BY_BROKER, Failure.NO_PROCESS)), _A_FEW),
+    PassingFault(re.compile(_delivery_failure_pattern(Failure.ENDED_BY_BROKER, Failure.NO_PROCESS)), _A_FEW),
     # The system killed a worker that was large; or the worker crashes whenever it meets this message.
     PassingFault(re.compile(WORKER_ENDED), _A_FEW),
 )

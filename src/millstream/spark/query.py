@@ -83,7 +83,7 @@ def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWrite
         dispatch=request.dispatch,
     )
     writer = (
-        _checked_by_spark(request.job, context)
+        _start_writer(request.job, context)
         .option("checkpointLocation", f"file://{request.checkpoint}")  # Hadoop takes a % as it is
         .queryName(f"{request.job.name}@{request.checkpoint}")
     )
@@ -124,7 +124,7 @@ def start_query(spark: SparkSession, query: DataStreamWriter, job: ReportTaker) 
     return RunningQuery(job.name, started, tell)
 
 
-def _checked_by_spark(job: JobPlan, context: TranslationContext) -> DataStreamWriter:
+def _start_writer(job: JobPlan, context: TranslationContext) -> DataStreamWriter:
     """The plan as a query; what only Spark finds wrong with an expression is told as an error of the script."""
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(name).disabled = True  # they would print the whole plan

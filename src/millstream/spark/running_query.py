@@ -42,25 +42,25 @@ class RunningQuery:
     @property
     def is_in_a_batch(self) -> bool:
         """Whether data is being processed now; looking for data does not count."""
-        with self._asked():
+        with self._translate_failures():
             status = self._query.status
             return bool(status["isTriggerActive"] and status["isDataAvailable"])
 
     @property
     def last_finished_batch(self) -> int:
         """-1 before the first."""
-        with self._asked():
+        with self._translate_failures():
             last = self._query._jsq.lastProgress()  # noqa: SLF001
             return -1 if last is None else int(last.batchId())
 
     def committed_offsets(self) -> list[dict[str, dict[str, int]]]:
         """Per source what finished batches have read, from Spark's own book, also right after a restart."""
-        with self._asked():
+        with self._translate_failures():
             offsets = self._query._jsq.streamingQuery().committedOffsets().values().toList()  # noqa: SLF001
             return [json.loads(offsets.apply(index).json()) for index in range(offsets.size())]
 
     def failure(self) -> MillstreamError | None:
-        with self._asked():
+        with self._translate_failures():
             error = self._query.exception()
             return None if error is None else self._tell(error, self._causes(str(error)))
 
@@ -76,7 +76,7 @@ class RunningQuery:
         return found
 
     def stop(self) -> None:
-        with self._asked():
+        with self._translate_failures():
             try:
                 self._query.stop()
             except Py4JJavaError as error:
@@ -92,7 +92,7 @@ class RunningQuery:
                 ) from error
 
     @contextmanager
-    def _asked(self) -> Iterator[None]:
+    def _translate_failures(self) -> Iterator[None]:
         try:
             yield
         except (Py4JError, OSError) as error:

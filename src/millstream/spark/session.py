@@ -135,7 +135,7 @@ class OwnedSession:
         }
         java_home = str(java.executable.parent.parent)
         try:
-            with _environment(JAVA_HOME=java_home, PYSPARK_PYTHON=sys.executable), _signals_deferred():
+            with _environment(JAVA_HOME=java_home, PYSPARK_PYTHON=sys.executable), _defer_signals():
                 self.spark = self._start(configuration, log, lock)
         except KeyboardInterrupt:
             self.close()
@@ -216,7 +216,7 @@ def _java_error(printed: str) -> str | None:
 
 
 @contextmanager
-def _signals_deferred() -> Iterator[None]:
+def _defer_signals() -> Iterator[None]:
     """Ctrl-C and SIGTERM wait until Spark's JVM can be stopped: half started, it would be left behind."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from millstream.changelog import INSERT_ONLY
 from millstream.spark.changelog import is_retraction
 from millstream.spark.splits import SPLIT, file_of, is_of_files
-from millstream.spark.types import quoted
+from millstream.spark.types import quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from millstream.sql.statements import MetadataColumn, PhysicalColumn
 
 
-def kept_rows(rows: Rows, sink: KafkaSink, *, drops_nulls: bool) -> Rows:
+def drop_null_rows(rows: Rows, sink: KafkaSink, *, drops_nulls: bool) -> Rows:
     """`drops_nulls`: a row with NULL where the table has NOT NULL is left out; else it fails when it is encoded."""
     if sink.ignore_retraction:
         rows = rows.where(~is_retraction(rows))
@@ -41,11 +41,11 @@ def _is_complete(rows: Rows, sink: KafkaSink) -> Column:
 
 
 def _present(columns: Iterable[PhysicalColumn | MetadataColumn]) -> Column:
-    required = (F.col(quoted(column.name)).isNotNull() for column in columns if not column.type.nullable)
+    required = (F.col(quote_name(column.name)).isNotNull() for column in columns if not column.type.nullable)
     return reduce(and_, required, F.lit(True))
 
 
-def spread(rows: DataFrame, sink: KafkaSink, pinned_tasks: int | None) -> DataFrame:
+def repartition(rows: DataFrame, sink: KafkaSink, pinned_tasks: int | None) -> DataFrame:
     """Over as many tasks as 'sink.parallelism' says, the rows of a key in one of them and in their order.
 
     Exactly once, a batch that is done again must spread its rows as before: those of files go by their file, over
@@ -61,4 +61,4 @@ def spread(rows: DataFrame, sink: KafkaSink, pinned_tasks: int | None) -> DataFr
         # One after the other would depend on the number of the task, which differs when a batch is done again.
         keys = tuple(field.name for field in rows.schema if "map<" not in field.dataType.simpleString())
         tasks = tasks if keys else 1  # Spark has no hash of a map
-    return rows.repartition(tasks, *(F.col(quoted(name)) for name in keys))
+    return rows.repartition(tasks, *(F.col(quote_name(name)) for name in keys))

@@ -99,6 +99,6 @@ def split_of_insert(insert: int) -> Column:
     return F.concat(F.lit(f"i{insert}-"), F.spark_partition_id()).alias(SPLIT)
 
 
-def carried(rows: Rows) -> list[Column]:
+def split_columns(rows: Rows) -> list[Column]:
     """The split, where the rows have it still."""
     return [F.col(SPLIT)] if SPLIT in rows.columns else []

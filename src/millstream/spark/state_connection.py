@@ -21,7 +21,7 @@ def leave_open(handle: StatefulProcessorHandle) -> None:
     """To be called by a processor's `close`, after which PySpark would tell Spark's state server to stop reading."""
     client: Any = handle._statefulProcessorApiClient  # noqa: SLF001
     client.set_handle_state = _say_nothing
-    _LEFT_OPEN[:] = [connection for connection in _LEFT_OPEN if not _closed_with_peer(connection)]
+    _LEFT_OPEN[:] = [connection for connection in _LEFT_OPEN if not _close_with_peer(connection)]
     _LEFT_OPEN.append(client._client_socket)  # noqa: SLF001
 
 
@@ -29,7 +29,7 @@ def _say_nothing(state: object) -> None:
     """In the place of `set_handle_state`."""
 
 
-def _closed_with_peer(connection: socket.socket) -> bool:
+def _close_with_peer(connection: socket.socket) -> bool:
     try:
         is_over = not connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
     except BlockingIOError:

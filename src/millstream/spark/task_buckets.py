@@ -39,13 +39,13 @@ class TaskBuckets:
 
 def hash_of(number: int) -> int:
     """By which Spark's exchange sends an INT: Murmur3, signed."""
-    mixed = _rotated(number * 0xCC9E2D51 & _WORD, 15) * 0x1B873593 & _WORD
-    hashed = (_rotated(_SEED ^ mixed, 13) * 5 + 0xE6546B64 & _WORD) ^ 4
+    mixed = _rotate(number * 0xCC9E2D51 & _WORD, 15) * 0x1B873593 & _WORD
+    hashed = (_rotate(_SEED ^ mixed, 13) * 5 + 0xE6546B64 & _WORD) ^ 4
     hashed = (hashed ^ hashed >> 16) * 0x85EBCA6B & _WORD
     hashed = (hashed ^ hashed >> 13) * 0xC2B2AE35 & _WORD
     hashed ^= hashed >> 16
     return hashed - (1 << 32) if hashed >> 31 else hashed
 
 
-def _rotated(word: int, bits: int) -> int:
+def _rotate(word: int, bits: int) -> int:
     return (word << bits | word >> 32 - bits) & _WORD

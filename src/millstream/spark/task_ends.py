@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.accumulators import AccumulatorParam
 
-from millstream.failpoints import is_armed, reached
+from millstream.failpoints import is_armed, reach
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from millstream.spark.crossing import Step
 
 
-def ends_told(step: Step | None, spark: SparkSession) -> Step | None:
+def report_end(step: Step | None, spark: SparkSession) -> Step | None:
     """`step`, which tells the driver when its task has ended if that is armed."""
     if step is None or not is_armed("after-task"):
         return step
-    return partial(_told, step, spark.sparkContext.accumulator(0, _Ends()))
+    return partial(_run_and_report, step, spark.sparkContext.accumulator(0, _Ends()))
 
 
 class _Ends(AccumulatorParam[int]):
@@ -33,9 +33,9 @@ class _Ends(AccumulatorParam[int]):
         return value
 
     def addInPlace(self, value1: int, value2: int) -> int:  # noqa: N802
-        reached("after-task")
+        reach("after-task")
         return value1 + value2
 
 
-def _told(step: Step, _ends: Accumulator[int], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _run_and_report(step: Step, _ends: Accumulator[int], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     return step(batches)

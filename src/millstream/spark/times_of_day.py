@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.plan.functions.spark_text import quoted
+from millstream.plan.functions.spark_text import quote
 
-_SHAPE: Final = quoted(r"^\s*[0-9]{1,2}(\s*:\s*[0-9]{1,2}(\s*:\s*[0-9]{1,2}(\.[0-9]*)?)?)?\s*$")
-_BLANKS: Final = quoted(r"\s+")
-_HOUR_ONLY: Final = quoted(r"^([^:]+)$")
+_SHAPE: Final = quote(r"^\s*[0-9]{1,2}(\s*:\s*[0-9]{1,2}(\s*:\s*[0-9]{1,2}(\.[0-9]*)?)?)?\s*$")
+_BLANKS: Final = quote(r"\s+")
+_HOUR_ONLY: Final = quote(r"^([^:]+)$")
 _FULL_HOUR: Final = "'$1:00'"
 
 

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from millstream.changelog import KIND
 from millstream.connectors.kafka.tables import KafkaSource
 from millstream.connectors.local.tables import DatagenSource, FilesystemSource
-from millstream.durable_files import JobFile, bounded_name
+from millstream.durable_files import JobFile, shorten_name
 from millstream.plan.operators.aggregate import Aggregate
 from millstream.plan.operators.expand import Expand
 from millstream.plan.operators.filter import Filter
@@ -33,8 +33,8 @@ from millstream.spark.keyed_rows import materialise, normalise
 from millstream.spark.local_tables import read_local
 from millstream.spark.native_aggregate import native_aggregate
 from millstream.spark.once import keep_value, one_row
-from millstream.spark.splits import Splits, carried
-from millstream.spark.types import quoted, spark_type
+from millstream.spark.splits import Splits, split_columns
+from millstream.spark.types import quote_name, spark_type
 from millstream.spark.union import union
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def stateless_step(rows: AnyRows, node: PhysicalNode, context: TranslationContex
     assert isinstance(operator, Project)
     items = (column_of(item.expression, context.spark, item.type).alias(item.name) for item in operator.items)
     kind = [F.col(KIND)] if node.has_kinds else []
-    return rows.select(*items, *kind, *carried(rows))
+    return rows.select(*items, *kind, *split_columns(rows))
 
 
 def stateful_step(inputs: Sequence[Rows], node: PhysicalNode, context: TranslationContext) -> Crossing:
@@ -153,7 +153,7 @@ def _read(operator: object, context: TranslationContext) -> DataFrame:
             place = context.positions[operator.id]
             return read_rows(context.spark, operator, source, place, context.max_batch_rows, splits=splits)
         case Scan(source=DatagenSource() | FilesystemSource() as source):
-            folder = context.folder / "sources" / bounded_name(quote(source.table.name, safe=""))
+            folder = context.folder / "sources" / shorten_name(quote(source.table.name, safe=""))
             columns = [column.name for column in operator.columns]
             return read_local(context.spark, source, columns, folder, context.pinned_tasks())
         case Values():
@@ -166,13 +166,13 @@ def _expand(rows: DataFrame, node: Expand) -> DataFrame:
     types = {key: rows.schema[key].dataType for key in node.keys}
 
     def key_of(key: str, kept: tuple[str, ...]) -> Column:
-        return (F.col(quoted(key)) if key in kept else F.lit(None).cast(types[key])).alias(key)
+        return (F.col(quote_name(key)) if key in kept else F.lit(None).cast(types[key])).alias(key)
 
     sets = (
         F.struct(*(key_of(key, kept) for key in node.keys), F.lit(number).alias(node.number))
         for number, kept in enumerate(node.sets)
     )
-    others = [F.col(quoted(name)) for name in rows.columns if name not in node.keys]
+    others = [F.col(quote_name(name)) for name in rows.columns if name not in node.keys]
     return rows.select(*others, F.inline(F.array(*sets)))
 
 

@@ -38,15 +38,15 @@ def spark_type(type_: DataType) -> str:
             assert type_.element is not None
             return f"MAP<{spark_type(type_.key)}, {spark_type(type_.element)}>"
         case TypeRoot.ROW:
-            fields = ", ".join(f"{quoted(field.name)}: {spark_type(field.type)}" for field in type_.fields)
+            fields = ", ".join(f"{quote_name(field.name)}: {spark_type(field.type)}" for field in type_.fields)
             return f"STRUCT<{fields}>"
         case root:
             return _NAMES.get(root, str(root))
 
 
 def spark_schema(columns: Iterable[tuple[str, DataType]]) -> str:
-    return ", ".join(f"{quoted(name)} {spark_type(type_)}" for name, type_ in columns)
+    return ", ".join(f"{quote_name(name)} {spark_type(type_)}" for name, type_ in columns)
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     return f"`{name.replace('`', '``')}`"

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.changelog import KIND, RowKind
 from millstream.spark.splits import SPLIT, file_of, is_of_files
-from millstream.spark.types import quoted
+from millstream.spark.types import quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,7 @@ def union(inputs: Sequence[DataFrame], node: Union, *, has_kinds: bool, pinned_t
 def _branch(rows: DataFrame, node: Union, name: str, *, has_kinds: bool, pinned_tasks: int | None) -> DataFrame:
     if pinned_tasks is not None and is_of_files(rows):
         rows = rows.repartition(pinned_tasks, file_of(F.col(SPLIT))).drop(SPLIT)
-    columns = [F.col(quoted(column.name)) for column in node.output]
+    columns = [F.col(quote_name(column.name)) for column in node.output]
     if has_kinds:
         columns.append(_kind(rows))
     if pinned_tasks is not None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _TIME: Final = pa.time32("ms")
 
 
-def called(function: UserFunction) -> str:
+def spark_name(function: UserFunction) -> str:
     """The name under which Spark knows it: no function of Spark's has such a one."""
     return f"millstream_user_{function.name.lower()}"
 
@@ -41,7 +41,7 @@ def register(spark: SparkSession, expression: Typed) -> None:
         code = function.function
         compute = _by_array(code) if function.is_vectorised else _by_value(code, function.result)
         made = arrow_udf(_with_times(compute, function), spark_type(function.result))  # type: ignore[call-overload]
-        spark.udf.register(called(function), made)
+        spark.udf.register(spark_name(function), made)
 
 
 def _by_array(function: Callable[..., Any]) -> Callable[..., Any]:

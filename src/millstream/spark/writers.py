@@ -16,15 +16,15 @@ from millstream.connectors.kafka.tables import KafkaSink, KafkaSource
 from millstream.connectors.local.tables import BlackholeSink, FilesystemSink, PrintSink
 from millstream.plan.operators.roots import Collect, Write
 from millstream.plan.physical.nodes import Producer
-from millstream.spark.delivery import Delivering, delivered
+from millstream.spark.delivery import Delivering, start_delivery
 from millstream.spark.kafka_sink import encode_messages
 from millstream.spark.local_tables import write_local
 from millstream.spark.partitioners import Choice, Rotation, choose_partitions, rotate_partitions
 from millstream.spark.print_sink import show_rows
 from millstream.spark.shared_scans import read_together
-from millstream.spark.sink_rows import kept_rows, spread
+from millstream.spark.sink_rows import drop_null_rows, repartition
 from millstream.spark.splits import SPLIT, split_of_insert
-from millstream.spark.task_ends import ends_told
+from millstream.spark.task_ends import report_end
 from millstream.spark.translate import rows_of
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _kafka_writer(plan: PhysicalPlan, context: TranslationContext, encode: Encod
     apart = {id(frame): frame for frame in messages}.values()  # those of several INSERTs may be one
     together = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), apart)
     if plan.has_own_producers:
-        return delivered(together)
+        return start_delivery(together)
     return together.writeStream.format("kafka").options(**writer_options(_sink(plan.roots[0]).properties))
 
 
@@ -89,7 +89,7 @@ def _messages(root: PhysicalNode, context: TranslationContext, encode: Encode, i
     """`insert` numbers those of a set that writes exactly once."""
     if root in context.shared:
         return context.shared[root]
-    rows = spread(rows_of(root, context), _sink(root), context.pinned_tasks())
+    rows = repartition(rows_of(root, context), _sink(root), context.pinned_tasks())
     if insert is not None and SPLIT not in rows.columns:
         rows = rows.select("*", split_of_insert(insert))
     return encode(rows, root).alone()
@@ -98,9 +98,9 @@ def _messages(root: PhysicalNode, context: TranslationContext, encode: Encode, i
 def _encode(rows: Rows, output: Output, context: TranslationContext, *, drops_nulls: bool) -> Crossing:
     sink = _sink(output.root)
     delivering = Delivering.to(sink, context.dispatch) if output.producer is Producer.OWN else None
-    kept = kept_rows(rows, sink, drops_nulls=drops_nulls)
+    kept = drop_null_rows(rows, sink, drops_nulls=drops_nulls)
     messages = encode_messages(kept, sink, _partitioning(sink, context), folds=output.folds, delivering=delivering)
-    return replace(messages, step=ends_told(messages.step, context.spark))
+    return replace(messages, step=report_end(messages.step, context.spark))
 
 
 def _partitioning(sink: KafkaSink, context: TranslationContext) -> Step | None:

@@ -73,25 +73,25 @@ class _Body:
 def read_create_table(cursor: TokenCursor, *, is_temporary: bool = False) -> CreateTable:
     if_not_exists = cursor.if_not_exists()
     name = cursor.object_name("a table name")
-    span = cursor.taken()
+    span = cursor.span_read()
     body = _Body()
     has_columns = cursor.at("(")
     if has_columns:
-        cursor.listed("a column", lambda: _item(cursor, body))
+        cursor.read_list("a column", lambda: _item(cursor, body))
     elif not cursor.at_any("COMMENT", "PARTITIONED", "WITH", "LIKE", *_REFUSED_WORDS):
-        raise cursor.expected("( and the columns")
+        raise cursor.expected_error("( and the columns")
     comment = read_comment(cursor)
     _refuse_clauses(cursor)
     partitioned_by: tuple[Name, ...] = ()
     if cursor.accept("PARTITIONED"):
         cursor.expect("BY")
-        partitioned_by = cursor.listed("a column name", lambda: _partition_column(cursor))
+        partitioned_by = cursor.read_list("a column name", lambda: _partition_column(cursor))
     _refuse_clauses(cursor)
     options = read_options(cursor) if cursor.accept("WITH") else ()
     _refuse_clauses(cursor)
     like = _like(cursor) if cursor.accept("LIKE") else None
     if like is None and not has_columns:
-        raise cursor.expected("LIKE and the table whose columns it takes")
+        raise cursor.expected_error("LIKE and the table whose columns it takes")
     cursor.end("WITH", "LIKE", "COMMENT", "PARTITIONED")
     return CreateTable(
         name=name,
@@ -117,7 +117,7 @@ def _refuse_clauses(cursor: TokenCursor) -> None:
         if cursor.at(*clause.split()):
             if clause == _QUERY:
                 cursor.noted.clear()  # what is listed before a query has no types
-            raise cursor.refused(f"CREATE TABLE … {clause}", instead)
+            raise cursor.unsupported_error(f"CREATE TABLE … {clause}", instead)
 
 
 def _partition_column(cursor: TokenCursor) -> Name:
@@ -168,10 +168,10 @@ def _column(cursor: TokenCursor, body: _Body) -> None:
         body.columns.append(ComputedColumn(name.text, expression, name.span, read_comment(cursor)))
         return
     if cursor.at_any(",", ")"):
-        raise cursor.expected("a type", f"Write one behind the name, e.g. {name.text} STRING.")
+        raise cursor.expected_error("a type", f"Write one behind the name, e.g. {name.text} STRING.")
     type_ = parse_type(cursor)
     if cursor.at("AS"):
-        raise cursor.expected(", or )", f"A computed column has no type of its own: {name.text} AS ….")
+        raise cursor.expected_error(", or )", f"A computed column has no type of its own: {name.text} AS ….")
     if cursor.accept("METADATA"):
         key = cursor.string("the metadata key").text if cursor.accept("FROM") else name.text
         is_virtual = cursor.accept("VIRTUAL")
@@ -193,7 +193,7 @@ def _constraint_name(cursor: TokenCursor) -> str | None:
 
 def _refuse_unique(cursor: TokenCursor) -> None:
     if cursor.at("UNIQUE"):
-        raise cursor.refused("UNIQUE", "A table has a primary key at most: PRIMARY KEY (…) NOT ENFORCED.")
+        raise cursor.unsupported_error("UNIQUE", "A table has a primary key at most: PRIMARY KEY (…) NOT ENFORCED.")
 
 
 def _not_enforced(cursor: TokenCursor) -> None:
@@ -218,9 +218,9 @@ def _like_option(cursor: TokenCursor, taken: set[LikeFeature]) -> LikeOption:
     start = cursor.current
     strategy = cursor.accept_any(*LikeStrategy)
     if strategy is None or start is None:
-        raise cursor.expected(f"{', '.join(LikeStrategy)} or )")
+        raise cursor.expected_error(f"{', '.join(LikeStrategy)} or )")
     if not cursor.at_any(*LikeFeature):
-        raise cursor.expected(f"one of {', '.join(LikeFeature)}")
+        raise cursor.expected_error(f"one of {', '.join(LikeFeature)}")
     feature = LikeFeature(cursor.accept_any(*LikeFeature) or "")
     option = LikeOption(LikeStrategy(strategy), feature, cursor.since(start))
     if strategy == LikeStrategy.OVERWRITING and feature not in _OVERWRITABLE:

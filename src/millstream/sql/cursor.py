@@ -89,12 +89,12 @@ class TokenCursor:
     def expect(self, *words: str) -> None:
         for word in words:
             if not self.accept(word):
-                raise self.expected(word)
+                raise self.expected_error(word)
 
     def name(self, what: str) -> Name:
         token = self.current
         if token is None or not _is_name(token):
-            raise self.expected(what, hint_for_name(token))
+            raise self.expected_error(what, hint_for_name(token))
         self._index += 1
         return Name(token.text, self.script.place(token))
 
@@ -118,7 +118,7 @@ class TokenCursor:
     def string(self, what: str) -> Name:
         token = self.current
         if token is None or token.token_type is not TokenType.STRING:
-            raise self.expected(f"{what} in single quotes", self._quotes_hint())
+            raise self.expected_error(f"{what} in single quotes", self._quotes_hint())
         self._index += 1
         return Name(token.text, self.script.place(token))
 
@@ -130,11 +130,11 @@ class TokenCursor:
             or not (token.text.isascii() and token.text.isdigit())
             or len(token.text) > _MOST_DIGITS
         ):
-            raise self.expected("a whole number")
+            raise self.expected_error("a whole number")
         self._index += 1
         return int(token.text)
 
-    def listed(self, what: str, read: Callable[[], T]) -> tuple[T, ...]:
+    def read_list(self, what: str, read: Callable[[], T]) -> tuple[T, ...]:
         """`(item, item)`: a wrong item is noted, and reading goes on behind the comma that ends it."""
         self.expect("(")
         items: list[T] = []
@@ -142,10 +142,10 @@ class TokenCursor:
             begin = self._index
             try:
                 if self.current is None or self.at(")"):
-                    raise self.expected(what)
+                    raise self.expected_error(what)
                 items.append(read())
                 if not self.at_any(",", ")"):
-                    raise self._unseparated()
+                    raise self._missing_separator()
             except ScriptError as error:
                 self.noted += error.diagnostics
                 self._skip_item(begin)
@@ -161,7 +161,7 @@ class TokenCursor:
         return True
 
     def column_names(self) -> tuple[Name, ...]:
-        return self.listed("a column name", self.column_name)
+        return self.read_list("a column name", self.column_name)
 
     def up_to(self, is_end: Callable[[], bool]) -> list[Token]:
         """The tokens, as sqlglot cut them, up to an end outside parentheses, which stays unread."""
@@ -179,7 +179,7 @@ class TokenCursor:
         if self.current is not None:
             following = next_statement(self._tokens, self._index)
             hint = following[1] if following else did_you_mean(self.current.text, clauses)
-            raise self.expected("the end of the statement", hint)
+            raise self.expected_error("the end of the statement", hint)
 
     def here(self) -> Span:
         """The next token's place; past the end, the last token's."""
@@ -189,16 +189,16 @@ class TokenCursor:
         last = self._tokens[max(self._index - 1, 0)]
         return self.script.span(start.start, last.end + 1)
 
-    def taken(self) -> Span:
+    def span_read(self) -> Span:
         """From the statement's first word to the last one read."""
         return self.since(self._tokens[0])
 
-    def expected(self, what: str, hint: str | None = None) -> ScriptError:
+    def expected_error(self, what: str, hint: str | None = None) -> ScriptError:
         """Reading stops here, because something else should stand here."""
         token = self.current
         if token is not None and token.token_type is TokenType.HINT:
-            return self.refused("a hint in this place")
-        found = f"found {self._shown(token)}" if token is not None else "the statement ends here"
+            return self.unsupported_error("a hint in this place")
+        found = f"found {self._describe(token)}" if token is not None else "the statement ends here"
         detail = None
         opened = open_parenthesis(self._tokens[: self._index])
         if opened is not None and (what == ")" or token is None or self.at_any(*_BEHIND_A_LIST)):
@@ -207,7 +207,7 @@ class TokenCursor:
         hint = hint or hint_at(token, self.ahead(-1)) or self._near_to(what)
         return ScriptError(Diagnostic(Code.SYNTAX, f"expected {what}, {found}", self.here(), detail, hint))
 
-    def refused(self, what: str, hint: str | None = None) -> ScriptError:
+    def unsupported_error(self, what: str, hint: str | None = None) -> ScriptError:
         return self.error(Code.UNSUPPORTED_STATEMENT, f"{what} is not supported", hint)
 
     def error(self, code: Code, primary: str, hint: str | None = None) -> ScriptError:
@@ -219,10 +219,10 @@ class TokenCursor:
         words = _KEYWORD.findall(what)
         return did_you_mean(token.text, words) if token is not None and token.token_type not in QUOTED else None
 
-    def _shown(self, token: Token) -> str:
-        return "a double quote" if is_mark(token, '"') else f'"{excerpt(self._written_as(token))}"'
+    def _describe(self, token: Token) -> str:
+        return "a double quote" if is_mark(token, '"') else f'"{excerpt(self._format_token(token))}"'
 
-    def _written_as(self, token: Token) -> str:
+    def _format_token(self, token: Token) -> str:
         """A parameter is told by its name: its value may be a secret."""
         written = self.script.place(token).text
         return token.text if written == self.script.text[token.start : token.end + 1] else written
@@ -231,16 +231,16 @@ class TokenCursor:
         token = self.current
         if token is None or self.at_any(",", ")", "(", "=", "==", '"'):
             return None
-        return f"Put it in single quotes: '{excerpt(self._written_as(token))}'."
+        return f"Put it in single quotes: '{excerpt(self._format_token(token))}'."
 
-    def _unseparated(self) -> ScriptError:
+    def _missing_separator(self) -> ScriptError:
         token = self.current
         hint = None
         if token is not None and self.at_any(*_BEHIND_A_LIST):
             hint = f'Is a ) missing before "{token.text}"?'
         elif token is not None and (token.token_type is TokenType.STRING or _is_name(token)):
-            hint = f'Is a comma missing before "{excerpt(self._written_as(token))}"?'
-        return self.expected(", or )", hint)
+            hint = f'Is a comma missing before "{excerpt(self._format_token(token))}"?'
+        return self.expected_error(", or )", hint)
 
     def _skip_item(self, begin: int) -> None:
         """To the `,` or `)` that ends the item: those inside its own brackets do not."""

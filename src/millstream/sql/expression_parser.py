@@ -61,7 +61,7 @@ def call(name: str, *arguments: exp.Expr) -> exp.Anonymous:
     return exp.Anonymous(this=name, expressions=list(arguments))
 
 
-def type_named(text: str) -> exp.DataType:
+def make_type(text: str) -> exp.DataType:
     """A type inside an expression; sqlglot knows fewer types than Flink, so it is kept as text."""
     return exp.DataType(this=exp.DType.USERDEFINED, kind=text)
 
@@ -126,7 +126,7 @@ class ExpressionParser(ClauseParser):
         self._advance()
         fraction = _FRACTION.search(self._curr.text)
         precision = f"({len(fraction.group(1)) if fraction else 0})"
-        return type_named(word if word == "DATE" else word + precision)
+        return make_type(word if word == "DATE" else word + precision)
 
     def _parse_interval(
         self,
@@ -242,7 +242,7 @@ class ExpressionParser(ClauseParser):
         type_ = parse_type(cursor)
         first = self._curr
         self._advance(len(ahead) - len(cursor.rest()))
-        found = type_named(str(type_))
+        found = make_type(str(type_))
         found.meta.update(start=first.start, end=self._prev.end)
         return found
 
@@ -269,13 +269,13 @@ class ExpressionParser(ClauseParser):
         return self.expression(kind(this=value, to=self._read_type()))
 
     def _read_rounding(self, name: str) -> exp.Expr:
-        made = self._called(name, self._parse_csv(self._parse_lambda))
+        made = self._make_call(name, self._parse_csv(self._parse_lambda))
         if self._match_text_seq("TO"):
             made.append("expressions", self._read_word())
         return made
 
     def _read_extract(self) -> exp.Expr:
-        made = self._called("EXTRACT", [self._read_word()])
+        made = self._make_call("EXTRACT", [self._read_word()])
         if not self._match(TokenType.FROM):
             self.raise_error("Expecting FROM")
         made.append("expressions", self._parse_disjunction())
@@ -284,7 +284,7 @@ class ExpressionParser(ClauseParser):
     def _read_unit_first(self, name: str) -> exp.Expr:
         unit = self._read_word()
         unit.set("this", _ODBC_UNITS.get(unit.name, unit.name))
-        made = self._called(name, [unit])
+        made = self._make_call(name, [unit])
         if not self._match(TokenType.COMMA):
             self.raise_error("Expecting ,")
         made.set("expressions", [*made.expressions, *self._parse_csv(self._parse_lambda)])
@@ -292,7 +292,7 @@ class ExpressionParser(ClauseParser):
 
     def _read_worded(self, name: str, *words: str) -> exp.Expr:
         """`name(a WORD b …)`, which is the same as `name(a, b, …)`."""
-        made = self._called(name, [self._parse_bitwise()])
+        made = self._make_call(name, [self._parse_bitwise()])
         if self._match(TokenType.COMMA):
             made.set("expressions", [*made.expressions, *self._parse_csv(self._parse_lambda)])
             return made
@@ -309,12 +309,12 @@ class ExpressionParser(ClauseParser):
         side = self._read_word() if self._curr.text.upper() in ("BOTH", "LEADING", "TRAILING") else None
         first = None if self._match(TokenType.FROM, advance=False) else self._parse_bitwise()
         if not self._match(TokenType.FROM):
-            return self._called("TRIM", [first] if side is None else [side, exp.Literal.string(" "), first])
+            return self._make_call("TRIM", [first] if side is None else [side, exp.Literal.string(" "), first])
         parts = [side or exp.Var(this="BOTH"), first or exp.Literal.string(" "), self._parse_bitwise()]
-        return self._called("TRIM", parts)
+        return self._make_call("TRIM", parts)
 
     def _read_json_path(self, name: str) -> exp.Expr:
-        made = self._called(name, self._parse_csv(self._parse_lambda))
+        made = self._make_call(name, self._parse_csv(self._parse_lambda))
         if self._match_text_seq("RETURNING"):
             self._add_clause(made, "RETURNING", self._read_type())
         for words, wrapper in _WRAPPERS.items():
@@ -327,7 +327,7 @@ class ExpressionParser(ClauseParser):
 
     def _read_json_constructor(self, name: str) -> exp.Expr:
         pairs = name.startswith("JSON_OBJECT")
-        made = self._called(name, [])
+        made = self._make_call(name, [])
         while not self._match(TokenType.R_PAREN, advance=False):
             behaviour = self._read_behaviour() if self._is_on_null_ahead() else None
             if behaviour is not None:
@@ -373,7 +373,7 @@ class ExpressionParser(ClauseParser):
         self._advance()
         return word
 
-    def _called(self, name: str, arguments: Sequence[exp.Expr | None]) -> exp.Anonymous:
+    def _make_call(self, name: str, arguments: Sequence[exp.Expr | None]) -> exp.Anonymous:
         if any(argument is None for argument in arguments):
             self.raise_error("Expecting an expression")
         return call(name, *(argument for argument in arguments if argument is not None))

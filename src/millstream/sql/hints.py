@@ -27,7 +27,7 @@ class WrittenHint:
     tokens: tuple[Token, ...]
     position: int
 
-    def misplaced(self, script: Script) -> ScriptError:
+    def misplaced_error(self, script: Script) -> ScriptError:
         inner = self.tokens[1:-1]
         words = f"the hint {inner[0].text.upper()}" if inner else "an empty hint"
         return ScriptError(
@@ -46,7 +46,9 @@ def read_hint(cursor: TokenCursor) -> tuple[OptionEntry, ...]:
         return ()
     if not cursor.accept("OPTIONS"):
         word = cursor.current.text.upper() if cursor.current is not None else ""
-        raise cursor.refused(f"the hint {word}" if word != "*/" else "an empty hint", "Only OPTIONS(…) is supported.")
+        raise cursor.unsupported_error(
+            f"the hint {word}" if word != "*/" else "an empty hint", "Only OPTIONS(…) is supported."
+        )
     options = read_options(cursor)
     cursor.expect("*/")
     return options
@@ -88,7 +90,7 @@ def options_of_tables(
             before = tokens[hint.position - 1] if hint.position else None
             is_argument = hint.position > 1 and is_mark(tokens[hint.position - 2], "TABLE")
             if before is None or not (before.start in tables or is_argument):
-                raise hint.misplaced(script)
+                raise hint.misplaced_error(script)
         except ScriptError as error:
             problems += (*cursor.noted, *error.diagnostics)
         else:

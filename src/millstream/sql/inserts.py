@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 def read_insert(cursor: TokenCursor) -> InsertInto:
     target = cursor.object_name("a table name")
-    span = cursor.taken()
+    span = cursor.span_read()
     hints = read_hint(cursor)
     if cursor.at("PARTITION"):
-        raise cursor.refused("INSERT INTO … PARTITION", "Give the column's value in the select list.")
+        raise cursor.unsupported_error("INSERT INTO … PARTITION", "Give the column's value in the select list.")
     columns: tuple[Name, ...] = ()
     if cursor.at("(") and not at_query(cursor, distance=1):
         columns = cursor.column_names()
     if not at_query(cursor) and target.text.upper().endswith("SELECT"):
-        raise cursor.expected("SELECT or VALUES", f'Is a blank missing before the SELECT in "{target.text}"?')
+        raise cursor.expected_error("SELECT or VALUES", f'Is a blank missing before the SELECT in "{target.text}"?')
     return InsertInto(target, read_query(cursor), span, columns, hints)
 
 
@@ -54,7 +54,7 @@ def read_explain(cursor: TokenCursor) -> Explain:
         details.append(_detail(cursor))
         while cursor.accept(","):
             details.append(_detail(cursor))
-    span = cursor.taken()
+    span = cursor.span_read()
     cursor.accept("EXECUTE")
     if cursor.accept("STATEMENT", "SET"):
         cursor.expect("BEGIN")
@@ -65,24 +65,24 @@ def read_explain(cursor: TokenCursor) -> Explain:
 def _detail(cursor: TokenCursor) -> ExplainDetail:
     word = cursor.accept_any(*ExplainDetail)
     if word is None:
-        raise cursor.expected(f"one of {', '.join(ExplainDetail)}")
+        raise cursor.expected_error(f"one of {', '.join(ExplainDetail)}")
     return ExplainDetail(word)
 
 
 def _runnable(cursor: TokenCursor) -> InsertInto | Select:
     if cursor.at("INSERT", "OVERWRITE"):
-        raise cursor.refused("INSERT OVERWRITE", "A topic cannot be overwritten; write INSERT INTO.")
+        raise cursor.unsupported_error("INSERT OVERWRITE", "A topic cannot be overwritten; write INSERT INTO.")
     if cursor.accept("INSERT"):
         cursor.expect("INTO")
         return read_insert(cursor)
     if at_query(cursor):
         return read_select(cursor)
-    raise cursor.expected("INSERT INTO, SELECT or STATEMENT SET")
+    raise cursor.expected_error("INSERT INTO, SELECT or STATEMENT SET")
 
 
 def _statement_set(cursor: TokenCursor) -> StatementSet:
     """Each INSERT is read on its own, so that the problems of all of them are found."""
-    span = cursor.taken()
+    span = cursor.span_read()
     parts = _between_semicolons(cursor.rest())
     inserts: list[InsertInto] = []
     is_closed = False
@@ -94,7 +94,7 @@ def _statement_set(cursor: TokenCursor) -> StatementSet:
                 is_closed = True
                 break
             if not member.accept("INSERT", "INTO"):
-                raise member.expected("INSERT INTO", "A statement set holds INSERT INTO statements, up to END.")
+                raise member.expected_error("INSERT INTO", "A statement set holds INSERT INTO statements, up to END.")
             inserts.append(read_insert(member))
         except ScriptError as error:
             member.noted += error.diagnostics

@@ -149,7 +149,7 @@ def read_statement(cursor: TokenCursor) -> Statement:
             continue
         if words in REFUSED:
             primary = f"{words} is not supported"
-            raise ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, primary, cursor.taken(), hint=REFUSED[words]))
+            raise ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, primary, cursor.span_read(), hint=REFUSED[words]))
         return READERS[words](cursor)
     raise _not_a_statement(cursor)
 
@@ -168,7 +168,7 @@ def _not_a_statement(cursor: TokenCursor) -> ScriptError:
     written = cursor.current.text if cursor.current is not None else ""
     near = did_you_mean(written, [*offered, *(words[depth] for words in refused)])
     what = _one_of(offered or [words[depth] for words in refused]) if depth else "a statement"
-    return cursor.expected(what, near)
+    return cursor.expected_error(what, near)
 
 
 def _behind(beginnings: list[list[str]], word: str, depth: int) -> list[list[str]]:

@@ -34,8 +34,8 @@ _REFUSED_CHANGES: Final = {
 def read_create_view(cursor: TokenCursor, *, is_temporary: bool = False) -> CreateView:
     if_not_exists = cursor.if_not_exists()
     name = cursor.object_name("a view name")
-    span = cursor.taken()
-    columns = cursor.listed("a column name", lambda: _view_column(cursor)) if cursor.at("(") else ()
+    span = cursor.span_read()
+    columns = cursor.read_list("a column name", lambda: _view_column(cursor)) if cursor.at("(") else ()
     comment = read_comment(cursor)
     cursor.expect("AS")
     return CreateView(name, columns, read_query(cursor), span, comment, if_not_exists, is_temporary)
@@ -50,22 +50,22 @@ def _view_column(cursor: TokenCursor) -> Name:
 def read_create_function(cursor: TokenCursor, *, is_temporary: bool = False, is_system: bool = False) -> CreateFunction:
     if_not_exists = cursor.if_not_exists()
     name = cursor.object_name("a function name")
-    span = cursor.taken()
+    span = cursor.span_read()
     cursor.expect("AS")
     implementation = cursor.string("module:function")
     if cursor.accept("LANGUAGE"):
         if cursor.at_any("JAVA", "SCALA"):
-            raise _refused_class(implementation)
+            raise _refuse_class(implementation)
         cursor.expect(_PYTHON)
     elif ":" not in implementation.text:
-        raise _refused_class(implementation, "As in Flink, a function without LANGUAGE PYTHON is one of Java.")
+        raise _refuse_class(implementation, "As in Flink, a function without LANGUAGE PYTHON is one of Java.")
     if cursor.at_any("USING", "WITH"):
-        raise cursor.refused("CREATE FUNCTION … USING", "The module is found on the Python path.")
+        raise cursor.unsupported_error("CREATE FUNCTION … USING", "The module is found on the Python path.")
     cursor.end()
     return CreateFunction(name, implementation, _PYTHON, span, if_not_exists, is_temporary, is_system)
 
 
-def _refused_class(implementation: Name, detail: str | None = None) -> ScriptError:
+def _refuse_class(implementation: Name, detail: str | None = None) -> ScriptError:
     return ScriptError(
         Diagnostic(
             Code.UNSUPPORTED_STATEMENT,
@@ -81,26 +81,26 @@ def read_drop(cursor: TokenCursor, kind: ObjectKind, *, is_temporary: bool = Fal
     if_exists = cursor.accept("IF", "EXISTS")
     name = cursor.object_name(f"a {kind.lower()} name")
     cursor.end()
-    return Drop(kind, name, cursor.taken(), if_exists, is_temporary)
+    return Drop(kind, name, cursor.span_read(), if_exists, is_temporary)
 
 
 def read_alter_table(cursor: TokenCursor) -> AlterTableSet | AlterTableReset | AlterTableRename:
     if cursor.at("IF", "EXISTS"):
-        raise cursor.refused("ALTER TABLE IF EXISTS")
+        raise cursor.unsupported_error("ALTER TABLE IF EXISTS")
     name = cursor.object_name("a table name")
     if cursor.accept("SET"):
         options = read_options(cursor)
         cursor.end()
-        return AlterTableSet(name, options, cursor.taken())
+        return AlterTableSet(name, options, cursor.span_read())
     if cursor.accept("RESET"):
-        keys = cursor.listed("an option key in single quotes", lambda: cursor.string("an option key"))
+        keys = cursor.read_list("an option key in single quotes", lambda: cursor.string("an option key"))
         cursor.end()
-        return AlterTableReset(name, keys, cursor.taken())
+        return AlterTableReset(name, keys, cursor.span_read())
     if cursor.accept("RENAME", "TO"):
         new_name = cursor.object_name("the new name")
         cursor.end()
-        return AlterTableRename(name, new_name, cursor.taken())
+        return AlterTableRename(name, new_name, cursor.span_read())
     for word, instead in _REFUSED_CHANGES.items():
         if cursor.at(word):
-            raise cursor.refused(f"ALTER TABLE … {word}", instead)
-    raise cursor.expected("SET, RESET or RENAME TO")
+            raise cursor.unsupported_error(f"ALTER TABLE … {word}", instead)
+    raise cursor.expected_error("SET, RESET or RENAME TO")

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 def read_options(cursor: TokenCursor) -> tuple[OptionEntry, ...]:
-    return cursor.listed("an option key in single quotes", lambda: _option(cursor))
+    return cursor.read_list("an option key in single quotes", lambda: _option(cursor))
 
 
 def _option(cursor: TokenCursor) -> OptionEntry:
     key = cursor.string("an option key")
     if not cursor.accept("="):
         hint = None if cursor.at("==") else f"Write '{key.text}' = 'value'."
-        raise cursor.expected("=", hint)
+        raise cursor.expected_error("=", hint)
     value = cursor.string("the option's value")
     return OptionEntry(key.text, value.text, key.span, value.span)

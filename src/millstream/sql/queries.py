@@ -16,16 +16,16 @@ from millstream.sql.refused_clauses import refuse_clauses, refuse_named_argument
 from millstream.sql.reserved_words import reserved_names
 from millstream.sql.slips import (
     excerpt,
+    find_joined_numbers,
+    find_word_used_as_name,
     hint_at,
     in_backticks,
     innermost,
     is_mark,
-    joined_numbers,
     misspelt_keyword,
     next_statement,
     open_parenthesis,
     slips_in_query,
-    used_as_name,
 )
 from millstream.sql.statements import Expression, Query
 
@@ -57,7 +57,7 @@ def at_query(cursor: TokenCursor, distance: int = 0) -> bool:
 def read_query(cursor: TokenCursor) -> Query:
     """All that is left of the statement, which has to be a query."""
     if not at_query(cursor):
-        raise cursor.expected("SELECT or VALUES")
+        raise cursor.expected_error("SELECT or VALUES")
     script, written = cursor.script, cursor.rest()
     tokens, hints = cut_hints(written)
     refuse_clauses(script, tokens)
@@ -72,11 +72,11 @@ def read_query(cursor: TokenCursor) -> Query:
 
 def read_expression(cursor: TokenCursor, written: list[Token]) -> Expression:
     if not written:
-        raise cursor.expected("an expression")
+        raise cursor.expected_error("an expression")
     script = cursor.script
     tokens, hints = cut_hints(written)
     for hint in hints:
-        raise hint.misplaced(script)
+        raise hint.misplaced_error(script)
     tree = _read(script, tokens, exp.Condition)
     return Expression(tree, script, script.span(written[0].start, written[-1].end + 1))
 
@@ -86,7 +86,7 @@ def _read(script: Script, tokens: list[Token], kind: type[exp.Expr]) -> exp.Expr
     refuse_named_arguments(script, tokens)
     for token, slip in slips_in_query(tokens):
         raise ScriptError(_diagnostic(script, tokens, slip, token))
-    for first, last in joined_numbers(tokens, script.text):
+    for first, last in find_joined_numbers(tokens, script.text):
         place = script.span(first.start, last.end + 1)
         primary = f'"{excerpt(script.text[first.start : last.end + 1])}" is not a number'
         raise ScriptError(Diagnostic(Code.SYNTAX, primary, place, hint="A number has decimal digits only."))
@@ -95,24 +95,24 @@ def _read(script: Script, tokens: list[Token], kind: type[exp.Expr]) -> exp.Expr
     try:
         trees = parser.parse(tokens, script.text) if kind is exp.Query else parser.parse_into(kind, tokens, script.text)
     except ScriptError as error:
-        raise ScriptError(_placed(script, problem) for problem in error.diagnostics) from None
+        raise ScriptError(_place(script, problem) for problem in error.diagnostics) from None
     except ParseError as error:
         raise ScriptError(_from_sqlglot(script, tokens, error)) from None
     except RecursionError:
         raise ScriptError(_diagnostic(script, tokens, "this is nested too deeply", innermost(tokens))) from None
     if not trees or trees[0] is None:
         raise ScriptError(_diagnostic(script, tokens, "expected an expression", tokens[0]))
-    if problems := [_reserved(script, name) for name in reserved_names(trees[0])]:
+    if problems := [_reserved_word(script, name) for name in reserved_names(trees[0])]:
         raise ScriptError(problems)
     return trees[0]
 
 
-def _reserved(script: Script, name: exp.Identifier) -> Diagnostic:
+def _reserved_word(script: Script, name: exp.Identifier) -> Diagnostic:
     place = script.span(name.meta["start"], name.meta["end"] + 1)
     return Diagnostic(Code.SYNTAX, f'"{name.name}" is a reserved word', place, hint=in_backticks(name.name))
 
 
-def _placed(script: Script, problem: Diagnostic) -> Diagnostic:
+def _place(script: Script, problem: Diagnostic) -> Diagnostic:
     """A type's problem is found in the text with its parameters filled in; the user sees what they wrote."""
     return problem if problem.span is None else replace(problem, span=script.span(problem.span.start, problem.span.end))
 
@@ -142,5 +142,5 @@ def _diagnostic(script: Script, tokens: list[Token], primary: str, stopped: Toke
         return Diagnostic(Code.SYNTAX, primary, script.place(stopped), detail)
     hint = hint_at(stopped, tokens[index - 1] if index else None)
     if hint is None and primary in _OPERAND_MISSING:
-        hint = used_as_name(stopped, tokens[index + 1] if index + 1 < len(tokens) else None)
+        hint = find_word_used_as_name(stopped, tokens[index + 1] if index + 1 < len(tokens) else None)
     return Diagnostic(Code.SYNTAX, primary, script.place(stopped), hint=hint)

@@ -38,10 +38,10 @@ def refuse_clauses(script: Script, tokens: Sequence[Token]) -> None:
             found = tokens[index : index + len(words)]
             if len(found) == len(words) and all(map(is_mark, found, words)):
                 named = [token for token, word in zip(found, words, strict=True) if word.isidentifier()]
-                raise _refused(script, what, found[0], named[0] if words[0] in WINDOWS else named[-1])
+                raise _refuse(script, what, found[0], named[0] if words[0] in WINDOWS else named[-1])
     for before, token, name in zip([None, *tokens], tokens, tokens[1:], strict=False):
         if is_mark(token, "TABLE") and (before is None or is_mark(before, *_BEFORE_A_QUERY)):
-            raise _refused(script, "TABLE as a query", token, name)
+            raise _refuse(script, "TABLE as a query", token, name)
 
 
 def refuse_named_arguments(script: Script, tokens: Sequence[Token]) -> None:
@@ -58,6 +58,6 @@ def refuse_named_arguments(script: Script, tokens: Sequence[Token]) -> None:
             )
 
 
-def _refused(script: Script, what: str, first: Token, last: Token) -> ScriptError:
+def _refuse(script: Script, what: str, first: Token, last: Token) -> ScriptError:
     place, primary = script.span(first.start, last.end + 1), f"{what} is not supported yet"
     return ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, primary, place, hint=ALTERNATIVES[what]))

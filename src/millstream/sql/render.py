@@ -53,7 +53,7 @@ def _(statement: CreateTable) -> str:
         "IF NOT EXISTS" if statement.if_not_exists else "",
         _path(statement.name),
     )
-    items = _indented(_table_items(statement))
+    items = _indent(_table_items(statement))
     return "\n".join((f"{head} (\n{items}\n)" if items else head, *_table_clauses(statement)))
 
 
@@ -66,9 +66,7 @@ def _(statement: CreateView) -> str:
         "IF NOT EXISTS" if statement.if_not_exists else "",
         _path(statement.name),
     )
-    columns = (
-        f" (\n{_indented(quoted_name(column.text) for column in statement.columns)}\n)" if statement.columns else ""
-    )
+    columns = f" (\n{_indent(quote_name(column.text) for column in statement.columns)}\n)" if statement.columns else ""
     comment = _comment(statement.comment)
     return "\n".join(filter(None, (head + columns, comment, f"AS {statement.query.text}")))
 
@@ -81,7 +79,7 @@ def _(statement: CreateFunction) -> str:
         "SYSTEM" if statement.is_system else "",
         "FUNCTION",
         "IF NOT EXISTS" if statement.if_not_exists else "",
-        f"{_path(statement.name)} AS {quoted_text(statement.implementation.text)} LANGUAGE {statement.language}",
+        f"{_path(statement.name)} AS {quote_text(statement.implementation.text)} LANGUAGE {statement.language}",
     )
 
 
@@ -98,12 +96,12 @@ def _(statement: Drop) -> str:
 
 @render.register
 def _(statement: AlterTableSet) -> str:
-    return f"ALTER TABLE {_path(statement.name)} SET (\n{_indented(_options(statement.options))}\n)"
+    return f"ALTER TABLE {_path(statement.name)} SET (\n{_indent(_options(statement.options))}\n)"
 
 
 @render.register
 def _(statement: AlterTableReset) -> str:
-    return f"ALTER TABLE {_path(statement.name)} RESET ({', '.join(quoted_text(key.text) for key in statement.keys)})"
+    return f"ALTER TABLE {_path(statement.name)} RESET ({', '.join(quote_text(key.text) for key in statement.keys)})"
 
 
 @render.register
@@ -130,12 +128,12 @@ def _(statement: Select) -> str:
 
 @render.register
 def _(statement: SetOption) -> str:
-    return f"SET {quoted_text(statement.key)} = {quoted_text(statement.value)}"
+    return f"SET {quote_text(statement.key)} = {quote_text(statement.value)}"
 
 
 @render.register
 def _(statement: ResetOption) -> str:
-    return "RESET" if statement.key is None else f"RESET {quoted_text(statement.key)}"
+    return "RESET" if statement.key is None else f"RESET {quote_text(statement.key)}"
 
 
 @render.register
@@ -163,7 +161,7 @@ def _(statement: Show) -> str:
         f"SHOW {statement.kind}",
         _path(statement.name) if statement.name is not None else "",
         "NOT" if statement.is_negated else "",
-        f"LIKE {quoted_text(statement.like)}" if statement.like is not None else "",
+        f"LIKE {quote_text(statement.like)}" if statement.like is not None else "",
     )
 
 
@@ -174,23 +172,23 @@ def render_column(column: PhysicalColumn | MetadataColumn | ComputedColumn) -> s
         case MetadataColumn():
             declared = _sentence(
                 f"{render_type(column.type)} METADATA",
-                f"FROM {quoted_text(column.key)}" if column.key != column.name else "",
+                f"FROM {quote_text(column.key)}" if column.key != column.name else "",
                 "VIRTUAL" if column.is_virtual else "",
             )
         case PhysicalColumn():
             declared = render_type(column.type)
-    return _sentence(quoted_name(column.name), declared, _comment(column.comment))
+    return _sentence(quote_name(column.name), declared, _comment(column.comment))
 
 
 def render_type(type_: DataType) -> str:
     return f"{_shape(type_)}{'' if type_.nullable else ' NOT NULL'}"
 
 
-def quoted_name(name: str) -> str:
+def quote_name(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 
-def quoted_text(text: str) -> str:
+def quote_text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -203,9 +201,9 @@ def _shape(type_: DataType) -> str:
         case DataType(root=TypeRoot.ROW):
             fields = (
                 _sentence(
-                    quoted_name(field.name),
+                    quote_name(field.name),
                     render_type(field.type),
-                    quoted_text(field.comment) if field.comment is not None else "",
+                    quote_text(field.comment) if field.comment is not None else "",
                 )
                 for field in type_.fields
             )
@@ -223,7 +221,7 @@ def _table_clauses(table: CreateTable) -> Iterator[str]:
     if table.partitioned_by:
         yield f"PARTITIONED BY ({_names(table.partitioned_by)})"
     if table.options:
-        yield f"WITH (\n{_indented(_options(table.options))}\n)"
+        yield f"WITH (\n{_indent(_options(table.options))}\n)"
     if table.like is not None:
         yield _like(table.like)
 
@@ -231,10 +229,10 @@ def _table_clauses(table: CreateTable) -> Iterator[str]:
 def _table_items(table: CreateTable) -> Iterator[str]:
     yield from (render_column(column) for column in table.columns)
     if (watermark := table.watermark) is not None:
-        yield f"WATERMARK FOR {quoted_name(watermark.column)} AS {watermark.expression.text}"
+        yield f"WATERMARK FOR {quote_name(watermark.column)} AS {watermark.expression.text}"
     if (key := table.primary_key) is not None:
-        constraint = f"CONSTRAINT {quoted_name(key.name)} " if key.name is not None else ""
-        yield f"{constraint}PRIMARY KEY ({', '.join(map(quoted_name, key.columns))}) NOT ENFORCED"
+        constraint = f"CONSTRAINT {quote_name(key.name)} " if key.name is not None else ""
+        yield f"{constraint}PRIMARY KEY ({', '.join(map(quote_name, key.columns))}) NOT ENFORCED"
 
 
 def _like(like: LikeClause) -> str:
@@ -251,20 +249,20 @@ def _sentence(*words: str) -> str:
 
 
 def _comment(comment: str | None) -> str:
-    return f"COMMENT {quoted_text(comment)}" if comment is not None else ""
+    return f"COMMENT {quote_text(comment)}" if comment is not None else ""
 
 
-def _indented(lines: Iterable[str]) -> str:
+def _indent(lines: Iterable[str]) -> str:
     return ",\n".join(f"  {line}" for line in lines)
 
 
 def _options(options: Iterable[OptionEntry]) -> Iterator[str]:
-    return (f"{quoted_text(option.key)} = {quoted_text(option.value)}" for option in options)
+    return (f"{quote_text(option.key)} = {quote_text(option.value)}" for option in options)
 
 
 def _names(names: Iterable[Name]) -> str:
-    return ", ".join(quoted_name(name.text) for name in names)
+    return ", ".join(quote_name(name.text) for name in names)
 
 
 def _path(name: ObjectName) -> str:
-    return ".".join(map(quoted_name, name.parts))
+    return ".".join(map(quote_name, name.parts))

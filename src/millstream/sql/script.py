@@ -108,7 +108,7 @@ def expand(source: SourceText, parameters: Mapping[str, str]) -> Script:
             problems.append(_not_a_value(name, value, span))
             continue
         before = source.text[taken : match.start()]
-        value = _quoted(value, quote) if quote else _apart(before, value)
+        value = _quote(value, quote) if quote else _apart(before, value)
         pieces += (before, value)
         length += len(before) + len(value)
         replacements.append(_Replacement(length - len(value), length, (match.start(), match.end())))
@@ -150,7 +150,7 @@ def _parameters(text: str) -> Iterator[tuple[re.Match[str], str]]:
             yield from ((match, quote) for match in _PARAMETER.finditer(text, piece.start(), piece.end()))
 
 
-def _quoted(value: str, quote: str) -> str:
+def _quote(value: str, quote: str) -> str:
     """The value as content of a literal or a quoted name, which it cannot leave."""
     return value.replace(quote, quote * 2)
 

@@ -19,27 +19,27 @@ _OTHER_OBJECTS: Final = ("CATALOG", "DATABASE", "FUNCTION", "JOB", "MODEL")
 
 def read_set(cursor: TokenCursor) -> SetOption | Show:
     if cursor.current is None:
-        return Show(ShowKind.SETTINGS, cursor.taken())
+        return Show(ShowKind.SETTINGS, cursor.span_read())
     key = _setting(cursor, "the setting's name")
     cursor.expect("=")
     value = _setting(cursor, "its value")
     cursor.end()
-    return SetOption(key, value, cursor.taken())
+    return SetOption(key, value, cursor.span_read())
 
 
 def read_reset(cursor: TokenCursor) -> ResetOption:
     key = _setting(cursor, "the setting's name") if cursor.current is not None else None
     cursor.end()
-    return ResetOption(key, cursor.taken())
+    return ResetOption(key, cursor.span_read())
 
 
 def read_use(cursor: TokenCursor, *, is_catalog: bool) -> Use:
-    words, begun = "USE CATALOG" if is_catalog else "USE", cursor.taken()
+    words, begun = "USE CATALOG" if is_catalog else "USE", cursor.span_read()
     name = cursor.object_name("the name of a catalog" if is_catalog else "the name of a database")
     if name.parts not in (_CATALOGS if is_catalog else _DATABASES):
         raise ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, f"{words} is not supported", begun, hint=ONE_DATABASE))
     cursor.end()
-    return Use(name, is_catalog, cursor.taken())
+    return Use(name, is_catalog, cursor.span_read())
 
 
 def _setting(cursor: TokenCursor, what: str) -> str:
@@ -48,41 +48,41 @@ def _setting(cursor: TokenCursor, what: str) -> str:
         return cursor.string(what).text
     start = cursor.current
     if start is None or cursor.at_any('"', "`", "=", "=="):
-        raise cursor.expected(f"{what} in single quotes")
+        raise cursor.expected_error(f"{what} in single quotes")
     cursor.up_to(lambda: cursor.at_any("=", "=="))
     return cursor.script.text_of(cursor.since(start))
 
 
 def read_describe(cursor: TokenCursor) -> Describe:
     if cursor.at_any(*_OTHER_OBJECTS) and cursor.ahead(1) is not None and not is_mark(cursor.ahead(1), "."):
-        raise cursor.refused("DESCRIBE of anything but a table or a view")
+        raise cursor.unsupported_error("DESCRIBE of anything but a table or a view")
     if cursor.ahead(1) is not None and not is_mark(cursor.ahead(1), "."):
         cursor.accept("EXTENDED")
     name = cursor.object_name("a table name")
     cursor.end()
-    return Describe(name, cursor.taken())
+    return Describe(name, cursor.span_read())
 
 
 def read_show(cursor: TokenCursor, kind: ShowKind) -> Show:
     if cursor.at_any("FROM", "IN"):
-        raise cursor.refused(f"SHOW {kind} FROM", f"There is one database; write SHOW {kind}.")
+        raise cursor.unsupported_error(f"SHOW {kind} FROM", f"There is one database; write SHOW {kind}.")
     is_negated = cursor.accept("NOT")
     if cursor.at("ILIKE"):
-        raise cursor.refused(f"SHOW {kind} ILIKE", "Write LIKE.")
+        raise cursor.unsupported_error(f"SHOW {kind} ILIKE", "Write LIKE.")
     pattern = None
     if is_negated or cursor.at("LIKE"):
         cursor.expect("LIKE")
         pattern = cursor.string("a pattern").text
     cursor.end()
-    return Show(kind, cursor.taken(), like=pattern, is_negated=is_negated)
+    return Show(kind, cursor.span_read(), like=pattern, is_negated=is_negated)
 
 
 def read_show_jobs(cursor: TokenCursor) -> Show:
     cursor.end()
-    return Show(ShowKind.JOBS, cursor.taken())
+    return Show(ShowKind.JOBS, cursor.span_read())
 
 
 def read_show_create(cursor: TokenCursor, kind: ShowKind) -> Show:
     name = cursor.object_name("a table name" if kind is ShowKind.CREATE_TABLE else "a view name")
     cursor.end()
-    return Show(kind, cursor.taken(), name)
+    return Show(kind, cursor.span_read(), name)

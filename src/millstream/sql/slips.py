@@ -100,7 +100,7 @@ def in_backticks(word: str) -> str:
     return f"If it is meant as a name, write it in backticks: `{word}`."
 
 
-def used_as_name(found: Token, following: Token | None) -> str | None:
+def find_word_used_as_name(found: Token, following: Token | None) -> str | None:
     """A reserved word where an operand should stand, followed by what follows a name."""
     return hint_for_name(found) if following is None or is_mark(following, *_BEHIND_A_NAME) else None
 
@@ -144,7 +144,7 @@ def innermost(tokens: Sequence[Token]) -> Token:
     return found
 
 
-def joined_numbers(tokens: Sequence[Token], text: str) -> Iterator[tuple[Token, Token]]:
+def find_joined_numbers(tokens: Sequence[Token], text: str) -> Iterator[tuple[Token, Token]]:
     """First and last token of each `1_000` or `0x1F`, which sqlglot reads as a number with an alias, or as bytes."""
     for token, following in pairwise([*tokens, None]):
         assert token is not None

@@ -73,13 +73,13 @@ def _nullability(cursor: TokenCursor, type_: DataType) -> DataType:
 
 def _bare_type(cursor: TokenCursor) -> DataType:
     if cursor.at_any(*_REFUSED):
-        raise _refused(cursor)
+        raise _refuse(cursor)
     if (word := cursor.accept_any(*_READERS)) is None:
         raise _not_a_type(cursor)
     return _READERS[word](cursor)
 
 
-def _refused(cursor: TokenCursor) -> ScriptError:
+def _refuse(cursor: TokenCursor) -> ScriptError:
     word = cursor.current.text.upper() if cursor.current is not None else ""
     return cursor.error(Code.UNSUPPORTED_TYPE, f"type {word} is not supported", f"Use {_REFUSED[word]} instead.")
 
@@ -89,10 +89,10 @@ def _not_a_type(cursor: TokenCursor) -> ScriptError:
     near = None
     if token is not None and not is_mark(token, ",", ")", '"'):
         near = did_you_mean(token.text, _READERS)
-    return cursor.expected("a type", near)
+    return cursor.expected_error("a type", near)
 
 
-def _bracketed(cursor: TokenCursor, word: str, least: int, most: int) -> int | None:
+def _read_length(cursor: TokenCursor, word: str, least: int, most: int) -> int | None:
     if not cursor.accept("("):
         return None
     out_of_range = cursor.error(Code.SYNTAX, f"{word} takes a number from {least} to {most}")
@@ -103,16 +103,16 @@ def _bracketed(cursor: TokenCursor, word: str, least: int, most: int) -> int | N
     return value
 
 
-def _sized(cursor: TokenCursor, root: TypeRoot) -> DataType:
+def _read_sized_type(cursor: TokenCursor, root: TypeRoot) -> DataType:
     """Without a length, CHAR and BINARY hold one character or byte, VARCHAR and VARBINARY any number."""
-    length = _bracketed(cursor, root, 1, _MAX_LENGTH)
+    length = _read_length(cursor, root, 1, _MAX_LENGTH)
     if length is None and root in _UNLIMITED:
         return DataType(_UNLIMITED[root])
     return DataType(root, precision=length or 1)
 
 
 def _character(cursor: TokenCursor) -> DataType:
-    return _sized(cursor, TypeRoot.VARCHAR if cursor.accept("VARYING") else TypeRoot.CHAR)
+    return _read_sized_type(cursor, TypeRoot.VARCHAR if cursor.accept("VARYING") else TypeRoot.CHAR)
 
 
 def _double(cursor: TokenCursor) -> DataType:
@@ -135,7 +135,7 @@ def _decimal(cursor: TokenCursor) -> DataType:
 
 
 def _time(cursor: TokenCursor, root: TypeRoot) -> DataType:
-    precision = _bracketed(cursor, root, 0, _MAX_FRACTION_DIGITS)
+    precision = _read_length(cursor, root, 0, _MAX_FRACTION_DIGITS)
     if root is TypeRoot.TIME and precision is None:
         precision = 0
     if cursor.at("WITH", "TIME", "ZONE"):
@@ -153,12 +153,12 @@ def _interval(cursor: TokenCursor) -> DataType:
         if (unit := cursor.accept_any(*units)) is None:
             continue
         if unit != "SECOND":
-            _bracketed(cursor, unit, 1, _MAX_LEADING_DIGITS)
+            _read_length(cursor, unit, 1, _MAX_LEADING_DIGITS)
         if cursor.accept("TO") and (unit := cursor.accept_any(*units)) is None:
-            raise cursor.expected("the finer unit of the interval")
-        precision = _bracketed(cursor, "SECOND", 0, _MAX_FRACTION_DIGITS) if unit == "SECOND" else None
+            raise cursor.expected_error("the finer unit of the interval")
+        precision = _read_length(cursor, "SECOND", 0, _MAX_FRACTION_DIGITS) if unit == "SECOND" else None
         return DataType(root, precision=precision)
-    raise cursor.expected("a unit, e.g. DAY TO SECOND")
+    raise cursor.expected_error("a unit, e.g. DAY TO SECOND")
 
 
 def _row(cursor: TokenCursor) -> DataType:
@@ -200,7 +200,7 @@ def _plain(_: TokenCursor, root: TypeRoot) -> DataType:
 
 _READERS: Final[dict[str, Callable[[TokenCursor], DataType]]] = {
     **{word: partial(_plain, root=root) for word, root in _PLAIN.items()},
-    **{word: partial(_sized, root=root) for word, root in _SIZED.items()},
+    **{word: partial(_read_sized_type, root=root) for word, root in _SIZED.items()},
     **{word: partial(_time, root=root) for word, root in _TIMES.items()},
     **{word: partial(_collection, root=root) for word, root in _COLLECTIONS.items()},
     **dict.fromkeys(("DECIMAL", "DEC", "NUMERIC"), _decimal),

@@ -70,7 +70,7 @@ class _Arguments:
     def text(self, key: str) -> str | None:
         return self._values.pop(key, None)
 
-    def required(self, key: str) -> str:
+    def require(self, key: str) -> str:
         value = self.text(key)
         if not value:
             raise self.error(f"the step needs {key}=…")
@@ -111,7 +111,7 @@ class _Arguments:
 
 
 def _topic(arguments: _Arguments) -> Step:
-    name = arguments.required("name")
+    name = arguments.require("name")
     if not _TOPIC.fullmatch(name) or name == BROKERS:
         raise arguments.error(f'a topic cannot be called "{name}" here')
     partitions = arguments.number("partitions")
@@ -121,27 +121,27 @@ def _topic(arguments: _Arguments) -> Step:
 
 
 def _produce(arguments: _Arguments) -> Step:
-    topic, partition = arguments.required("topic"), arguments.number("partition")
-    messages, _ = arguments.lines.expected_messages()
+    topic, partition = arguments.require("topic"), arguments.number("partition")
+    messages, _ = arguments.lines.read_messages()
     if not messages:
         raise arguments.error("the step needs at least one message on the lines after it")
     return Produce(arguments.line, topic, partition, messages)
 
 
 def _consume(arguments: _Arguments) -> Step:
-    topic = arguments.required("topic")
+    topic = arguments.require("topic")
     view = arguments.one_of(View, "as", View.MESSAGES)
     order = arguments.one_of(Order, "order", Order.KEY)
     key, value = arguments.columns("key.columns"), arguments.columns("value.columns")
     if (arguments.text("format") == "avro") != (key is not None or value is not None):
         raise arguments.error("format=avro and key.columns=… or value.columns=… belong together")
-    expected, block = arguments.lines.expected_messages()
+    expected, block = arguments.lines.read_messages()
     return Consume(arguments.line, topic, view, order, key, value, expected, block)
 
 
-def _shown(arguments: _Arguments) -> Step:
+def _show(arguments: _Arguments) -> Step:
     order = arguments.one_of(Order, "order", Order.OFFSET)
-    return Shown(arguments.line, order, *arguments.lines.expected_lines())
+    return Shown(arguments.line, order, *arguments.lines.read_lines())
 
 
 def _await_caught_up(arguments: _Arguments) -> Step:
@@ -150,7 +150,7 @@ def _await_caught_up(arguments: _Arguments) -> Step:
 
 def _await_failure(arguments: _Arguments) -> Step:
     job, timeout = arguments.text("job"), arguments.number("timeout") or _TIMEOUT_SECONDS
-    codes, contains, block = arguments.lines.expected_error(arguments.line)
+    codes, contains, block = arguments.lines.read_error(arguments.line)
     return AwaitFailure(arguments.line, job, codes, contains, timeout, block)
 
 
@@ -160,6 +160,6 @@ _ACTIONS: Final[dict[str, Callable[[_Arguments], Step]]] = {
     "await caught-up": _await_caught_up,
     "await failure": _await_failure,
     "consume": _consume,
-    "shown": _shown,
+    "shown": _show,
     "restart": lambda arguments: Restart(arguments.line),
 }

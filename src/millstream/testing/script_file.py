@@ -47,7 +47,7 @@ def read_script_file(path: Path) -> ScriptFile:
     return parse_script_file(SourceText(str(path), path.read_text(encoding="utf-8")))
 
 
-def known_bug(text: str) -> str | None:
+def find_known_bug(text: str) -> str | None:
     """Why the test in this text cannot pass yet, also when the rest of it cannot be read."""
     found = _KNOWN_BUG.search(text)
     return found.group(1) if found else None
@@ -67,7 +67,7 @@ def parse_script_file(source: SourceText) -> ScriptFile:
         steps.append(step)
     if not steps:
         raise lines.error(1, "the test has no steps")
-    return ScriptFile(source, purpose.group(1).strip(), known_bug(source.text), tuple(steps))
+    return ScriptFile(source, purpose.group(1).strip(), find_known_bug(source.text), tuple(steps))
 
 
 def _parse_step(lines: ScriptLines) -> Step:
@@ -79,10 +79,10 @@ def _parse_step(lines: ScriptLines) -> Step:
             return Execute(line, _sql(lines))
         case "?":
             sql = _sql(lines)
-            return Answer(line, sql, *lines.expected_lines())
+            return Answer(line, sql, *lines.read_lines())
         case "!":
             sql = _sql(lines)
-            codes, contains, block = lines.expected_error(line)
+            codes, contains, block = lines.read_error(line)
             return Refuse(line, sql, codes, contains, block)
         case _:
             raise lines.error(line, "expected a step: a line that begins with $, >, ? or !")

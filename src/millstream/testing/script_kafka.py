@@ -39,7 +39,7 @@ class ScriptKafka:
         """Sends what goes to one partition in one piece, so that no job sees a part of it."""
         failures: list[KafkaError] = []
 
-        def delivered(error: KafkaError | None, _message: KafkaMessage) -> None:
+        def on_delivery(error: KafkaError | None, _message: KafkaMessage) -> None:
             if error is not None:
                 failures.append(error)
 
@@ -48,7 +48,7 @@ class ScriptKafka:
         for message in messages:
             chosen = 0 if partition is None and message.key is None else partition
             place: dict[str, Any] = {} if chosen is None else {"partition": chosen}
-            producer.produce(topic, value=message.value, key=message.key, on_delivery=delivered, **place)
+            producer.produce(topic, value=message.value, key=message.key, on_delivery=on_delivery, **place)
         unsent = producer.flush(_TIMEOUT_SECONDS)
         if failures or unsent:
             raise KafkaException(failures[0] if failures else KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001
@@ -90,7 +90,7 @@ class ScriptKafka:
         return [received for partition in partitions for received in found[partition]]
 
 
-def shown(received: Received, key: Columns | None, value: Columns | None) -> Received:
+def show_avro(received: Received, key: Columns | None, value: Columns | None) -> Received:
     """The message with its Avro parts written as JSON; ValueError when the bytes are not of these columns."""
     message = received.message
     return replace(received, message=Message(_as_json(message.key, key), _as_json(message.value, value)))

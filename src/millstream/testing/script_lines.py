@@ -53,7 +53,7 @@ class ScriptLines:
             self.take()
         return not self.at_end()
 
-    def expected_messages(self) -> tuple[tuple[Message, ...], Block]:
+    def read_messages(self) -> tuple[tuple[Message, ...], Block]:
         """The messages up to the next step."""
         first = self.number
         messages, end = [], first
@@ -65,7 +65,7 @@ class ScriptLines:
             end = number + 1
         return tuple(messages), Block(first, end)
 
-    def expected_lines(self) -> tuple[tuple[str, ...], Block]:
+    def read_lines(self) -> tuple[tuple[str, ...], Block]:
         """What is shown, up to the next step."""
         first = self.number
         lines, end = [], first
@@ -74,7 +74,7 @@ class ScriptLines:
             end = number + 1
         return tuple(lines), Block(first, end)
 
-    def expected_error(self, step: int) -> tuple[tuple[str, ...], tuple[str, ...], Block]:
+    def read_error(self, step: int) -> tuple[tuple[str, ...], tuple[str, ...], Block]:
         """The `code:` and `contains:` lines up to the next step; the block has the codes."""
         first = self.number
         codes: list[str] = []

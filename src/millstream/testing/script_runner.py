@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from millstream.errors import MillstreamError
 from millstream.runtime.session import Session
 from millstream.testing.script_action import BROKERS
-from millstream.testing.script_kafka import ScriptKafka, shown
+from millstream.testing.script_kafka import ScriptKafka, show_avro
 from millstream.testing.script_messages import Message, Received, fold, in_key_order
 from millstream.testing.script_record import Rewrite, rewritten
 from millstream.testing.script_steps import (
@@ -117,7 +117,7 @@ class _Run:
             case Consume():
                 self._consume(step)
             case Shown():
-                self._compare_shown(step, step.order)
+                self._compare_output(step, step.order)
             case Restart():
                 self._restart()
 
@@ -131,9 +131,9 @@ class _Run:
             return
         self._shown.clear()
         self._execute(step.sql)
-        self._compare_shown(step, Order.OFFSET)
+        self._compare_output(step, Order.OFFSET)
 
-    def _compare_shown(self, step: Answer | Shown, order: Order) -> None:
+    def _compare_output(self, step: Answer | Shown, order: Order) -> None:
         expected = list(step.expected)
         found = [line.rstrip() for line in self._shown if line.strip()]
         self._shown.clear()
@@ -167,17 +167,17 @@ class _Run:
     def _consume(self, step: Consume) -> None:
         try:
             received = [
-                shown(found, step.key_columns, step.value_columns)
+                show_avro(found, step.key_columns, step.value_columns)
                 for found in self._kafka.read(self._parameters[step.topic])
             ]
             found = fold(received) if step.view is View.FOLDED else self._unseen(step, received)
         except ValueError as error:
             raise AssertionError(f"{self._place(step)} topic {step.topic} has {error}") from None
         order = Order.KEY if step.view is View.FOLDED else step.order
-        self._compare(step, _ordered(step.expected, order), _ordered(found, order))
+        self._compare(step, _order(step.expected, order), _order(found, order))
 
     def _unseen(self, step: Consume, received: list[Received]) -> list[Message]:
-        places = {(step.topic, found.partition, found.offset): _viewed(found, step.view) for found in received}
+        places = {(step.topic, found.partition, found.offset): _view(found, step.view) for found in received}
         messages = [message for place, message in places.items() if place not in self._seen]
         self._seen |= places.keys()
         return messages
@@ -232,7 +232,7 @@ def _error_of(action: Callable[[], object]) -> MillstreamError | None:
     return None
 
 
-def _viewed(received: Received, view: View) -> Message:
+def _view(received: Received, view: View) -> Message:
     match view:
         case View.PARTITIONS:
             return received.under_its_partition
@@ -242,7 +242,7 @@ def _viewed(received: Received, view: View) -> Message:
             return received.message
 
 
-def _ordered(messages: Iterable[Message], order: Order) -> list[str]:
+def _order(messages: Iterable[Message], order: Order) -> list[str]:
     match order:
         case Order.KEY:
             return [message.line for message in in_key_order(messages)]

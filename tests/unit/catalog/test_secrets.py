@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.catalog.secrets import JAVA_PATTERN, MASK, is_secret, masked, masked_all, without_secrets_of
+from millstream.catalog.secrets import JAVA_PATTERN, MASK, is_secret, mask, mask_all, without_secrets_of
 from millstream.connectors.kafka import kafka_connector as kafka
 from millstream.connectors.kafka import upsert_connector as upsert_kafka
 from millstream.errors import Code, ScriptError
 from millstream.formats.declarations import FORMATS
 from millstream.plan.program import JobPlan, compile_script
-from millstream.secrets import concealed
+from millstream.secrets import conceal
 from millstream.source import SourceText
 from tests.declaring import KAFKA, declare, problems, source
 
@@ -81,22 +81,22 @@ PARAMETERS = {
 def test_secret(key: str) -> None:
     [entry] = declare({key: "tiger"}).options
     assert is_secret(key)
-    assert masked(entry) == MASK
+    assert mask(entry) == MASK
 
 
 @pytest.mark.parametrize("key", OPEN)
 def test_open(key: str) -> None:
     [entry] = declare({key: "tiger"}).options
-    assert masked(entry) == "tiger"
+    assert mask(entry) == "tiger"
 
 
 def test_credentials_in_an_address_are_masked() -> None:
     [entry] = declare({"avro-confluent.url": "https://me:tiger@registry:8081"}).options
-    assert masked(entry) == f"https://me:{MASK}@registry:8081"
+    assert mask(entry) == f"https://me:{MASK}@registry:8081"
 
 
 def test_with_clause_is_shown_without_secrets() -> None:
-    entries = masked_all(declare({"topic": "t", "properties.ssl.key.password": "tiger"}).options)
+    entries = mask_all(declare({"topic": "t", "properties.ssl.key.password": "tiger"}).options)
     assert [(entry.key, entry.value) for entry in entries] == [("topic", "t"), ("properties.ssl.key.password", MASK)]
 
 
@@ -109,7 +109,7 @@ def test_with_clause_is_shown_without_secrets() -> None:
     ),
 )
 def test_nothing_but_the_secret_is_hidden(before: str, value: str, key: str, between: str) -> None:
-    shown = concealed(f"{before}'{key}'{between}'{value}', 'topic' = 'seen'")
+    shown = conceal(f"{before}'{key}'{between}'{value}', 'topic' = 'seen'")
     assert shown.endswith(f"'{key}'{between}'{MASK if value else ''}', 'topic' = 'seen'")
 
 
@@ -212,7 +212,7 @@ def test_words_of_an_unquoted_secret_are_hidden_in_its_own_statement_only() -> N
 
 def test_comments_keep_what_stands_behind_them() -> None:
     text = "-- set 'a.password' = tiger\nSELECT 1 /* 'b.password' = */ + c, m['token'], d"
-    assert concealed(text) == text.replace("tiger", MASK)
+    assert conceal(text) == text.replace("tiger", MASK)
 
 
 def test_value_of_a_secret_option_is_not_quoted() -> None:
@@ -228,7 +228,7 @@ def test_what_is_declared_a_secret_is_masked(connector: ConnectorDeclaration) ->
     assert {"basic-auth.user-info", "bearer-auth.token", "properties"} <= {option.key for option in secret}
     for option in secret:
         [entry] = declare({f"value.avro-confluent.{option.key}": "basic.auth.user.info:me:tiger"}).options
-        assert "tiger" not in masked(entry)
+        assert "tiger" not in mask(entry)
 
 
 @pytest.mark.parametrize("value", ["ftp://me:tiger@registry", "http://tiger@registry:8081, https://me:tiger@other"])
@@ -293,4 +293,4 @@ def test_a_user_name_is_no_secret() -> None:
 
 def test_values_behind_a_secret_are_seen() -> None:
     text = "WITH ('a.password' = 'tiger', 'topic' = 'seen') /*+ OPTIONS('b.password' = 'tiger') */ WHERE c = 'd'"
-    assert concealed(text) == text.replace("tiger", MASK)
+    assert conceal(text) == text.replace("tiger", MASK)

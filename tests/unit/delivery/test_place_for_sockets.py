@@ -25,7 +25,7 @@ def test_a_folder_that_somebody_else_has_made_is_refused(tmp_path: Path, is_link
         place.symlink_to(tmp_path)
     else:
         place.mkdir(mode=0o755)
-    with pytest.raises(DeliveryError, match="is not private") as caught, client._connected(place, 1):
+    with pytest.raises(DeliveryError, match="is not private") as caught, client._connect(place, 1):
         pass
     assert caught.value.failure is Failure.NO_PROCESS
     assert not list(tmp_path.rglob("*.log"))

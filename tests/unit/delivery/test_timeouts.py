@@ -7,7 +7,7 @@ import threading
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from millstream.delivery.failures import Failure, refused
+from millstream.delivery.failures import Failure, refusal_error
 from millstream.delivery.timeouts import call_with_timeout
 
 
@@ -33,4 +33,4 @@ def test_call_that_hangs_is_left_and_passes_for_a_broker_that_is_away() -> None:
             call_with_timeout(0.01, never.wait)
     finally:
         never.set()
-    assert refused(raised.value).failure is Failure.AWAY
+    assert refusal_error(raised.value).failure is Failure.AWAY

@@ -220,6 +220,6 @@ def test_ordinary_messages_are_read_as_one_batch(dialect: CdcDialect, messages: 
     decoder = pickle.loads(pickle.dumps(CdcJsonDecoder(COLUMNS, CdcJsonFormat(dialect))))
     assert isinstance(decoder._batch, CdcBatchReader)
     values = pa.array([json.dumps(message).encode() for message in messages], pa.binary())
-    prepared, usable = decoder._prepared(values)
+    prepared, usable = decoder._prepare(values)
     assert usable.all()
     assert decoder._read_batch(prepared) is not None

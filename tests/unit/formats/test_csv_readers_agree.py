@@ -92,6 +92,6 @@ def test_both_readers_agree_on_every_odd_text(name: str, options: str) -> None:
 def test_ordinary_lines_are_read_as_one_batch() -> None:
     decoder = CsvDecoder((("id", INT), ("name", SCALARS["st"]), ("at", SCALARS["ts"]), ("tags", INTS), ("pair", PAIR)))
     messages = pa.array([b'1,"two words","2024-01-02 03:04:05.1",1;2,9;z', b",,,,"], pa.binary())
-    prepared, usable = decoder._prepared(messages)
+    prepared, usable = decoder._prepare(messages)
     assert usable.tolist() == [True, True]
     assert decoder._read_batch(prepared.slice(0, 1)) is not None

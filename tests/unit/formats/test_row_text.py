@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from millstream.display_width import display_width
 from millstream.formats.row_text import JAVA, column_texts, row_lines
-from millstream.formats.table_text import cells_of, columns_of, printable, shortened, table_lines
+from millstream.formats.table_text import cells_of, columns_of, printable, shorten, table_lines
 
 MICROS = pa.timestamp("us")
 INSTANT = pa.timestamp("us", tz="UTC")
@@ -135,7 +135,7 @@ def test_a_table_without_kinds_or_rows_has_its_header() -> None:
 
 
 def test_wide_values_are_shortened_to_the_width() -> None:
-    assert shortened("日本語", 4) == "日…"
+    assert shorten("日本語", 4) == "日…"
     assert table_lines(pa.table({"x": ["abcdef"]}), max_width=4)[3] == "| abc… |"
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from millstream.changelog import INSERT_ONLY
 from millstream.formats.codecs import decoder_of
 from millstream.formats.confluent_format import ConfluentAvroFormat, ConfluentOptions, RegistryOptions
-from millstream.formats.decoded import Unreadable, UnreadableMessages, shown
+from millstream.formats.decoded import Unreadable, UnreadableMessages, preview
 from millstream.formats.message_rows import BYTES, KEY, ROW, VALUE, MessageHalf, MessageRows, StructDecoder
 from millstream.formats.one_by_one import OneByOne
 from millstream.formats.schema_registry import RegistryError
@@ -60,7 +60,7 @@ def test_each_broken_one_and_only_those(name: str, data: list[str]) -> None:
     origin = list(range(len(data))) if decoded.origin is None else decoded.origin.to_pylist()
     assert origin == [index for index, kind in enumerate(data) for _ in rows[kind]]
     assert [found.index for found in decoded.unreadable] == [i for i, kind in enumerate(data) if kind == "broken"]
-    assert all(shown(broken) in found.text for found in decoded.unreadable)
+    assert all(preview(broken) in found.text for found in decoded.unreadable)
 
 
 def test_a_line_of_many_takes_its_message_with_it() -> None:
@@ -130,7 +130,7 @@ def test_a_registry_that_does_not_answer_is_no_fault_of_a_message() -> None:
     ],
 )
 def test_texts_are_shown_as_they_are_and_other_bytes_in_hex(payload: bytes, size: int | None, told: str) -> None:
-    assert shown(payload, size) == told
+    assert preview(payload, size) == told
 
 
 def test_what_arrow_has_no_place_for_is_the_fault_of_its_message_alone() -> None:

@@ -37,7 +37,7 @@ def test_unfinished_batch_begins_where_the_finished_one_ended(log: BatchLog) -> 
 
 
 def test_time_of_a_batch(log: BatchLog) -> None:
-    assert log.begun_at(4) == BEGUN_AT_MS / 1000
+    assert log.start_time(4) == BEGUN_AT_MS / 1000
 
 
 def test_finished_batch(log: BatchLog) -> None:

@@ -397,7 +397,7 @@ def test_jobs_with_long_names_have_folders(tmp_path: Path, table: str, inserts: 
     checkpoint.release()
     assert len(folders) == len(names)
     again = Checkpoint(tmp_path)
-    assert again.checked_jobs() == names
+    assert again.check_jobs() == names
     again.release()
 
 

@@ -41,7 +41,7 @@ def choice(custom: Callable[..., object] | None = None) -> Choice:
 
 @pytest.mark.parametrize("task", range(5))
 def test_a_task_writes_to_one_partition_of_a_topic(task: int) -> None:
-    choose = choice().opened(task)
+    choose = choice().open(task)
     assert {choose(b"a", b"v", "large"), choose(None, None, "large")} == {task % 3}
     assert choose(b"a", b"v", "small") == 0
 
@@ -53,14 +53,14 @@ def test_partitions_are_asked_for_once() -> None:
         asked.append(topic)
         return SIZES[topic]
 
-    choose = Choice("t", None, None, partitions_of).opened(0)
+    choose = Choice("t", None, None, partitions_of).open(0)
     for topic in ("large", "small", "large"):
         choose(None, b"v", topic)
     assert asked == ["large", "small"]
 
 
 def test_a_class_is_opened_and_asked() -> None:
-    choose = choice(Remembering).opened(1)
+    choose = choice(Remembering).open(1)
     assert [choose(key, b"v", "large") for key in (b"2", b"1", None)] == [2, 1, 0]
 
 
@@ -69,14 +69,14 @@ def test_an_answer_that_is_no_partition(answer: object) -> None:
     with pytest.raises(
         UnwritableRowError, match=re.escape(f"chose {answer!r} for topic large, which has partitions 0 to 2")
     ):
-        choice(lambda: Answering(answer)).opened(0)(b"k", b"v", "large")
+        choice(lambda: Answering(answer)).open(0)(b"k", b"v", "large")
 
 
 def test_a_class_that_fails() -> None:
     with pytest.raises(UnwritableRowError, match="Partitioner 'm:C' failed with IndexError"):
-        choice(Remembering).opened(1)(b"7", b"v", "large")
+        choice(Remembering).open(1)(b"7", b"v", "large")
     with pytest.raises(UnwritableRowError, match="failed with TypeError"):
-        choice(Answering).opened(0)
+        choice(Answering).open(0)
 
 
 @pytest.mark.parametrize("first", range(4))

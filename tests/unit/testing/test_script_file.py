@@ -9,7 +9,7 @@ import pytest
 from millstream.errors import Code, ScriptError
 from millstream.source import SourceText
 from millstream.sql.types import BIGINT, STRING
-from millstream.testing.script_file import known_bug, parse_script_file, read_script_file
+from millstream.testing.script_file import find_known_bug, parse_script_file, read_script_file
 from millstream.testing.script_messages import Message
 from millstream.testing.script_steps import (
     Answer,
@@ -156,7 +156,7 @@ def test_avro_columns_are_read_as_a_table_declares_them() -> None:
 
 def test_a_known_bug_is_found_also_in_a_file_that_cannot_be_read() -> None:
     text = "# purpose\n# known-bug: sums are wrong\n$ rest"
-    assert known_bug(text) == "sums are wrong"
+    assert find_known_bug(text) == "sums are wrong"
     assert parse(text.replace("$ rest", "$ restart")).known_bug == "sums are wrong"
 
 

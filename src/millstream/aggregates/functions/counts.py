@@ -31,10 +31,10 @@ class RowCount:
     def partial(self, _: Input) -> list[pl.Expr]:
         return []
 
-    def merged(self) -> list[pl.Expr]:
+    def merge(self) -> list[pl.Expr]:
         return []
 
-    def applied(self) -> list[pl.Expr]:
+    def apply(self) -> list[pl.Expr]:
         return []
 
     def result(self, prefix: str) -> pl.Expr:
@@ -52,10 +52,10 @@ class Count:
     def partial(self, rows: Input) -> list[pl.Expr]:
         return [present(rows).alias(self.call.column("count"))]
 
-    def merged(self) -> list[pl.Expr]:
+    def merge(self) -> list[pl.Expr]:
         return [pl.col(field.name).sum() for field in self.fields]
 
-    def applied(self) -> list[pl.Expr]:
+    def apply(self) -> list[pl.Expr]:
         return [added(field.name) for field in self.fields]
 
     def result(self, prefix: str) -> pl.Expr:

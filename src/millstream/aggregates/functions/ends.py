@@ -35,12 +35,12 @@ class End:
             (ordered.max() if self.is_last else ordered.min()).alias(self.call.column("order")),
         ]
 
-    def merged(self) -> list[pl.Expr]:
+    def merge(self) -> list[pl.Expr]:
         value, order = pl.col(self.call.column("value")), pl.col(self.call.column("order"))
         there = value.is_not_null()
         return [self._end(value.filter(there), order.filter(there))]
 
-    def applied(self) -> list[pl.Expr]:
+    def apply(self) -> list[pl.Expr]:
         name = self.call.column("value")
         new, old = pl.col(name), pl.col(OLD + name)
         return [(pl.coalesce(new, old) if self.is_last else pl.coalesce(old, new)).alias(name)]

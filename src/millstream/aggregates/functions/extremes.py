@@ -34,10 +34,10 @@ class Extreme:
     def partial(self, rows: Input) -> list[pl.Expr]:
         return [extreme(rows.value, self.argument, greatest=self.greatest).alias(self.call.column("value"))]
 
-    def merged(self) -> list[pl.Expr]:
+    def merge(self) -> list[pl.Expr]:
         return [extreme(pl.col(self.call.column("value")), self.argument, greatest=self.greatest)]
 
-    def applied(self) -> list[pl.Expr]:
+    def apply(self) -> list[pl.Expr]:
         name = self.call.column("value")
         return [better(pl.col(OLD + name), pl.col(name), greatest=self.greatest).alias(name)]
 

@@ -32,12 +32,12 @@ def _list_type(element: pa.DataType) -> pa.DataType:
     return pa.list_(element)
 
 
-def _joined(call: Call, entries: Entries) -> pl.Expr:
+def _join(call: Call, entries: Entries) -> pl.Expr:
     [separator] = call.parameters or (_SEPARATOR,)
     return entries.value.str.join(separator)
 
 
-def _counted(_: Call, entries: Entries) -> pl.Expr:
+def _count(_: Call, entries: Entries) -> pl.Expr:
     return pl.struct(entries.value.alias("key"), entries.count.cast(pl.Int32).alias("value"))
 
 
@@ -54,7 +54,7 @@ FUNCTIONS: Final = (
             ),
         ),
         result_type=lambda _: pa.string(),
-        reads=_joined,
+        reads=_join,
         keeps_values=KeepsValues.ALWAYS,
         needs_order=True,
         defaults=(_SEPARATOR,),
@@ -72,7 +72,7 @@ FUNCTIONS: Final = (
         name="COLLECT",
         signatures=(signature(Parameter("value"), gives=(_multiset_of, "MULTISET"), nulls=Nulls.ALWAYS),),
         result_type=lambda argument: pa.map_(argument, pa.int32()),
-        reads=_counted,
+        reads=_count,
         of_nothing=[],
         keeps_values=KeepsValues.ALWAYS,
     ),

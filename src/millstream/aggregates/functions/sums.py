@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from millstream.aggregates.accumulators import added, polars_type, present
-from millstream.aggregates.exact_numbers import divided_half_up, divided_toward_zero
+from millstream.aggregates.exact_numbers import divide_half_up, divide_toward_zero
 from millstream.aggregates.libraries import pa, pl
 from millstream.aggregates.record import AggregateFunction, NativeForm
 from millstream.sql.functions import NUMBER, Nulls, Parameter, signature
@@ -41,10 +41,10 @@ class Sum:
         signed = value if rows.sign is None else pl.when(rows.sign > 0).then(value).otherwise(-value)
         return [present(rows).alias(self.call.column("count")), signed.sum().alias(self.call.column("sum"))]
 
-    def merged(self) -> list[pl.Expr]:
+    def merge(self) -> list[pl.Expr]:
         return [pl.col(field.name).sum() for field in self.fields]
 
-    def applied(self) -> list[pl.Expr]:
+    def apply(self) -> list[pl.Expr]:
         count, total = (added(field.name) for field in self.fields)
         # No value left is no sum at all: what floats lost on the way is not carried on.
         return [count, pl.when(count != 0).then(total).otherwise(0).alias(self.call.column("sum"))]
@@ -56,10 +56,10 @@ class Sum:
             return pl.when(count > 0).then(total)
         number = pl.when(count > 0).then(count)
         if pa.types.is_decimal(self.argument):
-            return divided_half_up(total, number, self.argument.scale, average_type(self.argument).scale)
+            return divide_half_up(total, number, self.argument.scale, average_type(self.argument).scale)
         if pa.types.is_floating(self.argument):
             return (total / number).cast(polars_type(self.argument))
-        return divided_toward_zero(total, number).cast(polars_type(self.argument), wrap_numerical=True)
+        return divide_toward_zero(total, number).cast(polars_type(self.argument), wrap_numerical=True)
 
     @property
     def _wide(self) -> pl.DataType:

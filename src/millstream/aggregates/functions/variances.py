@@ -62,10 +62,10 @@ class ExactVariance:
             *((term * sign).sum().cast(pl.Decimal(38, 0)).alias(name) for name, term in sums),
         ]
 
-    def merged(self) -> list[pl.Expr]:
+    def merge(self) -> list[pl.Expr]:
         return [pl.col(field.name).sum() for field in self.fields]
 
-    def applied(self) -> list[pl.Expr]:
+    def apply(self) -> list[pl.Expr]:
         return [added(field.name) for field in self.fields]
 
     def result(self, prefix: str) -> pl.Expr:
@@ -123,10 +123,10 @@ class FloatVariance:
         goes = value.head(0) if rows.sign is None else value.filter(rows.sign < 0)
         return [*self._moments("came", comes), *self._moments("gone", goes)]
 
-    def merged(self) -> list[pl.Expr]:
-        return [column for way in ("came", "gone") for column in self._merged_way(way)]
+    def merge(self) -> list[pl.Expr]:
+        return [column for way in ("came", "gone") for column in self._merge_way(way)]
 
-    def applied(self) -> list[pl.Expr]:
+    def apply(self) -> list[pl.Expr]:
         count, mean, distance = (pl.col(OLD + field.name).fill_null(0) for field in self.fields)
         came, came_mean, came_distance = self._way("came")
         gone, gone_mean, gone_distance = self._way("gone")
@@ -161,7 +161,7 @@ class FloatVariance:
         moments = (number, values.mean().fill_null(0), (values.var(ddof=0) * number).fill_null(0))
         return [column.alias(name) for name, column in zip(self._names(way), moments, strict=True)]
 
-    def _merged_way(self, way: str) -> list[pl.Expr]:
+    def _merge_way(self, way: str) -> list[pl.Expr]:
         number, mean, distance = (pl.col(name) for name in self._names(way))
         total = number.sum()
         middle = pl.when(total > 0).then((number * mean).sum() / total).otherwise(0.0)
@@ -176,7 +176,7 @@ class FloatVariance:
         return [self.call.column(f"{way}_{part}") for part in ("count", "mean", "distance")]
 
 
-def _spread(
+def _variance_function(
     name: str, *, of_sample: bool, is_root: bool, note: str = "", synonyms: tuple[str, ...] = ()
 ) -> AggregateFunction:
     spread = Spread(of_sample, is_root)
@@ -200,8 +200,8 @@ def _spread(
 _NOTE: Final = "The result has the number's type, as AVG has it: of integers it is cut off to an integer."
 
 FUNCTIONS: Final = (
-    _spread("STDDEV_POP", of_sample=False, is_root=True, note=_NOTE),
-    _spread("STDDEV_SAMP", of_sample=True, is_root=True, synonyms=("STDDEV",)),
-    _spread("VAR_POP", of_sample=False, is_root=False),
-    _spread("VAR_SAMP", of_sample=True, is_root=False, synonyms=("VARIANCE",)),
+    _variance_function("STDDEV_POP", of_sample=False, is_root=True, note=_NOTE),
+    _variance_function("STDDEV_SAMP", of_sample=True, is_root=True, synonyms=("STDDEV",)),
+    _variance_function("VAR_POP", of_sample=False, is_root=False),
+    _variance_function("VAR_SAMP", of_sample=True, is_root=False, synonyms=("VARIANCE",)),
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from millstream.catalog.module_source import NotReadableError, find_definition, read_module
-from millstream.catalog.user_modules import NotImportableError, import_named
+from millstream.catalog.user_modules import NotImportableError, import_object
 from millstream.connectors.kafka.sink_options import PARTITIONER
 from millstream.errors import Code, Diagnostic, ScriptError
 
@@ -45,9 +45,9 @@ def load_partitioner(sink: KafkaSink) -> LoadedPartitioner | None:
         return None
     module, class_name = _parts(sink, name)
     try:
-        imported = import_named(module, class_name, [_folder(sink)])
+        imported = import_object(module, class_name, [_folder(sink)])
     except NotImportableError as error:
-        raise _not_imported(sink, error) from error
+        raise _import_error(sink, error) from error
     found = imported.found
     if not isinstance(found, type):
         raise _not_a_class(sink, class_name)
@@ -77,7 +77,7 @@ def check_partitioner(sink: KafkaSink) -> None:
     try:
         _, found = find_definition(read_module(module_name, [_folder(sink), Path.cwd()]), class_name)
     except NotImportableError as error:
-        raise _not_imported(sink, error) from error
+        raise _import_error(sink, error) from error
     if isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef | ast.Import):
         raise _not_a_class(sink, class_name)
     if not isinstance(found, ast.ClassDef):
@@ -104,7 +104,7 @@ def _folder(sink: KafkaSink) -> Path:
     return Path(sink.table.span.source.name).parent
 
 
-def _not_imported(sink: KafkaSink, error: NotImportableError) -> ScriptError:
+def _import_error(sink: KafkaSink, error: NotImportableError) -> ScriptError:
     hint = "The module must lie beside the script, in the current folder, or be installed."
     return ScriptError(_invalid(sink, error.why, hint, error.detail))
 

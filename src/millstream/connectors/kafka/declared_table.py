@@ -78,7 +78,7 @@ def judge(declared: DeclaredTable, rules: Iterable[Callable[[DeclaredTable], Ite
         declared.reader.problems += rule(declared)
 
 
-def declared(
+def read_declared_table(
     connector: ConnectorDeclaration, reader: OptionReader, key_names: tuple[str, ...], role: Role
 ) -> DeclaredTable:
     """Reads all there is to read; what cannot be read is among the reader's problems."""
@@ -109,7 +109,7 @@ def declared(
         _value_format(connector, reader, value_columns, role),
         reader.get(TOPIC) or (),
         reader.get(TOPIC_PATTERN),
-        reader.prefixed(PROPERTIES),
+        reader.with_prefix(PROPERTIES),
     )
 
 
@@ -120,5 +120,5 @@ def _value_format(
         return read_format(reader, VALUE_FORMAT, "value.", columns, role)
     if reader.has(VALUE_FORMAT.key):
         read_format(reader, VALUE_FORMAT, "value.", (), Role.BOTH)
-        reader.without_effect(VALUE_FORMAT.key, f"'{reader.written(FORMAT.key)}' is given, and it comes first")
+        reader.without_effect(VALUE_FORMAT.key, f"'{reader.written_key(FORMAT.key)}' is given, and it comes first")
     return read_format(reader, FORMAT, "", columns, role)

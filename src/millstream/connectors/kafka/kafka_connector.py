@@ -11,12 +11,12 @@ from millstream.connectors.declaration import ConnectorDeclaration
 from millstream.connectors.kafka import options
 from millstream.connectors.kafka import scan_options as scan
 from millstream.connectors.kafka import sink_options as sink
-from millstream.connectors.kafka.declared_table import declared, judge
+from millstream.connectors.kafka.declared_table import judge, read_declared_table
 from millstream.connectors.kafka.metadata import KAFKA_METADATA
 from millstream.connectors.kafka.option_values import StartupMode, UpdateMode
 from millstream.connectors.kafka.property_rules import PROPERTY_RULES
 from millstream.connectors.kafka.resolution import WITHOUT_EFFECT, sink_of, source_of
-from millstream.connectors.kafka.rules import KEY_RULES, TOPIC_RULES, format_is_named, primary_key_needs_changes
+from millstream.connectors.kafka.rules import KEY_RULES, TOPIC_RULES, check_format, primary_key_needs_changes
 from millstream.connectors.kafka.sink_rules import SINK_RULES, round_robin_has_no_key
 from millstream.connectors.kafka.source_rules import SOURCE_RULES
 from millstream.connectors.kafka.tables import KeyFields, StartPosition
@@ -77,11 +77,11 @@ DECLARATION: Final = ConnectorDeclaration(
         for option in (sink.FLUSH_ROWS, sink.FLUSH_INTERVAL)
     ),
 )
-RULES: Final = (*TOPIC_RULES, *PROPERTY_RULES, format_is_named, *KEY_RULES)
+RULES: Final = (*TOPIC_RULES, *PROPERTY_RULES, check_format, *KEY_RULES)
 
 
 def resolve_source(reader: OptionReader) -> KafkaSource:
-    table = _declared(reader, Role.SOURCE)
+    table = _declare(reader, Role.SOURCE)
     judge(table, (*RULES, primary_key_needs_changes, *SOURCE_RULES))
     notices = reader.finish(IDENTIFIER)
     assert table.value_format is not None
@@ -89,7 +89,7 @@ def resolve_source(reader: OptionReader) -> KafkaSource:
 
 
 def resolve_sink(reader: OptionReader) -> KafkaSink:
-    table = _declared(reader, Role.SINK)
+    table = _declare(reader, Role.SINK)
     judge(table, (*RULES, *SINK_RULES, round_robin_has_no_key))
     by_key = _is_written_by_key(table)
     if by_key:
@@ -97,7 +97,7 @@ def resolve_sink(reader: OptionReader) -> KafkaSink:
     else:
         judge(table, (primary_key_needs_changes,))
     notices = reader.finish(IDENTIFIER)
-    return sink_of(table, _accepted(table, by_key=by_key), notices)
+    return sink_of(table, _sink_changelog(table, by_key=by_key), notices)
 
 
 def _is_written_by_key(table: DeclaredTable) -> bool:
@@ -115,7 +115,7 @@ def _with_key(table: DeclaredTable) -> DeclaredTable:
     return replace(table, key=KeyFields(columns, tuple(column.name for column in columns)), key_format=key_format)
 
 
-def _accepted(table: DeclaredTable, *, by_key: bool) -> ChangelogMode:
+def _sink_changelog(table: DeclaredTable, *, by_key: bool) -> ChangelogMode:
     assert table.value_format is not None
     mode = table.value(sink.UPDATE_MODE)
     if mode is UpdateMode.APPEND:
@@ -125,8 +125,8 @@ def _accepted(table: DeclaredTable, *, by_key: bool) -> ChangelogMode:
     return table.value_format.changelog
 
 
-def _declared(reader: OptionReader, role: Role) -> DeclaredTable:
-    return declared(DECLARATION, reader, reader.get(options.KEY_FIELDS) or (), role)
+def _declare(reader: OptionReader, role: Role) -> DeclaredTable:
+    return read_declared_table(DECLARATION, reader, reader.get(options.KEY_FIELDS) or (), role)
 
 
 def _start(table: DeclaredTable) -> StartPosition:

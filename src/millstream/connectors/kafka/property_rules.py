@@ -22,7 +22,7 @@ def properties_have_values_kafka_takes(declared: DeclaredTable) -> Iterator[Diag
         if why := wrong_value(key, value):
             yield Diagnostic(
                 Code.INVALID_OPTION_VALUE,
-                f"option '{reader.written(PROPERTIES + key)}' has a value that it cannot take",
+                f"option '{reader.written_key(PROPERTIES + key)}' has a value that it cannot take",
                 reader.value_place(PROPERTIES + key),
                 detail=f"{why}.",
                 hint="It is a property of Kafka's clients, which are handed it as it is.",
@@ -33,7 +33,7 @@ def properties_have_names(declared: DeclaredTable) -> Iterator[Diagnostic]:
     """Any name may be read by a plugin of Kafka's clients: what looks like a slip of the pen is told, not refused."""
     reader = declared.reader
     for key in declared.properties:
-        written = reader.written(PROPERTIES + key)
+        written = reader.written_key(PROPERTIES + key)
         if not key.strip():
             yield reader.problem(
                 Code.UNDEFINED_OPTION,
@@ -53,28 +53,28 @@ def properties_have_names(declared: DeclaredTable) -> Iterator[Diagnostic]:
             )
 
 
-def shaded_names_are_told(declared: DeclaredTable) -> Iterator[Diagnostic]:
+def check_shaded_names(declared: DeclaredTable) -> Iterator[Diagnostic]:
     """Scripts that ran elsewhere name Kafka's classes as a bundle of that place does."""
     reader = declared.reader
     for key, value in declared.properties.items():
         if with_kafkas_names(value) != value:
             reader.tell(
-                f"option '{reader.written(PROPERTIES + key)}' names a class of a bundled Kafka client: "
+                f"option '{reader.written_key(PROPERTIES + key)}' names a class of a bundled Kafka client: "
                 "Kafka's own of that name is used",
                 PROPERTIES + key,
             )
     yield from ()
 
 
-def placeholders_are_told(declared: DeclaredTable) -> Iterator[Diagnostic]:
+def check_placeholders(declared: DeclaredTable) -> Iterator[Diagnostic]:
     """Examples are checked as they are printed; they run once someone has filled them in."""
     reader = declared.reader
     for option in (TOPIC, BOOTSTRAP_SERVERS):
         value = reader.raw(option.key)
         if value is not None and is_placeholder(value):
             reader.tell(
-                f"option '{reader.written(option.key)}' of table \"{declared.table.name}\" looks like a placeholder: "
-                f"'{value}'",
+                f"option '{reader.written_key(option.key)}' of table \"{declared.table.name}\" looks like a "
+                f"placeholder: '{value}'",
                 option.key,
             )
     yield from ()
@@ -83,6 +83,6 @@ def placeholders_are_told(declared: DeclaredTable) -> Iterator[Diagnostic]:
 PROPERTY_RULES: Final = (
     properties_have_values_kafka_takes,
     properties_have_names,
-    shaded_names_are_told,
-    placeholders_are_told,
+    check_shaded_names,
+    check_placeholders,
 )

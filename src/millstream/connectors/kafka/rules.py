@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from millstream.connectors.kafka.declared_table import DeclaredTable
 
 
-def brokers_are_named(declared: DeclaredTable) -> Iterator[Diagnostic]:
+def check_brokers(declared: DeclaredTable) -> Iterator[Diagnostic]:
     if not declared.reader.has(BOOTSTRAP_SERVERS.key):
         yield declared.reader.missing(BOOTSTRAP_SERVERS)
 
 
 def topic_or_pattern(declared: DeclaredTable) -> Iterator[Diagnostic]:
     reader = declared.reader
-    topic, pattern = reader.written(TOPIC.key), reader.written(TOPIC_PATTERN.key)
+    topic, pattern = reader.written_key(TOPIC.key), reader.written_key(TOPIC_PATTERN.key)
     if reader.has(TOPIC.key) and reader.has(TOPIC_PATTERN.key):
         yield reader.problem(
             Code.CONFLICTING_OPTIONS,
@@ -44,7 +44,7 @@ def topic_or_pattern(declared: DeclaredTable) -> Iterator[Diagnostic]:
         yield reader.missing(TOPIC, f"It names its topics with '{topic}' or '{pattern}'.")
 
 
-def format_is_named(declared: DeclaredTable) -> Iterator[Diagnostic]:
+def check_format(declared: DeclaredTable) -> Iterator[Diagnostic]:
     reader = declared.reader
     if not reader.has(FORMAT.key) and not reader.has(VALUE_FORMAT.key):
         yield reader.missing(FORMAT)
@@ -143,7 +143,7 @@ def primary_key_needs_changes(declared: DeclaredTable) -> Iterator[Diagnostic]:
     )
 
 
-TOPIC_RULES = (brokers_are_named, topic_or_pattern)
+TOPIC_RULES = (check_brokers, topic_or_pattern)
 KEY_RULES = (
     key_fields_need_a_format,
     key_format_needs_fields,

@@ -68,7 +68,7 @@ def round_robin_has_no_key(declared: DeclaredTable) -> Iterator[Diagnostic]:
         )
 
 
-def java_partitioners_are_told(declared: DeclaredTable) -> Iterator[Diagnostic]:
+def check_java_partitioner(declared: DeclaredTable) -> Iterator[Diagnostic]:
     chosen = declared.value(PARTITIONER)
     if chosen is not None and chosen.kind is Partitioning.CUSTOM and not chosen.is_python:
         declared.reader.tell(
@@ -98,7 +98,7 @@ def default_prefix(declared: DeclaredTable) -> str:
     return f"millstream-{declared.table.name}"
 
 
-def older_words_for_guarantees_are_told(declared: DeclaredTable) -> Iterator[Diagnostic]:
+def check_legacy_guarantee(declared: DeclaredTable) -> Iterator[Diagnostic]:
     reader = declared.reader
     for option in (SEMANTIC, DELIVERY_GUARANTEE):
         if (reader.raw(option.key) or "").strip().lower().replace("_", "-") == MISPRINT:
@@ -151,9 +151,9 @@ def headers_are_written_once(declared: DeclaredTable) -> Iterator[Diagnostic]:
 SINK_RULES: Final = (
     one_topic_or_a_column_naming_it,
     a_registry_knows_the_subject,
-    java_partitioners_are_told,
+    check_java_partitioner,
     transactions_need_a_prefix,
-    older_words_for_guarantees_are_told,
+    check_legacy_guarantee,
     update_mode_fits_the_table,
     metadata_is_writable,
     headers_are_written_once,

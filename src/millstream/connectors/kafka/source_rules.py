@@ -43,14 +43,14 @@ def modes_have_what_they_need(declared: DeclaredTable) -> Iterator[Diagnostic]:
     reader = declared.reader
     for mode, value, needed in _ASKED_FOR:
         if declared.value(mode) is value and not reader.has(needed.key):
-            yield reader.missing(needed, f"'{reader.written(mode.key)}' = '{value}' asks for it.")
+            yield reader.missing(needed, f"'{reader.written_key(mode.key)}' = '{value}' asks for it.")
 
 
-def positions_without_their_mode_are_told(declared: DeclaredTable) -> Iterator[Diagnostic]:
+def check_unused_positions(declared: DeclaredTable) -> Iterator[Diagnostic]:
     reader = declared.reader
     for mode, value, needed in _ASKED_FOR:
         if needed in declared.connector.options and reader.has(needed.key) and declared.value(mode) is not value:
-            reader.without_effect(needed.key, f"'{reader.written(mode.key)}' is not {value}")
+            reader.without_effect(needed.key, f"'{reader.written_key(mode.key)}' is not {value}")
     yield from ()
 
 
@@ -69,9 +69,10 @@ def group_offsets_need_a_group(declared: DeclaredTable) -> Iterator[Diagnostic]:
         if declared.value(mode) == StartupMode.GROUP and not reader.has(GROUP_ID.key):
             yield reader.problem(
                 Code.MISSING_OPTION,
-                f"'{reader.written(mode.key)}' = '{StartupMode.GROUP}' needs option '{reader.written(GROUP_ID.key)}'",
+                f"'{reader.written_key(mode.key)}' = '{StartupMode.GROUP}' needs option "
+                f"'{reader.written_key(GROUP_ID.key)}'",
                 mode.key,
-                hint=f"Add '{reader.written(GROUP_ID.key)}' = '…', whose committed offsets are meant.",
+                hint=f"Add '{reader.written_key(GROUP_ID.key)}' = '…', whose committed offsets are meant.",
             )
 
 
@@ -80,9 +81,9 @@ def auto_commit_needs_a_group(declared: DeclaredTable) -> Iterator[Diagnostic]:
     if (reader.raw(_AUTO_COMMIT) or "").strip().lower() == "true" and not reader.has(GROUP_ID.key):
         yield reader.problem(
             Code.MISSING_OPTION,
-            f"option '{reader.written(_AUTO_COMMIT)}' needs option '{reader.written(GROUP_ID.key)}'",
+            f"option '{reader.written_key(_AUTO_COMMIT)}' needs option '{reader.written_key(GROUP_ID.key)}'",
             _AUTO_COMMIT,
-            hint=f"Add '{reader.written(GROUP_ID.key)}' = '…', for which offsets are committed.",
+            hint=f"Add '{reader.written_key(GROUP_ID.key)}' = '…', for which offsets are committed.",
         )
 
 
@@ -95,11 +96,11 @@ def offset_reset_is_a_position(declared: DeclaredTable) -> Iterator[Diagnostic]:
     if STARTUP_MODE not in declared.connector.options:
         reader.without_effect(_RESET, f"connector '{declared.connector.identifier}' starts at the earliest offset")
     elif declared.value(STARTUP_MODE) not in (None, StartupMode.GROUP):
-        reader.without_effect(_RESET, f"'{reader.written(STARTUP_MODE.key)}' says where the job starts")
+        reader.without_effect(_RESET, f"'{reader.written_key(STARTUP_MODE.key)}' says where the job starts")
     elif value.strip().lower() not in _RESETS:
         yield Diagnostic(
             Code.INVALID_OPTION_VALUE,
-            f"option '{reader.written(_RESET)}' has a value that it cannot take",
+            f"option '{reader.written_key(_RESET)}' has a value that it cannot take",
             reader.value_place(_RESET),
             detail=f'"{value}" is not one of {", ".join(_RESETS)}.',
             hint="It says where to start in a partition for which the group has committed nothing.",
@@ -129,7 +130,7 @@ def dead_letters_leave_the_table(declared: DeclaredTable) -> Iterator[Diagnostic
         )
 
 
-def dead_letters_are_not_skipped(declared: DeclaredTable) -> Iterator[Diagnostic]:
+def check_dead_letters(declared: DeclaredTable) -> Iterator[Diagnostic]:
     """A format that skips what it cannot read leaves nothing to set aside."""
     reader = declared.reader
     if declared.value(DEAD_LETTER_TOPIC) is None:
@@ -139,7 +140,7 @@ def dead_letters_are_not_skipped(declared: DeclaredTable) -> Iterator[Diagnostic
         if (reader.raw(key) or "").strip().lower() == "true":
             yield reader.problem(
                 Code.CONFLICTING_OPTIONS,
-                f"options '{DEAD_LETTER_TOPIC.key}' and '{reader.written(key)}' cannot both be given",
+                f"options '{DEAD_LETTER_TOPIC.key}' and '{reader.written_key(key)}' cannot both be given",
                 key,
                 detail="A message that cannot be read is either set aside or skipped.",
                 hint="Remove one of them.",
@@ -150,9 +151,9 @@ def metadata_is_readable(declared: DeclaredTable) -> Iterator[Diagnostic]:
     yield from unreadable(declared.table, declared.parts)
 
 
-def java_patterns_are_told(declared: DeclaredTable) -> Iterator[Diagnostic]:
+def check_topic_pattern(declared: DeclaredTable) -> Iterator[Diagnostic]:
     if declared.topic_pattern is not None and is_java_only(declared.topic_pattern):
-        written = declared.reader.written(TOPIC_PATTERN.key)
+        written = declared.reader.written_key(TOPIC_PATTERN.key)
         declared.reader.tell(
             f"option '{written}' has parts that only Java reads: it is checked when the job starts", TOPIC_PATTERN.key
         )
@@ -161,13 +162,13 @@ def java_patterns_are_told(declared: DeclaredTable) -> Iterator[Diagnostic]:
 
 SOURCE_RULES: Final = (
     modes_have_what_they_need,
-    positions_without_their_mode_are_told,
+    check_unused_positions,
     offsets_are_of_one_topic,
     group_offsets_need_a_group,
     auto_commit_needs_a_group,
     offset_reset_is_a_position,
-    java_patterns_are_told,
+    check_topic_pattern,
     dead_letters_leave_the_table,
-    dead_letters_are_not_skipped,
+    check_dead_letters,
     metadata_is_readable,
 )

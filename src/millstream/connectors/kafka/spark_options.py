@@ -52,15 +52,15 @@ _OF_READERS: Final = frozenset(
 
 
 def reader_options(properties: Mapping[str, str]) -> dict[str, str]:
-    options = _prefixed({**_READ_DEFAULTS, **properties})
+    options = _add_prefix({**_READ_DEFAULTS, **properties})
     if group := properties.get("group.id"):
         options["groupIdPrefix"] = group
     return options
 
 
 def writer_options(properties: Mapping[str, str]) -> dict[str, str]:
-    return _prefixed({key: value for key, value in properties.items() if key not in _OF_READERS})
+    return _add_prefix({key: value for key, value in properties.items() if key not in _OF_READERS})
 
 
-def _prefixed(properties: Mapping[str, str]) -> dict[str, str]:
+def _add_prefix(properties: Mapping[str, str]) -> dict[str, str]:
     return {f"kafka.{key}": with_kafkas_names(value) for key, value in properties.items() if key not in _NOT_FOR_SPARK}

@@ -10,7 +10,7 @@ from millstream.connectors.declaration import ConnectorDeclaration
 from millstream.connectors.kafka import options
 from millstream.connectors.kafka import scan_options as scan
 from millstream.connectors.kafka import sink_options as sink
-from millstream.connectors.kafka.declared_table import declared, judge
+from millstream.connectors.kafka.declared_table import judge, read_declared_table
 from millstream.connectors.kafka.metadata import KAFKA_METADATA
 from millstream.connectors.kafka.option_values import StartupMode, UpdateMode
 from millstream.connectors.kafka.property_rules import PROPERTY_RULES
@@ -106,9 +106,9 @@ def primary_key_is_physical(table: DeclaredTable) -> Iterator[Diagnostic]:
             )
 
 
-def formats_are_named(table: DeclaredTable) -> Iterator[Diagnostic]:
+def check_formats(table: DeclaredTable) -> Iterator[Diagnostic]:
     """In the older dialect both have one name, and it is missed once."""
-    wanted = {table.reader.written(option.key): option for option in (options.VALUE_FORMAT, options.KEY_FORMAT)}
+    wanted = {table.reader.written_key(option.key): option for option in (options.VALUE_FORMAT, options.KEY_FORMAT)}
     for option in wanted.values():
         if not table.reader.has(option.key):
             yield table.reader.missing(option)
@@ -131,7 +131,7 @@ RULES: Final = (
     primary_key_is_physical,
     *TOPIC_RULES,
     *PROPERTY_RULES,
-    formats_are_named,
+    check_formats,
     formats_are_insert_only,
     key_fields_have_the_prefix,
     prefix_needs_except_key,
@@ -139,20 +139,20 @@ RULES: Final = (
 
 
 def resolve_source(reader: OptionReader) -> KafkaSource:
-    table = declared(DECLARATION, reader, reader.table.primary_key, Role.SOURCE)
+    table = read_declared_table(DECLARATION, reader, reader.table.primary_key, Role.SOURCE)
     judge(table, (*RULES, *SOURCE_RULES))
     notices = reader.finish(IDENTIFIER)
     return source_of(table, StartPosition(StartupMode.EARLIEST), _GIVES, notices)
 
 
 def resolve_sink(reader: OptionReader) -> KafkaSink:
-    table = declared(DECLARATION, reader, reader.table.primary_key, Role.SINK)
+    table = read_declared_table(DECLARATION, reader, reader.table.primary_key, Role.SINK)
     judge(table, (*RULES, *SINK_RULES, buffer_has_rows_and_interval))
     notices = reader.finish(IDENTIFIER)
-    return sink_of(table, _accepted(table), notices)
+    return sink_of(table, _sink_changelog(table), notices)
 
 
-def _accepted(table: DeclaredTable) -> ChangelogMode:
+def _sink_changelog(table: DeclaredTable) -> ChangelogMode:
     match table.value(sink.UPDATE_MODE):
         case UpdateMode.APPEND:
             return INSERT_ONLY

@@ -80,7 +80,7 @@ class _FieldReader:
 
     def __init__(self, reader: OptionReader) -> None:
         self._reader = reader
-        self._unread = {FIELDS + key for key in reader.prefixed(FIELDS)}
+        self._unread = {FIELDS + key for key in reader.with_prefix(FIELDS)}
 
     def column(self, column: PhysicalColumn) -> Generator:
         kind = self._kind(column)
@@ -162,15 +162,15 @@ class _FieldReader:
             return Generator(path, type_)
         values = self._values(path, type_, Kind.RANDOM)
         least, greatest = default_bounds(type_) if type_.root in NUMERIC else (0, 0)
-        least, greatest = _given(values, MIN, least), _given(values, MAX, greatest)
+        least, greatest = _option_value(values, MIN, least), _option_value(values, MAX, greatest)
         if least > greatest:
             self._reader.report(
                 Code.INVALID_OPTION_VALUE,
                 f'the least value of "{path}" is above the greatest',
                 f"{FIELDS}{path}.{MIN.key}",
-                detail=f"It has min {least:{_as_written(type_)}} and max {greatest:{_as_written(type_)}}.",
+                detail=f"It has min {least:{_format_type(type_)}} and max {greatest:{_format_type(type_)}}.",
             )
-        rate = _given(values, NULL_RATE, 0.0)
+        rate = _option_value(values, NULL_RATE, 0.0)
         if rate and not type_.nullable:
             self._reader.report(
                 Code.CONFLICTING_OPTIONS,
@@ -181,9 +181,9 @@ class _FieldReader:
             path=path,
             type=type_,
             bounds=(least, greatest),
-            length=_given(values, LENGTH, _default_length(type_)),
-            varies_in_length=_given(values, VAR_LEN, False),
-            max_past_ms=_given(values, MAX_PAST, 0),
+            length=_option_value(values, LENGTH, _default_length(type_)),
+            varies_in_length=_option_value(values, VAR_LEN, False),
+            max_past_ms=_option_value(values, MAX_PAST, 0),
             null_rate=rate,
             parts=tuple(self._random(column, f"{path}.{name}", part) for name, part in _parts(type_)),
         )
@@ -207,11 +207,11 @@ class _FieldReader:
         return values
 
 
-def _given(values: dict[str, Any], option: FieldOption, default: Any) -> Any:
+def _option_value(values: dict[str, Any], option: FieldOption, default: Any) -> Any:
     return values.get(option.key, default)
 
 
-def _as_written(type_: DataType) -> str:
+def _format_type(type_: DataType) -> str:
     return "d" if type_.root in INTEGERS else "g"
 
 

@@ -121,7 +121,7 @@ def _parser(option: FieldOption, type_: DataType) -> Callable[[str], Any]:
         case _ if option is NULL_RATE:
             return _share
         case _ if option in (MIN, MAX) and type_.root not in INTEGERS:
-            return _bounded_number(type_)
+            return _parse_bounded_number(type_)
         case _:
             return integer_within(*integer_range(type_))
 
@@ -133,7 +133,7 @@ def _share(value: str) -> float:
     return float(number)
 
 
-def _bounded_number(type_: DataType) -> Callable[[str], float]:
+def _parse_bounded_number(type_: DataType) -> Callable[[str], float]:
     greatest = Decimal(default_bounds(type_)[1]) if type_.root in APPROXIMATE else _greatest(type_)
 
     def parse(value: str) -> float:

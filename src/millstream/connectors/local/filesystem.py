@@ -69,7 +69,7 @@ _RECOGNISED: Final = (
 
 
 def resolve_source(reader: OptionReader) -> FilesystemSource:
-    path, format_ = _shared(reader)
+    path, format_ = _read_shared_options(reader)
     interval = reader.get(MONITOR_INTERVAL)
     notices = finish(reader, IDENTIFIER, METADATA)
     assert path is not None
@@ -78,7 +78,7 @@ def resolve_source(reader: OptionReader) -> FilesystemSource:
 
 
 def resolve_sink(reader: OptionReader) -> FilesystemSink:
-    path, format_ = _shared(reader)
+    path, format_ = _read_shared_options(reader)
     reader.get(MONITOR_INTERVAL)
     notices = finish(reader, IDENTIFIER)
     assert path is not None
@@ -86,7 +86,7 @@ def resolve_sink(reader: OptionReader) -> FilesystemSink:
     return FilesystemSink(reader.table, path, format_, notices, places=reader.places)
 
 
-def _shared(reader: OptionReader) -> tuple[str | None, FileFormat | None]:
+def _read_shared_options(reader: OptionReader) -> tuple[str | None, FileFormat | None]:
     path = reader.require(PATH)
     format_ = read_file_format(reader, FORMAT)
     without_effect(reader, _WITHOUT_EFFECT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from millstream.plan.functions.java_random import first_double
-from millstream.plan.functions.results import arithmetic, decimal_digits, rounded, same_as, whole
+from millstream.plan.functions.results import arithmetic, decimal_digits, rounded_type, same_as, whole
 from millstream.plan.functions.spark_text import logarithm, quotient, time_of_day
 from millstream.sql.functions import (
     DATE,
@@ -84,7 +84,7 @@ def _remainder(call: SparkCall) -> str:
     return f"CAST(({call.as_type(0, BIGINT)} % {call.as_type(1, BIGINT)}) AS {call.type})"
 
 
-def _moved(given: Given) -> DataType:
+def _shifted_type(given: Given) -> DataType:
     """A date moved by hours is a timestamp."""
     point, interval = given.types if given.types[1].root.startswith("INTERVAL") else given.types[::-1]
     if point.root is TypeRoot.DATE and interval.root is TypeRoot.INTERVAL_DAY_TIME and not _is_whole_days(given):
@@ -111,7 +111,7 @@ def _move(sign: str) -> Callable[[SparkCall], str]:
     return spark
 
 
-def _added(call: SparkCall) -> str:
+def _add(call: SparkCall) -> str:
     roots = [type_.root for type_ in call.given.types]
     if all(root.startswith("INTERVAL") for root in roots):
         return f"({call[0]} + {call[1]})"
@@ -120,7 +120,7 @@ def _added(call: SparkCall) -> str:
     return _sum("({0} + {1})", "try_add({0}, {1})")(call)
 
 
-def _subtracted(call: SparkCall) -> str:
+def _subtract(call: SparkCall) -> str:
     roots = [type_.root for type_ in call.given.types]
     if all(root.startswith("INTERVAL") for root in roots):
         return f"({call[0]} - {call[1]})"
@@ -129,7 +129,7 @@ def _subtracted(call: SparkCall) -> str:
     return _sum("({0} - {1})", "try_subtract({0}, {1})")(call)
 
 
-def _multiplied(call: SparkCall) -> str:
+def _multiply(call: SparkCall) -> str:
     if any(type_.root.startswith("INTERVAL") for type_ in call.given.types):
         return f"CAST(({call[0]} * {call[1]}) AS {call.type})"
     return _sum("({0} * {1})", "try_multiply({0}, {1})")(call)
@@ -152,7 +152,7 @@ def _binary(rule: str) -> Signature:
 
 _LEFT_INTERVAL, _RIGHT_INTERVAL = Parameter("left", INTERVAL), Parameter("right", INTERVAL)
 _POINT_PLUS: Final = tuple(
-    signature(*pair, gives=(_moved, "the point's type"))
+    signature(*pair, gives=(_shifted_type, "the point's type"))
     for point in (DATE, TIMESTAMP, TIME)
     for pair in (
         (Parameter("point", point), _RIGHT_INTERVAL),
@@ -174,14 +174,14 @@ def _of_double(name: str, form: str, *, note: str = "") -> Function:
     return Function(name, Category.ARITHMETIC, (signature(_AS_DOUBLE, gives=DOUBLE),), form, note=note)
 
 
-def _truncated(call: SparkCall) -> str:
+def _truncate(call: SparkCall) -> str:
     digits = call[1] if len(call.given) > 1 else "0"
     is_decimal = call.given.types[0].root is TypeRoot.DECIMAL
     number = call[0] if is_decimal else f"CAST({call[0]} AS DECIMAL(38, 18))"
     return f"CAST(if({call[0]} < 0, ceil({number}, {digits}), floor({number}, {digits})) AS {call.type})"
 
 
-def _rounded(call: SparkCall) -> str:
+def _round(call: SparkCall) -> str:
     digits = call[1] if len(call.given) > 1 else "0"
     return f"CAST(round({call[0]}, {digits}) AS {call.type})"
 
@@ -217,26 +217,26 @@ _UNARY: Final = (
     signature(Parameter("interval", INTERVAL), gives=(same_as(0), "the interval's type")),
 )
 _KEEPS: Final = signature(_NUMBER, gives=(same_as(0), "the number's type"))
-_ROUNDS: Final = signature(_NUMBER, _DIGITS, gives=(rounded, "the number's type"), optional=1)
+_ROUNDS: Final = signature(_NUMBER, _DIGITS, gives=(rounded_type, "the number's type"), optional=1)
 _SEEDED: Final = "The same seed gives other numbers than in Flink."
 
 FUNCTIONS: Final = (
     Function(
-        "+", Category.ARITHMETIC, (_binary("+"), *_POINT_PLUS, _INTERVALS), _added,
+        "+", Category.ARITHMETIC, (_binary("+"), *_POINT_PLUS, _INTERVALS), _add,
         written="left + right", note=_OVERFLOW,
     ),
     Function(
-        "-", Category.ARITHMETIC, (_binary("+"), *_POINT_PLUS[::2], _INTERVALS), _subtracted,
+        "-", Category.ARITHMETIC, (_binary("+"), *_POINT_PLUS[::2], _INTERVALS), _subtract,
         written="left - right", note=_OVERFLOW,
     ),
-    Function("*", Category.ARITHMETIC, (_binary("*"), *_TIMES), _multiplied, written="left * right", note=_OVERFLOW),
+    Function("*", Category.ARITHMETIC, (_binary("*"), *_TIMES), _multiply, written="left * right", note=_OVERFLOW),
     Function("/", Category.ARITHMETIC, (_binary("/"),), _quotient, written="left / right"),
     Function("%", Category.ARITHMETIC, (_binary("%"),), _remainder, written="left % right"),
     Function("unary -", Category.ARITHMETIC, _UNARY, "(- {0})", written="- value", note=_OVERFLOW),
     Function("MOD", Category.ARITHMETIC, (_binary("%"),), _remainder),
     Function("ABS", Category.ARITHMETIC, _UNARY, "abs({0})"),
-    Function("ROUND", Category.ARITHMETIC, (_ROUNDS,), _rounded, note=_LITERAL_DIGITS),
-    Function("TRUNCATE", Category.ARITHMETIC, (_ROUNDS,), _truncated, note=_LITERAL_DIGITS),
+    Function("ROUND", Category.ARITHMETIC, (_ROUNDS,), _round, note=_LITERAL_DIGITS),
+    Function("TRUNCATE", Category.ARITHMETIC, (_ROUNDS,), _truncate, note=_LITERAL_DIGITS),
     Function("SIGN", Category.ARITHMETIC, (_KEEPS,), _signum),
     _plain("POWER", "pow({0}, {1})", signature(_AS_DOUBLE, Parameter("exponent", NUMBER, DOUBLE), gives=DOUBLE)),
     _of_double("SQRT", "sqrt({0})"),

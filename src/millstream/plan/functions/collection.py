@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from millstream.plan.functions.results import array_of, bare, common, common_type, element, same_as
-from millstream.plan.functions.spark_text import quoted, to_common_type
+from millstream.plan.functions.spark_text import quote, to_common_type
 from millstream.sql.functions import (
     ARRAY,
     COLLECTION,
@@ -35,7 +35,7 @@ _ELEMENT: Final = Parameter("element")
 _SAME: Final = "the array's type"
 
 
-def _made(name: str, form: SparkForm, *signatures: Signature, note: str = "", written: str | None = None) -> Function:
+def _make(name: str, form: SparkForm, *signatures: Signature, note: str = "", written: str | None = None) -> Function:
     return Function(name, Category.COLLECTION, signatures, form, note=note, written=written)
 
 
@@ -63,7 +63,7 @@ def _row_type(given: Given) -> DataType:
 
 
 def _row(call: SparkCall) -> str:
-    fields = (f"{quoted(field.name)}, {text}" for field, text in zip(call.result.fields, call.texts, strict=True))
+    fields = (f"{quote(field.name)}, {text}" for field, text in zip(call.result.fields, call.texts, strict=True))
     return f"named_struct({', '.join(fields)})"
 
 
@@ -90,7 +90,7 @@ def _with_element(given: Given) -> DataType:
     return DataType(TypeRoot.ARRAY, element=common_type((array.element or other, other)))
 
 
-def _pushed(name: str) -> SparkForm:
+def _push(name: str) -> SparkForm:
     def spark(call: SparkCall) -> str:
         assert call.result.element is not None
         return f"{name}({call.as_type(0, call.result)}, {call.as_type(1, call.result.element)})"
@@ -109,7 +109,7 @@ def _both(form: str) -> SparkForm:
     return spark
 
 
-def _checked(result: DataType) -> tuple[ResultRule, str]:
+def _check(result: DataType) -> tuple[ResultRule, str]:
     def rule(given: Given) -> DataType:
         _with_element(given)
         return result
@@ -140,7 +140,7 @@ def _slice(call: SparkCall) -> str:
     return f"if({missing}, NULL, slice({call[0]}, {start}, greatest({end} - {start} + 1, 0)))"
 
 
-def _sorted(call: SparkCall) -> str:
+def _sort(call: SparkCall) -> str:
     ascending = call.given.values[1] if len(call.given) > 1 else True
     nulls_first = call.given.values[2] if len(call.given) > 2 else ascending  # noqa: PLR2004
     if None in (ascending, nulls_first):
@@ -150,7 +150,7 @@ def _sorted(call: SparkCall) -> str:
     return f"array_sort({call[0]})" if ascending else f"reverse(array_sort({call[0]}))"
 
 
-def _joined(call: SparkCall) -> str:
+def _join(call: SparkCall) -> str:
     replacement = f", {call[2]}" if len(call.given) > 2 else ""  # noqa: PLR2004
     return f"array_join({call[0]}, {call[1]}{replacement})"
 
@@ -180,7 +180,7 @@ def _entries(given: Given) -> DataType:
     return DataType(TypeRoot.ARRAY, element=DataType(TypeRoot.ROW, fields=(Field("key", key), Field("value", value))))
 
 
-def _zipped(given: Given) -> DataType:
+def _zip_type(given: Given) -> DataType:
     keys, values = given.types
     return DataType(TypeRoot.MAP, key=keys.element, element=values.element)
 
@@ -203,47 +203,47 @@ _CONTAINS: Final = (
 )
 
 FUNCTIONS: Final = (
-    _made("ARRAY", _array, signature(_ELEMENT, gives=(array_of(common()), "ARRAY"), repeats=True, nulls=Nulls.NEVER),
+    _make("ARRAY", _array, signature(_ELEMENT, gives=(array_of(common()), "ARRAY"), repeats=True, nulls=Nulls.NEVER),
           written="ARRAY[value, …]"),
-    _made("MAP", _map, signature(Parameter("key"), Parameter("value"), gives=(_map_type, "MAP"), repeats=True,
+    _make("MAP", _map, signature(Parameter("key"), Parameter("value"), gives=(_map_type, "MAP"), repeats=True,
                                  nulls=Nulls.NEVER),
           written="MAP[key, value, …]", note="A key that stands twice fails the job; in Flink its last value counts."),
-    _made("ROW", _row, signature(_ELEMENT, gives=(_row_type, "ROW"), repeats=True, nulls=Nulls.NEVER),
+    _make("ROW", _row, signature(_ELEMENT, gives=(_row_type, "ROW"), repeats=True, nulls=Nulls.NEVER),
           written="ROW(value, …) or (value, value, …)"),
-    _made("[]", _item, _ITEM, _VALUE_OF, written="array[index], map[key], row['field'], row[number]",
+    _make("[]", _item, _ITEM, _VALUE_OF, written="array[index], map[key], row['field'], row[number]",
           note="An index below one gives NULL, as one beyond the end does."),
-    _made("CARDINALITY", "size({0})", signature(Parameter("collection", COLLECTION), gives=INT)),
-    _made("ELEMENT", _sole, signature(_ARRAY, gives=(element, "the element's type"), nulls=Nulls.ALWAYS)),
-    _made("ARRAY_APPEND", _pushed("array_append"), signature(_ARRAY, _ELEMENT, gives=(_with_element, _SAME))),
-    _made("ARRAY_PREPEND", _pushed("array_prepend"), signature(_ARRAY, _ELEMENT, gives=(_with_element, _SAME))),
-    _made("ARRAY_CONTAINS", _both(_CONTAINS), signature(_ARRAY, _ELEMENT, gives=_checked(BOOLEAN))),
-    _made("ARRAY_DISTINCT", "array_distinct({0})", signature(_ARRAY, gives=(same_as(0), _SAME))),
-    _made("ARRAY_POSITION", _both("CAST(array_position({0}, {1}) AS INT)"),
-          signature(_ARRAY, _ELEMENT, gives=_checked(INT))),
-    _made("ARRAY_REMOVE", _both("filter({0}, millstream_item -> NOT (millstream_item <=> {1}))"),
+    _make("CARDINALITY", "size({0})", signature(Parameter("collection", COLLECTION), gives=INT)),
+    _make("ELEMENT", _sole, signature(_ARRAY, gives=(element, "the element's type"), nulls=Nulls.ALWAYS)),
+    _make("ARRAY_APPEND", _push("array_append"), signature(_ARRAY, _ELEMENT, gives=(_with_element, _SAME))),
+    _make("ARRAY_PREPEND", _push("array_prepend"), signature(_ARRAY, _ELEMENT, gives=(_with_element, _SAME))),
+    _make("ARRAY_CONTAINS", _both(_CONTAINS), signature(_ARRAY, _ELEMENT, gives=_check(BOOLEAN))),
+    _make("ARRAY_DISTINCT", "array_distinct({0})", signature(_ARRAY, gives=(same_as(0), _SAME))),
+    _make("ARRAY_POSITION", _both("CAST(array_position({0}, {1}) AS INT)"),
+          signature(_ARRAY, _ELEMENT, gives=_check(INT))),
+    _make("ARRAY_REMOVE", _both("filter({0}, millstream_item -> NOT (millstream_item <=> {1}))"),
           signature(_ARRAY, _ELEMENT, gives=(_without, _SAME))),
-    _made("ARRAY_REVERSE", "reverse({0})", signature(_ARRAY, gives=(same_as(0), _SAME))),
-    _made("ARRAY_SLICE", _slice,
+    _make("ARRAY_REVERSE", "reverse({0})", signature(_ARRAY, gives=(same_as(0), _SAME))),
+    _make("ARRAY_SLICE", _slice,
           signature(_ARRAY, Parameter("start", INTEGER, INT), Parameter("end", INTEGER, INT),
                     gives=(same_as(0), _SAME), optional=1)),
-    _made("ARRAY_SORT", _sorted,
+    _make("ARRAY_SORT", _sort,
           signature(_ARRAY, Parameter("ascending", CONDITION, literal=True),
                     Parameter("nulls_first", CONDITION, literal=True), gives=(same_as(0), _SAME), optional=2),
           note="The flags must be literals."),
-    _made("ARRAY_UNION", to_common_type("array_union({rest})"), _SET),
-    _made("ARRAY_EXCEPT", to_common_type("array_except({rest})"), _SET),
-    _made("ARRAY_INTERSECT", to_common_type("array_intersect({rest})"), _SET),
-    _made("ARRAY_CONCAT", to_common_type("concat({rest})"), signature(_ARRAY, gives=(common(), _SAME), repeats=True)),
-    _made("ARRAY_MAX", "array_max({0})", signature(_ARRAY, gives=(element, "the element's type"), nulls=Nulls.ALWAYS)),
-    _made("ARRAY_MIN", "array_min({0})", signature(_ARRAY, gives=(element, "the element's type"), nulls=Nulls.ALWAYS)),
-    _made("ARRAY_JOIN", _joined,
+    _make("ARRAY_UNION", to_common_type("array_union({rest})"), _SET),
+    _make("ARRAY_EXCEPT", to_common_type("array_except({rest})"), _SET),
+    _make("ARRAY_INTERSECT", to_common_type("array_intersect({rest})"), _SET),
+    _make("ARRAY_CONCAT", to_common_type("concat({rest})"), signature(_ARRAY, gives=(common(), _SAME), repeats=True)),
+    _make("ARRAY_MAX", "array_max({0})", signature(_ARRAY, gives=(element, "the element's type"), nulls=Nulls.ALWAYS)),
+    _make("ARRAY_MIN", "array_min({0})", signature(_ARRAY, gives=(element, "the element's type"), nulls=Nulls.ALWAYS)),
+    _make("ARRAY_JOIN", _join,
           signature(_ARRAY, Parameter("separator", TEXT), Parameter("null_text", TEXT),
                     gives=(_text_elements, "STRING"), optional=1)),
-    _made("MAP_KEYS", "map_keys({0})", signature(_MAP, gives=(_keys, "ARRAY"))),
-    _made("MAP_VALUES", "map_values({0})", signature(_MAP, gives=(_values, "ARRAY"))),
-    _made("MAP_ENTRIES", "map_entries({0})", signature(_MAP, gives=(_entries, "ARRAY<ROW<key, value>>"))),
-    _made("MAP_FROM_ARRAYS", "map_from_arrays({0}, {1})",
-          signature(Parameter("keys", ARRAY), Parameter("values", ARRAY), gives=(_zipped, "MAP")),
+    _make("MAP_KEYS", "map_keys({0})", signature(_MAP, gives=(_keys, "ARRAY"))),
+    _make("MAP_VALUES", "map_values({0})", signature(_MAP, gives=(_values, "ARRAY"))),
+    _make("MAP_ENTRIES", "map_entries({0})", signature(_MAP, gives=(_entries, "ARRAY<ROW<key, value>>"))),
+    _make("MAP_FROM_ARRAYS", "map_from_arrays({0}, {1})",
+          signature(Parameter("keys", ARRAY), Parameter("values", ARRAY), gives=(_zip_type, "MAP")),
           note="A key that stands twice fails the job; in Flink its last value counts."),
-    _made("MAP_UNION", _map_union, signature(_MAP, gives=(common(), "the maps' type"), repeats=True)),
+    _make("MAP_UNION", _map_union, signature(_MAP, gives=(common(), "the maps' type"), repeats=True)),
 )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.plan.functions.equality import equal, equal_or_both_null, holds_map
 from millstream.plan.functions.results import NoCommonTypeError, bare, common_type, require_order
-from millstream.plan.functions.spark_text import quoted
+from millstream.plan.functions.spark_text import quote
 from millstream.sql.functions import (
     ANY,
     CONDITION,
@@ -41,7 +41,7 @@ _JSON_KINDS: Final = {
 }
 
 
-def compared_as(types: Sequence[DataType]) -> DataType:
+def comparison_type(types: Sequence[DataType]) -> DataType:
     """The type in which values are found equal; a text meets a date, a time or a timestamp as one."""
     points = [type_ for type_ in types if type_.root in _READ_FROM_TEXT]
     try:
@@ -51,20 +51,20 @@ def compared_as(types: Sequence[DataType]) -> DataType:
         raise MismatchError(why, "As in Flink, neither is converted to the other here: CAST one of the two.") from None
 
 
-def _ordered_as(types: Sequence[DataType]) -> DataType:
+def _ordering_type(types: Sequence[DataType]) -> DataType:
     """The type in which values are put in order; a text meets a number as a BIGINT would, so fractions may be cut."""
     has_number = any(type_.root in NUMERIC for type_ in types)
-    found = compared_as([BIGINT if has_number and type_.root in CHARACTER else type_ for type_ in types])
+    found = comparison_type([BIGINT if has_number and type_.root in CHARACTER else type_ for type_ in types])
     require_order(found)
     return found
 
 
-def _listed_as(types: Sequence[DataType]) -> DataType:
+def _membership_type(types: Sequence[DataType]) -> DataType:
     """The type in which IN looks for a value: in a list of texts a number's own, in a list of numbers a text."""
     value, listed = types[0].root, {type_.root for type_ in types[1:]} - {TypeRoot.NULL}
     if listed and value in CHARACTER and listed <= NUMERIC:
         return STRING
-    return types[0] if listed and value in NUMERIC and listed <= CHARACTER else compared_as(types)
+    return types[0] if listed and value in NUMERIC and listed <= CHARACTER else comparison_type(types)
 
 
 def _comparison(
@@ -73,7 +73,7 @@ def _comparison(
     written: str,
     *parameters: Parameter,
     of_maps: Callable[[Sequence[str], DataType], str] | None = None,
-    as_type: Callable[[Sequence[DataType]], DataType] = compared_as,
+    as_type: Callable[[Sequence[DataType]], DataType] = comparison_type,
     **options: object,
 ) -> Function:
     """`of_maps` writes the comparison for types that Spark does not compare."""
@@ -98,10 +98,10 @@ def _like(call: SparkCall) -> str:
     """Flink's LIKE has no escape character unless one is given; Spark's has the backslash."""
     pattern, escape = call.given.values[1], call.given.values[2] if len(call.given) > 2 else None  # noqa: PLR2004
     if isinstance(pattern, str):
-        return f"({call[0]} LIKE {quoted(_spark_pattern(pattern, escape if isinstance(escape, str) else None))})"
+        return f"({call[0]} LIKE {quote(_spark_pattern(pattern, escape if isinstance(escape, str) else None))})"
     if isinstance(escape, str):
-        return f"({call[0]} LIKE {call[1]} ESCAPE {quoted(escape)})"
-    return f"({call[0]} LIKE replace({call[1]}, {quoted(chr(92))}, {quoted(chr(92) * 2)}))"
+        return f"({call[0]} LIKE {call[1]} ESCAPE {quote(escape)})"
+    return f"({call[0]} LIKE replace({call[1]}, {quote(chr(92))}, {quote(chr(92) * 2)}))"
 
 
 def _spark_pattern(pattern: str, escape: str | None) -> str:
@@ -121,7 +121,7 @@ def _spark_pattern(pattern: str, escape: str | None) -> str:
     return out
 
 
-def _checked_pattern(given: Given) -> DataType:
+def _check_pattern(given: Given) -> DataType:
     """Reads literal patterns once, so that a faulty one is found before anything runs."""
     pattern, escape = given.values[1], given.values[2] if len(given) > 2 else None  # noqa: PLR2004
     if isinstance(pattern, str):
@@ -154,7 +154,7 @@ def similar_regex(pattern: str, escape: str | None) -> str:
 def _similar(call: SparkCall) -> str:
     escape = call.given.values[2] if len(call.given) > 2 else None  # noqa: PLR2004
     regex = similar_regex(str(call.given.values[1]), escape if isinstance(escape, str) else None)
-    return f"({call[0]} RLIKE {quoted(regex)})"
+    return f"({call[0]} RLIKE {quote(regex)})"
 
 
 def _is_json(call: SparkCall) -> str:
@@ -178,7 +178,7 @@ _LITERAL_PATTERN: Final = (
 _ORDER: Final = (Parameter("left", _ORDERED), Parameter("right", _ORDERED))
 _BOOLEAN: Final = Parameter("condition", CONDITION)
 
-_ordering: Final = partial(_comparison, as_type=_ordered_as)
+_ordering: Final = partial(_comparison, as_type=_ordering_type)
 
 FUNCTIONS: Final = (
     _comparison(
@@ -211,7 +211,7 @@ FUNCTIONS: Final = (
         Parameter("high", _ORDERED),
     ),
     _comparison(
-        "IN", "({0} IN ({rest}))", "value [NOT] IN (value, …)", _LEFT, _RIGHT, repeats=True, as_type=_listed_as,
+        "IN", "({0} IN ({rest}))", "value [NOT] IN (value, …)", _LEFT, _RIGHT, repeats=True, as_type=_membership_type,
         of_maps=lambda texts, type_: f"({' OR '.join(equal(texts[0], text, type_) for text in texts[1:])})",
     ),
     Function(
@@ -219,7 +219,7 @@ FUNCTIONS: Final = (
         "({0} IS NULL)", written="value IS [NOT] NULL",
     ),
     Function(
-        "LIKE", Category.COMPARISON, (signature(*_PATTERN, gives=(_checked_pattern, "BOOLEAN"), optional=1),), _like,
+        "LIKE", Category.COMPARISON, (signature(*_PATTERN, gives=(_check_pattern, "BOOLEAN"), optional=1),), _like,
         written="text [NOT] LIKE pattern [ESCAPE character]",
     ),
     Function(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.plan.functions.comparison import compared_as
+from millstream.plan.functions.comparison import comparison_type
 from millstream.plan.functions.equality import equal
 from millstream.plan.functions.results import bare, common, common_type, nullable, require_order
-from millstream.plan.functions.spark_text import quoted, to_common_type
+from millstream.plan.functions.spark_text import quote, to_common_type
 from millstream.sql.functions import (
     CONDITION,
     NUMBER,
@@ -52,12 +52,12 @@ def _case(call: SparkCall) -> str:
 
 
 def _null_if(call: SparkCall) -> str:
-    type_ = compared_as(call.given.types)
+    type_ = comparison_type(call.given.types)
     return f"if({equal(call.as_type(0, type_), call.as_type(1, type_), type_)}, NULL, {call[0]})"
 
 
 def _null_if_type(given: Given) -> DataType:
-    compared_as(given.types)
+    comparison_type(given.types)
     return nullable(given.types[0])
 
 
@@ -85,7 +85,7 @@ def _matching(name: str, regex: str) -> Function:
         if call.given.types[0].root in NUMBER.roots:
             is_digit = name == "IS_DIGIT" and call.given.types[0].root in INTEGERS
             return f"({call[0]} IS NOT NULL AND {'TRUE' if is_digit else 'FALSE'})"
-        return f"coalesce({call[0]} RLIKE {quoted(regex)}, FALSE)"
+        return f"coalesce({call[0]} RLIKE {quote(regex)}, FALSE)"
 
     return Function(name, Category.CONDITIONAL, _TEXT_OR_NUMBER, spark)
 
@@ -131,6 +131,6 @@ FUNCTIONS: Final = (
     Function(
         "TYPEOF", Category.CONVERSION,
         (signature(_VALUE, Parameter("serializable", CONDITION, literal=True), gives=STRING, optional=1),),
-        lambda call: quoted(str(call.given.types[0])),
+        lambda call: quote(str(call.given.types[0])),
     ),
 )  # fmt: skip

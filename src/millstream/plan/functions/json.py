@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.plan.functions.json_path import JsonPath, read_json_path
 from millstream.plan.functions.results import bare
-from millstream.plan.functions.spark_text import quoted
+from millstream.plan.functions.spark_text import quote
 from millstream.sql.functions import (
     ANY,
     TEXT,
@@ -43,7 +43,7 @@ def _path(given: Given) -> JsonPath:
     text = str(given.values[1])
     found = read_json_path(text)
     if found is None:
-        raise MismatchError(f"JSON path {quoted(text)} has more than names and indexes in it")
+        raise MismatchError(f"JSON path {quote(text)} has more than names and indexes in it")
     return found
 
 
@@ -53,7 +53,7 @@ def _document(call: SparkCall) -> str:
 
 def _kind(call: SparkCall) -> str:
     """Spark's name for what is at the path: NULL where nothing is, VOID where a JSON null is."""
-    return f"schema_of_variant(try_variant_get({_document(call)}, {quoted(_path(call.given).spark)}, 'variant'))"
+    return f"schema_of_variant(try_variant_get({_document(call)}, {quote(_path(call.given).spark)}, 'variant'))"
 
 
 def _behaviour(call: SparkCall, event: str) -> str:
@@ -85,7 +85,7 @@ def _value_type(given: Given) -> DataType:
 def _value(call: SparkCall) -> str:
     on_empty, on_error = _behaviour(call, _EMPTY), _behaviour(call, _ERROR)
     path, kind = _path(call.given), _kind(call)
-    value = f"try_variant_get({_document(call)}, {quoted(path.spark)}, '{_RETURNED[call.result.root]}')"
+    value = f"try_variant_get({_document(call)}, {quote(path.spark)}, '{_RETURNED[call.result.root]}')"
     if (on_empty, on_error) == ("NULL", "NULL"):
         return f"if({kind} RLIKE '^(OBJECT|ARRAY)', NULL, {value})"
     nested = on_error if path.is_strict else on_empty
@@ -108,16 +108,16 @@ def _query_type(given: Given) -> DataType:
 
 def _query(call: SparkCall) -> str:
     path, kind = _path(call.given), _kind(call)
-    on_empty, on_error = (_made_list(call, _behaviour(call, event)) for event in (_EMPTY, _ERROR))
-    found = f"try_variant_get({_document(call)}, {quoted(path.spark)}, 'variant')"
-    text = f"if({kind} LIKE 'OBJECT%' OR {kind} LIKE 'ARRAY%', get_json_object({call[0]}, {quoted(path.spark)}), to_json({found}))"  # noqa: E501
+    on_empty, on_error = (_json_array(call, _behaviour(call, event)) for event in (_EMPTY, _ERROR))
+    found = f"try_variant_get({_document(call)}, {quote(path.spark)}, 'variant')"
+    text = f"if({kind} LIKE 'OBJECT%' OR {kind} LIKE 'ARRAY%', get_json_object({call[0]}, {quote(path.spark)}), to_json({found}))"  # noqa: E501
     wrapped = f"concat('[', {text}, ']')"
     scalar = on_error if path.is_strict else on_empty
     wrapper = call.given.clauses.get("WRAPPER", "WITHOUT")
     taken = {
-        "WITHOUT": f"WHEN {kind} RLIKE '^(?!OBJECT|ARRAY)' THEN {scalar} ELSE {_made_list(call, text)}",
-        "CONDITIONAL": f"WHEN {kind} LIKE 'ARRAY%' THEN {_made_list(call, text)} ELSE {_made_list(call, wrapped)}",
-        "UNCONDITIONAL": f"ELSE {_made_list(call, wrapped)}",
+        "WITHOUT": f"WHEN {kind} RLIKE '^(?!OBJECT|ARRAY)' THEN {scalar} ELSE {_json_array(call, text)}",
+        "CONDITIONAL": f"WHEN {kind} LIKE 'ARRAY%' THEN {_json_array(call, text)} ELSE {_json_array(call, wrapped)}",
+        "UNCONDITIONAL": f"ELSE {_json_array(call, wrapped)}",
     }
     return (
         f"CASE WHEN {call[0]} IS NULL THEN NULL WHEN {kind} = 'VOID' THEN {on_empty} "
@@ -125,7 +125,7 @@ def _query(call: SparkCall) -> str:
     )
 
 
-def _made_list(call: SparkCall, text: str) -> str:
+def _json_array(call: SparkCall, text: str) -> str:
     return f"from_json({text}, 'ARRAY<STRING>')" if call.result.root is TypeRoot.ARRAY and text != "NULL" else text
 
 
@@ -143,7 +143,7 @@ def _exists_type(given: Given) -> DataType:
     return BOOLEAN
 
 
-def _made_type(given: Given) -> DataType:
+def _constructor_type(given: Given) -> DataType:
     """As in Flink, JSON has no form for a time of day."""
     for at, type_ in enumerate(given.types):
         if _holds_time(type_):
@@ -161,7 +161,7 @@ def json_text(text: str, type_: DataType) -> str:
     if type_.root in INTEGERS or type_.root in (TypeRoot.BOOLEAN, TypeRoot.DECIMAL):
         return f"CAST({text} AS STRING)"
     option = ", map('ignoreNullFields', 'false')" if type_.root in NESTED else ""
-    listed = quoted(r"^\[|\]$")
+    listed = quote(r"^\[|\]$")
     return f"if({text} IS NULL, NULL, regexp_replace(to_json(array({text}){option}), {listed}, ''))"
 
 
@@ -176,7 +176,7 @@ def _object_type(given: Given) -> DataType:
         raise MismatchError("JSON_OBJECT takes keys and values in turn")
     if not all(isinstance(key, str) for key in given.values[::2]):
         raise MismatchError("the keys of JSON_OBJECT must be literals")
-    return _made_type(given)
+    return _constructor_type(given)
 
 
 def _or_null(member: str) -> str:
@@ -199,7 +199,7 @@ def _array(call: SparkCall) -> str:
     return f"concat('[', concat_ws(','{''.join(members)}), ']')"
 
 
-def _unquoted(call: SparkCall) -> str:
+def _unquote(call: SparkCall) -> str:
     inner = f"get(from_json(concat('[', {call[0]}, ']'), 'ARRAY<STRING>'), 0)"
     is_quoted = f"{call[0]} RLIKE '(?s)^\".*\"$' AND char_length({call[0]}) > 1"
     return f"if({is_quoted}, coalesce({inner}, {call[0]}), {call[0]})"
@@ -244,7 +244,7 @@ FUNCTIONS: Final = (
     ),
     _json(
         "JSON_STRING", lambda call: json_text(call[0], call.given.types[0]),
-        signature(_VALUE, gives=(_made_type, "STRING")),
+        signature(_VALUE, gives=(_constructor_type, "STRING")),
         note="Timestamps have three fraction digits at least.",
     ),
     _json(
@@ -256,7 +256,7 @@ FUNCTIONS: Final = (
     ),
     _json(
         "JSON_ARRAY", _array,
-        signature(_VALUE, gives=(_made_type, "STRING"), optional=1, repeats=True, nulls=Nulls.NEVER),
+        signature(_VALUE, gives=(_constructor_type, "STRING"), optional=1, repeats=True, nulls=Nulls.NEVER),
         written="JSON_ARRAY([value, …] [{NULL | ABSENT} ON NULL])",
     ),
     _json(
@@ -267,5 +267,5 @@ FUNCTIONS: Final = (
         "JSON_QUOTE", lambda call: json_text(call[0], STRING), signature(_TEXT, gives=STRING),
         note="Characters beyond ASCII stay as they are; Flink writes them as \\uXXXX.",
     ),
-    _json("JSON_UNQUOTE", _unquoted, signature(_TEXT, gives=STRING)),
+    _json("JSON_UNQUOTE", _unquote, signature(_TEXT, gives=STRING)),
 )  # fmt: skip

@@ -84,20 +84,20 @@ def _of_two(left: DataType, right: DataType) -> DataType:
     if roots <= NUMERIC:
         found = widest_number(left, right)
     elif roots <= CHARACTER:
-        found = _sized(left, right, TypeRoot.CHAR, TypeRoot.VARCHAR, TypeRoot.STRING)
+        found = _sized_type(left, right, TypeRoot.CHAR, TypeRoot.VARCHAR, TypeRoot.STRING)
     elif roots <= BINARIES:
-        found = _sized(left, right, TypeRoot.BINARY, TypeRoot.VARBINARY, TypeRoot.BYTES)
+        found = _sized_type(left, right, TypeRoot.BINARY, TypeRoot.VARBINARY, TypeRoot.BYTES)
     elif roots <= TIMESTAMPS | {TypeRoot.DATE} and roots & TIMESTAMPS:
         root = TypeRoot.TIMESTAMP_LTZ if TypeRoot.TIMESTAMP_LTZ in roots else TypeRoot.TIMESTAMP
         found = DataType(root, precision=max(fraction_digits(t) for t in (left, right) if t.root in TIMESTAMPS))
     elif len(roots) == 1:
-        found = _nested(left, right)
+        found = _common_nested_type(left, right)
     if found is None:
         raise NoCommonTypeError(left, right)
     return found
 
 
-def _nested(left: DataType, right: DataType) -> DataType | None:
+def _common_nested_type(left: DataType, right: DataType) -> DataType | None:
     match left.root:
         case TypeRoot.ARRAY | TypeRoot.MULTISET | TypeRoot.MAP:
             assert left.element is not None
@@ -113,7 +113,7 @@ def _nested(left: DataType, right: DataType) -> DataType | None:
             return left
 
 
-def _sized(left: DataType, right: DataType, fixed: TypeRoot, varying: TypeRoot, unlimited: TypeRoot) -> DataType:
+def _sized_type(left: DataType, right: DataType, fixed: TypeRoot, varying: TypeRoot, unlimited: TypeRoot) -> DataType:
     if unlimited in (left.root, right.root) or left.precision is None or right.precision is None:
         return DataType(unlimited)
     same = left.root is right.root is fixed and left.precision == right.precision
@@ -138,7 +138,7 @@ def decimal_digits(type_: DataType) -> tuple[int, int]:
     return type_.precision or 0, type_.scale or 0
 
 
-def fitted(precision: int, scale: int) -> DataType:
+def fit_decimal(precision: int, scale: int) -> DataType:
     """A decimal of at most 38 digits: fraction digits give way, down to six."""
     if precision <= MAX_DECIMAL_PRECISION:
         return decimal(precision, scale)
@@ -161,14 +161,16 @@ def arithmetic(of_decimals: str) -> ResultRule:
 
 
 _DECIMAL_RULES: Final = {
-    "+": lambda p1, s1, p2, s2: fitted(max(p1 - s1, p2 - s2) + max(s1, s2) + 1, max(s1, s2)),
-    "*": lambda p1, s1, p2, s2: fitted(p1 + p2 + 1, s1 + s2),
-    "/": lambda p1, s1, p2, s2: fitted(p1 - s1 + s2 + max(_LEAST_SCALE, s1 + p2 + 1), max(_LEAST_SCALE, s1 + p2 + 1)),
-    "%": lambda p1, s1, p2, s2: fitted(min(p1 - s1, p2 - s2) + max(s1, s2), max(s1, s2)),
+    "+": lambda p1, s1, p2, s2: fit_decimal(max(p1 - s1, p2 - s2) + max(s1, s2) + 1, max(s1, s2)),
+    "*": lambda p1, s1, p2, s2: fit_decimal(p1 + p2 + 1, s1 + s2),
+    "/": lambda p1, s1, p2, s2: fit_decimal(
+        p1 - s1 + s2 + max(_LEAST_SCALE, s1 + p2 + 1), max(_LEAST_SCALE, s1 + p2 + 1)
+    ),
+    "%": lambda p1, s1, p2, s2: fit_decimal(min(p1 - s1, p2 - s2) + max(s1, s2), max(s1, s2)),
 }
 
 
-def rounded(given: Given) -> DataType:
+def rounded_type(given: Given) -> DataType:
     """ROUND and TRUNCATE keep the type; of a decimal, as many fraction digits as asked for, plus a carry."""
     number = given.types[0]
     digits = 0 if len(given) == 1 else given.values[1]

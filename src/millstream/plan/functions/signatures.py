@@ -38,7 +38,7 @@ def choose(function: Function, arguments: Sequence[Argument]) -> Signature | Mis
         return _wrong_literal(sign, arguments) or sign
     if len(counted) == 1 and (index := wrong[0]) is not None:
         return Mismatch(_why(function, counted[0].parameter(index), arguments[index]), index)
-    return Mismatch(f"{function.name} does not take ({', '.join(map(_shown, arguments))})")
+    return Mismatch(f"{function.name} does not take ({', '.join(map(_format_argument, arguments))})")
 
 
 def wrong_clause(function: Function, clauses: Mapping[str, Clause]) -> str | None:
@@ -61,7 +61,7 @@ def given_of(arguments: Sequence[Argument], clauses: Mapping[str, Clause]) -> Gi
     )
 
 
-def how_written(function: Function) -> str:
+def format_signature(function: Function) -> str:
     return f"It is written {' or '.join(function.forms)}."
 
 
@@ -99,11 +99,11 @@ def _takes(parameter: Parameter, item: Argument) -> bool:
 
 def _why(function: Function, parameter: Parameter, given: Argument) -> str:
     if parameter.family is WORD:
-        return f"{function.name} takes {', '.join(sorted(parameter.words))} here, and this is {_shown(given)}"
+        return f"{function.name} takes {', '.join(sorted(parameter.words))} here, and this is {_format_argument(given)}"
     if not isinstance(given, Word) and given.type.root in parameter.family.roots:
         return f"{function.name} takes a literal here"
-    return f"{function.name} takes {parameter.family.name} here, and this is {_shown(given)}"
+    return f"{function.name} takes {parameter.family.name} here, and this is {_format_argument(given)}"
 
 
-def _shown(argument: Argument) -> str:
+def _format_argument(argument: Argument) -> str:
     return argument.text if isinstance(argument, Word) else bare(argument.type)

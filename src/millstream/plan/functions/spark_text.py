@@ -14,7 +14,7 @@ INFINITY: Final = "double('Infinity')"
 NOT_A_NUMBER: Final = "double('NaN')"
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """A string literal; Spark reads backslashes in it as escapes, and would put a variable in place of `${…}`."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("${", "\\u0024{") + "'"
 
@@ -47,7 +47,7 @@ def time_of_day(timestamp: str) -> str:
     return f"CAST(pmod(unix_millis({timestamp}), 86400000L) AS INT)"
 
 
-def truncated(text: str, digits: int, *, with_zone: bool) -> str:
+def truncate(text: str, digits: int, *, with_zone: bool) -> str:
     """A timestamp with at most so many fraction digits; Spark's have six."""
     if digits >= 6:  # noqa: PLR2004
         return text

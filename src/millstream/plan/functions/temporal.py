@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from millstream.plan.functions.arithmetic import WHOLE_NUMBER, whole_number
 from millstream.plan.functions.patterns import format_problem
 from millstream.plan.functions.results import same_as
-from millstream.plan.functions.spark_text import time_of_day, truncated
+from millstream.plan.functions.spark_text import time_of_day, truncate
 from millstream.sql.functions import (
     INTEGER,
     INTERVAL,
@@ -71,7 +71,7 @@ def _time(name: str, form: SparkForm, *signatures: Signature, note: str = "", **
     )  # fmt: skip
 
 
-def _extracted(call: SparkCall) -> str:
+def _extract(call: SparkCall) -> str:
     part, type_ = str(call.given.values[0]), call.given.types[1]
     if type_.root in INTERVALS:
         return f"CAST(extract({part} FROM {call[1]}) AS BIGINT)"
@@ -111,7 +111,7 @@ def _next(unit: str) -> str:
     return f"make_dt_interval({amounts.get(unit, '0, 0, 0, 0.001')})"
 
 
-def _rounded_down(call: SparkCall) -> str:
+def _round_down(call: SparkCall) -> str:
     if len(call.given) == 1:
         return whole_number("floor")(call)
     if call.given.types[0].root is TypeRoot.TIME:
@@ -119,7 +119,7 @@ def _rounded_down(call: SparkCall) -> str:
     return f"CAST({_floor(f'CAST({call[0]} AS TIMESTAMP_LTZ)', str(call.given.values[1]))} AS {call.type})"
 
 
-def _rounded_up(call: SparkCall) -> str:
+def _round_up(call: SparkCall) -> str:
     """From months on, Flink looks at the day alone; and it rounds a DATE up to the next DAY."""
     if len(call.given) == 1:
         return whole_number("ceil")(call)
@@ -134,14 +134,14 @@ def _rounded_up(call: SparkCall) -> str:
     return f"CAST(if({floor} = {point}, {floor}, {floor} + {_next(unit)}) AS {call.type})"
 
 
-def _added_type(given: Given) -> DataType:
+def _sum_type(given: Given) -> DataType:
     point = given.types[2]
     if point.root is TypeRoot.DATE and given.values[0] in (*_TIME_UNITS, *_SMALL_UNITS):
         return DataType(TypeRoot.TIMESTAMP, precision=6)
     return point
 
 
-def _added(call: SparkCall) -> str:
+def _add(call: SparkCall) -> str:
     """A time of day goes round: whole days later it is what it was."""
     if call.given.types[2].root is TypeRoot.TIME:
         if call.given.values[0] in _DATE_UNITS:
@@ -171,15 +171,15 @@ def _difference_type(given: Given) -> DataType:
     return BIGINT if given.values[0] == "NANOSECOND" else INT
 
 
-def _formatted(call: SparkCall) -> str:
+def _format(call: SparkCall) -> str:
     is_text = call.given.types[0].root in CHARACTER
     return f"date_format({f'CAST({call[0]} AS TIMESTAMP_NTZ)' if is_text else call[0]}, {call[1]})"
 
 
 def _read_timestamp(call: SparkCall) -> str:
     if len(call.given) == 1:
-        return truncated(f"try_cast({call[0]} AS TIMESTAMP_NTZ)", 3, with_zone=False)
-    return truncated(f"CAST(try_to_timestamp({call[0]}, {call[1]}) AS TIMESTAMP_NTZ)", 3, with_zone=False)
+        return truncate(f"try_cast({call[0]} AS TIMESTAMP_NTZ)", 3, with_zone=False)
+    return truncate(f"CAST(try_to_timestamp({call[0]}, {call[1]}) AS TIMESTAMP_NTZ)", 3, with_zone=False)
 
 
 def _read_date(call: SparkCall) -> str:
@@ -210,7 +210,7 @@ def _instant(call: SparkCall) -> str:
         format_ = call[1] if len(call.given) > 1 else _DEFAULT_FORMAT
         read = f"try_to_timestamp({call[0]}, {format_})"
         zoned = f"to_utc_timestamp({read}, {call[2]})" if len(call.given) > 2 else read  # noqa: PLR2004
-        return truncated(zoned, digits, with_zone=True)
+        return truncate(zoned, digits, with_zone=True)
     unit = call.given.values[1] if len(call.given) > 1 else 3
     assert isinstance(unit, int)
     number = f"try_cast({call[0]} AS DECIMAL(38, 9))"
@@ -220,10 +220,10 @@ def _instant(call: SparkCall) -> str:
         else (f"try_cast({number} / {10 ** (unit - 6)}BD AS BIGINT)")
     )
     checked = f"if({micros} BETWEEN {_YEAR_0} AND {_YEAR_9999}, {micros}, NULL)"
-    return truncated(f"timestamp_micros({checked})", digits, with_zone=True)
+    return truncate(f"timestamp_micros({checked})", digits, with_zone=True)
 
 
-_NOW: Final = truncated("current_timestamp()", 3, with_zone=True)
+_NOW: Final = truncate("current_timestamp()", 3, with_zone=True)
 _UNIT_WORDS: Final = (*_DATE_UNITS, *_TIME_UNITS)
 _SECONDS: Final = Parameter("seconds", INTEGER, BIGINT)
 _ROUNDED: Final = signature(
@@ -250,7 +250,7 @@ FUNCTIONS: Final = (
     _time("PROCTIME", _NOW, signature(gives=_MILLIS_LTZ, nulls=Nulls.NEVER), note=_PER_BATCH),
     _time("LOCALTIMESTAMP", f"CAST({_NOW} AS TIMESTAMP_NTZ)", signature(gives=_MILLIS, nulls=Nulls.NEVER),
           note=_PER_BATCH, written="LOCALTIMESTAMP"),
-    _time("EXTRACT", _extracted,
+    _time("EXTRACT", _extract,
           signature(word("part", *_PARTS), Parameter("value", POINT), gives=BIGINT),
           signature(word("part", "YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"), Parameter("value", INTERVAL),
                     gives=BIGINT),
@@ -260,16 +260,16 @@ FUNCTIONS: Final = (
     _part("YEAR", "YEAR"), _part("QUARTER", "QUARTER"), _part("MONTH", "MONTH"), _part("WEEK", "WEEK"),
     _part("DAYOFYEAR", "DOY"), _part("DAYOFMONTH", "DAY"), _part("DAYOFWEEK", "DOW"),
     _part("HOUR", "HOUR", TIME), _part("MINUTE", "MINUTE", TIME), _part("SECOND", "SECOND", TIME),
-    Function("FLOOR", Category.TEMPORAL, (WHOLE_NUMBER, _ROUNDED, _ROUNDED_TIME), _rounded_down,
+    Function("FLOOR", Category.TEMPORAL, (WHOLE_NUMBER, _ROUNDED, _ROUNDED_TIME), _round_down,
              written="FLOOR(number | point TO unit)", note="DECADE, CENTURY and MILLENNIUM are missing."),
-    Function("CEIL", Category.TEMPORAL, (WHOLE_NUMBER, _ROUNDED, _ROUNDED_TIME), _rounded_up,
+    Function("CEIL", Category.TEMPORAL, (WHOLE_NUMBER, _ROUNDED, _ROUNDED_TIME), _round_up,
              written="CEIL | CEILING(number | point TO unit)", note="DECADE, CENTURY and MILLENNIUM are missing."),
-    _time("DATE_FORMAT", _formatted,
+    _time("DATE_FORMAT", _format,
           signature(_POINT, _FORMAT, gives=STRING, nulls=Nulls.ALWAYS),
           signature(_TEXT, _FORMAT, gives=STRING, nulls=Nulls.ALWAYS), note=_PATTERNS),
-    _time("TIMESTAMPADD", _added,
+    _time("TIMESTAMPADD", _add,
           signature(word("unit", *_UNIT_WORDS, *_SMALL_UNITS), Parameter("count", INTEGER, INT), _POINT,
-                    gives=(_added_type, "the point's type")),
+                    gives=(_sum_type, "the point's type")),
           signature(word("unit", *_UNIT_WORDS, "MILLISECOND"), Parameter("count", INTEGER, INT),
                     Parameter("time", TIME), gives=(same_as(2), "the time's type"))),
     _time("TIMESTAMPDIFF", _difference,

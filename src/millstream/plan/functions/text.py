@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.plan.functions.patterns import regex_problem
 from millstream.plan.functions.results import common, varying
-from millstream.plan.functions.spark_text import quoted
+from millstream.plan.functions.spark_text import quote
 from millstream.sql.functions import (
     ANY,
     BYTES,
@@ -38,10 +38,10 @@ _REGEX: Final = Parameter("regex", TEXT, problem=regex_problem)
 _GROUP: Final = Parameter("group", INTEGER, INT)
 _STRINGS: Final = DataType(TypeRoot.ARRAY, element=STRING)
 _STRING_MAP: Final = DataType(TypeRoot.MAP, key=STRING, element=STRING)
-_ONE_BACKSLASH: Final = quoted("\\")
-_TWO_BACKSLASHES: Final = quoted("\\\\")
-_DOLLAR: Final = quoted("\\$")
-_QUOTE, _END_QUOTE = quoted("\\Q"), quoted("\\E")
+_ONE_BACKSLASH: Final = quote("\\")
+_TWO_BACKSLASHES: Final = quote("\\\\")
+_DOLLAR: Final = quote("\\$")
+_QUOTE, _END_QUOTE = quote("\\Q"), quote("\\E")
 _FAULTY_REGEX: Final = "An unreadable regular expression is refused or fails the job; in Flink the result is NULL."
 
 
@@ -55,13 +55,13 @@ def _gives(
     return signature(*parameters, gives=result, optional=optional, nulls=nulls)
 
 
-def _trimmed(call: SparkCall) -> str:
+def _trim(call: SparkCall) -> str:
     if len(call.given) == 1:
         return f"trim({call[0]})"
     return f"trim({call.given.values[0]} {call[1]} FROM {call[2]})"
 
 
-def _side_trimmed(side: str) -> SparkForm:
+def _trim_side(side: str) -> SparkForm:
     def spark(call: SparkCall) -> str:
         characters = call[1] if len(call.given) > 1 else "' '"
         return f"trim({side} {characters} FROM {call[0]})"
@@ -93,17 +93,17 @@ def _overlay(call: SparkCall) -> str:
     )
 
 
-def _replaced(call: SparkCall) -> str:
+def _replace(call: SparkCall) -> str:
     """The replacement is taken as it is: in Spark, `$1` in it would be a group."""
     replacement = call.given.values[2]
     if isinstance(replacement, str):
-        plain = quoted(replacement.replace("\\", "\\\\").replace("$", "\\$"))
+        plain = quote(replacement.replace("\\", "\\\\").replace("$", "\\$"))
     else:
         plain = f"replace(replace({call[2]}, {_ONE_BACKSLASH}, {_TWO_BACKSLASHES}), '$', {_DOLLAR})"
     return f"regexp_replace({call[0]}, {call[1]}, {plain})"
 
 
-def _extracted(call: SparkCall) -> str:
+def _extract(call: SparkCall) -> str:
     group = call[2] if len(call.given) > 2 else "0"  # noqa: PLR2004
     return f"CASE WHEN regexp_like({call[0]}, {call[1]}) THEN regexp_extract({call[0]}, {call[1]}, {group}) END"
 
@@ -117,7 +117,7 @@ def as_regex(call: SparkCall, index: int) -> str:
     """A separator as a regular expression that matches it and nothing else."""
     separator = call.given.values[index]
     if isinstance(separator, str):
-        return quoted(re.sub(r"([\\.\[\]{}()*+?^$|\-])", r"\\\1", separator))
+        return quote(re.sub(r"([\\.\[\]{}()*+?^$|\-])", r"\\\1", separator))
     return f"if({call[index]} = '', '', concat({_QUOTE}, {call[index]}, {_END_QUOTE}))"
 
 
@@ -128,15 +128,15 @@ def _split_index(call: SparkCall) -> str:
     return f"CASE WHEN {call[0]} <> '' THEN get(split({call[0]}, {as_regex(call, 1)}), {call[2]}) END"
 
 
-def _capitalised(call: SparkCall) -> str:
+def _capitalise(call: SparkCall) -> str:
     """Words are of ASCII letters and digits, and no other letter changes; Spark's begin after blanks."""
-    lower, upper = quoted(ascii_lowercase), quoted(ascii_uppercase)
+    lower, upper = quote(ascii_lowercase), quote(ascii_uppercase)
     words = f"regexp_extract_all(translate({call[0]}, {upper}, {lower}), '[a-z0-9]+|[^a-z0-9]+', 0)"
     capital = f"concat(translate(left(millstream_word, 1), {lower}, {upper}), substring(millstream_word, 2))"
     return f"array_join(transform({words}, millstream_word -> {capital}), '')"
 
 
-def _padded(name: str) -> str:
+def _pad(name: str) -> str:
     return f"CASE WHEN {{1}} >= 0 AND {{2}} <> '' THEN {name}({{0}}, {{1}}, {{2}}) END"
 
 
@@ -145,7 +145,7 @@ def _string_map(call: SparkCall) -> str:
     return f"if({call[0]} = '', CAST(map() AS {call.type}), str_to_map({call[0]}, {pairs}, {values}))"
 
 
-def _chosen(call: SparkCall) -> str:
+def _choose(call: SparkCall) -> str:
     choices = ", ".join(call.as_type(i, call.result) for i in range(1, len(call.texts)))
     return f"get(array({choices}), CAST({call[0]} - 1 AS INT))"
 
@@ -170,16 +170,16 @@ FUNCTIONS: Final = (
     _text("LOCATE", "locate({rest})", _gives(INT, _PART, _TEXT, Parameter("from", INTEGER, INT), optional=1)),
     _text("INSTR", "instr({0}, {1})", _gives(INT, _TEXT, _PART), note="Takes no start position and no count."),
     _text(
-        "TRIM", _trimmed, signature(_TEXT, gives=(varying, "STRING")),
+        "TRIM", _trim, signature(_TEXT, gives=(varying, "STRING")),
         signature(
             word("side", "BOTH", "LEADING", "TRAILING"), _CHARACTERS, _TEXT,
             gives=(lambda given: varying(given, 2), "STRING"),
         ),
         written="TRIM([BOTH | LEADING | TRAILING] [[characters] FROM] text)",
     ),
-    _text("LTRIM", _side_trimmed("LEADING"), _TRIM),
-    _text("RTRIM", _side_trimmed("TRAILING"), _TRIM),
-    _text("BTRIM", _side_trimmed("BOTH"), _TRIM),
+    _text("LTRIM", _trim_side("LEADING"), _TRIM),
+    _text("RTRIM", _trim_side("TRAILING"), _TRIM),
+    _text("BTRIM", _trim_side("BOTH"), _TRIM),
     _text("REPEAT", "repeat({0}, {1})", _gives(STRING, _TEXT, _COUNT)),
     _text(
         "OVERLAY", _overlay, _gives(STRING, _TEXT, Parameter("other", TEXT), _START, _LENGTH, optional=1),
@@ -194,23 +194,23 @@ FUNCTIONS: Final = (
         note="An empty part is found nowhere; in Flink it is found between all characters.",
     ),
     _text("TRANSLATE", "translate({0}, {1}, {2})", _gives(STRING, _TEXT, _CHARACTERS, Parameter("others", TEXT))),
-    _text("INITCAP", _capitalised, _gives(STRING, _TEXT)),
+    _text("INITCAP", _capitalise, _gives(STRING, _TEXT)),
     _text("CONCAT", "concat({rest})", signature(_TEXT, gives=STRING, repeats=True)),
     _text(
         "CONCAT_WS", "concat_ws({rest})",
         signature(Parameter("separator", TEXT), _TEXT, gives=STRING, optional=1, repeats=True),
     ),
-    _text("LPAD", _padded("lpad"), _PAD),
-    _text("RPAD", _padded("rpad"), _PAD),
+    _text("LPAD", _pad("lpad"), _PAD),
+    _text("RPAD", _pad("rpad"), _PAD),
     _text("STARTSWITH", "startswith({0}, {1})", *_PREFIX),
     _text("ENDSWITH", "endswith({0}, {1})", *_PREFIX),
     _text("REVERSE", "reverse({0})", _gives(STRING, _TEXT, nulls=Nulls.ALWAYS)),
     _text("ASCII", "ascii({0})", _gives(INT, _TEXT), note="Of a character beyond ASCII, its Unicode number."),
     _text("CHR", "chr({0})", _gives(STRING, Parameter("code", INTEGER, BIGINT), nulls=Nulls.ALWAYS)),
     _text("REGEXP", _matches, _gives(BOOLEAN, _TEXT, _REGEX), note=_FAULTY_REGEX.replace("NULL", "FALSE")),
-    _text("REGEXP_REPLACE", _replaced, _gives(STRING, _TEXT, _REGEX, Parameter("other", TEXT)), note=_FAULTY_REGEX),
+    _text("REGEXP_REPLACE", _replace, _gives(STRING, _TEXT, _REGEX, Parameter("other", TEXT)), note=_FAULTY_REGEX),
     _text(
-        "REGEXP_EXTRACT", _extracted, _gives(STRING, _TEXT, _REGEX, _GROUP, optional=1, nulls=Nulls.ALWAYS),
+        "REGEXP_EXTRACT", _extract, _gives(STRING, _TEXT, _REGEX, _GROUP, optional=1, nulls=Nulls.ALWAYS),
         note=f"{_FAULTY_REGEX} So does a group that the expression does not have.",
     ),
     _text(
@@ -240,7 +240,7 @@ FUNCTIONS: Final = (
         note="A key that stands twice fails the job; in Flink its last value counts.",
     ),
     _text(
-        "ELT", _chosen,
+        "ELT", _choose,
         signature(
             Parameter("index", INTEGER, BIGINT), Parameter("choice", TEXT_OR_BYTES),
             gives=(common(1), "the choices' type"), repeats=True, nulls=Nulls.ALWAYS,

@@ -76,7 +76,7 @@ class Node(ABC):
         return self
 
     def with_id(self, id_: str) -> Self:
-        return _replaced(self, id=id_)
+        return _replace(self, id=id_)
 
     @property
     def is_insert_only(self) -> bool:
@@ -144,7 +144,7 @@ class Unary(Node):
 
     def with_inputs(self, *inputs: Node) -> Self:
         [only] = inputs
-        return self if only is self.input else _replaced(self, input=only)
+        return self if only is self.input else _replace(self, input=only)
 
     @property
     def columns(self) -> tuple[OutputColumn, ...]:
@@ -166,7 +166,7 @@ class Unary(Node):
 N = TypeVar("N", bound=Node)
 
 
-def _replaced(node: N, **changes: Any) -> N:
+def _replace(node: N, **changes: Any) -> N:
     return replace(node, **changes)  # type: ignore[type-var]
 
 

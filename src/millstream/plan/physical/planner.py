@@ -49,10 +49,10 @@ def assign_ids(roots: Sequence[Root]) -> tuple[Root, ...]:
         numbers[kind] += 1
         return node.with_id(f"{kind}-{numbers[kind]}")
 
-    return tuple(_identified(root, identify) for root in roots)
+    return tuple(_assign_ids(root, identify) for root in roots)
 
 
-def _identified(root: Root, identify: Callable[[Node], Node]) -> Root:
+def _assign_ids(root: Root, identify: Callable[[Node], Node]) -> Root:
     found = transform(root, identify)
     assert isinstance(found, Write | Collect)
     return found

@@ -31,7 +31,7 @@ def share_scans(roots: Sequence[Root]) -> tuple[tuple[Root, ...], tuple[WideScan
 
     A scan below an operator of several inputs is not shared: one pass ends where its reader keeps state or writes.
     """
-    wide = tuple(found for found in _widened(roots) if len(found.readers) > 1)
+    wide = tuple(found for found in _widen(roots) if len(found.readers) > 1)
     return tuple(_reading(root, wide) for root in roots), wide
 
 
@@ -43,7 +43,7 @@ def scan_of(root: Node) -> Scan | None:
     return node if isinstance(node, Scan) else None
 
 
-def _widened(roots: Sequence[Root]) -> list[WideScan]:
+def _widen(roots: Sequence[Root]) -> list[WideScan]:
     found: list[WideScan] = []
     for root in roots:
         scan = scan_of(root)

@@ -77,12 +77,12 @@ class _Aggregation:
     def build(self, items: Sequence[exp.Expr], group: exp.Group | None, having: exp.Having | None) -> Node:
         problems = Problems()
         keys = problems.of(partial(self._keys, group))
-        selected = [problems.of(partial(self._selected, item, keys)) for item in items]
+        selected = [problems.of(partial(self._select, item, keys)) for item in items]
         condition = problems.of(partial(self._having, having, keys)) if having is not None else None
         problems.raise_all()
         assert keys is not None
         results = zip(output_names(items), (result for result in selected if result is not None), strict=True)
-        node: Node = self._grouped(keys, self._scope.place(group) if group is not None else self._scope.statement)
+        node: Node = self._group(keys, self._scope.place(group) if group is not None else self._scope.statement)
         type_of = node.column_types().get
         if having is not None and condition is not None:
             node = Filter(node, resolve(condition, type_of), self._scope.place(having))
@@ -91,7 +91,7 @@ class _Aggregation:
             node, tuple(ProjectItem(name, typed, typed.type) for name, typed in named), self._scope.statement
         )
 
-    def _grouped(self, keys: dict[str, str], span: Span) -> Aggregate:
+    def _group(self, keys: dict[str, str], span: Span) -> Aggregate:
         columns = tuple(keys.values())
         inputs: Node = Project(self._node, tuple(self._before.values()), self._scope.statement)
         if len(self._sets) > 1:
@@ -99,7 +99,7 @@ class _Aggregation:
             columns = (*columns, SET_NUMBER)
         return Aggregate(inputs, columns, tuple(self._calls.values()), span)
 
-    def _selected(self, item: exp.Expr, keys: dict[str, str] | None) -> exp.Expr:
+    def _select(self, item: exp.Expr, keys: dict[str, str] | None) -> exp.Expr:
         """`keys` is None where GROUP BY could not be read: then nothing can be said of what is grouped."""
         bound = self._scope.bind(item.unalias(), aggregates=True)
         return bound if keys is None else self._result(bound, keys)
@@ -152,17 +152,17 @@ class _Aggregation:
         if isinstance(expression, exp.Filter):
             if is_grouping(expression.this):
                 raise self._refuse(expression, f"{expression.this.name.upper()} takes no FILTER")
-            return self._aggregated(expression.this, expression.expression.this)
+            return self._aggregate(expression.this, expression.expression.this)
         if _is_aggregate(expression) or isinstance(expression, exp.IgnoreNulls | exp.RespectNulls):
-            return self._aggregated(expression, None)
+            return self._aggregate(expression, None)
         if isinstance(expression, exp.Column):
-            raise ScriptError(self._not_grouped(expression, keys))
+            raise ScriptError(self._ungrouped_error(expression, keys))
         rewritten = expression.copy()
         for child in list(rewritten.iter_expressions()):
             child.replace(self._result(child, keys))
         return rewritten
 
-    def _not_grouped(self, column: exp.Column, keys: dict[str, str]) -> Diagnostic:
+    def _ungrouped_error(self, column: exp.Column, keys: dict[str, str]) -> Diagnostic:
         """All the columns of one * give one and the same."""
         of_star = column.this.meta.get(OF_STAR)
         what = "* stands for columns that are" if of_star else f'column "{column.name}" is'
@@ -187,7 +187,7 @@ class _Aggregation:
         asked = [keys[_text(argument)] for argument in function.expressions]
         return constant_per_set(values_of(function, asked, self._sets))
 
-    def _aggregated(self, aggregate: exp.Expr, condition: exp.Expr | None) -> exp.Expr:
+    def _aggregate(self, aggregate: exp.Expr, condition: exp.Expr | None) -> exp.Expr:
         plain = aggregate.this if isinstance(aggregate, exp.IgnoreNulls | exp.RespectNulls) else aggregate
         argument, distinct = self._argument(plain)
         if isinstance(argument, exp.Star):
@@ -214,13 +214,13 @@ class _Aggregation:
         parameters = function.complete(tuple(constant.name for constant in constants))
         filter_ = None
         if function.keeps_nulls:
-            filter_ = self._counted(argument, condition, nulls=nulls)
+            filter_ = self._counted_column(argument, condition, nulls=nulls)
         elif condition is not None:
             argument = exp.Case(ifs=[exp.If(this=condition.copy(), true=argument.copy())])
         name = self._input(argument, "argument")
         return self._add_call(AggregateCall("", function.name, name, distinct, type_, parameters, filter_))
 
-    def _counted(self, argument: exp.Expr, condition: exp.Expr | None, *, nulls: bool) -> str | None:
+    def _counted_column(self, argument: exp.Expr, condition: exp.Expr | None, *, nulls: bool) -> str | None:
         """The column that says which rows count, for a function that takes NULL for a value."""
         present = None if nulls else exp.Not(this=exp.Is(this=argument.copy(), expression=exp.Null()))
         conditions = [part.copy() for part in (condition, present) if part is not None]

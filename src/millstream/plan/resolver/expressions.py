@@ -12,8 +12,8 @@ from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.casts import fits
 from millstream.plan.functions.registry import FUNCTIONS, MISSING, nearest_function
 from millstream.plan.functions.results import bare, nullable
-from millstream.plan.functions.signatures import Mismatch, choose, given_of, how_written, wrong_clause
-from millstream.plan.resolver.literals import HOW_WRITTEN, INTERVAL_PARTS, constant, is_impossible, negated, time_of
+from millstream.plan.functions.signatures import Mismatch, choose, format_signature, given_of, wrong_clause
+from millstream.plan.resolver.literals import HOW_WRITTEN, INTERVAL_PARTS, constant, is_impossible, negate, time_of
 from millstream.plan.typed import Call, Constant, Conversion, FieldOf, InputColumn, Typed, UserCall, Word
 from millstream.sql.alternatives import ALTERNATIVES
 from millstream.sql.casts import can_cast
@@ -109,7 +109,7 @@ class Resolver:
 
     def _negative(self, node: exp.Neg) -> Typed | None:
         literal = constant(node.this)
-        folded = negated(literal) if literal is not None else None
+        folded = negate(literal) if literal is not None else None
         return folded or self._call("unary -", [node.this], node)
 
     def _between(self, node: exp.Between) -> Typed | None:
@@ -150,7 +150,7 @@ class Resolver:
         found = self._call(name, [inner.this, inner.expression, *escape], node)
         if found is None or not inner.args.get("negate"):
             return found
-        return self._made(FUNCTIONS["NOT"], [found], [node], node, {})
+        return self._make_call(FUNCTIONS["NOT"], [found], [node], node, {})
 
     def _conversion(self, node: exp.Cast) -> Typed | None:
         wanted = type_of_text(node.to.sql(dialect="flink"))
@@ -176,7 +176,7 @@ class Resolver:
             return None
         if row.type.root is not TypeRoot.ROW:
             return self._refuse(node, f'"{name}" is no field of this: it is {bare(row.type)}', Code.TYPE_MISMATCH)
-        return self._field_named(row, name, node)
+        return self._find_field(row, name, node)
 
     def _item(self, node: exp.Bracket) -> Typed | None:
         collection, [key] = self.resolve(node.this), node.expressions
@@ -184,13 +184,13 @@ class Resolver:
         if collection is None or index is None:
             return None
         if collection.type.root is not TypeRoot.ROW:
-            return self._made(FUNCTIONS["[]"], [collection, index], [node.this, key], node, {})
+            return self._make_call(FUNCTIONS["[]"], [collection, index], [node.this, key], node, {})
         fields = collection.type.fields
         match index:
             case Constant(value=str(name)):
-                return self._field_named(collection, name, node)
+                return self._find_field(collection, name, node)
             case Constant(value=int(number), type=DataType(root=TypeRoot.INT)) if 1 <= number <= len(fields):
-                return self._field_named(collection, fields[number - 1].name, node)
+                return self._find_field(collection, fields[number - 1].name, node)
             case Constant(value=int(number), type=DataType(root=TypeRoot.INT | TypeRoot.BIGINT)):
                 detail = f"It has {len(fields)} field{'' if len(fields) == 1 else 's'}, counted from 1."
                 return self._refuse(key, f"row has no field {number}", Code.UNDEFINED_COLUMN, detail)
@@ -198,21 +198,21 @@ class Resolver:
                 why, hint = "a field of a ROW is named by a literal", "Write its name in quotes, or its number."
                 return self._refuse(key, why, Code.TYPE_MISMATCH, hint=hint)
 
-    def _field_named(self, row: Typed, name: str, node: exp.Expr) -> Typed | None:
+    def _find_field(self, row: Typed, name: str, node: exp.Expr) -> Typed | None:
         found = next((field for field in row.type.fields if field.name == name), None)
         if found is None:
             names = ", ".join(field.name for field in row.type.fields)
             return self._refuse(node, f'row has no field "{name}"', Code.UNDEFINED_COLUMN, f"It has: {names}.")
         return FieldOf(row, name, nullable(found.type) if row.type.nullable else found.type)
 
-    def _filtered(self, node: exp.Filter) -> Typed | None:
+    def _resolve_filter(self, node: exp.Filter) -> Typed | None:
         written = node.expression.this
         condition = self.resolve(written)
         if condition is not None and condition.type.root not in (TypeRoot.BOOLEAN, TypeRoot.NULL):
             self._refuse(written, f"FILTER takes a condition, and this is {bare(condition.type)}", Code.TYPE_MISMATCH)
         return self.resolve(node.this)
 
-    def _named(self, node: exp.Anonymous) -> Typed | None:
+    def _resolve_named_call(self, node: exp.Anonymous) -> Typed | None:
         name = node.name.upper()
         if (function := FUNCTIONS.get(name)) is not None:
             return (
@@ -264,7 +264,7 @@ class Resolver:
         clauses = {item.name: self._clause(item) for item in nodes if isinstance(item, exp.Kwarg)}
         if not _complete(arguments) or None in clauses.values():
             return None
-        return self._made(FUNCTIONS[name], arguments, values, node, clauses)
+        return self._make_call(FUNCTIONS[name], arguments, values, node, clauses)
 
     def _clause(self, clause: exp.Kwarg) -> Typed | Word | DataType | None:
         value = clause.expression
@@ -272,7 +272,7 @@ class Resolver:
             return Word(value.name)
         return type_of_text(value.sql(dialect="flink")) if isinstance(value, exp.DataType) else self.resolve(value)
 
-    def _made(
+    def _make_call(
         self,
         function: Function,
         arguments: Sequence[Typed | Word],
@@ -283,10 +283,10 @@ class Resolver:
         sign = choose(function, arguments)
         if isinstance(sign, Mismatch):
             place = node if sign.argument is None else nodes[sign.argument]
-            return self._refuse(place, sign.why, Code.TYPE_MISMATCH, how_written(function))
+            return self._refuse(place, sign.why, Code.TYPE_MISMATCH, format_signature(function))
         known = {name: value for name, value in clauses.items() if value is not None}
         if (wrong := wrong_clause(function, known)) is not None:
-            return self._refuse(node, wrong, Code.TYPE_MISMATCH, how_written(function))
+            return self._refuse(node, wrong, Code.TYPE_MISMATCH, format_signature(function))
         given = given_of(arguments, known)
         try:
             type_ = sign.result(given)
@@ -318,8 +318,8 @@ class Resolver:
         **dict.fromkeys((exp.Like, exp.SimilarTo, exp.Escape), _pattern),
         **dict.fromkeys((exp.IgnoreNulls, exp.RespectNulls), _inner),
         exp.Dot: _field,
-        exp.Anonymous: _named,
-        exp.Filter: _filtered,
+        exp.Anonymous: _resolve_named_call,
+        exp.Filter: _resolve_filter,
         exp.Neg: _negative,
         exp.Case: _case,
         exp.Between: _between,

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.resolver.scope import column_reference
-from millstream.sql.expression_parser import type_named
+from millstream.sql.expression_parser import make_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +90,7 @@ def constant_per_set(values: Sequence[int]) -> exp.Expr:
     if branches:
         ifs = [exp.If(this=_is_one_of(numbers[value]), true=_literal(value)) for value in branches]
         chosen = exp.Case(ifs=ifs, default=chosen)
-    return exp.Cast(this=chosen, to=type_named("BIGINT"))
+    return exp.Cast(this=chosen, to=make_type("BIGINT"))
 
 
 def _is_one_of(numbers: Sequence[int]) -> exp.Expr:

@@ -12,7 +12,7 @@ from itertools import chain, count
 from typing import TYPE_CHECKING, Final
 
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.plan.functions.comparison import compared_as
+from millstream.plan.functions.comparison import comparison_type
 from millstream.plan.functions.registry import FUNCTIONS
 from millstream.plan.functions.signatures import choose
 from millstream.plan.operators.filter import Filter
@@ -54,7 +54,7 @@ def with_unique_names(relations: Sequence[Relation]) -> tuple[list[Relation], li
     for relation in relations:
         renamed = {column.name: _free(column.name, taken, relation) for column in relation.node.columns}
         taken.update(renamed.values())
-        found.append(replace(relation, node=_renamed(relation.node, renamed, relation.span)))
+        found.append(replace(relation, node=_rename(relation.node, renamed, relation.span)))
         names.append(renamed)
     return found, names
 
@@ -65,7 +65,7 @@ def _free(name: str, taken: set[str], relation: Relation) -> str:
     return next(candidate for candidate in candidates if candidate not in taken and candidate not in own)
 
 
-def _renamed(node: Node, names: Mapping[str, str], span: Span) -> Node:
+def _rename(node: Node, names: Mapping[str, str], span: Span) -> Node:
     if all(name == now for name, now in names.items()):
         return node
     columns = node.columns
@@ -77,13 +77,13 @@ def join_all(relations: Sequence[Relation], conditions: Sequence[Condition]) -> 
     """From the left to the right; their columns have names of their own."""
     left = list(conditions)
     first, *others = relations
-    node = _filtered(first.node, left)
+    node = _filter(first.node, left)
     for relation in others:
-        joined = _filtered(relation.node, left)
+        joined = _filter(relation.node, left)
         keys = _take(left, partial(_is_key, node, joined))
         if not keys:
             raise ScriptError(_no_equality(relation))
-        node = _filtered(_join(node, joined, keys, relation.span), left)
+        node = _filter(_join(node, joined, keys, relation.span), left)
     return node
 
 
@@ -100,7 +100,7 @@ def _take(conditions: list[Condition], wanted: Callable[[Condition], bool]) -> l
     return taken
 
 
-def _filtered(node: Node, conditions: list[Condition]) -> Node:
+def _filter(node: Node, conditions: list[Condition]) -> Node:
     """The rows that pass all conditions that speak of them alone."""
     names = {column.name for column in node.columns}
     own = _take(conditions, lambda condition: columns_in(condition.expression) <= names)
@@ -143,7 +143,7 @@ def _join(left: Node, right: Node, conditions: Sequence[Condition], span: Span) 
     lefts: list[ProjectItem] = []
     rights: list[ProjectItem] = []
     for number, pair in enumerate(pair for pair in pairs if pair is not None):
-        type_ = compared_as([part.type for part in pair])
+        type_ = comparison_type([part.type for part in pair])
         lefts.append(_key_item(pair[0], type_, f"{_KEY}{number}", lefts))
         rights.append(_key_item(pair[1], type_, f"{_KEY}{number}_right", rights))
     return Join(

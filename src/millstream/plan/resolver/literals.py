@@ -67,7 +67,7 @@ def constant(node: exp.Expr) -> Constant | None:
             return None
 
 
-def negated(literal: Constant) -> Constant | None:
+def negate(literal: Constant) -> Constant | None:
     if isinstance(literal.value, int | float | Decimal) and not isinstance(literal.value, bool):
         return Constant(-literal.value, literal.type)
     return None

@@ -75,8 +75,8 @@ class QueryBuilder:
     def build(self) -> Node:
         """Problems of all parts are raised together."""
         if self._given_problems is not None:
-            return self._named_freely(self._relation(self._query.tree, {}))
-        node = self._problems.of(lambda: self._named_freely(self._relation(self._query.tree, {})))
+            return self._check_reserved_column(self._relation(self._query.tree, {}))
+        node = self._problems.of(lambda: self._check_reserved_column(self._relation(self._query.tree, {})))
         self._problems.raise_all()
         assert node is not None
         return node
@@ -92,13 +92,13 @@ class QueryBuilder:
             case exp.Subquery() if not tree.args.get("alias"):
                 return self._relation(tree.this, named)
             case _:
-                raise self._unsupported(f"{tree.key.upper()}", tree)
+                raise self._unsupported_error(f"{tree.key.upper()}", tree)
 
     def _union(self, tree: exp.Union, named: Mapping[str, Node]) -> Node:
         """Of `a UNION ALL b UNION ALL c`, sqlglot's tree has the first two as one side."""
         refused = _other_parts(tree, _OF_A_UNION)
         if refused:
-            raise ScriptError(d for what, part in refused for d in self._unsupported(what, part).diagnostics)
+            raise ScriptError(d for what, part in refused for d in self._unsupported_error(what, part).diagnostics)
         is_distinct = bool(tree.args.get("distinct"))
         sides: list[exp.Expr] = [tree.expression]
         first = tree.this
@@ -119,7 +119,7 @@ class QueryBuilder:
         if clause is None:
             return {}
         if clause.args.get("recursive"):
-            raise self._unsupported("WITH RECURSIVE", tree)
+            raise self._unsupported_error("WITH RECURSIVE", tree)
         found: dict[str, Node | None] = {}
         problems = Problems()
         for cte in clause.expressions:
@@ -129,19 +129,19 @@ class QueryBuilder:
                 raise ScriptError(Diagnostic(Code.DUPLICATE_TABLE, why, place, hint=hint))
             known = {**named, **{name: node for name, node in found.items() if node is not None}}
             follows = any(found.get(table.name, True) is None for table in cte.this.find_all(exp.Table))
-            found[cte.alias] = None if follows else problems.of(partial(self._named_query, cte, known))
+            found[cte.alias] = None if follows else problems.of(partial(self._resolve_cte, cte, known))
         problems.raise_all()
         return {name: node for name, node in found.items() if node is not None}
 
-    def _named_query(self, cte: exp.CTE, named: Mapping[str, Node]) -> Node:
-        return self._renamed(self._relation(cte.this, named), cte)
+    def _resolve_cte(self, cte: exp.CTE, named: Mapping[str, Node]) -> Node:
+        return self._rename(self._relation(cte.this, named), cte)
 
     def _select(self, tree: exp.Select, named: Mapping[str, Node]) -> Node:
         problems = Problems()
         problems.of(lambda: self._refuse_clauses(tree))
         from_ = tree.args.get("from_")
         first = problems.of(lambda: self._from(from_.this if from_ is not None else None, named))
-        others = [problems.of(partial(self._joined, join, named)) for join in tree.args.get("joins") or ()]
+        others = [problems.of(partial(self._resolve_join, join, named)) for join in tree.args.get("joins") or ()]
         reads_more = any(tree.args.get(part) for part in _OTHER_TABLES)
         relations = [relation for relation in (first, *others) if relation is not None]
         if not reads_more and len(relations) == 1 + len(others):
@@ -161,24 +161,24 @@ class QueryBuilder:
             case exp.Values():
                 qualifier, node = tree.alias, self._relation(tree, named)
             case exp.Unnest():
-                raise self._unsupported("UNNEST", tree)
+                raise self._unsupported_error("UNNEST", tree)
             case _:
-                raise self._unsupported("anything but a table or a query after FROM", tree)
-        return Relation(qualifier, self._named_freely(self._renamed(node, tree)), self._place(tree))
+                raise self._unsupported_error("anything but a table or a query after FROM", tree)
+        return Relation(qualifier, self._check_reserved_column(self._rename(node, tree)), self._place(tree))
 
-    def _joined(self, join: exp.Join, named: Mapping[str, Node]) -> Relation:
+    def _resolve_join(self, join: exp.Join, named: Mapping[str, Node]) -> Relation:
         """What an inner join reads; any other kind is refused by its name."""
         kinds = [str(join.args.get(part) or "").upper() for part in ("method", "side", "kind")]
         kind = " ".join(word for word in kinds if word and word not in ("OUTER", "INNER"))
         if join.this.args.get("version"):
-            raise self._unsupported("a join FOR SYSTEM_TIME AS OF", join)
+            raise self._unsupported_error("a join FOR SYSTEM_TIME AS OF", join)
         if kind:
-            raise self._unsupported(f"{kind} JOIN", join)
+            raise self._unsupported_error(f"{kind} JOIN", join)
         refused = _other_parts(join, _OF_A_JOIN)
         if isinstance(join.this, exp.Table | exp.Subquery):
             refused += _other_parts(join.this, _OF_A_TABLE if isinstance(join.this, exp.Table) else _OF_A_SUBQUERY)
         if refused:
-            raise ScriptError(d for what, part in refused for d in self._unsupported(what, part).diagnostics)
+            raise ScriptError(d for what, part in refused for d in self._unsupported_error(what, part).diagnostics)
         return self._from(join.this, named)
 
     def _table(self, tree: exp.Table, named: Mapping[str, Node]) -> Node:
@@ -213,7 +213,7 @@ class QueryBuilder:
         self.require_as_many(view.columns, node, view.span)
         return _with_names(node, view.columns, self._statement)
 
-    def _renamed(self, node: Node, tree: exp.Expr) -> Node:
+    def _rename(self, node: Node, tree: exp.Expr) -> Node:
         """`AS t (a, b)` gives the columns other names."""
         alias = tree.args.get("alias")
         names = [column.name for column in alias.args.get("columns") or ()] if alias is not None else []
@@ -222,7 +222,7 @@ class QueryBuilder:
         self.require_as_many(names, node, self._place(tree))
         return _with_names(node, names, self._statement)
 
-    def _named_freely(self, node: Node) -> Node:
+    def _check_reserved_column(self, node: Node) -> Node:
         """One name is taken: under it the kind of a row travels beside its columns."""
         if any(column.name == KIND for column in node.columns):
             why = f'column name "{KIND}" is reserved for the kind of a row'
@@ -253,7 +253,7 @@ class QueryBuilder:
         if (where := tree.args.get("where")) is not None:
             condition = problems.of(lambda: _condition(where.this, scope, "WHERE"))
             node = Filter(node, condition, scope.place(where)) if condition is not None else node
-        selected = problems.of(lambda: _selected(tree, node, scope))
+        selected = problems.of(lambda: _select_items(tree, node, scope))
         problems.raise_all()
         assert selected is not None
         return distinct_rows(selected, scope) if tree.args.get("distinct") else selected
@@ -280,7 +280,7 @@ class QueryBuilder:
             conditions += _conjuncts(condition, scope.place(where)) if condition is not None else []
         problems.raise_all()
         node = join_all(unique, conditions)
-        selected = _selected(tree, node, scope)
+        selected = _select_items(tree, node, scope)
         return distinct_rows(selected, scope) if tree.args.get("distinct") else selected
 
     def _join_conditions(self, join: exp.Join, scope: Scope, relation: Relation) -> list[Condition]:
@@ -320,9 +320,9 @@ class QueryBuilder:
             if isinstance(star, exp.Star):
                 refused += _other_parts(star, frozenset({"this"}))
         if refused:
-            raise ScriptError(d for what, part in refused for d in self._unsupported(what, part).diagnostics)
+            raise ScriptError(d for what, part in refused for d in self._unsupported_error(what, part).diagnostics)
 
-    def _unsupported(self, what: str, tree: exp.Expr) -> ScriptError:
+    def _unsupported_error(self, what: str, tree: exp.Expr) -> ScriptError:
         keyword = tree.meta.get(KEYWORD)
         place = self._query.script.span(*keyword) if keyword else self._place(tree)
         primary, hint = f"{what} is not supported yet", ALTERNATIVES.get(what)
@@ -342,7 +342,7 @@ def _conjuncts(condition: Typed, span: Span) -> list[Condition]:
     return [Condition(part, span) for part in conjuncts(condition)]
 
 
-def _selected(tree: exp.Select, node: Node, scope: Scope) -> Node:
+def _select_items(tree: exp.Select, node: Node, scope: Scope) -> Node:
     items = [item for written in tree.expressions for item in _expand_star(written, scope)]
     group, having = tree.args.get("group"), tree.args.get("having")
     if group is not None or having is not None or any(has_aggregate(item) for item in items):
@@ -371,20 +371,20 @@ def _with_names(node: Node, names: Sequence[str], span: Span) -> Node:
 def _other_parts(node: exp.Expr, known: frozenset[str]) -> list[tuple[str, exp.Expr]]:
     """What they are called and where they stand; a part without a place of its own stands where the node does."""
     return [
-        (_named(part, value), next(filter(_has_place, _listed(value)), node))
+        (_clause_name(part, value), next(filter(_has_place, _items(value)), node))
         for part, value in node.args.items()
         if value and part not in known
     ]
 
 
-def _named(part: str, value: object) -> str:
-    if any(isinstance(one, exp.Join) and one.this.args.get("version") for one in _listed(value)):
+def _clause_name(part: str, value: object) -> str:
+    if any(isinstance(one, exp.Join) and one.this.args.get("version") for one in _items(value)):
         return "a join FOR SYSTEM_TIME AS OF"
     written = "FETCH" if isinstance(value, exp.Fetch) else part.strip("_").replace("_", " ").upper()
     return _IN_WORDS.get(part, written)
 
 
-def _listed(value: object) -> list[exp.Expr]:
+def _items(value: object) -> list[exp.Expr]:
     return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, exp.Expr)]
 
 

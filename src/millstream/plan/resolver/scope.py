@@ -66,17 +66,17 @@ class Scope:
 
     def resolve(self, expression: exp.Expr) -> Typed:
         """The expression with a type on every part of it, over the columns of the step below."""
-        return self._bound(expression, aggregates=False)[1]
+        return self._bind(expression, aggregates=False)[1]
 
     def bind(self, expression: exp.Expr, *, aggregates: bool = False) -> exp.Expr:
         """The expression with its columns resolved to bare, quoted names, and every part of it of a fitting type."""
-        return self._bound(expression, aggregates=aggregates)[0]
+        return self._bind(expression, aggregates=aggregates)[0]
 
-    def _bound(self, expression: exp.Expr, *, aggregates: bool) -> tuple[exp.Expr, Typed]:
+    def _bind(self, expression: exp.Expr, *, aggregates: bool) -> tuple[exp.Expr, Typed]:
         problems: list[Diagnostic] = []
         bound = exp.Paren(this=expression.copy())
         for column in [node for node in bound.find_all(exp.Column) if node.find_ancestor(exp.Query) is None]:
-            column.replace(self._resolved(column, problems))
+            column.replace(self._resolve(column, problems))
         for call in bound.find_all(exp.Anonymous):
             if (function := self.functions.get(call.name.upper())) is not None:
                 call.meta[USER_FUNCTION] = function
@@ -113,10 +113,10 @@ class Scope:
             Code.UNDEFINED_TABLE,
             f'table "{column.table}" is not in the FROM clause',
             self.place(column),
-            hint=f"The query reads {_listed(self.qualifiers)}.",
+            hint=f"The query reads {_enumerate(self.qualifiers)}.",
         )
 
-    def _resolved(self, column: exp.Column, problems: list[Diagnostic]) -> exp.Expr:
+    def _resolve(self, column: exp.Column, problems: list[Diagnostic]) -> exp.Expr:
         """`t.c.f`, `c.f` and `c`: the longest way to read it as a column; what follows are fields of a row."""
         names = [part.name for part in column.parts]
         found = [known for known in self.columns if [known.qualifier, known.name] == names[:2]]
@@ -127,7 +127,7 @@ class Scope:
             if found and fields and all(known.type.root is not TypeRoot.ROW for known in found):
                 found = []
         if len(found) != 1:
-            problems.append(self._ambiguous(column, found) if found else self._undefined(column))
+            problems.append(self._ambiguous(column, found) if found else self._undefined_column(column))
             return column.copy()
         bare: exp.Expr = column_reference(found[0].reference)
         bare.this.meta.update(column.parts[-len(fields) - 1].meta)
@@ -135,7 +135,7 @@ class Scope:
             bare = exp.Dot(this=bare, expression=part.copy())
         return bare
 
-    def _undefined(self, column: exp.Column) -> Diagnostic:
+    def _undefined_column(self, column: exp.Column) -> Diagnostic:
         if self.columns and column.table and column.table not in self.qualifiers:
             if column.table in {known.name for known in self.columns}:
                 return Diagnostic(
@@ -154,7 +154,7 @@ class Scope:
         tables = (column.table,) if column.table else self.qualifiers
         return Diagnostic(
             Code.UNDEFINED_COLUMN,
-            f'column "{column.name}" is not a column of {_listed(tables)}',
+            f'column "{column.name}" is not a column of {_enumerate(tables)}',
             self.place(column),
             detail=f"It has: {', '.join(names)}.",
             hint=f'Did you mean "{near}"?' if near else None,
@@ -165,12 +165,12 @@ class Scope:
             Code.UNDEFINED_COLUMN,
             f'column "{column.parts[0].name}" is in more than one table',
             self.place(column),
-            detail=f"It is a column of {_listed([known.qualifier for known in found])}.",
+            detail=f"It is a column of {_enumerate([known.qualifier for known in found])}.",
             hint=f"Write {found[0].qualifier}.{found[0].name}.",
         )
 
 
-def _listed(names: Sequence[str]) -> str:
+def _enumerate(names: Sequence[str]) -> str:
     return " and ".join(f'"{name}"' if name else "a sub-query without a name" for name in names)
 
 

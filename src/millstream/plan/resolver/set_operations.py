@@ -29,7 +29,7 @@ def union_of(queries: Sequence[Node], places: Sequence[Span], span: Span) -> Uni
                     Code.SINK_SCHEMA_MISMATCH,
                     f"a query of UNION has {len(query.columns)} columns, and the first has {len(first.columns)}",
                     place,
-                    detail=f"First: [{_listed(first)}]. This one: [{_listed(query)}].",
+                    detail=f"First: [{_enumerate_columns(first)}]. This one: [{_enumerate_columns(query)}].",
                     hint="Select the same columns in each, in the same order; NULL stands for one that is missing.",
                 )
             )
@@ -58,5 +58,5 @@ def _as_output(query: Node, output: Sequence[OutputColumn], span: Span) -> Node:
     return Project(query, tuple(items), span)
 
 
-def _listed(query: Node) -> str:
+def _enumerate_columns(query: Node) -> str:
     return ", ".join(f"{column.name} {column.type}" for column in query.columns)

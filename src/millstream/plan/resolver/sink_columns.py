@@ -64,7 +64,7 @@ def _refuse_nulls(query: Node, targets: tuple[TargetColumn, ...], statement: Ins
             hint="Give it a value, or declare it without NOT NULL.",
         )
         for found, wanted in zip(query.columns, targets, strict=True)
-        if not wanted.type.nullable and any(map(_is_null, _written(query, found.name)))
+        if not wanted.type.nullable and any(map(_is_null, _expressions_of(query, found.name)))
     ]
     if problems:
         raise ScriptError(problems)
@@ -78,7 +78,7 @@ def _is_null(expression: Typed) -> bool:
     return isinstance(expression, Constant) and expression.value is None and expression.type.root is TypeRoot.NULL
 
 
-def _written(node: Node, name: str) -> Iterator[Typed]:
+def _expressions_of(node: Node, name: str) -> Iterator[Typed]:
     """The expressions that a column is given, as far down as it is only handed on."""
     at = next(at for at, column in enumerate(node.columns) if column.name == name)
     match node:
@@ -87,7 +87,7 @@ def _written(node: Node, name: str) -> Iterator[Typed]:
         case Project():
             expression = node.items[at].expression
             [below] = node.inputs
-            yield from _written(below, expression.name) if isinstance(expression, InputColumn) else [expression]
+            yield from _expressions_of(below, expression.name) if isinstance(expression, InputColumn) else [expression]
 
 
 def _targets(sink: CatalogTable, statement: InsertInto) -> tuple[TargetColumn, ...]:

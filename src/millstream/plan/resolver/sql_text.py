@@ -10,7 +10,7 @@ from sqlglot import exp
 from millstream.plan.resolver.expressions import OPERATORS
 from millstream.plan.resolver.scope import column_reference
 from millstream.plan.typed import Call, Constant, Conversion, FieldOf, InputColumn, Typed, UserCall, Word
-from millstream.sql.expression_parser import type_named
+from millstream.sql.expression_parser import make_type
 from millstream.sql.types import DataType, TypeRoot
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _clause(name: str, value: Typed | Word | DataType) -> exp.Expr:
 
 
 def _type(type_: DataType) -> exp.DataType:
-    return type_named(str(type_).removesuffix(" NOT NULL"))
+    return make_type(str(type_).removesuffix(" NOT NULL"))
 
 
 def _literal(constant: Constant) -> exp.Expr:

@@ -23,7 +23,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from millstream.connectors.kafka.key_stores import UnreadableStoreError
-from millstream.delivery.committed import committed_offsets
+from millstream.delivery.committed import fetch_committed_offsets
 from millstream.errors import BrokerError, Code, Diagnostic, ScriptError
 from millstream.runtime.kafka.broker_probe import Finding, probe
 from millstream.runtime.kafka.clients import KafkaClients
@@ -191,7 +191,7 @@ class KafkaAdmin:
     def committed(self, topics: Iterable[str], group: str) -> dict[TopicPartition, int]:
         """What the group has committed; partitions it never read are left out."""
         try:
-            found = committed_offsets(self._properties, group, self._all_partitions(topics))
+            found = fetch_committed_offsets(self._properties, group, self._all_partitions(topics))
         except KafkaException as error:
             raise self._failure(f'the offsets of group "{group}" cannot be read', error) from error
         return {TopicPartition(entry.topic, entry.partition): entry.offset for entry in found}

@@ -26,7 +26,7 @@ def check_dead_letters(
     assert source.dead_letters is not None
     topic, table = source.dead_letters.topic, source.table.name
     admin = KafkaAdmin(source.properties, source.places.value, DEAD_LETTER_TOPIC.key, clients=clients)
-    needed = _needed(admin, read)
+    needed = _needed_size(admin, read)
     if admin.ensure_topic(topic, table, {} if needed is None else {_OF_A_TOPIC: str(needed)}):
         notice(f'topic "{topic}" for dead letters of table "{table}" did not exist and was created')
     taken = admin.topic_setting(topic, _OF_A_TOPIC)
@@ -37,7 +37,7 @@ def check_dead_letters(
         )
 
 
-def _needed(admin: KafkaAdmin, read: Iterable[str]) -> int | None:
+def _needed_size(admin: KafkaAdmin, read: Iterable[str]) -> int | None:
     """None where the sizes are not ours to see. A topic that is missing yet is made with the brokers' size."""
     sizes = [admin.topic_setting(topic, _OF_A_TOPIC) for topic in read]
     if None in sizes or not sizes:

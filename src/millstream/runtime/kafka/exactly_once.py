@@ -18,18 +18,18 @@ from confluent_kafka import KafkaException
 
 from millstream.delivery.claims import claim, newest_claim
 from millstream.delivery.committed import offsets_of_group
-from millstream.delivery.failures import is_away, taken_over
-from millstream.delivery.id_notes import IDS, forget_ids, noted_ids
+from millstream.delivery.failures import fenced_error, is_away
+from millstream.delivery.id_notes import IDS, forget_ids, read_ids
 from millstream.delivery.request import Transactions
 from millstream.delivery.transactional_writer import INIT_SECONDS, transactional_producer
-from millstream.durable_files import JobFile, damaged, read_json, write_json
+from millstream.durable_files import JobFile, damage_error, read_json, write_json
 from millstream.errors import Code, Diagnostic, JobError, ScriptError
 from millstream.runtime.batch_log import BatchLog
 from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.runtime.kafka.failures import Question, broker_error
 from millstream.runtime.kafka.tables import exactly_once_sinks
 from millstream.runtime.kafka.unfinished_batch import require_same_prefix, require_unwritten
-from millstream.spark.delivery_failures import undelivered
+from millstream.spark.delivery_failures import undelivered_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -135,7 +135,7 @@ def open_transactions(
     fenced: set[str] = set()
     for sink in sinks:
         name = sink.table.name
-        former = _claimed(plan, sink, opened[name], start)
+        former = _claim(plan, sink, opened[name], start)
         writers = set() if former is None else _writers_of_another_run(sink, clients, opened[name], former)
         if writers:
             notice(
@@ -145,7 +145,7 @@ def open_transactions(
         mine = _fence_all(sink, opened[name], folder / IDS, writers)
         fenced |= mine | writers
         if pending is not None and must_be_unwritten:
-            with _told_failures(sink):
+            with _translate_failures(sink):
                 require_unwritten(plan, sink, pending, opened[name], mine, is_of_other_version=is_of_other_version)
     if pending is None:  # else it must be known who has written a part of it
         forget_ids(folder / IDS, fenced)
@@ -168,7 +168,7 @@ def _require_known_progress(
     batch = log.unfinished
     assert batch is not None
     retention = (admin.broker_setting(_RETENTION) or _LEAST_RETENTION_MINUTES) * 60
-    age = time.time() - log.begun_at(batch)
+    age = time.time() - log.start_time(batch)
     if before.cluster != now.cluster:
         why = f"It was written to Kafka cluster {before.cluster}; this one is {now.cluster}."
         hint = "Finish the batch on the old cluster."
@@ -190,13 +190,13 @@ def _require_known_progress(
     )
 
 
-def _claimed(plan: JobPlan, sink: KafkaSink, transactions: Transactions, start: Start) -> str | None:
+def _claim(plan: JobPlan, sink: KafkaSink, transactions: Transactions, start: Start) -> str | None:
     """Claims them; gives the claim that was there before, of whichever job."""
-    with _told_failures(sink):
+    with _translate_failures(sink):
         former = newest_claim(sink.properties, transactions)
         if former is not None and not start.may_follow(former):
-            failure = taken_over(transactions.prefix)
-            told = undelivered(plan.name, sink.table.name, failure.failure, failure.why)
+            failure = fenced_error(transactions.prefix)
+            told = undelivered_error(plan.name, sink.table.name, failure.failure, failure.why)
             raise JobError(replace(told, span=sink.table.span))
         claim(sink.properties, transactions)
     return former
@@ -218,20 +218,20 @@ def _writers_of_another_run(
         offsets = offsets_of_group(sink.properties, name, transactions.progress_topic)
         return any(transactions.is_progress(entry.metadata, former) for entry in offsets)
 
-    with _told_failures(sink), ThreadPoolExecutor(_AT_ONCE) as threads:
+    with _translate_failures(sink), ThreadPoolExecutor(_AT_ONCE) as threads:
         return {name for name, found in zip(groups, threads.map(has_progress, groups), strict=True) if found}
 
 
 def _fence_all(sink: KafkaSink, transactions: Transactions, ids: Path, others: set[str]) -> set[str]:
     """Gives the ids that this run has used."""
-    mine = {name for name in noted_ids(ids) if name.startswith(f"{transactions.prefix}-")}
-    with _told_failures(sink):
+    mine = {name for name in read_ids(ids) if name.startswith(f"{transactions.prefix}-")}
+    with _translate_failures(sink):
         _fence(sink.properties, mine | others, transactions.timeout_ms)
     return mine
 
 
 @contextmanager
-def _told_failures(sink: KafkaSink) -> Iterator[None]:
+def _translate_failures(sink: KafkaSink) -> Iterator[None]:
     try:
         yield
     except KafkaException as error:
@@ -257,7 +257,7 @@ def _read(folder: Path) -> tuple[str, dict[str, _Kept]]:
     if found is not None:
         return found
     if (folder / IDS).is_dir():
-        raise damaged(file, "It is missing, although messages have been written exactly-once.")
+        raise damage_error(file, "It is missing, although messages have been written exactly-once.")
     return uuid.uuid4().hex[:12], {}
 
 

@@ -75,7 +75,7 @@ class GroupOffsets:
             if reached is None:
                 return
             for index, (source, positions) in enumerate(self._groups):
-                self._commit(index, source, committed_by(source, positions, reached))
+                self._commit(index, source, offsets_to_commit(source, positions, reached))
 
     def _commit(self, index: int, source: KafkaSource, offsets: Offsets) -> None:
         entries = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
@@ -87,7 +87,7 @@ class GroupOffsets:
             self._admins[index].commit(entries, source.group)
 
 
-def committed_by(source: KafkaSource, positions: ReadRange, reached: Offsets) -> Offsets:
+def offsets_to_commit(source: KafkaSource, positions: ReadRange, reached: Offsets) -> Offsets:
     """What of a job's offsets is this table's; a bounded scan has read nothing behind its end."""
     own = {place: offset for place, offset in reached.items() if reads(source, place[0])}
     if positions.ends is None:

@@ -33,12 +33,12 @@ class Topics:
 
 def refuse_lost(job: str, source: KafkaSource, read_up_to: Offsets, topics: Topics) -> None:
     """Raises where a job that has read so far cannot go on."""
-    lost = list(_lost(job, source, read_up_to, topics))
+    lost = list(_find_lost(job, source, read_up_to, topics))
     if lost:
         raise BrokerError(lost)
 
 
-def _lost(job: str, source: KafkaSource, read_up_to: Offsets, topics: Topics) -> Iterator[Diagnostic]:
+def _find_lost(job: str, source: KafkaSource, read_up_to: Offsets, topics: Topics) -> Iterator[Diagnostic]:
     place = source.places.value("topic" if source.topic_pattern is None else "topic-pattern")
     there = {topic for topic, _ in topics.ends}
     for topic in sorted({topic for topic, _ in read_up_to} - there):

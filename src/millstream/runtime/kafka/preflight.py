@@ -13,11 +13,11 @@ from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.runtime.kafka.dead_letter_topics import check_dead_letters
 from millstream.runtime.kafka.exactly_once import check_timeout
 from millstream.runtime.kafka.lost_messages import Topics, refuse_lost
-from millstream.runtime.kafka.scan_ends import by_topic, kept_ends
+from millstream.runtime.kafka.scan_ends import by_topic, read_kept_ends
 from millstream.runtime.kafka.source_positions import SourcePositions, plain
 from millstream.runtime.kafka.source_topics import is_found_by_java, offsets_of, topics_of
 from millstream.runtime.kafka.tables import kafka_scans, kafka_sinks, kafka_sources
-from millstream.runtime.kafka.topic_ids import kept_ids
+from millstream.runtime.kafka.topic_ids import read_kept_ids
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,7 +39,7 @@ def check_kafka(
     A job that resumes, from the folder of its checkpoint, has its positions there, and a source topic that is gone
     has taken rows with it. `notice` is told what was decided on the user's behalf.
     """
-    kept = kept_ends(resumes) if resumes is not None else []
+    kept = read_kept_ends(resumes) if resumes is not None else []
     ends = {scan.id: end for scan, end in zip(job.scans, kept, strict=False)}
     ranges = {}
     for scan, source in kafka_scans(job):
@@ -74,7 +74,7 @@ def _topics_to_measure(source: KafkaSource, clients: KafkaClients) -> tuple[str,
 
 def _refuse_lost(job: JobPlan, clients: KafkaClients, folder: Path) -> None:
     """Before Spark finds it, so that the script's place and all partitions are told."""
-    read_up_to, kept = BatchLog(folder).read_up_to(), kept_ids(folder)
+    read_up_to, kept = BatchLog(folder).read_up_to(), read_kept_ids(folder)
     for source in kafka_sources(job):
         reached = offsets_of(source, job, read_up_to)
         if source.fails_on_data_loss and reached:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from millstream.connectors.kafka.read_range import Offsets
 
 
-def kept_ends(folder: Path) -> list[Offsets | None]:
+def read_kept_ends(folder: Path) -> list[Offsets | None]:
     """Per place where the job reads a table, in the order of the plan; nothing where nothing was kept."""
     return read_json(folder / JobFile.SCAN_ENDS, _parse_ends) or []
 

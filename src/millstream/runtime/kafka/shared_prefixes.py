@@ -53,10 +53,10 @@ def refuse_shared_prefixes(jobs: Iterable[JobPlan]) -> None:
     jobs = tuple(jobs)
     if not any(shared_prefixes(jobs, lambda _sink: frozenset({"any"}))):
         return
-    if problems := list(shared_prefixes(jobs, partial(_asked_cluster, clients=KafkaClients()))):
+    if problems := list(shared_prefixes(jobs, partial(_ask_cluster, clients=KafkaClients()))):
         raise ScriptError(problems)
 
 
-def _asked_cluster(sink: KafkaSink, clients: KafkaClients) -> frozenset[str]:
+def _ask_cluster(sink: KafkaSink, clients: KafkaClients) -> frozenset[str]:
     cluster = KafkaAdmin(sink.properties, clients=clients).cluster()
     return servers_of(sink) if cluster is None else frozenset({cluster})

@@ -47,7 +47,7 @@ class SourcePositions:
                 return self._at(start.timestamp)
             case StartupMode.SPECIFIC:
                 given = {(self._topics[0], partition): offset for partition, offset in start.offsets}
-                return self._there({**self._committed(), **given})
+                return self._there({**self._read_committed(), **given})
             case StartupMode.GROUP:
                 return self._group_starts()
 
@@ -64,10 +64,10 @@ class SourcePositions:
                 return self._at(end.timestamp)
             case BoundedMode.SPECIFIC:
                 given = {(self._topics[0], partition): offset for partition, offset in end.offsets}
-                wanted, earliest = {**self._committed(), **given}, self._earliest()
+                wanted, earliest = {**self._read_committed(), **given}, self._earliest()
                 return {place: wanted.get(place, first) for place, first in earliest.items()}
             case BoundedMode.GROUP:
-                committed = self._committed()
+                committed = self._read_committed()
                 self._refuse_gaps(committed, "another 'scan.bounded.mode'")
                 return committed
             case BoundedMode.UNBOUNDED:
@@ -100,7 +100,9 @@ class SourcePositions:
         source = self._source
         last, earliest = self._latest(), self._earliest()
         # A topic that was made anew may end before what was committed: Kafka takes that for nothing.
-        committed = {place: offset for place, offset in self._committed().items() if offset <= last.get(place, offset)}
+        committed = {
+            place: offset for place, offset in self._read_committed().items() if offset <= last.get(place, offset)
+        }
         if committed.keys() >= earliest.keys():
             return _not_before(earliest, committed)
         reset = source.properties.get("auto.offset.reset", "").strip().lower()
@@ -141,7 +143,7 @@ class SourcePositions:
     def _earliest(self) -> Offsets:
         return plain(self._admin.earliest(self._topics))
 
-    def _committed(self) -> Offsets:
+    def _read_committed(self) -> Offsets:
         return plain(self._admin.committed(self._topics, self._source.group)) if self._source.group else {}
 
 

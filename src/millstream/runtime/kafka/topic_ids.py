@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from millstream.runtime.kafka.clients import KafkaClients
 
 
-def kept_ids(folder: Path) -> dict[str, str]:
+def read_kept_ids(folder: Path) -> dict[str, str]:
     """By topic; nothing where nothing was kept."""
     return read_json(folder / JobFile.TOPIC_IDS, _parse_ids) or {}
 
 
 def keep_ids(folder: Path, job: JobPlan, clients: KafkaClients) -> None:
     """Called when the job may start: what is there now is what it reads."""
-    kept = kept_ids(folder)
+    kept = read_kept_ids(folder)
     ids: dict[str, str] = {}
     for source in kafka_sources(job):
         admin = KafkaAdmin(source.properties, clients=clients)
@@ -61,7 +61,7 @@ class TopicIdWatch:
         read = {topic for source in report["sources"] for topic, _ in flat_offsets(source.get("endOffset"))}
         if read <= self._asked:
             return
-        kept = kept_ids(self._folder)
+        kept = read_kept_ids(self._folder)
         new = read - kept.keys() - self._asked
         with suppress(MillstreamError):
             found = self._ids(new)
