@@ -29,7 +29,8 @@ def native_aggregate(rows: DataFrame, node: Aggregate) -> DataFrame:
         *(comparable(rows, name).alias(column) for name, column in keys.items()),
         *(comparable(rows, name).alias(column) for name, column in values.items()),
     )
-    types = {column.name: column.type for column in node.input.columns}
+    [below] = node.inputs
+    types = below.column_types()
     calls = [
         _NativeCall(call, f"result{number}", values.get(call.argument or ""), types.get(call.argument or ""))
         for number, call in enumerate(node.calls)
