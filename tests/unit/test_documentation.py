@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +17,7 @@ from tests.unit.source_imports import ROOT, packages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SHOWS_ERRORS = "errors.md"
