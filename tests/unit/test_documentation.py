@@ -13,13 +13,13 @@ import millstream
 from millstream.catalog.catalog import Catalog
 from millstream.plan.program import compile_script
 from millstream.source import SourceText
-from tests.unit.source_imports import ROOT, packages
+from tests.unit.source_imports import PACKAGE, ROOT, packages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SHOWS_ERRORS = "errors.md"
 FOR_DEVELOPERS = ("adr", "dev")
 PARAMETERS = {"brokers": "localhost:9092", "password": "tiger"}
@@ -29,6 +29,7 @@ _FILE = re.compile(r"# (\w+)\.py\n")
 _LINK = re.compile(r"\[[^\]]*\]\((?P<page>[^)#:]*)(?:#(?P<heading>[^)]*))?\)")
 _STARTS_A_JOB = re.compile(r"\.(execute_sql|start|walk)\(")
 _INNER_MODULE = re.compile(rf"\b(?:from|import) millstream\.\w+|`millstream\.(?:{'|'.join(sorted(packages()))})\b")
+_SOURCE_FILE = re.compile(r"`(\w+(?:/\w+)+\.py)`")
 _HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
 
@@ -106,6 +107,14 @@ def test_links_of_a_page_lead_somewhere(page: Path) -> None:
         assert target.exists(), f"{page.name} points at {link['page']}"
         if link["heading"] and target.suffix == ".md":
             assert link["heading"] in anchors(target), f"{page.name} points at {link['page']}#{link['heading']}"
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs/dev").glob("*.md"))], ids=lambda page: page.name
+)
+def test_files_that_a_page_for_developers_names_exist(page: Path) -> None:
+    named = set(_SOURCE_FILE.findall(page.read_text(encoding="utf-8")))
+    assert {path for path in named if not any((folder / path).exists() for folder in (ROOT, PACKAGE))} == set()
 
 
 def anchors(page: Path) -> set[str]:
