@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+import millstream
 from millstream.catalog.catalog import Catalog
 from millstream.plan.program import compile_script
 from millstream.source import SourceText
+from tests.unit.source_imports import PACKAGE, ROOT, packages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SHOWS_ERRORS = "errors.md"
+FOR_DEVELOPERS = ("adr", "dev")
 PARAMETERS = {"brokers": "localhost:9092", "password": "tiger"}
 
 _BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"# (\w+)\.py\n")
 _LINK = re.compile(r"\[[^\]]*\]\((?P<page>[^)#:]*)(?:#(?P<heading>[^)]*))?\)")
+_STARTS_A_JOB = re.compile(r"\.(execute_sql|start|walk)\(")
+_INNER_MODULE = re.compile(rf"\b(?:from|import) millstream\.\w+|`millstream\.(?:{'|'.join(sorted(packages()))})\b")
+_SOURCE_FILE = re.compile(r"`(\w+(?:/\w+)+\.py)`")
 _HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
 
@@ -62,6 +68,38 @@ def test_scripts_of_a_page_are_in_order(page: Path, folder: Path) -> None:
         settings = dict(program.setting_texts)
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if any(blocks(page, "python"))], ids=lambda page: page.name)
+def test_python_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The blocks of a page are one program; those that start a job are only parsed, as they need Spark."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": page.stem}
+    for line, text in blocks(page, "python"):
+        code = compile("\n" * (line - 1) + text, str(page), "exec")
+        if not _STARTS_A_JOB.search(text):
+            exec(code, names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_of_a_page_imports_the_public_api(page: Path) -> None:
+    for line, text in blocks(page, "python"):
+        imports = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)]
+        ours = {name.name for node in imports if node.module == "millstream" for name in node.names}
+        assert ours <= set(millstream.__all__), f"{page.name}:{line}"
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.parent.name not in FOR_DEVELOPERS], ids=lambda p: p.name
+)
+def test_no_page_sends_users_to_inner_modules(page: Path) -> None:
+    assert _INNER_MODULE.findall(page.read_text(encoding="utf-8")) == []
+
+
+def test_everything_public_is_on_the_python_page() -> None:
+    text = (ROOT / "docs/reference/python.md").read_text(encoding="utf-8")
+    assert [name for name in millstream.__all__ if not name.startswith("_") and f"`{name}" not in text] == []
+    assert [name for name in millstream.__all__ if getattr(millstream, name, None) is None] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_of_a_page_lead_somewhere(page: Path) -> None:
     for link in _LINK.finditer(page.read_text(encoding="utf-8")):
@@ -69,6 +107,14 @@ def test_links_of_a_page_lead_somewhere(page: Path) -> None:
         assert target.exists(), f"{page.name} points at {link['page']}"
         if link["heading"] and target.suffix == ".md":
             assert link["heading"] in anchors(target), f"{page.name} points at {link['page']}#{link['heading']}"
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs/dev").glob("*.md"))], ids=lambda page: page.name
+)
+def test_files_that_a_page_for_developers_names_exist(page: Path) -> None:
+    named = set(_SOURCE_FILE.findall(page.read_text(encoding="utf-8")))
+    assert {path for path in named if not any((folder / path).exists() for folder in (ROOT, PACKAGE))} == set()
 
 
 def anchors(page: Path) -> set[str]:

@@ -14,14 +14,13 @@ if TYPE_CHECKING:
 
 _HEAD: Final = """# Functions
 
-All functions and operators of Flink 2.2 that Millstream knows, written from their declarations in
-`millstream.plan.functions`. Where the last column is empty, the result is that of Flink; otherwise it says what
-differs. A parameter in brackets may be left out; an ellipsis repeats the last one. NUMBER is any numeric type, INTEGER
-any without fraction digits. The session's time zone is UTC.
+All functions and operators of Flink 2.2 that Millstream knows. Where the last column is empty, the result is that of
+Flink; otherwise it says what differs. A parameter in brackets is optional; an ellipsis repeats the last one. NUMBER is
+any numeric type, INTEGER any without fraction digits. The session's time zone is UTC.
 
-Functions of your own, in Python: `CREATE FUNCTION f AS 'module:function' LANGUAGE PYTHON`. Such a function has
-annotations (`def f(a: int, b: str | None) -> float`) and is called for each row, or carries
-`@millstream.udf(arguments=["BIGINT"], result="STRING")` and is called with whole pyarrow arrays.
+You can add functions in Python: `CREATE FUNCTION f AS 'module:function' LANGUAGE PYTHON`. A function with annotations
+(`def f(a: int, b: str | None) -> float`) is called for each row; one decorated with
+`@millstream.udf(arguments=["BIGINT"], result="STRING")` is called with whole pyarrow arrays.
 
 `CAST(value AS type)` fails the job where a text cannot be read; `TRY_CAST` gives NULL there. A number that does not
 fit an integer type fails the job too, where Flink goes on with other digits; one that does not fit a DECIMAL is NULL.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from sqlglot import exp
-
 from millstream.changelog import KIND
 from millstream.errors import Code, Diagnostic
 from millstream.spelling import nearest
@@ -241,7 +239,7 @@ def _watermark_problems(statement: CreateTable) -> Iterator[Diagnostic]:
         return
     watermark = statement.watermark
     names = {column.name for column in statement.columns}
-    used_beside_it = {column.name for column in watermark.expression.tree.find_all(exp.Column)} - {watermark.column}
+    used_beside_it = watermark.expression.column_names - {watermark.column}
     for used in sorted(used_beside_it - names):
         yield Diagnostic(
             Code.INVALID_WATERMARK,

@@ -58,6 +58,13 @@ class Expression:
         """As written, with its parameters filled in."""
         return self.script.text_of(self.span)
 
+    @property
+    def column_names(self) -> frozenset[str]:
+        """The columns that it names."""
+        from sqlglot import exp  # Spark's workers load statements and need no parser
+
+        return frozenset(column.name for column in self.tree.find_all(exp.Column))
+
 
 @dataclass(frozen=True, slots=True)
 class Query:
