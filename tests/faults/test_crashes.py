@@ -20,7 +20,6 @@ def bench(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return Bench(broker, tmp_path_factory.mktemp("crashes"))
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     "crash",
     [

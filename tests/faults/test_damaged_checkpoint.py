@@ -14,6 +14,7 @@ from millstream import Session
 from millstream.errors import Code, MillstreamError
 from millstream.runtime.kafka.admin import KafkaAdmin
 from tests.faults.processes import COMMAND
+from tests.patience import PATIENCE
 from tests.runtime.counting import SCRIPT, numbers, truth
 from tests.runtime.topics import folded, fresh_name, produce
 
@@ -49,7 +50,7 @@ def stopped(broker: str, spark: SparkSession, tmp_path_factory: pytest.TempPathF
     subprocess.run([*run, "--set", "parallelism.default=2"], cwd=folder, check=True, capture_output=True)
     produce(broker, parameters["numbers"], second)
     with Session(spark, checkpoint=folder / "c") as session:
-        assert session.execute_sql(SCRIPT, parameters=parameters, drain=True)[0].await_end(60)
+        assert session.execute_sql(SCRIPT, parameters=parameters, drain=True)[0].await_end(PATIENCE)
     produce(broker, parameters["numbers"], third)
     return Stopped(folder / "c", parameters, truth(first + second + third))
 
@@ -183,4 +184,4 @@ def _damaged(stopped: Stopped, folder: Path, pattern: str, damage: Callable[[Pat
 
 def _drain(spark: SparkSession, checkpoint: Path, parameters: dict[str, str], script: str = SCRIPT) -> None:
     with Session(spark, checkpoint=checkpoint) as session:
-        assert session.execute_sql(script, parameters=parameters, drain=True)[0].await_end(60)
+        assert session.execute_sql(script, parameters=parameters, drain=True)[0].await_end(PATIENCE)

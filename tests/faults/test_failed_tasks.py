@@ -19,6 +19,7 @@ from millstream.errors import Code, JobError
 from millstream.spark.session import STREAMING
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
+from tests.patience import PATIENCE
 from tests.runtime.topics import as_json, fresh_name
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ class Bench:
         with Session(self.spark, checkpoint=self.folder / "c") as session:
             name = str(self.folder / "job.sql")
             [job] = session.execute_sql(script, name=name, parameters=parameters, drain=True)
-            assert job.await_end(200)
+            assert job.await_end(PATIENCE)
 
     def values(self, topic: str) -> list[bytes | None]:
         return [received.message.value for received in ScriptKafka(self.brokers).read(topic)]

@@ -132,7 +132,6 @@ def _run(
     return run_to_end(script, parameters, "--master", master, environment=environment, seconds=_SECONDS)
 
 
-@pytest.mark.timeout(700)
 @pytest.mark.parametrize(
     ("first", "commits", "second"),
     [

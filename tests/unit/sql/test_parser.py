@@ -178,7 +178,6 @@ def test_what_is_nested_deeper_is_an_error(expression: str) -> None:
         ("SELECT a FROM t, t AS u JOIN t AS v ON TRUE", "t AS u"),
         ("SELECT a FROM t INTERSECT SELECT a FROM t", "INTERSECT"),
         ("SELECT a FROM t EXCEPT SELECT a FROM t", "EXCEPT"),
-        ("SELECT a FROM t INTERSECT SELECT a FROM t", "INTERSECT"),
         ("SELECT a FROM t ORDER BY a", "ORDER BY"),
         ("SELECT a FROM t LIMIT 3", "LIMIT"),
         ("SELECT a FROM t OFFSET 3", "OFFSET"),
