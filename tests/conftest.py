@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-settings.register_profile("house", deadline=None, print_blob=True)  # how fast a case runs is for benchmarks/
-settings.load_profile("house")
+settings.register_profile("quick", max_examples=50, deadline=None, print_blob=True)  # speed is for benchmarks/
+settings.register_profile("thorough", parent=settings.get_profile("quick"), max_examples=1000)
+settings.load_profile("quick")  # unless --hypothesis-profile names the other
 
 EXPENSIVE = {"broker": "broker", "secured": "broker", "spark": "spark"}
 NOT_ON_THIS_MACHINE = (Code.JAVA_MISSING, Code.JAVA_VERSION, Code.JVM_PARTS_UNAVAILABLE)
