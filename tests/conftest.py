@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from typing import TYPE_CHECKING, NoReturn
 
@@ -49,6 +50,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(mark)
 
 
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Python knows nothing of what its objects hold in the JVM, and would leave jobs that are over for long."""
+    if "spark" in getattr(item, "fixturenames", ()):
+        gc.collect()
+
+
 @pytest.fixture(scope="session")
 def broker() -> Iterator[str]:
     """The bootstrap servers: those of TEST_KAFKA_BOOTSTRAP, else of a broker started here."""
@@ -86,6 +93,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         owned = OwnedSession(settings=JobSettings(), parallelism=2, master=None, log=log, notice=print)
     except SetupError as error:
         skip_without_java(error)
+    gc.freeze()  # what is loaded by now stays: no need to look at it after each test
     yield owned.spark
     owned.close()
 
