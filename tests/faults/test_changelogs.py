@@ -110,6 +110,7 @@ def table_of(messages: Messages, kills: int) -> dict[str, Any]:
     return {key: json.loads(values[-1]) for key, values in messages.items() if values[-1] is not None}
 
 
+@pytest.mark.slow
 def test_totals_on_both_operators(broker: str, tmp_path: Path) -> None:
     jobs = Jobs(TOTALS, broker, tmp_path)
     native, kernel = jobs.folder / "native", jobs.folder / "kernel"

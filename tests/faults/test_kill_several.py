@@ -70,6 +70,7 @@ def said(notices: IO[str]) -> str:
     return Path(notices.name).read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_killed_set_goes_on_and_every_table_is_the_truth(
     broker: str, script: Path, parameters: dict[str, str], tmp_path: Path
 ) -> None:

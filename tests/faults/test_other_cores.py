@@ -135,7 +135,7 @@ def _run(
 @pytest.mark.parametrize(
     ("first", "commits", "second"),
     [
-        ("local[1]", 9, "local[3]"),
+        pytest.param("local[1]", 9, "local[3]", marks=pytest.mark.slow),
         pytest.param("local[4]", 5, "local[1]", marks=pytest.mark.faults),
         pytest.param("local[2]", 1, "local[4]", marks=pytest.mark.faults),
     ],

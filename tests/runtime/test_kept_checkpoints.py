@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tests.checkpoints.kept_job import Change, KeptJob
 
 JOBS = kept_jobs()
-IN_EVERY_RUN = ("changelog-aggregate", "kernel-aggregate", "native-aggregate", "once-partly-written")
+IN_EVERY_RUN = ("changelog-aggregate", "once-partly-written")
 """The others take as long again, and are told apart without Spark."""
 NO_BROKER = "localhost:1"
 
