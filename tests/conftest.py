@@ -86,11 +86,13 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """Looks for new messages ten times a second: as often as it may, each idle job would take half a core."""
     from millstream.spark.session import OwnedSession
 
     log = tmp_path_factory.mktemp("spark") / "spark.log"
+    unhurried = JobSettings(spark=(("spark.sql.streaming.pollingDelay", "100ms"),))
     try:
-        owned = OwnedSession(settings=JobSettings(), parallelism=2, master=None, log=log, notice=print)
+        owned = OwnedSession(settings=unhurried, parallelism=2, master=None, log=log, notice=print)
     except SetupError as error:
         skip_without_java(error)
     gc.freeze()  # what is loaded by now stays: no need to look at it after each test

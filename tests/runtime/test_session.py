@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import time
+import weakref
 from typing import TYPE_CHECKING
 
 import pytest
@@ -44,6 +47,22 @@ def test_job_catches_up_again_and_again(
         assert folded(broker, parameters["digits"]) == truth(rows + more)
     assert job.progress.total_lag == 0
     assert job.progress.state_bytes > 0
+
+
+def test_nothing_holds_a_job_that_is_over(spark: SparkSession, tmp_path: Path) -> None:
+    """Its query would stay in the JVM, with its plans; that a query has ended is told a moment later."""
+    script = f"""
+        CREATE TABLE numbers (n INT) WITH ('connector' = 'datagen', 'number-of-rows' = '3');
+        CREATE TABLE copies (n INT) WITH ('connector' = 'filesystem', 'path' = '{tmp_path}/out', 'format' = 'json');
+        INSERT INTO copies SELECT n FROM numbers;
+    """
+    with Session(spark, checkpoint=tmp_path / "c") as session:
+        held = weakref.ref(session.execute_sql(script)[0])
+    del session
+    deadline = time.monotonic() + PATIENCE
+    while held() is not None and time.monotonic() < deadline:
+        gc.collect()
+    assert held() is None
 
 
 def test_drained_job_ends_and_a_later_one_goes_on(
