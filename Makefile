@@ -6,9 +6,10 @@ READY  := $(VENV)/.ready
 MINUTES ?= 10
 KILLS   ?= 100
 BATCHES ?= 1000
+WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test faults soak endurance fuzz check format docs bench lock clean
+.PHONY: help setup demo test test-all faults soak endurance fuzz check format docs bench lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,12 +35,15 @@ $(READY): requirements.txt pyproject.toml
 demo: $(READY)  ## count page views per region on a real Kafka, live
 	@$(BIN)/millstream demo
 
-test: check  ## lint, types, and every test (real broker, real Spark)
-	@$(BIN)/python -m pytest
+test: check  ## lint, types, and the tests (real broker, real Spark), by WORKERS side by side
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+test-all: check  ## as test, with the tests marked slow and random cases by the thousand
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not faults' --hypothesis-profile thorough
 
 faults: $(READY)  ## every fault there is a test of; ends jobs at every failpoint, writes the table of docs/reliability.md
 	@$(BIN)/python -m tests.faults.report
-	@$(BIN)/python -m pytest -m faults --ignore tests/faults/test_crashes.py tests/faults
+	@$(BIN)/python -m pytest -m 'faults or slow' --ignore tests/faults/test_crashes.py tests/faults
 
 soak: $(READY)  ## kill jobs at random for MINUTES or KILLS, by SEED; look for what is lost or doubled
 	@$(BIN)/python -m tests.faults.soak --minutes $(MINUTES) --kills $(KILLS) $(if $(SEED),--seed $(SEED))

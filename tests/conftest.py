@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from typing import TYPE_CHECKING, NoReturn
 
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-settings.register_profile("house", deadline=None, print_blob=True)  # how fast a case runs is for benchmarks/
-settings.load_profile("house")
+settings.register_profile("quick", max_examples=50, deadline=None, print_blob=True)  # speed is for benchmarks/
+settings.register_profile("thorough", parent=settings.get_profile("quick"), max_examples=1000)
+settings.load_profile("quick")  # unless --hypothesis-profile names the other
 
 EXPENSIVE = {"broker": "broker", "secured": "broker", "spark": "spark"}
 NOT_ON_THIS_MACHINE = (Code.JAVA_MISSING, Code.JAVA_VERSION, Code.JVM_PARTS_UNAVAILABLE)
@@ -46,6 +48,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for fixture, mark in EXPENSIVE.items():
             if fixture in getattr(item, "fixturenames", ()):
                 item.add_marker(mark)
+
+
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Python knows nothing of what its objects hold in the JVM, and would leave jobs that are over for long."""
+    if "spark" in getattr(item, "fixturenames", ()):
+        gc.collect()
 
 
 @pytest.fixture(scope="session")
@@ -78,13 +86,16 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """Looks for new messages ten times a second: as often as it may, each idle job would take half a core."""
     from millstream.spark.session import OwnedSession
 
     log = tmp_path_factory.mktemp("spark") / "spark.log"
+    unhurried = JobSettings(spark=(("spark.sql.streaming.pollingDelay", "100ms"),))
     try:
-        owned = OwnedSession(settings=JobSettings(), parallelism=2, master=None, log=log, notice=print)
+        owned = OwnedSession(settings=unhurried, parallelism=2, master=None, log=log, notice=print)
     except SetupError as error:
         skip_without_java(error)
+    gc.freeze()  # what is loaded by now stays: no need to look at it after each test
     yield owned.spark
     owned.close()
 

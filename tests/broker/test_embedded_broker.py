@@ -21,6 +21,7 @@ from millstream.errors import Code, SetupError
 from millstream.jvm.parts import Part, jars
 from millstream.testing import broker as broker_module
 from millstream.testing.broker import EmbeddedBroker
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -102,7 +103,7 @@ def consume(bootstrap: str, topic: str, count: int) -> list[str]:
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "test", **SILENT})
     try:
         consumer.assign([TopicPartition(topic, 0, 0)])
-        messages = consumer.consume(count, timeout=30)
+        messages = consumer.consume(count, timeout=PATIENCE)
         assert all(message.error() is None for message in messages)
         return [(message.value() or b"").decode() for message in messages]
     finally:
@@ -110,7 +111,7 @@ def consume(bootstrap: str, topic: str, count: int) -> list[str]:
 
 
 def cluster_id(bootstrap: str) -> str:
-    described = AdminClient({"bootstrap.servers": bootstrap, **SILENT}).list_topics(timeout=30)
+    described = AdminClient({"bootstrap.servers": bootstrap, **SILENT}).list_topics(timeout=PATIENCE)
     return str(described.cluster_id)
 
 
@@ -130,8 +131,8 @@ def test_it_serves_transactions_and_the_partitions_asked_for() -> None:
     with EmbeddedBroker(partitions=3) as broker:
         produce(broker.bootstrap, "auto", "x")
         admin = AdminClient({"bootstrap.servers": broker.bootstrap, **SILENT})
-        assert len(admin.list_topics("auto", timeout=30).topics["auto"].partitions) == 3
-        (node,) = admin.list_topics(timeout=30).brokers.values()
+        assert len(admin.list_topics("auto", timeout=PATIENCE).topics["auto"].partitions) == 3
+        (node,) = admin.list_topics(timeout=PATIENCE).brokers.values()
         assert str(node) == f"{broker.bootstrap}/1"
 
         producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": "t", **SILENT})
@@ -240,7 +241,7 @@ def test_the_command_ends_well_on_a_signal(tmp_path: Path, stop: signal.Signals)
     with python(COMMAND, tmp_path) as command:
         assert first_line(command).startswith("broker ready at localhost:")
         command.send_signal(stop)
-        said, complained = command.communicate(timeout=60)
+        said, complained = command.communicate(timeout=PATIENCE)
     assert (said, complained, command.returncode) == ("broker stopped\n", "", 0)
     assert not processes_in(tmp_path)
 
@@ -250,7 +251,7 @@ def test_the_command_fails_when_the_broker_dies(tmp_path: Path) -> None:
     with python(COMMAND, tmp_path) as command:
         first_line(command)
         os.kill(processes_in(tmp_path)["java"], signal.SIGKILL)
-        said, complained = command.communicate(timeout=60)
+        said, complained = command.communicate(timeout=PATIENCE)
     assert command.returncode == 1
     assert said == ""
     assert Code.BROKER_NOT_STARTED in complained

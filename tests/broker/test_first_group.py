@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 from millstream.testing.broker import EmbeddedBroker
+from tests.patience import PATIENCE
 
 ASK = """
 import sys
@@ -20,6 +21,6 @@ def test_offsets_are_asked_for_until_there_is_a_coordinator() -> None:
     """In a process of its own: a client may crash on such an answer."""
     with EmbeddedBroker() as broker:
         asked = subprocess.run(
-            [sys.executable, "-c", ASK, broker.bootstrap], capture_output=True, text=True, timeout=120, check=False
+            [sys.executable, "-c", ASK, broker.bootstrap], capture_output=True, text=True, timeout=PATIENCE, check=False
         )
     assert (asked.returncode, asked.stdout.strip()) == (0, "[] []"), asked.stderr

@@ -14,6 +14,7 @@ _AT_ONCE = ("open files", "connections to Kafka", "processes")
 """What is flat after a few batches; threads and memory take longer."""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_job_with_state_holds_no_more_from_batch_to_batch(broker: str) -> None:
     found = Endurance(broker, (10, 40)).run(KINDS["kernel-aggregate-exactly-once"])

@@ -15,6 +15,7 @@ from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
 from tests.faults.failing_broker import PARTITIONS
 from tests.faults.processes import jvm_of, processes, running
+from tests.patience import PATIENCE
 from tests.runtime.topics import fresh_name
 
 if TYPE_CHECKING:
@@ -161,4 +162,4 @@ def drained(process: subprocess.Popen[str]) -> int:
     """Its exit code, when all that it tells has been read."""
     assert process.stdout is not None
     process.stdout.read()
-    return process.wait(60)
+    return process.wait(PATIENCE)

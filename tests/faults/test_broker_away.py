@@ -12,6 +12,7 @@ from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.testing.broker import EmbeddedBroker
 from tests.conftest import skip_without_java
 from tests.faults.processes import objects, running, until, until_read
+from tests.patience import PATIENCE
 from tests.runtime.counting import SCRIPT, numbers, truth
 from tests.runtime.topics import folded, produce
 
@@ -60,4 +61,4 @@ def test_job_waits_for_a_broker_and_goes_on(first_broker: EmbeddedBroker, tmp_pa
                 next(objects(process))
         until(process, lambda told: told.get("event") == "waiting", notices)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 0
+        assert process.wait(PATIENCE) == 0

@@ -41,7 +41,7 @@ def failing(tmp_path: Path) -> Iterator[FailingBroker]:
 @pytest.mark.parametrize(
     ("end", "step"),
     [
-        pytest.param(FailingBroker.kill, "before-offsets:1", id="killed-before-offsets-1"),
+        pytest.param(FailingBroker.kill, "before-offsets:1", id="killed-before-offsets-1", marks=pytest.mark.slow),
         pytest.param(FailingBroker.kill, "before-offsets:2", id="killed-before-offsets-2", marks=pytest.mark.faults),
         pytest.param(FailingBroker.stop, "before-offsets:2", id="stopped-before-offsets-2", marks=pytest.mark.faults),
         pytest.param(FailingBroker.stop, "after-offsets:2", id="stopped-after-offsets-2", marks=pytest.mark.faults),

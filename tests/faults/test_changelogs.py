@@ -14,6 +14,7 @@ import pytest
 from millstream.testing.script_kafka import ScriptKafka
 from tests.faults.changelog_jobs import MOVES, TOPICS, TOTALS, Input
 from tests.faults.processes import COMMAND, running
+from tests.patience import PATIENCE
 from tests.runtime.topics import fresh_name
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 ROWS = 500
 MAY_GO_TWICE = ("holders",)
 """Jobs whose input deletes what is not there."""
-PATIENCE = 120.0
 Messages = dict[str, list[bytes | None]]
 
 
@@ -68,7 +68,7 @@ class Jobs:
                 assert time.monotonic() < deadline, said(notices)
                 time.sleep(0.001)
             process.send_signal(signal.SIGKILL)
-            assert process.wait(30) == -signal.SIGKILL
+            assert process.wait(PATIENCE) == -signal.SIGKILL
 
     def drain(self, notices: IO[str]) -> None:
         given = [part for name, value in self._parameters.items() for part in ("--param", f"{name}={value}")]
@@ -110,7 +110,7 @@ def table_of(messages: Messages, kills: int) -> dict[str, Any]:
     return {key: json.loads(values[-1]) for key, values in messages.items() if values[-1] is not None}
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.slow
 def test_totals_on_both_operators(broker: str, tmp_path: Path) -> None:
     jobs = Jobs(TOTALS, broker, tmp_path)
     native, kernel = jobs.folder / "native", jobs.folder / "kernel"
@@ -125,7 +125,6 @@ def test_totals_on_both_operators(broker: str, tmp_path: Path) -> None:
             assert counts == sorted(counts), f"{sink}: a count of inserts fell"
 
 
-@pytest.mark.timeout(400)
 @pytest.mark.faults
 def test_rows_that_move_and_go(broker: str, tmp_path: Path) -> None:
     jobs = Jobs(MOVES, broker, tmp_path)

@@ -8,11 +8,8 @@ import pytest
 
 from tests.faults.crashes import CRASHES, Bench, Crash
 
-IN_EVERY_RUN: Final = (
-    "exactly-once-append-after-commit-1",
-    "exactly-once-upsert-after-state-3",
-    "at-least-once-changes-after-task-3",
-)
+IN_EVERY_RUN: Final = "exactly-once-upsert-after-state-3"
+SLOW: Final = ("exactly-once-append-after-commit-1", "at-least-once-changes-after-task-3")
 
 
 @pytest.fixture(scope="module")
@@ -20,13 +17,15 @@ def bench(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return Bench(broker, tmp_path_factory.mktemp("crashes"))
 
 
-@pytest.mark.timeout(600)
+def marks_of(crash: Crash) -> tuple[pytest.MarkDecorator, ...]:
+    if crash.name == IN_EVERY_RUN:
+        return ()
+    return (pytest.mark.slow if crash.name in SLOW else pytest.mark.faults,)
+
+
 @pytest.mark.parametrize(
     "crash",
-    [
-        pytest.param(crash, id=crash.name, marks=() if crash.name in IN_EVERY_RUN else pytest.mark.faults)
-        for crash in CRASHES
-    ],
+    [pytest.param(crash, id=crash.name, marks=marks_of(crash)) for crash in CRASHES],
 )
 def test_killed_there_and_started_again(crash: Crash, bench: Bench) -> None:
     found = bench.survive(crash)
@@ -34,4 +33,4 @@ def test_killed_there_and_started_again(crash: Crash, bench: Bench) -> None:
 
 
 def test_names_of_cases_are_there() -> None:
-    assert set(IN_EVERY_RUN) <= {crash.name for crash in CRASHES}
+    assert {IN_EVERY_RUN, *SLOW} <= {crash.name for crash in CRASHES}

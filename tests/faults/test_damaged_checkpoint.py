@@ -14,6 +14,7 @@ from millstream import Session
 from millstream.errors import Code, MillstreamError
 from millstream.runtime.kafka.admin import KafkaAdmin
 from tests.faults.processes import COMMAND
+from tests.patience import PATIENCE
 from tests.runtime.counting import SCRIPT, numbers, truth
 from tests.runtime.topics import folded, fresh_name, produce
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from _pytest.mark import ParameterSet
     from pyspark.sql import SparkSession
 
 SNAPSHOTS = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled=false"
@@ -49,7 +51,7 @@ def stopped(broker: str, spark: SparkSession, tmp_path_factory: pytest.TempPathF
     subprocess.run([*run, "--set", "parallelism.default=2"], cwd=folder, check=True, capture_output=True)
     produce(broker, parameters["numbers"], second)
     with Session(spark, checkpoint=folder / "c") as session:
-        assert session.execute_sql(SCRIPT, parameters=parameters, drain=True)[0].await_end(60)
+        assert session.execute_sql(SCRIPT, parameters=parameters, drain=True)[0].await_end(PATIENCE)
     produce(broker, parameters["numbers"], third)
     return Stopped(folder / "c", parameters, truth(first + second + third))
 
@@ -98,15 +100,15 @@ def flip(file: Path) -> None:
     file.write_bytes(content)
 
 
-REFUSED: list[tuple[str, Callable[[Path], None]]] = [
-    ("millstream.json", empty),
+REFUSED: list[tuple[str, Callable[[Path], None]] | ParameterSet] = [
+    pytest.param("millstream.json", empty, marks=pytest.mark.slow),
     ("millstream.json", cut),
-    ("millstream.json", digit),
+    pytest.param("millstream.json", digit, marks=pytest.mark.slow),
     ("jobs/digits/metadata", cut),
-    ("jobs/digits/metadata", gone),
+    pytest.param("jobs/digits/metadata", gone, marks=pytest.mark.slow),
     ("jobs/digits/offsets/1", cut),
-    ("jobs/digits/offsets/1", digit),
-    ("jobs/digits/offsets/1", gone),
+    pytest.param("jobs/digits/offsets/1", digit, marks=pytest.mark.slow),
+    pytest.param("jobs/digits/offsets/1", gone, marks=pytest.mark.slow),
     ("jobs/digits/commits/1", flip),
     ("jobs/digits/state/0/*/*.changelog", flip),
     ("jobs/digits/state/0/*/*.zip", cut),
@@ -133,7 +135,9 @@ def test_damaged_file_is_named(
 
 
 @pytest.mark.parametrize("name", ["delivery.json", "scan-ends.json", "topics.json"])
-@pytest.mark.parametrize("damage", [empty, cut, digit, flip, gone])
+@pytest.mark.parametrize(
+    "damage", [cut, gone, *(pytest.param(damage, marks=pytest.mark.slow) for damage in (empty, digit, flip))]
+)
 def test_damaged_file_of_our_own_is_named(
     ended: Stopped, spark: SparkSession, tmp_path: Path, name: str, damage: Callable[[Path], None]
 ) -> None:
@@ -183,4 +187,4 @@ def _damaged(stopped: Stopped, folder: Path, pattern: str, damage: Callable[[Pat
 
 def _drain(spark: SparkSession, checkpoint: Path, parameters: dict[str, str], script: str = SCRIPT) -> None:
     with Session(spark, checkpoint=checkpoint) as session:
-        assert session.execute_sql(script, parameters=parameters, drain=True)[0].await_end(60)
+        assert session.execute_sql(script, parameters=parameters, drain=True)[0].await_end(PATIENCE)

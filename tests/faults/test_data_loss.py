@@ -13,6 +13,7 @@ from millstream.runtime.events import MessagesLost
 from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
+from tests.patience import PATIENCE
 from tests.runtime.topics import delete_before, delete_topic, fresh_name, make_anew
 
 if TYPE_CHECKING:
@@ -53,8 +54,8 @@ class Copying:
         parameters = {"brokers": self.brokers, "numbers": self.numbers, "copies": self.copies, "fails": str(fails)}
         with Session(self.spark, checkpoint=self.folder, on_event=self.events.append) as session:
             [job] = session.execute_sql(SCRIPT, parameters=parameters, drain=True)
-            assert job.await_end(60)
-            job.await_last_report(10)
+            assert job.await_end(PATIENCE)
+            job.await_last_report(PATIENCE)
         return job.progress
 
     def written(self) -> list[int]:
@@ -135,8 +136,8 @@ class CopyingByPattern(Copying):
     def run_to_the_end(self) -> None:
         with Session(self.spark, checkpoint=self.folder) as session:
             job = self.execute(session, drain=True)
-            assert job.await_end(60)
-            job.await_last_report(10)
+            assert job.await_end(PATIENCE)
+            job.await_last_report(PATIENCE)
 
 
 @pytest.mark.parametrize("pattern", ["{}.*", r"\Q{}\E.*"], ids=["of-both", "of-java"])
@@ -163,10 +164,10 @@ def test_topic_that_a_pattern_finds_while_the_job_runs_is_known_too(
     copying.produce(1, 2, 3)
     with Session(spark, checkpoint=tmp_path) as session:
         job = copying.execute(session, drain=False)
-        job.await_caught_up(60)
+        job.await_caught_up(PATIENCE)
         late = copying.topic("late")
         copying.produce_to(late, 10, 11, 12)
-        job.await_caught_up(60)
+        job.await_caught_up(PATIENCE)
     assert copying.written() == [1, 2, 3, 10, 11, 12]
     make_anew(broker, late)
     copying.produce_to(late, 13, 14, 15, 16)

@@ -11,6 +11,7 @@ import pytest
 from millstream import Session
 from millstream.errors import Code, JobError
 from millstream.runtime.kafka.admin import KafkaAdmin
+from tests.patience import PATIENCE
 from tests.runtime.counting import SCRIPT, numbers, truth
 from tests.runtime.topics import folded, fresh_name, produce
 
@@ -56,4 +57,4 @@ def test_job_goes_on_when_there_is_room_again(broker: str, spark: SparkSession, 
 
 def _drain(spark: SparkSession, disk: Path, parameters: dict[str, str]) -> None:
     with Session(spark, checkpoint=disk / "c", on_event=lambda event: print(event.text)) as session:
-        assert session.execute_sql(SCRIPT, parameters=parameters, drain=True)[0].await_end(60)
+        assert session.execute_sql(SCRIPT, parameters=parameters, drain=True)[0].await_end(PATIENCE)

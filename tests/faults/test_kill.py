@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from millstream.runtime.kafka.admin import KafkaAdmin
 from tests.faults.processes import COMMAND, batches, jvm_of, processes, running, until_read
+from tests.patience import PATIENCE
 from tests.runtime.counting import SCRIPT, numbers, truth
 from tests.runtime.topics import folded, fresh_name, produce
 
@@ -29,7 +30,7 @@ def test_killed_job_goes_on_and_the_folded_result_is_the_truth(broker: str, tmp_
         with running(script, parameters, notices) as process:
             until_read(process, 1000, notices)
             process.send_signal(signal.SIGKILL)
-            assert process.wait(30) == -signal.SIGKILL
+            assert process.wait(PATIENCE) == -signal.SIGKILL
         produce(broker, parameters["numbers"], second)
         with running(script, parameters, notices) as process:
             until_read(process, 2000, notices)
@@ -38,7 +39,7 @@ def test_killed_job_goes_on_and_the_folded_result_is_the_truth(broker: str, tmp_
             process.send_signal(signal.SIGTERM)
             for _ in batches(process):
                 pass
-            assert process.wait(60) == 0
+            assert process.wait(PATIENCE) == 0
         notices.seek(0)
         said = notices.read()
     assert "goes on where it stopped" in said
@@ -59,7 +60,7 @@ def test_killed_jvm_is_told_in_words(broker: str, tmp_path: Path) -> None:
         os.kill(jvm, signal.SIGKILL)
         for _ in batches(process):
             pass
-        assert process.wait(60) == 1
+        assert process.wait(PATIENCE) == 1
         notices.seek(0)
         said = notices.read()
     assert "Spark ended unexpectedly" in said
@@ -73,7 +74,7 @@ def test_demo_is_equal_to_the_truth_and_leaves_nothing_behind(tmp_path: Path) ->
         env=environment,
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=PATIENCE,
         check=False,
     )
     assert demo.returncode == 0, demo.stdout + demo.stderr

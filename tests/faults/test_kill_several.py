@@ -13,6 +13,7 @@ from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
 from tests.faults.processes import batches, running, until_read
+from tests.patience import PATIENCE
 from tests.runtime.counting import SCRIPT, numbers, truth
 from tests.runtime.topics import folded, fresh_name, produce
 
@@ -48,7 +49,7 @@ def script(tmp_path: Path) -> Path:
 
 def killed(process: subprocess.Popen[str]) -> None:
     process.send_signal(signal.SIGKILL)
-    assert process.wait(30) == -signal.SIGKILL
+    assert process.wait(PATIENCE) == -signal.SIGKILL
 
 
 def until_folded(process: subprocess.Popen[str], broker: str, topic: str, rows: list[dict[str, int]]) -> None:
@@ -61,7 +62,7 @@ def ended(process: subprocess.Popen[str]) -> int:
     process.send_signal(signal.SIGTERM)
     for _ in batches(process):
         pass
-    return process.wait(60)
+    return process.wait(PATIENCE)
 
 
 def said(notices: IO[str]) -> str:
@@ -69,6 +70,7 @@ def said(notices: IO[str]) -> str:
     return Path(notices.name).read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_killed_set_goes_on_and_every_table_is_the_truth(
     broker: str, script: Path, parameters: dict[str, str], tmp_path: Path
 ) -> None:

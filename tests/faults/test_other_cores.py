@@ -132,11 +132,10 @@ def _run(
     return run_to_end(script, parameters, "--master", master, environment=environment, seconds=_SECONDS)
 
 
-@pytest.mark.timeout(700)
 @pytest.mark.parametrize(
     ("first", "commits", "second"),
     [
-        ("local[1]", 9, "local[3]"),
+        pytest.param("local[1]", 9, "local[3]", marks=pytest.mark.slow),
         pytest.param("local[4]", 5, "local[1]", marks=pytest.mark.faults),
         pytest.param("local[2]", 1, "local[4]", marks=pytest.mark.faults),
     ],

@@ -13,6 +13,7 @@ from millstream.errors import Code, JobError
 from millstream.runtime.events import JobGoesOn, JobWaits
 from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.testing.script_kafka import ScriptKafka
+from tests.patience import PATIENCE
 from tests.runtime.counting import SCRIPT, numbers, truth
 from tests.runtime.topics import folded, fresh_name, produce
 
@@ -67,10 +68,10 @@ def test_worker_killed(broker: str, spark: SparkSession, tmp_path: Path, deaths:
         [job] = session.execute_sql(FATAL, name=script, parameters=parameters, drain=True)
         if deaths > 3:
             with pytest.raises(JobError, match="one of its workers ended unexpectedly") as failed:
-                job.await_end(120)
+                job.await_end(PATIENCE)
             assert failed.value.code is Code.JOB_FAILED
         else:
-            assert job.await_end(120)
+            assert job.await_end(PATIENCE)
             assert folded(broker, parameters["digits"]) == truth(rows)
             assert isinstance(events[-1], JobGoesOn)
     attempts = [event.attempt for event in events if isinstance(event, JobWaits)]
@@ -88,7 +89,7 @@ def test_worker_of_an_exactly_once_job_killed(broker: str, spark: SparkSession, 
     with Session(spark, checkpoint=tmp_path / "c", on_event=events.append, settings=SETTINGS) as session:
         script = str(tmp_path / "once.sql")
         [job] = session.execute_sql(ONCE, name=script, parameters=parameters, drain=True)
-        assert job.await_end(120)
+        assert job.await_end(PATIENCE)
     assert [event.attempt for event in events if isinstance(event, JobWaits)] == [1, 2]
     written = (received.message.value for received in ScriptKafka(broker).read(parameters["passed"]))
     assert sorted(json.loads(value or "")["n"] for value in written) == list(range(1000))

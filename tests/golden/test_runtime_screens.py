@@ -21,6 +21,7 @@ from millstream.runtime.kafka.failures import Question, broker_error
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
 from tests.golden.conftest import called, screen, typed
+from tests.patience import PATIENCE
 from tests.runtime.topics import delete_before, fresh_name
 
 if TYPE_CHECKING:
@@ -71,7 +72,9 @@ class Case:
 
     def drain(self, spark: SparkSession, script: str = COPIES) -> None:
         with Session(spark, checkpoint=self.folder / ".millstream" / "totals") as session:
-            session.execute_sql(script, name="totals.sql", parameters=self.parameters, drain=True)[0].await_end(60)
+            session.execute_sql(script, name="totals.sql", parameters=self.parameters, drain=True)[0].await_end(
+                PATIENCE
+            )
 
     def command(self, script: str = TOTALS) -> tuple[str, ...]:
         (self.folder / "totals.sql").write_text(script)
@@ -193,10 +196,10 @@ def test_taken_over(case: Case, spark: SparkSession, expect: Callable[[Screen], 
     case.produce('{"customer": "ada", "amount": 3}')
     with Session(spark, checkpoint=case.folder / "first") as session:
         [first] = session.execute_sql(EXACTLY_ONCE, name="totals.sql", parameters=case.parameters)
-        first.await_caught_up(60)
+        first.await_caught_up(PATIENCE)
         case.drain(spark, EXACTLY_ONCE)  # from another checkpoint, with the same prefix
         case.produce('{"customer": "bob", "amount": 3}')
-        shown = called(lambda: first.await_end(60))
+        shown = called(lambda: first.await_end(PATIENCE))
     expect(shown)
 
 

@@ -21,6 +21,7 @@ from millstream.plan.program import compile_script
 from millstream.runtime.kafka.clients import KafkaClients
 from millstream.runtime.kafka.preflight import check_kafka
 from millstream.source import SourceText
+from tests.patience import PATIENCE
 from tests.runtime.shop import SCRIPT, Shop
 from tests.runtime.topics import fresh_name
 
@@ -53,7 +54,7 @@ def limit(shop: LetterBox, topic: str, message_bytes: int) -> None:
     size = ConfigEntry("max.message.bytes", str(message_bytes), incremental_operation=AlterConfigOpType.SET)
     setting = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[size])
     admin = AdminClient({"bootstrap.servers": shop.brokers})
-    admin.incremental_alter_configs([setting])[setting].result(30)
+    admin.incremental_alter_configs([setting])[setting].result(PATIENCE)
 
 
 def test_a_dead_letter_tells_where_it_comes_from(shop: LetterBox) -> None:
@@ -62,8 +63,8 @@ def test_a_dead_letter_tells_where_it_comes_from(shop: LetterBox) -> None:
     headers = [("a", b"1"), ("a", None)]
     shop.produce_one(b"\xff\x00", shop.more, key=b"", timestamp=1_700_000_000_123, headers=headers)
     job = shop.start(shop.options, topic=shop.topics, drain=True)
-    assert job.await_end(60)
-    job.await_last_report(10)
+    assert job.await_end(PATIENCE)
+    job.await_last_report(PATIENCE)
     assert job.progress is not None
     assert (job.progress.dead_letters, job.progress.skipped) == (1, 0)
     [found] = shop.kafka.read(shop.dead)
@@ -89,10 +90,10 @@ def test_a_batch_that_fails_is_repeated_with_its_letters(shop: LetterBox) -> Non
     shop.produce(["one", f'{{"id":1,"note":"{"x" * 2000}"}}'])
     limit(shop, shop.copies, 1000)
     with pytest.raises(JobError):
-        shop.start(shop.options, note, note, shop.topics, drain=True).await_end(60)
+        shop.start(shop.options, note, note, shop.topics, drain=True).await_end(PATIENCE)
     assert [found.message.value for found in shop.kafka.read(shop.dead)] == [b"one"]
     limit(shop, shop.copies, 10_000)
-    assert shop.again().start(shop.options, note, note, shop.topics, drain=True).await_end(60)
+    assert shop.again().start(shop.options, note, note, shop.topics, drain=True).await_end(PATIENCE)
     assert shop.copied_ids() == [1]
     assert [found.message.value for found in shop.kafka.read(shop.dead)] == [b"one", b"one"]
 
@@ -119,7 +120,7 @@ def test_a_letter_that_cannot_be_written_fails_the_job(shop: LetterBox) -> None:
     limit(shop, shop.dead, 1000)
     produce_large(shop, b'{"id":1}', unreadable(2000))
     with pytest.raises(JobError, match=shop.dead) as caught:
-        shop.start(shop.options, topic=shop.topics, drain=True).await_end(60)
+        shop.start(shop.options, topic=shop.topics, drain=True).await_end(PATIENCE)
     [problem] = caught.value.diagnostics
     assert problem.code is Code.JOB_FAILED
     assert f"Topic {shop.orders}, partition 0, offset 1" in str(problem.detail)
@@ -134,7 +135,7 @@ def test_a_message_as_large_as_its_topic_takes(shop: LetterBox) -> None:
     overhead = 80  # of a request with one message that has neither key nor headers
     assert produce_large(shop, unreadable(most)) == 0
     assert produce_large(shop, unreadable(most - overhead), b'{"id":1}') == 2
-    assert shop.start(shop.options, topic=shop.topics, drain=True).await_end(60)
+    assert shop.start(shop.options, topic=shop.topics, drain=True).await_end(PATIENCE)
     assert [found.message.value for found in shop.kafka.read(shop.dead)] == [unreadable(most - overhead)]
     assert shop.copied_ids() == [1]
 
@@ -144,7 +145,7 @@ def test_letters_that_fit_alone_and_not_together(shop: LetterBox) -> None:
     limit(shop, shop.dead, 30_000)
     values = [unreadable(9000 + number) for number in range(10)]
     produce_large(shop, *values)
-    assert shop.start(shop.options, topic=shop.topics, drain=True).await_end(60)
+    assert shop.start(shop.options, topic=shop.topics, drain=True).await_end(PATIENCE)
     assert sorted(found.message.value or b"" for found in shop.kafka.read(shop.dead)) == sorted(values)
 
 

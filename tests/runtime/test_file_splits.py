@@ -20,6 +20,7 @@ from millstream.spark.print_sink import show_rows
 from millstream.spark.sink_rows import repartition
 from millstream.spark.splits import SPLIT, file_of
 from tests.declaring import KAFKA, declared
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,7 +47,7 @@ def collected(rows: DataFrame, checkpoint: Path) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     writer = show_rows(rows, lambda table, _: found.extend(table.to_pylist()))
     query = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
-    assert query.awaitTermination(60)
+    assert query.awaitTermination(PATIENCE)
     return found
 
 

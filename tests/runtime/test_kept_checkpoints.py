@@ -25,12 +25,7 @@ if TYPE_CHECKING:
     from tests.checkpoints.kept_job import Change, KeptJob
 
 JOBS = kept_jobs()
-IN_EVERY_RUN = (
-    "identity-2-kernel-aggregate",
-    "identity-2-native-aggregate",
-    "identity-3-join",
-    "identity-3-once-partly-written",
-)
+IN_EVERY_RUN = ("identity-2-kernel-aggregate", "identity-3-join", "identity-3-once-partly-written")
 """The others take as long again, and are told apart without Spark."""
 NO_BROKER = "localhost:1"
 

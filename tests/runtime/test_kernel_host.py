@@ -19,6 +19,7 @@ from millstream.kernels.normalise import NormaliseOperator
 from millstream.runtime.progress import Counted, progress_of
 from millstream.spark.kernel_host import Hosting, host
 from millstream.spark.print_sink import show_rows
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -58,7 +59,7 @@ class Stream:
         writer = show_rows(changes, lambda table, kinds: found.append(table.append_column(KIND, pa.array(kinds))))
         writer = writer.option("checkpointLocation", str(self._folder / "checkpoint")).outputMode("update")
         query = writer.trigger(availableNow=True).start()
-        assert query.awaitTermination(120)
+        assert query.awaitTermination(PATIENCE)
         assert query.lastProgress is not None
         report = json.loads(query.lastProgress.json)
         self.progress = progress_of("job", report, self.progress, Counted(0))

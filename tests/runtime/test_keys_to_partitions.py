@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from millstream import Session
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
+from tests.patience import PATIENCE
 from tests.runtime.topics import fresh_name
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def test_by_a_job_by_java_and_by_the_c_client(broker: str, spark: SparkSession, 
     names = {"brokers": broker, "given": topics["given"], "written": topics["written"]}
     session = Session(spark, checkpoint=tmp_path)
     [job] = session.execute_sql(SCRIPT, parameters=names, drain=True)
-    assert job.await_end(60)
+    assert job.await_end(PATIENCE)
     session.stop()
     written = partitions_of_keys(kafka, topics["written"])
     assert len(written) == 3 * 40

@@ -14,6 +14,7 @@ from millstream.spark.local_tables import read_local, write_local
 from millstream.spark.once import one_row
 from millstream.spark.print_sink import show_rows
 from tests.declaring import declared
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -47,7 +48,7 @@ def written(rows: DataFrame, table: CatalogTable, folder: Path, lines: list[str]
 
 def drain(writer: DataStreamWriter, checkpoint: Path) -> None:
     query = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
-    assert query.awaitTermination(60)
+    assert query.awaitTermination(PATIENCE)
 
 
 def collected(rows: DataFrame, folder: Path) -> list[dict[str, Any]]:
@@ -206,7 +207,7 @@ def test_a_blackhole_takes_all_rows(spark: SparkSession, tmp_path: Path) -> None
     table = generated("id INT", {"number-of-rows": "3"})
     writer = written(read(spark, table, tmp_path), declared("id INT", {"connector": "blackhole"}), tmp_path, [])
     query = writer.option("checkpointLocation", str(tmp_path / "c")).trigger(availableNow=True).start()
-    assert query.awaitTermination(60)
+    assert query.awaitTermination(PATIENCE)
     assert sum(progress.numInputRows for progress in query.recentProgress) == 1
 
 

@@ -10,6 +10,7 @@ import pytest
 from millstream import Session
 from millstream.errors import Code, JobError
 from millstream.runtime.kafka.admin import KafkaAdmin
+from tests.patience import PATIENCE
 from tests.runtime.topics import folded, fresh_name, produce
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def events(number: int) -> list[dict[str, Any]]:
 def run(spark: SparkSession, folder: Path, script: str, parameters: dict[str, str]) -> list[str]:
     notices: list[str] = []
     with Session(spark, checkpoint=folder, on_notice=notices.append) as session:
-        session.execute_sql(script, parameters=parameters, drain=True)[0].await_end(120)
+        session.execute_sql(script, parameters=parameters, drain=True)[0].await_end(PATIENCE)
     return notices
 
 

@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[att
 from millstream import Session
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
+from tests.patience import PATIENCE
 from tests.runtime.topics import fresh_name
 
 if TYPE_CHECKING:
@@ -41,10 +42,10 @@ def test_batch_is_spread_evenly(broker: str, spark: SparkSession, tmp_path: Path
         kafka.produce(given, (Message(None, b"%d" % number) for number in range(rows)), 0)
         with Session(spark, checkpoint=tmp_path) as session:
             [job] = session.execute_sql(SCRIPT, parameters=names, drain=True)
-            assert job.await_end(60)
+            assert job.await_end(PATIENCE)
         return Counter(found.partition for found in kafka.read(written))
 
     assert copy(300) == {0: 100, 1: 100, 2: 100}
     admin = AdminClient({"bootstrap.servers": broker})
-    admin.create_partitions([NewPartitions(written, 4)])[written].result(30)
+    admin.create_partitions([NewPartitions(written, 4)])[written].result(PATIENCE)
     assert copy(400) == {0: 200, 1: 200, 2: 200, 3: 100}

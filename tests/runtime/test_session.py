@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import time
+import weakref
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,6 +12,7 @@ import pytest
 from millstream import Session
 from millstream.errors import BrokerError, Code, JobError, ScriptError, SetupError
 from millstream.runtime.kafka.admin import KafkaAdmin
+from tests.patience import PATIENCE
 from tests.runtime.counting import SCRIPT, numbers, truth
 from tests.runtime.topics import folded, fresh_name, produce
 
@@ -33,16 +37,32 @@ def test_job_catches_up_again_and_again(
     produce(broker, parameters["numbers"], rows)
     with Session(spark, checkpoint=tmp_path) as session:
         [job] = session.execute_sql(SCRIPT, parameters=parameters)
-        job.await_caught_up(60)
+        job.await_caught_up(PATIENCE)
         assert folded(broker, parameters["digits"]) == truth(rows)
         more = numbers([1, 1, 2, 12345])
         produce(broker, parameters["numbers"], more)
-        job.await_caught_up(60)
+        job.await_caught_up(PATIENCE)
         assert job.progress is not None
         assert job.progress.total_rows_in == 2004
         assert folded(broker, parameters["digits"]) == truth(rows + more)
     assert job.progress.total_lag == 0
     assert job.progress.state_bytes > 0
+
+
+def test_nothing_holds_a_job_that_is_over(spark: SparkSession, tmp_path: Path) -> None:
+    """Its query would stay in the JVM, with its plans; that a query has ended is told a moment later."""
+    script = f"""
+        CREATE TABLE numbers (n INT) WITH ('connector' = 'datagen', 'number-of-rows' = '3');
+        CREATE TABLE copies (n INT) WITH ('connector' = 'filesystem', 'path' = '{tmp_path}/out', 'format' = 'json');
+        INSERT INTO copies SELECT n FROM numbers;
+    """
+    with Session(spark, checkpoint=tmp_path / "c") as session:
+        held = weakref.ref(session.execute_sql(script)[0])
+    del session
+    deadline = time.monotonic() + PATIENCE
+    while held() is not None and time.monotonic() < deadline:
+        gc.collect()
+    assert held() is None
 
 
 def test_drained_job_ends_and_a_later_one_goes_on(
@@ -54,7 +74,7 @@ def test_drained_job_ends_and_a_later_one_goes_on(
         produce(broker, parameters["numbers"], rows)
         with Session(spark, checkpoint=tmp_path, on_notice=notices.append) as session:
             [job] = session.execute_sql(SCRIPT, parameters=parameters, drain=True)
-            assert job.await_end(60)
+            assert job.await_end(PATIENCE)
     assert folded(broker, parameters["digits"]) == truth(first + second)
     assert [notice for notice in notices if "goes on where it stopped" in notice]
 
@@ -66,19 +86,19 @@ def test_resumed_job_without_new_data_is_caught_up(
     for _ in range(2):
         with Session(spark, checkpoint=tmp_path) as session:
             [job] = session.execute_sql(SCRIPT, parameters=parameters)
-            job.await_caught_up(60)
+            job.await_caught_up(PATIENCE)
 
 
 def test_changed_query_is_refused(broker: str, spark: SparkSession, parameters: dict[str, str], tmp_path: Path) -> None:
     produce(broker, parameters["numbers"], numbers(range(10)))
     with Session(spark, checkpoint=tmp_path) as session:
-        session.execute_sql(SCRIPT, parameters=parameters, drain=True)[0].await_end(60)
+        session.execute_sql(SCRIPT, parameters=parameters, drain=True)[0].await_end(PATIENCE)
     changed = SCRIPT.replace("COUNT(DISTINCT n)", "SUM(n)")
     with Session(spark, checkpoint=tmp_path) as session, pytest.raises(JobError) as caught:
         session.execute_sql(changed, parameters=parameters)
     assert caught.value.code is Code.CHECKPOINT_MISMATCH
     with Session(spark, checkpoint=tmp_path, fresh=True) as session:
-        session.execute_sql(changed, parameters=parameters, drain=True)[0].await_end(60)
+        session.execute_sql(changed, parameters=parameters, drain=True)[0].await_end(PATIENCE)
     assert folded(broker, parameters["digits"])['{"digit":3}']["different"] == 3
 
 
@@ -87,7 +107,7 @@ def test_missing_topic_is_created_and_said(broker: str, spark: SparkSession, tmp
     notices: list[str] = []
     with Session(spark, checkpoint=tmp_path, on_notice=notices.append) as session:
         [job] = session.execute_sql(SCRIPT, parameters={"brokers": broker, **names}, drain=True)
-        assert job.await_end(60)
+        assert job.await_end(PATIENCE)
     for topic in names.values():
         assert any(topic in notice and "created" in notice for notice in notices)
 

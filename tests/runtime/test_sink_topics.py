@@ -13,6 +13,7 @@ from millstream.runtime.kafka.partition_counts import partitions_of
 from millstream.runtime.kafka.preflight import check_kafka
 from millstream.source import SourceText
 from millstream.testing.script_kafka import ScriptKafka
+from tests.patience import PATIENCE
 from tests.runtime.topics import fresh_name
 
 SCRIPT = """
@@ -62,5 +63,5 @@ def test_partitions_that_are_added_are_seen(broker: str) -> None:
     ScriptKafka(broker).create_topic(topic, 2)
     assert partitions_of(properties, topic) == (0, 1)
     admin = AdminClient(client_settings(properties))
-    admin.create_partitions([NewPartitions(topic, 3)])[topic].result(30)
+    admin.create_partitions([NewPartitions(topic, 3)])[topic].result(PATIENCE)
     assert partitions_of(properties, topic) == (0, 1, 2)

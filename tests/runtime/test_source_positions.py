@@ -9,6 +9,7 @@ from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from millstream.errors import BrokerError, Code
+from tests.patience import PATIENCE
 from tests.runtime.shop import Shop
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def shop(broker: str, spark: SparkSession, tmp_path: Path) -> Iterable[Shop]:
 def delete_before(shop: Shop, offset: int) -> None:
     place = TopicPartition(shop.orders, 0, offset)
     admin = AdminClient({"bootstrap.servers": shop.brokers})
-    admin.delete_records([place])[place].result(30)
+    admin.delete_records([place])[place].result(PATIENCE)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,7 @@ def test_times_to_start_and_to_end_at(shop: Shop, start: int, end: int | None, i
         options += f", 'scan.bounded.mode' = 'timestamp', 'scan.bounded.timestamp-millis' = '{end}'"
     job = shop.start(options)
     shop.produce_one(b'{"id":4}', timestamp=2000)
-    job.await_caught_up(60)
+    job.await_caught_up(PATIENCE)
     assert shop.copied_ids() == ids
 
 
@@ -59,11 +60,11 @@ def test_a_time_that_only_an_open_transaction_has(shop: Shop) -> None:
     producer.flush()
     options = ", 'scan.startup.mode' = 'timestamp', 'properties.isolation.level' = 'read_committed'"
     job = shop.start(f"{options}, 'scan.startup.timestamp-millis' = '1003'")
-    job.await_caught_up(60)
+    job.await_caught_up(PATIENCE)
     producer.commit_transaction(30)
     while shop.admin.latest([shop.orders], committed_only=True) != shop.admin.latest([shop.orders]):
         assert job.is_running  # the markers of a commit arrive after it
-    job.await_caught_up(60)
+    job.await_caught_up(PATIENCE)
     assert shop.copied_ids() == [2, 3]
 
 
@@ -72,21 +73,21 @@ def test_a_range_that_was_deleted_is_empty(shop: Shop, startup: str) -> None:
     shop.produce(f'{{"id":{number}}}' for number in range(6))
     delete_before(shop, 4)
     ends = "'scan.bounded.mode' = 'specific-offsets', 'scan.bounded.specific-offsets' = 'partition:0,offset:3'"
-    assert shop.start(f"{startup}, {ends}").await_end(60)
+    assert shop.start(f"{startup}, {ends}").await_end(PATIENCE)
     assert shop.copied_ids() == []
 
 
 def test_what_is_left_of_a_range_is_read(shop: Shop) -> None:
     shop.produce(f'{{"id":{number}}}' for number in range(6))
     delete_before(shop, 4)
-    assert shop.start(f"{SPECIFIC.format(1)}, 'scan.bounded.mode' = 'latest-offset'").await_end(60)
+    assert shop.start(f"{SPECIFIC.format(1)}, 'scan.bounded.mode' = 'latest-offset'").await_end(PATIENCE)
     assert shop.copied_ids() == [4, 5]
 
 
 def test_a_topic_of_which_all_was_deleted(shop: Shop) -> None:
     shop.produce(['{"id":1}', '{"id":2}'])
     delete_before(shop, 2)
-    assert shop.start(", 'scan.bounded.mode' = 'latest-offset'").await_end(60)
+    assert shop.start(", 'scan.bounded.mode' = 'latest-offset'").await_end(PATIENCE)
     assert shop.copied_ids() == []
 
 

@@ -12,6 +12,7 @@ from millstream import Session
 from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.spark.task_buckets import TaskBuckets, hash_of
 from millstream.testing.script_kafka import ScriptKafka
+from tests.patience import PATIENCE
 from tests.runtime.counting import SCRIPT, numbers, truth
 from tests.runtime.topics import folded, fresh_name, produce
 
@@ -51,8 +52,8 @@ def run_set(spark: SparkSession, folder: Path, parameters: dict[str, str], *inse
     script = f"{TABLES} EXECUTE STATEMENT SET BEGIN {' '.join(inserts)} END;"
     with Session(spark, checkpoint=folder) as session:
         [job] = session.execute_sql(script, parameters=parameters, drain=True)
-        assert job.await_end(120)
-        job.await_last_report(10)
+        assert job.await_end(PATIENCE)
+        job.await_last_report(PATIENCE)
     assert job.progress is not None
     return job.progress.total_rows_in, len(job.progress.lag)
 

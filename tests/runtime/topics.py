@@ -13,6 +13,7 @@ from millstream.connectors.kafka.client_settings import client_settings
 from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,12 +38,12 @@ def delete_before(brokers: str, topic: str, offset: int, partition: int = 0) -> 
     """As retention does."""
     client = AdminClient(client_settings({"bootstrap.servers": brokers}))
     for deleted in client.delete_records([TopicPartition(topic, partition, offset)]).values():
-        deleted.result(10)
+        deleted.result(PATIENCE)
 
 
 def delete_topic(brokers: str, topic: str) -> None:
     client = AdminClient(client_settings({"bootstrap.servers": brokers}))
-    client.delete_topics([topic])[topic].result(10)
+    client.delete_topics([topic])[topic].result(PATIENCE)
     admin = KafkaAdmin({"bootstrap.servers": brokers})
     while admin.partitions(topic) is not None:
         pass

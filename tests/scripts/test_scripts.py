@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FOLDER = Path(__file__).parent
+SLOW = ("changes_written_to_canal_and_maxwell",)
+"""Each job with state takes seconds, and another script has the like."""
 
 
 def cases() -> list[object]:
     paths = sorted(FOLDER.glob("*.test"))
     bugs = {path: find_known_bug(path.read_text(encoding="utf-8")) for path in paths}
-    return [
-        pytest.param(
-            path,
-            id=path.stem,
-            marks=[pytest.mark.xfail(reason=bug, raises=AssertionError, strict=True)] if bug else [],
-        )
-        for path, bug in bugs.items()
-    ]
+    return [pytest.param(path, id=path.stem, marks=marks_of(path, bug)) for path, bug in bugs.items()]
+
+
+def marks_of(path: Path, bug: str | None) -> list[pytest.MarkDecorator]:
+    marks = [pytest.mark.xfail(reason=bug, raises=AssertionError, strict=True)] if bug else []
+    return [*marks, pytest.mark.slow] if path.stem in SLOW else marks
 
 
 @pytest.mark.parametrize("path", cases())

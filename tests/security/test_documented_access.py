@@ -30,6 +30,7 @@ from millstream.testing.broker import EmbeddedBroker
 from millstream.testing.broker_security import BrokerSecurity, Listener
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
+from tests.patience import PATIENCE
 from tests.runtime.topics import fresh_name
 from tests.secured import MODULES, options
 from tests.security.access import add_rules
@@ -148,7 +149,7 @@ def test_first_start_restart_and_start_over(place: Place, spark: SparkSession, t
     def run(*, fresh: bool = False) -> None:
         with Session(spark, checkpoint=tmp_path, fresh=fresh, on_notice=told.append) as session:
             [job] = session.execute_sql(place.script(ALL), drain=True)
-            assert job.await_end(60)
+            assert job.await_end(PATIENCE)
 
     place.produce(1, 2)
     run()

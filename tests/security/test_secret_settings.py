@@ -7,6 +7,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+from tests.patience import PATIENCE
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -52,7 +54,7 @@ def test_they_stand_in_no_command_line_and_no_file(tmp_path: Path, monkeypatch: 
         "spark.local.dir": str(written / "local"),
     }
     command = [sys.executable, "-c", STARTED, str(written)]
-    subprocess.run(command, input=json.dumps(settings), text=True, check=True, capture_output=True, timeout=300)
+    subprocess.run(command, input=json.dumps(settings), text=True, check=True, capture_output=True, timeout=PATIENCE)
     found = json.loads((written / "found.json").read_text())
     (written / "found.json").unlink()
     assert "org.apache.spark.deploy.SparkSubmit" in found["listed"]

@@ -10,6 +10,7 @@ from millstream import Session
 from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.testing.broker_security import Listener
 from millstream.testing.certificates import PASSWORD
+from tests.patience import PATIENCE
 from tests.runtime.topics import folded, fresh_name, produce
 from tests.secured import USERS, login, options
 
@@ -88,7 +89,7 @@ def test_secrets_leave_no_trace(secured: SecuredBroker, tmp_path: Path, monkeypa
         *(f"--param={name}" for name in hidden.values()),
         *(part for key, value in settings.items() for part in ("--set", f"{key}={value}")),
     ]
-    ended = subprocess.run(command, cwd=written, capture_output=True, text=True, check=False, timeout=120)
+    ended = subprocess.run(command, cwd=written, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert "M5006" in ended.stdout + ended.stderr, ended.stderr
     assert "caused by" in ended.stderr
     assert "'properties.sasl.jaas.config' = '******'" in ended.stdout.replace("\\\\", "")

@@ -177,7 +177,10 @@ class _Reports(StreamingQueryListener):
         pass
 
     def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
-        if taker := self._taker(str(event.runId)):
+        run = str(event.runId)
+        if taker := self._taker(run):
+            # Spark never lets go of a listener: a job kept here would keep its query in the JVM, with its plans.
+            del self._takers[run]
             taker.report_end()
 
     def _taker(self, run: str) -> ReportTaker | None:

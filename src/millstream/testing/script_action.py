@@ -33,7 +33,7 @@ BROKERS: Final = "brokers"
 """The parameter that holds the bootstrap servers, so no topic can be called that."""
 _Choice = TypeVar("_Choice", bound=StrEnum)
 _TOPIC: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
-_TIMEOUT_SECONDS: Final = 60
+_TIMEOUT_SECONDS: Final = 300
 
 
 def parse_action(lines: ScriptLines) -> Step:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
 
 from millstream.changelog import KIND, RowKind
@@ -53,7 +53,6 @@ def truth(query: RandomQuery, table: list[Record], database: Database) -> list[t
     return database.execute(query.oracle).fetchall()
 
 
-@settings(max_examples=120, deadline=None, print_blob=True)
 @given(source=st.sampled_from(list(SOURCES)), chance=st.randoms(use_true_random=True), expires=st.booleans())
 def test_all_changes_make_the_table(
     tmp_path_factory: pytest.TempPathFactory, database: Database, source: str, chance: Random, *, expires: bool
@@ -72,7 +71,6 @@ def test_all_changes_make_the_table(
         assert +seen == Counter(truth(query, fed.table, database))
 
 
-@settings(max_examples=180, deadline=None, print_blob=True)
 @given(source=st.sampled_from(list(SOURCES)), chance=st.randoms(use_true_random=True))
 def test_upserts_make_the_table(
     tmp_path_factory: pytest.TempPathFactory, database: Database, source: str, chance: Random

@@ -10,7 +10,7 @@ from typing import Any, Final
 import fastavro
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from millstream.formats.arrow_types import arrow_schema
 from millstream.formats.avro_binary import AvroData, _without_logical_types, data_of, reading, row_reading
@@ -44,7 +44,6 @@ def test_writes_the_bytes_of_flink(golden: dict[str, Any]) -> None:
     assert comparable(again) == comparable(table)
 
 
-@settings(deadline=None)
 @given(tables(CARRIED))
 def test_what_is_written_is_read_again(rows: tuple[tuple[tuple[str, DataType], ...], pa.Table]) -> None:
     columns, table = rows
@@ -88,7 +87,6 @@ def test_the_newer_mapping_of_timestamps() -> None:
     assert second["type"] == {"type": "long", "logicalType": "timestamp-millis"}
 
 
-@settings(deadline=None)
 @given(tables(CARRIED))
 def test_what_is_written_as_json_is_read_again(rows: tuple[tuple[tuple[str, DataType], ...], pa.Table]) -> None:
     """The JSON encoding says what the binary one says, and another reader of it agrees."""

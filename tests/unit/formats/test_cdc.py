@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.changelog import KIND, RowKind
@@ -40,7 +40,6 @@ def failure(dialect: CdcDialect, message: object) -> str:
     return caught.value.text
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.sampled_from(DIALECTS), tables({**SCALARS, "ar": INTS, "ro": PAIR}), st.data())
 def test_what_is_written_is_read_again(
     dialect: CdcDialect, rows: tuple[tuple[tuple[str, DataType], ...], pa.Table], data: st.DataObject

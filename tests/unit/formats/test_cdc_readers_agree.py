@@ -7,7 +7,7 @@ from typing import Any, Final
 from unittest.mock import patch
 
 import pyarrow as pa
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from millstream.formats import message_decoder
@@ -89,7 +89,6 @@ def outcome(format_: CdcJsonFormat, messages: list[bytes | None], metadata: list
     return comparable(decoded.with_kinds()), origin, decoded.skipped
 
 
-@settings(deadline=None, max_examples=200)
 @given(batches(), st.data(), st.sampled_from([1, 256]))
 def test_both_readers_agree(batch: tuple[CdcJsonFormat, list[bytes | None]], data: st.DataObject, small: int) -> None:
     format_, messages = batch
@@ -113,7 +112,6 @@ UPDATES: Final = st.sampled_from(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(UPDATES, min_size=1, max_size=3))
 @example(['{"type":"\\u0075pdate","data":{"id":1,"name":"b"},"old":{"name":null}}'])
 def test_both_readers_agree_on_what_is_old(texts: list[str]) -> None:

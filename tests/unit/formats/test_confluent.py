@@ -72,7 +72,7 @@ def test_each_writer_is_read_by_its_own_schema(registry: EmbeddedSchemaRegistry)
     assert decoder.decode(messages).table.to_pydict() == {"id": [1, 2, 3], "extra": [None, None, 9]}
 
 
-@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(
         st.tuples(st.integers(-9, 9), st.none() | st.text(max_size=3), st.sampled_from(list(RowKind))), max_size=4

@@ -7,7 +7,7 @@ from typing import Final
 
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 
 from millstream.formats.arrow_types import arrow_schema
 from millstream.formats.csv_decode import CsvDecoder
@@ -36,7 +36,6 @@ def written(rows: dict[str, list[object]], *columns: tuple[str, DataType], optio
     return [message.decode() for message in CsvEncoder(columns, options).encode(table).to_pylist()]
 
 
-@settings(deadline=None, max_examples=200)
 @given(tables(SCALARS))
 def test_what_is_written_is_read_again(rows: tuple[tuple[tuple[str, DataType], ...], pa.Table]) -> None:
     columns, table = rows
@@ -47,7 +46,6 @@ def test_what_is_written_is_read_again(rows: tuple[tuple[tuple[str, DataType], .
     assert comparable(decoded.table) == comparable(table)
 
 
-@settings(deadline=None, max_examples=100)
 @given(tables({"ar": INTS, "ro": PAIR, "st": STRING}))
 def test_batch_and_exact_reader_agree_on_what_is_written(
     rows: tuple[tuple[tuple[str, DataType], ...], pa.Table],

@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.formats import message_decoder
@@ -61,7 +61,6 @@ def outcome(decoder: CsvDecoder, messages: list[bytes | None]) -> object:
     return comparable(decoded.table), decoded.table.num_rows, origin, decoded.skipped
 
 
-@settings(deadline=None, max_examples=300)
 @given(
     st.lists(st.none() | LINES, max_size=6),
     st.lists(st.sampled_from(list(ALL)), unique=True, min_size=1, max_size=3),

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.errors import ScriptError
@@ -230,7 +230,6 @@ ROWS: Final = st.lists(st.fixed_dictionaries({name: values(type_) for name, type
 OPTIONS: Final = st.sampled_from([JsonOptions(), ISO, PLAIN, WITHOUT_NULLS])
 
 
-@settings(deadline=None, max_examples=150)
 @given(ROWS, OPTIONS)
 def test_what_is_written_is_read_back(rows: list[dict[str, Any]], options: JsonOptions) -> None:
     columns = tuple(ALL.items())
@@ -239,7 +238,6 @@ def test_what_is_written_is_read_back(rows: list[dict[str, Any]], options: JsonO
     assert repr(JsonDecoder(columns, options).decode(messages).table.to_pylist()) == repr(table.to_pylist())
 
 
-@settings(deadline=None, max_examples=150)
 @given(ROWS, OPTIONS)
 def test_vectors_write_what_single_values_would(rows: list[dict[str, Any]], options: JsonOptions) -> None:
     assert encode(ALL, rows, options) == [plain_object(row, ALL, options).encode() for row in rows]

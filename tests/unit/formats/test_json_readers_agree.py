@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.formats import message_decoder
@@ -84,7 +84,6 @@ def _plain(table: pa.Table) -> pa.Table:
     return table
 
 
-@settings(deadline=None, max_examples=300)
 @given(
     st.lists(MESSAGES, max_size=6),
     st.lists(st.sampled_from(list(ALL)), unique=True, max_size=5),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.formats.arrow_types import arrow_type
@@ -31,7 +31,6 @@ def encoded(column: list[object], type_: DataType, options: RawOptions = RawOpti
     return messages
 
 
-@settings(deadline=None)
 @given(st.data(), st.sampled_from(CARRIED), st.sampled_from(list(Endianness)))
 def test_what_is_written_is_read_again(data: st.DataObject, name: str, endianness: Endianness) -> None:
     options = RawOptions(endianness=endianness)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.changelog import RowKind
@@ -50,7 +50,6 @@ STANDARD_SQL = """
 """
 
 
-@settings(max_examples=650, deadline=None, print_blob=True)
 @given(
     drawn=steps,
     calls=CALLS,
@@ -73,7 +72,6 @@ def test_any_changelog_in_any_batches_folds_to_the_truth(
     run(tmp_path_factory.mktemp("segments"), spec, batches(drawn), colliding=colliding, pieces=pieces)
 
 
-@settings(max_examples=150, deadline=None, print_blob=True)
 @given(drawn=steps, calls=CALLS, pieces=st.integers(1, 2))
 def test_a_query_without_group_by_has_one_row_while_there_are_rows(
     tmp_path_factory: pytest.TempPathFactory, drawn: list[Step], calls: list[Call], pieces: int
@@ -82,7 +80,6 @@ def test_a_query_without_group_by_has_one_row_while_there_are_rows(
     run(tmp_path_factory.mktemp("segments"), operator(calls, ()), batches(known), colliding=False, pieces=pieces)
 
 
-@settings(max_examples=150, deadline=None, print_blob=True)
 @given(drawn=inserts, calls=CALLS, pieces=st.integers(1, 3))
 def test_inserts_alone_need_fewer_values_and_give_the_same(
     tmp_path_factory: pytest.TempPathFactory, drawn: list[Step], calls: list[Call], pieces: int
@@ -91,7 +88,6 @@ def test_inserts_alone_need_fewer_values_and_give_the_same(
     run(tmp_path_factory.mktemp("segments"), spec, batches(drawn), colliding=False, pieces=pieces)
 
 
-@settings(max_examples=60, deadline=None, print_blob=True)
 @given(drawn=steps, colliding=st.booleans())
 def test_standard_aggregates_agree_with_duckdb(
     tmp_path_factory: pytest.TempPathFactory, drawn: list[Step], *, colliding: bool

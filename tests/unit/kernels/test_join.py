@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.changelog import KIND, RowKind
@@ -169,7 +169,6 @@ def operator(keys: tuple[tuple[str, ...], tuple[str, ...]], *, expires: bool = F
     return JoinOperator(JoinSide(LEFT, keys[0]), JoinSide(RIGHT, keys[1]), expires)
 
 
-@settings(max_examples=300, deadline=None, print_blob=True)
 @given(
     drawn=steps,
     keys=st.sampled_from(KEYS),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.changelog import KIND, RowKind
@@ -72,7 +72,6 @@ class ListPerKey:
         return {key: rows[-1] for key, rows in self.lists.items() if rows}
 
 
-@settings(max_examples=1000, deadline=None, print_blob=True)
 @given(
     drawn=st.lists(events, min_size=1, max_size=12),
     upsert_key=st.sampled_from([(), ("order",), ("city", "order")]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.changelog import KIND, RowKind
@@ -33,7 +33,6 @@ rows: st.SearchStrategy[Row] = st.tuples(
 batches = st.lists(st.lists(st.tuples(st.booleans(), rows), min_size=1, max_size=6), min_size=1, max_size=4)
 
 
-@settings(max_examples=100, deadline=None, print_blob=True)
 @given(drawn=batches, keys=st.sampled_from([("place",), ("tags", "ids"), ("place", "tags")]), colliding=st.booleans())
 def test_groups_by_nested_keys(
     tmp_path_factory: pytest.TempPathFactory,

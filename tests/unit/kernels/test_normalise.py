@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.changelog import KIND, RowKind
@@ -54,7 +54,6 @@ def follow(table: dict[Row, Row], batch: list[Change], *, filtered: bool) -> Non
             table.pop(key, None)
 
 
-@settings(max_examples=1000, deadline=None, print_blob=True)
 @given(
     drawn=st.lists(changes, min_size=1, max_size=12),
     filtered=st.booleans(),

@@ -6,7 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.kernels.segment_cache import SegmentCache
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 batches = st.lists(st.dictionaries(st.integers(0, 60), st.none() | st.integers(0, 99), max_size=40), max_size=8)
 
 
-@settings(max_examples=200, deadline=None, print_blob=True)
 @given(
     batches=batches,
     piece_bytes=st.integers(1, 2000),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.changelog import KIND, RowKind
@@ -25,7 +25,6 @@ SCHEMA = pa.schema([("key", pa.string()), ("x", pa.int64())])
 writes = st.lists(st.lists(st.tuples(st.integers(0, 9), st.none() | st.integers(0, 99)), max_size=8), max_size=12)
 
 
-@settings(max_examples=300, deadline=None, print_blob=True)
 @given(batches=writes, length=st.integers(1, 5), colliding=st.booleans(), piece_bytes=st.sampled_from([1, 60, 1 << 20]))
 def test_rows_live_for_a_time_after_their_last_write(
     tmp_path_factory: pytest.TempPathFactory,
@@ -46,7 +45,6 @@ def test_rows_live_for_a_time_after_their_last_write(
         assert scanned_in(table) == alive
 
 
-@settings(max_examples=300, deadline=None, print_blob=True)
 @given(
     batches=st.lists(st.tuples(st.sampled_from([None, 2, 4]), st.dictionaries(st.integers(0, 9), st.integers(0, 99))))
 )
@@ -66,7 +64,6 @@ def test_a_lifetime_may_come_and_go_between_batches(
         assert {key for key, (at, _) in written.items() if at > now - shortest} <= found.keys()
 
 
-@settings(max_examples=300, deadline=None, print_blob=True)
 @given(
     steps=st.lists(
         st.tuples(
@@ -170,7 +167,6 @@ def test_with_a_lifetime_the_same_result_is_said_again(tmp_path: Path) -> None:
         assert [change[KIND] for change in bench.step([(RowKind.INSERT, row)])] == [RowKind.UPDATE_AFTER]
 
 
-@settings(max_examples=300, deadline=None, print_blob=True)
 @given(
     batches=st.lists(
         st.tuples(st.integers(0, 30), st.dictionaries(st.integers(0, 5), st.none() | st.integers(0, 99), max_size=3))

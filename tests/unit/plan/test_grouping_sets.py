@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 import sqlglot
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.errors import Code, ScriptError
@@ -51,7 +51,6 @@ def planned(query: str) -> Aggregate:
     return aggregate
 
 
-@settings(deadline=None)
 @given(LIST)
 def test_sets_are_those_of_duckdb(written: str) -> None:
     columns = [name for name in "abc" if re.search(rf"\b{name}\b", written)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.errors import ScriptError
@@ -57,7 +57,6 @@ anything = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(anything)
 def test_no_text_ends_in_a_traceback(text: str) -> None:
     """Anything but a ScriptError fails this test, and so does one that points nowhere."""
@@ -75,7 +74,6 @@ def test_no_text_ends_in_a_traceback(text: str) -> None:
         assert problem.render().startswith("error[M")
 
 
-@settings(max_examples=300, deadline=None)
 @given(anything)
 def test_no_text_is_compiled_to_a_traceback(text: str) -> None:
     shown = "error[M"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.source import SourceText, Span
@@ -214,7 +214,6 @@ def test_no_kind_of_statement_is_left_out() -> None:
     assert set(STATEMENTS) == set(get_args(Statement))
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.one_of(*STATEMENTS.values()))
 def test_what_is_written_is_read_again(statement: Statement) -> None:
     assert meaning(read(render(statement))) == meaning(statement)
