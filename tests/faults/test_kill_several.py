@@ -112,12 +112,12 @@ def test_one_of_two_killed_jobs_goes_on_without_the_other(
         with running(script, parameters, notices) as process:
             until_folded(process, broker, parameters["seen"], first + second)
             assert ended(process) == 0
-        assert 'job "seen" goes on where it stopped' in said(notices)
+        assert 'job "seen" continues where it stopped' in said(notices)
         script.write_text(f"{TABLES} {DIGITS} {SEEN}")
         with running(script, parameters, notices) as process:
             until_folded(process, broker, parameters["digits"], first)
             assert ended(process) == 0
-        assert 'job "digits" goes on where it stopped' in said(notices)
+        assert 'job "digits" continues where it stopped' in said(notices)
     assert folded(broker, parameters["seen"]) == truth(first + second)
 
 

@@ -28,7 +28,7 @@ def test_every_message_ends_as_rows_or_is_told(watch: Watch, format_: str) -> No
     for _ in fuzz.rounds(watch, _ROUNDS):
         pass
     assert not fuzz.findings, fuzz.findings
-    tally = fuzz.tallies[format_]
+    tally = fuzz.counters[format_]
     assert tally.messages >= 200
     assert tally.rows
     assert tally.unreadable

@@ -135,7 +135,7 @@ class Catalog:
             raise ScriptError(
                 Diagnostic(
                     Code.DUPLICATE_TABLE,
-                    f'a temporary {statement.kind.lower()} stands before "{name}"',
+                    f'a temporary {statement.kind.lower()} hides "{name}"',
                     statement.name.span,
                     hint=f"Write DROP TEMPORARY {statement.kind} {name} first.",
                 )

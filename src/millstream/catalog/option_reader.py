@@ -189,7 +189,7 @@ class OptionReader:
         self.problems.append(self.problem(code, primary, at, detail, hint))
 
     def finish(self, connector: str) -> tuple[Notice, ...]:
-        """Raises all problems at once, leftovers among them; gives what is to be told."""
+        """Raises all problems at once, leftovers among them; returns the notices."""
         self.refuse_leftovers(connector)
         if self.problems:
             raise ScriptError(dict.fromkeys(self.problems))

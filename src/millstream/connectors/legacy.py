@@ -17,7 +17,7 @@ from millstream.connectors.kafka import sink_options as sink
 from millstream.connectors.kafka import upsert_connector as upsert_kafka
 from millstream.connectors.local import filesystem
 from millstream.errors import Code, Diagnostic
-from millstream.formats.declarations import FORMATS
+from millstream.formats.registry import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -49,7 +49,7 @@ TODAY: Final = {
 }
 """What an older key is called today, where it is one key."""
 _WITHOUT_EFFECT: Final = {
-    VERSION: "one client speaks to brokers of every version",
+    VERSION: "one client works with brokers of every version",
     "connector.property-version": "there is one version of these options",
     "format.property-version": "there is one version of these options",
     "format.derive-schema": "the schema always follows from the table",
@@ -223,6 +223,6 @@ class _Dialects:
                     f"option '{VERSION}' has a value that it cannot take",
                     version.value_span,
                     detail=f'"{version.value}" is not one of {", ".join(VERSIONS)}.',
-                    hint="Leave it out: one client speaks to brokers of every version.",
+                    hint="Leave it out: one client works with brokers of every version.",
                 )
             )

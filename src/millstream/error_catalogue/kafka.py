@@ -35,7 +35,7 @@ KAFKA: Final = Group(
         ),
         Code.OFFSETS_UNAVAILABLE: Explanation(
             "offsets that cannot be had",
-            cause="The place to start or go on reading is not there: a consumer group has committed nothing, or what "
+            cause="The offset to start or resume at does not exist: a consumer group has committed nothing, or what "
             "stood at that offset has been removed.",
             fix="Choose another 'scan.startup.mode', or set 'properties.auto.offset.reset'. A job whose messages "
             "were removed while it was stopped must start over with --fresh.",

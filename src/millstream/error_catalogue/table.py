@@ -137,7 +137,7 @@ TABLE: Final = Group(
         ),
         Code.NOT_BUILT_YET: Explanation(
             "option that cannot be run yet",
-            cause="The script can be read and planned, and says something that a running job cannot do yet. It "
+            cause="The script can be read and planned, but asks for something that a running job cannot do yet. It "
             "is refused by `check`, and by `run` before anything starts.",
             fix="Leave it out, or use what the hint names instead.",
             example="unbuilt_table",

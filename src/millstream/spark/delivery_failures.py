@@ -7,7 +7,7 @@ from typing import Final
 from millstream.delivery.failures import Failure
 from millstream.errors import Code, Diagnostic
 
-_GO_ON: Final = "Start it again to go on from its last finished batch; nothing is lost or written twice."
+_GO_ON: Final = "Start it again to continue from its last finished batch; nothing is lost or written twice."
 _TOLD: Final = {
     Failure.TAKEN_OVER: (
         Code.TAKEN_OVER,

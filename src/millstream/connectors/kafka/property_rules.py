@@ -39,7 +39,7 @@ def properties_have_names(declared: DeclaredTable) -> Iterator[Diagnostic]:
                 Code.UNDEFINED_OPTION,
                 f"option '{written}' does not say which property it sets",
                 PROPERTIES + key,
-                hint=f"Write the name of the property behind it, e.g. '{written.strip()}acks'.",
+                hint=f"Add the name of the property, e.g. '{written.strip()}acks'.",
             )
         elif key in OVERRIDDEN:
             reader.tell(

@@ -1,4 +1,4 @@
-"""`connector` = `datagen`: rows that are made up, to try a query without any data."""
+"""`connector` = `datagen`: generated rows, to try a query without any data."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 IDENTIFIER: Final = "datagen"
 DECLARATION: Final = ConnectorDeclaration(
     IDENTIFIER,
-    "Rows that are made up, the same in every run: random values or sequences, column by column.",
+    "Generated rows, the same in every run: random values or sequences, column by column.",
     (ROWS_PER_SECOND, NUMBER_OF_ROWS, *DECLARED_FIELD_OPTIONS),
     gives="inserts",
 )

@@ -55,7 +55,7 @@ class FieldOption:
     kind: Kind
 
 
-KIND: Final = ConfigOption("kind", one_of(Kind), "How values are made up: random or sequence.", Kind.RANDOM)
+KIND: Final = ConfigOption("kind", one_of(Kind), "How values are generated: random or sequence.", Kind.RANDOM)
 START: Final = FieldOption("start", "The first value of a sequence.", COUNTABLE, Kind.SEQUENCE)
 END: Final = FieldOption("end", "The last value of a sequence.", COUNTABLE, Kind.SEQUENCE)
 MIN: Final = FieldOption("min", "The least random value.", NUMERIC, Kind.RANDOM)

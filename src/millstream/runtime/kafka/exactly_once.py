@@ -172,7 +172,7 @@ def _require_known_progress(
         why = f"It was written to Kafka cluster {before.cluster}; this one is {now.cluster}."
         hint = "Finish the batch on the old cluster."
     elif age > retention:
-        why = f"It was begun {age / _DAY:.1f} days ago, and Kafka forgets progress after {retention / _DAY:.1f}."
+        why = f"It was started {age / _DAY:.1f} days ago, and Kafka forgets progress after {retention / _DAY:.1f}."
         hint = "Compare the topic with what was read."
     else:
         return

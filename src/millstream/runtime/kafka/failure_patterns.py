@@ -38,7 +38,7 @@ class Pattern:
 
 OF_A_PROBE: Final = {
     Finding.SPEAKS_TLS: Pattern(
-        "Kafka at {servers} speaks TLS, and the table does not",
+        "Kafka at {servers} uses TLS, but the table does not",
         "Set 'properties.security.protocol' to '{encrypted}', and 'properties.ssl.truststore.*' where its certificate "
         "is not a public one.",
         Code.BROKER_UNREACHABLE,
@@ -196,7 +196,7 @@ OF_THE_CLIENT: Final = (
     ),
     Pattern(
         "the properties for {servers} do not fit together",
-        "Correct the option under 'properties.' that the detail speaks of.",
+        "Correct the option under 'properties.' that the detail names.",
         Code.INVALID_OPTION_VALUE,
         codes=(KafkaError._INVALID_ARG, KafkaError._CONFLICT),  # noqa: SLF001
     ),
