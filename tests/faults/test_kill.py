@@ -41,7 +41,7 @@ def test_killed_job_goes_on_and_the_folded_result_is_the_truth(broker: str, tmp_
             assert process.wait(60) == 0
         notices.seek(0)
         said = notices.read()
-    assert "goes on where it stopped" in said
+    assert "continues where it stopped" in said
     assert "stopping after the batch under way" in said
     assert folded(broker, parameters["digits"]) == truth(first + second)
 

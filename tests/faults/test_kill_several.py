@@ -84,7 +84,7 @@ def test_killed_set_goes_on_and_every_table_is_the_truth(
             for topic in ("digits", "seen"):
                 until_folded(process, broker, parameters[topic], first + second)
             assert ended(process) == 0
-        assert "goes on where it stopped" in said(notices)
+        assert "continues where it stopped" in said(notices)
     messages = [received.message.value for received in ScriptKafka(broker).read(parameters["large"])]
     written = [json.loads(value)["n"] for value in messages if value is not None]
     assert set(written) == set(range(1000, 4000))

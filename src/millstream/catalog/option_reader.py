@@ -113,7 +113,7 @@ class OptionReader:
             self.problems.append(
                 Diagnostic(
                     Code.INVALID_OPTION_VALUE,
-                    f"option '{entry.key}' has a value that it cannot take",
+                    f"option '{entry.key}' has an invalid value",
                     entry.value_span,
                     detail=None if hidden else f"{error}.",
                     hint=option.doc,

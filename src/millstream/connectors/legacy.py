@@ -160,7 +160,7 @@ class _Dialects:
             if self._is_stray(entry.key) and entry.key != first:
                 yield Diagnostic(
                     Code.CONFLICTING_OPTIONS,
-                    f"options '{first}' and '{entry.key}' are of two dialects",
+                    f"options '{first}' and '{entry.key}' belong to two dialects",
                     entry.key_span,
                     detail=f"A table is described with 'connector' and its keys or with '{TYPE}' and its keys.",
                     hint=self._way_out(entry.key),
@@ -198,7 +198,7 @@ class _Dialects:
         if chosen is not None and not self._partitioner_is_valid:
             yield Diagnostic(
                 Code.INVALID_OPTION_VALUE,
-                f"option '{PARTITIONER}' has a value that it cannot take",
+                f"option '{PARTITIONER}' has an invalid value",
                 chosen.value_span,
                 detail=f'"{chosen.value}" is not one of {", ".join(_PARTITIONERS)}.',
             )
@@ -220,7 +220,7 @@ class _Dialects:
             reader.problems.append(
                 Diagnostic(
                     Code.INVALID_OPTION_VALUE,
-                    f"option '{VERSION}' has a value that it cannot take",
+                    f"option '{VERSION}' has an invalid value",
                     version.value_span,
                     detail=f'"{version.value}" is not one of {", ".join(VERSIONS)}.',
                     hint="Leave it out: one client works with brokers of every version.",

@@ -23,7 +23,7 @@ JOB: Final = Group(
             "message that cannot be decoded",
             cause="A message of a source topic is not what the table's format and columns say: its key, or its value.",
             fix="Correct what is produced, or the columns. With 'scan.dead-letter.topic' such messages go to "
-            "that topic and the job goes on; formats that have the option 'ignore-parse-errors' can skip them.",
+            "that topic and the job continues; formats that have the option 'ignore-parse-errors' can skip them.",
             example="undecodable_message",
         ),
         Code.CHECKPOINT_MISMATCH: Explanation(

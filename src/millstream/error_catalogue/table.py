@@ -18,7 +18,7 @@ TABLE: Final = Group(
             example="undefined_table",
         ),
         Code.DUPLICATE_TABLE: Explanation(
-            "table that exists already",
+            "table that already exists",
             cause="A table or view of that name was created before.",
             fix="Choose another name, drop the first one, or write CREATE TABLE IF NOT EXISTS to keep it.",
             example="duplicate_table",

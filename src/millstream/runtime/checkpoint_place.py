@@ -32,7 +32,7 @@ def checkpoint_folder(given: str | Path) -> Path:
         detail = "It could be a URI or a local folder."
         hint = f"For the local folder, write {here}."
     else:
-        primary = f'checkpoint "{text}" is not in a file system of this machine'
+        primary = f'checkpoint "{text}" is not on a file system of this machine'
         detail = f"Millstream and Spark keep it together, and Millstream does not write to {scheme} yet."
         hint = "Name a folder on a local disk, or on a file system that is mounted on every machine of the job."
     if here.exists():

@@ -71,7 +71,7 @@ _EXPRESSIONS: Final = _patterns(
     (
         rf"\[CAST_INVALID_INPUT\] {_VALUE}",
         Code.EXPRESSION_FAILED,
-        'job "{job}" met {value}, which is no {type}',
+        'job "{job}" met {value}, which is not a valid {type}',
         None,
         _TRY_CAST,
     ),
@@ -171,7 +171,7 @@ _KAFKA: Final = _patterns(
         Code.BROKER_REFUSED,
         'Kafka does not allow what job "{job}" does',
         "{said}.",
-        "Have the user allowed to read the source topics, to write the sink topics, and to use the group.",
+        "Allow the user to read the source topics, write the sink topics, and use the group.",
     ),
     (
         rf"Failed to (?:create new KafkaAdminClient|construct kafka (?:consumer|producer)){_LAST_CAUSE}",
@@ -183,7 +183,7 @@ _KAFKA: Final = _patterns(
     (
         rf"RecordTooLargeException{_REST}",
         Code.JOB_FAILED,
-        'a message of job "{job}" is larger than Kafka takes',
+        'a message of job "{job}" is larger than Kafka accepts',
         "{said}.",
         "Raise 'properties.max.request.size' of the sink and max.message.bytes of its topic.",
     ),

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _OVERWRITABLE: Final = frozenset(
     {LikeFeature.GENERATED, LikeFeature.METADATA, LikeFeature.OPTIONS, LikeFeature.WATERMARKS}
 )
-HIVE: Final = "That is Hive's; write WITH ('connector' = 'filesystem', 'path' = '…', 'format' = 'parquet')."
+HIVE: Final = "That is Hive syntax; write WITH ('connector' = 'filesystem', 'path' = '…', 'format' = 'parquet')."
 _QUERY: Final = "AS"
 _REFUSED_CLAUSES: Final = {
     "DISTRIBUTED": "Kafka partitions by the message key; leave the clause out.",

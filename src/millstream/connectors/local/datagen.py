@@ -104,7 +104,7 @@ class _FieldReader:
             near = nearest(under.split(".")[0], names)
             self._reader.report(
                 Code.UNDEFINED_COLUMN,
-                f"option '{key}' names no generated column of table \"{self._reader.table.name}\"",
+                f"option '{key}' does not name a generated column of table \"{self._reader.table.name}\"",
                 key,
                 hint=f"Did you mean '{FIELDS}{near}.…'?" if near else f"Columns: {', '.join(names)}.",
             )

@@ -71,7 +71,7 @@ def check_timeout(sink: KafkaSink, admin: KafkaAdmin) -> int:
                 f"option 'properties.{TIMEOUT}' is longer than the broker allows",
                 sink.places.value(f"properties.{TIMEOUT}"),
                 detail=f"The broker's {_LONGEST} is {longest}.",
-                hint=f"Set it to {longest} at most, or leave it out: a transaction lasts no longer than a batch.",
+                hint=f"Set it to at most {longest}, or leave it out: a transaction lasts no longer than a batch.",
             )
         )
     return int(written)
