@@ -42,7 +42,7 @@ def test_killed_job_goes_on_and_the_folded_result_is_the_truth(broker: str, tmp_
         notices.seek(0)
         said = notices.read()
     assert "continues where it stopped" in said
-    assert "stopping after the batch under way" in said
+    assert "stopping after the current batch" in said
     assert folded(broker, parameters["digits"]) == truth(first + second)
 
 
