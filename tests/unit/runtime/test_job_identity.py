@@ -115,7 +115,7 @@ def test_separator_is_no_state() -> None:
 
 def test_what_is_gone_and_what_is_new_is_named() -> None:
     grouped, plain = compiled()[1], ["read orders"]
-    assert 'GROUP BY: was ["customer" STRING], has been removed.' in told_changes(grouped, plain)
+    assert 'GROUP BY: was ["customer" STRING], is no more.' in told_changes(grouped, plain)
     assert 'GROUP BY: was not there, is ["customer" STRING].' in told_changes(plain, grouped)
 
 
