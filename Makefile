@@ -54,10 +54,11 @@ endurance: $(READY)  ## run jobs of each kind, or of KINDS, for BATCHES; look fo
 fuzz: $(READY)  ## make up messages of every format for MINUTES, by SEED; look for those a decoder does not survive
 	@$(BIN)/python -m tests.fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
-check: $(READY)  ## lint and types
+check: $(READY)  ## lint, types and wording
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/python -m tools.words
 
 format: $(READY)  ## format the code
 	@$(BIN)/ruff check --quiet --fix-only .

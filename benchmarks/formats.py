@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-    from millstream.formats.declarations import Format
+    from millstream.formats.registry import Format
 
 _ROUNDS: Final = 3
 _CORES: Final = 2

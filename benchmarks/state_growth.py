@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from millstream.catalog.job_settings import JobSettings
 from millstream.kernels.aggregate import AggregateOperator, Call
 from millstream.kernels.operator import ROWS
-from millstream.spark.kernel_host import Hosting, host
+from millstream.spark.kernel_host import KernelSettings, host
 from millstream.spark.session import OwnedSession
 
 if TYPE_CHECKING:
@@ -100,9 +100,9 @@ class GrowingState:
             .parquet(str(self._folder / "in"))
             .repartition(_CORES)
         )
-        kernel = host({ROWS: rows}, _OPERATOR, Hosting(_BUCKETS, self.cache))
+        kernel = host({ROWS: rows}, _OPERATOR, KernelSettings(_BUCKETS, self.cache))
         return (
-            kernel.alone()
+            kernel.to_frame()
             .writeStream.format("noop")
             .option("checkpointLocation", str(self._folder / "checkpoint"))
             .outputMode("update")

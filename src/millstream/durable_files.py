@@ -58,7 +58,7 @@ def read_json(file: Path, parse: Callable[[Any], T], *, parse_layout_2: Callable
     except json.JSONDecodeError:
         raise damage_error(file, "It is not JSON." if text.strip() else "It is empty.") from None
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise damage_error(file, "It does not hold what such a file holds.") from None
+        raise damage_error(file, "It does not have the content of such a file.") from None
 
 
 def write_text(file: Path, text: str) -> None:
@@ -160,7 +160,7 @@ def _content(file: Path, text: str, parse_layout_2: Callable[[str], Any]) -> Any
     if held["layout"] != LAYOUT:
         raise other_layout(file, held["layout"])
     if held["checksum"] != _checksum(held["content"]):
-        raise damage_error(file, "It is not what its checksum says.")
+        raise damage_error(file, "It does not match its checksum.")
     return held["content"]
 
 

@@ -122,7 +122,7 @@ def _is_ended_by(crash: Crash, run: subprocess.CompletedProcess[str]) -> bool:
         case Ending.FAILED:
             return run.returncode == 1 and f"failpoint {crash.failpoint}" in run.stderr
         case Ending.CANCELLED:  # several tasks may come by and send their Ctrl-C, some while it ends already
-            return run.returncode != 0 and "once more stops it at once" in run.stderr
+            return run.returncode != 0 and "interrupt again to stop now" in run.stderr
 
 
 class Bench:

@@ -99,7 +99,7 @@ def after_kills(jobs: Jobs, folder: Path, *moments: Callable[[], bool]) -> None:
             jobs.produce()
             jobs.run_and_kill(moment, notices)
         jobs.drain(notices)
-        assert said(notices).count("goes on where it stopped") >= len(moments)
+        assert said(notices).count("continues where it stopped") >= len(moments)
 
 
 def table_of(messages: Messages, kills: int) -> dict[str, Any]:

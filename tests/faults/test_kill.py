@@ -42,8 +42,8 @@ def test_killed_job_goes_on_and_the_folded_result_is_the_truth(broker: str, tmp_
             assert process.wait(PATIENCE) == 0
         notices.seek(0)
         said = notices.read()
-    assert "goes on where it stopped" in said
-    assert "stopping after the batch under way" in said
+    assert "continues where it stopped" in said
+    assert "stopping after the current batch" in said
     assert folded(broker, parameters["digits"]) == truth(first + second)
 
 

@@ -86,7 +86,7 @@ def test_killed_set_goes_on_and_every_table_is_the_truth(
             for topic in ("digits", "seen"):
                 until_folded(process, broker, parameters[topic], first + second)
             assert ended(process) == 0
-        assert "goes on where it stopped" in said(notices)
+        assert "continues where it stopped" in said(notices)
     messages = [received.message.value for received in ScriptKafka(broker).read(parameters["large"])]
     written = [json.loads(value)["n"] for value in messages if value is not None]
     assert set(written) == set(range(1000, 4000))
@@ -114,12 +114,12 @@ def test_one_of_two_killed_jobs_goes_on_without_the_other(
         with running(script, parameters, notices) as process:
             until_folded(process, broker, parameters["seen"], first + second)
             assert ended(process) == 0
-        assert 'job "seen" goes on where it stopped' in said(notices)
+        assert 'job "seen" continues where it stopped' in said(notices)
         script.write_text(f"{TABLES} {DIGITS} {SEEN}")
         with running(script, parameters, notices) as process:
             until_folded(process, broker, parameters["digits"], first)
             assert ended(process) == 0
-        assert 'job "digits" goes on where it stopped' in said(notices)
+        assert 'job "digits" continues where it stopped' in said(notices)
     assert folded(broker, parameters["seen"]) == truth(first + second)
 
 

@@ -26,7 +26,7 @@ class Fuzz:
         self._seed = seed
         self._formats = formats
         self._began = time.monotonic()
-        self.tallies = dict.fromkeys(formats, Tally())
+        self.counters = dict.fromkeys(formats, Tally())
         self.findings: dict[str, Finding] = {}
         """By their kind: one of each is told."""
         self.repeated = 0
@@ -44,7 +44,7 @@ class Fuzz:
 
     def _take(self, result: Tally | Finding, format_: str) -> None:
         if isinstance(result, Tally):
-            self.tallies[format_] += result
+            self.counters[format_] += result
         elif result.kind in self.findings:
             self.repeated += 1
         else:
@@ -57,14 +57,14 @@ class Fuzz:
 
     @property
     def messages(self) -> int:
-        return sum(tally.messages for tally in self.tallies.values())
+        return sum(tally.messages for tally in self.counters.values())
 
     def summary(self) -> str:
         head = f"{'format':24} {'messages':>9} {'rows':>11} {'skipped':>8} {'unreadable':>10} {'failures':>8}"
         lines = [
             f"{format_:24} {tally.messages:9,} {tally.rows:11,} {tally.skipped:8,} {tally.unreadable:10,} "
             f"{sum(found.table.format == format_ for found in self.findings.values()):8}"
-            for format_, tally in self.tallies.items()
+            for format_, tally in self.counters.items()
         ]
         return "\n".join([head, *lines])
 

@@ -27,7 +27,7 @@ def test_every_message_ends_as_rows_or_is_told(watch: Watch, format_: str, round
     for _ in fuzz.rounds(watch, rounds):
         pass
     assert not fuzz.findings, fuzz.findings
-    tally = fuzz.tallies[format_]
+    tally = fuzz.counters[format_]
     assert tally.messages >= 30 * rounds
     assert tally.rows
     assert tally.unreadable

@@ -35,7 +35,7 @@ def test_each_type(spark: SparkSession, cases: list[Written], legacy: bool) -> N
     values = [pa.array([case.value], type_) for case, type_ in zip(cases, arrow_schema(columns).types, strict=True)]
     rows = spark.createDataFrame(pa.Table.from_arrays(values, schema=arrow_schema(columns)), spark_schema(columns))
     options = {**KAFKA, "format": "avro", "avro.timestamp_mapping.legacy": str(legacy).lower()}
-    encoded = encode_messages(rows, sink(declare(options, declared))).alone()
+    encoded = encode_messages(rows, sink(declare(options, declared))).to_frame()
     messages = encoded.selectExpr("value", "'t' AS topic", "0 AS partition", "0L AS offset").cache()
     [message] = messages.collect()
     assert bytes(message.value).hex() == "".join(case.avro or "" for case in cases)

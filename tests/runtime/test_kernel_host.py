@@ -17,7 +17,7 @@ from millstream.kernels.aggregate import AggregateOperator, Call
 from millstream.kernels.join import JoinOperator, JoinSide
 from millstream.kernels.normalise import NormaliseOperator
 from millstream.runtime.progress import Counted, progress_of
-from millstream.spark.kernel_host import Hosting, host
+from millstream.spark.kernel_host import KernelSettings, host
 from millstream.spark.print_sink import show_rows
 from tests.patience import PATIENCE
 
@@ -47,15 +47,13 @@ class Stream:
         self._operator = operator
         self._files = 0
 
-    def step(
-        self, *inputs: pa.Table, buckets: int = 3, cache_bytes: int | None = None, lifetime_ms: int = 0
-    ) -> pa.Table:
+    def step(self, *inputs: pa.Table, buckets: int = 3, cache_bytes: int | None = None, ttl_ms: int = 0) -> pa.Table:
         """Takes the rows of each input, in the order of the inputs; gives the changes with their kinds."""
         shutil.rmtree(self.cache, ignore_errors=True)
         streams = dict(zip(self._operator.inputs, map(self._add, self._operator.inputs, inputs), strict=True))
         self._files += 1
         found: list[pa.Table] = []
-        changes = host(streams, self._operator, Hosting(buckets, self.cache, cache_bytes, lifetime_ms)).alone()
+        changes = host(streams, self._operator, KernelSettings(buckets, self.cache, cache_bytes, ttl_ms)).to_frame()
         writer = show_rows(changes, lambda table, kinds: found.append(table.append_column(KIND, pa.array(kinds))))
         writer = writer.option("checkpointLocation", str(self._folder / "checkpoint")).outputMode("update")
         query = writer.trigger(availableNow=True).start()
@@ -81,12 +79,12 @@ def counts(changes: pa.Table) -> dict[str, tuple[str, int]]:
     return {row["key"]: (RowKind(row[KIND]).symbol, row["n"]) for row in changes.to_pylist()}
 
 
-def test_state_expires_and_a_lifetime_may_change_between_runs(spark: SparkSession, tmp_path: Path) -> None:
+def test_state_expires_and_a_ttl_may_change_between_runs(spark: SparkSession, tmp_path: Path) -> None:
     stream = Stream(spark, tmp_path, COUNTED)
     row = keyed((RowKind.INSERT, "A"))
     assert counts(stream.step(row)) == {"A": ("+I", 1)}
-    assert counts(stream.step(row, lifetime_ms=DAY)) == {"A": ("+U", 2)}
-    assert counts(stream.step(row, lifetime_ms=1)) == {"A": ("+I", 1)}
+    assert counts(stream.step(row, ttl_ms=DAY)) == {"A": ("+U", 2)}
+    assert counts(stream.step(row, ttl_ms=1)) == {"A": ("+I", 1)}
     assert counts(stream.step(row)) == {"A": ("+U", 2)}
 
 
@@ -121,7 +119,7 @@ def test_an_operator_that_needs_timers_is_refused(spark: SparkSession, tmp_path:
     rows = spark.createDataFrame([("a",)], "id STRING")
     operator = WokenOperator(("id",), pa.schema([("id", pa.string())]))
     with pytest.raises(AssertionError, match="no timers"):
-        host({"rows": rows}, operator, Hosting(1, tmp_path)).alone()
+        host({"rows": rows}, operator, KernelSettings(1, tmp_path)).to_frame()
 
 
 ORDERS = pa.schema(

@@ -76,7 +76,7 @@ def test_drained_job_ends_and_a_later_one_goes_on(
             [job] = session.execute_sql(SCRIPT, parameters=parameters, drain=True)
             assert job.await_end(PATIENCE)
     assert folded(broker, parameters["digits"]) == truth(first + second)
-    assert [notice for notice in notices if "goes on where it stopped" in notice]
+    assert [notice for notice in notices if "continues where it stopped" in notice]
 
 
 def test_resumed_job_without_new_data_is_caught_up(

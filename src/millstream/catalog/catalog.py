@@ -97,7 +97,7 @@ class Catalog:
             raise ScriptError(
                 Diagnostic(
                     Code.DUPLICATE_TABLE,
-                    f'function "{function.name}" exists already',
+                    f'function "{function.name}" already exists',
                     function.span,
                     detail=f"It was created at {first.span.source.name}:{first.span.line}.",
                     hint="Choose another name, or write CREATE FUNCTION IF NOT EXISTS.",
@@ -135,7 +135,7 @@ class Catalog:
             raise ScriptError(
                 Diagnostic(
                     Code.DUPLICATE_TABLE,
-                    f'a temporary {statement.kind.lower()} stands before "{name}"',
+                    f'a temporary {statement.kind.lower()} hides "{name}"',
                     statement.name.span,
                     hint=f"Write DROP TEMPORARY {statement.kind} {name} first.",
                 )
@@ -162,7 +162,7 @@ class Catalog:
         name = self._own_name(statement.new_name)
         if name in self._relations:
             raise ScriptError(
-                Diagnostic(Code.DUPLICATE_TABLE, f'table "{name}" exists already', statement.new_name.span)
+                Diagnostic(Code.DUPLICATE_TABLE, f'table "{name}" already exists', statement.new_name.span)
             )
         self._relations = {
             (name if known == table.name else known): (replace(table, name=name) if known == table.name else found)
@@ -223,7 +223,7 @@ class Catalog:
         raise ScriptError(
             Diagnostic(
                 Code.DUPLICATE_TABLE,
-                f'{kind} "{statement.name.text}" exists already',
+                f'{kind} "{statement.name.text}" already exists',
                 statement.span,
                 detail=f"It was created at {first.span.source.name}:{first.span.line}.",
                 hint=f"Choose another name{other}.",

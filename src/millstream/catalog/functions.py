@@ -128,7 +128,7 @@ def read_function(name: str, implementation: str, span: Span, folders: Sequence[
     except UnknownNameError as error:
         raise problem.unreadable_annotations(error) from error
     except RecursionError:
-        raise NotReadableError(f'what "{function_name}" stands for goes round in a circle') from None
+        raise NotReadableError(f'the definition of "{function_name}" is circular') from None
     arguments, result = _types(signature, problem)
     return UserFunction(name, implementation, arguments, result, isinstance(signature, Declaration), span)
 

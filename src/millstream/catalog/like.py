@@ -127,7 +127,7 @@ def _wrong_options(written: tuple[LikeOption, ...]) -> Iterator[Diagnostic]:
     seen: set[LikeFeature] = set()
     for option in written:
         if option.feature in seen:
-            yield Diagnostic(Code.SYNTAX, f"{option.feature} stands twice in the LIKE clause", option.span)
+            yield Diagnostic(Code.SYNTAX, f"{option.feature} appears twice in the LIKE clause", option.span)
         seen.add(option.feature)
         if option.strategy is LikeStrategy.OVERWRITING and option.feature not in _CAN_OVERWRITE:
             yield Diagnostic(

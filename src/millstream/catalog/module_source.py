@@ -91,7 +91,7 @@ def find_definition(module: ModuleSource, name: str) -> tuple[ModuleSource, ast.
             case None if step and module.package == module.name:
                 raise NotReadableError(f'"{name}" may be a module in package "{module.name}"')
             case None:
-                raise NotImportableError(f'module "{module.name}" has no "{name}"', f"It lies in {module.file}.")
+                raise NotImportableError(f'module "{module.name}" has no "{name}"', f"It is in {module.file}.")
             case ast.ImportFrom():
                 name = next(alias.name for alias in found.names if (alias.asname or alias.name) == name)
                 module = module.import_from(found)

@@ -113,7 +113,7 @@ class OptionReader:
             self.problems.append(
                 Diagnostic(
                     Code.INVALID_OPTION_VALUE,
-                    f"option '{entry.key}' has a value that it cannot take",
+                    f"option '{entry.key}' has an invalid value",
                     entry.value_span,
                     detail=None if hidden else f"{error}.",
                     hint=option.doc,
@@ -189,7 +189,7 @@ class OptionReader:
         self.problems.append(self.problem(code, primary, at, detail, hint))
 
     def finish(self, connector: str) -> tuple[Notice, ...]:
-        """Raises all problems at once, leftovers among them; gives what is to be told."""
+        """Raises all problems at once, leftovers among them; returns the notices."""
         self.refuse_leftovers(connector)
         if self.problems:
             raise ScriptError(dict.fromkeys(self.problems))

@@ -66,7 +66,7 @@ _POSITIVE_DURATION: Final = OptionType("DURATION", _positive_duration)
 RESTART_STRATEGY: Final = ConfigOption(
     "restart-strategy.type",
     OptionType("ENUM", _strategy, tuple((name.value, meaning) for name, meaning in _MEANINGS.items())),
-    "Whether a job starts again after a fault that passes, such as a broker that went away.",
+    "Whether a job starts again after a transient failure, such as a broker that went away.",
     RestartStrategy.EXPONENTIAL_DELAY,
 )
 INITIAL_BACKOFF: Final = ConfigOption(

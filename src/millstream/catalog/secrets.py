@@ -21,17 +21,17 @@ _SHORTEST: Final = 4
 
 
 def mask(entry: OptionEntry) -> str:
-    """The entry's value for anyone's eyes."""
+    """The entry's value, masked if it is secret."""
     return mask_setting(entry.key, entry.value)
 
 
 def mask_setting(key: str, value: str) -> str:
-    """A setting's value for anyone's eyes."""
+    """A setting's value, masked if it is secret."""
     return MASK if is_secret(key) else without_credentials(value)
 
 
 def mask_all(entries: Iterable[OptionEntry]) -> tuple[OptionEntry, ...]:
-    """A WITH clause for anyone's eyes, as SHOW CREATE TABLE writes it."""
+    """A WITH clause with its secrets masked, as SHOW CREATE TABLE writes it."""
     return tuple(replace(entry, value=mask(entry)) for entry in entries)
 
 

@@ -96,7 +96,7 @@ def check_setting(key: str, value: str, span: Span | None = None) -> None:
         raise ScriptError(
             Diagnostic(
                 Code.INVALID_OPTION_VALUE,
-                f"setting '{key}' has a value that it cannot take",
+                f"setting '{key}' has an invalid value",
                 span,
                 detail=f"{error}.",
                 hint=doc,

@@ -151,7 +151,7 @@ LATER: Final = (
                     RuntimeMode.AUTOMATIC: "as the sources are",
                 },
             ),
-            "Whether a job runs on or ends: streaming, batch or automatic.",
+            "Whether a job keeps running or ends: streaming, batch or automatic.",
             RuntimeMode.STREAMING,
         ),
         ("streaming",),
@@ -188,7 +188,7 @@ LATER: Final = (
         ConfigOption(
             "table.sql-dialect",
             one_of(Dialect),
-            "Whose SQL the script is written in: default or hive.",
+            "The SQL dialect of the script: default or hive.",
             Dialect.DEFAULT,
         ),
         ("default",),

@@ -27,11 +27,11 @@ class WithoutEffect:
 _BATCHES: Final = "a job works in batches already; 'millstream.batch.interval-ms' and '.max-rows' set their size"
 _CHECKPOINTS: Final = "every batch is a checkpoint; 'millstream.batch.interval-ms' sets their pace"
 _OWN_CHECKPOINT: Final = (
-    "Flink's savepoints cannot be read; a job goes on from its own checkpoint, or begins anew where it has none"
+    "Flink's savepoints cannot be read; a job continues from its own checkpoint, or starts over if it has none"
 )
 _WATERMARKS: Final = "watermarks have no effect yet"
 _TASKS: Final = "'parallelism.default' sets the tasks of a job"
-_ONE_PLAN: Final = "a job is planned anew from its script"
+_ONE_PLAN: Final = "a job is planned again from its script"
 _ONE_CATALOG: Final = "there is one catalog, and it lasts as long as the script"
 _NO_CLASSES: Final = "no Java class of the user's is loaded"
 _PYTHON_PATH: Final = "Python modules are found beside the script and on the Python path"
@@ -40,7 +40,7 @@ _NO_JOINS: Final = "there are only regular inner joins yet"
 _NO_WINDOWS: Final = "there are no windows yet"
 _NO_RANKING: Final = "there is no Top-N or deduplication yet"
 _SPARKS_MEMORY: Final = "Spark sets memory aside; its settings begin with 'spark.'"
-_NO_CLUSTER: Final = "there is no cluster of Flink's; Spark's settings begin with 'spark.'"
+_NO_CLUSTER: Final = "there is no Flink cluster; Spark's settings begin with 'spark.'"
 _SPARKS_FILES: Final = "files are opened by Spark; its settings for them begin with 'spark.hadoop.'"
 _SHOWN: Final = "rows and errors are always shown in the same way"
 
@@ -121,7 +121,7 @@ WITHOUT_EFFECT: Final = (
     WithoutEffect("sql-gateway.*", "there is no SQL gateway"),
     WithoutEffect("taskmanager.*", "there are no task managers; Spark's settings begin with 'spark.'"),
     WithoutEffect("jobmanager.*", "there is no job manager; Spark's settings begin with 'spark.'"),
-    WithoutEffect("metrics.*", "progress is told by `run --output json`; Spark's settings begin with 'spark.'"),
+    WithoutEffect("metrics.*", "progress is reported by `run --output json`; Spark's settings begin with 'spark.'"),
     WithoutEffect("security.*", "logins to Kafka are 'properties.' of its tables"),
     *(
         WithoutEffect(f"{family}*", _NO_CLUSTER)

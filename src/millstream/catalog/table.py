@@ -204,7 +204,7 @@ def _key_problems(statement: CreateTable) -> Iterator[Diagnostic]:
     if len(set(statement.primary_key.columns)) < len(statement.primary_key.columns):
         yield Diagnostic(
             Code.INVALID_PRIMARY_KEY,
-            "a column stands twice in the primary key",
+            "a column appears twice in the primary key",
             statement.primary_key.span,
             hint="Name each column once.",
         )
@@ -258,7 +258,7 @@ def _watermark_problems(statement: CreateTable) -> Iterator[Diagnostic]:
             Code.INVALID_WATERMARK,
             f'watermark column "{watermark.column}" is of type {column.type}',
             watermark.span,
-            hint="A watermark stands on a TIMESTAMP or TIMESTAMP_LTZ column.",
+            hint="A watermark needs a TIMESTAMP or TIMESTAMP_LTZ column.",
         )
     elif not isinstance(column, ComputedColumn) and (column.type.precision or 0) > MOST_OF_A_ROWTIME:
         yield finer_than_milliseconds(watermark, column.type)

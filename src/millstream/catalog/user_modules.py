@@ -39,7 +39,7 @@ def import_object(module_name: str, name: str, folders: Sequence[Path]) -> Impor
     with importable(searched), redirect_stdout(sys.stderr):
         module = _import(module_name)
     if not hasattr(module, name):
-        raise NotImportableError(f'module "{module_name}" has no "{name}"', f"It lies in {module.__file__}.")
+        raise NotImportableError(f'module "{module_name}" has no "{name}"', f"It is in {module.__file__}.")
     imported = {*(sys.modules.keys() - before), module_name}
     known = (sys.modules[key] for key in sorted(imported))
     return Imported(getattr(module, name), tuple(one for one in known if _lies_in(one, searched)))

@@ -25,7 +25,7 @@ def run_broker(port: int, data: Path, partitions: int) -> int:
         print(f"broker ready at localhost:{broker.address[1]}, data in {data}; Ctrl-C stops it", flush=True)
         while broker.is_running:
             time.sleep(_SECONDS_BETWEEN_LOOKS)
-        raise broker.failure("the broker ended by itself")
+        raise broker.failure("the broker ended unexpectedly")
     except KeyboardInterrupt:
         pass
     finally:

@@ -112,7 +112,7 @@ def explain_script(request: CheckRequest) -> int:
         print(json.dumps({"jobs": [{"name": job.name, "plan": job.explain()} for job in program.jobs]}))
         return 0
     if not program.jobs:
-        print(f"{request.script} has no INSERT or SELECT statement: there is no plan")
+        print(f"{request.script} has no INSERT or SELECT statement, so there is no plan")
     for number, job in enumerate(program.jobs):
         ends = "ends by itself" if job.is_bounded else "runs until it is stopped"
         print(f"{chr(10) if number else ''}{job.name} ({ends})\n{job.explain()}")

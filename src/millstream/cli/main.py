@@ -41,7 +41,7 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", help="A setting, as SET in the script; repeatable.", metavar="KEY=VALUE"),
 ]
-Verbose = Annotated[bool, typer.Option("--verbose", help="Show what lies behind an error.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Show the cause of an error.")]
 
 
 class Output(StrEnum):

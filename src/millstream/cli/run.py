@@ -161,7 +161,7 @@ class _Follower:
                 if not any(job.is_running for job in awaited):
                     break
             if self._stop.is_set:
-                self._view.notice("stopping after the batch under way; once more stops it at once")
+                self._view.notice("stopping after the current batch; interrupt again to stop now")
                 for job in jobs:
                     if job.is_running:
                         job.stop()

@@ -17,7 +17,7 @@ from millstream.connectors.kafka import sink_options as sink
 from millstream.connectors.kafka import upsert_connector as upsert_kafka
 from millstream.connectors.local import filesystem
 from millstream.errors import Code, Diagnostic
-from millstream.formats.declarations import FORMATS
+from millstream.formats.registry import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -49,7 +49,7 @@ TODAY: Final = {
 }
 """What an older key is called today, where it is one key."""
 _WITHOUT_EFFECT: Final = {
-    VERSION: "one client speaks to brokers of every version",
+    VERSION: "one client works with brokers of every version",
     "connector.property-version": "there is one version of these options",
     "format.property-version": "there is one version of these options",
     "format.derive-schema": "the schema always follows from the table",
@@ -160,7 +160,7 @@ class _Dialects:
             if self._is_stray(entry.key) and entry.key != first:
                 yield Diagnostic(
                     Code.CONFLICTING_OPTIONS,
-                    f"options '{first}' and '{entry.key}' are of two dialects",
+                    f"options '{first}' and '{entry.key}' belong to two dialects",
                     entry.key_span,
                     detail=f"A table is described with 'connector' and its keys or with '{TYPE}' and its keys.",
                     hint=self._way_out(entry.key),
@@ -198,7 +198,7 @@ class _Dialects:
         if chosen is not None and not self._partitioner_is_valid:
             yield Diagnostic(
                 Code.INVALID_OPTION_VALUE,
-                f"option '{PARTITIONER}' has a value that it cannot take",
+                f"option '{PARTITIONER}' has an invalid value",
                 chosen.value_span,
                 detail=f'"{chosen.value}" is not one of {", ".join(_PARTITIONERS)}.',
             )
@@ -220,9 +220,9 @@ class _Dialects:
             reader.problems.append(
                 Diagnostic(
                     Code.INVALID_OPTION_VALUE,
-                    f"option '{VERSION}' has a value that it cannot take",
+                    f"option '{VERSION}' has an invalid value",
                     version.value_span,
                     detail=f'"{version.value}" is not one of {", ".join(VERSIONS)}.',
-                    hint="Leave it out: one client speaks to brokers of every version.",
+                    hint="Leave it out: one client works with brokers of every version.",
                 )
             )

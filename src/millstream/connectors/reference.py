@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from millstream.changelog import INSERT_ONLY, letters
 from millstream.connectors.local.file_formats import FILE_FORMATS
 from millstream.connectors.registry import CONNECTOR, CONNECTORS
-from millstream.formats.declarations import FORMATS
+from millstream.formats.registry import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

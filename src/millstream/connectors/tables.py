@@ -33,7 +33,7 @@ class ConnectedTable(Protocol):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What the user is to be told."""
+        """Notices for the user."""
 
     @property
     def places(self) -> OptionPlaces:

@@ -9,7 +9,7 @@ from millstream.errors import Code
 
 CHANGELOG: Final = Group(
     "M3: changes",
-    "Found before anything is started. [Changelog](../concepts/changelog.md) tells what they rest on.",
+    "Found before anything is started. [Changelog](../concepts/changelog.md) explains the rules behind them.",
     {
         Code.SINK_REFUSES_CHANGES: Explanation(
             "sink that takes inserts only",

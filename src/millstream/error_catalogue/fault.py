@@ -13,7 +13,7 @@ FAULT: Final = Group(
     {
         Code.INTERNAL: Explanation(
             "something went wrong inside Millstream",
-            cause="Millstream met a situation that it was not made for. That is a fault, whatever the script says.",
+            cause="Millstream reached a state that it does not handle. That is a bug, whatever the script says.",
             fix="Run it again with --verbose and report what it prints, with the script if you can.",
             example="internal",
         ),

@@ -9,11 +9,11 @@ from millstream.errors import Code
 
 JOB: Final = Group(
     "M5: jobs and checkpoints",
-    "A job that failed has lost nothing: started again, it goes on from its last finished batch.",
+    "A job that failed has lost nothing: started again, it continues from its last finished batch.",
     {
         Code.JOB_FAILED: Explanation(
             "job that failed",
-            cause="The job ended for a reason of its surroundings, such as a full disk, a process that was killed, or "
+            cause="The job ended for an external reason, such as a full disk, a process that was killed, or "
             "a broker that went away.",
             fix="Remove the reason that the detail names and start the job again. `--verbose` shows all that Spark "
             "said, and so does spark.log in the checkpoint folder.",
@@ -23,7 +23,7 @@ JOB: Final = Group(
             "message that cannot be decoded",
             cause="A message of a source topic is not what the table's format and columns say: its key, or its value.",
             fix="Correct what is produced, or the columns. With 'scan.dead-letter.topic' such messages go to "
-            "that topic and the job goes on; formats that have the option 'ignore-parse-errors' can skip them.",
+            "that topic and the job continues; formats that have the option 'ignore-parse-errors' can skip them.",
             example="undecodable_message",
         ),
         Code.CHECKPOINT_MISMATCH: Explanation(
@@ -43,12 +43,12 @@ JOB: Final = Group(
         Code.CHECKPOINT_IN_USE: Explanation(
             "checkpoint in use",
             cause="Another process runs jobs in the same checkpoint folder.",
-            fix="Stop that process, or give this one a folder of its own with --checkpoint.",
+            fix="Stop that process, or give this one its own folder with --checkpoint.",
             example="checkpoint_in_use",
         ),
         Code.EXPRESSION_FAILED: Explanation(
             "expression that failed on a row",
-            cause="A value of the data does not go through an expression of the query: a text that is no number, "
+            cause="A value cannot be processed by an expression of the query: a text that is not a number, "
             "a division by zero, a result too large for its type.",
             fix="Use TRY_CAST, NULLIF(divisor, 0) or a larger type, or filter the row.",
             example="expression_failed",
@@ -74,7 +74,7 @@ JOB: Final = Group(
             "of the batch is in the topic cannot be found or does not fit: Kafka has forgotten it, the prefix or the "
             "cluster is another one, or the checkpoint is an old copy.",
             fix="Do what the hint says. To write the batch again run once with 'sink.delivery-guarantee' = "
-            "'at-least-once'; to compute all anew start over with --fresh.",
+            "'at-least-once'; to compute everything again start over with --fresh.",
             example="delivery_uncertain",
         ),
     },

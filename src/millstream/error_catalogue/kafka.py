@@ -14,7 +14,7 @@ KAFKA: Final = Group(
         Code.BROKER_UNREACHABLE: Explanation(
             "no broker answers",
             cause="Nothing answers at 'properties.bootstrap.servers', or what answers speaks another protocol, or its "
-            "certificate is not to be trusted: a broker that wants TLS or a login hangs up on a client without.",
+            "certificate is not trusted: a broker that requires TLS or a login disconnects a client without it.",
             fix="Check host and port, that the broker runs, that a firewall lets you through, and "
             "'properties.security.protocol'. `millstream broker` starts a broker on this machine.",
             example="broker_unreachable",
@@ -35,8 +35,8 @@ KAFKA: Final = Group(
         ),
         Code.OFFSETS_UNAVAILABLE: Explanation(
             "offsets that cannot be had",
-            cause="The place to start or go on reading is not there: a consumer group has committed nothing, or what "
-            "stood at that offset has been removed.",
+            cause="The offset to start or resume at does not exist: a consumer group has committed nothing, or what "
+            "was at that offset has been removed.",
             fix="Choose another 'scan.startup.mode', or set 'properties.auto.offset.reset'. A job whose messages "
             "were removed while it was stopped must start over with --fresh.",
             example="offsets_unavailable",

@@ -18,7 +18,7 @@ TABLE: Final = Group(
             example="undefined_table",
         ),
         Code.DUPLICATE_TABLE: Explanation(
-            "table that exists already",
+            "table that already exists",
             cause="A table or view of that name was created before.",
             fix="Choose another name, drop the first one, or write CREATE TABLE IF NOT EXISTS to keep it.",
             example="duplicate_table",
@@ -137,7 +137,7 @@ TABLE: Final = Group(
         ),
         Code.NOT_BUILT_YET: Explanation(
             "option that cannot be run yet",
-            cause="The script can be read and planned, and says something that a running job cannot do yet. It "
+            cause="The script can be read and planned, but asks for something that a running job cannot do yet. It "
             "is refused by `check`, and by `run` before anything starts.",
             fix="Leave it out, or use what the hint names instead.",
             example="unbuilt_table",

@@ -13,7 +13,7 @@ TEXT: Final = Group(
     {
         Code.SYNTAX: Explanation(
             "syntax error",
-            cause="A word or sign stands where SQL does not allow it, or something that was opened is never closed.",
+            cause="A word or symbol is where SQL does not allow it, or something that was opened is never closed.",
             fix="Look at the marked place and just before it: a missing comma, parenthesis or quote shows itself one "
             "word later.",
             example="syntax_in_query",

@@ -52,7 +52,7 @@ class AvroData:
             raise ValueError(f"A text is not UTF-8: {error.reason}") from None
         except Exception as error:  # noqa: BLE001 - the reader raises whatever the bytes lead it to
             self._bounds.walk(data, start)
-            raise ValueError(f"It is no datum of the writer's schema ({type(error).__name__})") from None
+            raise ValueError(f"It is not a datum of the writer's schema ({type(error).__name__})") from None
         return datum[_DATUM] if self._is_enclosed else datum
 
     def write(self, datum: Any) -> bytes:

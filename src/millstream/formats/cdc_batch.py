@@ -145,7 +145,7 @@ class CdcBatchReader:
     def _pieces(
         self, changes: NDArray[np.int64], old: pa.Array, new: pa.Array
     ) -> list[tuple[NDArray[np.int64], pa.Array, NDArray[np.int8]]]:
-        """Rows that are taken back, then rows that are put in: their places, values and kinds."""
+        """Rows that are retracted, then rows that are inserted: their places, values and kinds."""
         updates, deletes = changes == Change.UPDATE.value, changes == Change.DELETE.value
         whole = self._dialect.shape is Shape.BEFORE_AND_AFTER
         taken_back, put_in = np.flatnonzero(updates | deletes), np.flatnonzero(~deletes)

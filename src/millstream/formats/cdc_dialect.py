@@ -110,7 +110,7 @@ DEBEZIUM: Final = CdcDialect(
         _of_source("source.database", STRING, "The database.", "db"),
         _of_source("source.schema", STRING, "The schema in the database.", "schema"),
         _of_source("source.table", STRING, "The table.", "table"),
-        CdcMetadata("source.properties", _PROPERTIES, "All that is told of the source.", "source", _PROPERTIES),
+        CdcMetadata("source.properties", _PROPERTIES, "All source information.", "source", _PROPERTIES),
     ),
 )  # fmt: skip
 CANAL: Final = CdcDialect(

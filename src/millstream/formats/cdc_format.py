@@ -46,7 +46,7 @@ def regular_expression(value: str) -> str:
 SCHEMA_INCLUDE: Final = ConfigOption(
     "schema-include",
     boolean,
-    "Whether messages carry their schema, so that the change stands under 'payload'.",
+    "Whether messages carry their schema, so that the change is under 'payload'.",
     False,
     Role.SOURCE,
 )

@@ -56,7 +56,7 @@ def decoder_of(
         case ProtobufFormat():
             return ProtobufDecoder(columns, format_, needed)
         case _:
-            raise TypeError(f"format '{format_.name}' has no decoder of its own")
+            raise TypeError(f"format '{format_.name}' has no decoder")
 
 
 def encoder_of(format_: Format, columns: tuple[tuple[str, DataType], ...]) -> Encoder:
@@ -77,4 +77,4 @@ def encoder_of(format_: Format, columns: tuple[tuple[str, DataType], ...]) -> En
         case ProtobufFormat():
             return ProtobufEncoder(columns, format_)
         case _:
-            raise TypeError(f"format '{format_.name}' has no encoder of its own")
+            raise TypeError(f"format '{format_.name}' has no encoder")

@@ -92,7 +92,7 @@ SCIENTIFIC_DECIMALS: Final = ConfigOption(
     Role.SINK,
 )
 TRIM_SPACES: Final = ConfigOption(
-    "trim-spaces", boolean, "Whether blanks around a field are dropped.", False, Role.SOURCE
+    "trim-spaces", boolean, "Whether spaces around a field are removed.", False, Role.SOURCE
 )
 IGNORE_TRAILING_UNMAPPABLE: Final = ConfigOption(
     "ignore-trailing-unmappable", boolean, "Whether fields beyond the last column are ignored.", False, Role.SOURCE

@@ -16,7 +16,7 @@ def not_in_csv(type_: DataType) -> str | None:
     if type_.root in (TypeRoot.ARRAY, TypeRoot.ROW):
         for part in parts(type_):
             if part.root in (TypeRoot.ARRAY, TypeRoot.ROW) or part.root in _NOT_FLAT:
-                return f"Only simple types can stand inside of {type_.root}, not {part}"
+                return f"Only simple types can be nested in {type_.root}, not {part}"
             if why := not_in_csv(part):
                 return why
         return None

@@ -78,7 +78,7 @@ def _version(executable: Path) -> tuple[str, int]:
     version = _VERSION.search(shown.stdout)
     if shown.returncode != 0 or version is None:
         said = shown.stdout.strip() or f"exit code {shown.returncode}"
-        raise _missing(f"{executable} does not tell its version", detail=said)
+        raise _missing(f"{executable} does not report its version", detail=said)
     whole, first, second = version.groups()
     is_before_java_9 = first == "1" and second is not None
     return whole, int(second if is_before_java_9 else first)

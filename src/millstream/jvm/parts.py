@@ -29,7 +29,7 @@ _OFFLINE_HINT = (
     "or copy the cache folder {folder} from a machine that has it."
 )
 _DAMAGED_HINT = (
-    "Nothing was kept; try again, and if it stays so, look at what stands between this machine "
+    "Nothing was kept; try again, and if the problem persists, check what is between this machine "
     f"and the repository, or name another Maven repository in {REPOSITORY_VARIABLE}."
 )
 
@@ -138,7 +138,7 @@ def _verify(resolved: Path, part: Part) -> None:
     raise SetupError(
         Diagnostic(
             Code.JVM_PARTS_DAMAGED,
-            f"the jars of {part} from {repository_name()} are not those that were locked",
+            f"the jars of {part} from {repository_name()} do not match the lock file",
             detail=f"Different or missing: {_enumerate(missing)}. Not expected: {_enumerate(unexpected - missing)}.",
             hint=_DAMAGED_HINT,
         )

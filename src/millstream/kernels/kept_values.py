@@ -1,7 +1,7 @@
-"""MIN, MAX, FIRST_VALUE and LAST_VALUE when rows can be taken back.
+"""MIN, MAX, FIRST_VALUE and LAST_VALUE when rows can be retracted.
 
 The group's row keeps the value that leads (the least, the greatest, the first, the last to arrive). Only when that one
-is taken back, and nothing better came, the group's entries are read for the next.
+is retracted, and nothing better came, the group's entries are read for the next.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """For upsert sinks whose primary key is not the query's upsert key: several rows may claim one key.
 
-All rows of a key are kept in order of arrival. The latest is what the sink shows; when it is taken back, the one before
+All rows of a key are kept in order of arrival. The latest is what the sink shows; when it is retracted, the one before
 it shows again.
 """
 

@@ -13,7 +13,7 @@ COUNT: Final = "__count"
 
 
 class Multiset(EntryTable):
-    """Counts never fall below zero: a value that is not there cannot be taken back."""
+    """Counts never fall below zero: a value that is not there cannot be retracted."""
 
     def update(self, weights: pl.DataFrame) -> Moves:
         """`weights` has each (group, value) once, and in `__count` by how much its count changes."""

@@ -38,9 +38,9 @@ class Manifest:
     swept: int | None = None
     """When all of it was last looked through for rows past their time; None where rows have no time."""
     clock: int | None = None
-    """The latest time at which it was opened with a lifetime: its own time never runs back."""
+    """The latest time at which it was opened with a TTL: its own time never runs back."""
     horizon: int | None = None
-    """Rows that were last written then, or earlier, have expired, whatever lifetime comes later."""
+    """Rows that were last written then, or earlier, have expired, whatever TTL comes later."""
 
 
 class SegmentLog(Protocol):

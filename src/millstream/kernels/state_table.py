@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from millstream.kernels.segment_log import Piece, Segment, SegmentLog
     from millstream.kernels.segment_pieces import Range
 
-__all__ = ["DEAD", "HASH", "Found", "Lifetime", "StateTable"]
+__all__ = ["DEAD", "HASH", "Found", "StateTable", "TimeToLive"]
 
 DEAD: Final = "__dead"
 _WRITTEN: Final = "__written"
 _LEAST_MERGE_RATIO: Final = 1.5
-_SWEEPS_PER_LIFETIME: Final = 2
+_SWEEPS_PER_TTL: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Lifetime:
+class TimeToLive:
     """Rows are gone when they were last written `length` before `now`, or earlier; both in milliseconds."""
 
     now: int
@@ -58,9 +58,9 @@ class Lifetime:
 class StateTable:
     """`keys` and `values` name the columns; rows are found by `__hash` and told apart by the keys.
 
-    With a lifetime each row remembers when it was last written. A lifetime may come, change and go between two batches:
+    With a TTL each row remembers when it was last written. A TTL may come, change and go between two batches:
     all pieces are rewritten when it comes, their rows counting as written then, and when it goes, without those that
-    have expired. What has expired under one lifetime stays so under a longer one.
+    have expired. What has expired under one TTL stays so under a longer one.
     """
 
     def __init__(
@@ -69,13 +69,13 @@ class StateTable:
         values: tuple[pa.Field, ...],
         log: SegmentLog,
         cache: SegmentCache,
-        lifetime: Lifetime | None = None,
+        ttl: TimeToLive | None = None,
         *,
         piece_bytes: int = PIECE_BYTES,
     ) -> None:
         self._keys = [field.name for field in keys]
         self._values = [field.name for field in values]
-        written = [] if lifetime is None else [pa.field(_WRITTEN, pa.int64())]
+        written = [] if ttl is None else [pa.field(_WRITTEN, pa.int64())]
         self._schema = pa.schema([pa.field(HASH, pa.int64()), *keys, *values, pa.field(DEAD, pa.bool_()), *written])
         self._log = log
         self._cache = cache
@@ -85,7 +85,7 @@ class StateTable:
         self._swept = manifest.swept
         self._clock = manifest.clock
         self._horizon = manifest.horizon
-        self._lifetime = lifetime and self._onward(lifetime)
+        self._ttl = ttl and self._onward(ttl)
         if self._is_sweep_due():
             self._sweep_all()
 
@@ -138,25 +138,25 @@ class StateTable:
             self._remove(piece)
         self._save()
 
-    def _onward(self, lifetime: Lifetime) -> Lifetime:
+    def _onward(self, ttl: TimeToLive) -> TimeToLive:
         """A clock that was set back stands still until it is where it was: what has expired does not come back.
 
         Kept at once, for a lookup that finds nothing has told as much as a write.
         """
-        if self._clock is not None and lifetime.now <= self._clock:
-            lifetime = replace(lifetime, now=self._clock)
+        if self._clock is not None and ttl.now <= self._clock:
+            ttl = replace(ttl, now=self._clock)
         before = (self._clock, self._horizon)
-        self._clock = lifetime.now
-        self._horizon = lifetime.end if self._horizon is None else max(lifetime.end, self._horizon)
+        self._clock = ttl.now
+        self._horizon = ttl.end if self._horizon is None else max(ttl.end, self._horizon)
         if self._segments and before != (self._clock, self._horizon):
             self._save()
-        return lifetime
+        return ttl
 
     def _is_sweep_due(self) -> bool:
-        """Without a lifetime, once: what an earlier one left must neither be found nor be taken for younger later."""
-        if self._lifetime is None or self._swept is None:
-            return (self._lifetime is None) != (self._swept is None)
-        return self._lifetime.now >= self._swept + self._lifetime.length // _SWEEPS_PER_LIFETIME
+        """Without a TTL, once: what an earlier one left must neither be found nor be taken for younger later."""
+        if self._ttl is None or self._swept is None:
+            return (self._ttl is None) != (self._swept is None)
+        return self._ttl.now >= self._swept + self._ttl.length // _SWEEPS_PER_TTL
 
     def _sweep_all(self) -> None:
         """Drops the pieces most of whose rows are past their time: such rows are never found, but take up space."""
@@ -166,8 +166,8 @@ class StateTable:
             for piece in segment.pieces:
                 self._sweep(piece, writer)
             self._append(writer.finish())
-        self._swept = None if self._lifetime is None else self._lifetime.now
-        if self._lifetime is None:
+        self._swept = None if self._ttl is None else self._ttl.now
+        if self._ttl is None:
             self._horizon = None
         self._save()
 
@@ -176,7 +176,7 @@ class StateTable:
         is_timed = _WRITTEN in stored.column_names
         unexpired = stored.filter(pc.greater(stored.column(_WRITTEN), self._horizon)) if is_timed else stored
         fresh = self._without_expired(self._add_times(unexpired))
-        if is_timed == (self._lifetime is not None) and 2 * fresh.num_rows >= stored.num_rows:
+        if is_timed == (self._ttl is not None) and 2 * fresh.num_rows >= stored.num_rows:
             writer.keep(piece)
             return
         writer.add(fresh)
@@ -200,15 +200,15 @@ class StateTable:
 
     def _add_times(self, rows: pa.Table) -> pa.Table:
         """As the table has them now; rows without a time get this batch's."""
-        if self._lifetime is not None and _WRITTEN not in rows.column_names:
-            rows = rows.append_column(_WRITTEN, pa.repeat(pa.scalar(self._lifetime.now, pa.int64()), rows.num_rows))
+        if self._ttl is not None and _WRITTEN not in rows.column_names:
+            rows = rows.append_column(_WRITTEN, pa.repeat(pa.scalar(self._ttl.now, pa.int64()), rows.num_rows))
         return rows if rows.schema.equals(self._schema) else rows.select(self._schema.names).cast(self._schema)
 
     def _without_expired(self, rows: pa.Table) -> pa.Table:
         """What is worth writing. What a row past its time replaced is older still, so nothing comes back."""
         if not self._segments:  # nothing below that a dead row would hide
             return self._living(rows)
-        return rows if self._lifetime is None else rows.filter(pc.greater(rows.column(_WRITTEN), self._horizon))
+        return rows if self._ttl is None else rows.filter(pc.greater(rows.column(_WRITTEN), self._horizon))
 
     def _living(self, rows: pa.Table) -> pa.Table:
         return rows.filter(pa.array(self._is_alive(rows)))
@@ -216,7 +216,7 @@ class StateTable:
     def _is_alive(self, rows: pa.Table) -> NDArray[np.bool_]:
         """A row of NULLs is not."""
         alive = pc.invert(pc.fill_null(rows.column(DEAD), fill_value=True))
-        if self._lifetime is not None:
+        if self._ttl is not None:
             alive = pc.and_(alive, pc.greater(pc.fill_null(rows.column(_WRITTEN), 0), self._horizon))
         return as_numpy(alive)
 

@@ -95,7 +95,8 @@ class Compiler:
             except RecursionError:
                 problems.append(Diagnostic(Code.SYNTAX, "the statement is nested too deeply", statement.span))
             except NotReadableError as error:
-                why = f"can only be checked at run time: it is not known without running its module, since {error.why}"
+                without = "its signature is not known without running its module"
+                why = f"can only be checked at run time: {without}, since {error.why}"
                 self._leave_to_run(statement, why)
             except ScriptError as error:
                 found = [problem for problem in error.diagnostics if not self._causes(problem, self._unread)]
@@ -145,7 +146,7 @@ class Compiler:
             case Use():
                 pass
             case StatementSet(inserts=()):
-                self._tell("the statement set is empty, nothing to run", statement)
+                self._tell("the statement set is empty: there is nothing to run", statement)
             case InsertInto() | StatementSet() | Select():
                 self._steps.append(self._job(statement))
             case Explain() | Describe() | Show():
@@ -187,7 +188,7 @@ class Compiler:
             raise ScriptError(
                 Diagnostic(
                     Code.INVALID_FUNCTION,
-                    f'function "{statement.name.text}" would never be called: there is a built-in one of that name',
+                    f'function "{statement.name.text}" would never be called: a built-in function has that name',
                     statement.name.span,
                     hint="Choose another name.",
                 )

@@ -68,7 +68,7 @@ class JobPlan:
         return (*(scan.source for scan in self.scans), *(write.sink for write in self.physical.writes))
 
     def explain(self) -> str:
-        """As anyone may see it: literals in it may have come from secret parameters."""
+        """With secrets masked: literals in it may have come from secret parameters."""
         text = f"{explain_logical(self.roots)}\n\n{explain_physical(self.physical)}"
         return self.roots[0].span.source.discreet(text)
 

@@ -101,7 +101,7 @@ class BatchLog:
         file = self.folder / name
         try:
             if is_damaged(file):
-                raise self._damage_error(name, "It is not what its checksum says.")
+                raise self._damage_error(name, "It does not match its checksum.")
             return file.read_text(encoding="utf-8")
         except FileNotFoundError:
             raise self._damage_error(name, "It is missing.") from None

@@ -53,7 +53,9 @@ def _check_statement_set(job: JobPlan) -> Iterator[Diagnostic]:
     first = writes[0].sink if writes else None
     for root in writes if len(writes) > 1 else ():
         if root.sink.writer_options is None:
-            yield _separate(root, f'a statement set cannot write to "{root.sink.table.name}", which is no Kafka table')
+            yield _separate(
+                root, f'a statement set cannot write to "{root.sink.table.name}", which is not a Kafka table'
+            )
         elif first is not None and first.writer_options not in (None, root.sink.writer_options):
             yield _separate(
                 root, f'tables "{first.table.name}" and "{root.sink.table.name}" of a set differ in \'properties.*\''
@@ -65,7 +67,7 @@ def _separate(root: Write, primary: str) -> Diagnostic:
         Code.UNSUPPORTED_STATEMENT,
         primary,
         root.span,
-        hint="Write this INSERT outside the set: it becomes a job of its own.",
+        hint="Write this INSERT outside the set: it becomes a separate job.",
     )
 
 

@@ -296,7 +296,7 @@ def _layout_2(root: Path) -> Callable[[str], dict[str, Any]]:
             raise other_layout(root / _MARKER, content["layout"])
         checksum = hashlib.sha256(json.dumps(content["jobs"], sort_keys=True).encode()).hexdigest()[:16]
         if content.get("checksum", checksum) != checksum:
-            raise damage_error(root / _MARKER, "It is not what its checksum says.")
+            raise damage_error(root / _MARKER, "It does not match its checksum.")
         return content
 
     return parse

@@ -28,13 +28,13 @@ def checkpoint_folder(given: str | Path) -> Path:
         return Path(unquote(uri["path"]))
     here = Path(given).absolute()
     if uri["host"] is None and not uri["path"].startswith("/"):
-        primary = f'checkpoint "{text}" has no / behind "{uri["scheme"]}:"'
+        primary = f'checkpoint "{text}" has no / after "{uri["scheme"]}:"'
         detail = "It could be a URI or a local folder."
         hint = f"For the local folder, write {here}."
     else:
-        primary = f'checkpoint "{text}" is not in a file system of this machine'
+        primary = f'checkpoint "{text}" is not on a file system of this machine'
         detail = f"Millstream and Spark keep it together, and Millstream does not write to {scheme} yet."
         hint = "Name a folder on a local disk, or on a file system that is mounted on every machine of the job."
     if here.exists():
-        detail = f"An earlier version took it for the local folder {here}; name that to go on from there."
+        detail = f"An earlier version took it for the local folder {here}; use that path to continue from there."
     raise ScriptError(Diagnostic(Code.BAD_ARGUMENT, primary, detail=detail, hint=hint))

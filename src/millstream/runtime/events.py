@@ -23,7 +23,7 @@ class JobWaits:
     @property
     def text(self) -> str:
         then = "" if self.retry_seconds is None else f"; attempt {self.attempt} in {self.retry_seconds:.1f} s"
-        return f'job "{self.job}" waits since {_clock(self.since)}: {self.why}{then}'
+        return f'job "{self.job}" has been waiting since {_clock(self.since)}: {self.why}{then}'
 
     def as_json(self) -> dict[str, Any]:
         return {"event": "waiting", **asdict(self)}
@@ -39,7 +39,7 @@ class JobGoesOn:
 
     @property
     def text(self) -> str:
-        return f'job "{self.job}" goes on after {self.waited_seconds:.1f} s'
+        return f'job "{self.job}" resumed after {self.waited_seconds:.1f} s'
 
     def as_json(self) -> dict[str, Any]:
         return {"event": "going-on", **asdict(self)}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from millstream.connectors.kafka.read_range import ReadRange, Tallies
+    from millstream.connectors.kafka.read_range import MessageCounters, ReadRange
     from millstream.plan.program import JobPlan
     from millstream.runtime.checkpoint import JobFolder
     from millstream.runtime.events import JobEvent
@@ -54,7 +54,7 @@ class Job:
         *,
         on_event: Callable[[JobEvent], None],
         positions: Mapping[str, ReadRange],
-        tallies: Tallies,
+        counters: MessageCounters,
         clients: KafkaClients,
     ) -> None:
         self.name = plan.name
@@ -68,7 +68,7 @@ class Job:
         self._on_progress = on_progress
         self._on_event = on_event
         self._result = result
-        self._tallies = tallies
+        self._tallies = counters
         self._shown: int | None = None
         self._ends = _last_ends(positions.values())
         self._clients = clients

@@ -28,7 +28,7 @@ def adopt_state(folder: Path) -> None:
 
 def _adopt(file: Path, operator: Path) -> None:
     if is_damaged(file):
-        raise damage_error(file, "It is not what its checksum says.")
+        raise damage_error(file, "It does not match its checksum.")
     version, _, text = file.read_text(encoding="utf-8").partition("\n")
     try:
         noted, adopted = json.loads(text), _with_paths_here(json.loads(text), operator)

@@ -36,7 +36,7 @@ class JobProgress:
     total_rows_in: int
     total_rows_out: int
     ignored_retractions: int
-    """How often a row was to be taken back that was not there: the input contradicts itself, or its state expired."""
+    """How often a row was retracted that was not there: the input contradicts itself, or its state expired."""
     total_ignored_retractions: int
     skipped: int = 0
     """Messages passed over since the job started, because their format ignores parse errors."""
@@ -76,7 +76,7 @@ class Counted:
     lost: int = 0
     """In this batch."""
     rows_in: int | None = None
-    """Where rows are made up from one."""
+    """Where generated rows start."""
     rows_out: int | None = None
     """Where they are shown."""
 

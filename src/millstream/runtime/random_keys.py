@@ -62,7 +62,7 @@ def _refusal(drawn: set[str], what: str, span: Span, sink: Sink) -> Diagnostic:
         Code.CONFLICTING_OPTIONS,
         f'table "{sink.table.name}" is written exactly once, and {what} that depend on {", ".join(sorted(drawn))}',
         span,
-        detail="A batch that is done again draws other values: a row could be missing then, or stand twice.",
+        detail="A replayed batch draws other values: a row could be missing or duplicated.",
         hint="Use a column of the table that is read, or 'sink.delivery-guarantee' = 'at-least-once'.",
     )
 

@@ -3,7 +3,7 @@
 Writers that have committed their part of the batch are passed over, and the others write theirs as the script is now.
 A change thus takes effect between two writers instead of between two batches, which is as sound for a writer that has
 its rows straight from one partition or file. Where rows come to writers through an exchange, what goes into it must be
-the same as before, or a row could be missing, stand twice, or contradict the state; or nothing of the batch may be
+the same as before, or a row could be missing, appear twice, or contradict the state; or nothing of the batch may be
 written yet. See docs/recovery.md.
 """
 

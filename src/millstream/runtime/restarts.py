@@ -1,4 +1,4 @@
-"""When a job that met a passing fault starts again: Flink's four strategies."""
+"""When a job that met a transient failure starts again: Flink's four strategies."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def copy_checkpoint(checkpoint: Path, to: Path) -> list[str]:
     if to.exists():
         raise _refuse(f"{to} is there already", "Name a folder that does not exist.")
     if to.absolute().is_relative_to(checkpoint.absolute()):
-        raise _refuse(f"{to} lies inside the checkpoint", "Name a folder outside of it.")
+        raise _refuse(f"{to} is inside the checkpoint", "Name a folder outside of it.")
     claimed = Checkpoint(checkpoint)
     unfinished = to.with_name(f"{to.name}.unfinished")
     try:

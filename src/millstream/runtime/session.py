@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.job_settings import JobSettings
-from millstream.connectors.kafka.read_range import Tallies
+from millstream.connectors.kafka.read_range import MessageCounters
 from millstream.plan.program import JobPlan, Listing, ShowJobs, Text, compile_script
 from millstream.runtime.before_start import refuse_unbuilt
 from millstream.runtime.checkpoint import Checkpoint
@@ -218,7 +218,7 @@ class Session:
             adopt_state(folder.path)
             keep_ends(folder.path, [ranges[scan.id].ends if scan.id in ranges else None for scan in plan.scans])
             keep_ids(folder.path, plan, asking)
-            tallies = Tallies(spark.sparkContext.accumulator(0), spark.sparkContext.accumulator(0))
+            counters = MessageCounters(spark.sparkContext.accumulator(0), spark.sparkContext.accumulator(0))
             job = Job(
                 plan,
                 folder,
@@ -226,10 +226,10 @@ class Session:
                 self._result_of(plan),
                 on_event=self._on_event,
                 positions=ranges,
-                tallies=tallies,
+                counters=counters,
                 clients=asking,
             )
-            counted = {scan: replace(found, tallies=tallies) for scan, found in ranges.items()}
+            counted = {scan: replace(found, counters=counters) for scan, found in ranges.items()}
             dispatching = Dispatching(plan, folder, asking, self._notice)
             ask = partial(self._request, plan, folder, counted, job, dispatching, drain=drain)
             prepared.append((job, QueryStart(spark, ask, partial(checkpoint.record_start, plan))))
@@ -245,14 +245,14 @@ class Session:
         *,
         drain: bool,
     ) -> QueryRequest:
-        from millstream.spark.kernel_host import Hosting
+        from millstream.spark.kernel_host import KernelSettings
         from millstream.spark.query import QueryRequest
 
         settings = plan.settings
         return QueryRequest(
             job=plan,
             checkpoint=folder.path,
-            hosting=Hosting(
+            kernel_settings=KernelSettings(
                 folder.buckets,
                 folder.segment_cache,
                 settings.state_cache_bytes,
@@ -283,7 +283,7 @@ class Session:
 
     def _launch(self, job: Job, query: QueryStart) -> Job:
         if job.resumes:
-            self._notice(f'job "{job.name}" goes on where it stopped')
+            self._notice(f'job "{job.name}" continues where it stopped')
         job.start(lambda: query(job))
         self._jobs.append(job)
         return job

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.errors import Code, MillstreamError
 from millstream.runtime.events import JobGoesOn, JobWaits
-from millstream.spark.passing_faults import passing_fault
+from millstream.spark.transient_failures import find_transient_failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -165,7 +165,7 @@ class Supervision:
 
     def _restart_after(self, fault: MillstreamError) -> bool:
         """Whether the query runs again."""
-        passing = passing_fault(fault)
+        passing = find_transient_failure(fault)
         if passing is None or (passing.attempts is not None and self._attempts >= passing.attempts):
             self._failure = self._explain(fault)
             return False

@@ -49,7 +49,7 @@ def conceal(text: str, start: int = 0, end: int | None = None) -> str:
 
 
 def without_credentials(value: str) -> str:
-    """An option's value for anyone's eyes, where its key tells of no secret.
+    """An option's value with its secrets masked, where its key is not that of a secret.
 
     >>> without_credentials("http://user:tiger@registry:8081")
     'http://user:******@registry:8081'

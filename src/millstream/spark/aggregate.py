@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
     from millstream.plan.operators.aggregate import Aggregate, AggregateCall
-    from millstream.spark.crossing import Crossing, Rows
-    from millstream.spark.kernel_host import Hosting
+    from millstream.spark.kernel_host import KernelSettings
+    from millstream.spark.python_stage import PythonStage, Rows
 
 
-def aggregate(rows: Rows, node: Aggregate, hosting: Hosting) -> Crossing:
+def aggregate(rows: Rows, node: Aggregate, kernel_settings: KernelSettings) -> PythonStage:
     keys = {name: f"key{number}" for number, name in enumerate(node.keys)}
     arguments = {call: f"argument{number}" for number, call in enumerate(node.calls) if call.argument is not None}
     filters = {call.filter: f"filter{number}" for number, call in enumerate(node.calls) if call.filter is not None}
@@ -56,7 +56,7 @@ def aggregate(rows: Rows, node: Aggregate, hosting: Hosting) -> Crossing:
         repeats=node.repeats,
     )
     named = {**keys, **results}
-    return host({ROWS: prepared}, operator, hosting).then(
+    return host({ROWS: prepared}, operator, kernel_settings).then(
         lambda changes: changes.select(*(F.col(column).alias(name) for name, column in named.items()), KIND)
     )
 

@@ -11,7 +11,7 @@ from millstream.changelog import KIND, RowKind
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-    from millstream.spark.crossing import Rows
+    from millstream.spark.python_stage import Rows
 
 _RETRACTIONS: Final = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
 

@@ -1,4 +1,4 @@
-"""Made-up rows. Each value follows from its row's number alone, so a batch that is run again gives the same rows."""
+"""Generated rows. Each value follows from its row's number alone, so a batch that is run again gives the same rows."""
 
 from __future__ import annotations
 

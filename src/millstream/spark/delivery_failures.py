@@ -7,12 +7,12 @@ from typing import Final
 from millstream.delivery.failures import Failure
 from millstream.errors import Code, Diagnostic
 
-_GO_ON: Final = "Start it again to go on from its last finished batch; nothing is lost or written twice."
+_GO_ON: Final = "Start it again to continue from its last finished batch; nothing is lost or written twice."
 _TOLD: Final = {
     Failure.TAKEN_OVER: (
         Code.TAKEN_OVER,
         'another run of job "{job}" has taken over',
-        "Leave the other run to it. If they are two jobs, give each its own 'sink.transactional-id-prefix'.",
+        "Let the other run continue. If they are two jobs, give each its own 'sink.transactional-id-prefix'.",
     ),
     Failure.ENDED_BY_BROKER: (
         Code.JOB_FAILED,

@@ -12,10 +12,11 @@ WORKER_ENDED: Final = (
     "Python worker (?:exited unexpectedly|failed to connect back)|while reading the port number from [^\n]+'s stdout"
 )
 """The last is said of the process that forks the workers."""
-_GO_ON: Final = "Start it again to go on from its last finished batch."
-START_OVER: Final = "Start over with --fresh to read what is there now; earlier results are computed anew."
+_GO_ON: Final = "Start it again to continue from its last finished batch."
+START_OVER: Final = "Start over with --fresh to read what is there now; earlier results are computed again."
 WITHOUT_THEM: Final = (
-    "Start over with --fresh to read what is there now, or go on without them with 'scan.fail-on-data-loss' = 'false'."
+    "Start over with --fresh to read what is there now, "
+    "or continue without them with 'scan.fail-on-data-loss' = 'false'."
 )
 
 
@@ -70,7 +71,7 @@ _EXPRESSIONS: Final = _patterns(
     (
         rf"\[CAST_INVALID_INPUT\] {_VALUE}",
         Code.EXPRESSION_FAILED,
-        'job "{job}" met {value}, which is no {type}',
+        'job "{job}" met {value}, which is not a valid {type}',
         None,
         _TRY_CAST,
     ),
@@ -112,7 +113,7 @@ _EXPRESSIONS: Final = _patterns(
     (
         r"\[CANNOT_PARSE_TIMESTAMP\] (?P<said>.*?)\.? Use ",
         Code.EXPRESSION_FAILED,
-        'job "{job}" met a text that is no time',
+        'job "{job}" met a text that is not a time',
         "{said}.",
         "Correct the pattern, or use TRY_CAST, which gives NULL for such a text.",
     ),
@@ -130,7 +131,7 @@ _KAFKA: Final = _patterns(
         rf"Partition {_PARTITION} offset was changed from (?P<before>\d+) to (?P<now>\d+)",
         Code.OFFSETS_UNAVAILABLE,
         'topic "{topic}" is not the one that job "{job}" has read before',
-        "Partition {partition} was read up to offset {before} and ends at {now}: the topic was deleted and made anew.",
+        "Partition {partition} was read up to offset {before} and ends at {now}: the topic was deleted and re-created.",
         START_OVER,
     ),
     (
@@ -170,7 +171,7 @@ _KAFKA: Final = _patterns(
         Code.BROKER_REFUSED,
         'Kafka does not allow what job "{job}" does',
         "{said}.",
-        "Have the user allowed to read the source topics, to write the sink topics, and to use the group.",
+        "Allow the user to read the source topics, write the sink topics, and use the group.",
     ),
     (
         rf"Failed to (?:create new KafkaAdminClient|construct kafka (?:consumer|producer)){_LAST_CAUSE}",
@@ -182,7 +183,7 @@ _KAFKA: Final = _patterns(
     (
         rf"RecordTooLargeException{_REST}",
         Code.JOB_FAILED,
-        'a message of job "{job}" is larger than Kafka takes',
+        'a message of job "{job}" is larger than Kafka accepts',
         "{said}.",
         "Raise 'properties.max.request.size' of the sink and max.message.bytes of its topic.",
     ),
@@ -223,7 +224,7 @@ _CHECKPOINT: Final = _patterns(
         + _FILE,
         Code.CHECKPOINT_MISMATCH,
         'the checkpoint of job "{job}" is damaged',
-        "Spark could not go on from {file}.",
+        "Spark could not continue from {file}.",
         "Put its files back if you have a copy, or start over with --fresh.",
     ),
 )

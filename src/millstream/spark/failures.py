@@ -13,9 +13,9 @@ from millstream.catalog.settings_of_flink import NOT_NULL_ENFORCER
 from millstream.connectors.kafka.scan_options import DEAD_LETTER_TOPIC
 from millstream.delivery.failures import Failure
 from millstream.errors import Code, Diagnostic, JobError
-from millstream.formats.declarations import FORMATS
 from millstream.formats.decoded import preview
 from millstream.formats.json_format import IGNORE_PARSE_ERRORS
+from millstream.formats.registry import FORMATS
 from millstream.spark.delivery_failures import CODES, undelivered_error
 from millstream.spark.failure_patterns import PATTERNS
 
@@ -148,7 +148,7 @@ def _diagnostic(job: str, text: str, tables: Mapping[str, Span]) -> Diagnostic:
         Code.JOB_FAILED,
         f'job "{job}" failed',
         detail=in_short(said),
-        hint="Start it again to go on from its last finished batch; --verbose shows Spark's own words.",
+        hint="Start it again to continue from its last finished batch; --verbose shows Spark's own message.",
     )
 
 
@@ -200,7 +200,7 @@ def _unwritten_letter(job: str, found: dict[str, Any]) -> Diagnostic:
         Code.JOB_FAILED,
         f'job "{job}" could not write a dead letter of table "{found["table"]}" to topic "{found["topic"]}"',
         detail=f"{found['place']}: {found['why']}.",
-        hint=f"{remedy} Start the job again to go on from its last finished batch.",
+        hint=f"{remedy} Start the job again to continue from its last finished batch.",
     )
 
 

@@ -27,7 +27,7 @@ _MAX_SPAN: Final = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Where in the stream a value is made up."""
+    """Where in the stream a value is generated."""
 
     row: Column
     time: Column

@@ -22,20 +22,24 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from millstream.plan.operators.join import Join
-    from millstream.spark.crossing import Crossing
-    from millstream.spark.kernel_host import Hosting
+    from millstream.spark.kernel_host import KernelSettings
+    from millstream.spark.python_stage import PythonStage
 
 
-def join(left: DataFrame, right: DataFrame, node: Join, hosting: Hosting) -> Crossing:
+def join(left: DataFrame, right: DataFrame, node: Join, kernel_settings: KernelSettings) -> PythonStage:
     left_names = {name: f"left{number}" for number, name in enumerate(node.left_columns)}
     right_names = {name: f"right{number}" for number, name in enumerate(node.right_columns)}
     lefts, rights = _number(left, left_names, node.left_keys), _number(right, right_names, node.right_keys)
     operator = JoinOperator(
-        _side(lefts, left_names, node.left_keys), _side(rights, right_names, node.right_keys), expires=hosting.expires
+        _side(lefts, left_names, node.left_keys),
+        _side(rights, right_names, node.right_keys),
+        expires=kernel_settings.expires,
     )
     inside = {**left_names, **right_names}
     columns = [F.col(inside[column.name]).alias(column.name) for column in node.output]
-    return host({LEFT: lefts, RIGHT: rights}, operator, hosting).then(lambda changes: changes.select(*columns, KIND))
+    return host({LEFT: lefts, RIGHT: rights}, operator, kernel_settings).then(
+        lambda changes: changes.select(*columns, KIND)
+    )
 
 
 def _number(rows: DataFrame, names: Mapping[str, str], keys: Sequence[str]) -> DataFrame:

@@ -15,15 +15,15 @@ from millstream.changelog import INSERT_ONLY, KIND, RowKind
 from millstream.connectors.kafka.metadata import TIMESTAMP, TOPIC
 from millstream.failpoints import reach
 from millstream.formats.codecs import encoder_of
-from millstream.formats.declarations import AvroFormat, ConfluentAvroFormat
+from millstream.formats.registry import AvroFormat, ConfluentAvroFormat
 from millstream.kernels.fold import fold_updates, last_changes
 from millstream.spark.avro_halves import written_schema
 from millstream.spark.changelog import is_retraction
-from millstream.spark.crossing import Crossing
 from millstream.spark.delivery import DELIVERED_TYPE
 from millstream.spark.failures import null_in_key
 from millstream.spark.message_metadata import HEADERS_TYPE, headers_of, topic_of
 from millstream.spark.observed_counts import DELIVERED
+from millstream.spark.python_stage import PythonStage
 from millstream.spark.splits import split_columns
 from millstream.spark.types import quote_name, spark_type
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
     from millstream.connectors.kafka.tables import KafkaSink
-    from millstream.formats.declarations import Format
     from millstream.formats.decoded import Encoder
-    from millstream.spark.crossing import Rows, Step
+    from millstream.formats.registry import Format
     from millstream.spark.delivery import Delivering
+    from millstream.spark.python_stage import Rows, Step
     from millstream.sql.statements import MetadataColumn, PhysicalColumn
 
 _TYPES: Final = {
@@ -57,7 +57,7 @@ def encode_messages(
     *,
     folds: bool = False,
     delivering: Delivering | None = None,
-) -> Crossing:
+) -> PythonStage:
     """The messages of the rows; one that takes something back has no value, unless the format tells it.
 
     `partitioning` gives them a column `partition`; without it Kafka's producer chooses.
@@ -82,9 +82,9 @@ def encode_messages(
     beside = [] if delivering is None else split_columns(rows)
     prepared = rows.select(*(column.alias(name) for name, column in columns.items()), *beside)
     if delivering is not None:
-        return Crossing(prepared, DELIVERED_TYPE, _one_after_another([*steps, delivering], [DELIVERED]))
+        return PythonStage(prepared, DELIVERED_TYPE, _one_after_another([*steps, delivering], [DELIVERED]))
     given = [name for name in _TYPES if name in columns or (name == "partition" and partitioning is not None)]
-    return Crossing(
+    return PythonStage(
         prepared,
         ", ".join(f"{name} {_TYPES[name]}" for name in given),
         _one_after_another(steps, given) if steps else None,

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from millstream.connectors.kafka.read_range import Offsets, ReadRange, Tallies
+    from millstream.connectors.kafka.read_range import MessageCounters, Offsets, ReadRange
     from millstream.connectors.kafka.tables import KafkaSource
-    from millstream.formats.declarations import Format
     from millstream.formats.decoded import Decoder
+    from millstream.formats.registry import Format
     from millstream.plan.operators.scan import Scan
-    from millstream.spark.crossing import Step
+    from millstream.spark.python_stage import Step
     from millstream.spark.splits import Splits
     from millstream.sql.types import DataType
 
@@ -52,7 +52,7 @@ def read_rows(
         key = _half("key", source.key_format, layout) if source.key_format is not None else None
         beside = [] if splits is None else [splits.column()]
         return rows_of_avro(messages, layout, key, _half("value", source.value_format, layout), beside)
-    return _decode(messages, layout, positions.tallies, splits)
+    return _decode(messages, layout, positions.counters, splits)
 
 
 def _messages(
@@ -78,7 +78,9 @@ def _is_before(ends: Offsets) -> Column:
     return F.expr(f"offset < try_element_at(map({pairs}), concat(topic, '-', partition))" if pairs else "false")
 
 
-def _decode(messages: DataFrame, layout: MessageLayout, tallies: Tallies | None, splits: Splits | None) -> DataFrame:
+def _decode(
+    messages: DataFrame, layout: MessageLayout, counters: MessageCounters | None, splits: Splits | None
+) -> DataFrame:
     source = layout.source
     halves = [_half("value", source.value_format, layout).alias(VALUE)]
     key = None
@@ -98,7 +100,7 @@ def _decode(messages: DataFrame, layout: MessageLayout, tallies: Tallies | None,
         origin += [F.unix_millis("timestamp").alias(TIMESTAMP), headers]
     formats = {"value": source.value_format.name} | ({"key": source.key_format.name} if source.key_format else {})
     rows = _message_rows(layout, key)
-    step: Step = DecodeStep(rows, source.table.name, formats, only_topic, source.dead_letters, tallies)
+    step: Step = DecodeStep(rows, source.table.name, formats, only_topic, source.dead_letters, counters)
     parts = [F.expr(part_of(use)).alias(use.column.name) for use in layout.message_parts]
     schema = spark_schema(_crossing(layout)) + (f", {KIND} TINYINT" if layout.has_kinds else "")
     if splits is not None:

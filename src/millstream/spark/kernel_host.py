@@ -22,11 +22,11 @@ from millstream.failpoints import reach
 from millstream.kernels.cache_folder import hold
 from millstream.kernels.operator import ORDER, BatchTime
 from millstream.kernels.segment_cache import SegmentCache
-from millstream.kernels.state_table import Lifetime, StateTable
+from millstream.kernels.state_table import StateTable, TimeToLive
 from millstream.spark.comparable import hashable
-from millstream.spark.crossing import Crossing
 from millstream.spark.observed_counts import IGNORED, fresh_name
 from millstream.spark.packets import PACKET_SCHEMA, pack, to_payloads, unpack, unpack_by_part
+from millstream.spark.python_stage import PythonStage
 from millstream.spark.row_order import OrderInFiles
 from millstream.spark.segment_state import SparkSegmentLog
 from millstream.spark.splits import SPLIT
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from millstream.kernels.operator import Operator
-    from millstream.spark.crossing import Rows
+    from millstream.spark.python_stage import Rows
 
 _BITS_FOR_ROWS: Final = 40
 _PLACES: Final = 1 << 23
@@ -47,47 +47,47 @@ _NOW: Final = "now"
 
 
 @dataclass(frozen=True, slots=True)
-class Hosting:
+class KernelSettings:
     """How all kernels of a job keep their state."""
 
     buckets: int
     cache: Path
     """Where pieces of the state lie mapped, on each machine that has workers; a job's own, in the folder of its run."""
     cache_bytes: int | None = None
-    lifetime_ms: int = 0
+    ttl_ms: int = 0
     """How long a row of state lives after it was last written; 0 is for ever."""
 
     @property
     def expires(self) -> bool:
-        return self.lifetime_ms > 0
+        return self.ttl_ms > 0
 
 
-def host(inputs: Mapping[str, Rows], operator: Operator, hosting: Hosting) -> Crossing:
+def host(inputs: Mapping[str, Rows], operator: Operator, kernel_settings: KernelSettings) -> PythonStage:
     """Gives the operator's changelog, with `__kind`, for the rows of each of its inputs.
 
     One input may be read in one pass with other readers; several are DataFrames.
     """
-    packed = [pack_input(name, inputs[name], operator, hosting) for name in operator.inputs]
-    step = partial(step_kernel, operator, hosting)
+    packed = [pack_input(name, inputs[name], operator, kernel_settings) for name in operator.inputs]
+    step = partial(step_kernel, operator, kernel_settings)
     if len(packed) == 1:
         return packed[0].then(step)
-    packets = reduce(DataFrame.union, (crossing.alone() for crossing in packed))
-    return Crossing(packets, PACKET_SCHEMA).then(step)
+    packets = reduce(DataFrame.union, (stage.to_frame() for stage in packed))
+    return PythonStage(packets, PACKET_SCHEMA).then(step)
 
 
-def pack_input(name: str, rows: Rows, operator: Operator, hosting: Hosting) -> Crossing:
+def pack_input(name: str, rows: Rows, operator: Operator, kernel_settings: KernelSettings) -> PythonStage:
     """Packets of one input, which may be put together with those of the others by `union`."""
 
     def combine_and_pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for table in read_in_order(batches) if operator.needs_order(name) else map(_table, batches):
             rows = table.drop_columns(SPLIT) if SPLIT in table.schema.names else table
-            yield pack(operator.combine(name, rows), hosting.buckets)
+            yield pack(operator.combine(name, rows), kernel_settings.buckets)
 
     hashed = rows.withColumns(_hash_columns(operator.hashes(name), rows.schema))
-    return Crossing(hashed, PACKET_SCHEMA, combine_and_pack)
+    return PythonStage(hashed, PACKET_SCHEMA, combine_and_pack)
 
 
-def step_kernel(operator: Operator, hosting: Hosting, packets: DataFrame) -> DataFrame:
+def step_kernel(operator: Operator, kernel_settings: KernelSettings, packets: DataFrame) -> DataFrame:
     """What the kernel gives for packets of its rows."""
     assert not operator.may_ask_for_wakeup, f"{type(operator).__name__} may ask for a wake-up; this host has no timers"
     output = operator.output_schema
@@ -103,7 +103,10 @@ def step_kernel(operator: Operator, hosting: Hosting, packets: DataFrame) -> Dat
         packets.withColumn(_NOW, now)
         .groupBy("bucket")
         .transformWithState(
-            KernelProcessor(operator, hosting), f"payload BINARY, {IGNORED} LONG", outputMode="Update", timeMode="None"
+            KernelProcessor(operator, kernel_settings),
+            f"payload BINARY, {IGNORED} LONG",
+            outputMode="Update",
+            timeMode="None",
         )
     )
     observed = changes.observe(fresh_name(), F.sum(IGNORED).alias(IGNORED))
@@ -152,9 +155,9 @@ def _place_of_task(batch: pa.RecordBatch, task: int) -> int:
 class KernelProcessor(StatefulProcessor):
     """Runs one bucket's kernel on state kept as a manifest and a map of pieces."""
 
-    def __init__(self, operator: Operator, hosting: Hosting) -> None:
+    def __init__(self, operator: Operator, kernel_settings: KernelSettings) -> None:
         self._operator = operator
-        self._hosting = hosting
+        self._settings = kernel_settings
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle
@@ -163,13 +166,13 @@ class KernelProcessor(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: ARG002, N802, N803
         packets = list(rows)
-        hold(self._hosting.cache.parent)
-        cache = SegmentCache(self._hosting.cache, self._hosting.cache_bytes)
-        lifetime = Lifetime(packets[0][_NOW], self._hosting.lifetime_ms) if self._hosting.expires else None
+        hold(self._settings.cache.parent)
+        cache = SegmentCache(self._settings.cache, self._settings.cache_bytes)
+        ttl = TimeToLive(packets[0][_NOW], self._settings.ttl_ms) if self._settings.expires else None
 
         def open_table(name: str) -> StateTable:
             table = self._tables[name]
-            return StateTable(table.keys, table.values, self._logs[name], cache, lifetime)
+            return StateTable(table.keys, table.values, self._logs[name], cache, ttl)
 
         kernel = self._operator.open(open_table)
         reach("before-state")

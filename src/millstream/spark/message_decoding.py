@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from millstream.connectors.kafka.dead_letters import DeadLetterTopic
-    from millstream.connectors.kafka.read_range import Tallies
+    from millstream.connectors.kafka.read_range import MessageCounters
     from millstream.formats.decoded import Unreadable
     from millstream.formats.message_rows import MessageRows
     from millstream.spark.dead_letters import DeadLetter
@@ -38,7 +38,7 @@ class DecodeStep:
     """By half."""
     only_topic: str | None = None
     dead_letters: DeadLetterTopic | None = None
-    tallies: Tallies | None = None
+    counters: MessageCounters | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         reach("before-read")
@@ -49,8 +49,8 @@ class DecodeStep:
                 raise self._failure(batch, error) from None
             if read.unreadable:
                 self._set_aside(batch, read.unreadable)
-            if read.skipped and self.tallies is not None:
-                self.tallies.skipped.add(read.skipped)
+            if read.skipped and self.counters is not None:
+                self.counters.skipped.add(read.skipped)
             reach("after-read")
             for piece in read.pieces:
                 yield from piece.to_batches()
@@ -67,8 +67,8 @@ class DecodeStep:
 
         assert self.dead_letters is not None, "else the first would have raised"
         write_dead_letters(self.dead_letters, (self._letter(batch, found) for found in unreadable))
-        if self.tallies is not None:
-            self.tallies.dead_letters.add(len(unreadable))
+        if self.counters is not None:
+            self.counters.dead_letters.add(len(unreadable))
 
     def _letter(self, batch: pa.RecordBatch, found: Unreadable) -> DeadLetter:
         from millstream.spark.dead_letters import DeadLetter

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from millstream.plan.program import JobPlan
     from millstream.source import Span
     from millstream.spark.delivery import Dispatch
-    from millstream.spark.kernel_host import Hosting
+    from millstream.spark.kernel_host import KernelSettings
 
 
 class ReportTaker(Protocol):
@@ -57,7 +57,7 @@ class QueryRequest:
 
     job: JobPlan
     checkpoint: Path
-    hosting: Hosting
+    kernel_settings: KernelSettings
     positions: Mapping[str, ReadRange]
     max_batch_rows: int
     interval_ms: int
@@ -70,12 +70,12 @@ class QueryRequest:
 
 def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWriter:
     """All of a query but its start; what Spark finds wrong with it is raised here."""
-    shutil.rmtree(request.hosting.cache, ignore_errors=True)  # a job of this name may have ended in this run
+    shutil.rmtree(request.kernel_settings.cache, ignore_errors=True)  # a job of this name may have ended in this run
     context = TranslationContext(
         spark=spark,
         folder=request.checkpoint,
         positions=request.positions,
-        hosting=request.hosting,
+        kernel_settings=request.kernel_settings,
         max_batch_rows=request.max_batch_rows,
         partitions_of=request.partitions_of,
         printed=request.printed,

@@ -87,7 +87,7 @@ class RunningQuery:
                         Code.JOB_FAILED,
                         f'job "{self._job}" did not stop in time',
                         detail="It waits for something that does not answer; a broker that is away, perhaps.",
-                        hint="It has lost nothing: started again, it goes on from its last finished batch.",
+                        hint="It has lost nothing: started again, it continues from its last finished batch.",
                     )
                 ) from error
 
@@ -100,6 +100,6 @@ class RunningQuery:
                 Diagnostic(
                     Code.JOB_FAILED,
                     f'job "{self._job}" failed: Spark ended unexpectedly',
-                    hint="Start it again to go on from its last finished batch; spark.log may say why Spark ended.",
+                    hint="Start it again to continue from its last finished batch; spark.log may say why Spark ended.",
                 )
             ) from error

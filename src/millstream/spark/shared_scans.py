@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from millstream.plan.operators.roots import Write
 from millstream.plan.physical.nodes import Execution, PhysicalNode
-from millstream.spark.crossing import Crossing, Rows
-from millstream.spark.one_pass import pack_in_one_pass, write_in_one_pass
+from millstream.spark.python_stage import PythonStage, Rows
+from millstream.spark.shared_readers import pack_in_one_pass, write_in_one_pass
 from millstream.spark.translate import rows_of, stateful_step, stateless_step
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from millstream.plan.physical.nodes import PhysicalPlan
-    from millstream.spark.branch import Branch
+    from millstream.spark.shared_rows import SharedRows
     from millstream.spark.translate import TranslationContext
 
-Encode: TypeAlias = Callable[[Rows, PhysicalNode], Crossing]
+Encode: TypeAlias = Callable[[Rows, PhysicalNode], PythonStage]
 """The messages of the rows that an INSERT writes."""
 
 
@@ -27,7 +27,7 @@ def read_together(plan: PhysicalPlan, context: TranslationContext, encode: Encod
     """What leaves the nodes up to which scans are shared."""
     made: dict[PhysicalNode, DataFrame] = {}
     for shared in plan.shared:
-        readers = [partial(_crossing, end, context, encode) for end in shared.ends]
+        readers = [partial(_python_stage, end, context, encode) for end in shared.ends]
         rows = rows_of(shared.scan, context)
         if all(isinstance(end.operator, Write) for end in shared.ends):
             made |= dict.fromkeys(shared.ends, write_in_one_pass(rows, readers))
@@ -36,18 +36,20 @@ def read_together(plan: PhysicalPlan, context: TranslationContext, encode: Encod
     return made
 
 
-def _crossing(end: PhysicalNode, context: TranslationContext, encode: Encode, branch: Branch) -> Crossing:
+def _python_stage(
+    end: PhysicalNode, context: TranslationContext, encode: Encode, shared_rows: SharedRows
+) -> PythonStage:
     match end.execution:
         case Execution.SINK:
-            return encode(_rows(end.inputs[0], branch, context), end)
+            return encode(_rows(end.inputs[0], shared_rows, context), end)
         case Execution.KERNEL:
-            return stateful_step([_rows(end.inputs[0], branch, context)], end, context)
+            return stateful_step([_rows(end.inputs[0], shared_rows, context)], end, context)
         case _:
-            rows = _rows(end, branch, context)
-            return Crossing(rows, rows.schema)
+            rows = _rows(end, shared_rows, context)
+            return PythonStage(rows, rows.schema)
 
 
-def _rows(node: PhysicalNode, branch: Branch, context: TranslationContext) -> Branch:
+def _rows(node: PhysicalNode, shared_rows: SharedRows, context: TranslationContext) -> SharedRows:
     if node.execution is Execution.SOURCE:
-        return branch
-    return stateless_step(_rows(node.inputs[0], branch, context), node, context)
+        return shared_rows
+    return stateless_step(_rows(node.inputs[0], shared_rows, context), node, context)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from millstream.connectors.kafka.tables import KafkaSink
-    from millstream.spark.crossing import Rows
+    from millstream.spark.python_stage import Rows
     from millstream.sql.statements import MetadataColumn, PhysicalColumn
 
 
@@ -33,7 +33,7 @@ def drop_null_rows(rows: Rows, sink: KafkaSink, *, drops_nulls: bool) -> Rows:
 
 
 def _is_complete(rows: Rows, sink: KafkaSink) -> Column:
-    """Only what is written counts: a row taken back by its key alone may lack the rest."""
+    """Only what is written counts: a row retracted by its key alone may lack the rest."""
     always = _present((*sink.key_columns, *(use.column for use in sink.metadata)))
     value = _present(sink.value_columns)
     by_key_alone = sink.value_format.changelog == INSERT_ONLY

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
     from millstream.connectors.kafka.tables import KafkaSource
-    from millstream.spark.crossing import Rows, Step
+    from millstream.spark.python_stage import Rows, Step
 
 SPLIT: Final = "__split"
 _SCAN: Final = 1_000_000

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.accumulators import Accumulator
     from pyspark.sql import SparkSession
 
-    from millstream.spark.crossing import Step
+    from millstream.spark.python_stage import Step
 
 
 def report_end(step: Step | None, spark: SparkSession) -> Step | None:

@@ -25,7 +25,6 @@ from millstream.plan.operators.union import Union
 from millstream.plan.operators.values import Values
 from millstream.plan.physical.nodes import Execution
 from millstream.spark.aggregate import aggregate
-from millstream.spark.branch import Branch
 from millstream.spark.expressions import column_of
 from millstream.spark.join import join
 from millstream.spark.kafka_source import read_rows
@@ -33,6 +32,7 @@ from millstream.spark.keyed_rows import materialise, normalise
 from millstream.spark.local_tables import read_local
 from millstream.spark.native_aggregate import native_aggregate
 from millstream.spark.once import keep_value, one_row
+from millstream.spark.shared_rows import SharedRows
 from millstream.spark.splits import Splits, split_columns
 from millstream.spark.types import quote_name, spark_type
 from millstream.spark.union import union
@@ -46,11 +46,11 @@ if TYPE_CHECKING:
 
     from millstream.connectors.kafka.read_range import ReadRange
     from millstream.plan.physical.nodes import PhysicalNode
-    from millstream.spark.crossing import Crossing, Rows
     from millstream.spark.delivery import Dispatch
-    from millstream.spark.kernel_host import Hosting
+    from millstream.spark.kernel_host import KernelSettings
+    from millstream.spark.python_stage import PythonStage, Rows
 
-AnyRows = TypeVar("AnyRows", DataFrame, Branch)
+AnyRows = TypeVar("AnyRows", DataFrame, SharedRows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class TranslationContext:
     """The job's own, kept over restarts."""
     positions: Mapping[str, ReadRange]
     """By the id of a scan of topics, from where to where it reads."""
-    hosting: Hosting
+    kernel_settings: KernelSettings
     max_batch_rows: int
     printed: Callable[[list[str]], None]
     """Takes the lines of a print table."""
@@ -98,7 +98,7 @@ def rows_of(node: PhysicalNode, context: TranslationContext) -> DataFrame:
         case Execution.SINK:
             return rows_of(node.inputs[0], context)
         case Execution.KERNEL:
-            return stateful_step([rows_of(below, context) for below in node.inputs], node, context).alone()
+            return stateful_step([rows_of(below, context) for below in node.inputs], node, context).to_frame()
         case Execution.NATIVE:
             assert isinstance(node.operator, Aggregate)
             return native_aggregate(rows_of(node.inputs[0], context), node.operator)
@@ -127,20 +127,20 @@ def stateless_step(rows: AnyRows, node: PhysicalNode, context: TranslationContex
     return rows.select(*items, *kind, *split_columns(rows))
 
 
-def stateful_step(inputs: Sequence[Rows], node: PhysicalNode, context: TranslationContext) -> Crossing:
+def stateful_step(inputs: Sequence[Rows], node: PhysicalNode, context: TranslationContext) -> PythonStage:
     """On the kernel, with a state."""
     match node.operator:
         case Aggregate() as operator:
-            return aggregate(inputs[0], operator, context.hosting)
+            return aggregate(inputs[0], operator, context.kernel_settings)
         case Normalise() as operator:
-            return normalise(inputs[0], operator, context.hosting)
+            return normalise(inputs[0], operator, context.kernel_settings)
         case Materialise() as operator:
-            return materialise(inputs[0], operator, context.hosting)
+            return materialise(inputs[0], operator, context.kernel_settings)
         case Join() as operator:
             left, right = inputs
             assert isinstance(left, DataFrame)
             assert isinstance(right, DataFrame)
-            return join(left, right, operator, context.hosting)
+            return join(left, right, operator, context.kernel_settings)
         case operator:
             raise AssertionError(f"no kernel runs {type(operator).__name__}")
 

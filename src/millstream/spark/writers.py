@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from millstream.plan.physical.nodes import Output, PhysicalNode, PhysicalPlan
     from millstream.plan.program import JobPlan
-    from millstream.spark.crossing import Crossing, Rows, Step
+    from millstream.spark.python_stage import PythonStage, Rows, Step
     from millstream.spark.shared_scans import Encode
     from millstream.spark.translate import TranslationContext
 
@@ -47,7 +47,7 @@ def writer_of(job: JobPlan, context: TranslationContext) -> DataStreamWriter:
     drops_nulls = job.settings.not_null_enforcer is NotNullEnforcer.DROP
     outputs = {output.root: output for output in plan.outputs}
 
-    def encode(rows: Rows, root: PhysicalNode) -> Crossing:
+    def encode(rows: Rows, root: PhysicalNode) -> PythonStage:
         return _encode(rows, outputs[root], context, drops_nulls=drops_nulls)
 
     kafka_scans = (scan.id for scan in plan.scans if isinstance(scan.source, KafkaSource))
@@ -92,10 +92,10 @@ def _messages(root: PhysicalNode, context: TranslationContext, encode: Encode, i
     rows = repartition(rows_of(root, context), _sink(root), context.pinned_tasks())
     if insert is not None and SPLIT not in rows.columns:
         rows = rows.select("*", split_of_insert(insert))
-    return encode(rows, root).alone()
+    return encode(rows, root).to_frame()
 
 
-def _encode(rows: Rows, output: Output, context: TranslationContext, *, drops_nulls: bool) -> Crossing:
+def _encode(rows: Rows, output: Output, context: TranslationContext, *, drops_nulls: bool) -> PythonStage:
     sink = _sink(output.root)
     delivering = Delivering.to(sink, context.dispatch) if output.producer is Producer.OWN else None
     kept = drop_null_rows(rows, sink, drops_nulls=drops_nulls)

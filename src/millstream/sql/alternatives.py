@@ -13,7 +13,7 @@ _BOUNDED: Final = (
     "Limit the input instead: with WHERE, 'scan.bounded.mode' of a Kafka table, 'number-of-rows' of datagen."
 )
 _OUTER: Final = f"{_ONE_TOPIC}, and GROUP BY the key there: MAX or LAST_VALUE give the columns of each."
-_SUBQUERY: Final = "List the values, or have a function in Python look them up."
+_SUBQUERY: Final = "List the values, or look them up in a Python function."
 
 WINDOWS: Final = {
     "TUMBLE": f"For windows of a fixed unit, {_TRUNCATED}.",
@@ -26,7 +26,7 @@ ALTERNATIVES: Final = {
     **dict.fromkeys(("LEFT JOIN", "RIGHT JOIN", "FULL JOIN"), _OUTER),
     "CROSS JOIN": "Join by a condition instead: JOIN … ON a.id = b.id.",
     "NATURAL JOIN": "Name the columns that are equal: JOIN … USING (id).",
-    "a join FOR SYSTEM_TIME AS OF": "Have a function in Python look the value up: CREATE FUNCTION … LANGUAGE PYTHON.",
+    "a join FOR SYSTEM_TIME AS OF": "Look the value up in a Python function: CREATE FUNCTION … LANGUAGE PYTHON.",
     "FOR SYSTEM_TIME AS OF": "Read the table as it is now: leave the clause out.",
     "INTERSECT": f"{_ONE_TOPIC}, each row saying in a column side where it is from, and look there with "
     "GROUP BY … HAVING COUNT(DISTINCT side) = 2.",
@@ -34,20 +34,20 @@ ALTERNATIVES: Final = {
     "OVER": f"{_ONE_ROW_PER_KEY}.",
     "WINDOW": f"{_ONE_ROW_PER_KEY}.",
     "UNNEST": "Take the elements one by one, e.g. tags[1], or produce one message for each.",
-    "LATERAL": "Functions give one value for a row: let it return an ARRAY or a ROW.",
-    "LATERAL TABLE": "Functions give one value for a row: let it return an ARRAY or a ROW.",
-    "a table function": "Functions give one value for a row: let it return an ARRAY or a ROW.",
-    "ORDER BY": "Rows come in the order of their partitions, and a stream has no end to sort at; leave it out.",
+    "LATERAL": "A function returns one value per row: let it return an ARRAY or a ROW.",
+    "LATERAL TABLE": "A function returns one value per row: let it return an ARRAY or a ROW.",
+    "a table function": "A function returns one value per row: let it return an ARRAY or a ROW.",
+    "ORDER BY": "Leave it out: rows arrive in the order of their partitions, and an endless stream cannot be sorted.",
     "LIMIT": _BOUNDED,
     "FETCH": _BOUNDED,
     "OFFSET": _BOUNDED,
     "TABLESAMPLE": "Choose rows with WHERE, e.g. WHERE RAND() < 0.1.",
     "MATCH_RECOGNIZE": "Write the rows by key into a topic, and look for patterns in the program that reads it.",
-    "INSERT … ON CONFLICT": "Leave it out: in an upsert-kafka table the last row of a key holds.",
+    "INSERT … ON CONFLICT": "Leave it out: in an upsert-kafka table the last row of a key wins.",
     "TABLE as a query": "Write SELECT * FROM and the table's name.",
     "IN with a sub-query": _SUBQUERY,
     "EXISTS": _SUBQUERY,
     "the operator RLIKE or REGEXP": "Use the function: REGEXP(text, pattern).",
     "a sub-query in an expression": _SUBQUERY,
-    "WITH RECURSIVE": "Leave RECURSIVE out if no query reads itself; else have a function in Python follow the steps.",
+    "WITH RECURSIVE": "Leave RECURSIVE out if no query reads itself; else follow the steps in a Python function.",
 }

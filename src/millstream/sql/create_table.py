@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _OVERWRITABLE: Final = frozenset(
     {LikeFeature.GENERATED, LikeFeature.METADATA, LikeFeature.OPTIONS, LikeFeature.WATERMARKS}
 )
-HIVE: Final = "That is Hive's; write WITH ('connector' = 'filesystem', 'path' = '…', 'format' = 'parquet')."
+HIVE: Final = "That is Hive syntax; write WITH ('connector' = 'filesystem', 'path' = '…', 'format' = 'parquet')."
 _QUERY: Final = "AS"
 _REFUSED_CLAUSES: Final = {
     "DISTRIBUTED": "Kafka partitions by the message key; leave the clause out.",
@@ -124,7 +124,7 @@ def _partition_column(cursor: TokenCursor) -> Name:
     name = cursor.column_name()
     if not cursor.at_any(",", ")"):
         declaration = f"Declare {name.text} among the columns of the table, and name it here without its type"
-        raise cursor.error(Code.SYNTAX, "PARTITIONED BY names columns, it does not declare them", f"{declaration}.")
+        raise cursor.error(Code.SYNTAX, "PARTITIONED BY lists columns and does not declare them", f"{declaration}.")
     return name
 
 
@@ -168,10 +168,10 @@ def _column(cursor: TokenCursor, body: _Body) -> None:
         body.columns.append(ComputedColumn(name.text, expression, name.span, read_comment(cursor)))
         return
     if cursor.at_any(",", ")"):
-        raise cursor.expected_error("a type", f"Write one behind the name, e.g. {name.text} STRING.")
+        raise cursor.expected_error("a type", f"Add one after the name, e.g. {name.text} STRING.")
     type_ = parse_type(cursor)
     if cursor.at("AS"):
-        raise cursor.expected_error(", or )", f"A computed column has no type of its own: {name.text} AS ….")
+        raise cursor.expected_error(", or )", f"A computed column is declared without a type: {name.text} AS ….")
     if cursor.accept("METADATA"):
         key = cursor.string("the metadata key").text if cursor.accept("FROM") else name.text
         is_virtual = cursor.accept("VIRTUAL")
@@ -193,7 +193,7 @@ def _constraint_name(cursor: TokenCursor) -> str | None:
 
 def _refuse_unique(cursor: TokenCursor) -> None:
     if cursor.at("UNIQUE"):
-        raise cursor.unsupported_error("UNIQUE", "A table has a primary key at most: PRIMARY KEY (…) NOT ENFORCED.")
+        raise cursor.unsupported_error("UNIQUE", "A table can have only a primary key: PRIMARY KEY (…) NOT ENFORCED.")
 
 
 def _not_enforced(cursor: TokenCursor) -> None:

@@ -35,7 +35,7 @@ class WrittenHint:
                 Code.UNSUPPORTED_STATEMENT,
                 f"{words} is not supported in this place",
                 script.span(self.tokens[0].start, self.tokens[-1].end + 1),
-                hint="OPTIONS stands directly behind a table's name: FROM t /*+ OPTIONS('key' = 'value') */.",
+                hint="OPTIONS goes directly after a table's name: FROM t /*+ OPTIONS('key' = 'value') */.",
             )
         )
 

@@ -27,7 +27,7 @@ def read_insert(cursor: TokenCursor) -> InsertInto:
     if cursor.at("(") and not at_query(cursor, distance=1):
         columns = cursor.column_names()
     if not at_query(cursor) and target.text.upper().endswith("SELECT"):
-        raise cursor.expected_error("SELECT or VALUES", f'Is a blank missing before the SELECT in "{target.text}"?')
+        raise cursor.expected_error("SELECT or VALUES", f'Is a space missing before the SELECT in "{target.text}"?')
     return InsertInto(target, read_query(cursor), span, columns, hints)
 
 
@@ -101,7 +101,7 @@ def _statement_set(cursor: TokenCursor) -> StatementSet:
         cursor.noted += member.noted
     if not is_closed and not cursor.noted:
         raise ScriptError(
-            Diagnostic(Code.SYNTAX, "the statement set is not closed", span, hint="Write END; behind its last INSERT.")
+            Diagnostic(Code.SYNTAX, "the statement set is not closed", span, hint="Add END; after the last INSERT.")
         )
     return StatementSet(tuple(inserts), span)
 

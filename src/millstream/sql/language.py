@@ -69,19 +69,19 @@ _APPEND_ONLY: Final = (
     "A topic takes messages only; write to an upsert-kafka table, where a newer row replaces an older one."
 )
 _ON_THE_PATH: Final = "Leave it out: Python modules are found on the Python path."
-_ONLY_SHOWN: Final = "SHOW has TABLES, VIEWS, FUNCTIONS, JOBS, CREATE TABLE and CREATE VIEW."
+_ONLY_SHOWN: Final = "SHOW supports TABLES, VIEWS, FUNCTIONS, JOBS, CREATE TABLE and CREATE VIEW."
 
 REFUSED: Final[dict[str, str | None]] = {
     "ADD JAR": _ON_THE_PATH,
     "ALTER CATALOG": ONE_DATABASE,
     "ALTER CONNECTION": None,
     "ALTER DATABASE": ONE_DATABASE,
-    "ALTER FUNCTION": "Drop the function and create it anew.",
+    "ALTER FUNCTION": "Drop the function and create it again.",
     "ALTER MATERIALIZED TABLE": _TABLE_THEN_INSERT,
     "ALTER MODEL": None,
-    "ALTER TEMPORARY FUNCTION": "Drop the function and create it anew.",
-    "ALTER TEMPORARY SYSTEM FUNCTION": "Drop the function and create it anew.",
-    "ALTER VIEW": "Drop the view and create it anew.",
+    "ALTER TEMPORARY FUNCTION": "Drop the function and create it again.",
+    "ALTER TEMPORARY SYSTEM FUNCTION": "Drop the function and create it again.",
+    "ALTER VIEW": "Drop the view and create it again.",
     "ANALYZE TABLE": None,
     "CALL": None,
     "CLEAR": None,

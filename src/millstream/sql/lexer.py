@@ -59,9 +59,9 @@ def _unclosed(script: Script, mark: str, start: int) -> Diagnostic:
 
 def _require_bytes(script: Script, quoted: str, start: int) -> None:
     if not _HEX_DIGITS.fullmatch(quoted):
-        primary = "x'…' holds digits from 0 to F"
+        primary = "x'…' takes digits from 0 to F only"
     elif len(quoted) % 2:
-        primary = "x'…' holds two digits for each byte, and one is missing"
+        primary = "x'…' needs two digits for each byte"
     else:
         return
     raise ScriptError(Diagnostic(Code.SYNTAX, primary, script.span(start - 1, start + len(quoted))))

@@ -58,7 +58,7 @@ def read_create_function(cursor: TokenCursor, *, is_temporary: bool = False, is_
             raise _refuse_class(implementation)
         cursor.expect(_PYTHON)
     elif ":" not in implementation.text:
-        raise _refuse_class(implementation, "As in Flink, a function without LANGUAGE PYTHON is one of Java.")
+        raise _refuse_class(implementation, "As in Flink, a function without LANGUAGE PYTHON is a Java function.")
     if cursor.at_any("USING", "WITH"):
         raise cursor.unsupported_error("CREATE FUNCTION … USING", "The module is found on the Python path.")
     cursor.end()
@@ -69,7 +69,7 @@ def _refuse_class(implementation: Name, detail: str | None = None) -> ScriptErro
     return ScriptError(
         Diagnostic(
             Code.UNSUPPORTED_STATEMENT,
-            f'"{implementation.text}" is a class of Java or Scala, and functions are written in Python here',
+            f'"{implementation.text}" is a Java or Scala class, but functions must be written in Python',
             implementation.span,
             detail,
             "Write it in Python: CREATE FUNCTION … AS 'module:function' LANGUAGE PYTHON.",

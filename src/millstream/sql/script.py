@@ -177,13 +177,13 @@ def _not_a_value(name: str, value: str, span: Span) -> Diagnostic:
     hint = f"Write '${{{name}}}' for a text; else give a value of that kind, and write the rest in the script."
     if not value:
         primary = f'parameter "{name}" is empty'
-        hint = f"Write '${{{name}}}' if it stands for a text that may be empty; else give it a value."
+        hint = f"Write '${{{name}}}' if it is a text that may be empty; else give it a value."
     elif written[span.start - 1 : span.start] == written[span.end : span.end + 1] == '"':
-        primary = f'parameter "{name}" stands in double quotes, which are not supported'
-        detail = "Text stands in single quotes, a name in backticks."
+        primary = f'parameter "{name}" is in double quotes, which are not supported'
+        detail = "Text goes in single quotes, a name in backticks."
         hint = f"Write '${{{name}}}', or `${{{name}}}` for a name."
     elif '"' in value:
-        primary = f'the value of parameter "{name}" has double quotes, which are not supported'
+        primary = f'the value of parameter "{name}" contains double quotes, which are not supported'
     else:
-        primary = f'the value of parameter "{name}" cannot stand outside quotes'
+        primary = f'the value of parameter "{name}" cannot be used outside quotes'
     return Diagnostic(Code.BAD_ARGUMENT, primary, span, detail=detail, hint=hint)

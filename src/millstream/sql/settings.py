@@ -11,7 +11,7 @@ from millstream.sql.statements import Describe, ResetOption, SetOption, Show, Sh
 if TYPE_CHECKING:
     from millstream.sql.cursor import TokenCursor
 
-ONE_DATABASE: Final = "Leave it out: there is one catalog and one database, and a name's last part counts."
+ONE_DATABASE: Final = "Leave it out: there is one catalog and one database, and only the last part of a name is used."
 _CATALOGS: Final = (("default_catalog",),)
 _DATABASES: Final = (("default_database",), ("default_catalog", "default_database"))
 _OTHER_OBJECTS: Final = ("CATALOG", "DATABASE", "FUNCTION", "JOB", "MODEL")

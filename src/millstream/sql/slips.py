@@ -83,7 +83,7 @@ def did_you_mean(written: str, words: Iterable[str]) -> str | None:
 def hint_at(found: Token | None, before: Token | None) -> str | None:
     """What may have been meant by the token at which reading stopped."""
     if is_mark(found, '"'):
-        return "Text stands in single quotes, 'text'; a name in backticks, `name`."
+        return "Write text in single quotes, 'text', and names in backticks, `name`."
     if is_mark(found, "=="):
         return "Write a single = here."
     if is_mark(before, ",") and is_mark(found, ")", *_CLAUSES):
@@ -166,10 +166,10 @@ def slips_in_query(tokens: Sequence[Token]) -> Iterator[tuple[Token, str]]:
         if is_mark(token, '"'):
             yield token, "double quotes are not supported"
         elif is_mark(token, "=="):
-            yield token, "== is no operator"
+            yield token, "== is not an operator"
         elif is_mark(token, "IF") and not is_mark(following, "("):
-            yield token, "expected ( behind IF"
+            yield token, "expected ( after IF"
         elif is_mark(token, *_GO_ON) and following is None:
-            yield token, f"the statement ends behind {token.text.upper()}"
+            yield token, f"the statement ends after {token.text.upper()}"
         elif is_mark(token, *_GO_ON) and following is not None and is_mark(following, ")", *_CLAUSES):
             yield following, f'expected an expression, found "{following.text}"'

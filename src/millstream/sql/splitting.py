@@ -85,7 +85,7 @@ def part_joined_select(
             parted.append(Token(TokenType.VAR, name, token.line, token.col, token.start, middle - 1))
             parted.append(Token(TokenType.SELECT, _SELECT, token.line, token.col, middle, token.end))
             primary = f'"{token.text}" is read as {name} SELECT'
-            warnings.append(Diagnostic(Code.SYNTAX, primary, script.place(token), hint="Put a blank before SELECT."))
+            warnings.append(Diagnostic(Code.SYNTAX, primary, script.place(token), hint="Add a space before SELECT."))
         else:
             parted.append(token)
     return parted, warnings

@@ -124,7 +124,7 @@ def _decimal(cursor: TokenCursor) -> DataType:
     precision, scale = _DEFAULT_DECIMAL
     if cursor.accept("("):
         out_of_range = cursor.error(
-            Code.SYNTAX, f"DECIMAL takes 1 to {MAX_DECIMAL_PRECISION} digits, and no more of them as fraction"
+            Code.SYNTAX, f"DECIMAL takes a precision from 1 to {MAX_DECIMAL_PRECISION} and a scale no larger than that"
         )
         precision = cursor.integer()
         scale = cursor.integer() if cursor.accept(",") else 0

@@ -142,7 +142,7 @@ def test_of_a_repeated_key_the_last_holds_and_that_is_told() -> None:
 def test_mixed_dialects(options: dict[str, str | None], first: str, second: str, instead: str) -> None:
     [problem] = problems(source, declare(options))
     assert problem.code is Code.CONFLICTING_OPTIONS
-    assert problem.primary == f"options '{first}' and '{second}' are of two dialects"
+    assert problem.primary == f"options '{first}' and '{second}' belong to two dialects"
     assert f"'{instead}'" in (problem.hint or "")
 
 

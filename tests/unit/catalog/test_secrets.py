@@ -13,7 +13,7 @@ from millstream.catalog.secrets import JAVA_PATTERN, MASK, is_secret, mask, mask
 from millstream.connectors.kafka import kafka_connector as kafka
 from millstream.connectors.kafka import upsert_connector as upsert_kafka
 from millstream.errors import Code, ScriptError
-from millstream.formats.declarations import FORMATS
+from millstream.formats.registry import FORMATS
 from millstream.plan.program import JobPlan, compile_script
 from millstream.secrets import conceal
 from millstream.source import SourceText

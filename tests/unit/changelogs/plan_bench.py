@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from millstream.kernels.state_table import Lifetime
+    from millstream.kernels.state_table import TimeToLive
     from millstream.plan.operators.aggregate import AggregateCall
     from millstream.plan.operators.node import Node, OutputColumn
     from millstream.plan.physical.nodes import PhysicalNode
@@ -59,9 +59,9 @@ class PlanBench:
         self._database = database
         self._step = self._built(root)
 
-    def step(self, batch: Changes, lifetime: Lifetime | None = None) -> Changes:
+    def step(self, batch: Changes, ttl: TimeToLive | None = None) -> Changes:
         for bench in self._benches:
-            bench.lifetime = lifetime
+            bench.ttl = ttl
         return self._step(batch) if batch else []
 
     @property

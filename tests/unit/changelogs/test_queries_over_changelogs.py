@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from millstream.changelog import KIND, RowKind
 from millstream.formats.arrow_types import arrow_schema
 from millstream.kernels.fold import fold_updates
-from millstream.kernels.state_table import Lifetime
+from millstream.kernels.state_table import TimeToLive
 from millstream.plan.program import compile_script
 from millstream.source import SourceText
 from tests.unit.changelogs.feeds import SOURCES, TABLE, Feed, random_moves
@@ -65,7 +65,7 @@ def test_all_changes_make_the_table(
     fed, seen = Feed(source, []), Counter[tuple[Any, ...]]()
     for now, moves in enumerate(random_moves(chance)):
         note(str(moves))
-        for kind, row in bench.step(fed.batch(moves), Lifetime(now, LONG) if expires else None):
+        for kind, row in bench.step(fed.batch(moves), TimeToLive(now, LONG) if expires else None):
             seen[tuple(row.values())] += 1 if kind in COMES else -1
             assert min(seen.values()) >= 0, "what went was not there"
         assert +seen == Counter(truth(query, fed.table, database))

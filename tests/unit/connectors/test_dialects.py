@@ -98,7 +98,7 @@ OLDER = {
         ({**OLDER, "connector": "kafka"}, "Remove it: there is 'connector.type' already."),
         ({**OLDER, "connector.topic": None, "topic": "t"}, "Write 'connector.topic' instead of 'topic'."),
         ({**KAFKA, "update-mode": "append"}, "Remove it: the connector and its format say the same."),
-        ({**KAFKA, "connector.version": "0.11"}, "Remove it: one client speaks to brokers of every version."),
+        ({**KAFKA, "connector.version": "0.11"}, "Remove it: one client works with brokers of every version."),
         ({**KAFKA, "connector.topic": "t"}, "Remove it: there is 'topic' already."),
         ({**KAFKA, "format.ignore-parse-errors": "true"}, "Write 'json.ignore-parse-errors' instead of "),
         ({**UPSERT, "format.type": "json"}, "Remove it: there is 'key.format' and 'value.format' already."),

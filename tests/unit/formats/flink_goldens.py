@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
-from millstream.formats.declarations import FORMATS, Format
+from millstream.formats.registry import FORMATS, Format
 from millstream.sql.types import CHARACTER, DataType, Field, TypeRoot
 
 _FOLDER: Final = Path(__file__).parents[2] / "fixtures" / "flink-goldens"

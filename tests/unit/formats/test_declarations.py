@@ -19,8 +19,8 @@ from millstream.formats.cdc_format import CdcJsonFormat
 from millstream.formats.confluent_format import ConfluentAvroFormat
 from millstream.formats.csv_format import CsvFormat, CsvOptions
 from millstream.formats.csv_types import not_in_csv
-from millstream.formats.declarations import FORMATS, Format, read_format
 from millstream.formats.raw_format import Endianness, RawFormat, RawOptions
+from millstream.formats.registry import FORMATS, Format, read_format
 from millstream.source import SourceText
 from millstream.sql.parser import parse_script
 from millstream.sql.script import expand

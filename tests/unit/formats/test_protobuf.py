@@ -20,7 +20,7 @@ from tests.unit.formats.test_declarations import declared
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from millstream.formats.declarations import Format
+    from millstream.formats.registry import Format
 
 KINDS: Final = {
     "int32": 5, "int64": 3, "uint32": 13, "uint64": 4, "sint32": 17, "fixed64": 6, "float": 2, "double": 1, "bool": 8,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from millstream.kernels.operator import Operator
-    from millstream.kernels.state_table import Lifetime
+    from millstream.kernels.state_table import TimeToLive
 
 Row = tuple[Any, ...]
 Change = tuple[RowKind, Row]
@@ -42,7 +42,7 @@ class Bench:
         self.ignored = 0
         self.tables = 0
         """How many tables of changes there were."""
-        self.lifetime: Lifetime | None = None
+        self.ttl: TimeToLive | None = None
         self._cache = SegmentCache(folder)
         self._logs: dict[tuple[int, str], MemorySegmentLog] = {}
         self._operator = operator
@@ -69,7 +69,7 @@ class Bench:
         def open_table(name: str) -> StateTable:
             table = self._operator.state_tables[name]
             log = self._logs.setdefault((bucket, name), MemorySegmentLog())
-            return StateTable(table.keys, table.values, log, self._cache, self.lifetime)
+            return StateTable(table.keys, table.values, log, self._cache, self.ttl)
 
         result = self._operator.open(open_table).step(unpack_by_part(packets), BatchTime())
         self.ignored += result.ignored

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from millstream.changelog import KIND, RowKind
 from millstream.kernels import join_kernel
 from millstream.kernels.join import JoinOperator, JoinSide
-from millstream.kernels.state_table import Lifetime
+from millstream.kernels.state_table import TimeToLive
 from tests.unit.kernels.bench import Bench, Change, Row
 
 if TYPE_CHECKING:
@@ -256,12 +256,12 @@ def test_a_retraction_of_a_row_that_is_not_there_is_counted(tmp_path: Path) -> N
 
 def test_rows_expire_after_their_last_write(tmp_path: Path) -> None:
     bench = Bench(tmp_path, small(expires=True), SMALL)
-    bench.lifetime = Lifetime(10, 15)
+    bench.ttl = TimeToLive(10, 15)
     bench.step_inputs({"left": [(INSERT, ("a", 1)), (INSERT, ("b", 1))], "right": []})
-    bench.lifetime = Lifetime(20, 15)
+    bench.ttl = TimeToLive(20, 15)
     again = [(UB, ("b", 1)), (UA, ("b", 1))]
     assert bench.step_inputs({"left": again}) == []
-    bench.lifetime = Lifetime(30, 15)
+    bench.ttl = TimeToLive(30, 15)
     assert seen(bench.step_inputs({"right": [(INSERT, ("a", 7)), (INSERT, ("b", 8))]})) == [("+I", 1, 8)]
     assert bench.step_inputs({"left": [(D, ("a", 1))]}) == []
     assert bench.ignored == 1

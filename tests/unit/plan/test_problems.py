@@ -145,7 +145,7 @@ def test_one_problem_in_the_words_of_the_user(query: str, primary: str, place: s
         ("SELECT a FROM p NATURAL JOIN s", "USING (id)"),
         ("SELECT a FROM p JOIN p AS d ON p.a = d.a", "Write p.a."),
         ("SELECT p.a FROM p JOIN p AS d ON p.a < d.a", "ON a.id = b.id"),
-        ("SELECT a FROM p UNION ALL SELECT a, b FROM p", "NULL stands for one that is missing"),
+        ("SELECT a FROM p UNION ALL SELECT a, b FROM p", "use NULL for one that is missing"),
         ("SELECT a FROM p UNION ALL SELECT b FROM p", "CAST it to the same type"),
         ("SELECT p.a FROM p JOIN p ON p.a = p.a", "p AS other"),
         ("WITH RECURSIVE x AS (SELECT a FROM p) SELECT * FROM x", "Leave RECURSIVE out"),

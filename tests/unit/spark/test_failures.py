@@ -25,7 +25,7 @@ from millstream.spark.failures import (
 PLAN = f"== plan ==\nraise_error({null_in_key('customer', 'totals')})"
 EXCEPTIONS = Path(__file__).parent / "exceptions"
 TOLD = {
-    "cast_invalid_input": (Code.EXPRESSION_FAILED, "'zero', which is no INT"),
+    "cast_invalid_input": (Code.EXPRESSION_FAILED, "'zero', which is not a valid INT"),
     "cast_overflow": (Code.EXPRESSION_FAILED, "3000000000, which does not fit into INT"),
     "decimal_out_of_range": (Code.EXPRESSION_FAILED, "1000, which does not fit into DECIMAL(3, 0)"),
     "divide_by_zero": (Code.EXPRESSION_FAILED, "NULLIF"),

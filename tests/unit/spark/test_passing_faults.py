@@ -9,7 +9,7 @@ import pytest
 from millstream.delivery.failures import Failure
 from millstream.errors import Code
 from millstream.spark.failures import TableHalf, UndecodableMessageError, UndeliveredError, job_error
-from millstream.spark.passing_faults import passing_fault
+from millstream.spark.transient_failures import find_transient_failure
 
 EXCEPTIONS = Path(__file__).parent / "exceptions"
 PASS = {"broker_away": None, "topic_deleted": 3, "worker_crashed": 3, "worker_daemon_killed": 3}
@@ -22,7 +22,7 @@ KAFKA = "org.apache.kafka.common.errors"
 
 @pytest.mark.parametrize("name", sorted(file.stem for file in EXCEPTIONS.glob("*.txt")))
 def test_exception_of_spark(name: str) -> None:
-    fault = passing_fault(job_error("totals", RuntimeError((EXCEPTIONS / f"{name}.txt").read_text())))
+    fault = find_transient_failure(job_error("totals", RuntimeError((EXCEPTIONS / f"{name}.txt").read_text())))
     assert (fault is not None) == (name in PASS)
     if fault is not None:
         assert fault.attempts == PASS[name]
@@ -40,7 +40,7 @@ def test_exception_of_spark(name: str) -> None:
     ],
 )
 def test_passes(said: str) -> None:
-    fault = passing_fault(job_error("totals", RuntimeError(f"Job aborted.\nCaused by: {said}")))
+    fault = find_transient_failure(job_error("totals", RuntimeError(f"Job aborted.\nCaused by: {said}")))
     assert fault is not None
     assert fault.attempts is None
 
@@ -59,7 +59,7 @@ def test_passes(said: str) -> None:
     ],
 )
 def test_comes_back(said: str) -> None:
-    assert passing_fault(job_error("totals", RuntimeError(f"Job aborted.\nCaused by: {said}"))) is None
+    assert find_transient_failure(job_error("totals", RuntimeError(f"Job aborted.\nCaused by: {said}"))) is None
 
 
 @pytest.mark.parametrize("failure", Failure)
@@ -67,7 +67,7 @@ def test_undelivered_messages(failure: Failure) -> None:
     """A run that another has replaced must not take its place again."""
     said = f"millstream.spark.failures.UndeliveredError: {UndeliveredError('sink', failure, 'Local: Fenced.')}"
     error = job_error("totals", RuntimeError(f"Job aborted.\nCaused by: {said}"))
-    fault = passing_fault(error)
+    fault = find_transient_failure(error)
     assert (fault is not None) == (failure in UNDELIVERED)
     assert (error.code is Code.JOB_FAILED) == (failure in (*UNDELIVERED, Failure.REFUSED))
     if fault is not None:

@@ -102,9 +102,9 @@ def test_blanks_around_a_bare_value_are_dropped(value: str) -> None:
     [
         ("${v}", "", "is empty"),
         ("${v}", " \n", "is empty"),
-        ('"${v}"', "two words", "stands in double quotes"),
-        ("${v}", '"orders"', "has double quotes"),
-        ("${v}", "two words", "cannot stand outside quotes"),
+        ('"${v}"', "two words", "is in double quotes"),
+        ("${v}", '"orders"', "contains double quotes"),
+        ("${v}", "two words", "cannot be used outside quotes"),
     ],
 )
 def test_refusal_of_a_bare_value_says_why(text: str, value: str, said: str) -> None:

@@ -282,7 +282,7 @@ def test_refused(text: str, code: Code, place: str) -> None:
         ("SELECT a FROM t\nSHOW TABLES", "2:1", 'Is a ; missing before "SHOW"?'),
         ("INSERT INTO t SELECT a FROM s\nCREATE TABLE u (a INT)", "2:1", 'Is a ; missing before "CREATE"?'),
         ("CREATE TABLE t (a INT) WITH ('a' = 'b')\nINSERT INTO t SELECT 1", "2:1", 'Is a ; missing before "INSERT"?'),
-        ("CREATE TABLE t (a INT, b INT AS a)", "1:30", "A computed column has no type of its own: b AS …."),
+        ("CREATE TABLE t (a INT, b INT AS a)", "1:30", "A computed column is declared without a type: b AS …."),
         ("CREATE TABLE t (a INT b STRING)", "1:23", 'Is a comma missing before "b"?'),
         ("CREATE TABLE t (a INT) WITH ('a' = 'b' 'c' = 'd')", "1:40", 'Is a comma missing before "c"?'),
         ("CREATE TABLE t (a INT,)", "1:23", "Remove the comma before it."),
@@ -294,11 +294,11 @@ def test_refused(text: str, code: Code, place: str) -> None:
         ("CREATE TABLE t (a INT) WITH ('a' 'b')", "1:34", "Write 'a' = 'value'."),
         ("CREATE TABLE t (a INT) WITH ('a' == 'b')", "1:34", "Write a single = here."),
         ("SELECT a FROM t WHERE a == 1", "1:25", "Write a single = here."),
-        ('CREATE TABLE t ("a" INT)', "1:17", "Text stands in single quotes, 'text'; a name in backticks, `name`."),
-        ('SELECT "a" FROM t', "1:8", "Text stands in single quotes, 'text'; a name in backticks, `name`."),
+        ('CREATE TABLE t ("a" INT)', "1:17", "Write text in single quotes, 'text', and names in backticks, `name`."),
+        ('SELECT "a" FROM t', "1:8", "Write text in single quotes, 'text', and names in backticks, `name`."),
         ("CREATE TABLE order (a INT)", "1:14", "If it is meant as a name, write it in backticks: `order`."),
         ("SELECT a FROM t WHERE select = 1", "1:23", "If it is meant as a name, write it in backticks: `select`."),
-        ("INSERT INTO tSELECT a FROM s", "1:21", 'Is a blank missing before the SELECT in "tSELECT"?'),
+        ("INSERT INTO tSELECT a FROM s", "1:21", 'Is a space missing before the SELECT in "tSELECT"?'),
     ],
 )
 def test_slips(text: str, place: str, hint: str) -> None:

@@ -24,7 +24,7 @@ def _multiset_of(given: Given) -> DataType:
 def _array_of(given: Given) -> DataType:
     [element] = given.types
     if element.root is TypeRoot.NULL:
-        raise MismatchError(f"ARRAY_AGG needs a value of a known type, and this is {replace(element, nullable=True)}")
+        raise MismatchError(f"ARRAY_AGG needs a value of a known type, not {replace(element, nullable=True)}")
     return DataType(TypeRoot.ARRAY, element=element)
 
 

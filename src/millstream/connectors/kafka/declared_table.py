@@ -20,7 +20,7 @@ from millstream.connectors.kafka.options import (
     VALUE_FORMAT,
 )
 from millstream.connectors.kafka.tables import KeyFields
-from millstream.formats.declarations import read_format
+from millstream.formats.registry import read_format
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from millstream.connectors.declaration import ConnectorDeclaration
     from millstream.connectors.metadata import MessagePart
     from millstream.errors import Diagnostic
-    from millstream.formats.declarations import Format
+    from millstream.formats.registry import Format
     from millstream.sql.statements import PhysicalColumn
 
 T = TypeVar("T")

@@ -20,7 +20,7 @@ from millstream.connectors.kafka.rules import KEY_RULES, TOPIC_RULES, check_form
 from millstream.connectors.kafka.sink_rules import SINK_RULES, round_robin_has_no_key
 from millstream.connectors.kafka.source_rules import SOURCE_RULES
 from millstream.connectors.kafka.tables import KeyFields, StartPosition
-from millstream.formats.declarations import read_format
+from millstream.formats.registry import read_format
 
 if TYPE_CHECKING:
     from millstream.catalog.option_reader import OptionReader

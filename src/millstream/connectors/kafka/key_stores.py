@@ -21,7 +21,7 @@ _PBES2: Final = bytes.fromhex("06092a864886f70d01050d")
 """The object identifier of an encryption, near the beginning of a key."""
 _BEGINNING: Final = 24
 _UNREAD: Final = (
-    "Java's Kafka client reads no private key in PEM that is encrypted with PBES2; write it anew with "
+    "Java's Kafka client cannot read a PEM private key that is encrypted with PBES2; write it anew with "
     "`openssl pkcs8 -topk8 -v1 PBE-SHA1-3DES`, or use a PKCS12 store"
 )
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from millstream.connectors.metadata import MessagePart
-from millstream.formats.declarations import FORMATS
+from millstream.formats.registry import FORMATS
 from millstream.sql.types import BIGINT, INT, STRING, DataType, Field, TypeRoot
 
 if TYPE_CHECKING:
-    from millstream.formats.declarations import Format
+    from millstream.formats.registry import Format
 
 _BYTES: Final = DataType(TypeRoot.BYTES)
 _HEADER: Final = DataType(TypeRoot.ROW, fields=(Field("key", STRING), Field("value", _BYTES)))

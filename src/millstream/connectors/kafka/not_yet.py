@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from millstream.connectors.kafka.tables import KafkaSink, KafkaSource
 
-_WHO_ASKS: Final = "Brokers are asked for topics and offsets by Kafka's C client, which cannot do what Java's can here."
+_WHO_ASKS: Final = "Topics and offsets are read with Kafka's C client, which lacks what the Java client can do here."
 
 
 def find_connections_of_java(table: KafkaSource | KafkaSink) -> Iterator[Diagnostic]:

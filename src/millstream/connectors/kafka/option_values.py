@@ -112,7 +112,7 @@ def _partitioner(value: str) -> Partitioner:
         if value.strip().lower() == kind:
             return Partitioner(kind)
     if not _CLASS_NAME.fullmatch(value.strip()):
-        raise ValueError(f'"{value}" is none of default, fixed, round-robin and not the name of a class')
+        raise ValueError(f'"{value}" is neither default, fixed, round-robin nor the name of a class')
     return Partitioner(Partitioning.CUSTOM, value.strip())
 
 

@@ -22,7 +22,7 @@ def properties_have_values_kafka_takes(declared: DeclaredTable) -> Iterator[Diag
         if why := wrong_value(key, value):
             yield Diagnostic(
                 Code.INVALID_OPTION_VALUE,
-                f"option '{reader.written_key(PROPERTIES + key)}' has a value that it cannot take",
+                f"option '{reader.written_key(PROPERTIES + key)}' has an invalid value",
                 reader.value_place(PROPERTIES + key),
                 detail=f"{why}.",
                 hint="It is a property of Kafka's clients, which are handed it as it is.",
@@ -39,7 +39,7 @@ def properties_have_names(declared: DeclaredTable) -> Iterator[Diagnostic]:
                 Code.UNDEFINED_OPTION,
                 f"option '{written}' does not say which property it sets",
                 PROPERTIES + key,
-                hint=f"Write the name of the property behind it, e.g. '{written.strip()}acks'.",
+                hint=f"Add the name of the property, e.g. '{written.strip()}acks'.",
             )
         elif key in OVERRIDDEN:
             reader.tell(

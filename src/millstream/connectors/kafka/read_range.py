@@ -20,7 +20,7 @@ class Tally(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Tallies:
+class MessageCounters:
     """Messages of a job that no row was made of, since it started."""
 
     skipped: Tally
@@ -35,4 +35,4 @@ class ReadRange:
     """Where a new job starts, in Spark's words: `earliest`, or JSON of offsets. A restarted one goes on by itself."""
     ends: Offsets | None = None
     """What a bounded scan reads up to, without these offsets; partitions that are not named are not read."""
-    tallies: Tallies | None = field(default=None, compare=False)
+    counters: MessageCounters | None = field(default=None, compare=False)

@@ -110,7 +110,7 @@ def prefix_needs_except_key(declared: DeclaredTable) -> Iterator[Diagnostic]:
             Code.CONFLICTING_OPTIONS,
             f"option '{KEY_FIELDS_PREFIX.key}' needs '{FIELDS_INCLUDE.key}' = '{FieldsInclude.EXCEPT_KEY}'",
             KEY_FIELDS_PREFIX.key,
-            detail="Where the value has the key's columns too, their names would stand for two things.",
+            detail="Where the value has the key's columns too, their names would be ambiguous.",
             hint=f"Add '{FIELDS_INCLUDE.key}' = '{FieldsInclude.EXCEPT_KEY}'.",
         )
 
@@ -122,7 +122,7 @@ def key_format_is_insert_only(declared: DeclaredTable) -> Iterator[Diagnostic]:
             Code.CONFLICTING_OPTIONS,
             f"format '{found.name}' cannot be the format of a key",
             declared.reader.value_place(KEY_FORMAT.key),
-            detail=f"A key says nothing of changes, and this format has the changes [{letters(found.changelog)}].",
+            detail=f"A key cannot describe changes, but this format carries [{letters(found.changelog)}].",
             hint="Use json, avro, csv or raw.",
         )
 

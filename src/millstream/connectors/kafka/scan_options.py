@@ -18,7 +18,7 @@ STARTUP_MODE: Final = ConfigOption(
         StartupMode,
         {
             StartupMode.EARLIEST: "at the first message that is still there",
-            StartupMode.LATEST: "behind the last message there is when the job starts",
+            StartupMode.LATEST: "after the latest message when the job starts",
             StartupMode.GROUP: "at what the consumer group has committed",
             StartupMode.TIMESTAMP: "at the first message as late as 'scan.startup.timestamp-millis'",
             StartupMode.SPECIFIC: "where 'scan.startup.specific-offsets' says",
@@ -52,7 +52,7 @@ BOUNDED_MODE: Final = ConfigOption(
         BoundedMode,
         {
             BoundedMode.UNBOUNDED: "never",
-            BoundedMode.LATEST: "behind the last message there is when the job starts",
+            BoundedMode.LATEST: "after the latest message when the job starts",
             BoundedMode.GROUP: "at what the consumer group has committed",
             BoundedMode.TIMESTAMP: "before the first message as late as 'scan.bounded.timestamp-millis'",
             BoundedMode.SPECIFIC: "before the offsets of 'scan.bounded.specific-offsets'",
@@ -99,7 +99,7 @@ MAX_BATCH_RECORDS: Final = ConfigOption(
 FAIL_ON_DATA_LOSS: Final = ConfigOption(
     "scan.fail-on-data-loss",
     boolean,
-    "Whether the job fails when messages are gone that it has not read; false: it goes on behind the gap.",
+    "Whether the job fails when messages are gone that it has not read; if false, it continues after the gap.",
     True,
     Role.SOURCE,
 )

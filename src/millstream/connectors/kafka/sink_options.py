@@ -85,7 +85,7 @@ FLUSH_ROWS: Final = ConfigOption(
 FLUSH_INTERVAL: Final = ConfigOption(
     "sink.buffer-flush.interval",
     duration,
-    "How long to gather, at most until the batch ends; 0 is off.",
+    "How long to buffer rows, at most until the batch ends; 0 disables buffering.",
     timedelta(0),
     Role.SINK,
 )
@@ -104,7 +104,7 @@ UPDATE_MODE: Final = ConfigOption(
         UpdateMode,
         {
             UpdateMode.APPEND: "inserts only",
-            UpdateMode.RETRACT: "what is taken back is written as a retraction",
+            UpdateMode.RETRACT: "what is retracted is written as a retraction",
             UpdateMode.UPSERT: "the last row of a key holds; needs a primary key",
         },
     ),

@@ -50,7 +50,7 @@ def a_registry_knows_the_subject(declared: DeclaredTable) -> Iterator[Diagnostic
                 Code.MISSING_OPTION,
                 f"table \"{declared.table.name}\" needs option '{prefix}{found.name}.{SUBJECT.key}'",
                 declared.table.span,
-                detail="Its messages go to several topics, so none of them can stand for the subject.",
+                detail="Its messages go to several topics, so the subject cannot be derived from a topic.",
                 hint=f"Add '{prefix}{found.name}.{SUBJECT.key}' = '…' to its WITH clause. {SUBJECT.doc}",
             )
 
@@ -63,7 +63,7 @@ def round_robin_has_no_key(declared: DeclaredTable) -> Iterator[Diagnostic]:
             Code.CONFLICTING_OPTIONS,
             f"partitioner round-robin cannot be used with option '{KEY_FIELDS.key}'",
             PARTITIONER.key,
-            detail="Messages with a key go where the key says.",
+            detail="The key of a message determines its partition.",
             hint=f"Remove '{PARTITIONER.key}', or '{KEY_FIELDS.key}' and its format.",
         )
 

@@ -100,7 +100,7 @@ def offset_reset_is_a_position(declared: DeclaredTable) -> Iterator[Diagnostic]:
     elif value.strip().lower() not in _RESETS:
         yield Diagnostic(
             Code.INVALID_OPTION_VALUE,
-            f"option '{reader.written_key(_RESET)}' has a value that it cannot take",
+            f"option '{reader.written_key(_RESET)}' has an invalid value",
             reader.value_place(_RESET),
             detail=f'"{value}" is not one of {", ".join(_RESETS)}.',
             hint="It says where to start in a partition for which the group has committed nothing.",

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from millstream.connectors.kafka.option_values import BoundedMode
     from millstream.connectors.metadata import MetadataUse
     from millstream.errors import Diagnostic
-    from millstream.formats.declarations import Format
+    from millstream.formats.registry import Format
     from millstream.sql.statements import PhysicalColumn
 
 

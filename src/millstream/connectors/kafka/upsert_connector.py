@@ -78,7 +78,7 @@ DECLARATION: Final = ConnectorDeclaration(
         ).items(),
         (options.KEY_FIELDS.key, "Remove it: the columns of the PRIMARY KEY are the message key."),
         (options.FORMAT.key, "Write 'key.format' and 'value.format'."),
-        (sink.PARTITIONER.key, "Remove it: the key of a row says to which partition it goes."),
+        (sink.PARTITIONER.key, "Remove it: the key of a row determines its partition."),
         (sink.SEMANTIC.key, "Write 'sink.delivery-guarantee'."),
     ),
 )
@@ -101,7 +101,7 @@ def primary_key_is_physical(table: DeclaredTable) -> Iterator[Diagnostic]:
         if column is not None and name not in physical:
             yield Diagnostic(
                 Code.INVALID_PRIMARY_KEY,
-                f'primary key column "{name}" is no physical column, so it cannot be in the message key',
+                f'primary key column "{name}" is not a physical column, so it cannot be in the message key',
                 column.span,
             )
 

@@ -1,4 +1,4 @@
-"""`connector` = `datagen`: rows that are made up, to try a query without any data."""
+"""`connector` = `datagen`: generated rows, to try a query without any data."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 IDENTIFIER: Final = "datagen"
 DECLARATION: Final = ConnectorDeclaration(
     IDENTIFIER,
-    "Rows that are made up, the same in every run: random values or sequences, column by column.",
+    "Generated rows, the same in every run: random values or sequences, column by column.",
     (ROWS_PER_SECOND, NUMBER_OF_ROWS, *DECLARED_FIELD_OPTIONS),
     gives="inserts",
 )
@@ -104,7 +104,7 @@ class _FieldReader:
             near = nearest(under.split(".")[0], names)
             self._reader.report(
                 Code.UNDEFINED_COLUMN,
-                f"option '{key}' names no generated column of table \"{self._reader.table.name}\"",
+                f"option '{key}' does not name a generated column of table \"{self._reader.table.name}\"",
                 key,
                 hint=f"Did you mean '{FIELDS}{near}.…'?" if near else f"Columns: {', '.join(names)}.",
             )

@@ -55,10 +55,10 @@ class FieldOption:
     kind: Kind
 
 
-KIND: Final = ConfigOption("kind", one_of(Kind), "How values are made up: random or sequence.", Kind.RANDOM)
+KIND: Final = ConfigOption("kind", one_of(Kind), "How values are generated: random or sequence.", Kind.RANDOM)
 START: Final = FieldOption("start", "The first value of a sequence.", COUNTABLE, Kind.SEQUENCE)
 END: Final = FieldOption("end", "The last value of a sequence.", COUNTABLE, Kind.SEQUENCE)
-MIN: Final = FieldOption("min", "The least random value.", NUMERIC, Kind.RANDOM)
+MIN: Final = FieldOption("min", "The smallest random value.", NUMERIC, Kind.RANDOM)
 MAX: Final = FieldOption("max", "The greatest random value.", NUMERIC, Kind.RANDOM)
 MAX_PAST: Final = FieldOption(
     "max-past", "How far random times may lie before now, e.g. '10 min'.", TIMESTAMPS, Kind.RANDOM

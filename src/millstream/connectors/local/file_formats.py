@@ -78,10 +78,10 @@ def one_character(value: str) -> str:
     return character
 
 
-FIELD_DELIMITER: Final = ConfigOption("field-delimiter", one_character, "What stands between two values.", ",")
+FIELD_DELIMITER: Final = ConfigOption("field-delimiter", one_character, "The separator between two values.", ",")
 QUOTE_CHARACTER: Final = ConfigOption("quote-character", one_character, "What encloses a value.", '"')
 DISABLE_QUOTE: Final = ConfigOption("disable-quote-character", boolean, "Whether values are never enclosed.", False)
-ESCAPE_CHARACTER: Final = ConfigOption("escape-character", one_character, "What escapes the character behind it.")
+ESCAPE_CHARACTER: Final = ConfigOption("escape-character", one_character, "The character that escapes the next one.")
 NULL_LITERAL: Final = ConfigOption("null-literal", str, "The text that stands for NULL; else an empty value does.")
 ALLOW_COMMENTS: Final = ConfigOption("allow-comments", boolean, "Whether lines that start with # are skipped.", False)
 IGNORE_PARSE_ERRORS: Final = ConfigOption(

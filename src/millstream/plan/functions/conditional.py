@@ -31,7 +31,7 @@ _COMMON: Final = "the type that all fit into"
 def _case_type(given: Given) -> DataType:
     for at in range(0, len(given) - len(given) % 2, 2):
         if given.types[at].root not in (TypeRoot.BOOLEAN, TypeRoot.NULL):
-            raise MismatchError(f"WHEN takes a condition, and this is {bare(given.types[at])}", argument=at)
+            raise MismatchError(f"WHEN needs a BOOLEAN condition, not {bare(given.types[at])}", argument=at)
     values = [*range(1, len(given), 2), *([len(given) - 1] if len(given) % 2 else [])]
     found: DataType | None = None
     for at in values:

@@ -31,7 +31,7 @@ _RETURNED: Final = {
     TypeRoot.VARCHAR: "string",
 }  # fmt: skip
 _PLAIN_PATH: Final = (
-    "Paths have names and indexes, no wildcards and no filters; a key that stands twice makes a text no JSON."
+    "Paths have names and indexes, no wildcards and no filters; a text with a duplicate key is not JSON."
 )
 _TEXT: Final = Parameter("json", TEXT)
 _PATH: Final = Parameter("path", TEXT, literal=True)

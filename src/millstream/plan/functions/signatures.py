@@ -62,7 +62,7 @@ def given_of(arguments: Sequence[Argument], clauses: Mapping[str, Clause]) -> Gi
 
 
 def format_signature(function: Function) -> str:
-    return f"It is written {' or '.join(function.forms)}."
+    return f"Its signature is {' or '.join(function.forms)}."
 
 
 def _value(item: Typed) -> object:
@@ -99,10 +99,10 @@ def _takes(parameter: Parameter, item: Argument) -> bool:
 
 def _why(function: Function, parameter: Parameter, given: Argument) -> str:
     if parameter.family is WORD:
-        return f"{function.name} takes {', '.join(sorted(parameter.words))} here, and this is {_format_argument(given)}"
+        return f"{function.name} takes {', '.join(sorted(parameter.words))} here, not {_format_argument(given)}"
     if not isinstance(given, Word) and given.type.root in parameter.family.roots:
         return f"{function.name} takes a literal here"
-    return f"{function.name} takes {parameter.family.name} here, and this is {_format_argument(given)}"
+    return f"{function.name} takes {parameter.family.name} here, not {_format_argument(given)}"
 
 
 def _format_argument(argument: Argument) -> str:

@@ -237,7 +237,7 @@ FUNCTIONS: Final = (
     _text(
         "STR_TO_MAP", _string_map, _gives(_STRING_MAP, _TEXT),
         _gives(_STRING_MAP, _TEXT, Parameter("pairs", TEXT), Parameter("values", TEXT)),
-        note="A key that stands twice fails the job; in Flink its last value counts.",
+        note="A duplicate key fails the job; in Flink its last value counts.",
     ),
     _text(
         "ELT", _choose,
@@ -249,7 +249,7 @@ FUNCTIONS: Final = (
     _text(
         "PARSE_URL", "try_parse_url({rest})",
         _gives(STRING, _TEXT, Parameter("what", TEXT), Parameter("key", TEXT), optional=1, nulls=Nulls.ALWAYS),
-        note="An address that is no URI by RFC 2396 gives NULL.",
+        note="An address that is not a URI by RFC 2396 gives NULL.",
     ),
     _text("URL_DECODE", "try_url_decode({0})", _gives(STRING, _TEXT, nulls=Nulls.ALWAYS)),
     _text("URL_ENCODE", "url_encode({0})", _gives(STRING, _TEXT, nulls=Nulls.ALWAYS)),

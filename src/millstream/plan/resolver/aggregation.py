@@ -151,7 +151,7 @@ class _Aggregation:
             return self._grouping(expression, keys)
         if isinstance(expression, exp.Filter):
             if is_grouping(expression.this):
-                raise self._refuse(expression, f"{expression.this.name.upper()} takes no FILTER")
+                raise self._refuse(expression, f"{expression.this.name.upper()} does not take FILTER")
             return self._aggregate(expression.this, expression.expression.this)
         if _is_aggregate(expression) or isinstance(expression, exp.IgnoreNulls | exp.RespectNulls):
             return self._aggregate(expression, None)
@@ -182,7 +182,7 @@ class _Aggregation:
             raise self._refuse(function, f"{function.name.upper()} needs GROUP BY")
         for argument in function.expressions:
             if _text(argument) not in keys:
-                why = f"{function.name.upper()} takes what stands in GROUP BY, and this does not"
+                why = f"{function.name.upper()} takes expressions of GROUP BY, and this is not one"
                 raise self._refuse(argument, why)
         asked = [keys[_text(argument)] for argument in function.expressions]
         return constant_per_set(values_of(function, asked, self._sets))

@@ -163,7 +163,7 @@ class Resolver:
             return Constant(None, nullable(wanted))
         attempt = isinstance(node, exp.TryCast)
         if not attempt and isinstance(value, Constant) and is_impossible(value.value, wanted.root):
-            why, hint = f"'{value.value}' is no {wanted.root}", f"Write it as in {HOW_WRITTEN[wanted.root]}."
+            why, hint = f"'{value.value}' is not a {wanted.root}", f"Write it as in {HOW_WRITTEN[wanted.root]}."
             return self._refuse(node, why, Code.TYPE_MISMATCH, hint=hint)
         if wanted.root is TypeRoot.TIME and (time := time_of(value, wanted)) is not None:
             return time
@@ -175,7 +175,9 @@ class Resolver:
         if row is None:
             return None
         if row.type.root is not TypeRoot.ROW:
-            return self._refuse(node, f'"{name}" is no field of this: it is {bare(row.type)}', Code.TYPE_MISMATCH)
+            return self._refuse(
+                node, f'"{name}" is not a field: the value is of type {bare(row.type)}', Code.TYPE_MISMATCH
+            )
         return self._find_field(row, name, node)
 
     def _item(self, node: exp.Bracket) -> Typed | None:
@@ -209,7 +211,7 @@ class Resolver:
         written = node.expression.this
         condition = self.resolve(written)
         if condition is not None and condition.type.root not in (TypeRoot.BOOLEAN, TypeRoot.NULL):
-            self._refuse(written, f"FILTER takes a condition, and this is {bare(condition.type)}", Code.TYPE_MISMATCH)
+            self._refuse(written, f"FILTER needs a BOOLEAN condition, not {bare(condition.type)}", Code.TYPE_MISMATCH)
         return self.resolve(node.this)
 
     def _resolve_named_call(self, node: exp.Anonymous) -> Typed | None:
@@ -230,7 +232,7 @@ class Resolver:
 
     def _aggregate(self, function: Function, node: exp.Anonymous) -> Typed | None:
         if not self._aggregates:
-            why = f"{function.name} is an aggregate, and cannot stand here"
+            why = f"{function.name} is an aggregate function and cannot be used here"
             return self._refuse(node, why, Code.UNSUPPORTED_EXPRESSION)
         if _has_star_form(function) and len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Star):
             return Call(function, function.signatures[0], (), function.signatures[0].result(Given((), ())).not_null())
@@ -252,7 +254,7 @@ class Resolver:
             return self._refuse(node, why, Code.TYPE_MISMATCH, _takes(user))
         wrong = [at for at, pair in enumerate(zip(types, user.arguments, strict=True)) if not fits(*pair)]
         for at in wrong:
-            why = f'function "{user.name}" takes {bare(user.arguments[at])} here, and this is {bare(types[at])}'
+            why = f'function "{user.name}" takes {bare(user.arguments[at])} here, not {bare(types[at])}'
             self._refuse(node.expressions[at], why, Code.TYPE_MISMATCH, _takes(user), "Use CAST.")
         if wrong:
             return None

@@ -28,7 +28,7 @@ _OF_OTHER_DIALECTS: Final = {
     "rollup": ("WITH ROLLUP", "Write GROUP BY ROLLUP (…)."),
     "cube": ("WITH CUBE", "Write GROUP BY CUBE (…)."),
     "totals": ("WITH TOTALS", "Write GROUP BY GROUPING SETS ((…), ())."),
-    "grouping_sets": ("GROUPING SETS behind a list", "Write GROUP BY GROUPING SETS (…) alone, with the list in it."),
+    "grouping_sets": ("GROUPING SETS after a list", "Write GROUP BY GROUPING SETS (…) alone, with the list in it."),
 }
 
 
@@ -42,16 +42,16 @@ def grouping_sets(group: exp.Group, span: Span) -> list[Set]:
     for part, (words, instead) in _OF_OTHER_DIALECTS.items():
         if group.args.get(part):
             raise ScriptError(
-                Diagnostic(Code.UNSUPPORTED_STATEMENT, f"{words} is not a clause of Flink's", span, hint=instead)
+                Diagnostic(Code.UNSUPPORTED_STATEMENT, f"{words} is not a Flink clause", span, hint=instead)
             )
     if not group.expressions:
-        raise ScriptError(Diagnostic(Code.SYNTAX, "expected an expression behind GROUP BY", span))
+        raise ScriptError(Diagnostic(Code.SYNTAX, "expected an expression after GROUP BY", span))
     number = math.prod(map(_number, group.expressions))
     if number > _MOST_SETS:
         raise ScriptError(
             Diagnostic(
                 Code.UNSUPPORTED_STATEMENT,
-                f"GROUP BY stands for {number} grouping sets, and {_MOST_SETS} is the most",
+                f"GROUP BY stands for {number} grouping sets; the maximum is {_MOST_SETS}",
                 span,
                 hint="Name the sets that are needed in GROUPING SETS (…).",
             )

@@ -183,7 +183,7 @@ class QueryBuilder:
 
     def _table(self, tree: exp.Table, named: Mapping[str, Node]) -> Node:
         if self._query.script.text[tree.this.meta.get("start", 0)] == "'":
-            why, instead = "a table is named here, not a text", f"Write {tree.name}, or `{tree.name}` in backticks."
+            why, instead = "expected a table name, not a text", f"Write {tree.name}, or `{tree.name}` in backticks."
             raise ScriptError(Diagnostic(Code.SYNTAX, why, self._place(tree), hint=instead))
         if not tree.db and tree.name in named:
             return named[tree.name]
@@ -195,9 +195,7 @@ class QueryBuilder:
             return scan_of(relation.with_options(hint), name.span, self._catalog.functions, self._problems)
         if hint:
             raise ScriptError(
-                Diagnostic(
-                    Code.UNSUPPORTED_STATEMENT, f'"{relation.name}" is a view, and a view has no options', name.span
-                )
+                Diagnostic(Code.UNSUPPORTED_STATEMENT, f'"{relation.name}" is a view; views have no options', name.span)
             )
         return self._view(relation)
 
@@ -299,7 +297,7 @@ class QueryBuilder:
         seen: set[str] = set()
         for relation in relations:
             if relation.qualifier and relation.qualifier in seen:
-                why = f'"{relation.qualifier}" stands twice after FROM'
+                why = f'"{relation.qualifier}" appears twice in FROM'
                 hint = f"Give one of the two another name: {relation.qualifier} AS other."
                 raise ScriptError(Diagnostic(Code.DUPLICATE_TABLE, why, relation.span, hint=hint))
             seen.add(relation.qualifier)

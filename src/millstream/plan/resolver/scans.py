@@ -74,7 +74,7 @@ def check_watermark(table: CatalogTable, functions: Functions) -> None:
             Code.INVALID_WATERMARK,
             f"{what} is of type {type_}",
             watermark.span,
-            hint="A watermark stands on a TIMESTAMP or TIMESTAMP_LTZ column.",
+            hint="A watermark needs a TIMESTAMP or TIMESTAMP_LTZ column.",
         )
         for what, type_ in found
         if type_.root not in TIMESTAMPS

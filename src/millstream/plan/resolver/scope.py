@@ -102,7 +102,7 @@ class Scope:
             raise ScriptError(
                 Diagnostic(
                     Code.TYPE_MISMATCH,
-                    f"{clause} takes a condition, and this is {type_}",
+                    f"{clause} needs a BOOLEAN condition, not {type_}",
                     self.place(condition),
                     hint="Compare it with something, e.g. `<> 0` or `IS NOT NULL`.",
                 )
@@ -139,7 +139,7 @@ class Scope:
         if self.columns and column.table and column.table not in self.qualifiers:
             if column.table in {known.name for known in self.columns}:
                 return Diagnostic(
-                    Code.TYPE_MISMATCH, f'column "{column.table}" is no ROW, and has no fields', self.place(column)
+                    Code.TYPE_MISMATCH, f'column "{column.table}" is not a ROW and has no fields', self.place(column)
                 )
             return self.wrong_table(column)
         if not self.columns:

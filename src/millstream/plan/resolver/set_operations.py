@@ -30,7 +30,7 @@ def union_of(queries: Sequence[Node], places: Sequence[Span], span: Span) -> Uni
                     f"a query of UNION has {len(query.columns)} columns, and the first has {len(first.columns)}",
                     place,
                     detail=f"First: [{_enumerate_columns(first)}]. This one: [{_enumerate_columns(query)}].",
-                    hint="Select the same columns in each, in the same order; NULL stands for one that is missing.",
+                    hint="Select the same columns in each, in the same order; use NULL for one that is missing.",
                 )
             )
     output = tuple(_column(at, queries, places[-1]) for at in range(len(first.columns)))

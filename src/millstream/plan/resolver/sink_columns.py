@@ -59,7 +59,7 @@ def _refuse_nulls(query: Node, targets: tuple[TargetColumn, ...], statement: Ins
     problems = [
         Diagnostic(
             Code.SINK_SCHEMA_MISMATCH,
-            f'column "{wanted.name}" is NOT NULL and is given NULL',
+            f'column "{wanted.name}" is NOT NULL but is given NULL',
             statement.span,
             hint="Give it a value, or declare it without NOT NULL.",
         )
@@ -107,13 +107,13 @@ def _targets(sink: CatalogTable, statement: InsertInto) -> tuple[TargetColumn, .
     ]
     problems += [
         Diagnostic(
-            Code.SINK_SCHEMA_MISMATCH, f'column "{column.name}" is NOT NULL and not given a value', statement.span
+            Code.SINK_SCHEMA_MISMATCH, f'column "{column.name}" is NOT NULL but is not given a value', statement.span
         )
         for column in columns.values()
         if not column.type.nullable and column.name not in given
     ]
     problems += [
-        Diagnostic(Code.DUPLICATE_COLUMN, f'column "{name}" stands twice in the INSERT', statement.span)
+        Diagnostic(Code.DUPLICATE_COLUMN, f'column "{name}" appears twice in the INSERT', statement.span)
         for name, times in given.items()
         if times > 1
     ]

@@ -39,7 +39,7 @@ def check_sink(plan: Root, settings: JobSettings) -> Root:
         raise ScriptError(
             Diagnostic(
                 Code.SINK_KEY_DIFFERS,
-                f'the query updates its rows by another key than the primary key of sink "{sink.table.name}"',
+                f'the query updates its rows by a different key than the primary key of sink "{sink.table.name}"',
                 plan.span,
                 detail=f"Query: [{', '.join(key or ())}]. Sink: [{', '.join(sink.table.primary_key)}]. "
                 f"'{UPSERT_MATERIALIZE.key}' is {settings.upsert_materialize}.",
@@ -63,7 +63,7 @@ def check_sink(plan: Root, settings: JobSettings) -> Root:
 
 def _how_to_take_changes(sink: Sink, key_ddl: str) -> str:
     if sink.retracts_by_key:
-        return f'Add {key_ddl} to "{sink.table.name}": a row that is taken back is then a message without value.'
+        return f'Add {key_ddl} to "{sink.table.name}": a retracted row is then a message without a value.'
     upsert = f"Declare \"{sink.table.name}\" with 'connector' = 'upsert-kafka' and {key_ddl}"
     return f"{upsert}: a later row then replaces the earlier one of its key."
 

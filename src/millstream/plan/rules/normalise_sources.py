@@ -36,7 +36,7 @@ def _key(node: Node) -> tuple[str, ...]:
         raise ScriptError(
             Diagnostic(
                 Code.MISSING_PRIMARY_KEY,
-                f'table "{table.name}" needs a primary key, because its change events may come twice',
+                f'table "{table.name}" needs a primary key, because its change events may be duplicated',
                 table.span,
                 detail="'table.exec.source.cdc-events-duplicate' is true.",
                 hint="Add PRIMARY KEY (…) NOT ENFORCED, or RESET the setting.",

@@ -137,7 +137,7 @@ class KafkaAdmin:
         if not self._allows_creation:
             raise self._missing(topic, table, "'properties.allow.auto.create.topics' is false.")
         if not self._broker_creates_topics():
-            raise self._missing(topic, table, "The broker does not create topics by itself.")
+            raise self._missing(topic, table, "The broker does not create topics automatically.")
         wanted = NewTopic(topic, num_partitions=-1, replication_factor=-1, config=dict(config or {}))
         try:
             self._client.create_topics([wanted])[topic].result(_TIMEOUT_SECONDS)

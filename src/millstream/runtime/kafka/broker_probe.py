@@ -64,7 +64,7 @@ def _protocol(connection: socket.socket) -> Probe:
         with anyone.wrap_socket(connection):
             return Probe(Finding.SPEAKS_TLS)
     except ssl.SSLError as error:
-        # An alert is an answer in TLS; Kafka without TLS hangs up on what is no request.
+        # An alert is an answer in TLS; Kafka without TLS closes the connection on what is not a request.
         return Probe(Finding.SPEAKS_TLS if "ALERT" in (error.reason or "") else Finding.HANGS_UP)
     except OSError:
         return Probe(Finding.HANGS_UP)

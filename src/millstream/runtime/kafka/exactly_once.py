@@ -71,7 +71,7 @@ def check_timeout(sink: KafkaSink, admin: KafkaAdmin) -> int:
                 f"option 'properties.{TIMEOUT}' is longer than the broker allows",
                 sink.places.value(f"properties.{TIMEOUT}"),
                 detail=f"The broker's {_LONGEST} is {longest}.",
-                hint=f"Set it to {longest} at most, or leave it out: a transaction lasts no longer than a batch.",
+                hint=f"Set it to at most {longest}, or leave it out: a transaction lasts no longer than a batch.",
             )
         )
     return int(written)
@@ -173,7 +173,7 @@ def _require_known_progress(
         why = f"It was written to Kafka cluster {before.cluster}; this one is {now.cluster}."
         hint = "Finish the batch on the old cluster."
     elif age > retention:
-        why = f"It was begun {age / _DAY:.1f} days ago, and Kafka forgets progress after {retention / _DAY:.1f}."
+        why = f"It was started {age / _DAY:.1f} days ago, and Kafka forgets progress after {retention / _DAY:.1f}."
         hint = "Compare the topic with what was read."
     else:
         return

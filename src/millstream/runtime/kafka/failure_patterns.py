@@ -38,17 +38,17 @@ class Pattern:
 
 OF_A_PROBE: Final = {
     Finding.SPEAKS_TLS: Pattern(
-        "Kafka at {servers} speaks TLS, and the table does not",
+        "Kafka at {servers} uses TLS, but the table does not",
         "Set 'properties.security.protocol' to '{encrypted}', and 'properties.ssl.truststore.*' where its certificate "
         "is not a public one.",
         Code.BROKER_UNREACHABLE,
         at=(_PROTOCOL,),
     ),
     Finding.HANGS_UP: Pattern(
-        "Kafka at {servers} hangs up",
+        "Kafka at {servers} closed the connection",
         "Set 'properties.security.protocol' to '{authenticated}' with 'properties.sasl.*', or correct the port.",
         Code.BROKER_UNREACHABLE,
-        detail="It takes connections and closes them without a word, as a broker does that asks for a login.",
+        detail="It accepts connections and closes them at once, as a broker that requires a login does.",
         at=(_PROTOCOL,),
     ),
     Finding.NOT_TRUSTED: Pattern(
@@ -61,8 +61,7 @@ OF_A_PROBE: Final = {
     ),
     Finding.OTHER_HOST: Pattern(
         "the certificate of Kafka at {servers} is for another host",
-        "Write an address that it names, or do without the check: "
-        "'properties.ssl.endpoint.identification.algorithm' = ''.",
+        "Use an address that it names, or disable the check: 'properties.ssl.endpoint.identification.algorithm' = ''.",
         Code.BROKER_UNREACHABLE,
     ),
     Finding.OUT_OF_DATE: Pattern(
@@ -74,12 +73,12 @@ OF_A_PROBE: Final = {
 
 OF_THE_CLIENT: Final = (
     Pattern(
-        "Kafka at {servers} asks for no login, and the table has one",
+        "Kafka at {servers} requires no login, but the table has one",
         "Set 'properties.security.protocol' to '{anonymous}', or correct the port.",
         Code.BROKER_REFUSED,
         codes=(KafkaError._AUTHENTICATION,),  # noqa: SLF001
         words=r"supported mechanisms:\s*(?:\(after|$)",
-        detail="That listener of the broker takes everyone.",
+        detail="That listener of the broker accepts every client.",
         at=(_PROTOCOL,),
     ),
     Pattern(
@@ -92,7 +91,7 @@ OF_THE_CLIENT: Final = (
         at=(_MECHANISM, _PROTOCOL),
     ),
     Pattern(
-        "no token for Kafka at {servers} was given out",
+        "no token for Kafka at {servers} was issued",
         "Correct 'properties.sasl.oauthbearer.token.endpoint.url', or clientId and clientSecret in "
         "'properties.sasl.jaas.config'.",
         Code.BROKER_REFUSED,
@@ -108,8 +107,8 @@ OF_THE_CLIENT: Final = (
         at=(_JAAS, _MECHANISM, _PROTOCOL),
     ),
     Pattern(
-        "Kafka at {servers} does not allow it: {doing}",
-        "Have the user allowed to read the source topics, to write the sink topics, and to use the group; for "
+        "Kafka at {servers} denied access: {doing}",
+        "Allow the user to read the source topics, write the sink topics, and use the group; for "
         "exactly-once also to read the sink topics, and use transactional ids and groups that begin with its prefix.",
         Code.BROKER_REFUSED,
         codes=(
@@ -120,23 +119,23 @@ OF_THE_CLIENT: Final = (
         ),
     ),
     Pattern(
-        "Kafka at {servers} does not speak TLS, and the table does",
+        "Kafka at {servers} does not use TLS, but the table does",
         "Set 'properties.security.protocol' to '{plain}', or correct the port.",
         Code.BROKER_UNREACHABLE,
         codes=(KafkaError._TRANSPORT, KafkaError._SSL),  # noqa: SLF001
         words="connecting to a PLAINTEXT broker listener|wrong version number",
-        detail="It hung up on the greeting with which TLS begins.",
+        detail="It closed the connection during the TLS handshake.",
         at=(_PROTOCOL,),
     ),
     Pattern(
-        "Kafka at {servers} asks for a certificate of the client",
+        "Kafka at {servers} requires a client certificate",
         "Name one, with its key: 'properties.ssl.keystore.location', or 'properties.ssl.keystore.certificate.chain' "
         "and 'properties.ssl.keystore.key'.",
         Code.BROKER_REFUSED,
         codes=(KafkaError._TRANSPORT, KafkaError._SSL),  # noqa: SLF001
         words=_ALERT,
         lacks="ssl.keystore.",
-        detail="It hangs up on those who show none.",
+        detail="It closes connections that present none.",
         at=(_PROTOCOL,),
     ),
     Pattern(
@@ -196,7 +195,7 @@ OF_THE_CLIENT: Final = (
     ),
     Pattern(
         "the properties for {servers} do not fit together",
-        "Correct the option under 'properties.' that the detail speaks of.",
+        "Correct the option under 'properties.' that the detail names.",
         Code.INVALID_OPTION_VALUE,
         codes=(KafkaError._INVALID_ARG, KafkaError._CONFLICT),  # noqa: SLF001
     ),

@@ -58,7 +58,7 @@ def broker_error(
     """
     cause = _telling(error, heard)
     if probe is not None and probe.finding is Finding.HANGS_UP and not _is_speechless(cause):
-        probe = None  # a broker that is slow hangs up on nobody
+        probe = None  # a broker that is slow disconnects nobody
     pattern = OF_A_PROBE[probe.finding] if probe else _pattern(cause, question.properties)
     code = pattern.code if pattern else question.code
     said = probe.said if probe else _in_short(cause)

@@ -1,4 +1,4 @@
-"""Messages that are gone before a job has read them, through retention or because their topic was made anew."""
+"""Messages that are gone before a job has read them, through retention or because their topic was created again."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _find_lost(job: str, source: KafkaSource, read_up_to: Offsets, topics: Topic
             Code.OFFSETS_UNAVAILABLE,
             f'topic "{topic}", which job "{job}" has read before, is gone',
             place,
-            detail="Messages that were not read yet may have gone with it.",
+            detail="Messages that had not been read may be lost with it.",
             hint=WITHOUT_THEM,
         )
     for (topic, partition), position in sorted(item for item in read_up_to.items() if item[0][0] in there):
@@ -58,7 +58,7 @@ def _find_lost(job: str, source: KafkaSource, read_up_to: Offsets, topics: Topic
                 f'topic "{topic}" is not the one that job "{job}" has read before',
                 place,
                 detail=f"Partition {partition} was read up to offset {position} and {now}: "
-                "the topic was deleted and made anew.",
+                "the topic was deleted and re-created.",
                 hint=START_OVER,
             )
         elif first > position:
@@ -99,7 +99,7 @@ class LossWatch:
         for (topic, partition), end in ends.items():
             place = (topic, partition)
             start, first = starts.get(place, end), there.get(place, 0)
-            if end < start:  # a topic made anew, of which Spark reads what comes from now on
+            if end < start:  # a topic created again, of which Spark reads what comes from now on
                 start, first = first, end
             if start < min(first, end):
                 yield MessagesLost(self._job, topic, partition, start, min(first, end))

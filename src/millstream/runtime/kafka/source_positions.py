@@ -89,7 +89,7 @@ class SourcePositions:
         return BrokerError(
             Diagnostic(
                 Code.OFFSETS_UNAVAILABLE,
-                f'table "{self._source.table.name}" is to be read from offsets that are not there',
+                f'table "{self._source.table.name}" cannot be read from its start offsets: they do not exist',
                 self._source.places.value(STARTUP_OFFSETS.key),
                 detail=f"Partitions: {'; '.join(places)}.",
                 hint=f"Correct '{STARTUP_OFFSETS.key}', or set 'scan.startup.mode' to latest-offset.",
@@ -99,7 +99,7 @@ class SourcePositions:
     def _group_starts(self) -> Offsets:
         source = self._source
         last, earliest = self._latest(), self._earliest()
-        # A topic that was made anew may end before what was committed: Kafka takes that for nothing.
+        # A topic that was created again may end before what was committed: Kafka takes that for nothing.
         committed = {
             place: offset for place, offset in self._read_committed().items() if offset <= last.get(place, offset)
         }

@@ -1,4 +1,4 @@
-"""Which topics a job reads, by the ids that Kafka gives them: one that was deleted and made anew has another.
+"""Which topics a job reads, by the ids that Kafka gives them: one that was deleted and created again has another.
 
 Kept beside the checkpoint. By its offsets alone, a new topic that is longer than the old one would pass for it.
 """

@@ -21,11 +21,11 @@ def require_same_prefix(plan: JobPlan, sink: KafkaSink, batch: int, kept_prefix:
     if kept_prefix == prefix:
         return
     if kept_prefix is None:
-        detail = "It was begun without exactly-once, or by an earlier version: what is written of it is not known."
-        hint = "Run it once more as it was, with --drain, which finishes the batch. Then change it"
+        detail = "It was started without exactly-once, or by an earlier version: what is written of it is not known."
+        hint = "Run it again as it was, with --drain, which finishes the batch. Then change it"
     else:
-        detail = f"It was begun with 'sink.transactional-id-prefix' = '{kept_prefix}'."
-        hint = "Run it once more with that prefix and --drain, which finishes the batch. Then change it"
+        detail = f"It was started with 'sink.transactional-id-prefix' = '{kept_prefix}'."
+        hint = "Run it again with that prefix and --drain, which finishes the batch. Then change it"
     raise JobError(
         Diagnostic(
             Code.CHECKPOINT_MISMATCH,

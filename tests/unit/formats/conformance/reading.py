@@ -15,7 +15,7 @@ from millstream.formats.message_decoder import MessageDecoder
 from millstream.sql.type_text import type_of_text
 
 if TYPE_CHECKING:
-    from millstream.formats.declarations import Format
+    from millstream.formats.registry import Format
     from millstream.sql.types import DataType
 
     Columns = tuple[tuple[str, DataType], ...]

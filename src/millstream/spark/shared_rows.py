@@ -24,7 +24,7 @@ _PASSES: Final = "__passes"
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class SharedRows:
     """To be used as the DataFrame that its reader would have alone."""
 
     frame: DataFrame
@@ -37,13 +37,13 @@ class Branch:
     def schema(self) -> StructType:
         return self.frame.select(*self._visible()).schema
 
-    def where(self, condition: Column) -> Branch:
+    def where(self, condition: Column) -> SharedRows:
         """What comes later is not computed for the rows that are dropped here: it may fail on them."""
         condition = F.when(F.col(_PASSES), condition) if self.is_filtered else condition
         frame = self.frame.withColumn(_PASSES, F.coalesce(condition, F.lit(False)))
         return replace(self, frame=frame, is_filtered=True)
 
-    def select(self, *columns: Column | str) -> Branch:
+    def select(self, *columns: Column | str) -> SharedRows:
         named = [F.col(quote_name(column)) if isinstance(column, str) else column for column in columns]
         names = tuple(self.frame.select(*named).columns)
         if self.is_filtered:
@@ -51,7 +51,7 @@ class Branch:
             named = [F.when(F.col(_PASSES), column).alias(name) for column, name in pairs]
         return replace(self, frame=self.frame.select(*named, *self._hidden_columns()), columns=names)
 
-    def withColumns(self, columns: Mapping[str, Column]) -> Branch:  # noqa: N802
+    def withColumns(self, columns: Mapping[str, Column]) -> SharedRows:  # noqa: N802
         kept = (name for name in self.columns if name not in columns)
         return self.select(*kept, *(column.alias(name) for name, column in columns.items()))
 

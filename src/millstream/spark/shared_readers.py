@@ -18,9 +18,9 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from millstream.spark.branch import Branch
-from millstream.spark.crossing import Crossing
 from millstream.spark.packets import PACKET_SCHEMA, post, unpack_posted
+from millstream.spark.python_stage import PythonStage
+from millstream.spark.shared_rows import SharedRows
 from millstream.spark.task_buckets import TaskBuckets
 from millstream.spark.types import quote_name
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from millstream.spark.crossing import Step
+    from millstream.spark.python_stage import Step
 
-Reader: TypeAlias = Callable[[Branch], Crossing]
+Reader: TypeAlias = Callable[[SharedRows], PythonStage]
 
 _READER: Final = "reader"
 
@@ -39,18 +39,18 @@ _READER: Final = "reader"
 def write_in_one_pass(rows: DataFrame, readers: Sequence[Reader]) -> DataFrame:
     """All messages of readers that make nothing else."""
     frame, lanes = _side_by_side(rows, readers)
-    fields = {field.name: field for lane in lanes for field in _schema(lane.crossing).fields}
-    constant = {name for lane in lanes for name in lane.crossing.constants}
+    fields = {field.name: field for lane in lanes for field in _schema(lane.stage).fields}
+    constant = {name for lane in lanes for name in lane.stage.constants}
     schema = StructType(list(fields.values()))
     for name in sorted(constant - fields.keys()):
         schema = schema.add(name, "string")
     arrow = to_arrow_schema(schema)
-    steps = [partial(_fill, lane.through(), arrow, dict(lane.crossing.constants)) for lane in lanes]
+    steps = [partial(_fill, lane.through(), arrow, dict(lane.stage.constants)) for lane in lanes]
     return frame.mapInArrow(in_turns(steps), schema)
 
 
 def pack_in_one_pass(rows: DataFrame, readers: Sequence[Reader]) -> list[DataFrame]:
-    """Per reader what comes of its crossing."""
+    """Per reader what comes of its stage."""
     frame, lanes = _side_by_side(rows, readers)
     buckets = TaskBuckets.of(rows.sparkSession)
     steps = []
@@ -59,7 +59,7 @@ def pack_in_one_pass(rows: DataFrame, readers: Sequence[Reader]) -> list[DataFra
         packing = through if lane.gives_packets else partial(_post, through, buckets)
         steps.append(partial(_tag, packing, number))
     packets = frame.mapInArrow(in_turns(steps), f"{PACKET_SCHEMA}, {_READER} INT").repartition("bucket")
-    return [lane.crossing.result(_take_out(packets, number, lane)) for number, lane in enumerate(lanes)]
+    return [lane.stage.result(_take_out(packets, number, lane)) for number, lane in enumerate(lanes)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +70,15 @@ class _Lane:
     """By the names they have in the frame."""
     passes: str | None
     """The column that says which rows are the reader's; None for all."""
-    crossing: Crossing
+    stage: PythonStage
 
     @property
     def gives_packets(self) -> bool:
-        return self.crossing.schema == PACKET_SCHEMA
+        return self.stage.schema == PACKET_SCHEMA
 
     def through(self) -> Step:
-        """What travels to Python: the crossing itself holds on to Spark's session."""
-        return partial(_through, dict(self.columns), self.passes, self.crossing.step)
+        """What travels to Python: the stage itself holds on to Spark's session."""
+        return partial(_through, dict(self.columns), self.passes, self.stage.step)
 
 
 def _side_by_side(rows: DataFrame, readers: Sequence[Reader]) -> tuple[DataFrame, list[_Lane]]:
@@ -88,13 +88,13 @@ def _side_by_side(rows: DataFrame, readers: Sequence[Reader]) -> tuple[DataFrame
     lanes = []
     for number, reader in enumerate(readers):
         seen = (F.col(inside).alias(name) for name, inside in hidden.items())
-        branch = Branch(frame.select(*seen, *frame.columns), tuple(hidden), tuple(frame.columns))
-        crossing = reader(branch)
-        assert isinstance(crossing.rows, Branch)
-        columns = {name: f"__{number}_{place}" for place, name in enumerate(crossing.rows.columns)}
-        passes = f"__{number}" if crossing.rows.is_filtered else None
-        frame = crossing.rows.set_aside(columns, passes)
-        lanes.append(_Lane({inside: name for name, inside in columns.items()}, passes, crossing))
+        shared_rows = SharedRows(frame.select(*seen, *frame.columns), tuple(hidden), tuple(frame.columns))
+        stage = reader(shared_rows)
+        assert isinstance(stage.rows, SharedRows)
+        columns = {name: f"__{number}_{place}" for place, name in enumerate(stage.rows.columns)}
+        passes = f"__{number}" if stage.rows.is_filtered else None
+        frame = stage.rows.set_aside(columns, passes)
+        lanes.append(_Lane({inside: name for name, inside in columns.items()}, passes, stage))
     return frame.drop(*hidden.values()), lanes
 
 
@@ -144,10 +144,10 @@ def _fill(
 def _take_out(packets: DataFrame, number: int, lane: _Lane) -> DataFrame:
     """A condition that Spark knew the value of would go below the exchange, which were then another for each reader."""
     own = packets.where(F.floor(F.col(_READER) + F.rand(0)) == number)
-    return own if lane.gives_packets else own.mapInArrow(unpack_posted, _schema(lane.crossing))
+    return own if lane.gives_packets else own.mapInArrow(unpack_posted, _schema(lane.stage))
 
 
-def _schema(crossing: Crossing) -> StructType:
-    schema = StructType.fromDDL(crossing.schema) if isinstance(crossing.schema, str) else crossing.schema
+def _schema(stage: PythonStage) -> StructType:
+    schema = StructType.fromDDL(stage.schema) if isinstance(stage.schema, str) else stage.schema
     assert isinstance(schema, StructType)
     return schema

@@ -21,7 +21,7 @@ _PLAN: Final = "\n=== Streaming Query ==="
 
 
 @dataclass(frozen=True, slots=True)
-class PassingFault:
+class TransientFailure:
     words: re.Pattern[str]
     attempts: int | None = None
     """How often in a row it is believed to pass; None leaves that to the restart strategy."""
@@ -37,35 +37,37 @@ def _delivery_failure_pattern(*failures: Failure) -> str:
 
 
 _A_FEW: Final = 3
-PASSING_FAULTS: Final = (
+TRANSIENT_FAILURES: Final = (
     # A broker is away, or the connection to it was lost.
-    PassingFault(re.compile(r"kafka\.common\.errors\." + _kafka("Timeout", "Disconnect", "Network"))),
-    PassingFault(re.compile(_kafka("BrokerNotAvailable", "KafkaStorage"))),
-    PassingFault(re.compile(r"Cannot fetch record for offset|Failed to construct kafka consumer[^\n]*bootstrap")),
-    PassingFault(re.compile(r"java\.net\.(?:Connect|SocketTimeout|NoRouteToHost)Exception|Connection re(?:fused|set)")),
-    PassingFault(re.compile(r"Broker transport failure|All broker connections are down")),
-    PassingFault(re.compile(r"(?:Local|Broker): (?:Message |Request )?[Tt]imed out")),
+    TransientFailure(re.compile(r"kafka\.common\.errors\." + _kafka("Timeout", "Disconnect", "Network"))),
+    TransientFailure(re.compile(_kafka("BrokerNotAvailable", "KafkaStorage"))),
+    TransientFailure(re.compile(r"Cannot fetch record for offset|Failed to construct kafka consumer[^\n]*bootstrap")),
+    TransientFailure(
+        re.compile(r"java\.net\.(?:Connect|SocketTimeout|NoRouteToHost)Exception|Connection re(?:fused|set)")
+    ),
+    TransientFailure(re.compile(r"Broker transport failure|All broker connections are down")),
+    TransientFailure(re.compile(r"(?:Local|Broker): (?:Message |Request )?[Tt]imed out")),
     # Another broker takes over.
-    PassingFault(re.compile(_kafka("NotLeaderOrFollower", "LeaderNotAvailable", "FencedLeaderEpoch"))),
-    PassingFault(re.compile(_kafka("UnknownLeaderEpoch", "OffsetNotAvailable", "ReplicaNotAvailable"))),
-    PassingFault(re.compile(_kafka("NotEnoughReplicas(?:AfterAppend)?", "NotController"))),
-    PassingFault(re.compile(_kafka("CoordinatorNotAvailable", "CoordinatorLoadInProgress", "NotCoordinator"))),
-    PassingFault(re.compile(_kafka("RebalanceInProgress", "ThrottlingQuotaExceeded"))),
+    TransientFailure(re.compile(_kafka("NotLeaderOrFollower", "LeaderNotAvailable", "FencedLeaderEpoch"))),
+    TransientFailure(re.compile(_kafka("UnknownLeaderEpoch", "OffsetNotAvailable", "ReplicaNotAvailable"))),
+    TransientFailure(re.compile(_kafka("NotEnoughReplicas(?:AfterAppend)?", "NotController"))),
+    TransientFailure(re.compile(_kafka("CoordinatorNotAvailable", "CoordinatorLoadInProgress", "NotCoordinator"))),
+    TransientFailure(re.compile(_kafka("RebalanceInProgress", "ThrottlingQuotaExceeded"))),
     # A topic may be missed for a moment by a broker that has just started; one that is deleted stays away.
-    PassingFault(re.compile(_kafka("UnknownTopicOrPartition", "UnknownTopicId")), _A_FEW),
+    TransientFailure(re.compile(_kafka("UnknownTopicOrPartition", "UnknownTopicId")), _A_FEW),
     # The same, said to a producer of ours.
-    PassingFault(re.compile(_delivery_failure_pattern(Failure.AWAY))),
+    TransientFailure(re.compile(_delivery_failure_pattern(Failure.AWAY))),
     # A batch that took too long once may take less the next time; so may a process that was killed for its size.
-    PassingFault(re.compile(_delivery_failure_pattern(Failure.ENDED_BY_BROKER, Failure.NO_PROCESS)), _A_FEW),
+    TransientFailure(re.compile(_delivery_failure_pattern(Failure.ENDED_BY_BROKER, Failure.NO_PROCESS)), _A_FEW),
     # The system killed a worker that was large; or the worker crashes whenever it meets this message.
-    PassingFault(re.compile(WORKER_ENDED), _A_FEW),
+    TransientFailure(re.compile(WORKER_ENDED), _A_FEW),
 )
 """Looked for in all that Spark said; the first that matches is taken."""
 
 
-def passing_fault(failure: MillstreamError) -> PassingFault | None:
+def find_transient_failure(failure: MillstreamError) -> TransientFailure | None:
     """None for a failure that would come back."""
     if failure.code not in _MAY_PASS:
         return None
     said = str(failure.__cause__ or "").partition(_PLAN)[0]
-    return next((fault for fault in PASSING_FAULTS if fault.words.search(said)), None)
+    return next((fault for fault in TRANSIENT_FAILURES if fault.words.search(said)), None)

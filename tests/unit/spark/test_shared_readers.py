@@ -8,14 +8,14 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.spark.one_pass import in_turns
 from millstream.spark.packets import post, unpack_posted
+from millstream.spark.shared_readers import in_turns
 from millstream.spark.task_buckets import hash_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from millstream.spark.crossing import Step
+    from millstream.spark.python_stage import Step
 
 
 def batch(values: list[int | None]) -> pa.RecordBatch:

@@ -10,19 +10,19 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from millstream.spark.branch import Branch
+from millstream.spark.shared_rows import SharedRows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyspark.sql.types import StructType
 
-Rows: TypeAlias = DataFrame | Branch
+Rows: TypeAlias = DataFrame | SharedRows
 Step: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 @dataclass(frozen=True, slots=True)
-class Crossing:
+class PythonStage:
     rows: Rows
     """With just the columns that cross."""
     schema: str | StructType
@@ -34,10 +34,10 @@ class Crossing:
     after: tuple[Callable[[DataFrame], DataFrame], ...] = ()
     """What is done with that."""
 
-    def then(self, more: Callable[[DataFrame], DataFrame]) -> Crossing:
+    def then(self, more: Callable[[DataFrame], DataFrame]) -> PythonStage:
         return replace(self, after=(*self.after, more))
 
-    def alone(self) -> DataFrame:
+    def to_frame(self) -> DataFrame:
         """The result, where nobody else reads the rows."""
         assert isinstance(self.rows, DataFrame)
         return self.result(self.rows if self.step is None else self.rows.mapInArrow(self.step, self.schema))
