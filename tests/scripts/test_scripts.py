@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FOLDER = Path(__file__).parent
-SLOW = ("changes_written_to_canal_and_maxwell",)
-"""Each job with state takes seconds, and another script has the like."""
+SLOW = ("changes_written_to_canal_and_maxwell", "nested_keys", "set_over_one_table")
+"""Each job with state takes seconds, and other tests have the like."""
 
 
 def cases() -> list[object]:
