@@ -10,7 +10,7 @@ import pytest
 from millstream.spelling import closest, nearest
 
 PACKAGE = Path(__file__).parents[2] / "src/millstream"
-OF_ITS_OWN = {"spelling.py", "keys.py", "job_identity.py", "script_runner.py"}
+OF_ITS_OWN = {"spelling.py", "keys.py", "earlier_identities.py", "script_runner.py"}
 """Secrets are recognised, states and texts compared: none of these suggests a word."""
 
 

@@ -204,7 +204,7 @@ def test_all_problems_of_an_expression_are_reported_once() -> None:
 
 def test_signatures_and_near_names_are_shown() -> None:
     [wrong] = problems("LPAD(s, 5)", COLUMNS)
-    assert wrong.detail == "It is written LPAD(text STRING, length INTEGER, pad STRING)."
+    assert wrong.detail == "Its signature is LPAD(text STRING, length INTEGER, pad STRING)."
     [undefined] = problems("SUBSTRNG(s, 1)", COLUMNS)
     assert undefined.hint is not None
     assert "SUBSTRING" in undefined.hint

@@ -97,7 +97,7 @@ def test_every_step_knows_its_line() -> None:
             ('table "nowhere"',),
             Block(23, 25),
         ),
-        AwaitFailure(26, "totals", ("M5004",), (), 60, Block(27, 28)),
+        AwaitFailure(26, "totals", ("M5004",), (), 300, Block(27, 28)),
     )
 
 
