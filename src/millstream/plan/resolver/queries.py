@@ -396,13 +396,19 @@ def _expand_star(item: exp.Expr, scope: Scope) -> list[exp.Expr]:
             raise ScriptError(scope.wrong_table(item))
         chosen = [column for column in scope.columns if column.qualifier == item.table]
     elif isinstance(item, exp.Star):
-        chosen = [column for column in scope.columns if not column.is_merged]
+        chosen = _with_merged_first([column for column in scope.columns if not column.is_merged], scope)
     else:
         return [item]
     references: list[exp.Expr] = [_star_reference(column, scope) for column in chosen]
     for reference in references:
         reference.this.meta[OF_STAR] = True
     return references
+
+
+def _with_merged_first(columns: list[ScopeColumn], scope: Scope) -> list[ScopeColumn]:
+    """As the standard has it: the columns of USING stand before all others."""
+    merged = {column.name for column in scope.columns if column.is_merged}
+    return sorted(columns, key=lambda column: column.name not in merged)
 
 
 def _star_reference(column: ScopeColumn, scope: Scope) -> exp.Column:

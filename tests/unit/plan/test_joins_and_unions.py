@@ -1,0 +1,135 @@
+"""What becomes of the tables after FROM and of the queries of a UNION."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+import pytest
+
+from millstream.changelog import INSERT_ONLY, RowKind
+from millstream.plan.operators.filter import Filter
+from millstream.plan.operators.join import Join
+from millstream.plan.operators.materialise import Materialise
+from millstream.plan.operators.node import Node, walk
+from millstream.plan.operators.scan import Scan
+from millstream.plan.operators.union import Union
+from millstream.plan.program import compile_script
+from millstream.plan.resolver.sql_text import sql_text
+from millstream.source import SourceText
+
+if TYPE_CHECKING:
+    from millstream.plan.operators.roots import Root
+
+_KAFKA = "'properties.bootstrap.servers' = 'x:9092'"
+_UPSERT = f"'connector' = 'upsert-kafka', {_KAFKA}, 'key.format' = 'json', 'value.format' = 'json'"
+TABLES = f"""
+CREATE TABLE a (id INT, b STRING, c DECIMAL(10, 2)) WITH (
+  'connector' = 'kafka', 'topic' = 'a', {_KAFKA}, 'format' = 'json');
+CREATE TABLE u (id BIGINT, name STRING, PRIMARY KEY (id) NOT ENFORCED) WITH ('topic' = 'u', {_UPSERT});
+CREATE TABLE v (id BIGINT, city STRING, PRIMARY KEY (id) NOT ENFORCED) WITH ('topic' = 'v', {_UPSERT});
+CREATE TABLE by_id (id BIGINT, name STRING, PRIMARY KEY (id) NOT ENFORCED) WITH ('topic' = 's', {_UPSERT});
+"""
+N = TypeVar("N", bound=Node)
+
+
+def planned(query: str) -> Root:
+    return compile_script(SourceText("s", f"{TABLES}{query};"), {}, {}).jobs[0].roots[0]
+
+
+def find(query: str, kind: type[N]) -> list[N]:
+    return [node for node in walk(planned(query)) if isinstance(node, kind)]
+
+
+@pytest.mark.parametrize(
+    ("star", "columns"),
+    [
+        ("*", ["id", "b", "c", "id0", "b0", "c0"]),
+        ("x.*", ["id", "b", "c"]),
+        ("y.*, x.b", ["id", "b", "c", "b0"]),
+    ],
+)
+def test_columns_of_star(star: str, columns: list[str]) -> None:
+    root = planned(f"SELECT {star} FROM a AS x JOIN a AS y ON x.id = y.id")
+    assert [column.name for column in root.columns] == columns
+
+
+def test_columns_of_using_are_one_and_come_first() -> None:
+    root = planned("SELECT *, b, y.b FROM a AS x JOIN a AS y USING (b)")
+    assert [column.name for column in root.columns] == ["b", "id", "c", "id0", "c0", "b0", "b1"]
+
+
+def test_conditions_filter_one_table_before_it_is_joined_and_pairs_after() -> None:
+    query = "SELECT x.id FROM a AS x, u WHERE x.id = u.id AND x.b = 'x' AND u.name > 'k' AND x.b <> u.name"
+    [join] = find(query, Join)
+    filters = {sql_text(node.condition) for node in find(query, Filter)}
+    assert filters == {"`b` = 'x'", "`name` > 'k'", "`b` <> `name`"}
+    assert [isinstance(below, Filter) for below in walk(join.right)].count(True) == 1
+
+
+def test_keys_of_other_types_are_compared_in_a_common_one() -> None:
+    [join] = find("SELECT b FROM a JOIN u ON a.id = u.id", Join)
+    types = [join.left.column_types()[join.left_keys[0]], join.right.column_types()[join.right_keys[0]]]
+    assert [str(type_).removesuffix(" NOT NULL") for type_ in types] == ["BIGINT", "BIGINT"]
+
+
+def test_one_column_may_be_equal_to_two() -> None:
+    [join] = find("SELECT x.b FROM a AS x JOIN a AS y ON x.b = y.b AND x.b = UPPER(y.b)", Join)
+    assert len(set(join.left_keys)) == len(set(join.right_keys)) == 2
+
+
+def test_a_side_keeps_what_is_needed_of_it() -> None:
+    [join] = find("SELECT x.c FROM a AS x JOIN a AS y ON x.id = y.id", Join)
+    assert (join.left_columns, join.right_columns) == (("id", "c"), ("id0",))
+    assert [
+        [column.name for column in scan.columns] for scan in find("SELECT 1 FROM a JOIN u ON a.b = name", Scan)
+    ] == [
+        ["b"],
+        ["id", "name"],
+    ]
+
+
+def test_changes_of_a_join() -> None:
+    [inserts] = find("SELECT x.id FROM a AS x JOIN a AS y ON x.id = y.id", Join)
+    [changes] = find("SELECT a.id FROM a JOIN u ON a.id = u.id", Join)
+    assert inserts.changelog == INSERT_ONLY
+    assert changes.changelog == {RowKind.INSERT, RowKind.DELETE}
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_materialised"),
+    [("u.id = v.id", False), ("u.name = v.city", True), ("u.id = v.id + 1", False), ("u.id + 1 = v.id + 2", True)],
+)
+def test_pairs_that_move_between_tasks_are_put_in_order_before_the_sink(
+    condition: str, *, is_materialised: bool
+) -> None:
+    """A key of both sides that has the join key in it stays in its task; another one does not."""
+    sink = "CREATE TABLE pairs (x BIGINT, y BIGINT, name STRING, PRIMARY KEY (x, y) NOT ENFORCED) WITH ('topic' = 'p', "
+    query = f"{sink}{_UPSERT}); INSERT INTO pairs SELECT u.id, v.id, name FROM u JOIN v ON {condition}"
+    assert bool(find(query, Materialise)) is is_materialised
+
+
+def test_each_reading_of_a_table_is_a_scan_of_its_own() -> None:
+    job = compile_script(SourceText("s", f"{TABLES}SELECT x.id FROM a AS x JOIN a AS y ON x.id = y.id;"), {}, {}).jobs[
+        0
+    ]
+    assert [scan.id for scan in job.scans] == ["scan-1", "scan-2"]
+
+
+def test_a_union_takes_the_names_of_the_first_query_and_types_that_fit_all() -> None:
+    root = planned("SELECT id, b FROM a UNION ALL SELECT id, name FROM u UNION ALL SELECT 1.5, NULL")
+    assert [(column.name, str(column.type)) for column in root.columns] == [("id", "DECIMAL(20, 1)"), ("b", "STRING")]
+    [union] = find("SELECT id FROM a UNION ALL SELECT id FROM u UNION ALL SELECT id FROM v", Union)
+    assert len(union.inputs) == 3
+
+
+def test_rows_of_a_union_are_retracted_whole() -> None:
+    """A sink by key finds the row to take away by all of its columns."""
+    [materialise] = find("INSERT INTO by_id SELECT id, name FROM u UNION ALL SELECT id, city FROM v", Materialise)
+    assert (materialise.keys, materialise.replaced_by) == (("id",), ())
+    assert RowKind.UPDATE_BEFORE in materialise.inputs[0].changelog
+
+
+def test_union_of_different_rows_is_an_aggregate_of_no_calls() -> None:
+    root = planned("SELECT id FROM a UNION SELECT id FROM a")
+    assert root.upsert_key == ("id",)
+    assert root.changelog == INSERT_ONLY
