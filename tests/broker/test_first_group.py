@@ -11,9 +11,10 @@ from tests.patience import PATIENCE
 ASK = """
 import sys
 from confluent_kafka import TopicPartition
-from millstream.delivery.committed import committed_offsets, offsets_of_group
+from millstream.delivery.committed import fetch_committed_offsets, offsets_of_group
 properties = {"bootstrap.servers": sys.argv[1]}
-print(offsets_of_group(properties, "first", "t"), committed_offsets(properties, "second", [TopicPartition("t", 0)]))
+second = fetch_committed_offsets(properties, "second", [TopicPartition("t", 0)])
+print(offsets_of_group(properties, "first", "t"), second)
 """
 
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from millstream.plan.functions.registry import FUNCTIONS
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.node import walk
 from millstream.plan.operators.project import Project
+from millstream.plan.operators.union import Union
 from millstream.plan.operators.values import Values
 from millstream.plan.resolver.sql_text import sql_text
-from millstream.plan.typed import InputColumn, substitute
+from millstream.plan.typed import Call, InputColumn, substitute
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterable, Iterator
 
-    from millstream.plan.operators.node import Node
+    from millstream.plan.operators.node import Node, OutputColumn
     from millstream.plan.typed import Typed
 
 
@@ -32,15 +34,29 @@ def definitions(node: Node) -> dict[str, Typed]:
                 return lower[column.name]
 
             return {item.name: substitute(item.expression, definition_below) for item in node.items}
+        case Union():
+            branches = [definitions(branch) for branch in node.inputs]
+            return {column.name: _any_of([each[column.name] for each in branches], column) for column in node.columns}
         case _:
             return {column.name: InputColumn(column.name, column.type) for column in node.columns}
 
 
-def declare_columns(node: Node, names: Collection[str] | None = None) -> list[str]:
-    """The columns of rows that are kept as state: `total BIGINT = amount * 2`, or all of the node's."""
+def _any_of(expressions: list[Typed], column: OutputColumn) -> Typed:
+    """Stands for a column of a union: what each of its queries computes for it."""
+    function = FUNCTIONS["ROW"]
+    return Call(function, function.signatures[0], tuple(expressions), column.type)
+
+
+def declare_columns(node: Node) -> list[str]:
+    """The columns of rows that are kept as state, with what they are computed from: `total BIGINT = amount * 2`."""
     defined = definitions(node)
-    columns = (column for column in node.columns if names is None or column.name in names)
-    return [f"{column.name} {column.type}{_definition(column.name, defined[column.name])}" for column in columns]
+    return [f"{column.name} {column.type}{_definition(column.name, defined[column.name])}" for column in node.columns]
+
+
+def declare_values(node: Node, names: Iterable[str]) -> list[str]:
+    """What columns are computed from, whatever they are called: `amount * 2 INT`."""
+    defined, types = definitions(node), node.column_types()
+    return [f"{sql_text(defined[name])} {types[name]}" for name in names]
 
 
 def _definition(name: str, expression: Typed) -> str:

@@ -118,7 +118,8 @@ def _sentences(before: State, now: State) -> Iterator[str]:
 
 def _label(operator: str, field: str) -> str:
     kind = operator.rpartition("-")[0]
-    return _LABELS.get(f"{kind}.{field}", f"{field} of {operator}")
+    general = {_RUNS: f"operator of the {kind}", "inputs": f"inputs of the {kind}"}
+    return _LABELS.get(f"{kind}.{field}") or general.get(field) or f"{field} of {operator}"
 
 
 def _text(value: Any) -> str:

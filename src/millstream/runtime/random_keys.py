@@ -6,11 +6,12 @@ another, or the other way round; below an aggregate, results that are written wo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from millstream.connectors.kafka.sink_options import SINK_PARALLELISM
 from millstream.errors import Code, Diagnostic
 from millstream.plan.definitions import definitions, expressions_below
+from millstream.plan.functions.registry import RANDOM_FUNCTIONS
 from millstream.plan.operators.roots import Write
 from millstream.plan.typed import functions_in
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from millstream.plan.program import JobPlan
     from millstream.plan.typed import Typed
     from millstream.source import Span
-
-_RANDOM: Final = frozenset({"RAND", "RAND_INTEGER", "UUID"})
 
 
 def random_keys(job: JobPlan) -> Iterator[Diagnostic]:
@@ -68,4 +67,4 @@ def _refusal(drawn: set[str], what: str, span: Span, sink: Sink) -> Diagnostic:
 
 
 def _random_in(expression: Typed) -> frozenset[str]:
-    return functions_in(expression) & _RANDOM
+    return functions_in(expression) & RANDOM_FUNCTIONS

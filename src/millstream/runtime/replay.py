@@ -18,6 +18,7 @@ from millstream.plan.definitions import expressions_below
 from millstream.plan.operators.node import walk
 from millstream.plan.operators.roots import Write
 from millstream.plan.operators.scan import Scan
+from millstream.plan.operators.union import Union
 from millstream.plan.resolver.sql_text import sql_text
 from millstream.plan.typed import Call, Constant, Conversion, FieldOf, InputColumn, UserCall, user_functions_in
 from millstream.runtime.kafka.tables import exactly_once_sinks
@@ -114,6 +115,8 @@ def _exchanged(node: Node, *, in_a_set: bool) -> Any:
             return (node.sink.parallelism, node.sink.exchange_keys, _described(node.inputs[0]))
         case Scan() if node.source.spreads_rows_by_number:
             return _described(node)
+        case Union():
+            return _described(node)  # writers are called by the number of their query
         case _ if node.keeps_state or (in_a_set and node.inputs):
             return _described(node)
     below = [_exchanged(each, in_a_set=in_a_set) for each in node.inputs]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def join(left: DataFrame, right: DataFrame, node: Join, kernel_settings: KernelSettings) -> PythonStage:
     left_names = {name: f"left{number}" for number, name in enumerate(node.left_columns)}
     right_names = {name: f"right{number}" for number, name in enumerate(node.right_columns)}
-    lefts, rights = _number(left, left_names, node.left_keys), _number(right, right_names, node.right_keys)
+    lefts, rights = _number(left, left_names), _number(right, right_names)
     operator = JoinOperator(
         _side(lefts, left_names, node.left_keys),
         _side(rights, right_names, node.right_keys),
@@ -42,10 +42,10 @@ def join(left: DataFrame, right: DataFrame, node: Join, kernel_settings: KernelS
     )
 
 
-def _number(rows: DataFrame, names: Mapping[str, str], keys: Sequence[str]) -> DataFrame:
+def _number(rows: DataFrame, names: Mapping[str, str]) -> DataFrame:
     def column(name: str) -> Column:
         value = F.col(quote_name(name))
-        return alike(value, rows.schema[name].dataType) if name in keys else value
+        return alike(value, rows.schema[name].dataType)  # equal maps are one row, in whichever order their entries come
 
     kind = [F.col(KIND)] if KIND in rows.columns else []
     return rows.select(*(column(name).alias(inside) for name, inside in names.items()), *kind)

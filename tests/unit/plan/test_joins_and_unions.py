@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 import pytest
 
 from millstream.changelog import INSERT_ONLY, RowKind
+from millstream.errors import ScriptError
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.join import Join
 from millstream.plan.operators.materialise import Materialise
@@ -70,6 +71,52 @@ def test_keys_of_other_types_are_compared_in_a_common_one() -> None:
     [join] = find("SELECT b FROM a JOIN u ON a.id = u.id", Join)
     types = [join.left.column_types()[join.left_keys[0]], join.right.column_types()[join.right_keys[0]]]
     assert [str(type_).removesuffix(" NOT NULL") for type_ in types] == ["BIGINT", "BIGINT"]
+
+
+def test_the_names_of_computed_keys_are_free() -> None:
+    table = "CREATE TABLE k (`$key0` INT, id INT) WITH ('connector' = 'datagen');"
+    [join] = find(f"{table} SELECT k.`$key0` FROM k JOIN a ON k.id + 1 = a.id", Join)
+    assert join.left_keys != ("$key0",)
+    assert set(join.left_columns).isdisjoint(join.right_columns)
+
+
+def test_no_two_columns_get_one_name() -> None:
+    many = ", ".join(f"a{number} INT" for number in range(10))
+    generated = "WITH ('connector' = 'datagen')"
+    tables = f"CREATE TABLE lots (a INT, {many}) {generated}; CREATE TABLE few (a INT, a1 INT) {generated};"
+    root = planned(f"{tables} SELECT * FROM lots JOIN few ON lots.a = few.a")
+    assert len({column.name for column in root.inputs[0].columns}) == 13
+
+
+@pytest.mark.parametrize(
+    "query", ["(SELECT id FROM a) LIMIT 2", "SELECT id FROM ((SELECT id FROM a) ORDER BY id) AS t"]
+)
+def test_clauses_after_parentheses_are_refused(query: str) -> None:
+    with pytest.raises(ScriptError, match="not supported yet"):
+        planned(query)
+
+
+def test_outer_join_is_no_inner_one() -> None:
+    with pytest.raises(ScriptError, match="OUTER JOIN is not supported yet"):
+        planned("SELECT a.id FROM a OUTER JOIN u ON a.id = u.id")
+
+
+def test_what_is_random_is_drawn_for_each_pair() -> None:
+    root = planned("SELECT x.b FROM a AS x JOIN a AS y ON x.id = y.id WHERE RAND() < 0.5")
+    [join] = [node for node in walk(root) if isinstance(node, Join)]
+    assert not any(isinstance(node, Filter) for node in walk(join))
+    assert any(isinstance(node, Filter) for node in walk(root))
+
+
+def test_rows_given_again_for_a_ttl_are_changes_of_a_join() -> None:
+    text = f"{TABLES}SELECT t.id FROM (SELECT DISTINCT id FROM a) AS t JOIN a ON t.id = a.id;"
+    job = compile_script(SourceText("s", text), {}, {"table.exec.state.ttl": "1 h"}).jobs[0]
+    assert RowKind.DELETE in job.roots[0].changelog
+
+
+def test_a_cast_that_loses_something_does_not_decide_what_is_equal() -> None:
+    query = "SELECT x.id FROM a AS x JOIN (SELECT b, TO_TIMESTAMP(b) AS moment FROM a) AS y ON x.b = y.moment"
+    assert [sql_text(node.condition) for node in find(query, Filter)] == ["`b` = `moment`"]
 
 
 def test_one_column_may_be_equal_to_two() -> None:

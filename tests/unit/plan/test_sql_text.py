@@ -25,6 +25,8 @@ def test_text_reads_back_as_the_same_expression(group: str) -> None:
         ("NOT (a > 1 AND b > 2) OR c > 3", "NOT (`a` > 1 AND `b` > 2) OR `c` > 3"),
         ("(a > 1 OR b > 2) AND c > 3", "(`a` > 1 OR `b` > 2) AND `c` > 3"),
         ("-(-a)", "-(-`a`)"),
+        ("-(2147483648)", "-(2147483648)"),
+        ("FLOOR((TIMESTAMP '2020-01-01 00:00:00' + INTERVAL '1' DAY) TO DAY)", None),
         ("(a + b) IS NULL", "`a` + `b` IS NULL"),
         ("(a > b) IS TRUE", "(`a` > `b`) IS TRUE"),
         ("a IN (1, 2) = (b > 1)", "(`a` IN (1, 2)) = (`b` > 1)"),
@@ -37,8 +39,8 @@ def test_text_reads_back_as_the_same_expression(group: str) -> None:
         ("1E3", "1000.0e0"),
     ],
 )
-def test_parentheses_stand_where_they_are_needed(written: str, text: str) -> None:
+def test_parentheses_stand_where_they_are_needed(written: str, text: str | None) -> None:
     columns = dict.fromkeys("abc", "INT")
     expression = typed_of(written, columns)
-    assert sql_text(expression) == text
-    assert typed_of(text, columns) == expression
+    assert text is None or sql_text(expression) == text
+    assert typed_of(sql_text(expression), columns) == expression

@@ -152,9 +152,19 @@ JOINED = "SELECT a.note FROM orders AS a JOIN orders AS b ON a.{} = b.{};"
 def test_sides_and_keys_of_a_join_are_state() -> None:
     found = difference(query(JOINED.format("customer", "customer")), query(JOINED.format("customer", "note")))
     assert found is not None
-    assert "join key of the right side: was [customer0], is [note0]." in found
+    assert "join key of the right side: was [`customer` STRING], is [`note` STRING]." in found
 
 
 def test_place_and_settings_do_not_count() -> None:
     assert difference(compiled(), compiled(*ANOTHER_PLACE)) is None
     assert difference(compiled(), compiled(settings={"table.exec.sink.not-null-enforcer": "DROP"})) is None
+
+
+UNITED = """SELECT id, SUM(v) FROM (SELECT customer AS id, {} AS {} FROM orders UNION ALL SELECT note, {} FROM orders)
+GROUP BY id;"""
+
+
+def test_what_the_queries_of_a_union_compute_is_state() -> None:
+    before = query(UNITED.format("amount", "v", "amount"))
+    assert difference(before, query(UNITED.format("amount", "v", "amount * 100"))) is not None
+    assert difference(before, query(UNITED.format("amount", "w", "amount").replace("SUM(v)", "SUM(w)"))) is None

@@ -35,6 +35,8 @@ FUNCTIONS: Final[dict[str, Function]] = {
     )
 }
 MISSING: Final[dict[str, Missing]] = {function.name: function for function in missing.MISSING}
+RANDOM_FUNCTIONS: Final = frozenset({"RAND", "RAND_INTEGER", "UUID"})
+"""Those that give another value each time."""
 AGGREGATES: Final = frozenset(name for name, function in FUNCTIONS.items() if function.is_aggregate)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 from millstream.changelog import INSERT_ONLY, RowKind
-from millstream.plan.definitions import declare_columns
+from millstream.plan.definitions import declare_values
 from millstream.plan.operators.node import Demand, Node, OutputColumn
 
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ class Join(Node):
 
     @property
     def is_insert_only(self) -> bool:
-        return self.left.is_insert_only and self.right.is_insert_only
+        """A row that is given again to keep state alive retracts its pairs and gives them again."""
+        return self.left.changelog == self.right.changelog == INSERT_ONLY
 
     @property
     def upsert_key(self) -> UpsertKey | None:
@@ -91,10 +92,10 @@ class Join(Node):
 
     def declare_state(self) -> dict[str, object] | None:
         return {
-            "left": declare_columns(self.left, self.left_columns),
-            "right": declare_columns(self.right, self.right_columns),
-            "left_keys": list(self.left_keys),
-            "right_keys": list(self.right_keys),
+            "left": declare_values(self.left, self.left_columns),
+            "right": declare_values(self.right, self.right_columns),
+            "left_keys": declare_values(self.left, self.left_keys),
+            "right_keys": declare_values(self.right, self.right_keys),
         }
 
     def prune(self, needed: frozenset[str]) -> tuple[Self, tuple[frozenset[str], ...]]:

@@ -84,7 +84,7 @@ class _Staging:
             stage.steps.append("show")
             return
         if write.sink.parallelism is not None:
-            stage = self._open(stage, exchange=write.sink.table.primary_key)
+            stage = self._open(stage, exchange=write.sink.exchange_keys)
         if output.producer is not None:
             stage.steps.append(f"encode{', changes of a key folded' if output.folds else ''} {_PYTHON}")
         by = f" by {output.producer}" if output.producer is not None else ""

@@ -12,13 +12,14 @@ from itertools import chain, count
 from typing import TYPE_CHECKING, Final
 
 from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.plan.casts import keeps_apart
 from millstream.plan.functions.comparison import comparison_type
-from millstream.plan.functions.registry import FUNCTIONS
+from millstream.plan.functions.registry import FUNCTIONS, RANDOM_FUNCTIONS
 from millstream.plan.functions.signatures import choose
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.join import Join
 from millstream.plan.operators.project import Project, ProjectItem
-from millstream.plan.typed import Call, Conversion, InputColumn, columns_in
+from millstream.plan.typed import Call, Conversion, InputColumn, Word, columns_in, functions_in
 from millstream.sql.types import BOOLEAN
 
 if TYPE_CHECKING:
@@ -52,8 +53,10 @@ def with_unique_names(relations: Sequence[Relation]) -> tuple[list[Relation], li
     taken: set[str] = set()
     found, names = [], []
     for relation in relations:
-        renamed = {column.name: _free(column.name, taken, relation) for column in relation.node.columns}
-        taken.update(renamed.values())
+        renamed: dict[str, str] = {}
+        for column in relation.node.columns:
+            renamed[column.name] = _free(column.name, taken, relation)
+            taken.add(renamed[column.name])
         found.append(replace(relation, node=_rename(relation.node, renamed, relation.span)))
         names.append(renamed)
     return found, names
@@ -83,8 +86,10 @@ def join_all(relations: Sequence[Relation], conditions: Sequence[Condition]) -> 
         keys = _take(left, partial(_is_key, node, joined))
         if not keys:
             raise ScriptError(_no_equality(relation))
+        # A key that loses something in a cast brings more rows together than are equal: the condition itself decides.
+        left += [condition for condition in keys if _loses_in_cast(condition.expression)]
         node = _filter(_join(node, joined, keys, relation.span), left)
-    return node
+    return _filter(node, left, with_random=True)
 
 
 def conjuncts(expression: Typed) -> Iterable[Typed]:
@@ -100,10 +105,21 @@ def _take(conditions: list[Condition], wanted: Callable[[Condition], bool]) -> l
     return taken
 
 
-def _filter(node: Node, conditions: list[Condition]) -> Node:
-    """The rows that pass all conditions that speak of them alone."""
+def _loses_in_cast(equality: Typed) -> bool:
+    assert isinstance(equality, Call)
+    types = [argument.type for argument in equality.arguments if not isinstance(argument, Word)]
+    return not all(keeps_apart(type_, comparison_type(types)) for type_ in types)
+
+
+def _filter(node: Node, conditions: list[Condition], *, with_random: bool = False) -> Node:
+    """The rows that pass all conditions that speak of them alone; what is random is drawn for each pair."""
     names = {column.name for column in node.columns}
-    own = _take(conditions, lambda condition: columns_in(condition.expression) <= names)
+
+    def is_own(condition: Condition) -> bool:
+        is_random = not functions_in(condition.expression).isdisjoint(RANDOM_FUNCTIONS)
+        return columns_in(condition.expression) <= names and (with_random or not is_random)
+
+    own = _take(conditions, is_own)
     if not own:
         return node
     together = reduce(_and, (condition.expression for condition in own))
@@ -140,12 +156,14 @@ def _is_of(expression: Typed, node: Node) -> bool:
 def _join(left: Node, right: Node, conditions: Sequence[Condition], span: Span) -> Join:
     pairs = [_key_of(condition.expression, left, right) for condition in conditions]
     output = (*left.columns, *right.columns)
+    taken = {column.name for column in output}
+    names = (name for number in count() if (name := f"{_KEY}{number}") not in taken)
     lefts: list[ProjectItem] = []
     rights: list[ProjectItem] = []
-    for number, pair in enumerate(pair for pair in pairs if pair is not None):
+    for pair in (pair for pair in pairs if pair is not None):
         type_ = comparison_type([part.type for part in pair])
-        lefts.append(_key_item(pair[0], type_, f"{_KEY}{number}", lefts))
-        rights.append(_key_item(pair[1], type_, f"{_KEY}{number}_right", rights))
+        lefts.append(_key_item(pair[0], type_, next(names), lefts))
+        rights.append(_key_item(pair[1], type_, next(names), rights))
     return Join(
         _with_keys(left, lefts, span),
         _with_keys(right, rights, span),

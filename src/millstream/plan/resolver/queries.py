@@ -90,6 +90,7 @@ class QueryBuilder:
             case exp.Union():
                 return self._union(tree, {**named, **self._with(tree, named)})
             case exp.Subquery() if not tree.args.get("alias"):
+                self._refuse_parts(_other_parts(tree, _OF_A_SUBQUERY))
                 return self._relation(tree.this, named)
             case _:
                 raise self._unsupported_error(f"{tree.key.upper()}", tree)
@@ -97,8 +98,7 @@ class QueryBuilder:
     def _union(self, tree: exp.Union, named: Mapping[str, Node]) -> Node:
         """Of `a UNION ALL b UNION ALL c`, sqlglot's tree has the first two as one side."""
         refused = _other_parts(tree, _OF_A_UNION)
-        if refused:
-            raise ScriptError(d for what, part in refused for d in self._unsupported_error(what, part).diagnostics)
+        self._refuse_parts(refused)
         is_distinct = bool(tree.args.get("distinct"))
         sides: list[exp.Expr] = [tree.expression]
         first = tree.this
@@ -168,8 +168,9 @@ class QueryBuilder:
 
     def _resolve_join(self, join: exp.Join, named: Mapping[str, Node]) -> Relation:
         """What an inner join reads; any other kind is refused by its name."""
-        kinds = [str(join.args.get(part) or "").upper() for part in ("method", "side", "kind")]
-        kind = " ".join(word for word in kinds if word and word not in ("OUTER", "INNER"))
+        method, side, kind = (str(join.args.get(part) or "").upper() for part in ("method", "side", "kind"))
+        left_out = ("OUTER", "INNER") if side else ("INNER",)
+        kind = " ".join(word for word in (method, side, kind) if word and word not in left_out)
         if join.this.args.get("version"):
             raise self._unsupported_error("a join FOR SYSTEM_TIME AS OF", join)
         if kind:
@@ -177,8 +178,7 @@ class QueryBuilder:
         refused = _other_parts(join, _OF_A_JOIN)
         if isinstance(join.this, exp.Table | exp.Subquery):
             refused += _other_parts(join.this, _OF_A_TABLE if isinstance(join.this, exp.Table) else _OF_A_SUBQUERY)
-        if refused:
-            raise ScriptError(d for what, part in refused for d in self._unsupported_error(what, part).diagnostics)
+        self._refuse_parts(refused)
         return self._from(join.this, named)
 
     def _table(self, tree: exp.Table, named: Mapping[str, Node]) -> Node:
@@ -317,6 +317,9 @@ class QueryBuilder:
             star = item.this if isinstance(item, exp.Column) else item
             if isinstance(star, exp.Star):
                 refused += _other_parts(star, frozenset({"this"}))
+        self._refuse_parts(refused)
+
+    def _refuse_parts(self, refused: list[tuple[str, exp.Expr]]) -> None:
         if refused:
             raise ScriptError(d for what, part in refused for d in self._unsupported_error(what, part).diagnostics)
 

@@ -33,23 +33,25 @@ def union_of(queries: Sequence[Node], places: Sequence[Span], span: Span) -> Uni
                     hint="Select the same columns in each, in the same order; use NULL for one that is missing.",
                 )
             )
-    output = tuple(_column(at, queries, places[-1]) for at in range(len(first.columns)))
+    output = tuple(_column(at, queries, places) for at in range(len(first.columns)))
     return Union(tuple(_as_output(query, output, span) for query in queries), output, span)
 
 
-def _column(at: int, queries: Sequence[Node], place: Span) -> OutputColumn:
-    name = queries[0].columns[at].name
-    try:
-        return OutputColumn(name, common_type([query.columns[at].type for query in queries]))
-    except MismatchError as error:
-        raise ScriptError(
-            Diagnostic(
-                Code.TYPE_MISMATCH,
-                f'column "{name}" of UNION has types that do not fit together: {error}',
-                place,
-                hint="CAST it to the same type in each query.",
-            )
-        ) from None
+def _column(at: int, queries: Sequence[Node], places: Sequence[Span]) -> OutputColumn:
+    name, found = queries[0].columns[at].name, queries[0].columns[at].type
+    for query, place in zip(queries, places, strict=True):
+        try:
+            found = common_type([found, query.columns[at].type])
+        except MismatchError as error:
+            raise ScriptError(
+                Diagnostic(
+                    Code.TYPE_MISMATCH,
+                    f'column "{name}" of UNION has types that do not fit together: {error}',
+                    place,
+                    hint="CAST it to the same type in each query.",
+                )
+            ) from None
+    return OutputColumn(name, found)
 
 
 def _as_output(query: Node, output: Sequence[OutputColumn], span: Span) -> Node:

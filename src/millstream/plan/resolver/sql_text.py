@@ -32,6 +32,7 @@ _MICROSECONDS: Final = (
     ("DAY", 86_400_000_000), ("HOUR", 3_600_000_000), ("MINUTE", 60_000_000), ("SECOND", 1_000_000),
 )  # fmt: skip
 _MONTHS_PER_YEAR: Final = 12
+_BEFORE_TO: Final = ("CEIL", "FLOOR")
 
 
 def sql_text(expression: Typed, dialect: str | None = "flink", *, identify: bool = False) -> str:
@@ -67,6 +68,8 @@ def _call(call: Call) -> exp.Expr:
     if name.startswith("IS "):
         return _is(name.removeprefix("IS "), arguments)
     given: list[exp.Expr] = [_argument(argument) for argument in arguments]
+    if name in _BEFORE_TO and len(arguments) > 1:
+        given[0] = _operand(arguments[0], _ATOM)  # else TO would belong to an interval
     return exp.Anonymous(this=name, expressions=[*given, *(_clause(*clause) for clause in call.clauses)])
 
 
@@ -92,6 +95,12 @@ def _precedence(tree: exp.Expr) -> int:
     if isinstance(tree, exp.Literal) and tree.this.startswith("-"):
         return _SIGN
     return next((level for kinds, level in _PRECEDENCE if type(tree) in kinds), _ATOM)
+
+
+def _negated(argument: Typed | Word) -> exp.Expr:
+    """A sign before a literal would be read as a part of it."""
+    tree = _operand(argument, _SIGN + 1)
+    return exp.Paren(this=tree) if isinstance(tree, exp.Literal) else tree
 
 
 def _case(arguments: Sequence[Typed | Word]) -> exp.Expr:
@@ -130,7 +139,7 @@ def _clause(name: str, value: Typed | Word | DataType) -> exp.Expr:
         case DataType():
             content = _type(value)
         case _:
-            content = tree_of(value)
+            content = _operand(value, _ATOM)
     return exp.Kwarg(this=exp.Var(this=name), expression=content)
 
 
@@ -180,7 +189,7 @@ def _interval(value: int, root: TypeRoot) -> exp.Expr:
 
 
 _FORMS: Final[dict[str, Callable[[Sequence[Typed | Word]], exp.Expr]]] = {
-    "unary -": lambda given: exp.Neg(this=_operand(given[0], _SIGN + 1)),
+    "unary -": lambda given: exp.Neg(this=_negated(given[0])),
     "NOT": lambda given: exp.Not(this=_operand(given[0], _NOT)),
     "CASE": _case,
     "BETWEEN": _between,
