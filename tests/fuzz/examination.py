@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SECONDS: Final = 1.0
 """Of processor time for one message."""
-_MORE_MEMORY: Final = 2 << 30
+_MORE_MEMORY: Final = 4 << 30
 _COMPARED_ROWS: Final = 2000
 
 
