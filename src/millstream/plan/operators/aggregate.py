@@ -10,12 +10,11 @@ from millstream.aggregates.registry import aggregate_function
 from millstream.changelog import INSERT_ONLY, RowKind
 from millstream.plan.definitions import definitions
 from millstream.plan.operators.expand import Expand
-from millstream.plan.operators.node import Demand, Node, OutputColumn, Unary
+from millstream.plan.operators.node import Demand, KeyedState, Node, OutputColumn
 from millstream.plan.resolver.sql_text import sql_text
 
 if TYPE_CHECKING:
     from millstream.changelog import ChangelogMode
-    from millstream.plan.operators.node import UpsertKey
     from millstream.source import Span
     from millstream.sql.types import DataType
 
@@ -50,7 +49,7 @@ class AggregateCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregate(Unary):
+class Aggregate(KeyedState):
     input: Node
     keys: tuple[str, ...]
     calls: tuple[AggregateCall, ...]
@@ -80,20 +79,8 @@ class Aggregate(Unary):
         return not self.calls and self.input.is_insert_only  # SELECT DISTINCT
 
     @property
-    def upsert_key(self) -> UpsertKey | None:
-        return self.keys
-
-    @property
     def label(self) -> str:
         return f"Aggregate(keys=[{', '.join(self.keys)}], calls=[{', '.join(map(str, self.calls))}])"
-
-    @property
-    def keeps_state(self) -> bool:
-        return True
-
-    @property
-    def exchange_keys(self) -> tuple[str, ...]:
-        return self.keys
 
     @property
     def keeps_more_for_changes(self) -> bool:
@@ -127,9 +114,6 @@ class Aggregate(Unary):
 
     def prune(self, needed: frozenset[str]) -> tuple[Self, tuple[frozenset[str], ...]]:  # noqa: ARG002
         return self, (frozenset({*self.keys, *(name for call in self.calls for name in call.inputs)}),)
-
-    def demands(self, above: Demand) -> tuple[Demand, ...]:
-        return (replace(above, needs_before=True, keeps_state=True),)
 
     def settle(self, above: Demand) -> Self:
         """Rows without duplicates stay inserts, unless state above would expire while this one lives on."""

@@ -163,6 +163,36 @@ class Unary(Node):
         return self.input.is_insert_only
 
 
+class KeyedState(Unary):
+    """An operator that keeps rows of its input by a key; its own rows are updated by that key."""
+
+    __slots__ = ()
+
+    keys: tuple[str, ...]
+
+    @property
+    def is_insert_only(self) -> bool:
+        return False
+
+    @property
+    def upsert_key(self) -> UpsertKey | None:
+        return self.keys
+
+    @property
+    def keeps_state(self) -> bool:
+        return True
+
+    @property
+    def exchange_keys(self) -> tuple[str, ...]:
+        return self.keys
+
+    def prune(self, needed: frozenset[str]) -> tuple[Self, tuple[frozenset[str], ...]]:
+        return self, (needed | set(self.keys),)
+
+    def demands(self, above: Demand) -> tuple[Demand, ...]:
+        return (replace(above, needs_before=True, keeps_state=True),)
+
+
 N = TypeVar("N", bound=Node)
 
 

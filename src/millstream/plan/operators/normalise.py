@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Self
 
 from millstream.changelog import UPSERTS, RowKind
 from millstream.plan.definitions import declare_columns
-from millstream.plan.operators.node import Demand, Node, Unary
+from millstream.plan.operators.node import Demand, KeyedState, Node
 
 if TYPE_CHECKING:
     from millstream.changelog import ChangelogMode
-    from millstream.plan.operators.node import UpsertKey
     from millstream.source import Span
 
 
 @dataclass(frozen=True, slots=True)
-class Normalise(Unary):
+class Normalise(KeyedState):
     """What a row does depends on the row that its key had."""
 
     input: Node
@@ -30,33 +29,11 @@ class Normalise(Unary):
         return UPSERTS | {RowKind.UPDATE_BEFORE} if self.emits_before else UPSERTS
 
     @property
-    def is_insert_only(self) -> bool:
-        return False
-
-    @property
-    def upsert_key(self) -> UpsertKey | None:
-        return self.keys
-
-    @property
     def label(self) -> str:
         return f"Normalise(keys=[{', '.join(self.keys)}])"
 
-    @property
-    def keeps_state(self) -> bool:
-        return True
-
-    @property
-    def exchange_keys(self) -> tuple[str, ...]:
-        return self.keys
-
     def declare_state(self) -> dict[str, object] | None:
         return {"columns": declare_columns(self.input), "keys": list(self.keys)}
-
-    def prune(self, needed: frozenset[str]) -> tuple[Self, tuple[frozenset[str], ...]]:
-        return self, (needed | set(self.keys),)
-
-    def demands(self, above: Demand) -> tuple[Demand, ...]:
-        return (replace(above, needs_before=True, keeps_state=True),)
 
     def settle(self, above: Demand) -> Self:
         return replace(self, emits_before=above.needs_before)

@@ -51,7 +51,3 @@ class Union(Node):
     def demands(self, above: Demand) -> tuple[Demand, ...]:
         """Rows of several inputs have no key in common by which an old row could be found."""
         return tuple(replace(above, needs_before=True) for _ in self.branches)
-
-    @property
-    def key_advice(self) -> str:
-        return "Rows of several queries have no key in common: RESET the setting."
