@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from itertools import pairwise
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
@@ -16,9 +14,8 @@ import pyarrow as pa
 from millstream.changelog import KIND, RowKind
 from millstream.kernels.aggregate import AggregateOperator, Call
 from millstream.kernels.operator import ROWS, BatchTime
-from millstream.kernels.segment_cache import SegmentCache
-from millstream.kernels.segment_log import MemorySegmentLog
-from millstream.kernels.state_table import StateTable
+from millstream.state.memory import MemoryPieces
+from millstream.state.state_table import StateTable
 
 if TYPE_CHECKING:
     from millstream.kernels.operator import Operator
@@ -58,18 +55,16 @@ def rate(operator: Operator, batches: list[pa.Table]) -> float:
     """Rows per second, from the second batch on."""
     hashed = [_hashed(batch, operator) for batch in batches]
     tables = operator.state_tables
-    logs = {name: MemorySegmentLog() for name in tables}
-    with tempfile.TemporaryDirectory() as name:
-        cache = SegmentCache(Path(name))
+    stores = {name: MemoryPieces() for name in tables}
 
-        def open_table(name: str) -> StateTable:
-            return StateTable(tables[name].keys, tables[name].values, logs[name], cache)
+    def open_table(name: str) -> StateTable:
+        return StateTable(tables[name].keys, tables[name].values, stores[name])
 
-        operator.open(open_table).step(operator.combine(ROWS, hashed[0]), BatchTime())
-        begin = perf_counter()
-        for batch in hashed[1:]:
-            operator.open(open_table).step(operator.combine(ROWS, batch), BatchTime())
-        seconds = perf_counter() - begin
+    operator.open(open_table).step(operator.combine(ROWS, hashed[0]), BatchTime())
+    begin = perf_counter()
+    for batch in hashed[1:]:
+        operator.open(open_table).step(operator.combine(ROWS, batch), BatchTime())
+    seconds = perf_counter() - begin
     return sum(len(batch) for batch in hashed[1:]) / seconds
 
 

@@ -7,8 +7,6 @@ computed once by polars, as the time that a join of all rows needs at the least.
 from __future__ import annotations
 
 import sys
-import tempfile
-from pathlib import Path
 from time import perf_counter
 from typing import Final
 
@@ -19,9 +17,8 @@ import pyarrow as pa
 from millstream.changelog import KIND, RowKind
 from millstream.kernels.join import JoinOperator, JoinSide
 from millstream.kernels.operator import LEFT, RIGHT, BatchTime
-from millstream.kernels.segment_cache import SegmentCache
-from millstream.kernels.segment_log import MemorySegmentLog
-from millstream.kernels.state_table import StateTable
+from millstream.state.memory import MemoryPieces
+from millstream.state.state_table import StateTable
 
 _BATCH: Final = 100_000
 _CUSTOMERS: Final = 100_000
@@ -33,10 +30,9 @@ _OPERATOR: Final = JoinOperator(JoinSide(_ORDERS_SCHEMA, ("customer",)), JoinSid
 class Job:
     """The operator on state that lives from batch to batch."""
 
-    def __init__(self, folder: Path) -> None:
-        self._cache = SegmentCache(folder)
+    def __init__(self) -> None:
         self._tables = _OPERATOR.state_tables
-        self._logs = {name: MemorySegmentLog() for name in self._tables}
+        self._stores = {name: MemoryPieces() for name in self._tables}
 
     def step(self, inputs: dict[str, pa.Table]) -> tuple[int, float]:
         """How many changes there were, and in how many seconds; hashes are made before."""
@@ -48,7 +44,7 @@ class Job:
         return changes, perf_counter() - begin
 
     def _open(self, name: str) -> StateTable:
-        return StateTable(self._tables[name].keys, self._tables[name].values, self._logs[name], self._cache)
+        return StateTable(self._tables[name].keys, self._tables[name].values, self._stores[name])
 
 
 def _hashed(batch: pa.Table, name: str) -> pa.Table:
@@ -77,15 +73,14 @@ def main() -> None:
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000_000
     batches = [orders(first) for first in range(0, rows, _BATCH)]
     known = customers(0, range(_CUSTOMERS))
-    with tempfile.TemporaryDirectory() as name:
-        job = Job(Path(name))
-        job.step({RIGHT: known})
-        steps = [job.step({LEFT: batch}) for batch in batches]
-        seconds = sum(seconds for _, seconds in steps[1:])
-        changed = range(1000)
-        update = [_of_kind(customers(0, changed), RowKind.UPDATE_BEFORE)]
-        update += [_of_kind(customers(1, changed), RowKind.UPDATE_AFTER)]
-        changes, update_seconds = job.step({RIGHT: pa.concat_tables(update)})
+    job = Job()
+    job.step({RIGHT: known})
+    steps = [job.step({LEFT: batch}) for batch in batches]
+    seconds = sum(seconds for _, seconds in steps[1:])
+    changed = range(1000)
+    update = [_of_kind(customers(0, changed), RowKind.UPDATE_BEFORE)]
+    update += [_of_kind(customers(1, changed), RowKind.UPDATE_AFTER)]
+    changes, update_seconds = job.step({RIGHT: pa.concat_tables(update)})
     begin = perf_counter()
     everything = pl.DataFrame(pa.concat_tables(batches[1:]))
     assert everything.join(pl.DataFrame(known), left_on="customer", right_on="number").height == rows - _BATCH

@@ -24,7 +24,7 @@ from millstream.kernels.entry_calls import EVENTS, EntrySpec
 from millstream.kernels.kept_values import KeptValue
 from millstream.kernels.multiset import COUNT
 from millstream.kernels.operator import ORDER, ROWS, StateTableSpec
-from millstream.kernels.state_table import HASH
+from millstream.state.state_table import HASH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,7 @@ from millstream.kernels.changes import EXISTED, EXISTS, changelog
 from millstream.kernels.entries import GROUP
 from millstream.kernels.entry_calls import EntryCalls
 from millstream.kernels.operator import StepResult
-from millstream.kernels.state_table import DEAD, HASH
+from millstream.state.state_table import DEAD, HASH
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 
 from millstream.kernels.entries import GROUP, MISSED, NUMBER, SIGN, VALUE_HASH, EntryTable, Moves
-from millstream.kernels.state_table import DEAD, HASH
+from millstream.state.state_table import DEAD, HASH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from millstream.kernels.state_table import StateTable
+    from millstream.state.state_table import StateTable
 
 _GROUP_BITS: Final = ~0xFFFF_FFFF
 _SHORT: Final = 0xFFFF

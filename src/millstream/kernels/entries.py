@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from millstream.kernels.operator import ORDER
-from millstream.kernels.state_table import DEAD, HASH
+from millstream.state.state_table import DEAD, HASH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from millstream.kernels.state_table import StateTable
+    from millstream.state.state_table import StateTable
 
 GROUP: Final = "__group"
 """Which of the batch's groups: its row in the frame of groups."""

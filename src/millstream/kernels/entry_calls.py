@@ -17,7 +17,7 @@ from millstream.kernels.listed_values import ListedValues
 from millstream.kernels.multiset import COUNT, Multiset
 from millstream.kernels.operator import StateTableSpec
 from millstream.kernels.presences import Presences
-from millstream.kernels.state_table import HASH
+from millstream.state.state_table import HASH
 
 if TYPE_CHECKING:
     from millstream.kernels.aggregate import AggregateOperator

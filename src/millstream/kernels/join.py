@@ -18,7 +18,7 @@ from millstream.kernels.join_kernel import JoinKernel
 from millstream.kernels.multiset import COUNT
 from millstream.kernels.operator import LEFT, RIGHT, StateTableSpec
 from millstream.kernels.row_counts import ROW_HASH, sum_counts
-from millstream.kernels.state_table import HASH
+from millstream.state.state_table import HASH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

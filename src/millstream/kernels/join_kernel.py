@@ -13,7 +13,7 @@ from millstream.changelog import KIND, RowKind
 from millstream.kernels.changes import to_arrow
 from millstream.kernels.operator import LEFT, RIGHT, StepResult
 from millstream.kernels.row_counts import AFTER, BEFORE, RowCounts, sum_counts
-from millstream.kernels.state_table import HASH
+from millstream.state.state_table import HASH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from millstream.kernels.entries import GROUP, MISSED, NUMBER, SIGN, VALUE, VALUE_HASH, EntryTable, Moves, entry_hash
-from millstream.kernels.state_table import DEAD, HASH
+from millstream.state.state_table import DEAD, HASH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from millstream.kernels.state_table import StateTable
+    from millstream.state.state_table import StateTable
 
 
 class LatestRows(EntryTable):

@@ -21,7 +21,7 @@ from millstream.kernels.entry_calls import EVENTS
 from millstream.kernels.kept_values import KeptValue
 from millstream.kernels.latest_rows import LatestRows
 from millstream.kernels.operator import ORDER, ROWS, StateTableSpec, StepResult
-from millstream.kernels.state_table import DEAD, HASH
+from millstream.state.state_table import DEAD, HASH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ from typing import Final
 import polars as pl
 
 from millstream.kernels.entries import ENTRY, GROUP, MISSED, VALUE, EntryTable, Moves, numbers_of
-from millstream.kernels.state_table import DEAD, HASH
+from millstream.state.state_table import DEAD, HASH
 
 COUNT: Final = "__count"
 

@@ -15,7 +15,7 @@ from millstream.aggregates.calls import OLD
 from millstream.changelog import KIND
 from millstream.kernels.changes import EXISTED, EXISTS, changelog, coming, differing
 from millstream.kernels.operator import ORDER, ROWS, StateTableSpec, StepResult
-from millstream.kernels.state_table import DEAD, HASH
+from millstream.state.state_table import DEAD, HASH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 import pyarrow as pa
 
 if TYPE_CHECKING:
-    from millstream.kernels.state_table import StateTable
+    from millstream.state.state_table import StateTable
 
 ORDER: Final = "__order"
 """A number per row that rises in order of arrival within a batch, and is the same when the batch is replayed."""

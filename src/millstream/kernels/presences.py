@@ -20,7 +20,7 @@ from millstream.kernels.entries import (
     numbers_of,
 )
 from millstream.kernels.multiset import COUNT
-from millstream.kernels.state_table import DEAD, HASH
+from millstream.state.state_table import DEAD, HASH
 
 
 class Presences(EntryTable):

@@ -11,13 +11,13 @@ import pyarrow as pa
 
 from millstream.kernels.entries import ENTRY, LOWER_HALF, entry_hash, numbers_of
 from millstream.kernels.multiset import COUNT
-from millstream.kernels.segment_search import matching_rows
-from millstream.kernels.state_table import DEAD, HASH
+from millstream.state.segment_search import matching_rows
+from millstream.state.state_table import DEAD, HASH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from millstream.kernels.state_table import StateTable
+    from millstream.state.state_table import StateTable
 
 ROW_HASH: Final = "__hash_row"
 BEFORE: Final = "__before"

@@ -22,7 +22,6 @@ from millstream.failpoints import reach
 from millstream.kernels.cache_folder import hold
 from millstream.kernels.operator import ORDER, BatchTime
 from millstream.kernels.segment_cache import SegmentCache
-from millstream.kernels.state_table import StateTable, TimeToLive
 from millstream.spark.comparable import hashable
 from millstream.spark.observed_counts import IGNORED, fresh_name
 from millstream.spark.packets import PACKET_SCHEMA, pack, to_payloads, unpack, unpack_by_part
@@ -31,6 +30,7 @@ from millstream.spark.row_order import OrderInFiles
 from millstream.spark.segment_state import SparkSegmentLog
 from millstream.spark.splits import SPLIT
 from millstream.spark.state_connection import leave_open
+from millstream.state.state_table import StateTable, TimeToLive
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

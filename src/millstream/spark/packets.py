@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from millstream.kernels.state_table import HASH
+from millstream.state.state_table import HASH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -18,7 +18,7 @@ _PRELOADED: Final = (
     "pyspark.sql.streaming.stateful_processor_api_client",
     "pyarrow.compute",
     "pandas",
-    "millstream.kernels.state_table",
+    "millstream.state.state_table",
     "millstream.spark.kernel_host",
 )
 

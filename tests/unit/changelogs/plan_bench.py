@@ -29,15 +29,14 @@ from tests.unit.kernels.bench import Bench
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
     import duckdb
 
-    from millstream.kernels.state_table import TimeToLive
     from millstream.plan.operators.aggregate import AggregateCall
     from millstream.plan.operators.node import Node, OutputColumn
     from millstream.plan.physical.nodes import PhysicalNode
     from millstream.plan.typed import Typed
+    from millstream.state.state_table import TimeToLive
 
 Record = dict[str, Any]
 Changes = list[tuple[RowKind, Record]]
@@ -50,10 +49,7 @@ class Step(Protocol):
 class PlanBench:
     """Runs what a plan says; each kernel keeps its state from batch to batch."""
 
-    def __init__(
-        self, root: PhysicalNode, folder: Path, database: duckdb.DuckDBPyConnection, *, expires: bool = False
-    ) -> None:
-        self._folder = folder
+    def __init__(self, root: PhysicalNode, database: duckdb.DuckDBPyConnection, *, expires: bool = False) -> None:
         self._expires = expires
         self._benches: list[Bench] = []
         self._database = database
@@ -180,7 +176,7 @@ class PlanBench:
         }
         first, second = (JoinSide(schemas[name], keys) for name, _, _, keys, _ in sides)
         operator = JoinOperator(first, second, expires=self._expires)
-        bench = Bench(self._folder / str(len(self._benches)), operator, schemas, buckets=3)
+        bench = Bench(operator, schemas, buckets=3)
         self._benches.append(bench)
         output = [column.name for column in node.output]
 
@@ -194,7 +190,7 @@ class PlanBench:
         return step
 
     def _kernel(self, operator: AggregateOperator | NormaliseOperator | MaterialiseOperator) -> Step:
-        bench = Bench(self._folder / str(len(self._benches)), operator, operator.schema)
+        bench = Bench(operator, operator.schema)
         self._benches.append(bench)
 
         def step(batch: Changes) -> Changes:

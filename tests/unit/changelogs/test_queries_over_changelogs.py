@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from millstream.changelog import KIND, RowKind
 from millstream.formats.arrow_types import arrow_schema
 from millstream.kernels.fold import fold_updates
-from millstream.kernels.state_table import TimeToLive
 from millstream.plan.program import compile_script
 from millstream.source import SourceText
+from millstream.state.state_table import TimeToLive
 from tests.unit.changelogs.feeds import SOURCES, TABLE, Feed, random_moves
 from tests.unit.changelogs.plan_bench import PlanBench
 from tests.unit.changelogs.random_queries import random_query
@@ -54,14 +54,12 @@ def truth(query: RandomQuery, table: list[Record], database: Database) -> list[t
 
 
 @given(source=st.sampled_from(list(SOURCES)), chance=st.randoms(use_true_random=True), expires=st.booleans())
-def test_all_changes_make_the_table(
-    tmp_path_factory: pytest.TempPathFactory, database: Database, source: str, chance: Random, *, expires: bool
-) -> None:
+def test_all_changes_make_the_table(database: Database, source: str, chance: Random, *, expires: bool) -> None:
     """The reader takes each change literally: what goes must be there."""
     query = random_query(chance)
     note(query.sql)
     root = planned(f"{SOURCES[source]}{query.sql};", expires=expires)
-    bench = PlanBench(root, tmp_path_factory.mktemp("segments"), database, expires=expires)
+    bench = PlanBench(root, database, expires=expires)
     fed, seen = Feed(source, []), Counter[tuple[Any, ...]]()
     for now, moves in enumerate(random_moves(chance)):
         note(str(moves))
@@ -72,16 +70,14 @@ def test_all_changes_make_the_table(
 
 
 @given(source=st.sampled_from(list(SOURCES)), chance=st.randoms(use_true_random=True))
-def test_upserts_make_the_table(
-    tmp_path_factory: pytest.TempPathFactory, database: Database, source: str, chance: Random
-) -> None:
+def test_upserts_make_the_table(database: Database, source: str, chance: Random) -> None:
     """Where several rows of the query claim a key of the sink, one of them is there."""
     query = random_query(chance)
     key = random_key(query, source, chance)
     forced = chance.choice(["", "", "SET 'table.exec.sink.upsert-materialize' = 'FORCE';"])
     root = planned(f"{forced}{SOURCES[source]}{sink_for(query, source, key)}INSERT INTO sink {query.sql};")
     note(f"{query.sql} by {key}")
-    bench = PlanBench(root, tmp_path_factory.mktemp("segments"), database)
+    bench = PlanBench(root, database)
     fed, written = Feed(source, []), dict[tuple[Any, ...], tuple[Any, ...]]()
     names = [name for name, _ in query.columns]
     for moves in random_moves(chance):

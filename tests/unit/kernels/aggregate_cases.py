@@ -128,8 +128,8 @@ def operator(calls: list[Call], keys: tuple[str, ...], **options: bool) -> Aggre
     return AggregateOperator(keys, tuple(numbered), SCHEMA, **options)
 
 
-def run(folder: Any, spec: AggregateOperator, made: list[list[Change]], *, colliding: bool, pieces: int) -> None:
-    bench = Bench(folder, spec, SCHEMA, colliding=colliding)
+def run(spec: AggregateOperator, made: list[list[Change]], *, colliding: bool, pieces: int) -> None:
+    bench = Bench(spec, SCHEMA, colliding=colliding)
     reader = Reader(spec.keys, sees_before=spec.emits_before)
     groups: dict[Row, GroupOracle] = {}
     for batch in made:

@@ -1,4 +1,4 @@
-"""A kernel on in-memory logs, opened anew for each batch as Spark does, and a reader that refuses false steps."""
+"""A kernel on state in memory, opened anew for each batch as Spark does, and a reader that refuses false steps."""
 
 from __future__ import annotations
 
@@ -11,17 +11,15 @@ import pyarrow as pa
 
 from millstream.changelog import KIND, RowKind
 from millstream.kernels.operator import ORDER, ROWS, BatchTime
-from millstream.kernels.segment_cache import SegmentCache
-from millstream.kernels.segment_log import MemorySegmentLog
-from millstream.kernels.state_table import StateTable
 from millstream.spark.packets import pack, unpack_by_part
+from millstream.state.memory import MemoryPieces
+from millstream.state.state_table import StateTable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from millstream.kernels.operator import Operator
-    from millstream.kernels.state_table import TimeToLive
+    from millstream.state.state_table import TimeToLive
 
 Row = tuple[Any, ...]
 Change = tuple[RowKind, Row]
@@ -32,7 +30,6 @@ class Bench:
 
     def __init__(
         self,
-        folder: Path,
         operator: Operator,
         schema: pa.Schema | Mapping[str, pa.Schema],
         *,
@@ -43,8 +40,7 @@ class Bench:
         self.tables = 0
         """How many tables of changes there were."""
         self.ttl: TimeToLive | None = None
-        self._cache = SegmentCache(folder)
-        self._logs: dict[tuple[int, str], MemorySegmentLog] = {}
+        self._stores: dict[tuple[int, str], MemoryPieces] = {}
         self._operator = operator
         self._schemas = {ROWS: schema} if isinstance(schema, pa.Schema) else schema
         self._colliding = colliding
@@ -68,8 +64,8 @@ class Bench:
     def _step_bucket(self, bucket: int, packets: list[tuple[str, bytes]]) -> list[dict[str, Any]]:
         def open_table(name: str) -> StateTable:
             table = self._operator.state_tables[name]
-            log = self._logs.setdefault((bucket, name), MemorySegmentLog())
-            return StateTable(table.keys, table.values, log, self._cache, self.ttl)
+            store = self._stores.setdefault((bucket, name), MemoryPieces())
+            return StateTable(table.keys, table.values, store, self.ttl)
 
         result = self._operator.open(open_table).step(unpack_by_part(packets), BatchTime())
         self.ignored += result.ignored
@@ -83,8 +79,8 @@ class Bench:
     def stored_rows(self) -> dict[str, int]:
         """By table, in all buckets."""
         rows: Counter[str] = Counter()
-        for (_, name), log in self._logs.items():
-            rows[name] += sum(segment.rows for segment in log.manifest().segments)
+        for (_, name), store in self._stores.items():
+            rows[name] += sum(segment.rows for segment in store.manifest().segments)
         return dict(rows)
 
     def _table(self, name: str, batch: Sequence[Change]) -> pa.Table:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from millstream.kernels.state_table import DEAD, HASH
+from millstream.state.state_table import DEAD, HASH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from millstream.kernels.state_table import StateTable
+    from millstream.state.state_table import StateTable
 
 KEY = (pa.field("key", pa.int64()),)
 VALUE = (pa.field("value", pa.int64()),)

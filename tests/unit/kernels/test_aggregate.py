@@ -24,8 +24,6 @@ from tests.unit.kernels.aggregate_cases import (
 from tests.unit.kernels.bench import Bench, Reader
 
 if TYPE_CHECKING:
-    import pytest
-
     from tests.unit.kernels.aggregate_cases import Step
 
 CALLS = st.lists(st.sampled_from(every_call()), min_size=1, max_size=3)
@@ -59,7 +57,6 @@ STANDARD_SQL = """
     pieces=st.integers(1, 2),
 )
 def test_any_changelog_in_any_batches_folds_to_the_truth(
-    tmp_path_factory: pytest.TempPathFactory,
     drawn: list[Step],
     calls: list[Call],
     keys: tuple[str, ...],
@@ -69,31 +66,27 @@ def test_any_changelog_in_any_batches_folds_to_the_truth(
     colliding: bool,
 ) -> None:
     spec = operator(calls, keys, emits_before=emits_before)
-    run(tmp_path_factory.mktemp("segments"), spec, batches(drawn), colliding=colliding, pieces=pieces)
+    run(spec, batches(drawn), colliding=colliding, pieces=pieces)
 
 
 @given(drawn=steps, calls=CALLS, pieces=st.integers(1, 2))
 def test_a_query_without_group_by_has_one_row_while_there_are_rows(
-    tmp_path_factory: pytest.TempPathFactory, drawn: list[Step], calls: list[Call], pieces: int
+    drawn: list[Step], calls: list[Call], pieces: int
 ) -> None:
     known = [step for step in drawn if step[0] != "ghost"]
-    run(tmp_path_factory.mktemp("segments"), operator(calls, ()), batches(known), colliding=False, pieces=pieces)
+    run(operator(calls, ()), batches(known), colliding=False, pieces=pieces)
 
 
 @given(drawn=inserts, calls=CALLS, pieces=st.integers(1, 3))
-def test_inserts_alone_need_fewer_values_and_give_the_same(
-    tmp_path_factory: pytest.TempPathFactory, drawn: list[Step], calls: list[Call], pieces: int
-) -> None:
+def test_inserts_alone_need_fewer_values_and_give_the_same(drawn: list[Step], calls: list[Call], pieces: int) -> None:
     spec = operator(calls, ("region",), insert_only=True)
-    run(tmp_path_factory.mktemp("segments"), spec, batches(drawn), colliding=False, pieces=pieces)
+    run(spec, batches(drawn), colliding=False, pieces=pieces)
 
 
 @given(drawn=steps, colliding=st.booleans())
-def test_standard_aggregates_agree_with_duckdb(
-    tmp_path_factory: pytest.TempPathFactory, drawn: list[Step], *, colliding: bool
-) -> None:
+def test_standard_aggregates_agree_with_duckdb(drawn: list[Step], *, colliding: bool) -> None:
     spec = operator(list(STANDARD), ("region",))
-    bench = Bench(tmp_path_factory.mktemp("segments"), spec, SCHEMA, colliding=colliding)
+    bench = Bench(spec, SCHEMA, colliding=colliding)
     reader = Reader(spec.keys, sees_before=False)
     live = []
     for batch in batches([step for step in drawn if step[0] != "ghost"]):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
@@ -12,19 +11,14 @@ from millstream.changelog import RowKind
 from millstream.kernels.aggregate import AggregateOperator, Call
 from tests.unit.kernels.bench import Bench
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 KEYS = [float("nan"), None, 1.5]
 
 
 @pytest.mark.parametrize("keys", [("k",), ("k", "j")])
 @pytest.mark.parametrize("key", KEYS)
-def test_the_next_value_is_found_when_the_least_is_retracted(
-    tmp_path: Path, keys: tuple[str, ...], key: float | None
-) -> None:
+def test_the_next_value_is_found_when_the_least_is_retracted(keys: tuple[str, ...], key: float | None) -> None:
     schema = pa.schema([*((name, pa.float64()) for name in keys), ("x", pa.int64())])
-    bench = Bench(tmp_path, AggregateOperator(keys, (Call("least", "MIN", "x"),), schema), schema)
+    bench = Bench(AggregateOperator(keys, (Call("least", "MIN", "x"),), schema), schema)
     rows = [(*(key for _ in keys), value) for value in (1, 2)]
     bench.step([(RowKind.INSERT, row) for row in rows])
     [change] = bench.step([(RowKind.DELETE, rows[0])])

@@ -15,12 +15,10 @@ from hypothesis import strategies as st
 from millstream.changelog import KIND, RowKind
 from millstream.kernels import join_kernel
 from millstream.kernels.join import JoinOperator, JoinSide
-from millstream.kernels.state_table import TimeToLive
+from millstream.state.state_table import TimeToLive
 from tests.unit.kernels.bench import Bench, Change, Row
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pytest
 
 LEFT = pa.schema(
@@ -178,7 +176,6 @@ def operator(keys: tuple[tuple[str, ...], tuple[str, ...]], *, expires: bool = F
     colliding=st.booleans(),
 )
 def test_the_output_is_the_join_after_every_batch(
-    tmp_path_factory: pytest.TempPathFactory,
     drawn: list[Step],
     keys: tuple[tuple[str, ...], tuple[str, ...]],
     pieces: int,
@@ -189,7 +186,7 @@ def test_the_output_is_the_join_after_every_batch(
 ) -> None:
     spec = operator(keys, expires=expires)
     schemas = {"left": LEFT, "right": RIGHT}
-    bench = Bench(tmp_path_factory.mktemp("segments"), spec, schemas, colliding=colliding, buckets=buckets)
+    bench = Bench(spec, schemas, colliding=colliding, buckets=buckets)
     found = Multiset()
     with duckdb.connect() as database:
         database.execute("SET TimeZone = 'UTC'")
@@ -216,8 +213,8 @@ def seen(changes: list[dict[str, Any]]) -> list[tuple[str, int, int]]:
     return [(RowKind(change[KIND]).symbol, change["x"], change["y"]) for change in changes]
 
 
-def test_deletes_come_before_inserts(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, small(), SMALL)
+def test_deletes_come_before_inserts() -> None:
+    bench = Bench(small(), SMALL)
     assert seen(bench.step_inputs({"left": [(INSERT, ("a", 1))], "right": [(INSERT, ("a", 7))]})) == [("+I", 1, 7)]
     update = [(UA, ("a", 2)), (UB, ("a", 1))]
     assert seen(bench.step_inputs({"left": update, "right": [(INSERT, ("a", 8))]}))[:1] == [("-D", 1, 7)]
@@ -227,8 +224,8 @@ def test_deletes_come_before_inserts(tmp_path: Path) -> None:
     assert sorted(changes[2:]) == [("+I", 3, 8), ("+I", 3, 9)]
 
 
-def test_what_cancels_out_in_a_batch_is_not_seen(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, small(), SMALL)
+def test_what_cancels_out_in_a_batch_is_not_seen() -> None:
+    bench = Bench(small(), SMALL)
     bench.step_inputs({"left": [(INSERT, ("a", 1))], "right": [(INSERT, ("a", 7))]})
     again = [(UB, ("a", 1)), (UA, ("a", 1))]
     gone = [(INSERT, ("a", 8)), (D, ("a", 8))]
@@ -239,14 +236,14 @@ def test_what_cancels_out_in_a_batch_is_not_seen(tmp_path: Path) -> None:
     assert (bench.stored_rows(), bench.ignored) == ({"left": 1, "right": 1}, 0)
 
 
-def test_rows_without_a_key_are_not_stored(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, small(), SMALL)
+def test_rows_without_a_key_are_not_stored() -> None:
+    bench = Bench(small(), SMALL)
     assert bench.step_inputs({"left": [(INSERT, (None, 1)), (D, (None, 2))], "right": [(INSERT, (None, 1))]}) == []
     assert (bench.stored_rows(), bench.ignored) == ({}, 0)
 
 
-def test_a_retraction_of_a_row_that_is_not_there_is_counted(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, small(), SMALL)
+def test_a_retraction_of_a_row_that_is_not_there_is_counted() -> None:
+    bench = Bench(small(), SMALL)
     bench.step_inputs({"left": [(INSERT, ("a", 1))], "right": [(INSERT, ("a", 7))]})
     assert bench.step_inputs({"left": [(D, ("a", 2)), (D, ("b", 1))]}) == []
     assert seen(bench.step_inputs({"left": [(D, ("a", 1))] * 3})) == [("-D", 1, 7)]
@@ -254,8 +251,8 @@ def test_a_retraction_of_a_row_that_is_not_there_is_counted(tmp_path: Path) -> N
     assert bench.stored_rows() == {"left": 0, "right": 1}
 
 
-def test_rows_expire_after_their_last_write(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, small(expires=True), SMALL)
+def test_rows_expire_after_their_last_write() -> None:
+    bench = Bench(small(expires=True), SMALL)
     bench.ttl = TimeToLive(10, 15)
     bench.step_inputs({"left": [(INSERT, ("a", 1)), (INSERT, ("b", 1))], "right": []})
     bench.ttl = TimeToLive(20, 15)
@@ -269,13 +266,13 @@ def test_rows_expire_after_their_last_write(tmp_path: Path) -> None:
     assert seen(bench.step_inputs({"left": again})) == [("-D", 1, 8), ("+I", 1, 8)]
 
 
-def test_nan_is_equal_to_nan(tmp_path: Path) -> None:
+def test_nan_is_equal_to_nan() -> None:
     left = pa.schema([("key", pa.float64()), ("x", pa.float32())])
     right = pa.schema([("y", pa.float64())])
     nan = float("nan")
     for colliding in (False, True):
         spec = JoinOperator(JoinSide(left, ("key",)), JoinSide(right, ("y",)))
-        bench = Bench(tmp_path, spec, {"left": left, "right": right}, colliding=colliding)
+        bench = Bench(spec, {"left": left, "right": right}, colliding=colliding)
         assert len(bench.step_inputs({"left": [(INSERT, (nan, nan))], "right": [(INSERT, (nan,))]})) == 1
         assert len(bench.step_inputs({"right": [(INSERT, (nan,)), (INSERT, (0.0,))]})) == 1
         both: Batch = {"left": [(UB, (nan, nan)), (UA, (nan, 1.0))], "right": [(D, (nan,))]}
@@ -283,14 +280,14 @@ def test_nan_is_equal_to_nan(tmp_path: Path) -> None:
         assert bench.ignored == 0
 
 
-def test_rows_with_nested_values(tmp_path: Path) -> None:
+def test_rows_with_nested_values() -> None:
     place = pa.struct([("city", pa.string()), ("at", pa.list_(pa.float64()))])
     left = pa.schema([("key", place), ("tags", pa.map_(pa.string(), pa.int32()))])
     right = pa.schema([("other", place), ("ids", pa.list_(pa.int32()))])
     here, there = {"city": "a", "at": [1.0, None]}, {"city": "a", "at": []}
     for colliding in (False, True):
         spec = JoinOperator(JoinSide(left, ("key",)), JoinSide(right, ("other",)))
-        bench = Bench(tmp_path, spec, {"left": left, "right": right}, colliding=colliding)
+        bench = Bench(spec, {"left": left, "right": right}, colliding=colliding)
         lefts = [(INSERT, (here, [("x", 1)])), (INSERT, (here, [("x", 2)])), (INSERT, (there, None))]
         changes = bench.step_inputs({"left": lefts, "right": [(INSERT, (here, [1, None]))]})
         assert sorted(str(change["tags"]) for change in changes) == ["[('x', 1)]", "[('x', 2)]"]
@@ -302,9 +299,9 @@ def test_rows_with_nested_values(tmp_path: Path) -> None:
         assert bench.ignored == 0
 
 
-def test_a_key_with_many_rows_comes_in_several_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_with_many_rows_comes_in_several_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(join_kernel, "_LARGEST_TABLE", 100)
-    bench = Bench(tmp_path, small(), SMALL)
+    bench = Bench(small(), SMALL)
     found = Multiset()
     lefts = [("hot" if number % 3 else f"cold {number}", number) for number in range(90)]
     rights = [("hot" if number % 2 else f"cold {number}", number % 20) for number in range(60)]

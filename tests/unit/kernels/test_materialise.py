@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 from hypothesis import given
@@ -11,11 +11,6 @@ from hypothesis import strategies as st
 from millstream.changelog import KIND, RowKind
 from millstream.kernels.materialise import MaterialiseOperator
 from tests.unit.kernels.bench import Bench, Change, Reader, Row
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 SCHEMA = pa.schema([("city", pa.string()), ("order", pa.int64()), ("sum", pa.float64()), ("note", pa.string())])
 KEYS = ("city",)
@@ -79,7 +74,6 @@ class ListPerKey:
     pieces=st.integers(1, 2),
 )
 def test_the_latest_row_of_each_key_is_shown(
-    tmp_path_factory: pytest.TempPathFactory,
     drawn: list[tuple[str, Row, int, bool]],
     upsert_key: tuple[str, ...],
     pieces: int,
@@ -87,7 +81,7 @@ def test_the_latest_row_of_each_key_is_shown(
     colliding: bool,
 ) -> None:
     operator = MaterialiseOperator(KEYS, SCHEMA, upsert_key)
-    bench = Bench(tmp_path_factory.mktemp("segments"), operator, SCHEMA, colliding=colliding)
+    bench = Bench(operator, SCHEMA, colliding=colliding)
     reader = Reader(KEYS, sees_before=False)
     oracle = ListPerKey(upsert_key)
     for batch in batches(drawn):
@@ -100,8 +94,8 @@ def kinds(changes: list[dict[str, Any]]) -> list[tuple[str, Any]]:
     return [(RowKind(change[KIND]).symbol, change["order"]) for change in changes]
 
 
-def test_what_is_taken_back_shows_the_row_before_it(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, MaterialiseOperator(KEYS, SCHEMA), SCHEMA)
+def test_what_is_taken_back_shows_the_row_before_it() -> None:
+    bench = Bench(MaterialiseOperator(KEYS, SCHEMA), SCHEMA)
     first, second = ("oslo", 1, 1.0, None), ("oslo", 2, 2.0, None)
     assert kinds(bench.step([(RowKind.INSERT, first)])) == [("+I", 1)]
     assert kinds(bench.step([(RowKind.INSERT, second)])) == [("+U", 2)]
@@ -112,16 +106,16 @@ def test_what_is_taken_back_shows_the_row_before_it(tmp_path: Path) -> None:
     assert bench.stored_rows() == {"keys": 0, "rows": 0}
 
 
-def test_a_row_below_the_latest_goes_unseen(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, MaterialiseOperator(KEYS, SCHEMA), SCHEMA)
+def test_a_row_below_the_latest_goes_unseen() -> None:
+    bench = Bench(MaterialiseOperator(KEYS, SCHEMA), SCHEMA)
     first, second = ("oslo", 1, 1.0, None), ("oslo", 2, 2.0, None)
     assert kinds(bench.step([(RowKind.INSERT, first), (RowKind.INSERT, second)])) == [("+I", 2)]
     assert kinds(bench.step([(RowKind.DELETE, first)])) == []
     assert kinds(bench.step([(RowKind.DELETE, second)])) == [("-D", 2)]
 
 
-def test_a_retraction_before_its_row_takes_nothing(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, MaterialiseOperator(KEYS, SCHEMA), SCHEMA)
+def test_a_retraction_before_its_row_takes_nothing() -> None:
+    bench = Bench(MaterialiseOperator(KEYS, SCHEMA), SCHEMA)
     row = ("oslo", 1, 1.0, None)
     assert kinds(bench.step([(RowKind.DELETE, row), (RowKind.INSERT, row)])) == [("+I", 1)]
     assert bench.ignored == 1

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pyarrow as pa
 import pytest
 
 from millstream.changelog import KIND, RowKind
 from millstream.kernels.aggregate import AggregateOperator, Call
 from tests.unit.kernels.bench import Bench
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SCHEMA = pa.schema([("key", pa.string()), ("x", pa.string())])
 CALLS = [
@@ -28,8 +23,8 @@ CALLS = [
 ]
 
 
-def bench_of(folder: Path, *calls: Call) -> Bench:
-    bench = Bench(folder, AggregateOperator(("key",), calls, SCHEMA), SCHEMA)
+def bench_of(*calls: Call) -> Bench:
+    bench = Bench(AggregateOperator(("key",), calls, SCHEMA), SCHEMA)
     bench.step([(RowKind.INSERT, ("A", "a")), (RowKind.INSERT, ("A", "b"))])
     return bench
 
@@ -40,10 +35,8 @@ def changes(kind: RowKind, *values: str) -> list[tuple[RowKind, tuple[str, str]]
 
 @pytest.mark.parametrize(("function", "distinct", "result"), CALLS)
 @pytest.mark.parametrize("pieces", [1, 2])
-def test_missing_value_is_left_out_and_counted(
-    tmp_path: Path, function: str, result: object, pieces: int, *, distinct: bool
-) -> None:
-    bench = bench_of(tmp_path, Call("y", function, "x", distinct), Call("n", "COUNT(*)"))
+def test_missing_value_is_left_out_and_counted(function: str, result: object, pieces: int, *, distinct: bool) -> None:
+    bench = bench_of(Call("y", function, "x", distinct), Call("n", "COUNT(*)"))
     [change] = bench.step([*changes(RowKind.DELETE, "c"), *changes(RowKind.INSERT, "b", "b")], pieces=pieces)
     # The number of rows follows what came and went, as in Flink; no value went.
     assert (change[KIND], change["n"]) == (RowKind.UPDATE_AFTER, 3)
@@ -52,16 +45,16 @@ def test_missing_value_is_left_out_and_counted(
     assert (change["y"], bench.ignored) == (result, 1)
 
 
-def test_row_whose_values_are_missing_in_several_tables_is_one_row(tmp_path: Path) -> None:
+def test_row_whose_values_are_missing_in_several_tables_is_one_row() -> None:
     calls = [Call(f"c{at}", function, "x", distinct) for at, (function, distinct, _) in enumerate(CALLS)]
-    bench = bench_of(tmp_path, *calls)
+    bench = bench_of(*calls)
     bench.step(changes(RowKind.DELETE, "c"))
     assert bench.ignored == 1
     bench.step(changes(RowKind.DELETE, "b", "c", "c"))
     assert bench.ignored == 3
 
 
-def test_group_that_is_not_there_is_not_counted_twice(tmp_path: Path) -> None:
-    bench = bench_of(tmp_path, *(Call(f"c{at}", *call[:1], "x", call[1]) for at, call in enumerate(CALLS)))
+def test_group_that_is_not_there_is_not_counted_twice() -> None:
+    bench = bench_of(*(Call(f"c{at}", *call[:1], "x", call[1]) for at, call in enumerate(CALLS)))
     assert bench.step([(RowKind.DELETE, ("B", "a")), (RowKind.UPDATE_BEFORE, ("B", "b"))]) == []
     assert bench.ignored == 2

@@ -15,10 +15,6 @@ from millstream.kernels.normalise import NormaliseOperator
 from tests.unit.kernels.bench import Bench
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
-
     from tests.unit.kernels.bench import Change, Row
 
 PLACE = pa.struct([("city", pa.string()), ("at", pa.list_(pa.float64()))])
@@ -35,7 +31,6 @@ batches = st.lists(st.lists(st.tuples(st.booleans(), rows), min_size=1, max_size
 
 @given(drawn=batches, keys=st.sampled_from([("place",), ("tags", "ids"), ("place", "tags")]), colliding=st.booleans())
 def test_groups_by_nested_keys(
-    tmp_path_factory: pytest.TempPathFactory,
     drawn: list[list[tuple[bool, Row]]],
     keys: tuple[str, ...],
     *,
@@ -43,7 +38,7 @@ def test_groups_by_nested_keys(
 ) -> None:
     distinct = tuple(Call(f"distinct {name}", "COUNT", name, distinct=True) for name in SCHEMA.names)
     operator = AggregateOperator(keys, (Call("rows", "COUNT(*)"), *distinct), SCHEMA)
-    bench = Bench(tmp_path_factory.mktemp("segments"), operator, SCHEMA, colliding=colliding)
+    bench = Bench(operator, SCHEMA, colliding=colliding)
     live: list[Row] = []
     table: dict[str, tuple[int, ...]] = {}
     for batch in drawn:
@@ -83,8 +78,8 @@ def images(bench: Bench, kind: RowKind, *row: Any) -> list[tuple[str, Any]]:
     return [(RowKind(change[KIND]).symbol, change["tags"]) for change in bench.step([(kind, row)])]
 
 
-def test_last_row_of_a_nested_key(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, NormaliseOperator(("place",), SCHEMA), SCHEMA)
+def test_last_row_of_a_nested_key() -> None:
+    bench = Bench(NormaliseOperator(("place",), SCHEMA), SCHEMA)
     assert images(bench, RowKind.UPDATE_AFTER, HERE, [("x", 1)], [1]) == [("+I", [("x", 1)])]
     assert images(bench, RowKind.UPDATE_AFTER, THERE, [], None) == [("+I", [])]
     assert images(bench, RowKind.UPDATE_AFTER, HERE, [("x", 1)], [1]) == []
@@ -92,9 +87,9 @@ def test_last_row_of_a_nested_key(tmp_path: Path) -> None:
     assert images(bench, RowKind.DELETE, HERE, None, None) == [("-D", [("x", 2)])]
 
 
-def test_rows_with_maps_that_claim_one_key(tmp_path: Path) -> None:
+def test_rows_with_maps_that_claim_one_key() -> None:
     for upsert_key in ((), ("ids",)):
-        bench = Bench(tmp_path, MaterialiseOperator(("place",), SCHEMA, upsert_key), SCHEMA)
+        bench = Bench(MaterialiseOperator(("place",), SCHEMA, upsert_key), SCHEMA)
         assert images(bench, RowKind.INSERT, HERE, [("x", 1)], [1]) == [("+I", [("x", 1)])]
         assert images(bench, RowKind.INSERT, HERE, [("y", None)], [2]) == [("+U", [("y", None)])]
         assert images(bench, RowKind.DELETE, HERE, [("y", None)], [2]) == [("+U", [("x", 1)])]

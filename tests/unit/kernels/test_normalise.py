@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 from hypothesis import given
@@ -11,11 +11,6 @@ from hypothesis import strategies as st
 from millstream.changelog import KIND, RowKind
 from millstream.kernels.normalise import NormaliseOperator
 from tests.unit.kernels.bench import Bench, Change, Reader, Row
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 SCHEMA = pa.schema(
     [
@@ -62,7 +57,6 @@ def follow(table: dict[Row, Row], batch: list[Change], *, filtered: bool) -> Non
     pieces=st.integers(1, 2),
 )
 def test_the_table_holds_the_last_row_of_each_key(
-    tmp_path_factory: pytest.TempPathFactory,
     drawn: list[tuple[RowKind, Row, Row, bool]],
     pieces: int,
     *,
@@ -71,7 +65,7 @@ def test_the_table_holds_the_last_row_of_each_key(
     colliding: bool,
 ) -> None:
     operator = NormaliseOperator(KEYS, SCHEMA, emits_before, "wanted" if filtered else None)
-    bench = Bench(tmp_path_factory.mktemp("segments"), operator, INPUT, colliding=colliding)
+    bench = Bench(operator, INPUT, colliding=colliding)
     reader = Reader(KEYS, sees_before=emits_before)
     table: dict[Row, Row] = {}
     for batch in batches(drawn):
@@ -84,8 +78,8 @@ def kinds(changes: list[dict[str, Any]]) -> list[tuple[str, Any]]:
     return [(RowKind(change[KIND]).symbol, change["name"]) for change in changes]
 
 
-def test_each_line_of_the_decision_table(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, NormaliseOperator(KEYS, SCHEMA, emits_before=True), INPUT)
+def test_each_line_of_the_decision_table() -> None:
+    bench = Bench(NormaliseOperator(KEYS, SCHEMA, emits_before=True), INPUT)
     row, other = (1, "a", "n", None, True), (1, "a", "m", None, True)
     tombstone = (1, "a", None, None, None)
     assert kinds(bench.step([(RowKind.DELETE, tombstone)])) == []
@@ -98,8 +92,8 @@ def test_each_line_of_the_decision_table(tmp_path: Path) -> None:
     assert bench.stored_rows() == {"rows": 1}
 
 
-def test_a_filter_stores_what_matches(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, NormaliseOperator(KEYS, SCHEMA, filter="wanted"), INPUT)
+def test_a_filter_stores_what_matches() -> None:
+    bench = Bench(NormaliseOperator(KEYS, SCHEMA, filter="wanted"), INPUT)
     assert kinds(bench.step([(RowKind.INSERT, (1, "a", "n", None, False))])) == []
     assert (bench.stored_rows(), bench.ignored) == ({"rows": 0}, 0)
     assert kinds(bench.step([(RowKind.INSERT, (1, "a", "n", None, True))])) == [("+I", "n")]
@@ -107,8 +101,8 @@ def test_a_filter_stores_what_matches(tmp_path: Path) -> None:
     assert bench.stored_rows() == {"rows": 0}
 
 
-def test_doubled_change_events_come_out_once(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, NormaliseOperator(KEYS, SCHEMA), INPUT)
+def test_doubled_change_events_come_out_once() -> None:
+    bench = Bench(NormaliseOperator(KEYS, SCHEMA), INPUT)
     old, new = (1, "a", "n", None, True), (1, "a", "m", None, True)
     update = [(RowKind.UPDATE_BEFORE, old), (RowKind.UPDATE_AFTER, new)]
     assert kinds(bench.step([(RowKind.INSERT, old), (RowKind.INSERT, old)])) == [("+I", "n")]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from millstream.kernels.segment_log import Piece, Segment
+    from millstream.state.manifest import Piece, Segment
 
 Range = tuple[int | None, int | None]
 """From one hash (included) to another (not included); None is no end."""
@@ -21,10 +21,11 @@ Range = tuple[int | None, int | None]
 def by_piece(
     segment: Segment, rows: NDArray[np.int64], hashes: NDArray[np.int64]
 ) -> Iterator[tuple[Piece, NDArray[np.int64]]]:
-    """`rows` are places in `hashes`, in order of their hash: those of each piece that has any."""
-    firsts = [piece.first for piece in segment.pieces[1:]]
-    cuts = [0, *np.searchsorted(hashes[rows], firsts), len(rows)]
-    for piece, (start, end) in zip(segment.pieces, pairwise(cuts), strict=True):
+    """`rows` are places in `hashes`, in order of their hash: those that each piece may have, where there are any."""
+    ordered = hashes[rows]
+    starts = np.searchsorted(ordered, [piece.first for piece in segment.pieces])
+    ends = np.searchsorted(ordered, [piece.last for piece in segment.pieces], side="right")
+    for piece, start, end in zip(segment.pieces, starts, ends, strict=True):
         if start < end:
             yield piece, rows[start:end]
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from millstream.kernels.segment_pieces import Range
+    from millstream.state.segment_pieces import Range
 
 HASH: Final = "__hash"
 

@@ -14,17 +14,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.kernels.segment_log import Manifest
-from millstream.kernels.segment_pieces import by_piece, covering, overlapping, ranges_to_merge
-from millstream.kernels.segment_search import HASH, as_numpy, concatenate, matching_rows, rows_between, rows_in_ranges
-from millstream.kernels.segment_writer import PIECE_BYTES, SegmentWriter
+from millstream.state.manifest import TableManifest
+from millstream.state.segment_pieces import by_piece, covering, overlapping, ranges_to_merge
+from millstream.state.segment_search import HASH, as_numpy, concatenate, matching_rows, rows_between, rows_in_ranges
+from millstream.state.segment_writer import PIECE_BYTES, SegmentWriter
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from millstream.kernels.segment_cache import SegmentCache
-    from millstream.kernels.segment_log import Piece, Segment, SegmentLog
-    from millstream.kernels.segment_pieces import Range
+    from millstream.state.manifest import Piece, Segment
+    from millstream.state.segment_pieces import Range
+    from millstream.state.segment_writer import PieceStore
 
 __all__ = ["DEAD", "HASH", "Found", "StateTable", "TimeToLive"]
 
@@ -67,8 +67,7 @@ class StateTable:
         self,
         keys: tuple[pa.Field, ...],
         values: tuple[pa.Field, ...],
-        log: SegmentLog,
-        cache: SegmentCache,
+        store: PieceStore,
         ttl: TimeToLive | None = None,
         *,
         piece_bytes: int = PIECE_BYTES,
@@ -77,10 +76,9 @@ class StateTable:
         self._values = [field.name for field in values]
         written = [] if ttl is None else [pa.field(_WRITTEN, pa.int64())]
         self._schema = pa.schema([pa.field(HASH, pa.int64()), *keys, *values, pa.field(DEAD, pa.bool_()), *written])
-        self._log = log
-        self._cache = cache
+        self._store = store
         self._piece_bytes = piece_bytes
-        manifest = log.manifest()
+        manifest = store.manifest()
         self._segments = list(manifest.segments)
         self._swept = manifest.swept
         self._clock = manifest.clock
@@ -134,8 +132,6 @@ class StateTable:
             older = (self._between(segment, part) for segment in merged)
             writer.add(self._without_expired(reduce(self._merge, older, rows_between(newest, part))))
         self._append(writer.finish())
-        for piece in (piece for segment in merged for piece in segment.pieces):
-            self._remove(piece)
         self._save()
 
     def _onward(self, ttl: TimeToLive) -> TimeToLive:
@@ -172,7 +168,7 @@ class StateTable:
         self._save()
 
     def _sweep(self, piece: Piece, writer: SegmentWriter) -> None:
-        stored = self._cache.load(piece.id, self._log)
+        stored = self._store.load(piece)
         is_timed = _WRITTEN in stored.column_names
         unexpired = stored.filter(pc.greater(stored.column(_WRITTEN), self._horizon)) if is_timed else stored
         fresh = self._without_expired(self._add_times(unexpired))
@@ -180,23 +176,18 @@ class StateTable:
             writer.keep(piece)
             return
         writer.add(fresh)
-        self._remove(piece)
 
     def _append(self, segment: Segment | None) -> None:
         self._segments += [] if segment is None else [segment]
 
     def _save(self) -> None:
-        self._log.save_manifest(Manifest(tuple(self._segments), self._swept, self._clock, self._horizon))
+        self._store.save_manifest(TableManifest(tuple(self._segments), self._swept, self._clock, self._horizon))
 
     def _writer(self) -> SegmentWriter:
-        return SegmentWriter(self._log, self._cache, self._piece_bytes)
+        return SegmentWriter(self._store, self._piece_bytes)
 
     def _load(self, piece: Piece) -> pa.Table:
-        return self._add_times(self._cache.load(piece.id, self._log))
-
-    def _remove(self, piece: Piece) -> None:
-        self._log.remove(piece.id)
-        self._cache.forget(piece.id)
+        return self._add_times(self._store.load(piece))
 
     def _add_times(self, rows: pa.Table) -> pa.Table:
         """As the table has them now; rows without a time get this batch's."""
@@ -248,7 +239,7 @@ def _merge_ratio(segment: Segment) -> float:
 
     By chance, else all buckets of a job, which grow alike, would have their large merges in the same batch.
     """
-    return _LEAST_MERGE_RATIO + int(segment.pieces[0].id[:4], 16) / 0xFFFF
+    return _LEAST_MERGE_RATIO + (segment.pieces[0].checksum & 0xFFFF) / 0xFFFF
 
 
 def _sort(rows: pa.Table) -> pa.Table:

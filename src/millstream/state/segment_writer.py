@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-import uuid
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from millstream.kernels.segment_log import Piece, Segment
-from millstream.kernels.segment_search import HASH, as_numpy
-
-if TYPE_CHECKING:
-    from millstream.kernels.segment_cache import SegmentCache
-    from millstream.kernels.segment_log import SegmentLog
+from millstream.state.manifest import Piece, Segment, TableManifest
+from millstream.state.segment_search import HASH, as_numpy
 
 PIECE_BYTES: Final = 16 << 20
-"""The most a piece takes up. On its way to Spark's state store a value is copied several times in the JVM's heap."""
-_COMPRESSED: Final = pa.ipc.IpcWriteOptions(compression="lz4")
-"""Sorted rows come down to less than half, and every byte that Spark keeps costs it several times what this does."""
+"""The most a piece takes up: a merge holds a few of them in memory."""
+
+
+class PieceStore(Protocol):
+    """Where a table keeps its pieces and its manifest."""
+
+    def manifest(self) -> TableManifest: ...
+
+    def save_manifest(self, manifest: TableManifest) -> None: ...
+
+    def load(self, piece: Piece) -> pa.Table: ...
+
+    def write(self, rows: pa.Table) -> Piece:
+        """Rows in order of their hash."""
+        ...
 
 
 class SegmentWriter:
     """Takes rows in order of their hash; rows of the same hash come together."""
 
-    def __init__(self, log: SegmentLog, cache: SegmentCache, piece_bytes: int) -> None:
-        self._log = log
-        self._cache = cache
+    def __init__(self, store: PieceStore, piece_bytes: int) -> None:
+        self._store = store
         self._piece_bytes = piece_bytes
         self._pieces: list[Piece] = []
         self._waiting: list[pa.Table] = []
@@ -58,13 +64,4 @@ class SegmentWriter:
         starts = [0, *(int(np.searchsorted(hashes, hashes[rows.num_rows * n // count])) for n in range(1, count))]
         for start, end in zip(starts, [*starts[1:], rows.num_rows], strict=True):
             if start < end:
-                self._write(rows.slice(start, end - start), int(hashes[start]))
-
-    def _write(self, rows: pa.Table, first: int) -> None:
-        piece = Piece(uuid.uuid4().hex, rows.num_rows, first)
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_file(sink, rows.schema, options=_COMPRESSED) as writer:
-            writer.write_table(rows)
-        self._cache.store(piece.id, rows)
-        self._log.write(piece.id, sink.getvalue().to_pybytes())
-        self._pieces.append(piece)
+                self._pieces.append(self._store.write(rows.slice(start, end - start)))

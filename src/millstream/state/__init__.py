@@ -1,0 +1,1 @@
+"""Keyed state as immutable files, and the tables that kernels keep in them."""

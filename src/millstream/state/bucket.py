@@ -1,0 +1,186 @@
+"""The state of one bucket of an operator, as one batch sees it and leaves it.
+
+<bucket>/<batch>.json            the manifest of the batch: which pieces the tables consist of after it
+<bucket>/<batch>-<random>.arrow  pieces that the batch has written
+
+A batch starts from the newest manifest of a batch before it, so nothing has to be rolled back when a batch is done
+again, and nothing but the manifest has to be committed. See docs/adr/0018-state-as-files.md.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+import zlib
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from millstream.failpoints import reach
+from millstream.state.manifest import BucketManifest, Piece, TableManifest
+from millstream.state.segment_search import HASH, as_numpy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from millstream.state.storage import StateStorage
+
+_LARGE_BYTES: Final = 1 << 20
+"""Pieces of this size have a file of their own; smaller ones share that of their batch, which is forced to disk once."""
+_ALIGNMENT: Final = 64
+_MANIFEST: Final = re.compile(r"(\d+)\.json")
+_OF_BATCH: Final = re.compile(r"(\d+)(?=\.json|-)")
+_VERIFIED: Final[set[tuple[str, int]]] = set()
+"""Pieces that this process has compared with their checksums: a file is never written again under its name."""
+_MOST_VERIFIED: Final = 100_000
+
+
+class BucketState:
+    """To be opened for a batch, changed through its tables, and committed when the batch's rows are worked in."""
+
+    def __init__(self, storage: StateStorage, folder: str, batch: int, *, retained: int) -> None:
+        self._storage = storage
+        self._folder = folder
+        self._batch = batch
+        self._retained = retained
+        numbers = manifest_numbers(storage.names(folder))
+        self._is_done_again = batch in numbers
+        before = [number for number in numbers if number < batch]
+        self._before = self._read(max(before)) if before else BucketManifest()
+        self._tables = dict(self._before.tables)
+        self._shared = self._new_file()
+        self._waiting: list[pa.Buffer] = []
+        self._end = 0
+        self._unsynced: list[str] = []
+
+    def table(self, name: str) -> TablePieces:
+        return TablePieces(self, name)
+
+    def manifest_of(self, table: str) -> TableManifest:
+        return self._tables.get(table, TableManifest())
+
+    def set_manifest(self, table: str, manifest: TableManifest) -> None:
+        self._tables[table] = manifest
+
+    def commit(self) -> None:
+        """Makes the batch's changes the state that the next batch starts from."""
+        if self._tables == dict(self._before.tables) and not self._is_done_again:
+            return
+        manifest = BucketManifest(self._tables)
+        if self._waiting:
+            self._storage.write(self._path(self._shared), self._waiting)
+            self._unsynced.append(self._shared)
+        named = manifest.files
+        reach("before-sync")
+        self._storage.sync(self._folder, [file for file in self._unsynced if file in named])
+        reach("before-manifest")
+        self._storage.replace(self._path(f"{self._batch}.json"), manifest.to_bytes())
+        if self._batch % self._retained == 0:
+            self._remove_unused()
+
+    def load(self, piece: Piece) -> pa.Table:
+        data = self._data(piece)
+        name = (self._path(piece.file), piece.offset)
+        if name not in _VERIFIED:
+            if zlib.crc32(data) != piece.checksum:
+                raise self._storage.damage(name[0], "It does not match its checksum.")
+            if len(_VERIFIED) >= _MOST_VERIFIED:
+                _VERIFIED.clear()
+            _VERIFIED.add(name)
+        with pa.ipc.open_file(pa.BufferReader(data)) as reader:
+            return reader.read_all()
+
+    def write(self, rows: pa.Table) -> Piece:
+        """Rows in order of their hash."""
+        data = _to_arrow_file(rows)
+        hashes = as_numpy(rows.column(HASH))
+        is_large = data.size >= _LARGE_BYTES
+        file, offset = (self._new_file(), 0) if is_large else (self._shared, self._end)
+        if is_large:
+            self._storage.write(self._path(file), [data])
+            self._unsynced.append(file)
+        else:
+            padding = -data.size % _ALIGNMENT
+            self._waiting += [data, pa.py_buffer(bytes(padding))]
+            self._end += data.size + padding
+        checksum = zlib.crc32(data)
+        return Piece(file, offset, data.size, checksum, rows.num_rows, int(hashes[0]), int(hashes[-1]))
+
+    def _data(self, piece: Piece) -> pa.Buffer:
+        if piece.file == self._shared:
+            return self._find_waiting(piece)
+        path = self._path(piece.file)
+        content = self._storage.map(path)
+        if content.size < piece.offset + piece.length:
+            raise self._storage.damage(path, f"It has {content.size} bytes, and a piece ends at a later one.")
+        return content.slice(piece.offset, piece.length)
+
+    def _find_waiting(self, piece: Piece) -> pa.Buffer:
+        offset = 0
+        for part in self._waiting:
+            if offset == piece.offset:
+                return part
+            offset += part.size
+        raise AssertionError(f"nothing was written at {piece.offset}")
+
+    def _read(self, batch: int) -> BucketManifest:
+        path = self._path(f"{batch}.json")
+        try:
+            return BucketManifest.from_bytes(self._storage.read(path))
+        except ValueError as error:
+            raise self._storage.damage(path, str(error)) from None
+
+    def _remove_unused(self) -> None:
+        """Removes manifests that no batch can start from, and files that no other manifest names.
+
+        Files of the retained batches stay: another attempt at one of them may still be writing.
+        """
+        oldest = self._batch - self._retained
+        names = self._storage.names(self._folder)
+        numbers = manifest_numbers(names)
+        base = max((number for number in numbers if number <= oldest), default=oldest)
+        used = {file for number in numbers if number >= base for file in self._read(number).files}
+        used |= {f"{number}.json" for number in numbers if number >= base}
+        for name in names:
+            batch = _OF_BATCH.match(name)
+            if batch is not None and int(batch[1]) < oldest and name not in used:
+                self._storage.remove(self._path(name))
+
+    def _new_file(self) -> str:
+        return f"{self._batch}-{uuid.uuid4().hex}.arrow"
+
+    def _path(self, name: str) -> str:
+        return f"{self._folder}/{name}"
+
+
+class TablePieces:
+    """One table of a bucket."""
+
+    def __init__(self, bucket: BucketState, name: str) -> None:
+        self._bucket = bucket
+        self._name = name
+
+    def manifest(self) -> TableManifest:
+        return self._bucket.manifest_of(self._name)
+
+    def save_manifest(self, manifest: TableManifest) -> None:
+        self._bucket.set_manifest(self._name, manifest)
+
+    def load(self, piece: Piece) -> pa.Table:
+        return self._bucket.load(piece)
+
+    def write(self, rows: pa.Table) -> Piece:
+        return self._bucket.write(rows)
+
+
+def manifest_numbers(names: Iterable[str]) -> list[int]:
+    """The batches that have a manifest among the files of a bucket."""
+    return [int(found[1]) for name in names if (found := _MANIFEST.fullmatch(name))]
+
+
+def _to_arrow_file(rows: pa.Table) -> pa.Buffer:
+    """Not compressed, because it is mapped into memory."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    return sink.getvalue()

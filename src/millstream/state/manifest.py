@@ -1,0 +1,105 @@
+"""What the state of a bucket consists of: one small file per batch that changed it.
+
+The format is `{"layout": 1, "checksum": …, "tables": …}`; a piece is a list of its fields, in their order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import astuple, dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+LAYOUT: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Rows sorted by key hash, in Arrow's file format: the whole of a file, or a part of one."""
+
+    file: str
+    offset: int
+    length: int
+    checksum: int
+    """CRC-32 of its bytes."""
+    rows: int
+    first: int
+    """Its least hash."""
+    last: int
+    """Its greatest hash."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Rows sorted by key hash, in pieces that are small enough to be read and written as a whole.
+
+    All rows of a hash lie in one piece.
+    """
+
+    pieces: tuple[Piece, ...]
+
+    @property
+    def rows(self) -> int:
+        return sum(piece.rows for piece in self.pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class TableManifest:
+    """What a table consists of, the oldest segment first."""
+
+    segments: tuple[Segment, ...] = ()
+    swept: int | None = None
+    """When the whole table was last searched for expired rows; None where rows do not expire."""
+    clock: int | None = None
+    """The latest time at which the table was opened with a TTL: its own time never runs backwards."""
+    horizon: int | None = None
+    """Rows last written at this time or earlier have expired, whatever TTL comes later."""
+
+    @property
+    def pieces(self) -> Iterator[Piece]:
+        return (piece for segment in self.segments for piece in segment.pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class BucketManifest:
+    tables: Mapping[str, TableManifest] = field(default_factory=dict)
+
+    @property
+    def files(self) -> set[str]:
+        """The names of all files that hold its pieces."""
+        return {piece.file for table in self.tables.values() for piece in table.pieces}
+
+    def to_bytes(self) -> bytes:
+        tables = {name: _table_to_json(table) for name, table in self.tables.items()}
+        return json.dumps({"layout": LAYOUT, "checksum": _checksum(tables), "tables": tables}).encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> BucketManifest:
+        """Raises ValueError, which says why, if the bytes are not those of a manifest."""
+        try:
+            content = json.loads(data)
+            layout, checksum, tables = content["layout"], content["checksum"], content["tables"]
+        except (ValueError, TypeError, KeyError):
+            raise ValueError("It is not a manifest." if data.strip() else "It is empty.") from None
+        if layout != LAYOUT:
+            raise ValueError(f"It was written in layout {layout}; this version reads {LAYOUT}.")
+        if checksum != _checksum(tables):
+            raise ValueError("It does not match its checksum.")
+        return cls({name: _table_from_json(table) for name, table in tables.items()})
+
+
+def _table_to_json(table: TableManifest) -> dict[str, Any]:
+    segments = [[list(astuple(piece)) for piece in segment.pieces] for segment in table.segments]
+    return {"segments": segments, "swept": table.swept, "clock": table.clock, "horizon": table.horizon}
+
+
+def _table_from_json(table: Mapping[str, Any]) -> TableManifest:
+    segments = tuple(Segment(tuple(Piece(*piece) for piece in pieces)) for pieces in table["segments"])
+    return TableManifest(segments, table["swept"], table["clock"], table["horizon"])
+
+
+def _checksum(tables: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(tables, sort_keys=True).encode()).hexdigest()[:16]

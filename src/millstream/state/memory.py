@@ -1,0 +1,37 @@
+"""A table's pieces in memory, for tests and benchmarks of kernels."""
+
+from __future__ import annotations
+
+import zlib
+from itertools import count
+from typing import TYPE_CHECKING
+
+from millstream.state.manifest import Piece, TableManifest
+from millstream.state.segment_search import HASH, as_numpy
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class MemoryPieces:
+    def __init__(self) -> None:
+        self._manifest = TableManifest()
+        self._pieces: dict[str, pa.Table] = {}
+        self._numbers = count()
+
+    def manifest(self) -> TableManifest:
+        return self._manifest
+
+    def save_manifest(self, manifest: TableManifest) -> None:
+        self._manifest = manifest
+        named = {piece.file for piece in manifest.pieces}
+        self._pieces = {name: rows for name, rows in self._pieces.items() if name in named}
+
+    def load(self, piece: Piece) -> pa.Table:
+        return self._pieces[piece.file]
+
+    def write(self, rows: pa.Table) -> Piece:
+        name = str(next(self._numbers))
+        self._pieces[name] = rows
+        hashes = as_numpy(rows.column(HASH))
+        return Piece(name, 0, rows.nbytes, zlib.crc32(name.encode()), rows.num_rows, int(hashes[0]), int(hashes[-1]))
