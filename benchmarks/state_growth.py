@@ -1,12 +1,11 @@
 """Whether a batch costs more when there is more state: `python -m benchmarks.state_growth [KEYS]`.
 
 COUNT(*) and COUNT(DISTINCT) per key through the kernel host, batches of 100,000 rows of random keys, first with as many
-keys in the state, then with 10 M; then a restart that has lost all its local copies.
+keys in the state, then with 10 M; then a restart.
 """
 
 from __future__ import annotations
 
-import shutil
 import sys
 import tempfile
 import time
@@ -23,8 +22,11 @@ import pyarrow.parquet as pq
 from millstream.catalog.job_settings import JobSettings
 from millstream.kernels.aggregate import AggregateOperator, Call
 from millstream.kernels.operator import ROWS
-from millstream.spark.kernel_host import KernelSettings, host
+from millstream.spark.kernel_host import host
+from millstream.spark.kernel_stage import KernelSettings
 from millstream.spark.session import OwnedSession
+from millstream.state.job_state import measure
+from millstream.state.storage import open_storage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +70,7 @@ class GrowingState:
     """One job whose batches are files; it is started anew for each lot of them."""
 
     def __init__(self, folder: Path) -> None:
-        self.cache = folder / "cache"
+        self.state = folder / "state"
         self._folder = folder
         self._files = 0
         (folder / "in").mkdir(parents=True)
@@ -91,7 +93,7 @@ class GrowingState:
         seconds = [
             report.durationMs["triggerExecution"] / 1000 for report in query.recentProgress if report.numInputRows
         ]
-        return Measured(seconds, sum(file.stat().st_size for file in self.cache.iterdir()), memory)
+        return Measured(seconds, sum(table.bytes for table in measure(open_storage(self.state))), memory)
 
     def _start(self, spark: SparkSession) -> StreamingQuery:
         rows = (
@@ -100,7 +102,7 @@ class GrowingState:
             .parquet(str(self._folder / "in"))
             .repartition(_CORES)
         )
-        kernel = host({ROWS: rows}, _OPERATOR, KernelSettings(_BUCKETS, self.cache))
+        kernel = host({ROWS: rows}, _OPERATOR, "aggregate-1", KernelSettings(_BUCKETS, self.state, _CORES))
         return (
             kernel.to_frame()
             .writeStream.format("noop")
@@ -165,7 +167,6 @@ def grow(spark: SparkSession, states: dict[int, GrowingState]) -> None:
 
 def restart(spark: SparkSession, state: GrowingState, keys: int) -> None:
     """From the start of the query to the end of its first batch, which looks into all buckets."""
-    shutil.rmtree(state.cache)
     begin = time.perf_counter()
     measured = state.run(spark, random_batches(keys, 1))
     seconds = time.perf_counter() - begin

@@ -1,9 +1,8 @@
-"""Kernels on Spark's state: what they keep survives restarts, lost caches and changed settings."""
+"""Kernels on Spark: what they keep survives restarts and changed settings."""
 
 from __future__ import annotations
 
 import json
-import shutil
 from collections import Counter
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -17,8 +16,11 @@ from millstream.kernels.aggregate import AggregateOperator, Call
 from millstream.kernels.join import JoinOperator, JoinSide
 from millstream.kernels.normalise import NormaliseOperator
 from millstream.runtime.progress import Counted, progress_of
-from millstream.spark.kernel_host import KernelSettings, host
+from millstream.spark.kernel_host import host
+from millstream.spark.kernel_stage import KernelSettings
 from millstream.spark.print_sink import show_rows
+from millstream.state.job_state import measure
+from millstream.state.storage import open_storage
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
@@ -41,19 +43,18 @@ class Stream:
 
     def __init__(self, spark: SparkSession, folder: Path, operator: Operator) -> None:
         self.progress: JobProgress | None = None
-        self.cache = folder / "cache"
+        self.state = folder / "state"
         self._spark = spark
         self._folder = folder
         self._operator = operator
         self._files = 0
 
-    def step(self, *inputs: pa.Table, buckets: int = 3, cache_bytes: int | None = None, ttl_ms: int = 0) -> pa.Table:
+    def step(self, *inputs: pa.Table, buckets: int = 3, tasks: int = 2, ttl_ms: int = 0) -> pa.Table:
         """Takes the rows of each input, in the order of the inputs; gives the changes with their kinds."""
-        shutil.rmtree(self.cache, ignore_errors=True)
         streams = dict(zip(self._operator.inputs, map(self._add, self._operator.inputs, inputs), strict=True))
         self._files += 1
         found: list[pa.Table] = []
-        changes = host(streams, self._operator, KernelSettings(buckets, self.cache, cache_bytes, ttl_ms)).to_frame()
+        changes = host(streams, self._operator, "operator-1", self._settings(buckets, tasks, ttl_ms)).to_frame()
         writer = show_rows(changes, lambda table, kinds: found.append(table.append_column(KIND, pa.array(kinds))))
         writer = writer.option("checkpointLocation", str(self._folder / "checkpoint")).outputMode("update")
         query = writer.trigger(availableNow=True).start()
@@ -62,6 +63,9 @@ class Stream:
         report = json.loads(query.lastProgress.json)
         self.progress = progress_of("job", report, self.progress, Counted(0))
         return pa.concat_tables(found)
+
+    def _settings(self, buckets: int, tasks: int, ttl_ms: int) -> KernelSettings:
+        return KernelSettings(buckets, self.state, tasks, ttl_ms)
 
     def _add(self, name: str, rows: pa.Table) -> DataFrame:
         folder = self._folder / name
@@ -98,15 +102,15 @@ def test_retractions_of_what_is_not_there_are_counted(spark: SparkSession, tmp_p
     assert (stream.progress.ignored_retractions, stream.progress.total_ignored_retractions) == (1, 4)
 
 
-@pytest.mark.parametrize("cache_bytes", [None, 1])
-def test_state_of_more_than_64_mb_in_one_bucket(spark: SparkSession, tmp_path: Path, cache_bytes: int | None) -> None:
+def test_state_of_more_than_64_mb_in_one_bucket(spark: SparkSession, tmp_path: Path) -> None:
     texts = [f"{number:010d}" * 100 for number in range(70_000)]
     rows = pa.table({"id": pa.array(range(len(texts)), pa.int64()), "text": texts})
     stream = Stream(spark, tmp_path, NormaliseOperator(("id",), rows.schema))
-    assert stream.step(rows, buckets=1, cache_bytes=cache_bytes).num_rows == rows.num_rows
-    assert sum(file.stat().st_size for file in stream.cache.iterdir()) > (64 << 20 if cache_bytes is None else -1)
+    assert stream.step(rows, buckets=1).num_rows == rows.num_rows
+    [size] = measure(open_storage(stream.state))
+    assert (size.rows, size.bytes > 64 << 20, size.pieces > 4) == (rows.num_rows, True, True)
     changed = rows.slice(69_990).set_column(1, "text", pa.array(["new"] * 10))
-    changes = stream.step(pa.concat_tables([rows.slice(0, 69_990), changed]), buckets=1, cache_bytes=cache_bytes)
+    changes = stream.step(pa.concat_tables([rows.slice(0, 69_990), changed]), buckets=1)
     assert sorted(changes.column("id").to_pylist()) == list(range(69_990, 70_000))
     assert set(changes.column(KIND).to_pylist()) == {RowKind.UPDATE_AFTER}
 
@@ -119,7 +123,7 @@ def test_an_operator_that_needs_timers_is_refused(spark: SparkSession, tmp_path:
     rows = spark.createDataFrame([("a",)], "id STRING")
     operator = WokenOperator(("id",), pa.schema([("id", pa.string())]))
     with pytest.raises(AssertionError, match="no timers"):
-        host({"rows": rows}, operator, KernelSettings(1, tmp_path)).to_frame()
+        host({"rows": rows}, operator, "operator-1", KernelSettings(1, tmp_path)).to_frame()
 
 
 ORDERS = pa.schema(

@@ -15,7 +15,6 @@ from millstream.catalog.settings import (
     PIPELINE_NAME,
     SPARK,
     STATE_BUCKETS,
-    STATE_CACHE_BYTES,
     TRIGGER_INTERVAL,
     NativeAggregate,
 )
@@ -88,7 +87,6 @@ class JobSettings(_Settings):
     parallelism: int | None = _optional(PARALLELISM)
     pipeline_name: str | None = _optional(PIPELINE_NAME)
     state_buckets: int | None = _optional(STATE_BUCKETS)
-    state_cache_bytes: int = _setting(STATE_CACHE_BYTES)
     max_batch_rows: int = _setting(MAX_BATCH_ROWS)
     trigger_interval_ms: int = _setting(TRIGGER_INTERVAL)
     aggregate_native: NativeAggregate = _setting(AGGREGATE_NATIVE)

@@ -34,12 +34,6 @@ STATE_BUCKETS: Final = ConfigOption(
     "Buckets the keys of a job are spread over, 4 per task unless set; fixed when it first starts.",
     example="16",
 )
-STATE_CACHE_BYTES: Final = ConfigOption(
-    "millstream.state.cache-bytes",
-    at_least(1, long_integer),
-    "How much of a job's state each machine keeps at hand on its temporary disk.",
-    16 << 30,
-)
 MAX_BATCH_ROWS: Final = ConfigOption(
     "millstream.batch.max-rows",
     at_least(1, long_integer),
@@ -65,7 +59,6 @@ _WORKING: Final[tuple[ConfigOption[Any], ...]] = (
     PARALLELISM,
     PIPELINE_NAME,
     STATE_BUCKETS,
-    STATE_CACHE_BYTES,
     MAX_BATCH_ROWS,
     TRIGGER_INTERVAL,
     AGGREGATE_NATIVE,

@@ -3,6 +3,7 @@
 <root>/millstream.json     which jobs live here and what their state is made of
 <root>/lock                held while a process runs these jobs
 <root>/jobs/<name>/        Spark's checkpoint of one job
+<root>/jobs/<name>/kernels the state of its kernels
 <root>/spark.log           what Spark had to say
 """
 
@@ -36,7 +37,7 @@ from millstream.durable_files import (
     write_text,
 )
 from millstream.errors import Code, Diagnostic, JobError
-from millstream.kernels.cache_folder import CacheFolder
+from millstream.run_folder import RunFolder
 from millstream.runtime.batch_log import BatchLog
 from millstream.runtime.job_identity import StateDifference, compare_state, declare_state
 from millstream.runtime.replay import ReplayIdentity, combine_on_error
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 _LAYOUT_2: Final = 2
 _MARKER: Final = "millstream.json"
 _OURS: Final = re.compile(r"(millstream\.json|clearing)(\.new)?|lock|jobs|spark\.(log(\.\d+)?|out|log4j2\.properties)")
+KERNELS: Final = "kernels"
 _REPLAY: Final = "replay"
 _MIXED: Final = "mixed"
 _CLEARING: Final = "clearing"
@@ -65,7 +67,8 @@ class JobFolder:
     resumes: bool
     """Whether it has finished or begun a batch before."""
     buckets: int
-    segment_cache: Path
+    run_folder: Path
+    """Of all jobs of this run, on the temporary disk."""
     unfinished_batch: int | None = None
     """The batch that was begun and not finished: it is done again first, by the job as it is now."""
     must_be_unwritten: bool = False
@@ -74,6 +77,11 @@ class JobFolder:
     """Whether another version of Millstream ran it last, which alone could finish a batch that is written in part."""
     prefixes: Mapping[str, str] | None = None
     """Of the job that ran last, by the tables that it wrote exactly once; None where the checkpoint does not say."""
+
+    @property
+    def state(self) -> Path:
+        """What its kernels keep."""
+        return self.path / KERNELS
 
 
 class Checkpoint:
@@ -90,7 +98,7 @@ class Checkpoint:
             self._jobs: dict[str, Any] = (
                 {} if fresh else read_json(self.root / _MARKER, _parse_jobs, parse_layout_2=_layout_2(self.root)) or {}
             )
-            self._segment_caches = CacheFolder()
+            self._run_folder = RunFolder()
         except BaseException:
             self._lock.close()
             raise
@@ -134,7 +142,7 @@ class Checkpoint:
             folder,
             resumes=True,
             buckets=known["buckets"],
-            segment_cache=self._segment_caches.path / folder.name,
+            run_folder=self._run_folder.path,
             unfinished_batch=BatchLog(folder).unfinished,
             must_be_unwritten=not _may_finish(job, known, BatchLog(folder).unfinished),
             is_of_other_version=_is_of_other_version(job, known),
@@ -176,11 +184,11 @@ class Checkpoint:
         folder = self._folder(job.name)
         shutil.rmtree(folder, ignore_errors=True)
         if job.is_shown:
-            return JobFolder(folder, False, buckets, self._segment_caches.path / folder.name)
+            return JobFolder(folder, False, buckets, self._run_folder.path)
         with self._changing:
             self._jobs[job.name] = {**_description(job), "buckets": buckets}
             self._write_marker()
-        return JobFolder(folder, False, buckets, self._segment_caches.path / folder.name)
+        return JobFolder(folder, False, buckets, self._run_folder.path)
 
     def clear(self) -> None:
         """Forgets all jobs. A folder that holds anything else is left as it is."""
@@ -207,7 +215,7 @@ class Checkpoint:
         sync_folder(self.root)
 
     def release(self) -> None:
-        self._segment_caches.close()
+        self._run_folder.close()
         self._lock.close()
 
     def _has_begun(self, job: JobPlan) -> bool:

@@ -26,7 +26,7 @@ class Dispatching:
         self._notice = notice
         self._prefixes = folder.prefixes
         self._must_be_unwritten = folder.must_be_unwritten
-        self._place = place_for_sockets(folder.segment_cache.parent)
+        self._place = place_for_sockets(folder.run_folder)
         self._process = uuid.uuid4().hex[:12]
         self._numbers = count(1)
 

@@ -19,10 +19,11 @@ from millstream.runtime.kafka.job_topics import JobTopics
 from millstream.runtime.progress import Counted, flat_offsets, least_offsets, progress_of
 from millstream.runtime.restarts import restarts_of
 from millstream.runtime.supervision import Supervision
+from millstream.state.job_state import measure
+from millstream.state.storage import open_storage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
 
     import pyarrow as pa
 
@@ -246,7 +247,7 @@ class Job:
         return damaged_checkpoint_error(self.name, damaged, failure) if damaged else failure
 
     def _state_bytes(self, report: Mapping[str, Any]) -> int:
-        held = sum(_size(file) for file in self._folder.segment_cache.glob("*"))
+        held = sum(table.bytes for table in measure(open_storage(self._folder.state)))
         stored = (operator["customMetrics"].get("rocksdbSstFileSize", 0) for operator in report["stateOperators"])
         return int(held or sum(stored))
 
@@ -263,14 +264,6 @@ class Job:
 
     def _error(self, primary: str) -> JobError:
         return JobError(Diagnostic(Code.JOB_FAILED, primary))
-
-
-def _size(file: Path) -> int:
-    """Segments come and go while they are counted."""
-    try:
-        return file.stat().st_size
-    except FileNotFoundError:
-        return 0
 
 
 def _last_ends(ranges: Iterable[ReadRange]) -> dict[tuple[str, int], int]:

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     State = dict[str, dict[str, Any]]
     """What each operator declares, by its id."""
 
-IDENTITY: Final = 3
-"""How a state is described. Versions 1 and 2 were texts."""
+IDENTITY: Final = 4
+"""How a state is described and kept. Versions 1 and 2 were texts; up to 3, Spark kept the state of kernels."""
+_FIRST_AS_DATA: Final = 3
 _STATE: Final = "state"
 _VERSION: Final = "identity"
 _RUNS: Final = "runs"
@@ -39,6 +40,10 @@ _LABELS: Final = {
     "join.left_keys": "join key of the left side",
     "join.right_keys": "join key of the right side",
 }
+_IN_SPARKS_STORE: Final = (
+    "An earlier version of Millstream wrote it, which kept such state in Spark's state store; "
+    "this version keeps it in files of its own."
+)
 _RUNS_ON: Final = {Execution.NATIVE: "Spark's own operator", Execution.KERNEL: "the kernel"}
 
 
@@ -60,12 +65,20 @@ def declare_state(job: JobPlan) -> dict[str, Any]:
 def compare_state(known: Mapping[str, Any], job: JobPlan) -> StateDifference | None:
     """None where the job can go on. What a checkpoint does not say the version of was written by version 1."""
     version = known.get(_VERSION, 1)
-    if version < IDENTITY:
-        return _compare_texts(known[_STATE], describe_state(job, version))
+    if version < _FIRST_AS_DATA:
+        difference = _compare_texts(known[_STATE], describe_state(job, version))
+        return difference or _compare_places(version, job)
     before, now = known[_STATE], _state_of(job)
     if before == now:
-        return None
+        return _compare_places(version, job)
     return StateDifference(" ".join(_sentences(before, now)), _on_kernel(before) == now)
+
+
+def _compare_places(version: int, job: JobPlan) -> StateDifference | None:
+    """Whether the state lies where this version finds it."""
+    if version >= IDENTITY or not any(node.execution is Execution.KERNEL for node in job.physical.nodes):
+        return None
+    return StateDifference(_IN_SPARKS_STORE, began_natively=False)
 
 
 def _state_of(job: JobPlan) -> State:

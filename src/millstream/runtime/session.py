@@ -13,6 +13,7 @@ from millstream.catalog.catalog import Catalog
 from millstream.catalog.job_settings import JobSettings
 from millstream.connectors.kafka.read_range import MessageCounters
 from millstream.plan.program import JobPlan, Listing, ShowJobs, Text, compile_script
+from millstream.runtime.batch_log import BatchLog
 from millstream.runtime.before_start import refuse_unbuilt
 from millstream.runtime.checkpoint import Checkpoint
 from millstream.runtime.checkpoint_place import checkpoint_folder
@@ -24,7 +25,6 @@ from millstream.runtime.kafka.preflight import check_kafka
 from millstream.runtime.kafka.scan_ends import keep_ends
 from millstream.runtime.kafka.shared_prefixes import refuse_shared_prefixes
 from millstream.runtime.kafka.topic_ids import keep_ids
-from millstream.runtime.moved_state import adopt_state
 from millstream.runtime.printing import (
     goes_to_standard_error,
     list_jobs,
@@ -36,6 +36,8 @@ from millstream.runtime.printing import (
 from millstream.runtime.results import result_of
 from millstream.runtime.session_arguments import check_settings, default_checkpoint
 from millstream.source import SourceText
+from millstream.state.job_state import discard_after
+from millstream.state.storage import open_storage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -215,7 +217,6 @@ class Session:
         prepared = []
         for plan, found, ranges, asking in zip(plans, folders, positions, clients, strict=True):
             folder = found or checkpoint.new_job(plan, _buckets(plan.settings))
-            adopt_state(folder.path)
             keep_ends(folder.path, [ranges[scan.id].ends if scan.id in ranges else None for scan in plan.scans])
             keep_ids(folder.path, plan, asking)
             counters = MessageCounters(spark.sparkContext.accumulator(0), spark.sparkContext.accumulator(0))
@@ -245,18 +246,16 @@ class Session:
         *,
         drain: bool,
     ) -> QueryRequest:
-        from millstream.spark.kernel_host import KernelSettings
+        from millstream.spark.kernel_stage import KernelSettings
         from millstream.spark.query import QueryRequest
 
         settings = plan.settings
+        discard_after(open_storage(folder.state), BatchLog(folder.path).last_finished)
         return QueryRequest(
             job=plan,
             checkpoint=folder.path,
             kernel_settings=KernelSettings(
-                folder.buckets,
-                folder.segment_cache,
-                settings.state_cache_bytes,
-                settings.state_ttl // timedelta(milliseconds=1),
+                folder.buckets, folder.state, ttl_ms=settings.state_ttl // timedelta(milliseconds=1)
             ),
             positions=positions,
             max_batch_rows=settings.max_batch_rows,

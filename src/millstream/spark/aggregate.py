@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
     from millstream.plan.operators.aggregate import Aggregate, AggregateCall
-    from millstream.spark.kernel_host import KernelSettings
+    from millstream.spark.kernel_stage import KernelSettings
     from millstream.spark.python_stage import PythonStage, Rows
 
 
@@ -56,7 +56,7 @@ def aggregate(rows: Rows, node: Aggregate, kernel_settings: KernelSettings) -> P
         repeats=node.repeats,
     )
     named = {**keys, **results}
-    return host({ROWS: prepared}, operator, kernel_settings).then(
+    return host({ROWS: prepared}, operator, node.id, kernel_settings).then(
         lambda changes: changes.select(*(F.col(column).alias(name) for name, column in named.items()), KIND)
     )
 

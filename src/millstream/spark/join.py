@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from millstream.plan.operators.join import Join
-    from millstream.spark.kernel_host import KernelSettings
+    from millstream.spark.kernel_stage import KernelSettings
     from millstream.spark.python_stage import PythonStage
 
 
@@ -37,7 +37,7 @@ def join(left: DataFrame, right: DataFrame, node: Join, kernel_settings: KernelS
     )
     inside = {**left_names, **right_names}
     columns = [F.col(inside[column.name]).alias(column.name) for column in node.output]
-    return host({LEFT: lefts, RIGHT: rights}, operator, kernel_settings).then(
+    return host({LEFT: lefts, RIGHT: rights}, operator, node.id, kernel_settings).then(
         lambda changes: changes.select(*columns, KIND)
     )
 

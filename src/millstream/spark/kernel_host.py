@@ -1,40 +1,29 @@
-"""The host of all kernels: combine, shuffle packets by bucket, step the kernel on Spark's state, unpack.
-
-Each input of an operator is combined and packed by itself; the packets of all inputs go through one exchange.
-"""
+"""The host of all kernels: combine each input, send packets to their buckets, step the kernels there."""
 
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from millstream.failpoints import reach
-from millstream.kernels.cache_folder import hold
-from millstream.kernels.operator import ORDER, BatchTime
-from millstream.kernels.segment_cache import SegmentCache
+from millstream.kernels.operator import ORDER
 from millstream.spark.comparable import hashable
+from millstream.spark.kernel_stage import NOW, KernelSettings, KernelStage
 from millstream.spark.observed_counts import IGNORED, fresh_name
-from millstream.spark.packets import PACKET_SCHEMA, pack, to_payloads, unpack, unpack_by_part
+from millstream.spark.packets import PACKET_SCHEMA, exchange, pack
 from millstream.spark.python_stage import PythonStage
 from millstream.spark.row_order import OrderInFiles
-from millstream.spark.segment_state import SparkSegmentLog
 from millstream.spark.splits import SPLIT
-from millstream.spark.state_connection import leave_open
-from millstream.state.state_table import StateTable, TimeToLive
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     from pyspark.sql.types import StructType
 
@@ -43,36 +32,20 @@ if TYPE_CHECKING:
 
 _BITS_FOR_ROWS: Final = 40
 _PLACES: Final = 1 << 23
-_NOW: Final = "now"
 
 
-@dataclass(frozen=True, slots=True)
-class KernelSettings:
-    """How all kernels of a job keep their state."""
-
-    buckets: int
-    cache: Path
-    """Where pieces of the state lie mapped, on each machine that has workers; a job's own, in the folder of its run."""
-    cache_bytes: int | None = None
-    ttl_ms: int = 0
-    """How long a row of state lives after it was last written; 0 is for ever."""
-
-    @property
-    def expires(self) -> bool:
-        return self.ttl_ms > 0
-
-
-def host(inputs: Mapping[str, Rows], operator: Operator, kernel_settings: KernelSettings) -> PythonStage:
+def host(inputs: Mapping[str, Rows], operator: Operator, id_: str, kernel_settings: KernelSettings) -> PythonStage:
     """Gives the operator's changelog, with `__kind`, for the rows of each of its inputs.
 
-    One input may be read in one pass with other readers; several are DataFrames.
+    `id_` names the operator's state. One input may be read in one pass with other readers; several are DataFrames,
+    whose packets go through one exchange.
     """
     packed = [pack_input(name, inputs[name], operator, kernel_settings) for name in operator.inputs]
-    step = partial(step_kernel, operator, kernel_settings)
+    step = partial(step_kernel, KernelStage(id_, operator, kernel_settings))
     if len(packed) == 1:
         return packed[0].then(step)
-    packets = reduce(DataFrame.union, (stage.to_frame() for stage in packed))
-    return PythonStage(packets, PACKET_SCHEMA).then(step)
+    packets = reduce(DataFrame.union, (stage.to_rows() for stage in packed))
+    return PythonStage(packets, PACKET_SCHEMA, exchange=packed[0].exchange).then(step)
 
 
 def pack_input(name: str, rows: Rows, operator: Operator, kernel_settings: KernelSettings) -> PythonStage:
@@ -84,33 +57,19 @@ def pack_input(name: str, rows: Rows, operator: Operator, kernel_settings: Kerne
             yield pack(operator.combine(name, rows), kernel_settings.buckets)
 
     hashed = rows.withColumns(_hash_columns(operator.hashes(name), rows.schema))
-    return PythonStage(hashed, PACKET_SCHEMA, combine_and_pack)
+    return PythonStage(hashed, PACKET_SCHEMA, combine_and_pack, exchange=partial(exchange, kernel_settings.tasks))
 
 
-def step_kernel(operator: Operator, kernel_settings: KernelSettings, packets: DataFrame) -> DataFrame:
-    """What the kernel gives for packets of its rows."""
+def step_kernel(stage: KernelStage, packets: DataFrame) -> DataFrame:
+    """What the kernel gives for packets that have been exchanged."""
+    operator = stage.operator
     assert not operator.may_ask_for_wakeup, f"{type(operator).__name__} may ask for a wake-up; this host has no timers"
-    output = operator.output_schema
-
-    def unpack_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for payload in batch.column(0).drop_null().to_pylist():
-                yield from unpack(payload).cast(output).to_batches()
-
-    # The time of a batch is in its checkpoint: a batch that is run again has the same.
-    now = F.unix_millis(F.current_timestamp())
-    changes = (
-        packets.withColumn(_NOW, now)
-        .groupBy("bucket")
-        .transformWithState(
-            KernelProcessor(operator, kernel_settings),
-            f"payload BINARY, {IGNORED} LONG",
-            outputMode="Update",
-            timeMode="None",
-        )
-    )
+    if stage.settings.expires:
+        # The time of a batch is in its checkpoint: a batch that is run again has the same.
+        packets = packets.withColumn(NOW, F.unix_millis(F.current_timestamp()))
+    changes = packets.mapInArrow(stage, from_arrow_schema(stage.schema, prefer_timestamp_ntz=True))
     observed = changes.observe(fresh_name(), F.sum(IGNORED).alias(IGNORED))
-    return observed.select("payload").mapInArrow(unpack_rows, from_arrow_schema(output, prefer_timestamp_ntz=True))
+    return observed.where(F.col(IGNORED).isNull()).drop(IGNORED)
 
 
 def _hash_columns(hashes: Mapping[str, tuple[str, ...]], schema: StructType) -> dict[str, Column]:
@@ -150,41 +109,3 @@ def _place_of_task(batch: pa.RecordBatch, task: int) -> int:
     if SPLIT not in batch.schema.names or not batch.num_rows:
         return task
     return zlib.crc32(str(batch.column(SPLIT)[0].as_py()).encode()) % _PLACES
-
-
-class KernelProcessor(StatefulProcessor):
-    """Runs one bucket's kernel on state kept as a manifest and a map of pieces."""
-
-    def __init__(self, operator: Operator, kernel_settings: KernelSettings) -> None:
-        self._operator = operator
-        self._settings = kernel_settings
-
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        self._handle = handle
-        self._tables = self._operator.state_tables
-        self._logs = {name: SparkSegmentLog.of(handle, name) for name in self._tables}
-
-    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: ARG002, N802, N803
-        packets = list(rows)
-        hold(self._settings.cache.parent)
-        cache = SegmentCache(self._settings.cache, self._settings.cache_bytes)
-        ttl = TimeToLive(packets[0][_NOW], self._settings.ttl_ms) if self._settings.expires else None
-
-        def open_table(name: str) -> StateTable:
-            table = self._tables[name]
-            return StateTable(table.keys, table.values, self._logs[name], cache, ttl)
-
-        kernel = self._operator.open(open_table)
-        reach("before-state")
-        parts = unpack_by_part((row["part"], bytes(row["payload"])) for row in packets)
-        result = kernel.step(parts, BatchTime())
-        reach("after-state")
-        cache.trim()
-        for changes in result.changes:
-            for payload in to_payloads(changes):
-                yield Row(payload=payload, ignored=0)
-        if result.ignored:
-            yield Row(payload=None, ignored=result.ignored)
-
-    def close(self) -> None:
-        leave_open(self._handle)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from millstream.kernels.operator import Operator
     from millstream.plan.operators.materialise import Materialise
     from millstream.plan.operators.normalise import Normalise
-    from millstream.spark.kernel_host import KernelSettings
+    from millstream.spark.kernel_stage import KernelSettings
     from millstream.spark.python_stage import PythonStage, Rows
 
 
@@ -37,13 +37,13 @@ def normalise(rows: Rows, node: Normalise, kernel_settings: KernelSettings) -> P
     operator = NormaliseOperator(
         numbered.of(node.keys), numbered.schema, node.emits_before, expires=kernel_settings.expires
     )
-    return numbered.through(operator, kernel_settings)
+    return numbered.through(operator, node.id, kernel_settings)
 
 
 def materialise(rows: Rows, node: Materialise, kernel_settings: KernelSettings) -> PythonStage:
     numbered = _number(rows, {*node.keys, *node.replaced_by})
     operator = MaterialiseOperator(numbered.of(node.keys), numbered.schema, numbered.of(node.replaced_by))
-    return numbered.through(operator, kernel_settings)
+    return numbered.through(operator, node.id, kernel_settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,8 @@ class _Numbered:
     def of(self, columns: Iterable[str]) -> tuple[str, ...]:
         return tuple(self.names[name] for name in columns)
 
-    def through(self, operator: Operator, kernel_settings: KernelSettings) -> PythonStage:
-        return host({ROWS: self.rows}, operator, kernel_settings).then(
+    def through(self, operator: Operator, id_: str, kernel_settings: KernelSettings) -> PythonStage:
+        return host({ROWS: self.rows}, operator, id_, kernel_settings).then(
             lambda changes: changes.select(*(F.col(inside).alias(name) for name, inside in self.names.items()), KIND)
         )
 

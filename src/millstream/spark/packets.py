@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.state.state_table import HASH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from pyspark.sql import DataFrame
 
     from millstream.kernels.operator import Parts
 
@@ -29,6 +32,11 @@ def pack(parts: Parts, buckets: int) -> pa.RecordBatch:
         for payload in to_payloads(piece)
     ]
     return _packets(rows)
+
+
+def exchange(tasks: int, packets: DataFrame) -> DataFrame:
+    """Sends each packet to the task of its bucket, evenly: a hash of so few numbers would leave tasks without any."""
+    return packets.repartitionById(tasks, F.col("bucket") % tasks)
 
 
 def post(batches: Iterable[pa.RecordBatch], bucket: int) -> Iterator[pa.RecordBatch]:
@@ -56,7 +64,7 @@ def unpack(payload: bytes | pa.Buffer) -> pa.Table:
         return reader.read_all()
 
 
-def unpack_by_part(packets: Iterable[tuple[str, bytes]]) -> dict[str, pa.Table]:
+def unpack_by_part(packets: Iterable[tuple[str, bytes | pa.Buffer]]) -> dict[str, pa.Table]:
     """Packets of one bucket, those of the same part put together."""
     parts: dict[str, list[pa.Table]] = {}
     for part, payload in packets:

@@ -31,6 +31,8 @@ class PythonStage:
     """None where nothing is left for Python to do."""
     constants: Mapping[str, str] = field(default_factory=dict)
     """Columns that say the same in every row, and so need not cross."""
+    exchange: Callable[[DataFrame], DataFrame] | None = None
+    """Sends packets to their buckets, where that is what comes back."""
     after: tuple[Callable[[DataFrame], DataFrame], ...] = ()
     """What is done with that."""
 
@@ -39,10 +41,16 @@ class PythonStage:
 
     def to_frame(self) -> DataFrame:
         """The result, where nobody else reads the rows."""
+        crossed = self.to_rows()
+        return self.result(crossed if self.exchange is None else self.exchange(crossed))
+
+    def to_rows(self) -> DataFrame:
+        """What comes back from Python."""
         assert isinstance(self.rows, DataFrame)
-        return self.result(self.rows if self.step is None else self.rows.mapInArrow(self.step, self.schema))
+        return self.rows if self.step is None else self.rows.mapInArrow(self.step, self.schema)
 
     def result(self, crossed: DataFrame) -> DataFrame:
+        """The result of what came back, and has been exchanged."""
         for name, value in self.constants.items():
             crossed = crossed.withColumn(name, F.lit(value))
         for each in self.after:

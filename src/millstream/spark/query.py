@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
-import shutil
 import sys
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
@@ -19,7 +18,7 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.spark.failures import in_short, job_error
 from millstream.spark.running_query import RunningQuery
-from millstream.spark.translate import TranslationContext
+from millstream.spark.translate import TranslationContext, shuffle_partitions
 from millstream.spark.writers import writer_of
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from millstream.plan.program import JobPlan
     from millstream.source import Span
     from millstream.spark.delivery import Dispatch
-    from millstream.spark.kernel_host import KernelSettings
+    from millstream.spark.kernel_stage import KernelSettings
 
 
 class ReportTaker(Protocol):
@@ -70,7 +69,6 @@ class QueryRequest:
 
 def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWriter:
     """All of a query but its start; what Spark finds wrong with it is raised here."""
-    shutil.rmtree(request.kernel_settings.cache, ignore_errors=True)  # a job of this name may have ended in this run
     context = TranslationContext(
         spark=spark,
         folder=request.checkpoint,
@@ -82,6 +80,8 @@ def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWrite
         shown=request.shown,
         dispatch=request.dispatch,
     )
+    tasks = context.pinned_tasks() or shuffle_partitions(spark)
+    context = replace(context, kernel_settings=replace(request.kernel_settings, tasks=tasks))
     writer = (
         _start_writer(request.job, context)
         .option("checkpointLocation", f"file://{request.checkpoint}")  # Hadoop takes a % as it is

@@ -14,14 +14,14 @@ from itertools import tee, zip_longest
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from millstream.spark.packets import PACKET_SCHEMA, post, unpack_posted
+from millstream.spark.packets import PACKET_SCHEMA, exchange, post, unpack_posted
 from millstream.spark.python_stage import PythonStage
 from millstream.spark.shared_rows import SharedRows
-from millstream.spark.task_buckets import TaskBuckets
 from millstream.spark.types import quote_name
 
 if TYPE_CHECKING:
@@ -49,16 +49,15 @@ def write_in_one_pass(rows: DataFrame, readers: Sequence[Reader]) -> DataFrame:
     return frame.mapInArrow(in_turns(steps), schema)
 
 
-def pack_in_one_pass(rows: DataFrame, readers: Sequence[Reader]) -> list[DataFrame]:
-    """Per reader what comes of its stage."""
+def pack_in_one_pass(rows: DataFrame, readers: Sequence[Reader], tasks: int) -> list[DataFrame]:
+    """Per reader what comes of its stage; all packets go to so many tasks."""
     frame, lanes = _side_by_side(rows, readers)
-    buckets = TaskBuckets.of(rows.sparkSession)
     steps = []
     for number, lane in enumerate(lanes):
         through = lane.through()
-        packing = through if lane.gives_packets else partial(_post, through, buckets)
+        packing = through if lane.gives_packets else partial(_post, through, tasks)
         steps.append(partial(_tag, packing, number))
-    packets = frame.mapInArrow(in_turns(steps), f"{PACKET_SCHEMA}, {_READER} INT").repartition("bucket")
+    packets = exchange(tasks, frame.mapInArrow(in_turns(steps), f"{PACKET_SCHEMA}, {_READER} INT"))
     return [lane.stage.result(_take_out(packets, number, lane)) for number, lane in enumerate(lanes)]
 
 
@@ -121,8 +120,11 @@ def _own(batch: pa.RecordBatch, columns: Mapping[str, str], passes: str | None) 
     return rows if passes is None else rows.filter(batch.column(passes))
 
 
-def _post(step: Step, buckets: TaskBuckets, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    return post(step(batches), buckets.of_this_task())
+def _post(step: Step, tasks: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """All that a task sends goes to one task, where it stays in its order."""
+    context = TaskContext.get()
+    assert context is not None
+    return post(step(batches), context.partitionId() % tasks)
 
 
 def _tag(step: Step, number: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

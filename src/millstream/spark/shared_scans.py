@@ -32,7 +32,7 @@ def read_together(plan: PhysicalPlan, context: TranslationContext, encode: Encod
         if all(isinstance(end.operator, Write) for end in shared.ends):
             made |= dict.fromkeys(shared.ends, write_in_one_pass(rows, readers))
         else:
-            made |= dict(zip(shared.ends, pack_in_one_pass(rows, readers), strict=True))
+            made |= dict(zip(shared.ends, pack_in_one_pass(rows, readers, context.kernel_settings.tasks), strict=True))
     return made
 
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from millstream.connectors.kafka.read_range import ReadRange
     from millstream.plan.physical.nodes import PhysicalNode
     from millstream.spark.delivery import Dispatch
-    from millstream.spark.kernel_host import KernelSettings
+    from millstream.spark.kernel_stage import KernelSettings
     from millstream.spark.python_stage import PythonStage, Rows
 
 AnyRows = TypeVar("AnyRows", DataFrame, SharedRows)
@@ -80,12 +80,16 @@ class TranslationContext:
     def pinned_tasks(self) -> int | None:
         """Over how many tasks rows are spread that must meet the same task again, at whichever start of the job.
 
-        None where nothing is written exactly once. Spark keeps the number of tasks for operators with state alone.
+        None where nothing is written exactly once.
         """
         if not self.dispatch.is_exactly_once:
             return None
-        now = self.spark.conf.get("spark.sql.shuffle.partitions") or "1"
-        return int(keep_value(self.folder, JobFile.TASKS, r"\d+", lambda: now))
+        return int(keep_value(self.folder, JobFile.TASKS, r"\d+", lambda: str(shuffle_partitions(self.spark))))
+
+
+def shuffle_partitions(spark: SparkSession) -> int:
+    """Over how many tasks this session spreads rows behind an exchange."""
+    return int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
 
 
 def rows_of(node: PhysicalNode, context: TranslationContext) -> DataFrame:

@@ -14,12 +14,10 @@ from typing import Final
 
 _PRELOADED: Final = (
     "pyspark.worker",
-    "pyspark.sql.streaming.stateful_processor_util",
-    "pyspark.sql.streaming.stateful_processor_api_client",
     "pyarrow.compute",
     "pandas",
     "millstream.state.state_table",
-    "millstream.spark.kernel_host",
+    "millstream.spark.kernel_stage",
 )
 
 

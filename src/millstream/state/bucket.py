@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from millstream.state.storage import StateStorage
 
 _LARGE_BYTES: Final = 1 << 20
-"""Pieces of this size have a file of their own; smaller ones share that of their batch, which is forced to disk once."""
+"""Pieces of this size have a file of their own; smaller ones share one, which is forced to disk once per batch."""
 _ALIGNMENT: Final = 64
 _MANIFEST: Final = re.compile(r"(\d+)\.json")
 _OF_BATCH: Final = re.compile(r"(\d+)(?=\.json|-)")
@@ -46,7 +46,7 @@ class BucketState:
         numbers = manifest_numbers(storage.names(folder))
         self._is_done_again = batch in numbers
         before = [number for number in numbers if number < batch]
-        self._before = self._read(max(before)) if before else BucketManifest()
+        self._before = read_manifest(storage, folder, max(before)) if before else BucketManifest()
         self._tables = dict(self._before.tables)
         self._shared = self._new_file()
         self._waiting: list[pa.Buffer] = []
@@ -71,7 +71,6 @@ class BucketState:
             self._storage.write(self._path(self._shared), self._waiting)
             self._unsynced.append(self._shared)
         named = manifest.files
-        reach("before-sync")
         self._storage.sync(self._folder, [file for file in self._unsynced if file in named])
         reach("before-manifest")
         self._storage.replace(self._path(f"{self._batch}.json"), manifest.to_bytes())
@@ -123,13 +122,6 @@ class BucketState:
             offset += part.size
         raise AssertionError(f"nothing was written at {piece.offset}")
 
-    def _read(self, batch: int) -> BucketManifest:
-        path = self._path(f"{batch}.json")
-        try:
-            return BucketManifest.from_bytes(self._storage.read(path))
-        except ValueError as error:
-            raise self._storage.damage(path, str(error)) from None
-
     def _remove_unused(self) -> None:
         """Removes manifests that no batch can start from, and files that no other manifest names.
 
@@ -139,8 +131,9 @@ class BucketState:
         names = self._storage.names(self._folder)
         numbers = manifest_numbers(names)
         base = max((number for number in numbers if number <= oldest), default=oldest)
-        used = {file for number in numbers if number >= base for file in self._read(number).files}
-        used |= {f"{number}.json" for number in numbers if number >= base}
+        kept = [number for number in numbers if number >= base]
+        used = {f"{number}.json" for number in kept}
+        used = used.union(*(read_manifest(self._storage, self._folder, number).files for number in kept))
         for name in names:
             batch = _OF_BATCH.match(name)
             if batch is not None and int(batch[1]) < oldest and name not in used:
@@ -176,6 +169,14 @@ class TablePieces:
 def manifest_numbers(names: Iterable[str]) -> list[int]:
     """The batches that have a manifest among the files of a bucket."""
     return [int(found[1]) for name in names if (found := _MANIFEST.fullmatch(name))]
+
+
+def read_manifest(storage: StateStorage, folder: str, batch: int) -> BucketManifest:
+    path = f"{folder}/{batch}.json"
+    try:
+        return BucketManifest.from_bytes(storage.read(path))
+    except ValueError as error:
+        raise storage.damage(path, str(error)) from None
 
 
 def _to_arrow_file(rows: pa.Table) -> pa.Buffer:

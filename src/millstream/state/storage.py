@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import uuid
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
@@ -17,6 +16,7 @@ from millstream.durable_files import make_folder, sync_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
 
 class StateFileError(Exception):
@@ -76,7 +76,7 @@ class LocalStorage:
 
     def names(self, folder: str) -> list[str]:
         try:
-            return sorted(os.listdir(self._root / folder))
+            return sorted(entry.name for entry in (self._root / folder).iterdir())
         except FileNotFoundError:
             return []
 

@@ -392,7 +392,7 @@ def test_jobs_with_long_names_have_folders(tmp_path: Path, table: str, inserts: 
     for name in names:
         folder = checkpoint.new_job(replace(insert(), name=name), buckets=5)
         begin_a_batch(folder.path)
-        folder.segment_cache.mkdir()
+        folder.state.mkdir()
         folders.add(folder.path)
     checkpoint.release()
     assert len(folders) == len(names)

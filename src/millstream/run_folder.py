@@ -1,4 +1,4 @@
-"""Where the jobs of one run have local copies of their state: on the temporary disk of each machine that has workers.
+"""A folder for what the jobs of one run need on each machine that has workers, such as sockets.
 
 Whoever uses a folder holds a shared lock on a file in it. One that nobody holds is of a run that is over, however it
 ended and on whatever machine it was started: the next to come takes it away.
@@ -17,13 +17,13 @@ from typing import IO, Final
 
 from millstream.private_folder import is_private_folder, make_private_folder, open_lock
 
-_PREFIX: Final = "millstream-segments-"
+_PREFIX: Final = "millstream-run-"
 _LOCK: Final = "lock"
 _HELD: Final[dict[Path, IO[str]]] = {}
 """By a worker, for as long as it lives."""
 
 
-class CacheFolder:
+class RunFolder:
     """A fresh one for each run: on no machine does it hold what an earlier run left. Ours until `close` removes it."""
 
     def __init__(self) -> None:

@@ -1,0 +1,190 @@
+"""The state of a bucket in files: what a batch starts from, leaves behind, and finds when a file is damaged."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from millstream.state.bucket import BucketState
+from millstream.state.job_state import TableSize, discard_after, measure
+from millstream.state.state_table import StateTable
+from millstream.state.storage import LocalStorage, StateFileError
+from tests.unit.kernels.stored_rows import KEY, VALUE, found_in, to_put
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+FOLDER = "aggregate-1/3"
+LARGE = {key: key for key in range(60_000)}
+"""Enough for a piece with a file of its own."""
+
+
+def write(root: Path, batch: int, rows: dict[int, int | None], *, commits: bool = True, retained: int = 10) -> None:
+    bucket = BucketState(LocalStorage(root), FOLDER, batch, retained=retained)
+    StateTable(KEY, VALUE, bucket.table("groups")).put(to_put(rows, colliding=False))
+    if commits:
+        bucket.commit()
+
+
+def read(root: Path, batch: int) -> dict[int, int]:
+    bucket = BucketState(LocalStorage(root), FOLDER, batch, retained=10)
+    return found_in(StateTable(KEY, VALUE, bucket.table("groups")), range(100), colliding=False)
+
+
+def names(root: Path, suffix: str) -> list[str]:
+    return sorted(file.name for file in (root / FOLDER).iterdir() if file.name.endswith(suffix))
+
+
+@given(
+    batches=st.lists(
+        st.lists(
+            st.tuples(
+                st.dictionaries(st.integers(0, 99), st.none() | st.integers(0, 9), min_size=1, max_size=60),
+                st.booleans(),
+            ),
+            min_size=1,
+            max_size=3,
+        ),
+        max_size=12,
+    ),
+    retained=st.integers(1, 3),
+)
+def test_any_batch_may_be_attempted_several_times(
+    tmp_path_factory: pytest.TempPathFactory,
+    batches: list[list[tuple[dict[int, int | None], bool]]],
+    retained: int,
+) -> None:
+    """Attempts before the last may end before their manifest or after it, and may have had other rows."""
+    root = tmp_path_factory.mktemp("state")
+    truth: dict[int, int | None] = {}
+    for batch, attempts in enumerate(batches):
+        for rows, commits in attempts[:-1]:
+            write(root, batch, rows, commits=commits, retained=retained)
+        last, _ = attempts[-1]
+        write(root, batch, last, retained=retained)
+        truth |= last
+        assert read(root, batch + 1) == {key: value for key, value in truth.items() if value is not None}
+
+
+def test_a_batch_sees_what_the_batches_before_it_left(tmp_path: Path) -> None:
+    for batch in range(4):
+        write(tmp_path, batch * 2, {batch: batch})
+    assert [read(tmp_path, batch) for batch in (0, 1, 2, 3, 7)] == [
+        {},
+        {0: 0},
+        {0: 0},
+        {0: 0, 1: 1},
+        {0: 0, 1: 1, 2: 2, 3: 3},
+    ]
+
+
+def test_a_batch_without_changes_writes_nothing(tmp_path: Path) -> None:
+    write(tmp_path, 0, {})
+    assert not (tmp_path / FOLDER).exists()
+
+
+def test_what_an_attempt_wrote_that_had_changes_goes_when_the_next_has_none(tmp_path: Path) -> None:
+    write(tmp_path, 0, {1: 1})
+    write(tmp_path, 1, {2: 2})
+    write(tmp_path, 1, {})
+    assert read(tmp_path, 2) == {1: 1}
+
+
+def test_small_pieces_share_a_file_and_large_ones_do_not(tmp_path: Path) -> None:
+    bucket = BucketState(LocalStorage(tmp_path), FOLDER, 0, retained=10)
+    tables = {name: StateTable(KEY, VALUE, bucket.table(name)) for name in ("a", "b", "c")}
+    for number, (name, table) in enumerate(tables.items()):
+        table.put(to_put({number: number} if name != "c" else dict(LARGE), colliding=False))
+        assert found_in(table, [number], colliding=False) == {number: number}  # before it is committed
+    bucket.commit()
+    assert len(names(tmp_path, ".arrow")) == 2
+    again = BucketState(LocalStorage(tmp_path), FOLDER, 1, retained=10)
+    for number, name in enumerate(tables):
+        table = StateTable(KEY, VALUE, again.table(name))
+        assert found_in(table, [number], colliding=False) == {number: number}
+
+
+def test_files_that_no_retained_batch_needs_are_removed(tmp_path: Path) -> None:
+    """Also those of attempts that failed, and of writes that were broken off."""
+    for batch in range(200):
+        write(tmp_path, batch, {batch % 7: batch}, retained=5)
+        write(tmp_path, batch + 1, {8: 8}, commits=False, retained=5)
+        (tmp_path / FOLDER / f"{batch}.json.broken-off").touch()
+    assert len(names(tmp_path, "")) <= 2 * 3 * 5 + 7
+    assert read(tmp_path, 200) == {key: max(n for n in range(200) if n % 7 == key) for key in range(7)}
+
+
+def test_state_can_be_read_as_many_batches_back_as_are_retained(tmp_path: Path) -> None:
+    for batch in range(40):
+        write(tmp_path, batch, {1: batch}, retained=5)
+    assert [read(tmp_path, batch)[1] for batch in range(36, 41)] == [35, 36, 37, 38, 39]
+
+
+def test_unfinished_batches_are_discarded(tmp_path: Path) -> None:
+    for batch in range(4):
+        write(tmp_path, batch, {batch: batch})
+    storage = LocalStorage(tmp_path)
+    discard_after(storage, 2)
+    assert read(tmp_path, 9) == {0: 0, 1: 1, 2: 2}
+    discard_after(storage, None)
+    assert read(tmp_path, 9) == {}
+    discard_after(LocalStorage(tmp_path / "nothing"), None)
+
+
+def test_sizes_are_those_of_the_newest_batch(tmp_path: Path) -> None:
+    write(tmp_path, 0, dict.fromkeys(range(50), 1))
+    write(tmp_path, 1, dict.fromkeys(range(10), 2))
+    [size] = measure(LocalStorage(tmp_path))
+    assert (size.operator, size.table, size.rows, size.pieces) == ("aggregate-1", "groups", 60, 2)
+    assert size == TableSize("aggregate-1", "groups", 60, size.bytes, 2)
+    assert 60 * 25 < size.bytes < 60 * 25 + 5000
+
+
+def cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-100])
+
+
+def flip(file: Path) -> None:
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+
+
+def empty(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+def other_layout(file: Path) -> None:
+    file.write_text(file.read_text().replace('"layout": 1', '"layout": 9'))
+
+
+@pytest.mark.parametrize(
+    ("damage", "suffix", "why"),
+    [
+        (cut, ".arrow", "It has "),
+        (empty, ".arrow", "It has 0 bytes"),
+        (flip, ".arrow", "It does not match its checksum."),
+        (lambda file: file.unlink(), ".arrow", "It is missing."),
+        (cut, ".json", "It is not a manifest."),
+        (empty, ".json", "It is empty."),
+        (flip, ".json", ""),
+        (other_layout, ".json", "It was written in layout 9; this version reads 1."),
+    ],
+)
+@pytest.mark.parametrize("rows", [{1: 1}, LARGE], ids=["small", "large"])
+def test_damage_names_the_file(
+    tmp_path: Path, damage: Callable[[Path], None], suffix: str, why: str, rows: dict[int, int | None]
+) -> None:
+    write(tmp_path, 0, rows)
+    [name] = names(tmp_path, suffix)
+    damage(tmp_path / FOLDER / name)
+    with pytest.raises(StateFileError) as raised:
+        read(tmp_path, 1)
+    assert raised.value.file == str(tmp_path / FOLDER / name)
+    assert raised.value.why.startswith(why)
+    assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)
