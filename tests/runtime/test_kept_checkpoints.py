@@ -48,7 +48,7 @@ def find_jobs(root: Path, job: KeptJob, script: str) -> list[JobFolder | None]:
     program = Session(checkpoint=root).compile(script, parameters=job.parameters(NO_BROKER))
     checkpoint = Checkpoint(root)
     try:
-        return [checkpoint.find_job(checkpoint.pinned_to_checkpoint(plan)) for plan in program.jobs]
+        return [checkpoint.find_job(checkpoint.pin_to_checkpoint(plan)) for plan in program.jobs]
     finally:
         checkpoint.release()
 
@@ -62,9 +62,9 @@ def drain(root: Path, job: KeptJob, script: str, brokers: str, spark: SparkSessi
 
 def assert_expected(job: KeptJob, brokers: str) -> None:
     kafka = ScriptKafka(brokers)
-    for topic, table in job.expected("table").items():
+    for topic, table in job.expected_messages("table").items():
         assert fold(kafka.read(topic)) == in_key_order(table)
-    for topic, messages in job.expected("messages").items():
+    for topic, messages in job.expected_messages("messages").items():
         assert Counter(found.message for found in kafka.read(topic)) == Counter(messages)
 
 

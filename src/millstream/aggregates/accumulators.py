@@ -46,7 +46,7 @@ def present(rows: Input) -> pl.Expr:
     return number.cast(pl.Int64)
 
 
-def added(name: str) -> pl.Expr:
+def add_to_old(name: str) -> pl.Expr:
     return (pl.col(name).fill_null(0) + pl.col(OLD + name).fill_null(0)).alias(name)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from millstream.catalog.like import with_like
-from millstream.catalog.numbered_properties import name_properties, unpaired_properties
+from millstream.catalog.like import merge_like
+from millstream.catalog.numbered_properties import find_unpaired_properties, name_properties
 from millstream.catalog.table import CatalogTable, CatalogView, contradictions, table_of
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.spelling import nearest
@@ -70,9 +70,9 @@ class Catalog:
             return
         base = self.table(statement.like.table) if statement.like is not None else None
         named = replace(statement, options=name_properties(statement.options))
-        whole = named if base is None else with_like(named, base)
+        whole = named if base is None else merge_like(named, base)
         self._keep(table_of(whole))
-        if found := [*contradictions(whole), *unpaired_properties(statement.options)]:
+        if found := [*contradictions(whole), *find_unpaired_properties(statement.options)]:
             raise ScriptError(found)
 
     def create_view(self, statement: CreateView, columns: tuple[str, ...]) -> None:

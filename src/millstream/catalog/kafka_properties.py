@@ -52,13 +52,13 @@ def is_of_kafka(key: str) -> bool:
 
 def wrong_value(key: str, value: str) -> str | None:
     """Why Kafka's clients would not take the value, as far as it can be told without asking them."""
-    given = value.strip()
-    if key in _NUMBERS and not re.fullmatch(r"[-+]?[0-9]{1,19}", given):
+    text = value.strip()
+    if key in _NUMBERS and not re.fullmatch(r"[-+]?[0-9]{1,19}", text):
         return f'"{value}" is not a whole number'
     choices = _CHOICES.get(key)
-    if choices is None or given in choices:
+    if choices is None or text in choices:
         return None
-    if key in _IN_ANY_CASE and given.lower() in [choice.lower() for choice in choices]:
+    if key in _IN_ANY_CASE and text.lower() in [choice.lower() for choice in choices]:
         return None
     return f'"{value}" is not one of {", ".join(choices)}'
 

@@ -27,7 +27,7 @@ _CAN_OVERWRITE: Final = frozenset(
 )
 
 
-def with_like(statement: CreateTable, base: CatalogTable) -> CreateTable:
+def merge_like(statement: CreateTable, base: CatalogTable) -> CreateTable:
     """The statement as if everything it takes over had been written in it; all contradictions at once."""
     assert statement.like is not None
     merge = _Merge(statement, base, statement.like.options)

@@ -26,7 +26,7 @@ def name_properties(options: tuple[OptionEntry, ...]) -> tuple[OptionEntry, ...]
     return tuple(_rename(entry, names) for entry in options if not _is_key(entry))
 
 
-def unpaired_properties(options: tuple[OptionEntry, ...]) -> Iterator[Diagnostic]:
+def find_unpaired_properties(options: tuple[OptionEntry, ...]) -> Iterator[Diagnostic]:
     written = {entry.key for entry in options}
     for entry, match in _find_numbered(options):
         other = f"{match['pair']}.{'value' if match['part'] == 'key' else 'key'}"

@@ -37,8 +37,8 @@ def mask_all(entries: Iterable[OptionEntry]) -> tuple[OptionEntry, ...]:
 
 def without_secrets_of(tables: Iterable[CatalogTable], text: str, settings: Iterable[tuple[str, str]] = ()) -> str:
     """What somebody else said of these tables and settings, who was told their secrets."""
-    told = [(entry.key, entry.value) for table in tables for entry in table.options]
-    values = {secret for key, value in (*told, *settings) for secret in _secrets(key, value)}
+    options = [(entry.key, entry.value) for table in tables for entry in table.options]
+    values = {secret for key, value in (*options, *settings) for secret in _secrets(key, value)}
     for value in sorted(values, key=len, reverse=True):
         text = text.replace(value, MASK)
     return text

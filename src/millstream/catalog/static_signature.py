@@ -82,19 +82,19 @@ def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
 
 def _read_declaration(call: ast.Call) -> Declaration:
     try:
-        given = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
-        return Declaration(tuple(given["arguments"]), given["result"])
+        keywords = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
+        return Declaration(tuple(keywords["arguments"]), keywords["result"])
     except (ValueError, KeyError, TypeError):
         raise NotReadableError("the types in @udf are not written as literals") from None
 
 
 def _annotations(module: ModuleSource, function: ast.FunctionDef) -> Annotations:
-    given = function.args
-    found = [*given.posonlyargs, *given.args]
+    parameters = function.args
+    found = [*parameters.posonlyargs, *parameters.args]
     written = {parameter.arg: parameter.annotation for parameter in found} | {"return": function.returns}
     hints = {name: _evaluate(module, node) for name, node in written.items() if node is not None}
-    keywords = zip(given.kwonlyargs, given.kw_defaults, strict=True)
-    others = [f"*{given.vararg.arg}"] if given.vararg is not None else []
+    keywords = zip(parameters.kwonlyargs, parameters.kw_defaults, strict=True)
+    others = [f"*{parameters.vararg.arg}"] if parameters.vararg is not None else []
     others += [parameter.arg for parameter, default in keywords if default is None]
     return Annotations(tuple(parameter.arg for parameter in found), hints, tuple(others))
 

@@ -50,8 +50,8 @@ class Output(StrEnum):
     json = "json"
 
 
-def _show_version(asked: bool) -> None:  # noqa: FBT001
-    if asked:
+def _show_version(show: bool) -> None:  # noqa: FBT001
+    if show:
         typer.echo(f"millstream {__version__}")
         raise typer.Exit
 

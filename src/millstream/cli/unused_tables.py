@@ -24,7 +24,7 @@ class Findings:
     notices: tuple[str, ...]
 
 
-def unused_tables(catalog: Catalog, used: Collection[str], reported: Collection[Diagnostic] = ()) -> Findings:
+def find_unused_tables(catalog: Catalog, used: Collection[str], reported: Collection[Diagnostic] = ()) -> Findings:
     """What is wrong with tables in whichever role they are used; `reported` is known already."""
     errors: list[Diagnostic] = []
     notices: list[str] = []

@@ -105,9 +105,11 @@ def _ask(consumer: Consumer, places: list[TopicPartition]) -> list[TopicPartitio
 
 def _refusal(consumer: Consumer) -> KafkaException | None:
     """Who may not use the group waits for its coordinator in vain; why is said to those who poll."""
-    heard = consumer.poll(0)
-    said = None if heard is None else heard.error()
-    return KafkaException(said) if said is not None and said.code() == KafkaError.GROUP_AUTHORIZATION_FAILED else None
+    message = consumer.poll(0)
+    error = None if message is None else message.error()
+    return (
+        KafkaException(error) if error is not None and error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED else None
+    )
 
 
 @contextmanager

@@ -63,8 +63,8 @@ class DeliveryError(Exception):
 
 
 def refusal_error(error: KafkaException) -> DeliveryError:
-    said: KafkaError = error.args[0]
-    return DeliveryError(Failure.AWAY if is_away(said) else Failure.REFUSED, f"{said.str().rstrip('.')}.")
+    cause: KafkaError = error.args[0]
+    return DeliveryError(Failure.AWAY if is_away(cause) else Failure.REFUSED, f"{cause.str().rstrip('.')}.")
 
 
 def fenced_error(prefix: str) -> DeliveryError:

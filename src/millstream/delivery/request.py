@@ -44,7 +44,7 @@ class Transactions:
         return f"{self.run} {self.start} {len(self.prefix)}"
 
     def is_of_this_run(self, metadata: str | None) -> bool:
-        return _run_of(metadata) == self.run
+        return _read_run(metadata) == self.run
 
     def is_progress(self, metadata: str | None, former: str) -> bool:
         """Whether it stands beside progress under this prefix, in a group whose name begins with the prefix.
@@ -55,12 +55,12 @@ class Transactions:
             case [_run, _start, length]:
                 return length == str(len(self.prefix))
             case [run, _start]:
-                return run == _run_of(former)
+                return run == _read_run(former)
             case _:
                 return False
 
 
-def _run_of(metadata: str | None) -> str:
+def _read_run(metadata: str | None) -> str:
     return (metadata or "").partition(" ")[0]
 
 
@@ -84,5 +84,5 @@ class DeliveryRequest:
     @classmethod
     def from_json(cls, text: bytes) -> Self:
         fields: dict[str, Any] = json.loads(text)
-        told = fields.pop("transactions")
-        return cls(**fields, transactions=None if told is None else Transactions(**told))
+        transactions = fields.pop("transactions")
+        return cls(**fields, transactions=None if transactions is None else Transactions(**transactions))

@@ -138,8 +138,8 @@ class TransactionalWriter:
             self._require_claim()
         except KafkaException:
             return refusal_error(error)
-        except DeliveryError as told:
-            return told
+        except DeliveryError as fenced:
+            return fenced
         seconds = f"{self._transactions.timeout_ms / 1000:g} s"
         return DeliveryError(
             Failure.ENDED_BY_BROKER,

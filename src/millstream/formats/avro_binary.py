@@ -97,20 +97,20 @@ def _reject_negative_indices(schema: Any) -> Any:
     return indexed
 
 
-def reading(type_: DataType, count: ValueCount) -> Conversion:
+def conversion_of(type_: DataType, count: ValueCount) -> Conversion:
     """How a value that a writer wrote becomes one that `pa.array` takes for this type."""
-    convert = _reading(type_, count)
+    convert = _choose_conversion(type_, count)
     return lambda value: None if value is None else convert(value)
 
 
-def _reading(type_: DataType, count: ValueCount) -> Conversion:  # noqa: C901, PLR0912 - one line per type
+def _choose_conversion(type_: DataType, count: ValueCount) -> Conversion:  # noqa: C901, PLR0912 - one line per type
     match type_.root:
         case TypeRoot.BOOLEAN:
             return lambda value: _tag_type(value, bool)
         case TypeRoot.TINYINT | TypeRoot.SMALLINT:
-            return _narrowing(8 if type_.root is TypeRoot.TINYINT else 16)
+            return _narrow_to(8 if type_.root is TypeRoot.TINYINT else 16)
         case TypeRoot.INT | TypeRoot.DATE | TypeRoot.TIME:
-            return lambda value: _within(_tag_type(value, int), 32)
+            return lambda value: _check_range(_tag_type(value, int), 32)
         case TypeRoot.BIGINT:
             return lambda value: _tag_type(value, int)
         case root if root in APPROXIMATE:
@@ -120,7 +120,7 @@ def _reading(type_: DataType, count: ValueCount) -> Conversion:  # noqa: C901, P
         case root if root in BINARIES:
             return lambda value: _tag_type(value, bytes)
         case TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ:
-            return lambda value: _within(_tag_type(value, int) * _MICROS_PER_MILLI, 64)
+            return lambda value: _check_range(_tag_type(value, int) * _MICROS_PER_MILLI, 64)
         case TypeRoot.DECIMAL:
             return _decimal_reading(type_)
         case TypeRoot.ARRAY:
@@ -130,11 +130,11 @@ def _reading(type_: DataType, count: ValueCount) -> Conversion:  # noqa: C901, P
         case TypeRoot.MULTISET:
             return lambda value: list(_tag_type(value, dict).items())
         case _:
-            return row_reading(tuple((field.name, field.type) for field in type_.fields), count)
+            return row_conversion(tuple((field.name, field.type) for field in type_.fields), count)
 
 
 def _array_reading(element: DataType, count: ValueCount) -> Conversion:
-    convert, values = reading(element, count), width(element)
+    convert, values = conversion_of(element, count), width(element)
 
     def read(value: Any) -> list[object]:
         count.add(len(_tag_type(value, list)), values)
@@ -144,7 +144,7 @@ def _array_reading(element: DataType, count: ValueCount) -> Conversion:
 
 
 def _map_reading(element: DataType, count: ValueCount) -> Conversion:
-    convert, values = reading(element, count), 1 + width(element)
+    convert, values = conversion_of(element, count), 1 + width(element)
 
     def read(value: Any) -> list[tuple[str, object]]:
         count.add(len(_tag_type(value, dict)), values)
@@ -153,9 +153,9 @@ def _map_reading(element: DataType, count: ValueCount) -> Conversion:
     return read
 
 
-def row_reading(fields: tuple[tuple[str, DataType], ...], count: ValueCount) -> Conversion:
+def row_conversion(fields: tuple[tuple[str, DataType], ...], count: ValueCount) -> Conversion:
     """Of a record: its fields by name, those it lacks NULL."""
-    readings = [(name, reading(type_, count), type_.nullable) for name, type_ in fields]
+    readings = [(name, conversion_of(type_, count), type_.nullable) for name, type_ in fields]
 
     def read(record: Any) -> dict[str, object]:
         members = _tag_type(record, dict)
@@ -177,13 +177,13 @@ def _decimal_reading(type_: DataType) -> Conversion:
     return read
 
 
-def _narrowing(bits: int) -> Conversion:
+def _narrow_to(bits: int) -> Conversion:
     """As Java makes a byte or short of an int: the upper bits are dropped."""
     half = 1 << (bits - 1)
     return lambda value: (_tag_type(value, int) + half) % (2 * half) - half
 
 
-def _within(number: int, bits: int) -> int:
+def _check_range(number: int, bits: int) -> int:
     if not -(1 << (bits - 1)) <= number < 1 << (bits - 1):
         raise ValueError(f"{number} is out of range")
     return number

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from millstream.formats import java_text
 from millstream.formats.arrow_types import arrow_schema
-from millstream.formats.avro_binary import data_of, row_reading
+from millstream.formats.avro_binary import data_of, row_conversion
 from millstream.formats.avro_schema import avro_schema
 from millstream.formats.decoded import preview
 from millstream.formats.json_text import escape_for_bytes
@@ -37,7 +37,7 @@ class AvroJsonDecoder:
     def __init__(self, columns: Columns, needed: tuple[str, ...], *, legacy_timestamps: bool) -> None:
         self._avro_schema = avro_schema(columns, legacy_timestamps=legacy_timestamps)
         self._count = ValueCount()
-        self._row = row_reading(columns, self._count)
+        self._row = row_conversion(columns, self._count)
         types = dict(columns)
         self._schema = arrow_schema((name, types[name]) for name in needed)
 

@@ -125,8 +125,8 @@ class CdcBatchReader:
         copies = int(np.bincount(origin, minlength=1).max())
         if copies * sum(column.nbytes for column in columns) > MOST_COPIED_BYTES:
             raise UnsettledError
-        told = [column.take(pa.array(origin)) for column in columns]
-        arrays = [*structs.flatten(), *told, pa.array(kinds, pa.int8())]
+        metadata_columns = [column.take(pa.array(origin)) for column in columns]
+        arrays = [*structs.flatten(), *metadata_columns, pa.array(kinds, pa.int8())]
         return pa.Table.from_arrays(arrays, schema=self._schema), origin
 
     def _changes_of(self, fields: dict[str, pa.Array]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

@@ -85,7 +85,7 @@ _MILLIS: Final = DataType(TypeRoot.TIMESTAMP_LTZ, precision=3)
 _MICROS: Final = DataType(TypeRoot.TIMESTAMP_LTZ, precision=6)
 
 
-def _of_source(key: str, type_: DataType, doc: str, member: str, reading: Reading = Reading.AS_IS) -> CdcMetadata:
+def _source_field(key: str, type_: DataType, doc: str, member: str, reading: Reading = Reading.AS_IS) -> CdcMetadata:
     return CdcMetadata(key, type_, doc, "source", _PROPERTIES, reading, member)
 
 
@@ -106,10 +106,10 @@ DEBEZIUM: Final = CdcDialect(
             "ingestion-timestamp", _MILLIS, "When the tool processed the change.", "ts_ms", BIGINT,
             Reading.EPOCH_MILLIS,
         ),
-        _of_source("source.timestamp", _MILLIS, "When the database made the change.", "ts_ms", Reading.EPOCH_MILLIS),
-        _of_source("source.database", STRING, "The database.", "db"),
-        _of_source("source.schema", STRING, "The schema in the database.", "schema"),
-        _of_source("source.table", STRING, "The table.", "table"),
+        _source_field("source.timestamp", _MILLIS, "When the database made the change.", "ts_ms", Reading.EPOCH_MILLIS),
+        _source_field("source.database", STRING, "The database.", "db"),
+        _source_field("source.schema", STRING, "The schema in the database.", "schema"),
+        _source_field("source.table", STRING, "The table.", "table"),
         CdcMetadata("source.properties", _PROPERTIES, "All source information.", "source", _PROPERTIES),
     ),
 )  # fmt: skip

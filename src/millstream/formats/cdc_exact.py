@@ -65,11 +65,11 @@ class ExactCdcReader:
             values = self._root.read(root)
             payload = _object(dict(root).get(PAYLOAD), f'The "{PAYLOAD}" field')
         values |= self._payload.read(payload)
-        told = [value_of(values[metadata.field], metadata) for metadata in self._metadata]
+        metadata_values = [value_of(values[metadata.field], metadata) for metadata in self._metadata]
         if isinstance(rows := values[self._dialect.new_field], list):
-            _check_copies(told, len(rows))
+            _check_copies(metadata_values, len(rows))
         for kind, row in self._read_changes(values, payload):
-            yield [*(row[name] for name in self._names), *told, kind]
+            yield [*(row[name] for name in self._names), *metadata_values, kind]
 
     def _is_included(self, root: JsonObject) -> bool:
         members = dict(root)
@@ -138,9 +138,9 @@ def _names_within(value: object) -> frozenset[str]:
     return frozenset(names)
 
 
-def _check_copies(told: list[object], rows: int) -> None:
+def _check_copies(metadata_values: list[object], rows: int) -> None:
     """Each row of a list has the metadata of its message."""
-    if rows * len(repr(told)) > MOST_COPIED_BYTES:
+    if rows * len(repr(metadata_values)) > MOST_COPIED_BYTES:
         raise ValueError(f"With its metadata each of the {rows} rows is too large")
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from millstream.changelog import ALL_CHANGES, KIND, RowKind
 from millstream.formats.arrow_types import arrow_schema
-from millstream.formats.avro_binary import AvroData, data_of, row_reading
+from millstream.formats.avro_binary import AvroData, data_of, row_conversion
 from millstream.formats.avro_schema import avro_schema, debezium_schema
 from millstream.formats.cdc_changes import before_and_after, change_of
 from millstream.formats.cdc_dialect import DEBEZIUM
@@ -50,7 +50,7 @@ class ConfluentAvroDecoder:
         schema = arrow_schema(columns)
         self._schema = schema.append(pa.field(KIND, pa.int8())) if self._changes else schema
         self._count = ValueCount()
-        self._row = row_reading(_change_fields(columns) if self._changes else columns, self._count)
+        self._row = row_conversion(_change_fields(columns) if self._changes else columns, self._count)
         self._registry = SchemaRegistry(format_.options.registry)
         self._data: dict[int, AvroData] = {}
         self._without_schema: dict[int, str] = {}
@@ -113,8 +113,8 @@ class ConfluentAvroEncoder:
         self._format = format_
         self._changes = format_.changelog == ALL_CHANGES
         derived = debezium_schema(columns) if self._changes else avro_schema(columns)
-        given = format_.options.schema
-        self._written = derived if given is None else json.loads(given)
+        declared = format_.options.schema
+        self._written = derived if declared is None else json.loads(declared)
         self._data = AvroData(self._written)
         self._registry = SchemaRegistry(format_.options.registry)
 

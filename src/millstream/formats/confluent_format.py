@@ -149,13 +149,13 @@ def _has_an_address(use: DeclaredUse) -> None:
 
 
 def _schema_says_the_same(use: DeclaredUse) -> None:
-    given = use.values[SCHEMA.key]
-    if given is None or not use.columns:
+    declared = use.values[SCHEMA.key]
+    if declared is None or not use.columns:
         return
     columns = [(column.name, column.type) for column in use.columns]
     changes = use.under.endswith("debezium-avro-confluent.")
     derived = debezium_schema(columns) if changes else avro_schema(columns)
-    if not same_shape(json.loads(given), derived):
+    if not same_shape(json.loads(declared), derived):
         needs = (
             "a nullable record with the fields 'before', 'after' and 'op', whose rows have"
             if changes
@@ -171,18 +171,18 @@ def _schema_says_the_same(use: DeclaredUse) -> None:
 
 def _registry(values: dict[str, Any]) -> RegistryOptions:
     # An option of its own comes before the same among the properties.
-    told = {
+    options = {
         _JAVA_KEYS[key].key: _JAVA_KEYS[key].parse(value) for key, value in values[PROPERTIES.key] if key in _JAVA_KEYS
     }
-    told |= {key: value for key, value in values.items() if value is not None}
+    options |= {key: value for key, value in values.items() if value is not None}
     return RegistryOptions(
-        told.get(URL.key, ""),
-        told.get(KEYSTORE_LOCATION.key),
-        told.get(KEYSTORE_PASSWORD.key),
-        told.get(TRUSTSTORE_LOCATION.key),
-        told.get(BASIC_AUTH_SOURCE.key),
-        told.get(BASIC_AUTH_USER.key),
-        told.get(BEARER_AUTH_TOKEN.key),
+        options.get(URL.key, ""),
+        options.get(KEYSTORE_LOCATION.key),
+        options.get(KEYSTORE_PASSWORD.key),
+        options.get(TRUSTSTORE_LOCATION.key),
+        options.get(BASIC_AUTH_SOURCE.key),
+        options.get(BASIC_AUTH_USER.key),
+        options.get(BEARER_AUTH_TOKEN.key),
     )
 
 

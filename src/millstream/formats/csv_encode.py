@@ -105,7 +105,7 @@ class CsvEncoder:
         quote = self._options.quote
         if quote is None:
             return texts
-        needing = self._needing_quotes(texts)
+        needing = self._find_quoted(texts)
         if not needing.any():
             return texts
         escaped = texts
@@ -114,7 +114,7 @@ class CsvEncoder:
         escaped = pc.replace_substring(escaped, quote, quote * 2)
         return pc.if_else(pa.array(needing), pc.binary_join_element_wise(quote, escaped, quote, ""), texts)
 
-    def _needing_quotes(self, texts: pa.Array) -> NDArray[np.bool_]:
+    def _find_quoted(self, texts: pa.Array) -> NDArray[np.bool_]:
         """Jackson's loose rule: long, or with any character up to the delimiter or quote, or with an escape."""
         lengths = pc.fill_null(pc.utf8_length(texts), 0).to_numpy()
         needing: NDArray[np.bool_] = lengths > _LONGEST_CHECKED

@@ -36,7 +36,7 @@ class ExactCsvReader:
         fields = self._splitter.fields(message)
         self._check_arity(self._arity, len(fields))
         return [
-            [_of_field(name, read, fields[i]) if i < len(fields) else None for i, name, read in self._readers]
+            [_read_field(name, read, fields[i]) if i < len(fields) else None for i, name, read in self._readers]
         ], True
 
     def _check_arity(self, expected: int, actual: int) -> None:
@@ -61,8 +61,8 @@ class ExactCsvReader:
                 return None
             self._check_arity(len(readers), len(elements))
             # An iterator of fields that ends early leaves the rest NULL.
-            given = dict(zip((name for name, _ in readers), elements, strict=False))
-            return {name: _of_field(name, read, given[name]) if name in given else None for name, read in readers}
+            texts = dict(zip((name for name, _ in readers), elements, strict=False))
+            return {name: _read_field(name, read, texts[name]) if name in texts else None for name, read in readers}
 
         return read
 
@@ -90,7 +90,7 @@ class ExactCsvReader:
         return read_or_null
 
 
-def _of_field(name: str, read: Reader, text: str) -> object:
+def _read_field(name: str, read: Reader, text: str) -> object:
     try:
         return read(text)
     except ValueError as cause:

@@ -60,7 +60,7 @@ class CsvLinesReader:
             strings_can_be_null=bool(nulls),
             quoted_strings_can_be_null=True,
         )
-        self._well_quoted = _well_quoted(options)
+        self._well_quoted = _well_quoted_pattern(options)
 
     def plausible(self, messages: pa.Array) -> NDArray[np.bool_]:
         """Which messages (none NULL) `read` may be given: one line of UTF-8, quotes around whole fields only."""
@@ -138,7 +138,7 @@ def _replace_null_literals(texts: pa.Array, literal: str) -> pa.Array:
     return pc.if_else(pc.equal(texts, literal), pa.scalar(None, pa.string()), texts)
 
 
-def _well_quoted(options: CsvOptions) -> str:
+def _well_quoted_pattern(options: CsvOptions) -> str:
     """A regular expression for lines in which every quoted field is quoted from its first to its last character."""
     if options.quote is None:
         return ""

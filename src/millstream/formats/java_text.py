@@ -72,20 +72,20 @@ def parse_integer(text: str) -> int:
 
 
 def parse_double(text: str) -> float:
-    number, special = _floating(text)
+    number, special = _match_float(text)
     return special if number is None else float(number)
 
 
 def parse_float(text: str) -> float:
     """The nearest 32-bit number; going through 64 bits would round twice."""
-    number, special = _floating(text)
+    number, special = _match_float(text)
     if number is None:
         return special
     nearest: float = pa.scalar(number.removeprefix("+")).cast(pa.float32()).as_py()
     return nearest
 
 
-def _floating(text: str) -> tuple[str | None, float]:
+def _match_float(text: str) -> tuple[str | None, float]:
     match = _FLOATING.fullmatch(text)
     if match is None:
         raise ValueError(text)
@@ -125,14 +125,14 @@ def unscaled_value(value: Decimal, scale: int) -> int:
 
 
 def double_text(value: float) -> str:
-    return _floating_text(value, repr(value))
+    return _float_text(value, repr(value))
 
 
 def float_text(value: float) -> str:
-    return _floating_text(value, str(np.format_float_scientific(np.float32(value))))
+    return _float_text(value, str(np.format_float_scientific(np.float32(value))))
 
 
-def _floating_text(value: float, shortest: str) -> str:
+def _float_text(value: float, shortest: str) -> str:
     if not isfinite(value):
         return "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if value == 0:

@@ -89,16 +89,16 @@ class _Reading:
             assert type_.element is not None
             entry = field.message_type.fields_by_name
             key, item = self._single(entry["key"], type_.key), self._single(entry["value"], type_.element)
-            return self._counted(
+            return self._count_elements(
                 1 + width(type_.element), lambda entries: [(key(name), item(entries[name])) for name in entries]
             )
         if is_repeated(field):
             assert type_.element is not None
             element = self._single(field, type_.element)
-            return self._counted(width(type_.element), lambda elements: [element(one) for one in elements])
+            return self._count_elements(width(type_.element), lambda elements: [element(one) for one in elements])
         return self._single(field, type_)
 
-    def _counted(self, values: int, convert: Conversion) -> Conversion:
+    def _count_elements(self, values: int, convert: Conversion) -> Conversion:
         def read(elements: Any) -> Any:
             self._count.add(len(elements), values)
             return convert(elements)

@@ -71,8 +71,8 @@ class RawDecoder:
 
     def _failure(self, message: bytes) -> str:
         size = FIXED_SIZES[self._type.root]
-        told = f"Size of data received for deserializing {self._type.root} type is not {size}."
-        return f"{told} It is '{preview(message)}'."
+        reason = f"Size of data received for deserializing {self._type.root} type is not {size}."
+        return f"{reason} It is '{preview(message)}'."
 
     def _lines(self, values: pa.Array, delimiter: str) -> tuple[pa.Array, NDArray[np.int64]]:
         lines: list[bytes] = []
@@ -89,7 +89,7 @@ class RawDecoder:
 
     def _column(self, values: pa.Array) -> pa.Array:
         if self._type.root in FIXED_SIZES:
-            return self._fixed(values)
+            return self._convert_fixed(values)
         if self._type.root in CHARACTER:
             return self._texts(values)
         return values
@@ -105,7 +105,7 @@ class RawDecoder:
             [None if value is None else text_of(value, charset) for value in values.to_pylist()], pa.string()
         )
 
-    def _fixed(self, values: pa.Array) -> pa.Array:
+    def _convert_fixed(self, values: pa.Array) -> pa.Array:
         present = values.drop_null()
         starts, ends, data = bounds(present)
         order = "<" if self._options.endianness is Endianness.LITTLE else ">"
@@ -140,13 +140,13 @@ class RawEncoder:
 
     def _values(self, array: pa.Array) -> pa.Array:
         if self._type.root in FIXED_SIZES:
-            return self._fixed(array)
+            return self._convert_fixed(array)
         if self._type.root not in CHARACTER or self._options.charset == _UTF_8:
             return array.cast(pa.binary())
         charset = self._options.charset
         return pa.array([None if text is None else bytes_of(text, charset) for text in array.to_pylist()], pa.binary())
 
-    def _fixed(self, array: pa.Array) -> pa.Array:
+    def _convert_fixed(self, array: pa.Array) -> pa.Array:
         order = "<" if self._options.endianness is Endianness.LITTLE else ">"
         numbers = pc.fill_null(array, False if self._type.root is TypeRoot.BOOLEAN else 0).to_numpy(
             zero_copy_only=False

@@ -139,6 +139,6 @@ def _tool() -> Path:
     return find_java().executable.with_name("keytool")
 
 
-def _reason(said: str) -> str:
-    lines = [line.removeprefix("keytool error: ") for line in said.splitlines() if line.startswith("keytool error: ")]
+def _reason(output: str) -> str:
+    lines = [line.removeprefix("keytool error: ") for line in output.splitlines() if line.startswith("keytool error: ")]
     return re.sub(r"^(?:\w+\.)+\w+: ", "", lines[0]) if lines else ""

@@ -18,7 +18,7 @@ from millstream.aggregates.record import EntryKind, KeepsValues
 from millstream.aggregates.registry import aggregate_function
 from millstream.changelog import KIND
 from millstream.kernels.aggregate_kernel import GROUPS, AggregateKernel
-from millstream.kernels.changes import coming
+from millstream.kernels.changes import is_added
 from millstream.kernels.entries import ENTRY, SIGN, VALUE, VALUE_HASH, entry_hash
 from millstream.kernels.entry_calls import EVENTS, EntrySpec
 from millstream.kernels.kept_values import KeptValue
@@ -126,7 +126,7 @@ class AggregateOperator:
     def combine(self, _: str, batch: pa.Table) -> Parts:
         """What one batch of rows adds, per group and per value: far fewer rows than came in."""
         rows = pl.DataFrame(batch)
-        comes = coming(rows)
+        comes = is_added(rows)
         sign = None if comes is None else pl.when(comes).then(1).otherwise(-1)
         weight = (pl.len() if sign is None else sign.sum()).cast(pl.Int64)
         parts = {name: self._values(spec, rows, sign, weight) for name, spec in self.entry_tables.items()}
@@ -134,7 +134,7 @@ class AggregateOperator:
         for call in self.calls:
             accumulator = self.accumulator(call)
             if accumulator is not None and self.entries_of(call) is None:
-                sums += accumulator.partial(Input(_counting(call), sign, pl.col(ORDER)))
+                sums += accumulator.partial(Input(_filtered_argument(call), sign, pl.col(ORDER)))
         return {GROUPS: rows.group_by(HASH, *self.keys).agg(sums).to_arrow()} | parts
 
     def _values(self, spec: EntrySpec, rows: pl.DataFrame, sign: pl.Expr | None, weight: pl.Expr) -> pa.Table:
@@ -156,7 +156,7 @@ class AggregateOperator:
         return AggregateKernel(self, open_table)
 
 
-def _counting(call: Call) -> pl.Expr:
+def _filtered_argument(call: Call) -> pl.Expr:
     """The argument, NULL in rows that the filter leaves out."""
     value = pl.lit(1) if call.argument is None else pl.col(call.argument)
     return value if call.filter is None else pl.when(pl.col(call.filter)).then(value)

@@ -39,7 +39,7 @@ class AggregateKernel:
 
     def step(self, parts: Parts, _: BatchTime) -> StepResult:
         """Takes what `combine` gave for any number of batches; gives the groups that changed."""
-        frame = self._with_old(self._merge(pl.DataFrame(parts[GROUPS])))
+        frame = self._look_up_old(self._merge(pl.DataFrame(parts[GROUPS])))
         for name, entries in self._entries.items():
             frame = entries.step(frame, parts.get(name))
         applied = [(pl.col(name) + pl.col(OLD + name).fill_null(0)).alias(name) for name in self._spec.counters]
@@ -63,7 +63,7 @@ class AggregateKernel:
         ]
         return part.group_by(HASH, *self._spec.keys).agg(*counters, *merged)
 
-    def _with_old(self, groups: pl.DataFrame) -> pl.DataFrame:
+    def _look_up_old(self, groups: pl.DataFrame) -> pl.DataFrame:
         found = self._groups.lookup(groups.select(HASH, *self._spec.keys).to_arrow())
         old = pl.DataFrame(found.values).rename(lambda name: OLD + name)
         existed = pl.DataFrame({EXISTED: found.mask})

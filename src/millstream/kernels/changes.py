@@ -18,14 +18,14 @@ EXISTS: Final = "__exists"
 _PLACE: Final = "__place"
 
 
-def coming(rows: pl.DataFrame) -> pl.Expr | None:
+def is_added(rows: pl.DataFrame) -> pl.Expr | None:
     """Whether a row comes or goes; None where the input has inserts only."""
     if KIND not in rows.columns:
         return None
     return pl.col(KIND).is_in([RowKind.INSERT, RowKind.UPDATE_AFTER])
 
 
-def differing(values: Sequence[str]) -> pl.Expr:
+def values_differ(values: Sequence[str]) -> pl.Expr:
     """Whether a row's values are not what they were."""
     differs = pl.lit(value=False)
     for name in values:
@@ -47,7 +47,7 @@ def changelog(
     """
     values = [name for name in schema.names if name not in (*keys, KIND)]
     existed, exists = pl.col(EXISTED), pl.col(EXISTS)
-    differs = differing(values) | emits_unchanged
+    differs = values_differ(values) | emits_unchanged
     changed = images.filter(pl.when(existed & exists).then(differs).otherwise(existed | exists)).with_row_index(_PLACE)
     new = [pl.when(exists).then(pl.col(name)).otherwise(pl.col(OLD + name)).alias(name) for name in values]
     kind = pl.when(~exists).then(RowKind.DELETE).when(existed).then(RowKind.UPDATE_AFTER).otherwise(RowKind.INSERT)

@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 
 from millstream.changelog import KIND
-from millstream.kernels.changes import coming
+from millstream.kernels.changes import is_added
 from millstream.kernels.join_kernel import JoinKernel
 from millstream.kernels.multiset import COUNT
 from millstream.kernels.operator import LEFT, RIGHT, StateTableSpec
@@ -87,7 +87,7 @@ class JoinOperator:
         """Each row once, with by how much its count changes. A key with NULL in it never has a partner."""
         side = self.side(name)
         rows = pl.DataFrame(batch).drop_nulls(list(side.keys))
-        comes = coming(rows)
+        comes = is_added(rows)
         count = pl.lit(1) if comes is None else pl.when(comes).then(1).otherwise(-1)
         counted = rows.select(HASH, ROW_HASH, *side.columns, count.cast(pl.Int64).alias(COUNT))
         return {name: sum_counts(counted, side.columns, keeps_zero=self.expires).to_arrow()}

@@ -19,8 +19,8 @@ class Multiset(EntryTable):
         """`weights` has each (group, value) once, and in `__count` by how much its count changes."""
         # Hashes in order are found several times faster: neighbours lie in the same pages of a segment.
         weights = weights.sort(ENTRY)
-        asked = weights.select(pl.col(ENTRY).alias(HASH), *self._keys, VALUE).to_arrow()
-        found = self._table.lookup(asked)
+        keys = weights.select(pl.col(ENTRY).alias(HASH), *self._keys, VALUE).to_arrow()
+        found = self._table.lookup(keys)
         before = pl.Series("__before", numbers_of(found.values.column(COUNT), found.mask))
         free = weights.with_columns(before).with_columns(pl.col(COUNT) + pl.col("__before"))
         counted = free.with_columns(pl.col(COUNT).clip(0))

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from millstream.aggregates.calls import OLD
 from millstream.changelog import KIND
-from millstream.kernels.changes import EXISTED, EXISTS, changelog, coming, differing
+from millstream.kernels.changes import EXISTED, EXISTS, changelog, is_added, values_differ
 from millstream.kernels.operator import ORDER, ROWS, StateTableSpec, StepResult
 from millstream.kernels.state_table import DEAD, HASH
 
@@ -66,7 +66,7 @@ class NormaliseOperator:
     def combine(self, _: str, batch: pa.Table) -> Parts:
         """The last row of each key: what a key was in between, no reader of batches sees."""
         rows = pl.DataFrame(batch)
-        comes = coming(rows)
+        comes = is_added(rows)
         rows = rows.with_columns((pl.lit(value=True) if comes is None else comes).alias(_COMES))
         matches = pl.lit(value=True) if self.filter is None else pl.col(self.filter).fill_null(value=False)
         exists = (pl.col(_COMES) & matches).alias(EXISTS)
@@ -95,7 +95,7 @@ class NormaliseKernel:
         ignored = images.filter(~existed & ~pl.col(_COMES)).height
         changed = images.filter(
             pl.when(existed & exists)
-            .then(differing(self._spec.values) | self._spec.expires)
+            .then(values_differ(self._spec.values) | self._spec.expires)
             .otherwise(existed | exists)
         )
         self._stored.put(changed.select(HASH, *self._spec.schema.names, (~exists).alias(DEAD)).to_arrow())

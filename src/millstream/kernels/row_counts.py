@@ -55,7 +55,7 @@ class RowCounts:
     def apply(self, counts: pl.DataFrame) -> Written:
         """Adds `counts`, each row once, to what is stored; `write` stores the result."""
         counts = counts.with_columns(entry_hash(pl.col(HASH), pl.col(ROW_HASH)).alias(ENTRY))
-        found = self._table.lookup(self._by_entry(counts).to_arrow())
+        found = self._table.lookup(self._key_by_entry(counts).to_arrow())
         before = pl.Series(BEFORE, numbers_of(found.values.column(COUNT), found.mask))
         summed = counts.with_columns(before).with_columns((pl.col(BEFORE) + pl.col(COUNT)).alias(AFTER))
         missing = summed.select((-pl.col(AFTER)).clip(0).sum()).item()
@@ -70,8 +70,8 @@ class RowCounts:
         """
         low = np.unique(hashes.to_numpy() & ~LOWER_HALF)
         stored = self._table.scan(low, low | LOWER_HALF)
-        asked = self._by_entry(written).to_arrow().cast(stored.select([HASH, *self._columns]).schema)
-        _, found = matching_rows(stored, asked, np.arange(asked.num_rows), self._columns)
+        keys = self._key_by_entry(written).to_arrow().cast(stored.select([HASH, *self._columns]).schema)
+        _, found = matching_rows(stored, keys, np.arange(keys.num_rows), self._columns)
         stays = np.ones(stored.num_rows, dtype=bool)
         stays[found] = False
         others = pl.DataFrame(stored.filter(pa.array(stays)))
@@ -83,5 +83,5 @@ class RowCounts:
         )
         self._table.put(rows.to_arrow())
 
-    def _by_entry(self, rows: pl.DataFrame) -> pl.DataFrame:
+    def _key_by_entry(self, rows: pl.DataFrame) -> pl.DataFrame:
         return rows.select(pl.col(ENTRY).alias(HASH), *self._columns)

@@ -18,7 +18,7 @@ Range = tuple[int | None, int | None]
 """From one hash (included) to another (not included); None is no end."""
 
 
-def by_piece(
+def split_by_piece(
     segment: Segment, rows: NDArray[np.int64], hashes: NDArray[np.int64]
 ) -> Iterator[tuple[Piece, NDArray[np.int64]]]:
     """`rows` are places in `hashes`, in order of their hash: those of each piece that has any."""
@@ -29,7 +29,7 @@ def by_piece(
             yield piece, rows[start:end]
 
 
-def covering(segment: Segment, wanted: Range) -> list[Piece]:
+def pieces_in_range(segment: Segment, wanted: Range) -> list[Piece]:
     """The pieces that may have rows in a range."""
     start, end = wanted
     return [
@@ -39,7 +39,7 @@ def covering(segment: Segment, wanted: Range) -> list[Piece]:
     ]
 
 
-def overlapping(segment: Segment, low: NDArray[np.int64], high: NDArray[np.int64]) -> list[Piece]:
+def pieces_in_ranges(segment: Segment, low: NDArray[np.int64], high: NDArray[np.int64]) -> list[Piece]:
     """The pieces that may have rows in one of many ranges (ascending, ends included)."""
     found = []
     for piece, (_, after) in zip(segment.pieces, _ranges(segment), strict=True):

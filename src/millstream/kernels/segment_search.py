@@ -19,11 +19,11 @@ HASH: Final = "__hash"
 
 
 def matching_rows(
-    stored: pa.Table, asked: pa.Table, asked_rows: NDArray[np.int64], keys: Sequence[str]
+    stored: pa.Table, probe: pa.Table, probe_rows: NDArray[np.int64], keys: Sequence[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Pairs of (row asked, row stored) whose keys are equal, hashes of other keys being equal or not."""
     stored_hashes = as_numpy(stored.column(HASH))
-    hashes = as_numpy(asked.column(HASH))[asked_rows]
+    hashes = as_numpy(probe.column(HASH))[probe_rows]
     candidates = np.searchsorted(stored_hashes, hashes)
     rows_out: list[NDArray[np.int64]] = []
     stored_out: list[NDArray[np.int64]] = []
@@ -34,8 +34,8 @@ def matching_rows(
         open_rows, at = open_rows[inside], at[inside]
         same_hash = stored_hashes[at] == hashes[open_rows]
         open_rows, at = open_rows[same_hash], at[same_hash]
-        equal = _keys_equal(stored, at, asked, asked_rows[open_rows], keys)
-        rows_out.append(asked_rows[open_rows[equal]])
+        equal = _keys_equal(stored, at, probe, probe_rows[open_rows], keys)
+        rows_out.append(probe_rows[open_rows[equal]])
         stored_out.append(at[equal])
         open_rows = open_rows[~equal]
         candidates[open_rows] += 1

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.kernels.segment_log import Manifest
-from millstream.kernels.segment_pieces import by_piece, covering, overlapping, ranges_to_merge
+from millstream.kernels.segment_pieces import pieces_in_range, pieces_in_ranges, ranges_to_merge, split_by_piece
 from millstream.kernels.segment_search import HASH, as_numpy, concatenate, matching_rows, rows_between, rows_in_ranges
 from millstream.kernels.segment_writer import PIECE_BYTES, SegmentWriter
 
@@ -89,35 +89,35 @@ class StateTable:
         if self._is_sweep_due():
             self._sweep_all()
 
-    def lookup(self, asked: pa.Table) -> Found:
-        """`asked` has `__hash` and the key columns, each key once."""
+    def lookup(self, keys: pa.Table) -> Found:
+        """`keys` has `__hash` and the key columns, with each key once."""
         wanted = pa.schema([self._schema.field(name) for name in (HASH, *self._keys)])
-        asked = asked.select(wanted.names).cast(wanted)
-        hashes = as_numpy(asked.column(HASH))
+        keys = keys.select(wanted.names).cast(wanted)
+        hashes = as_numpy(keys.column(HASH))
         # Hashes in order are found several times faster: neighbours lie in the same pages of a segment.
         pending = np.argsort(hashes)
-        is_found = np.zeros(asked.num_rows, dtype=bool)
+        is_found = np.zeros(keys.num_rows, dtype=bool)
         taken: list[pa.Table] = []
         places: list[NDArray[np.int64]] = []
         for segment in reversed(self._segments):
-            for piece, rows_asked in by_piece(segment, pending, hashes):
+            for piece, key_rows in split_by_piece(segment, pending, hashes):
                 stored = self._load(piece)
-                rows, matches = matching_rows(stored, asked, rows_asked, self._keys)
+                rows, matches = matching_rows(stored, keys, key_rows, self._keys)
                 places.append(rows)
                 taken.append(stored.drop_columns([HASH, *self._keys]).take(pa.array(matches)))
                 is_found[rows] = True
             pending = pending[~is_found[pending]]
-        return self._gather(asked.num_rows, taken, places)
+        return self._gather(keys.num_rows, taken, places)
 
     def scan(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> pa.Table:
         """All rows with a hash in one of the ranges (ascending, ends included): `__hash`, keys and values."""
         found = self._schema.empty_table()
         for segment in reversed(self._segments):
-            pieces = (self._load(piece) for piece in overlapping(segment, low, high))
+            pieces = (self._load(piece) for piece in pieces_in_ranges(segment, low, high))
             taken = [stored.take(pa.array(rows_in_ranges(stored, low, high))) for stored in pieces]
             older = pa.concat_tables([self._schema.empty_table(), *taken])
             found = self._merge(found, older) if older.num_rows else found
-        return self._living(found).select([HASH, *self._keys, *self._values])
+        return self._drop_dead(found).select([HASH, *self._keys, *self._values])
 
     def put(self, rows: pa.Table) -> None:
         """Writes rows (each key once): `__hash`, keys, values and `__dead` for those to be removed."""
@@ -132,7 +132,7 @@ class StateTable:
         writer = self._writer()
         for part in ranges_to_merge(merged):
             older = (self._between(segment, part) for segment in merged)
-            writer.add(self._without_expired(reduce(self._merge, older, rows_between(newest, part))))
+            writer.add(self._drop_expired(reduce(self._merge, older, rows_between(newest, part))))
         self._append(writer.finish())
         for piece in (piece for segment in merged for piece in segment.pieces):
             self._remove(piece)
@@ -175,7 +175,7 @@ class StateTable:
         stored = self._cache.load(piece.id, self._log)
         is_timed = _WRITTEN in stored.column_names
         unexpired = stored.filter(pc.greater(stored.column(_WRITTEN), self._horizon)) if is_timed else stored
-        fresh = self._without_expired(self._add_times(unexpired))
+        fresh = self._drop_expired(self._add_times(unexpired))
         if is_timed == (self._ttl is not None) and 2 * fresh.num_rows >= stored.num_rows:
             writer.keep(piece)
             return
@@ -204,13 +204,13 @@ class StateTable:
             rows = rows.append_column(_WRITTEN, pa.repeat(pa.scalar(self._ttl.now, pa.int64()), rows.num_rows))
         return rows if rows.schema.equals(self._schema) else rows.select(self._schema.names).cast(self._schema)
 
-    def _without_expired(self, rows: pa.Table) -> pa.Table:
+    def _drop_expired(self, rows: pa.Table) -> pa.Table:
         """What is worth writing. What a row past its time replaced is older still, so nothing comes back."""
         if not self._segments:  # nothing below that a dead row would hide
-            return self._living(rows)
+            return self._drop_dead(rows)
         return rows if self._ttl is None else rows.filter(pc.greater(rows.column(_WRITTEN), self._horizon))
 
-    def _living(self, rows: pa.Table) -> pa.Table:
+    def _drop_dead(self, rows: pa.Table) -> pa.Table:
         return rows.filter(pa.array(self._is_alive(rows)))
 
     def _is_alive(self, rows: pa.Table) -> NDArray[np.bool_]:
@@ -221,7 +221,7 @@ class StateTable:
         return as_numpy(alive)
 
     def _between(self, segment: Segment, part: Range) -> pa.Table:
-        found = [rows_between(self._load(piece), part) for piece in covering(segment, part)]
+        found = [rows_between(self._load(piece), part) for piece in pieces_in_range(segment, part)]
         return pa.concat_tables([self._schema.empty_table(), *found]).combine_chunks()
 
     def _merge(self, newest: pa.Table, older: pa.Table) -> pa.Table:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from millstream.errors import Code, Diagnostic, ScriptError, by_place
 from millstream.plan.operators.roots import Write
-from millstream.runtime.kafka.shared_prefixes import shared_prefixes
+from millstream.runtime.kafka.shared_prefixes import find_shared_prefixes
 from millstream.runtime.random_keys import random_keys
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def unbuilt_in(program: Program) -> Iterator[Diagnostic]:
         yield from _types(job)
         yield from _check_statement_set(job)
         yield from random_keys(job)
-    yield from shared_prefixes(program.jobs)
+    yield from find_shared_prefixes(program.jobs)
 
 
 def _find_problems_here(program: Program) -> Iterator[Diagnostic]:

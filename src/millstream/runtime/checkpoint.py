@@ -104,7 +104,7 @@ class Checkpoint:
         """Whoever writes here beside us holds it too: Spark's JVM outlives a killed driver by a moment."""
         return self._lock
 
-    def pinned_to_checkpoint(self, job: JobPlan) -> JobPlan:
+    def pin_to_checkpoint(self, job: JobPlan) -> JobPlan:
         """A job that was begun on the kernel stays there, whatever operator a new one would get."""
         known = self._jobs.get(job.name)
         kernel = job.on_kernel()
@@ -129,7 +129,7 @@ class Checkpoint:
                 )
             )
         if (difference := compare_state(known, job)) is not None:
-            raise JobError(_changed(self.root, job, difference))
+            raise JobError(_mismatch(self.root, job, difference))
         return JobFolder(
             folder,
             resumes=True,
@@ -165,7 +165,7 @@ class Checkpoint:
         with self._changing:
             before = self._jobs[job.name]
             now = {"buckets": before["buckets"], **_description(job), "files": files}
-            if (mixed := _mixed(before, now, BatchLog(folder).unfinished)) is not None:
+            if (mixed := _mix_on_error(before, now, BatchLog(folder).unfinished)) is not None:
                 now[_MIXED] = mixed
             if now != before:
                 self._jobs[job.name] = now
@@ -245,7 +245,7 @@ class Checkpoint:
                 )
             ) from error
         deadline = time.monotonic() + _CLAIM_SECONDS
-        while not _locked(lock):
+        while not _try_lock(lock):
             owner = _owner(lock)
             if _is_alive(owner) or time.monotonic() > deadline:
                 lock.close()
@@ -271,7 +271,7 @@ def _description(job: JobPlan) -> dict[str, Any]:
     return {**declare_state(job), _REPLAY: ReplayIdentity.of(job).to_json()}
 
 
-def left_out_of_copies(folder: str, names: list[str]) -> list[str]:
+def ignore_in_copies(folder: str, names: list[str]) -> list[str]:
     """What belongs to a process and not to the jobs."""
     at_the_top = (Path(folder) / _MARKER).exists()
     return [name for name in names if at_the_top and name not in (_MARKER, "jobs")]
@@ -302,7 +302,7 @@ def _layout_2(root: Path) -> Callable[[str], dict[str, Any]]:
     return parse
 
 
-def _locked(lock: IO[str]) -> bool:
+def _try_lock(lock: IO[str]) -> bool:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -327,7 +327,7 @@ def _is_alive(process: int | None) -> bool:
     return True
 
 
-def _changed(root: Path, job: JobPlan, difference: StateDifference) -> Diagnostic:
+def _mismatch(root: Path, job: JobPlan, difference: StateDifference) -> Diagnostic:
     hint = (
         "Undo the change, start over with --fresh (`millstream savepoint` keeps a copy of what is there), "
         "or name another folder with --checkpoint."
@@ -367,7 +367,7 @@ def _is_of_other_version(job: JobPlan, known: Mapping[str, Any]) -> bool:
     return not ReplayIdentity.of(job).is_comparable(ReplayIdentity.from_json(known[_REPLAY]))
 
 
-def _mixed(before: Mapping[str, Any], now: Mapping[str, Any], unfinished: int | None) -> dict[str, Any] | None:
+def _mix_on_error(before: Mapping[str, Any], now: Mapping[str, Any], unfinished: int | None) -> dict[str, Any] | None:
     """What has been done with the unreadable messages of an unfinished batch, over all starts that wrote some of it."""
     if unfinished is None or _REPLAY not in before:
         return None

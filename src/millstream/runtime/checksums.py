@@ -30,8 +30,8 @@ def is_damaged(file: Path) -> bool:
     if len(checksums) < _HEADER.size or len(checksums) % _CHECKSUM.size:
         return False  # they are damaged themselves
     length = max(_HEADER.unpack_from(checksums)[1], 1)
-    said = (number for (number,) in _CHECKSUM.iter_unpack(checksums[_HEADER.size :]))
-    return any(found != wanted for found, wanted in zip_longest(_of_pieces(file, length), said))
+    stored = (number for (number,) in _CHECKSUM.iter_unpack(checksums[_HEADER.size :]))
+    return any(found != wanted for found, wanted in zip_longest(_compute_checksums(file, length), stored))
 
 
 def find_damaged_files(folder: Path) -> list[Path]:
@@ -55,7 +55,7 @@ def damaged_checkpoint_error(job: str, files: Sequence[Path], failure: Millstrea
     return error
 
 
-def _of_pieces(file: Path, length: int) -> Iterator[int]:
+def _compute_checksums(file: Path, length: int) -> Iterator[int]:
     with file.open("rb") as content:
         while piece := content.read(length):
             yield zlib.crc32(piece)

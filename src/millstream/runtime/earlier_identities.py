@@ -91,7 +91,7 @@ def _aggregate_shape(node: PhysicalNode, operator: Aggregate, identity: int) -> 
     below = {name: f"{defined[name]} {type_}" for name, type_ in inputs.column_types().items()}
     keys = ", ".join(below[key] for key in operator.keys if key in below)
 
-    def described(call: AggregateCall) -> str:
+    def describe(call: AggregateCall) -> str:
         parts = aggregate_function(call.function).state_of(
             below.get(call.argument or ""),
             distinct=call.distinct,
@@ -99,10 +99,10 @@ def _aggregate_shape(node: PhysicalNode, operator: Aggregate, identity: int) -> 
             parameters=call.parameters,
         )
         # How values are stored is said by OF_CHANGES, once for all calls.
-        described = ((part, text) for part, text in parts if part != "values")
-        return " ".join(f"FILTER (WHERE {text})" if part == "filter" else text for part, text in described)
+        describe = ((part, text) for part, text in parts if part != "values")
+        return " ".join(f"FILTER (WHERE {text})" if part == "filter" else text for part, text in describe)
 
-    calls = ", ".join(map(described, operator.calls))
+    calls = ", ".join(map(describe, operator.calls))
     of_changes = OF_CHANGES if operator.keeps_more_for_changes else ""
     native = NATIVELY if node.execution is Execution.NATIVE else ""
     yield f"group by [{keys}] compute [{calls}]{of_changes}{native}"
@@ -119,18 +119,18 @@ def _definition(name: str, defined: Mapping[str, str]) -> str:
 def describe_changes(before: Sequence[str], now: Sequence[str]) -> str:
     """The differences of two states, in sentences: what was, and what is."""
     was, is_ = _parts(before), _parts(now)
-    told: list[str] = []
+    changes: list[str] = []
     for kind, i, j, k, n in SequenceMatcher(a=was, b=is_, autojunk=False).get_opcodes():
         if kind == "equal":
             continue
         pairs = zip(was[i:j], is_[k:n], strict=True) if j - i == n - k else ()
         same_names = [(old, new) for old, new in pairs if old[0] == new[0]]
         if j - i == n - k == len(same_names):
-            told += [f"{old[0]}: was {old[1]}, is {new[1]}." for old, new in same_names]
+            changes += [f"{old[0]}: was {old[1]}, is {new[1]}." for old, new in same_names]
         else:
-            told += [f"{name}: was {value}, is no more." for name, value in was[i:j]]
-            told += [f"{name}: was not there, is {value}." for name, value in is_[k:n]]
-    return " ".join(told)
+            changes += [f"{name}: was {value}, is no more." for name, value in was[i:j]]
+            changes += [f"{name}: was not there, is {value}." for name, value in is_[k:n]]
+    return " ".join(changes)
 
 
 def _parts(state: Sequence[str]) -> list[tuple[str, str]]:
@@ -138,9 +138,9 @@ def _parts(state: Sequence[str]) -> list[tuple[str, str]]:
     for step in state:
         for pattern, names in _STEPS:
             if match := pattern.fullmatch(step):
-                found += ((name, _shown(name, text)) for name, text in zip(names, match.groups(""), strict=True))
+                found += ((name, _in_words(name, text)) for name, text in zip(names, match.groups(""), strict=True))
     return found
 
 
-def _shown(name: str, text: str) -> str:
+def _in_words(name: str, text: str) -> str:
     return _IN_WORDS.get(name, {}).get(text, f"[{text}]")

@@ -115,7 +115,7 @@ class Job:
             kafka=KafkaWatch(self._plan, self._clients),
             disk=DiskWatch(self.name, self._folder.path.parents[1]),
             tell=self._on_event,
-            explain=self._naming_files,
+            explain=self._name_damaged_files,
             on_end=self._conclude,
         )
         self._supervision.begin()
@@ -143,7 +143,7 @@ class Job:
 
     def await_end(self, timeout: float | None = None) -> bool:
         """Waits until the job ends by itself; raises its failure. False when the time is over first."""
-        if not self._supervised().await_end(timeout):
+        if not self._require_supervision().await_end(timeout):
             return False
         self.raise_failure()
         self._await_last_commit()
@@ -151,13 +151,13 @@ class Job:
 
     def stop(self, *, finish_batch: bool = True) -> None:
         """Lets the batch under way finish, then stops. Raises the failure of a job that had failed."""
-        self._supervised().stop(finish_batch=finish_batch)
+        self._require_supervision().stop(finish_batch=finish_batch)
         self.raise_failure()
         if not self.is_waiting:
             self._await_last_commit()
 
     def raise_failure(self) -> None:
-        self._supervised().raise_failure()
+        self._require_supervision().raise_failure()
 
     def report(self, report: Mapping[str, Any]) -> None:
         """Takes Spark's report of a batch, on the listener's thread."""
@@ -172,7 +172,7 @@ class Job:
             for source in report["sources"]:
                 self._reported_offsets |= flat_offsets(source["endOffset"])
             self._reported.notify_all()
-        self._supervised().on_batch_finished()
+        self._require_supervision().on_batch_finished()
         read_up_to = least_offsets(report)
         self._topics.commit(read_up_to)
         for each in lost:
@@ -182,7 +182,7 @@ class Job:
             # What comes behind the end is dropped: no need to read it. The listener's thread must not wait for Spark.
             threading.Thread(target=self._end_early, daemon=True).start()
 
-    def counting(self, emit: Callable[[list[str]], None]) -> Callable[[list[str]], None]:
+    def count_rows(self, emit: Callable[[list[str]], None]) -> Callable[[list[str]], None]:
         """`emit`, with the rows it is given counted as the job's output."""
 
         def count(rows: list[str]) -> None:
@@ -210,7 +210,7 @@ class Job:
 
     def _end_early(self) -> None:
         with suppress(MillstreamError):  # it has ended by itself, or its failure is told elsewhere
-            self._supervised().query.stop()
+            self._require_supervision().query.stop()
 
     def discreet(self, text: str) -> str:
         """What Spark and its Kafka clients said of this job, without the secrets of its tables and settings."""
@@ -221,7 +221,7 @@ class Job:
     def report_end(self) -> None:
         """Comes after the last report of a query."""
         self._last_report.set()
-        self._supervised().wake()
+        self._require_supervision().wake()
 
     def _conclude(self) -> None:
         if not self.is_waiting:  # what it needs is away: there is nothing to report, and nobody to commit to
@@ -239,7 +239,7 @@ class Job:
         if self._topics.commits_offsets:
             self._ended.wait(_LAST_COMMIT_SECONDS)
 
-    def _naming_files(self, failure: MillstreamError) -> MillstreamError:
+    def _name_damaged_files(self, failure: MillstreamError) -> MillstreamError:
         """Spark does not always say that it could not read a file of the checkpoint, or which one."""
         may_be_it = self._progress is None and failure.code in (Code.CHECKPOINT_MISMATCH, Code.JOB_FAILED)
         damaged = find_damaged_files(self._folder.path) if self.resumes and may_be_it else []
@@ -250,13 +250,13 @@ class Job:
         stored = (operator["customMetrics"].get("rocksdbSstFileSize", 0) for operator in report["stateOperators"])
         return int(held or sum(stored))
 
-    def _supervised(self) -> Supervision:
+    def _require_supervision(self) -> Supervision:
         assert self._supervision is not None, "the job has not been started"
         return self._supervision
 
     def _read_committed_offsets(self) -> dict[tuple[str, int], int]:
         committed: dict[tuple[str, int], int] = {}
-        for of_source in self._supervised().query.committed_offsets():
+        for of_source in self._require_supervision().query.committed_offsets():
             for partition, offset in flat_offsets(of_source).items():  # a topic may be read in several places
                 committed[partition] = min(offset, committed.get(partition, offset))
         return committed

@@ -31,7 +31,7 @@ def _adopt(file: Path, operator: Path) -> None:
         raise damage_error(file, "It does not match its checksum.")
     version, _, text = file.read_text(encoding="utf-8").partition("\n")
     try:
-        noted, adopted = json.loads(text), _with_paths_here(json.loads(text), operator)
+        noted, adopted = json.loads(text), _localise_paths(json.loads(text), operator)
     except (ValueError, TypeError, KeyError):
         raise damage_error(file, "It does not say where the schemas of the state are.") from None
     if adopted != noted:
@@ -39,7 +39,7 @@ def _adopt(file: Path, operator: Path) -> None:
         write_text(file, f"{version}\n{json.dumps(adopted, separators=(',', ':'))}")
 
 
-def _with_paths_here(metadata: dict[str, Any], operator: Path) -> dict[str, Any]:
+def _localise_paths(metadata: dict[str, Any], operator: Path) -> dict[str, Any]:
     stores = [
         {**store, _PATHS: [_here(path, operator) for path in store[_PATHS]]} for store in metadata["stateStoreInfo"]
     ]

@@ -63,7 +63,7 @@ class ReplayIdentity:
     @classmethod
     def of(cls, job: JobPlan) -> Self:
         prefixes = {sink.table.name: sink.delivery.transactional_id_prefix or "" for sink in exactly_once_sinks(job)}
-        inputs = [_exchanged(root, in_a_set=len(job.roots) > 1) for root in job.roots]
+        inputs = [_describe_exchange(root, in_a_set=len(job.roots) > 1) for root in job.roots]
         if not any(inputs):
             return cls(_VERSION, prefixes)
         settings = sorted(each for each in job.setting_texts if each[0] in _OF_STATE)
@@ -105,27 +105,27 @@ class ReplayIdentity:
         )
 
 
-def _exchanged(node: Node, *, in_a_set: bool) -> Any:
+def _describe_exchange(node: Node, *, in_a_set: bool) -> Any:
     """What is below the last exchange, with that; None where there is none.
 
     The writers of a set are numbered by their INSERT, so all of it counts.
     """
     match node:
         case Write() if node.sink.parallelism is not None:
-            return (node.sink.parallelism, node.sink.exchange_keys, _described(node.inputs[0]))
+            return (node.sink.parallelism, node.sink.exchange_keys, _describe_input(node.inputs[0]))
         case Scan() if node.source.spreads_rows_by_number:
-            return _described(node)
+            return _describe_input(node)
         case Union():
-            return _described(node)  # writers are called by the number of their query
+            return _describe_input(node)  # writers are called by the number of their query
         case _ if node.keeps_state or (in_a_set and node.inputs):
-            return _described(node)
-    below = [_exchanged(each, in_a_set=in_a_set) for each in node.inputs]
+            return _describe_input(node)
+    below = [_describe_exchange(each, in_a_set=in_a_set) for each in node.inputs]
     if len(below) == 1:
         return below[0]
     return tuple(below) if any(below) else None
 
 
-def _described(node: Node) -> Any:
+def _describe_input(node: Node) -> Any:
     """With what stands in no field of a node: which messages are read, and what the user's functions are."""
     committed = [scan.source.reads_committed for scan in _scans(node)]
     called = (function for expression in expressions_below(node) for function in user_functions_in(expression))

@@ -141,10 +141,10 @@ class ResultTable:
 
 def objects(rows: pa.Table, kinds: Sequence[int] | None = None) -> list[str]:
     """Each row as a JSON object, with its kind where there are kinds."""
-    told = [{}] * rows.num_rows if kinds is None else [{"kind": RowKind(kind).symbol} for kind in kinds]
+    kind_fields = [{}] * rows.num_rows if kinds is None else [{"kind": RowKind(kind).symbol} for kind in kinds]
     return [
         json.dumps({**kind, "row": row}, ensure_ascii=False, default=_as_text)
-        for kind, row in zip(told, rows.to_pylist(), strict=True)
+        for kind, row in zip(kind_fields, rows.to_pylist(), strict=True)
     ]
 
 

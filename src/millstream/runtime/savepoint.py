@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from millstream.durable_files import make_folder, sync_folder
 from millstream.errors import Code, Diagnostic, JobError
-from millstream.runtime.checkpoint import Checkpoint, left_out_of_copies
+from millstream.runtime.checkpoint import Checkpoint, ignore_in_copies
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ def copy_checkpoint(checkpoint: Path, to: Path) -> list[str]:
             raise _refuse(f"{checkpoint} holds no job's state", "A job keeps state from its first batch on.")
         make_folder(to.parent)
         shutil.rmtree(unfinished, ignore_errors=True)  # of a copy that was broken off, and may be older
-        shutil.copytree(checkpoint, unfinished, ignore=left_out_of_copies)
+        shutil.copytree(checkpoint, unfinished, ignore=ignore_in_copies)
         _force_to_disk(unfinished)
         unfinished.rename(to)
         sync_folder(to.parent)

@@ -263,13 +263,13 @@ class Session:
             interval_ms=settings.trigger_interval_ms,
             drain=drain,
             partitions_of=partitions_of,
-            printed=job.counting(print_errors if goes_to_standard_error(plan) else self._on_rows),
+            printed=job.count_rows(print_errors if goes_to_standard_error(plan) else self._on_rows),
             shown=job.show,
             dispatch=dispatching.begin(),
         )
 
     def _pin_to_checkpoint(self, plan: JobPlan, checkpoint: Checkpoint) -> JobPlan:
-        begun = checkpoint.pinned_to_checkpoint(plan)
+        begun = checkpoint.pin_to_checkpoint(plan)
         if begun != plan:
             self._notice(
                 f'job "{plan.name}" stays on the kernel, on which it began; with --fresh it would run natively'

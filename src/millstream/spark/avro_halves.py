@@ -28,7 +28,7 @@ _IS_READ: Final = "__is_read"
 NO_AVRO: Final = "Failed to deserialize Avro record."
 
 
-def written_schema(columns: tuple[tuple[str, DataType], ...], format_: AvroFormat) -> dict[str, Any]:
+def flink_schema(columns: tuple[tuple[str, DataType], ...], format_: AvroFormat) -> dict[str, Any]:
     """What Spark is to write or read: the bytes of Flink, in which times and all timestamps count milliseconds."""
     schema: dict[str, Any] = _in_milliseconds(avro_schema(columns, legacy_timestamps=format_.legacy_timestamps))
     return schema
@@ -67,7 +67,7 @@ def _permissive(half: str, format_: AvroFormat, columns: tuple[tuple[str, DataTy
     """The struct, whose _IS_READ is NULL where the bytes are no Avro, and its type as it is declared."""
     from pyspark.sql.avro.functions import from_avro
 
-    written = written_schema(columns, format_)
+    written = flink_schema(columns, format_)
     # Spark gives a row of NULLs for what it cannot read: a field that only a reader fills tells such rows.
     is_read = {"name": _IS_READ, "type": "boolean", "default": True}
     read = {**written, "fields": [*written["fields"], is_read]}

@@ -30,11 +30,11 @@ class FailurePattern:
     hint: str
     detail: str | None = None
 
-    def diagnostic(self, job: str, said: str) -> Diagnostic | None:
-        found = self.words.search(said)
+    def diagnostic(self, job: str, message: str) -> Diagnostic | None:
+        found = self.words.search(message)
         if found is None:
             return None
-        names = {"job": job, **{name: _plain(text) for name, text in found.groupdict().items() if text is not None}}
+        names = {"job": job, **{name: _plain(part) for name, part in found.groupdict().items() if part is not None}}
         detail = self.detail.format_map(names) if self.detail and _is_complete(self.detail, names) else None
         return Diagnostic(self.code, self.primary.format_map(names), detail=detail, hint=self.hint)
 

@@ -56,8 +56,8 @@ class UndecodableMessageError(Exception):
     """Raised in a Python worker; its text travels through Spark's exceptions to the driver."""
 
     def __init__(self, of: TableHalf, topic: str, partition: int, offset: int, text: str) -> None:
-        told = {**asdict(of), "topic": topic, "partition": partition, "offset": offset, "text": text}
-        super().__init__(_mark(Code.UNDECODABLE_MESSAGE, **told))
+        parameters = {**asdict(of), "topic": topic, "partition": partition, "offset": offset, "text": text}
+        super().__init__(_mark(Code.UNDECODABLE_MESSAGE, **parameters))
 
 
 class UnwritableRowError(Exception):
@@ -89,9 +89,9 @@ def undecodable_message(of: TableHalf, text: str) -> Column:
     """As in a Python worker, raised by a native expression over the columns of Spark's Kafka source."""
     return _raise(
         Code.UNDECODABLE_MESSAGE,
-        *(_name_failure(name, told) for name, told in asdict(of).items()),
+        *(_named_literal(name, part) for name, part in asdict(of).items()),
         *(F.col(name) for name in ("topic", "partition", "offset")),
-        _name_failure("text", text),
+        _named_literal("text", text),
         F.hex(F.substring(of.half, 1, _SENT_BYTES)).alias("payload"),
         F.length(of.half).alias("size"),
     )
@@ -99,20 +99,20 @@ def undecodable_message(of: TableHalf, text: str) -> Column:
 
 def unwritable_row(table: str, why: Column) -> Column:
     """The same, raised by a native expression over a row that is to be written."""
-    return _raise(Code.UNWRITABLE_ROW, _name_failure("table", table), why.alias("why"))
+    return _raise(Code.UNWRITABLE_ROW, _named_literal("table", table), why.alias("why"))
 
 
 def null_in_key(column: str, table: str) -> str:
     return _mark(Code.NULL_IN_KEY, column=column, table=table)
 
 
-def _name_failure(name: str, text: str) -> Column:
+def _named_literal(name: str, text: str) -> Column:
     return F.lit(text).alias(name)
 
 
 def _raise(code: Code, *parameters: Column) -> Column:
-    told = F.to_json(F.struct(_name_failure("code", str(code)), *parameters))
-    return F.raise_error(F.concat(F.lit("<<millstream "), told, F.lit(">>")))
+    mark = F.to_json(F.struct(_named_literal("code", str(code)), *parameters))
+    return F.raise_error(F.concat(F.lit("<<millstream "), mark, F.lit(">>")))
 
 
 def _mark(code: Code, **parameters: str | int) -> str:
@@ -131,8 +131,8 @@ def job_error(
 
     `causes` are those that Spark keeps to itself, from the first to the last; `discreet` hides what is secret.
     """
-    said, plan, shown = str(error).partition(_PLAN)
-    text = discreet("\n".join([said, *(f"Caused by: {cause}" for cause in causes)]) + plan + shown)
+    message, plan, shown = str(error).partition(_PLAN)
+    text = discreet("\n".join([message, *(f"Caused by: {cause}" for cause in causes)]) + plan + shown)
     failure = JobError(_diagnostic(job, text, tables or {}))
     failure.__cause__ = SparkFailureError(text)
     return failure
@@ -141,24 +141,24 @@ def job_error(
 def _diagnostic(job: str, text: str, tables: Mapping[str, Span]) -> Diagnostic:
     if mark := _MARK.search(text):
         found, _ = json.JSONDecoder().raw_decode(text, mark.end())
-        return replace(_of_mark(job, found), span=tables.get(found["table"]))
-    said = _ENVELOPE.sub("", text.partition(_PLAN)[0].strip())
-    translated = (pattern.diagnostic(job, said) for pattern in PATTERNS)
+        return replace(_translate_mark(job, found), span=tables.get(found["table"]))
+    message = _ENVELOPE.sub("", text.partition(_PLAN)[0].strip())
+    translated = (pattern.diagnostic(job, message) for pattern in PATTERNS)
     return next((found for found in translated if found), None) or Diagnostic(
         Code.JOB_FAILED,
         f'job "{job}" failed',
-        detail=in_short(said),
+        detail=in_short(message),
         hint="Start it again to continue from its last finished batch; --verbose shows Spark's own message.",
     )
 
 
-def in_short(said: str) -> str:
+def in_short(message: str) -> str:
     """The line that tells most of a text with stack traces in it."""
-    lines = [_ENVELOPE.sub("", line.strip()) for line in said.splitlines() if line.strip()]
+    lines = [_ENVELOPE.sub("", line.strip()) for line in message.splitlines() if line.strip()]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
     if causes:
         telling = causes[-1]
-    elif _TRACEBACK in said:
+    elif _TRACEBACK in message:
         telling = lines[-1]
     else:
         thrown = [line.removeprefix(": ") for line in lines if line.startswith(": ")]  # as Py4J quotes the JVM
@@ -166,7 +166,7 @@ def in_short(said: str) -> str:
     return _CONDITION.sub("", _CLASS_NAME.sub("", telling))
 
 
-def _of_mark(job: str, found: dict[str, Any]) -> Diagnostic:
+def _translate_mark(job: str, found: dict[str, Any]) -> Diagnostic:
     if "failure" in found:
         return undelivered_error(job, found["table"], Failure(found["failure"]), found["why"])
     if found["code"] == Code.UNDECODABLE_MESSAGE:

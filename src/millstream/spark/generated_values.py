@@ -79,7 +79,7 @@ def _integer(generator: Generator, at: Moment) -> Column:
     return F.pmod(drawn.cast(wide), F.lit(str(span)).cast(wide)) + F.lit(str(least)).cast(wide)
 
 
-def _floating(generator: Generator, at: Moment) -> Column:
+def _random_float(generator: Generator, at: Moment) -> Column:
     return _between(at.share(generator.path), *generator.bounds)
 
 
@@ -160,8 +160,8 @@ def _map(generator: Generator, at: Moment) -> Column:
 
 _MADE_BY_TYPE: Final[dict[TypeRoot, Callable[[Generator, Moment], Column]]] = {
     TypeRoot.BOOLEAN: _boolean,
-    TypeRoot.FLOAT: _floating,
-    TypeRoot.DOUBLE: _floating,
+    TypeRoot.FLOAT: _random_float,
+    TypeRoot.DOUBLE: _random_float,
     TypeRoot.DECIMAL: _decimal,
     TypeRoot.DATE: _past,
     TypeRoot.TIMESTAMP: _past,

@@ -17,7 +17,7 @@ from millstream.failpoints import reach
 from millstream.formats.codecs import encoder_of
 from millstream.formats.registry import AvroFormat, ConfluentAvroFormat
 from millstream.kernels.fold import fold_updates, last_changes
-from millstream.spark.avro_halves import written_schema
+from millstream.spark.avro_halves import flink_schema
 from millstream.spark.changelog import is_retraction
 from millstream.spark.delivery import DELIVERED_TYPE
 from millstream.spark.failures import null_in_key
@@ -140,7 +140,7 @@ class _Part:
             return self._row(), encoder_of(self._with_subject(), named)
         from pyspark.sql.avro.functions import to_avro
 
-        return to_avro(self._row(), json.dumps(written_schema(named, self.format))), None
+        return to_avro(self._row(), json.dumps(flink_schema(named, self.format))), None
 
     def _row(self) -> Column:
         kind = [] if self.kind is None else [self.kind.cast("tinyint").alias(KIND)]

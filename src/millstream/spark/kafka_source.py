@@ -102,7 +102,7 @@ def _decode(
     rows = _message_rows(layout, key)
     step: Step = DecodeStep(rows, source.table.name, formats, only_topic, source.dead_letters, counters)
     parts = [F.expr(part_of(use)).alias(use.column.name) for use in layout.message_parts]
-    schema = spark_schema(_crossing(layout)) + (f", {KIND} TINYINT" if layout.has_kinds else "")
+    schema = spark_schema(_decoded_columns(layout)) + (f", {KIND} TINYINT" if layout.has_kinds else "")
     if splits is not None:
         step = splits.beside(step, PARTITION, TOPIC)
         schema += f", {SPLIT} {splits.column_type}"
@@ -111,9 +111,9 @@ def _decode(
 
 
 def _message_rows(layout: MessageLayout, key: MessageHalf | None) -> MessageRows:
-    told = tuple((use.column.name, by_format) for use, by_format in layout.format_parts)
-    decoder = _decoder(layout.source.value_format, layout.value_fields, layout.value_columns_read, told)
-    value = MessageHalf(decoder, (*layout.value_columns_read, *(name for name, _ in told)))
+    metadata = tuple((use.column.name, by_format) for use, by_format in layout.format_parts)
+    decoder = _decoder(layout.source.value_format, layout.value_fields, layout.value_columns_read, metadata)
+    value = MessageHalf(decoder, (*layout.value_columns_read, *(name for name, _ in metadata)))
     names = tuple(name for name, _ in layout.columns)
     sets_aside = layout.source.dead_letters is not None
     return MessageRows(names, value, key, with_kinds=layout.has_kinds, upserts=layout.upserts, sets_aside=sets_aside)
@@ -132,24 +132,26 @@ def _decoder(
     format_: Format,
     fields: tuple[tuple[str, DataType], ...],
     read: tuple[str, ...],
-    told: tuple[tuple[str, str], ...] = (),
+    metadata: tuple[tuple[str, str], ...] = (),
 ) -> Decoder:
-    return StructDecoder(read, NO_AVRO) if isinstance(format_, AvroFormat) else decoder_of(format_, fields, read, told)
+    return (
+        StructDecoder(read, NO_AVRO) if isinstance(format_, AvroFormat) else decoder_of(format_, fields, read, metadata)
+    )
 
 
-def _crossing(layout: MessageLayout) -> Iterator[tuple[str, DataType]]:
+def _decoded_columns(layout: MessageLayout) -> Iterator[tuple[str, DataType]]:
     """What comes out of Python: what a format tells of a change is still of the format's type."""
-    told = {use.column.name: use.type for use, _ in layout.format_parts}
-    return ((name, told.get(name, type_)) for name, type_ in layout.columns)
+    metadata = {use.column.name: use.type for use, _ in layout.format_parts}
+    return ((name, metadata.get(name, type_)) for name, type_ in layout.columns)
 
 
 def _select_declared(decoded: DataFrame, layout: MessageLayout) -> DataFrame:
-    told = {use.column.name: use for use, _ in layout.format_parts}
-    if not told:
+    metadata = {use.column.name: use for use, _ in layout.format_parts}
+    if not metadata:
         return decoded
     columns = (
-        F.expr(convert(quote_name(name), told[name].type, type_)).alias(name)
-        if name in told
+        F.expr(convert(quote_name(name), metadata[name].type, type_)).alias(name)
+        if name in metadata
         else F.col(quote_name(name))
         for name, type_ in layout.columns
     )

@@ -25,8 +25,8 @@ def topic_of(value: Column, sink: KafkaSink) -> Column:
     else:
         fits = value.rlike(rf"\A(?:{sink.topic_pattern})\z")
         expected = f"to match: {sink.topic_pattern}"
-    told = f"The topic of the sink record is not valid. Expected topic {expected} but was: "
-    why = F.concat(F.lit(told), F.coalesce(value, F.lit("null")))
+    reason = f"The topic of the sink record is not valid. Expected topic {expected} but was: "
+    why = F.concat(F.lit(reason), F.coalesce(value, F.lit("null")))
     return F.when(fits, value).otherwise(unwritable_row(sink.table.name, why))
 
 

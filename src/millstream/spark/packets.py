@@ -25,7 +25,7 @@ def pack(parts: Parts, buckets: int) -> pa.RecordBatch:
         (bucket, name, payload)
         for name, table in parts.items()
         if table.num_rows
-        for bucket, piece in _by_bucket(table, buckets)
+        for bucket, piece in _split_by_bucket(table, buckets)
         for payload in to_payloads(piece)
     ]
     return _packets(rows)
@@ -64,7 +64,7 @@ def unpack_by_part(packets: Iterable[tuple[str, bytes]]) -> dict[str, pa.Table]:
     return {part: pa.concat_tables(tables) for part, tables in parts.items()}
 
 
-def _by_bucket(table: pa.Table, buckets: int) -> Iterator[tuple[int, pa.Table]]:
+def _split_by_bucket(table: pa.Table, buckets: int) -> Iterator[tuple[int, pa.Table]]:
     owner = table.column(HASH).to_numpy() % buckets
     order = np.argsort(owner, kind="stable")
     ordered = table.take(pa.array(order))

@@ -64,9 +64,9 @@ class RunningQuery:
             error = self._query.exception()
             return None if error is None else self._tell(error, self._causes(str(error)))
 
-    def _causes(self, said: str) -> list[str]:
+    def _causes(self, message: str) -> list[str]:
         """Spark tells its own exception, and of those behind it only what a task threw."""
-        if _WITHOUT_REASON not in said:
+        if _WITHOUT_REASON not in message:
             return []
         found: list[str] = []
         thrown = self._query._jsq.exception().get().getCause()  # noqa: SLF001

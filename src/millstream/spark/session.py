@@ -166,7 +166,7 @@ class OwnedSession:
 
     def _start(self, configuration: dict[str, str], log: Path, lock: IO[str] | None) -> SparkSession:
         limits = [f"-D{key}={value}" for key, value in _AVRO_LIMITS.items()]
-        options = [f"-Dlog4j2.configurationFile={_logging_to(log)}", self._classes.java_option, *limits]
+        options = [f"-Dlog4j2.configurationFile={_configure_log(log)}", self._classes.java_option, *limits]
         ours = [f'"{option}"' for option in options if option]  # a path may have blanks in it
         configuration[_JAVA_OPTIONS] = " ".join([*ours, configuration.get(_JAVA_OPTIONS, "")]).strip()
         configuration[_EXECUTOR_OPTIONS] = " ".join([*limits, configuration.get(_EXECUTOR_OPTIONS, "")]).strip()
@@ -183,12 +183,12 @@ class OwnedSession:
             spark = SparkSession.builder.config(conf=spark_conf).getOrCreate()
         except Exception as error:
             output_now = printed.read_bytes()[before:].decode(errors="replace")
-            said = in_short(without_secrets_of((), _java_error(output_now) or str(error), configuration.items()))
+            detail = in_short(without_secrets_of((), _java_error(output_now) or str(error), configuration.items()))
             raise SetupError(
                 Diagnostic(
                     Code.SPARK_NOT_STARTED,
                     "Spark did not start",
-                    detail=f"{said.rstrip('.')}.",
+                    detail=f"{detail.rstrip('.')}.",
                     hint=f"Check the settings under 'spark.'. What Spark said is in {log} and {printed}.",
                 )
             ) from error
@@ -309,7 +309,7 @@ def _has_class(spark: SparkSession, name: str) -> bool:
     return True
 
 
-def _logging_to(log: Path) -> str:
+def _configure_log(log: Path) -> str:
     log.parent.mkdir(parents=True, exist_ok=True)
     configuration = log.with_suffix(".log4j2.properties")
     configuration.write_text(

@@ -69,5 +69,5 @@ def find_transient_failure(failure: MillstreamError) -> TransientFailure | None:
     """None for a failure that would come back."""
     if failure.code not in _MAY_PASS:
         return None
-    said = str(failure.__cause__ or "").partition(_PLAN)[0]
-    return next((fault for fault in TRANSIENT_FAILURES if fault.words.search(said)), None)
+    message = str(failure.__cause__ or "").partition(_PLAN)[0]
+    return next((fault for fault in TRANSIENT_FAILURES if fault.words.search(message)), None)

@@ -39,12 +39,12 @@ def register(spark: SparkSession, expression: Typed) -> None:
             cloudpickle.register_pickle_by_value(module)
         assert function.function is not None  # a script that is run has imported it
         code = function.function
-        compute = _by_array(code) if function.is_vectorised else _by_value(code, function.result)
-        made = arrow_udf(_with_times(compute, function), spark_type(function.result))  # type: ignore[call-overload]
+        compute = _wrap_vectorised(code) if function.is_vectorised else _apply_to_values(code, function.result)
+        made = arrow_udf(_convert_times(compute, function), spark_type(function.result))  # type: ignore[call-overload]
         spark.udf.register(spark_name(function), made)
 
 
-def _by_array(function: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_vectorised(function: Callable[..., Any]) -> Callable[..., Any]:
     """Spark looks at annotations to tell what a function takes; the user's need not have them."""
 
     def compute(*arrays: pa.Array) -> pa.Array:
@@ -53,7 +53,7 @@ def _by_array(function: Callable[..., Any]) -> Callable[..., Any]:
     return compute
 
 
-def _by_value(function: Callable[..., Any], result: DataType) -> Callable[..., Any]:
+def _apply_to_values(function: Callable[..., Any], result: DataType) -> Callable[..., Any]:
     """A function of single values, applied along the arrays."""
     arrow_type = _arrow_type(result)
 
@@ -64,7 +64,7 @@ def _by_value(function: Callable[..., Any], result: DataType) -> Callable[..., A
     return compute
 
 
-def _with_times(compute: Callable[..., Any], user: UserFunction) -> Callable[..., Any]:
+def _convert_times(compute: Callable[..., Any], user: UserFunction) -> Callable[..., Any]:
     """A function sees times where Spark has milliseconds of the day."""
     if not any(type_.root is TypeRoot.TIME for type_ in (*user.arguments, user.result)):
         return compute
@@ -72,8 +72,8 @@ def _with_times(compute: Callable[..., Any], user: UserFunction) -> Callable[...
     gives_time = user.result.root is TypeRoot.TIME
 
     def through(*arrays: pa.Array) -> pa.Array:
-        given = (array.cast(_TIME) if is_time else array for array, is_time in zip(arrays, are_times, strict=True))
-        found = compute(*given)
+        converted = (array.cast(_TIME) if is_time else array for array, is_time in zip(arrays, are_times, strict=True))
+        found = compute(*converted)
         return found.cast(_TIME).cast(pa.int32()) if gives_time else found
 
     return through

@@ -99,11 +99,11 @@ def _encode(rows: Rows, output: Output, context: TranslationContext, *, drops_nu
     sink = _sink(output.root)
     delivering = Delivering.to(sink, context.dispatch) if output.producer is Producer.OWN else None
     kept = drop_null_rows(rows, sink, drops_nulls=drops_nulls)
-    messages = encode_messages(kept, sink, _partitioning(sink, context), folds=output.folds, delivering=delivering)
+    messages = encode_messages(kept, sink, _partitioning_step(sink, context), folds=output.folds, delivering=delivering)
     return replace(messages, step=report_end(messages.step, context.spark))
 
 
-def _partitioning(sink: KafkaSink, context: TranslationContext) -> Step | None:
+def _partitioning_step(sink: KafkaSink, context: TranslationContext) -> Step | None:
     """None where Kafka's producer chooses: by the key, or without one as many messages in a row as fill a request."""
     topic = sink.topic if len(sink.topics) == 1 else None
     partitions_of = partial(context.partitions_of, sink.properties)

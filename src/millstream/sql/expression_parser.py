@@ -219,7 +219,9 @@ class ExpressionParser(ClauseParser):
                 made = self._read_json_path(name)
             case _:
                 words = _WORDS_BETWEEN.get(name)
-                made = self._read_json_constructor(name) if words is None else self._read_worded(name, *words)
+                made = (
+                    self._read_json_constructor(name) if words is None else self._read_keyword_arguments(name, *words)
+                )
         if not self._match(TokenType.R_PAREN, advance=False):
             self.raise_error("Expecting )")
         made.update_positions(start)
@@ -290,7 +292,7 @@ class ExpressionParser(ClauseParser):
         made.set("expressions", [*made.expressions, *self._parse_csv(self._parse_lambda)])
         return made
 
-    def _read_worded(self, name: str, *words: str) -> exp.Expr:
+    def _read_keyword_arguments(self, name: str, *words: str) -> exp.Expr:
         """`name(a WORD b …)`, which is the same as `name(a, b, …)`."""
         made = self._make_call(name, [self._parse_bitwise()])
         if self._match(TokenType.COMMA):

@@ -38,7 +38,7 @@ def _without_comments(script: Script) -> tuple[str, list[Token]]:
     for piece in PIECES.finditer(script.text):
         start, end = piece.span()
         if piece["open"]:
-            raise ScriptError(_unclosed(script, piece.group(), start))
+            raise ScriptError(_unclosed_error(script, piece.group(), start))
         if piece["quoted"] and start > 0 and _HEX_PREFIX.match(script.text, start - 1):
             _require_bytes(script, piece.group(), start)
         if piece["hint"] or (piece["hint_end"] and opened is not None):
@@ -49,11 +49,11 @@ def _without_comments(script: Script) -> tuple[str, list[Token]]:
         kept += (script.text[taken:start], _VISIBLE.sub(" ", piece.group()))
         taken = end
     if opened is not None:
-        raise ScriptError(_unclosed(script, "/*+", opened))
+        raise ScriptError(_unclosed_error(script, "/*+", opened))
     return "".join([*kept, script.text[taken:]]), marks
 
 
-def _unclosed(script: Script, mark: str, start: int) -> Diagnostic:
+def _unclosed_error(script: Script, mark: str, start: int) -> Diagnostic:
     return Diagnostic(Code.SYNTAX, f"{mark} is opened here and never closed", script.span(start, start + len(mark)))
 
 

@@ -46,7 +46,7 @@ def parse_script(script: Script) -> ParsedScript:
             cursor.noted += error.diagnostics
         except RecursionError:
             cursor.noted.append(Diagnostic(Code.SYNTAX, "this is nested too deeply", cursor.here()))
-        names = set(_name_created(TokenCursor(script, tokens)))
+        names = set(_created_names(TokenCursor(script, tokens)))
         created |= names
         if cursor.noted:
             problems += cursor.noted
@@ -56,7 +56,7 @@ def parse_script(script: Script) -> ParsedScript:
     return ParsedScript(tuple(statements), tuple(problems), frozenset(unreadable), tuple(warnings))
 
 
-def _name_created(cursor: TokenCursor) -> Iterator[str]:
+def _created_names(cursor: TokenCursor) -> Iterator[str]:
     """The name after CREATE TABLE or CREATE VIEW, if that much can be read."""
     if not cursor.accept("CREATE"):
         return

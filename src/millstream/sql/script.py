@@ -102,7 +102,7 @@ def expand(source: SourceText, parameters: Mapping[str, str]) -> Script:
         span = source.span(match.start(), match.end())
         value = parameters.get(name)
         if value is None:
-            problems.append(_missing(name, span, parameters))
+            problems.append(_missing_parameter_error(name, span, parameters))
             continue
         if not quote and not _VALUES.fullmatch(value := value.strip()):
             problems.append(_not_a_value(name, value, span))
@@ -160,7 +160,7 @@ def _apart(before: str, value: str) -> str:
     return f" {value}" if value.startswith(("-", "+")) and before.endswith(value[0]) else value
 
 
-def _missing(name: str, span: Span, parameters: Mapping[str, str]) -> Diagnostic:
+def _missing_parameter_error(name: str, span: Span, parameters: Mapping[str, str]) -> Diagnostic:
     given = ", ".join(sorted(parameters)) or "none"
     return Diagnostic(
         Code.MISSING_PARAMETER,

@@ -116,9 +116,9 @@ class EmbeddedBroker:
 
     def failure(self, primary: str) -> SetupError:
         """An error that shows what the broker logged; to be made before `stop` removes the log."""
-        said = self._folder.last_lines() if self._folder else None
-        hint = f"All of it is in {self._folder.logs}." if self._folder and self._data and said else None
-        return SetupError(Diagnostic(Code.BROKER_NOT_STARTED, primary, detail=said or None, hint=hint))
+        output = self._folder.last_lines() if self._folder else None
+        hint = f"All of it is in {self._folder.logs}." if self._folder and self._data and output else None
+        return SetupError(Diagnostic(Code.BROKER_NOT_STARTED, primary, detail=output or None, hint=hint))
 
     def __enter__(self) -> Self:
         return self.start()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from millstream.aggregates.accumulators import added, polars_type, present
+from millstream.aggregates.accumulators import add_to_old, polars_type, present
 from millstream.aggregates.exact_numbers import divide_half_up, divide_toward_zero
 from millstream.aggregates.libraries import pa, pl
 from millstream.aggregates.record import AggregateFunction, NativeForm
@@ -45,7 +45,7 @@ class Sum:
         return [pl.col(field.name).sum() for field in self.fields]
 
     def apply(self) -> list[pl.Expr]:
-        count, total = (added(field.name) for field in self.fields)
+        count, total = (add_to_old(field.name) for field in self.fields)
         # No value left is no sum at all: what floats lost on the way is not carried on.
         return [count, pl.when(count != 0).then(total).otherwise(0).alias(self.call.column("sum"))]
 

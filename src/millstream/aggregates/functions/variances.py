@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from millstream.aggregates.accumulators import added, polars_type, present
+from millstream.aggregates.accumulators import add_to_old, polars_type, present
 from millstream.aggregates.calls import OLD
 from millstream.aggregates.exact_numbers import (
     decimal_of,
@@ -66,7 +66,7 @@ class ExactVariance:
         return [pl.col(field.name).sum() for field in self.fields]
 
     def apply(self) -> list[pl.Expr]:
-        return [added(field.name) for field in self.fields]
+        return [add_to_old(field.name) for field in self.fields]
 
     def result(self, prefix: str) -> pl.Expr:
         columns = [pl.col(prefix + field.name).alias(field.name) for field in self.fields]

@@ -45,13 +45,13 @@ class UnreadableStoreError(Exception):
 def with_pem_stores(properties: Mapping[str, str]) -> dict[str, str]:
     """The same properties, with the contents of Java's stores in the place of their files."""
     _refuse_unread_key(properties)
-    given = dict(properties)
+    converted = dict(properties)
     for store in ("truststore", "keystore"):
         location = javas_store(properties, store)
         if location is not None:
             found = dict(_contents(properties, store, location))
-            given = {key: value for key, value in given.items() if not key.startswith(f"ssl.{store}.")} | found
-    return given
+            converted = {key: value for key, value in converted.items() if not key.startswith(f"ssl.{store}.")} | found
+    return converted
 
 
 def _contents(properties: Mapping[str, str], store: str, location: str) -> Iterator[tuple[str, str]]:
@@ -71,8 +71,8 @@ def _refuse_unread_key(properties: Mapping[str, str]) -> None:
     """Java's client fails on such a key when the job has started, and does not say so."""
     file = properties.get("ssl.keystore.location", "") if properties.get("ssl.keystore.type") == "PEM" else ""
     try:
-        given = properties.get("ssl.keystore.key") or (Path(file).read_text(encoding="utf-8") if file else "")
-        found = _ENCRYPTED.search(given)
+        text = properties.get("ssl.keystore.key") or (Path(file).read_text(encoding="utf-8") if file else "")
+        found = _ENCRYPTED.search(text)
         key = base64.b64decode("".join(found[1].split())) if found else b""
     except (OSError, ValueError, binascii.Error):
         return  # told by the client

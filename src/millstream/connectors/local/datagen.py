@@ -93,7 +93,7 @@ class _FieldReader:
         for key in sorted(self._unread):
             under = key.removeprefix(FIELDS)
             if any(under.startswith(f"{name}.") for name in names):
-                options = ", ".join([KIND.key, *(option.key for option in self._fitting(under))])
+                options = ", ".join([KIND.key, *(option.key for option in self._allowed_options(under))])
                 self._reader.report(
                     Code.UNDEFINED_OPTION,
                     f"connector 'datagen' has no option '{key}'",
@@ -109,7 +109,7 @@ class _FieldReader:
                 hint=f"Did you mean '{FIELDS}{near}.…'?" if near else f"Columns: {', '.join(names)}.",
             )
 
-    def _fitting(self, under: str) -> list[FieldOption]:
+    def _allowed_options(self, under: str) -> list[FieldOption]:
         """What a column can have; one with parts has what they can have too."""
         types = [c.type for c in self._reader.table.physical_columns if under.startswith(f"{c.name}.")]
         return [o for o in FIELD_OPTIONS if any(type_.root in o.fits or type_.root in NESTED for type_ in types)]

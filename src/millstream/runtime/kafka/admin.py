@@ -125,7 +125,7 @@ class KafkaAdmin:
 
     def require_topic(self, topic: str, table: str) -> None:
         if self.partitions(topic) is None:
-            raise self._missing(topic, table, "The job has read from it before.")
+            raise self._topic_missing_error(topic, table, "The job has read from it before.")
 
     def ensure_topic(self, topic: str, table: str, config: Mapping[str, str] | None = None) -> bool:
         """Whether the topic had to be created. Where that is not allowed, a missing one is an error.
@@ -135,9 +135,9 @@ class KafkaAdmin:
         if self.partitions(topic) is not None:
             return False
         if not self._allows_creation:
-            raise self._missing(topic, table, "'properties.allow.auto.create.topics' is false.")
+            raise self._topic_missing_error(topic, table, "'properties.allow.auto.create.topics' is false.")
         if not self._broker_creates_topics():
-            raise self._missing(topic, table, "The broker does not create topics automatically.")
+            raise self._topic_missing_error(topic, table, "The broker does not create topics automatically.")
         wanted = NewTopic(topic, num_partitions=-1, replication_factor=-1, config=dict(config or {}))
         try:
             self._client.create_topics([wanted])[topic].result(_TIMEOUT_SECONDS)
@@ -198,10 +198,10 @@ class KafkaAdmin:
 
     def commit(self, offsets: Iterable[TopicPartition], group: str) -> None:
         """In the name of a group that has no members."""
-        asked = [ConsumerGroupTopicPartitions(group, list(offsets))]
+        request = [ConsumerGroupTopicPartitions(group, list(offsets))]
 
         def ask() -> None:
-            answer = self._client.alter_consumer_group_offsets(asked)[group].result(_TIMEOUT_SECONDS)
+            answer = self._client.alter_consumer_group_offsets(request)[group].result(_TIMEOUT_SECONDS)
             refused = (entry.error for entry in answer.topic_partitions if entry.error is not None)
             if (error := next(refused, None)) is not None:
                 raise KafkaException(error)
@@ -213,10 +213,10 @@ class KafkaAdmin:
 
     def _require_access(self, topic: str, table: str, operation: AclOperation) -> None:
         self._metadata()  # says sooner what is wrong, if all is
-        asked = TopicCollection([topic])
+        request = TopicCollection([topic])
         try:
             described = self._client.describe_topics(
-                asked, include_authorized_operations=True, request_timeout=_TIMEOUT_SECONDS
+                request, include_authorized_operations=True, request_timeout=_TIMEOUT_SECONDS
             )[topic].result(_TIMEOUT_SECONDS)
         except (KafkaException, TimeoutError) as error:
             if not _is(error, KafkaError.TOPIC_AUTHORIZATION_FAILED):
@@ -237,8 +237,8 @@ class KafkaAdmin:
         isolation = IsolationLevel.READ_COMMITTED if committed_only else IsolationLevel.READ_UNCOMMITTED
 
         def ask() -> dict[TopicPartition, int]:
-            asked = dict.fromkeys(self._all_partitions(topics), spec)
-            answers = self._client.list_offsets(asked, isolation_level=isolation, request_timeout=_TIMEOUT_SECONDS)
+            request = dict.fromkeys(self._all_partitions(topics), spec)
+            answers = self._client.list_offsets(request, isolation_level=isolation, request_timeout=_TIMEOUT_SECONDS)
             return {partition: answer.result(_TIMEOUT_SECONDS).offset for partition, answer in answers.items()}
 
         try:
@@ -260,7 +260,7 @@ class KafkaAdmin:
             try:
                 found = self._client.list_topics(timeout=min(_FIRST_LOOK_SECONDS, _TIMEOUT_SECONDS))
             except KafkaException as error:
-                is_over = time.monotonic() > deadline or is_final(error, self._connection.heard, self._properties)
+                is_over = time.monotonic() > deadline or is_final(error, self._connection.reported, self._properties)
                 probed = None if is_over else self._probe(error)
                 if is_over or (probed is not None and probed.finding is not Finding.HANGS_UP):
                     raise self._failure("the topics cannot be listed", error, Code.BROKER_UNREACHABLE) from error
@@ -292,10 +292,10 @@ class KafkaAdmin:
         at: str = "properties.bootstrap.servers",
     ) -> MillstreamError:
         question = Question(doing, code, self._properties, self._place, at)
-        return broker_error(error, question, self._connection.heard, self._probe(error))
+        return broker_error(error, question, self._connection.reported, self._probe(error))
 
     def _probe(self, error: KafkaException | TimeoutError) -> Probe | None:
-        if not is_unclear(error, self._connection.heard):
+        if not is_unclear(error, self._connection.reported):
             return None
         return probe(self._properties["bootstrap.servers"], self._connection.settings)
 
@@ -311,7 +311,7 @@ class KafkaAdmin:
             )
         )
 
-    def _missing(self, topic: str, table: str, why: str) -> BrokerError:
+    def _topic_missing_error(self, topic: str, table: str, why: str) -> BrokerError:
         return BrokerError(
             Diagnostic(
                 Code.TOPIC_MISSING,

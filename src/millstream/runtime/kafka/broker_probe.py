@@ -32,7 +32,7 @@ class Finding(Enum):
 @dataclass(frozen=True, slots=True)
 class Probe:
     finding: Finding
-    said: str | None = None
+    detail: str | None = None
 
 
 def probe(servers: str, settings: Mapping[str, str]) -> Probe | None:
@@ -77,9 +77,9 @@ def _certificate(connection: socket.socket, host: str, settings: Mapping[str, st
         with trusting.wrap_socket(connection, server_hostname=host):
             return Probe(Finding.HANGS_UP)  # so what it does not like comes later
     except ssl.SSLCertVerificationError as error:
-        said = f"{error.verify_message[:1].upper()}{error.verify_message[1:].rstrip('.')}."
+        detail = f"{error.verify_message[:1].upper()}{error.verify_message[1:].rstrip('.')}."
         if error.verify_code in _NAMES:
-            return Probe(Finding.OTHER_HOST, said)
-        return Probe(Finding.OUT_OF_DATE if error.verify_code in _DATES else Finding.NOT_TRUSTED, said)
+            return Probe(Finding.OTHER_HOST, detail)
+        return Probe(Finding.OUT_OF_DATE if error.verify_code in _DATES else Finding.NOT_TRUSTED, detail)
     except OSError:
         return None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from confluent_kafka import KafkaError
 
-_HEARD: Final = 20
+_MOST_REPORTS: Final = 20
 """How many of a client's reports are kept: it repeats itself."""
 _SOON: Final = {"reconnect.backoff.max.ms": 500}
 """A client that lives as long as its job goes back soon to a broker that was away; by itself it may take 10 s."""
@@ -25,21 +25,21 @@ class Connection:
     """A client, with what it reported while its questions had no answer."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        self._heard: deque[KafkaError] = deque(maxlen=_HEARD)
+        self._reported: deque[KafkaError] = deque(maxlen=_MOST_REPORTS)
         self.settings = settings
-        reporting: dict[str, Any] = {**settings, "error_cb": self._heard.append}
+        reporting: dict[str, Any] = {**settings, "error_cb": self._reported.append}
         self.client = AdminClient(reporting)
 
     @property
-    def heard(self) -> tuple[KafkaError, ...]:
+    def reported(self) -> tuple[KafkaError, ...]:
         """The reports wait for somebody who asks."""
         self.client.poll(0)
-        return tuple(self._heard)
+        return tuple(self._reported)
 
     def forget(self) -> None:
         """Called when a broker has answered: what was wrong before is over."""
         self.client.poll(0)
-        self._heard.clear()
+        self._reported.clear()
 
 
 class KafkaClients:

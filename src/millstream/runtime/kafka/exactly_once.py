@@ -196,8 +196,8 @@ def _claim(plan: JobPlan, sink: KafkaSink, transactions: Transactions, start: St
         former = newest_claim(sink.properties, transactions)
         if former is not None and not start.may_follow(former):
             failure = fenced_error(transactions.prefix)
-            told = undelivered_error(plan.name, sink.table.name, failure.failure, failure.why)
-            raise JobError(replace(told, span=sink.table.span))
+            diagnostic = undelivered_error(plan.name, sink.table.name, failure.failure, failure.why)
+            raise JobError(replace(diagnostic, span=sink.table.span))
         claim(sink.properties, transactions)
     return former
 

@@ -27,7 +27,7 @@ def servers_of(sink: KafkaSink) -> frozenset[str]:
     return frozenset(_PROTOCOL.sub("", server) for server in written if server)
 
 
-def shared_prefixes(
+def find_shared_prefixes(
     jobs: Iterable[JobPlan], cluster_of: Callable[[KafkaSink], frozenset[str]] = servers_of
 ) -> Iterator[Diagnostic]:
     owners: dict[str, list[tuple[frozenset[str], str]]] = {}
@@ -51,9 +51,9 @@ def shared_prefixes(
 def refuse_shared_prefixes(jobs: Iterable[JobPlan]) -> None:
     """Asks the brokers which cluster they are, where that decides."""
     jobs = tuple(jobs)
-    if not any(shared_prefixes(jobs, lambda _sink: frozenset({"any"}))):
+    if not any(find_shared_prefixes(jobs, lambda _sink: frozenset({"any"}))):
         return
-    if problems := list(shared_prefixes(jobs, partial(_ask_cluster, clients=KafkaClients()))):
+    if problems := list(find_shared_prefixes(jobs, partial(_ask_cluster, clients=KafkaClients()))):
         raise ScriptError(problems)
 
 
