@@ -89,12 +89,12 @@ class Taken(NamedTuple):
         return f"{self.rows / self.seconds:>9,.0f} rows/s, {self.core_seconds / self.rows * 1e6:5.2f} core-s per M rows"
 
 
-def measured(engine: Engine, name: str, brokers: str, truth: Truth, folder: Path) -> Taken:
+def measure(engine: Engine, name: str, brokers: str, truth: Truth, folder: Path) -> Taken:
     """From the start of the engine's process to the moment when the truth is in the output topic."""
     output = f"{name}-{engine.name}-{truth.rows}"
     outcome = JOBS[name].outcome(brokers, output, truth)
     before, begin = ProcessorTime.now(), time.perf_counter()
-    with engine.running(JOBS[name].script(brokers, output), folder / output) as run:
+    with engine.start(JOBS[name].script(brokers, output), folder / output) as run:
         while not outcome.is_reached() and time.perf_counter() - begin < _PATIENCE_SECONDS:
             run.check()
         used, seconds = ProcessorTime.now().since(before), time.perf_counter() - begin
@@ -134,7 +134,7 @@ def main() -> None:
         for size in (rows // _SMALL_PART, rows):
             topic.grow(size)
             for name, engine in product(names, (FLINK, MILLSTREAM)):
-                taken[name, engine].append(measured(engine, name, broker.bootstrap, topic.truth, Path(folder)))
+                taken[name, engine].append(measure(engine, name, broker.bootstrap, topic.truth, Path(folder)))
     for name in names:
         flink, ours = (large.beyond(small) for small, large in (taken[name, engine] for engine in (FLINK, MILLSTREAM)))
         report(name, flink, ours)

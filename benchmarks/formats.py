@@ -80,7 +80,7 @@ CONTESTANTS: Final = (
 def stored_messages(rows: DataFrame, format_: Format) -> DataFrame:
     """The messages as Spark's Kafka source would hand them on, cached."""
     messages = (
-        _encoded(rows, format_)
+        _encode(rows, format_)
         .withColumn("__partition", F.lit(0))
         .withColumn("__offset", F.monotonically_increasing_id())
     ).cache()
@@ -88,14 +88,14 @@ def stored_messages(rows: DataFrame, format_: Format) -> DataFrame:
     return messages
 
 
-def _encoded(rows: DataFrame, format_: Format) -> DataFrame:
+def _encode(rows: DataFrame, format_: Format) -> DataFrame:
     tells_kinds = isinstance(format_, CdcJsonFormat)
     kind = [F.lit(int(RowKind.INSERT)).cast("tinyint").alias(KIND)] if tells_kinds else []
     packed = rows.select(F.struct(*_NAMES, *kind).alias(VALUE))
     return packed.mapInArrow(partial(encode_with, {VALUE: encoder_of(format_, COLUMNS)}), f"{VALUE} BINARY")
 
 
-def _decoded(messages: DataFrame, format_: Format) -> DataFrame:
+def _decode(messages: DataFrame, format_: Format) -> DataFrame:
     tells_kinds = isinstance(format_, CdcJsonFormat)
     half = MessageHalf(decoder_of(format_, COLUMNS, _NAMES), _NAMES)
     rows = MessageRows(_NAMES, half, with_kinds=tells_kinds)
@@ -119,10 +119,10 @@ def compare(rows: DataFrame, number: int, contestant: Contestant) -> None:
     format_ = contestant.format
     messages = stored_messages(rows, format_)
     by_spark = messages.select(contestant.decode(F.col(VALUE).cast("string")).alias("row")).select("row.*")
-    _report(format_.name, "decode", *rates(number, by_spark, _decoded(messages, format_)))
+    _report(format_.name, "decode", *rates(number, by_spark, _decode(messages, format_)))
     messages.unpersist()
     written = rows.select(contestant.encode(_row()).cast("binary").alias("value"))
-    _report(format_.name, "encode", *rates(number, written, _encoded(rows, format_)))
+    _report(format_.name, "encode", *rates(number, written, _encode(rows, format_)))
 
 
 def _report(name: str, what: str, by_spark: float, here: float) -> None:

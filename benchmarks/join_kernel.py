@@ -40,7 +40,7 @@ class Job:
 
     def step(self, inputs: dict[str, pa.Table]) -> tuple[int, float]:
         """How many changes there were, and in how many seconds; hashes are made before."""
-        hashed = {name: _hashed(rows, name) for name, rows in inputs.items()}
+        hashed = {name: _add_hashes(rows, name) for name, rows in inputs.items()}
         begin = perf_counter()
         parts = {part: rows for name in hashed for part, rows in _OPERATOR.combine(name, hashed[name]).items()}
         result = _OPERATOR.open(self._open).step(parts, BatchTime())
@@ -51,7 +51,7 @@ class Job:
         return StateTable(self._tables[name].keys, self._tables[name].values, self._logs[name], self._cache)
 
 
-def _hashed(batch: pa.Table, name: str) -> pa.Table:
+def _add_hashes(batch: pa.Table, name: str) -> pa.Table:
     rows = pl.DataFrame(batch)
     for column, columns in _OPERATOR.hashes(name).items():
         key = pl.struct(pl.col(each).alias(str(place)) for place, each in enumerate(columns))
@@ -69,7 +69,7 @@ def customers(version: int, numbers: range) -> pa.Table:
     return pa.table([list(numbers), [f"city {number % 100} {version}" for number in numbers]], schema=_CUSTOMERS_SCHEMA)
 
 
-def _of_kind(rows: pa.Table, kind: RowKind) -> pa.Table:
+def _add_kind(rows: pa.Table, kind: RowKind) -> pa.Table:
     return rows.append_column(KIND, pa.array(np.full(rows.num_rows, kind, np.int8)))
 
 
@@ -83,8 +83,8 @@ def main() -> None:
         steps = [job.step({LEFT: batch}) for batch in batches]
         seconds = sum(seconds for _, seconds in steps[1:])
         changed = range(1000)
-        update = [_of_kind(customers(0, changed), RowKind.UPDATE_BEFORE)]
-        update += [_of_kind(customers(1, changed), RowKind.UPDATE_AFTER)]
+        update = [_add_kind(customers(0, changed), RowKind.UPDATE_BEFORE)]
+        update += [_add_kind(customers(1, changed), RowKind.UPDATE_AFTER)]
         changes, update_seconds = job.step({RIGHT: pa.concat_tables(update)})
     begin = perf_counter()
     everything = pl.DataFrame(pa.concat_tables(batches[1:]))

@@ -25,7 +25,7 @@ settings.register_profile("quick", max_examples=50, deadline=None, print_blob=Tr
 settings.register_profile("thorough", parent=settings.get_profile("quick"), max_examples=1000)
 settings.load_profile("quick")  # unless --hypothesis-profile names the other
 
-EXPENSIVE = {"broker": "broker", "secured": "broker", "spark": "spark"}
+EXPENSIVE = {"broker": "broker", "secured_broker": "broker", "spark": "spark"}
 NOT_ON_THIS_MACHINE = (Code.JAVA_MISSING, Code.JAVA_VERSION, Code.JVM_PARTS_UNAVAILABLE)
 
 
@@ -73,7 +73,7 @@ def broker() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
+def secured_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
     folder = tmp_path_factory.mktemp("certificates")
     try:
         certificates = make_certificates(folder)

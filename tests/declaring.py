@@ -52,7 +52,7 @@ def declare_sql(text: str, *metadata: MetadataColumn) -> CatalogTable:
     return replace(table, columns=(*table.columns, *placed))
 
 
-def declared(columns: str, options: Mapping[str, str], partitioned_by: tuple[str, ...] = ()) -> CatalogTable:
+def declare_table(columns: str, options: Mapping[str, str], partitioned_by: tuple[str, ...] = ()) -> CatalogTable:
     return replace(declare(options, columns), partitioned_by=partitioned_by)
 
 

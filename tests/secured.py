@@ -44,7 +44,7 @@ class SecuredBroker:
         return found
 
     @cached_property
-    def trusting(self) -> dict[str, dict[str, str]]:
+    def truststores(self) -> dict[str, dict[str, str]]:
         """The same authority, in every form."""
         pem = self.folder / "trusted.pem"
         pem.write_text(self.certificates.trusted_pem)
@@ -62,7 +62,7 @@ class SecuredBroker:
         }
 
     @cached_property
-    def showing(self) -> dict[str, dict[str, str]]:
+    def keystores(self) -> dict[str, dict[str, str]]:
         """The client's own certificate and key, in every form."""
         pair = self.certificates.client_pem
         pem = self.folder / "client.pem"

@@ -56,7 +56,7 @@ class Engine:
     """By a script and a folder of its own: the arguments of the process, and what its environment has in addition."""
 
     @contextmanager
-    def running(self, sql: str, folder: Path) -> Iterator[EngineRun]:
+    def start(self, sql: str, folder: Path) -> Iterator[EngineRun]:
         folder.mkdir(parents=True)
         script = folder / "script.sql"
         script.write_text(sql, encoding="utf-8")

@@ -57,7 +57,7 @@ class AllRows:
 
     def is_reached(self) -> bool:
         time.sleep(LOOK_SECONDS)
-        return self._topic.written() >= self._expected.rows
+        return self._topic.count_messages() >= self._expected.rows
 
     def difference(self) -> str | None:
         found = Truth()
@@ -83,7 +83,7 @@ class _OutputTopic:
         messages = self._consumer.consume(_MESSAGES, LOOK_SECONDS)
         return [value for message in messages if (value := message.value()) is not None]
 
-    def written(self) -> int:
+    def count_messages(self) -> int:
         return sum(self._admin.latest([self._name]).values())
 
     def is_at_end(self) -> bool:

@@ -41,7 +41,7 @@ INSERT INTO sink SELECT a FROM t;
 """
 
 
-def planned(broker: str, prefix: str) -> JobPlan:
+def compile_plan(broker: str, prefix: str) -> JobPlan:
     """Each has a topic of its own."""
     topic = fresh_name("sink")
     ScriptKafka(broker).create_topic(topic, 1)
@@ -50,7 +50,7 @@ def planned(broker: str, prefix: str) -> JobPlan:
 
 @pytest.fixture
 def plan(broker: str) -> JobPlan:
-    return planned(broker, fresh_name("prefix"))
+    return compile_plan(broker, fresh_name("prefix"))
 
 
 def write(broker: str, transactions: Transactions, writer: str, batch: int, *values: bytes) -> None:
@@ -99,9 +99,9 @@ def test_replaced_run_does_not_start_again(plan: JobPlan, broker: str, tmp_path:
     if has_written:
         with group({"bootstrap.servers": broker}, ours.id_of("0"), ours.progress_topic) as progress:
             progress.write(1, ours.claim)
-    told: list[str] = []
-    open_transactions(plan, tmp_path / "theirs", KafkaClients(), told.append, Start("them", 1))
-    assert ["an earlier run has written" in notice for notice in told] == [True] * has_written
+    notices: list[str] = []
+    open_transactions(plan, tmp_path / "theirs", KafkaClients(), notices.append, Start("them", 1))
+    assert ["an earlier run has written" in notice for notice in notices] == [True] * has_written
     with pytest.raises(JobError) as caught:
         open_transactions(plan, tmp_path / "ours", KafkaClients(), no_op, Start("us", 2))
     assert caught.value.code is Code.TAKEN_OVER
@@ -154,7 +154,7 @@ def note_ids(folder: Path, transactions: Transactions, *writers: str) -> None:
 def test_prefix_is_taken_over_by_a_job_with_another_topic(plan: JobPlan, broker: str, tmp_path: Path) -> None:
     ours = open_transactions(plan, tmp_path / "ours", KafkaClients(), no_op, Start("us", 1))["sink"]
     write(broker, ours, "p0", 0, b"a")
-    their_plan = planned(broker, ours.prefix)
+    their_plan = compile_plan(broker, ours.prefix)
     theirs = open_transactions(their_plan, tmp_path / "theirs", KafkaClients(), no_op, Start("them", 1))["sink"]
     assert theirs.progress_topic != ours.progress_topic
     write(broker, theirs, "p0", 0, b"b")
@@ -193,7 +193,7 @@ def test_run_that_starts_over_fences_its_own_ids_alone(plan: JobPlan, broker: st
     for number, middle in enumerate(("eu", "p1", "p1-p0-t")):
         prefix = f"{ours.prefix}-{middle}"
         other = open_transactions(
-            planned(broker, prefix), tmp_path / middle, KafkaClients(), no_op, Start(f"them{number}", 1)
+            compile_plan(broker, prefix), tmp_path / middle, KafkaClients(), no_op, Start(f"them{number}", 1)
         )["sink"]
         for writer in ("0", "p0", "p0-t-7"):
             write(broker, other, writer, 0, b"theirs")
@@ -205,9 +205,9 @@ def test_run_that_starts_over_fences_its_own_ids_alone(plan: JobPlan, broker: st
     pending = ours.id_of("p0")  # as a job leaves it that was killed between its progress and the commit
     with group({"bootstrap.servers": broker}, pending, topic) as progress:
         is_open[pending].send_offsets_to_transaction(entry(topic, 2, ours.claim), progress.metadata)
-    told: list[str] = []
-    open_transactions(plan, tmp_path / "fresh", KafkaClients(), told.append, Start("us again", 1))
-    assert len(told) == 1
+    notices: list[str] = []
+    open_transactions(plan, tmp_path / "fresh", KafkaClients(), notices.append, Start("us again", 1))
+    assert len(notices) == 1
     for name in others:
         is_open[name].commit_transaction(30)
     for writer in written:
@@ -216,7 +216,7 @@ def test_run_that_starts_over_fences_its_own_ids_alone(plan: JobPlan, broker: st
 
 
 def test_ids_are_fenced_once(plan: JobPlan, broker: str, tmp_path: Path) -> None:
-    def noted() -> set[str]:
+    def read_noted_ids() -> set[str]:
         return {entry.name.removeprefix(f"{first.prefix}-") for entry in (tmp_path / "transactions").iterdir()}
 
     first = open_transactions(plan, tmp_path, KafkaClients(), no_op, Start("us", 1))["sink"]
@@ -230,13 +230,13 @@ def test_ids_are_fenced_once(plan: JobPlan, broker: str, tmp_path: Path) -> None
     second = open_transactions(plan, tmp_path, KafkaClients(), no_op, Start("us", 2))["sink"]
     with pytest.raises(KafkaException):
         left_open.commit_transaction(30)
-    assert noted() == {"of-another-table"}
+    assert read_noted_ids() == {"of-another-table"}
     write(broker, second, "p1", 1, b"b")
-    assert noted() == {"of-another-table", "p1"}
+    assert read_noted_ids() == {"of-another-table", "p1"}
     with pytest.raises(DeliveryError):
         write(broker, first, "p2", 1, b"a zombie's")
     open_transactions(plan, tmp_path, KafkaClients(), no_op, Start("us", 3))
-    assert noted() == {"of-another-table"}
+    assert read_noted_ids() == {"of-another-table"}
 
 
 def test_jobs_of_a_script_that_name_one_cluster_differently(plan: JobPlan, broker: str) -> None:

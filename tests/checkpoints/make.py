@@ -119,7 +119,7 @@ def _check_progress(job: KeptJob, checkpoint: Path, progress: Sequence[dict[str,
     assert not (offsets.parent / "commits" / str(batch)).exists()
     done = [entry["offset"] > batch for entry in progress if not entry["group"].endswith("-claim")]
     found = "nothing" if not any(done) else "all" if all(done) else "in part"
-    assert found == job.declared["written"], f"{job.name}: {found} of batch {batch} is written: {progress}"
+    assert found == job.declaration["written"], f"{job.name}: {found} of batch {batch} is written: {progress}"
 
 
 def _write_archive(archive: Path, checkpoint: Path, surroundings: str) -> None:

@@ -34,7 +34,7 @@ def sample(driver: int, port: int, checkpoint: Path, temporary: Path) -> Sample:
         found[f"{role}: threads"] = max(_status(member, "Threads") for member in members)
         found[f"{role}: memory, MB"] = max(_status(member, "VmRSS") for member in members) // 1024
         found[f"{role}: connections to Kafka"] = sum(_connections(member, port) for member in members)
-    for place, files in (("checkpoint, Spark's", _of_spark(checkpoint)), ("checkpoint, own", _own(checkpoint))):
+    for place, files in (("checkpoint, Spark's", _spark_files(checkpoint)), ("checkpoint, own", _own(checkpoint))):
         listed = list(files)
         found[f"{place}: files"] = len(listed)
         found[f"{place}: KB"] = sum(map(_size, listed)) // 1024
@@ -48,8 +48,8 @@ def live_heap(driver: int) -> Sample:
     jvm = jvm_of(driver, processes())
     if jvm is None or not jcmd.exists():
         return {}
-    told = subprocess.run([jcmd, str(jvm), "GC.class_histogram"], capture_output=True, text=True, check=True).stdout
-    total = _TOTAL.search(told)
+    output = subprocess.run([jcmd, str(jvm), "GC.class_histogram"], capture_output=True, text=True, check=True).stdout
+    total = _TOTAL.search(output)
     return {"JVM: live heap, MB": int(total[1]) >> 20} if total else {}
 
 
@@ -100,7 +100,7 @@ def _sockets_to(port: int) -> Iterator[str]:
                     yield fields[9]
 
 
-def _of_spark(checkpoint: Path) -> Iterator[Path]:
+def _spark_files(checkpoint: Path) -> Iterator[Path]:
     jobs = checkpoint / "jobs"
     for job in jobs.iterdir() if jobs.exists() else ():
         for name in _SPARKS:
@@ -108,7 +108,7 @@ def _of_spark(checkpoint: Path) -> Iterator[Path]:
 
 
 def _own(checkpoint: Path) -> Iterator[Path]:
-    sparks = set(_of_spark(checkpoint))
+    sparks = set(_spark_files(checkpoint))
     return (path for path in _files(checkpoint) if path not in sparks)
 
 

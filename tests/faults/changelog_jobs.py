@@ -70,7 +70,7 @@ class Input:
         emptied = self._chance.choice("nesw")
         return {
             "events": [Message(str(at).encode(), as_json(row)) for at, row in enumerate(new)],
-            "users": [*(self._user() for _ in range(rows)), *self._emptied(emptied)],
+            "users": [*(self._user() for _ in range(rows)), *self._empty_region(emptied)],
             "scores": [self._score() for _ in range(rows)],
         }
 
@@ -94,12 +94,12 @@ class Input:
 
     def _user(self) -> Message:
         user, region = self._chance.randint(0, 60), self._chance.choice("nesw")
-        return self._changed(user, None if self._chance.random() < 0.3 else region)
+        return self._change_user(user, None if self._chance.random() < 0.3 else region)
 
-    def _emptied(self, region: str) -> Iterable[Message]:
-        return [self._changed(user, None) for user, home in list(self.users.items()) if home == region]
+    def _empty_region(self, region: str) -> Iterable[Message]:
+        return [self._change_user(user, None) for user, home in list(self.users.items()) if home == region]
 
-    def _changed(self, user: int, region: str | None) -> Message:
+    def _change_user(self, user: int, region: str | None) -> Message:
         before, after = self.users.get(user), region or (None if user in self.users else "n")
         self.users.pop(user, None)
         if after is not None:

@@ -73,7 +73,7 @@ def place_of(crash: Crash) -> Place:
     return crash.guarantee.value, crash.job.query, crash.failpoint
 
 
-def with_lines(page: str, lines: Iterable[Line]) -> str:
+def update_table(page: str, lines: Iterable[Line]) -> str:
     """The page with these lines too, in the order of the cases."""
     block = _BLOCK.search(page)
     assert block is not None, "the page has no place for the table"
@@ -82,10 +82,10 @@ def with_lines(page: str, lines: Iterable[Line]) -> str:
     shown = [known[place] for place in dict.fromkeys(map(place_of, CRASHES)) if place in known]
     places = "".join(f"| `{name}` | {when} |\n" for name, when in FAILPOINTS.items())
     table = "".join(f"{line}\n" for line in shown)
-    return _BLOCK.sub(lambda old: f"{old[1]}{_PLACES}{places}\n{_summed(shown)}\n\n{_LINES}{table}{old[2]}", page)
+    return _BLOCK.sub(lambda old: f"{old[1]}{_PLACES}{places}\n{_summarise(shown)}\n\n{_LINES}{table}{old[2]}", page)
 
 
-def _summed(lines: Sequence[Line]) -> str:
+def _summarise(lines: Sequence[Line]) -> str:
     runs, kept = sum(line.runs for line in lines), sum(line.kept for line in lines)
     once = [line for line in lines if line.guarantee == DeliveryGuarantee.EXACTLY_ONCE]
     doubled = sum(line.twice for line in once)

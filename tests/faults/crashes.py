@@ -55,7 +55,7 @@ class Crash:
         return "-".join(filter(None, (self.guarantee, self.job.name, self.failpoint, str(self.time), self.ending)))
 
     @property
-    def armed(self) -> str:
+    def failpoint_setting(self) -> str:
         return ":".join(filter(None, (self.failpoint, str(self.time), self.ending)))
 
     @property
@@ -140,14 +140,14 @@ class Bench:
     def survive(self, crash: Crash) -> Found:
         sink = self._topic("sink")
         folder = self._folder / crash.name
-        first = self._run(crash.job, crash.guarantee, folder, sink, crash.armed)
+        first = self._run(crash.job, crash.guarantee, folder, sink, crash.failpoint_setting)
         assert _is_ended_by(crash, first), f"{crash.name} was not come by ({first.returncode}): {first.stderr}"
         second = self._run(crash.job, crash.guarantee, folder, sink)
         assert second.returncode == 0, second.stderr
         messages = self._messages(sink)
         if crash.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
-            return beside_undisturbed(Counter(messages), self._reference(crash.job))
-        return beside_truth(messages, crash.job)
+            return compare_with_undisturbed(Counter(messages), self._reference(crash.job))
+        return compare_with_truth(messages, crash.job)
 
     def _reference(self, job: CrashJob) -> Counter[Message]:
         """The messages of a run with the same input in the same batches, and with nothing in between."""
@@ -166,7 +166,7 @@ class Bench:
             if job.name not in self._sources:
                 source = self._topic("source")
                 for partition in range(PARTITIONS):
-                    rows = (json.dumps(job.value(number)).encode() for number in _of(partition))
+                    rows = (json.dumps(job.value(number)).encode() for number in _rows_of(partition))
                     self._kafka.produce(source, (Message(None, row) for row in rows), partition)
                 self._sources[job.name] = source
         return self._sources[job.name]
@@ -194,16 +194,16 @@ class Bench:
         return run_to_end(script, parameters, environment=environment, seconds=_SECONDS)
 
 
-def _of(partition: int) -> list[int]:
+def _rows_of(partition: int) -> list[int]:
     """Both changes of a row are in one partition, in their order."""
     return [number for number in range(ROWS) if number // 2 % PARTITIONS == partition]
 
 
-def beside_undisturbed(found: Counter[Message], expected: Counter[Message]) -> Found:
+def compare_with_undisturbed(found: Counter[Message], expected: Counter[Message]) -> Found:
     return Found(found.total(), (expected - found).total(), (found - expected).total())
 
 
-def beside_truth(messages: Sequence[Message], job: CrashJob) -> Found:
+def compare_with_truth(messages: Sequence[Message], job: CrashJob) -> Found:
     """A row that is there and should not be counts like one that is missing."""
     table, truth = job.fold(messages), job.truth()
     differing = sum(table.get(key) != truth.get(key) for key in table.keys() | truth.keys())

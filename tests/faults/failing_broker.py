@@ -43,7 +43,7 @@ class FailingBroker:
         self._broker.stop()
 
     @contextmanager
-    def paused(self) -> Iterator[None]:
+    def pause(self) -> Iterator[None]:
         """Takes connections and answers nothing."""
         java = self._java
         os.kill(java, signal.SIGSTOP)

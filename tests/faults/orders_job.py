@@ -14,7 +14,7 @@ from millstream.failpoints import VARIABLE
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
 from tests.faults.failing_broker import PARTITIONS
-from tests.faults.processes import jvm_of, processes, running
+from tests.faults.processes import jvm_of, processes, run_in_background
 from tests.patience import PATIENCE
 from tests.runtime.topics import fresh_name
 
@@ -97,7 +97,9 @@ class OrdersJob:
             self.gate.touch()
         environment = {VARIABLE: f"{hold}:hold={self.gate}"} if hold else {}
         given = (*options, *(("--checkpoint", str(checkpoint)) if checkpoint else ()))
-        with running(self._script, self._parameters, self.notices, *given, environment=environment) as process:
+        with run_in_background(
+            self._script, self._parameters, self.notices, *given, environment=environment
+        ) as process:
             yield process
 
     @property
@@ -107,17 +109,17 @@ class OrdersJob:
     def await_hold(self, process: subprocess.Popen[str]) -> None:
         reached = self.gate.with_name(f"{self.gate.name}.reached")
         while not reached.exists():
-            assert process.poll() is None, self.said()
+            assert process.poll() is None, self.read_notices()
             time.sleep(_LOOK_SECONDS)
 
     def let_go(self) -> None:
         self.gate.unlink()
 
-    def said(self) -> str:
+    def read_notices(self) -> str:
         self.notices.seek(0)
         return self.notices.read()
 
-    def written(self) -> Counter[tuple[int, int, int]]:
+    def read_totals(self) -> Counter[tuple[int, int, int]]:
         """By readers of committed messages."""
         received = self._kafka.read(self._parameters["totals"])
         values = (json.loads(each.message.value) for each in received if each.message.value is not None)
@@ -158,7 +160,7 @@ def frozen(process: subprocess.Popen[str]) -> Iterator[Callable[[], None]]:
         wake()
 
 
-def drained(process: subprocess.Popen[str]) -> int:
+def drain(process: subprocess.Popen[str]) -> int:
     """Its exit code, when all that it tells has been read."""
     assert process.stdout is not None
     process.stdout.read()

@@ -39,7 +39,7 @@ def run_to_end(
 
 
 @contextmanager
-def running(
+def run_in_background(
     script: Path, parameters: dict[str, str], notices: IO[str], *options: str, environment: dict[str, str] | None = None
 ) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
@@ -66,19 +66,19 @@ def objects(process: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
 
 
 def batches(process: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
-    return (told for told in objects(process) if "batch" in told)
+    return (event for event in objects(process) if "batch" in event)
 
 
 def until(process: subprocess.Popen[str], is_it: Callable[[dict[str, Any]], bool], notices: IO[str]) -> dict[str, Any]:
-    for told in objects(process):
-        if is_it(told):
-            return told
+    for event in objects(process):
+        if is_it(event):
+            return event
     notices.seek(0)
     raise AssertionError(f"the job ended, and said: {notices.read()}")
 
 
 def until_read(process: subprocess.Popen[str], rows: int, notices: IO[str]) -> None:
-    until(process, lambda told: told.get("total_rows_in", 0) >= rows, notices)
+    until(process, lambda event: event.get("total_rows_in", 0) >= rows, notices)
 
 
 @dataclass(frozen=True, slots=True)

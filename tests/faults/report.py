@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from millstream.testing.broker import EmbeddedBroker
-from tests.faults.crash_table import Line, place_of, with_lines
+from tests.faults.crash_table import Line, place_of, update_table
 from tests.faults.crashes import CRASHES, PARTITIONS, Bench, Crash, Found
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def run(chosen: Sequence[Crash], jobs: int) -> bool:
             place = place_of(crash)
             runs[place].append(found)
             if len(runs[place]) == waiting[place]:
-                PAGE.write_text(with_lines(PAGE.read_text(), [Line.of(crash, runs[place])]))
+                PAGE.write_text(update_table(PAGE.read_text(), [Line.of(crash, runs[place])]))
     return all_kept
 
 

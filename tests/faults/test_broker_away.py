@@ -11,10 +11,10 @@ from millstream.errors import SetupError
 from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.testing.broker import EmbeddedBroker
 from tests.conftest import skip_without_java
-from tests.faults.processes import objects, running, until, until_read
+from tests.faults.processes import objects, run_in_background, until, until_read
 from tests.patience import PATIENCE
 from tests.runtime.counting import SCRIPT, numbers, truth
-from tests.runtime.topics import folded, produce
+from tests.runtime.topics import produce, read_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,18 +47,18 @@ def test_job_waits_for_a_broker_and_goes_on(first_broker: EmbeddedBroker, tmp_pa
     script.write_text(SCRIPT.replace("'properties.bootstrap.servers'", IMPATIENT))
     first, second = numbers(range(500)), numbers(range(400, 1000))
     produce(address, "numbers", first)
-    with (tmp_path / "notices").open("w+") as notices, running(script, parameters, notices) as process:
+    with (tmp_path / "notices").open("w+") as notices, run_in_background(script, parameters, notices) as process:
         until_read(process, len(first), notices)
         first_broker.stop()
-        waiting = until(process, lambda told: told.get("event") == "waiting", notices)
+        waiting = until(process, lambda event: event.get("event") == "waiting", notices)
         assert address in waiting["why"]
-        until(process, lambda told: told.get("attempt", 0) >= 1, notices)
+        until(process, lambda event: event.get("attempt", 0) >= 1, notices)
         again = EmbeddedBroker(port=first_broker.address[1], data=tmp_path / "broker", partitions=2)
         with again:
             produce(address, "numbers", second)
-            until(process, lambda told: told.get("event") == "going-on", notices)
-            while folded(address, "digits") != truth(first + second):
+            until(process, lambda event: event.get("event") == "going-on", notices)
+            while read_table(address, "digits") != truth(first + second):
                 next(objects(process))
-        until(process, lambda told: told.get("event") == "waiting", notices)
+        until(process, lambda event: event.get("event") == "waiting", notices)
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE) == 0

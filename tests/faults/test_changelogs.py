@@ -13,7 +13,7 @@ import pytest
 
 from millstream.testing.script_kafka import ScriptKafka
 from tests.faults.changelog_jobs import MOVES, TOPICS, TOTALS, Input
-from tests.faults.processes import COMMAND, running
+from tests.faults.processes import COMMAND, run_in_background
 from tests.patience import PATIENCE
 from tests.runtime.topics import fresh_name
 
@@ -61,11 +61,11 @@ class Jobs:
             self.kafka.produce(self._topics[topic], messages, partition=None)
 
     def run_and_kill(self, is_time: Callable[[], bool], notices: IO[str]) -> None:
-        with running(self._script, self._parameters, notices) as process:
+        with run_in_background(self._script, self._parameters, notices) as process:
             deadline = time.monotonic() + PATIENCE
             while not is_time():
-                assert process.poll() is None, said(notices)
-                assert time.monotonic() < deadline, said(notices)
+                assert process.poll() is None, read_notices(notices)
+                assert time.monotonic() < deadline, read_notices(notices)
                 time.sleep(0.001)
             process.send_signal(signal.SIGKILL)
             assert process.wait(PATIENCE) == -signal.SIGKILL
@@ -75,11 +75,11 @@ class Jobs:
         command = [*COMMAND, "run", str(self._script), *given, "--output", "json", "--drain"]
         place = self._script.parent
         done = subprocess.run(command, cwd=place, stdout=subprocess.PIPE, stderr=notices, text=True, check=False)
-        assert done.returncode == 0, said(notices)
-        told = [json.loads(line) for line in done.stdout.splitlines()]
-        assert sum(batch["ignored_retractions"] for batch in told if batch["job"] not in MAY_GO_TWICE) == 0
+        assert done.returncode == 0, read_notices(notices)
+        event = [json.loads(line) for line in done.stdout.splitlines()]
+        assert sum(batch["ignored_retractions"] for batch in event if batch["job"] not in MAY_GO_TWICE) == 0
 
-    def written(self, sink: str) -> Messages:
+    def read_messages(self, sink: str) -> Messages:
         """The values of each key, in their order."""
         found: Messages = {}
         for received in self.kafka.read(self._topics[sink]):
@@ -88,7 +88,7 @@ class Jobs:
         return found
 
 
-def said(notices: IO[str]) -> str:
+def read_notices(notices: IO[str]) -> str:
     notices.seek(0)
     return notices.read()
 
@@ -99,7 +99,7 @@ def after_kills(jobs: Jobs, folder: Path, *moments: Callable[[], bool]) -> None:
             jobs.produce()
             jobs.run_and_kill(moment, notices)
         jobs.drain(notices)
-        assert said(notices).count("continues where it stopped") >= len(moments)
+        assert read_notices(notices).count("continues where it stopped") >= len(moments)
 
 
 def table_of(messages: Messages, kills: int) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def test_totals_on_both_operators(broker: str, tmp_path: Path) -> None:
     jobs = Jobs(TOTALS, broker, tmp_path)
     native, kernel = jobs.folder / "native", jobs.folder / "kernel"
     after_kills(jobs, tmp_path, lambda: has_begun(kernel), lambda: has_stored(native) or has_stored(kernel))
-    found = {sink: jobs.written(sink) for sink in ("native", "kernel")}
+    found = {sink: jobs.read_messages(sink) for sink in ("native", "kernel")}
     assert table_of(found["native"], kills=2) == jobs.given.truth("native")
     assert table_of(found["kernel"], kills=2) == jobs.given.truth("native")
     for sink, messages in found.items():
@@ -131,7 +131,7 @@ def test_rows_that_move_and_go(broker: str, tmp_path: Path) -> None:
     sizes, holders = jobs.folder / "sizes", jobs.folder / "holders"
     moments = (lambda: has_begun(sizes), lambda: has_stored(holders), lambda: has_stored(sizes))
     after_kills(jobs, tmp_path, *moments)
-    found = {sink: jobs.written(sink) for sink in ("sizes", "holders")}
+    found = {sink: jobs.read_messages(sink) for sink in ("sizes", "holders")}
     assert table_of(found["sizes"], kills=3) == jobs.given.truth("sizes")
     held, claimed = table_of(found["holders"], kills=3), jobs.given.holders()
     assert held.keys() == claimed.keys()

@@ -21,7 +21,7 @@ def _record(called: str, /, **fields: Any) -> dict[str, Any]:
     return {"type": "record", "name": called, "fields": [{"name": key, "type": type_} for key, type_ in fields.items()]}
 
 
-def _doubling(levels: int) -> dict[str, Any]:
+def _doubling_schema(levels: int) -> dict[str, Any]:
     inner: Any = _record("r0")
     for level in range(1, levels):
         inner = _record(f"r{level}", a=inner, b=f"r{level - 1}")
@@ -40,7 +40,7 @@ _WRITERS: Final[tuple[Any, ...]] = (
     _record("maps", id="long", name={"type": "map", "values": "null"}),
     _record("lists", id="int", name={"type": "array", "items": {"type": "array", "items": "long"}}),
     _record("itself", id="itself"),
-    _doubling(40),
+    _doubling_schema(40),
     _record("others", id=["null", "double", {"type": "enum", "name": "e", "symbols": ["A", "B"]}], name="bytes"),
     ["null", _record("change", before=["null", _record("v", id="int", name=["null", "string"])], after=["null", "v"],
                      op="string")],
@@ -53,7 +53,7 @@ SCHEMAS: Final = (*map(json.dumps, _WRITERS), '"no such type"', "message M {}", 
 """The texts that the registry keeps, numbered from one."""
 
 
-def registered_datum(rng: Draw, *, changes: bool) -> bytes:
+def draw_registered_datum(rng: Draw, *, changes: bool) -> bytes:
     if rng.odd(0.03):
         return rng.randbytes(rng.randrange(9))
     if not rng.odd(1):

@@ -63,7 +63,7 @@ def serve(requests: Connection, folder: str) -> None:
         _limit_memory()
         while (request := requests.recv()) is not None:
             table, messages = request
-            requests.send(_examined(table, messages, places.get(table.format, {}), requests))
+            requests.send(_examine(table, messages, places.get(table.format, {}), requests))
 
 
 def _limit_memory() -> None:
@@ -71,7 +71,7 @@ def _limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (used + _MORE_MEMORY, used + _MORE_MEMORY))
 
 
-def _examined(table: Table, messages: list[Message], places: dict[str, str], progress: Connection) -> Tally | str:
+def _examine(table: Table, messages: list[Message], places: dict[str, str], progress: Connection) -> Tally | str:
     try:
         exact, usual = (table.reader(places, exact_only=exact_only) for exact_only in (True, False))
         outcomes = []
@@ -89,7 +89,7 @@ def _examined(table: Table, messages: list[Message], places: dict[str, str], pro
         signal.setitimer(signal.ITIMER_PROF, 0)
     alone = _Outcome(
         sum(outcome.rows for outcome in outcomes),
-        _joined([outcome.contents for outcome in outcomes]),
+        _join([outcome.contents for outcome in outcomes]),
         sum(outcome.skipped for outcome in outcomes),
         tuple(text for outcome in outcomes for text in outcome.unreadable),
     )
@@ -99,17 +99,17 @@ def _examined(table: Table, messages: list[Message], places: dict[str, str], pro
 
 
 def _difference(exact: _Outcome, batch: _Outcome) -> str:
-    return f"the readers differ: one by one {_shown(exact, batch)}, at once {_shown(batch, exact)}"
+    return f"the readers differ: one by one {_show_difference(exact, batch)}, at once {_show_difference(batch, exact)}"
 
 
-def _joined(contents: list[list[str] | None]) -> list[str] | None:
+def _join(contents: list[list[str] | None]) -> list[str] | None:
     if any(rows is None for rows in contents):
         return None
     joined = [row for rows in contents for row in rows or ()]
     return joined if len(joined) <= _COMPARED_ROWS else None
 
 
-def _shown(one: _Outcome, other: _Outcome) -> str:
+def _show_difference(one: _Outcome, other: _Outcome) -> str:
     for mine, theirs in zip(one.contents or (), other.contents or (), strict=False):
         if mine != theirs:
             return mine[:300]

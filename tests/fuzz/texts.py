@@ -98,12 +98,12 @@ def text(rng: Draw) -> str:
         case 6:
             return rng.choice(("A", " ", "AQI=", "\\", '"', "é")) * rng.choice(_LENGTHS) + rng.choice(("", "x", "!"))
         case 7:
-            return with_blanks(rng, rng.choice((*_PLAIN_NUMBERS, *_MOMENTS, *_BASE64, *_WORDS)))
+            return add_blanks(rng, rng.choice((*_PLAIN_NUMBERS, *_MOMENTS, *_BASE64, *_WORDS)))
         case _:
             return "".join(chr(rng.randrange(32, 127)) for _ in range(rng.randrange(12)))
 
 
-def with_blanks(rng: Draw, content: str) -> str:
+def add_blanks(rng: Draw, content: str) -> str:
     """A long run of them before, within or behind a text."""
     at = rng.choice((0, len(content) // 2, len(content)))
     return content[:at] + rng.choice((" ", "\t", "\n", "\x00", " \n")) * rng.choice(_LENGTHS) + content[at:]
@@ -114,7 +114,7 @@ def value_text(rng: Draw, root: str) -> str:
     if not rng.odd(1):
         return rng.choice(_CALM.get(root, ("a", "b c", "\U0001f600")))
     if rng.random() < 0.05:
-        return with_blanks(rng, rng.choice(_CALM.get(root, ("a", "b c"))))
+        return add_blanks(rng, rng.choice(_CALM.get(root, ("a", "b c"))))
     if rng.random() < 0.25:
         return text(rng)
     match root:
@@ -130,7 +130,7 @@ def value_text(rng: Draw, root: str) -> str:
             return text(rng)
 
 
-def damaged(rng: Draw, message: bytes) -> bytes:
+def damage(rng: Draw, message: bytes) -> bytes:
     """As it is, most of the time."""
     for _ in range(rng.choice((1, 1, 1, 3)) if rng.odd(0.4) else 0):
         at = rng.randrange(len(message) + 1)

@@ -71,8 +71,8 @@ class Shop:
         producer.produce(topic or self.orders, value, **more)
         assert producer.flush(30) == 0
 
-    def copied(self) -> list[dict[str, Any]]:
+    def read_copies(self) -> list[dict[str, Any]]:
         return [json.loads(found.message.value or b"null") for found in self.kafka.read(self.copies)]
 
-    def copied_ids(self) -> list[int]:
-        return [row["id"] for row in self.copied()]
+    def read_copied_ids(self) -> list[int]:
+        return [row["id"] for row in self.read_copies()]

@@ -94,7 +94,7 @@ def test_a_batch_that_fails_is_repeated_with_its_letters(shop: LetterBox) -> Non
     assert [found.message.value for found in shop.kafka.read(shop.dead)] == [b"one"]
     limit(shop, shop.copies, 10_000)
     assert shop.again().start(shop.options, note, note, shop.topics, drain=True).await_end(PATIENCE)
-    assert shop.copied_ids() == [1]
+    assert shop.read_copied_ids() == [1]
     assert [found.message.value for found in shop.kafka.read(shop.dead)] == [b"one", b"one"]
 
 
@@ -125,7 +125,7 @@ def test_a_letter_that_cannot_be_written_fails_the_job(shop: LetterBox) -> None:
     assert problem.code is Code.JOB_FAILED
     assert f"Topic {shop.orders}, partition 0, offset 1" in str(problem.detail)
     assert f'max.message.bytes of topic "{shop.dead}"' in str(problem.hint)
-    assert shop.copied() == []
+    assert shop.read_copies() == []
 
 
 def test_a_message_as_large_as_its_topic_takes(shop: LetterBox) -> None:
@@ -137,7 +137,7 @@ def test_a_message_as_large_as_its_topic_takes(shop: LetterBox) -> None:
     assert produce_large(shop, unreadable(most - overhead), b'{"id":1}') == 2
     assert shop.start(shop.options, topic=shop.topics, drain=True).await_end(PATIENCE)
     assert [found.message.value for found in shop.kafka.read(shop.dead)] == [unreadable(most - overhead)]
-    assert shop.copied_ids() == [1]
+    assert shop.read_copied_ids() == [1]
 
 
 def test_letters_that_fit_alone_and_not_together(shop: LetterBox) -> None:
@@ -150,7 +150,7 @@ def test_letters_that_fit_alone_and_not_together(shop: LetterBox) -> None:
 
 
 def test_a_topic_that_takes_less_is_told_of(shop: LetterBox) -> None:
-    def told() -> list[str]:
+    def check_notices() -> list[str]:
         script = SCRIPT.format(columns="", topic=shop.topics, options=shop.options, copied="")
         names = {"brokers": shop.brokers, "orders": shop.orders, "copies": shop.copies}
         notices: list[str] = []
@@ -160,12 +160,12 @@ def test_a_topic_that_takes_less_is_told_of(shop: LetterBox) -> None:
         return [notice for notice in notices if shop.dead in notice]
 
     limit(shop, shop.more, 500_000)
-    [created] = told()
+    [created] = check_notices()
     assert "was created" in created
-    assert told() == []
+    assert check_notices() == []
     limit(shop, shop.dead, 400_000)
     limit(shop, shop.orders, 300_000)
-    [small] = told()
+    [small] = check_notices()
     assert "up to 400000 bytes" in small
     assert str(500_000 + HEADROOM_BYTES) in small
 

@@ -14,7 +14,7 @@ from millstream.spark.task_buckets import TaskBuckets, hash_of
 from millstream.testing.script_kafka import ScriptKafka
 from tests.patience import PATIENCE
 from tests.runtime.counting import SCRIPT, numbers, truth
-from tests.runtime.topics import folded, fresh_name, produce
+from tests.runtime.topics import fresh_name, produce, read_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +43,7 @@ def parameters(broker: str) -> dict[str, str]:
     return {"brokers": broker, **names}
 
 
-def written(brokers: str, topic: str) -> list[str]:
+def read_messages(brokers: str, topic: str) -> list[str]:
     return sorted((received.message.value or b"").decode() for received in ScriptKafka(brokers).read(topic))
 
 
@@ -64,10 +64,10 @@ def test_three_readers_read_each_message_once(
     rows = numbers(range(2000))
     produce(broker, parameters["numbers"], rows)
     assert run_set(spark, tmp_path, parameters, LARGE, DIGITS, SMALL) == (2000, 1)
-    assert folded(broker, parameters["digits"]) == truth(rows)
+    assert read_table(broker, parameters["digits"]) == truth(rows)
     expected = [json.dumps(row, separators=(",", ":")) for row in rows if row["n"] >= 1000]
-    assert written(broker, parameters["large"]) == sorted(expected)
-    assert written(broker, parameters["small"]) == [str(n) for n in range(10)]
+    assert read_messages(broker, parameters["large"]) == sorted(expected)
+    assert read_messages(broker, parameters["small"]) == [str(n) for n in range(10)]
 
 
 def test_readers_without_state_read_each_message_once(
@@ -76,8 +76,8 @@ def test_readers_without_state_read_each_message_once(
     rows = numbers(range(1500))
     produce(broker, parameters["numbers"], rows)
     assert run_set(spark, tmp_path, parameters, LARGE, SMALL) == (1500, 1)
-    assert len(written(broker, parameters["large"])) == 500
-    assert written(broker, parameters["small"]) == [str(n) for n in range(10)]
+    assert len(read_messages(broker, parameters["large"])) == 500
+    assert read_messages(broker, parameters["small"]) == [str(n) for n in range(10)]
 
 
 def test_messages_of_a_partition_stay_in_their_order(

@@ -55,7 +55,7 @@ def make_anew(brokers: str, topic: str) -> None:
     KafkaAdmin({"bootstrap.servers": brokers}).ensure_topic(topic, topic)
 
 
-def folded(brokers: str, topic: str) -> dict[str, dict[str, Any]]:
+def read_table(brokers: str, topic: str) -> dict[str, dict[str, Any]]:
     """The table in an upsert topic with JSON keys and values."""
     rows: dict[str, dict[str, Any]] = {}
     for received in ScriptKafka(brokers).read(topic):

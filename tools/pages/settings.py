@@ -40,14 +40,14 @@ change results is never passed over in this way. `*` stands for any ending; the 
 
 
 def settings_page() -> str:
-    return "\n".join((_INTRODUCTION, *_working(), _LATER, *_later(), _WITHOUT_EFFECT, *_without_effect(), ""))
+    return "\n".join((_INTRODUCTION, *_list_working(), _LATER, *_later(), _WITHOUT_EFFECT, *_list_without_effect(), ""))
 
 
-def _working() -> Iterator[str]:
+def _list_working() -> Iterator[str]:
     elsewhere = {later.option.key for later in LATER}
     for option in SETTINGS.values():
         if option.key not in elsewhere:
-            default = f"`{_shown(option.default)}`" if option.default is not None else ""
+            default = f"`{_format_default(option.default)}`" if option.default is not None else ""
             yield f"| `{option.key}` | {default} | {option.type.name} | {_meaning(option)} |"
     yield "| `spark.*` |  | STRING | One of Spark's own. |"
 
@@ -58,7 +58,7 @@ def _later() -> Iterator[str]:
         yield f"| `{later.option.key}` | {value} | {_meaning(later.option)} |"
 
 
-def _without_effect() -> Iterator[str]:
+def _list_without_effect() -> Iterator[str]:
     for because in dict.fromkeys(setting.because for setting in WITHOUT_EFFECT):
         keys = ", ".join(f"`{setting.key}`" for setting in WITHOUT_EFFECT if setting.because == because)
         yield f"| {keys} | {_sentence(because)} |"
@@ -73,7 +73,7 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def _shown(value: object) -> str:
+def _format_default(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, timedelta):

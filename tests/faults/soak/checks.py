@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from tests.faults.soak.jobs import changed_truth, counted_truth
+from tests.faults.soak.jobs import expected_changes, expected_counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -42,7 +42,7 @@ def check_counted(received: Sequence[Received], fed: int) -> Found:
         for rows in sequences.values()
         for before, after in pairwise(rows)
     )
-    lost, more = _beside(counted_truth(fed), _ends(sequences, lambda rows: rows[-1]), "orders")
+    lost, more = _beside(expected_counts(fed), _ends(sequences, lambda rows: rows[-1]), "orders")
     return Found(len(received), lost, doubled + more)
 
 
@@ -58,7 +58,7 @@ def check_changed(received: Sequence[Received], fed: int) -> Found:
                 lost, doubled = (lost, doubled + 1) if each in seen else (lost + 1, doubled)
             stands = each["after"]
             seen.append(each)
-    missing, more = _beside(changed_truth(fed), _ends(sequences, lambda changes: changes[-1]["after"]), "held")
+    missing, more = _beside(expected_changes(fed), _ends(sequences, lambda changes: changes[-1]["after"]), "held")
     return Found(len(received), lost + missing, doubled + more)
 
 

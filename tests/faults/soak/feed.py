@@ -60,10 +60,10 @@ class Feed:
                     ("orders", order(number), place_of_order(number)),
                     ("changes", change(number), place_of_change(number)),
                 ):
-                    self._producer.produce(topic, as_json(value), partition=place, on_delivery=self._delivered)
+                    self._producer.produce(topic, as_json(value), partition=place, on_delivery=self._on_delivery)
             self._fed = max(due, self._fed)
             self._producer.poll(0)
 
-    def _delivered(self, error: KafkaError | None, _message: Message) -> None:
+    def _on_delivery(self, error: KafkaError | None, _message: Message) -> None:
         if error is not None:
             self._failures.append(error)

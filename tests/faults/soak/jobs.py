@@ -59,23 +59,23 @@ def place_of_change(number: int) -> int:
     return number // 2 % PARTITIONS
 
 
-def counted_truth(fed: int) -> dict[int, Row]:
+def expected_counts(fed: int) -> dict[int, Row]:
     orders: Counter[int] = Counter()
     amounts: defaultdict[int, set[int]] = defaultdict(set)
-    for given in map(order, range(fed)):
-        orders[given["customer"]] += 1
-        amounts[given["customer"]].add(given["amount"])
+    for row in map(order, range(fed)):
+        orders[row["customer"]] += 1
+        amounts[row["customer"]].add(row["amount"])
     return {
         customer: {"customer": customer, "orders": orders[customer], "amounts": len(amounts[customer])}
         for customer in orders
     }
 
 
-def changed_truth(fed: int) -> dict[int, Row]:
+def expected_changes(fed: int) -> dict[int, Row]:
     held: Counter[int] = Counter()
     total: Counter[int] = Counter()
-    for given in map(change, range(fed)):
-        for image, sign in ((given["before"], -1), (given["after"], 1)):
+    for row in map(change, range(fed)):
+        for image, sign in ((row["before"], -1), (row["after"], 1)):
             if image is not None:
                 held[image["customer"]] += sign
                 total[image["customer"]] += sign * image["amount"]

@@ -117,9 +117,9 @@ class Life:
         assert self._driver.stdout is not None
         for line in self._driver.stdout:
             with suppress(json.JSONDecodeError):  # a line that a kill has cut
-                told = json.loads(line)
-                if "batch" in told:
-                    self._batches[told["job"]] = told["batch"]
+                event = json.loads(line)
+                if "batch" in event:
+                    self._batches[event["job"]] = event["batch"]
                     self._is_under_way.set()
 
 

@@ -23,7 +23,7 @@ def progress(skipped: int = 0, dead_letters: int = 0) -> JobProgress:
     return progress_of("totals", report, None, Counted(0, skipped, dead_letters))
 
 
-def shown(job: JobProgress) -> str:
+def render_progress(job: JobProgress) -> str:
     console = Console(file=io.StringIO(), width=160)
     console.print(progress_table([job]))
     assert isinstance(console.file, io.StringIO)
@@ -53,5 +53,5 @@ def test_people_see_them_when_there_are_some(
     before, after = capsys.readouterr().out.strip().splitlines()[-2:]
     assert line not in before
     assert line in after
-    assert heading not in shown(progress())
-    assert heading in shown(job)
+    assert heading not in render_progress(progress())
+    assert heading in render_progress(job)

@@ -17,7 +17,7 @@ from millstream.kernels.segment_cache import SegmentCache
 from millstream.kernels.segment_log import MemorySegmentLog
 from millstream.kernels.state_table import StateTable
 from millstream.private_folder import NotPrivateError
-from tests.unit.kernels.stored_rows import KEY, VALUE, found_in, to_put
+from tests.unit.kernels.stored_rows import KEY, VALUE, look_up, rows_to_put
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,7 +49,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @contextmanager
-def running(code: str, *arguments: str) -> Iterator[str]:
+def run_process(code: str, *arguments: str) -> Iterator[str]:
     """A process that holds a folder until it is killed."""
     with subprocess.Popen(
         [sys.executable, "-c", code, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -60,7 +60,7 @@ def running(code: str, *arguments: str) -> Iterator[str]:
 
 
 def test_what_a_killed_run_left_is_removed_by_the_next(temporary: Path) -> None:
-    with running(DRIVER) as killed:
+    with run_process(DRIVER) as killed:
         pass
     assert [str(folder) for folder in temporary.iterdir()] == [killed]
     ours = CacheFolder()
@@ -70,46 +70,46 @@ def test_what_a_killed_run_left_is_removed_by_the_next(temporary: Path) -> None:
 
 
 def test_what_another_run_uses_stays(temporary: Path) -> None:
-    with running(DRIVER) as other:
+    with run_process(DRIVER) as other:
         CacheFolder().close()
         assert (temporary / other / "job").exists()
 
 
 def test_workers_on_a_machine_without_their_driver_keep_their_folder_and_remove_others(temporary: Path) -> None:
     place = str(temporary / "millstream-segments-of-a-far-driver")
-    with running(WORKER, place):
+    with run_process(WORKER, place):
         ours = CacheFolder()
         assert sorted(temporary.iterdir()) == sorted([temporary / place, ours.path])
         ours.close()
-        with running(WORKER, place):
+        with run_process(WORKER, place):
             pass
         assert (temporary / place / "job").exists()
-    with running(WORKER, str(temporary / "millstream-segments-of-the-next")):
+    with run_process(WORKER, str(temporary / "millstream-segments-of-the-next")):
         assert [folder.name for folder in temporary.iterdir()] == ["millstream-segments-of-the-next"]
 
 
 def test_worker_of_a_run_goes_on_when_its_folder_was_removed(temporary: Path) -> None:
     cache, log = SegmentCache(temporary / "run" / "job"), MemorySegmentLog()
     table = StateTable(KEY, VALUE, log, cache)
-    table.put(to_put({1: 1}, colliding=False))
+    table.put(rows_to_put({1: 1}, colliding=False))
     for file in (temporary / "run" / "job").iterdir():
         file.unlink()
     (temporary / "run" / "job").rmdir()
-    assert found_in(table, [1], colliding=False) == {1: 1}
-    table.put(to_put({2: 2}, colliding=False))
-    assert found_in(StateTable(KEY, VALUE, log, cache), [1, 2], colliding=False) == {1: 1, 2: 2}
+    assert look_up(table, [1], colliding=False) == {1: 1}
+    table.put(rows_to_put({2: 2}, colliding=False))
+    assert look_up(StateTable(KEY, VALUE, log, cache), [1, 2], colliding=False) == {1: 1, 2: 2}
 
 
 def test_what_failed_batches_left_goes_first_and_all_of_it(temporary: Path) -> None:
     """A batch that failed wrote pieces that no manifest knows: never used, they are the oldest when room is needed."""
     log = MemorySegmentLog()
-    StateTable(KEY, VALUE, log, SegmentCache(temporary)).put(to_put({1: 1}, colliding=False))
+    StateTable(KEY, VALUE, log, SegmentCache(temporary)).put(rows_to_put({1: 1}, colliding=False))
     committed = {file.name for file in temporary.iterdir()}
     for _ in range(20):
         failed = MemorySegmentLog()
-        StateTable(KEY, VALUE, failed, SegmentCache(temporary)).put(to_put({2: 2}, colliding=False))
+        StateTable(KEY, VALUE, failed, SegmentCache(temporary)).put(rows_to_put({2: 2}, colliding=False))
     room = 2 * max(file.stat().st_size for file in temporary.iterdir())
-    assert found_in(StateTable(KEY, VALUE, log, SegmentCache(temporary)), [1, 2], colliding=False) == {1: 1}
+    assert look_up(StateTable(KEY, VALUE, log, SegmentCache(temporary)), [1, 2], colliding=False) == {1: 1}
     SegmentCache(temporary, limit=room).trim()
     left = {file.name for file in temporary.iterdir()}
     assert committed <= left

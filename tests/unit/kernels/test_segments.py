@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from millstream.kernels.segment_cache import SegmentCache
 from millstream.kernels.segment_log import MemorySegmentLog
 from millstream.kernels.state_table import StateTable
-from tests.unit.kernels.stored_rows import KEY, VALUE, found_in, scanned_in, to_put
+from tests.unit.kernels.stored_rows import KEY, VALUE, look_up, rows_to_put, scan
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,24 +41,24 @@ def test_a_table_in_pieces_is_the_same_table(
     cache, log = SegmentCache(tmp_path_factory.mktemp("segments"), limit), MemorySegmentLog()
     truth: dict[int, int | None] = {}
     for batch in batches:
-        StateTable(KEY, VALUE, log, cache, piece_bytes=piece_bytes).put(to_put(batch, colliding=colliding))
+        StateTable(KEY, VALUE, log, cache, piece_bytes=piece_bytes).put(rows_to_put(batch, colliding=colliding))
         cache.trim()
         truth |= batch
         table = StateTable(KEY, VALUE, log, cache, piece_bytes=piece_bytes)
         alive = {key: value for key, value in truth.items() if value is not None}
-        assert found_in(table, range(61), colliding=colliding) == alive
-        assert scanned_in(table) == alive
+        assert look_up(table, range(61), colliding=colliding) == alive
+        assert scan(table) == alive
         if not colliding:
             low, high = sorted(ends)
             some = {key: value for key, value in alive.items() if low <= key <= high}
-            assert scanned_in(table, low * 7919, high * 7919) == some
+            assert scan(table, low * 7919, high * 7919) == some
 
 
 def test_no_piece_is_larger_than_wanted(tmp_path: Path) -> None:
     log = MemorySegmentLog()
     for start in (0, 1):
         table = StateTable(KEY, VALUE, log, SegmentCache(tmp_path), piece_bytes=10_000)
-        table.put(to_put({key: key for key in range(start, 9000, 2)}, colliding=False))
+        table.put(rows_to_put({key: key for key in range(start, 9000, 2)}, colliding=False))
     [segment] = log.manifest().segments
     assert segment.rows == 9000
     assert len(segment.pieces) >= 9000 * 25 // 10_000
@@ -68,9 +68,9 @@ def test_no_piece_is_larger_than_wanted(tmp_path: Path) -> None:
 def test_a_trimmed_cache_drops_what_was_not_used_for_longest(tmp_path: Path) -> None:
     cache = SegmentCache(tmp_path, limit=3000)
     tables = [StateTable(KEY, VALUE, MemorySegmentLog(), cache) for _ in range(2)]
-    tables[0].put(to_put({1: 1}, colliding=False))
+    tables[0].put(rows_to_put({1: 1}, colliding=False))
     [orphan] = tmp_path.iterdir()
-    tables[1].put(to_put({1: 1}, colliding=False))
+    tables[1].put(rows_to_put({1: 1}, colliding=False))
     [used] = {*tmp_path.iterdir()} - {orphan}
     half, abandoned, large = (tmp_path / name for name in ("half.written", "abandoned.half", "large"))
     for file in (half, abandoned, large):
@@ -78,8 +78,8 @@ def test_a_trimmed_cache_drops_what_was_not_used_for_longest(tmp_path: Path) -> 
     os.utime(abandoned, (0, time.time() - 3600))
     os.utime(orphan, (0, time.time() - 50))
     os.utime(used, (0, time.time() - 60))
-    assert found_in(tables[1], [1], colliding=False) == {1: 1}
+    assert look_up(tables[1], [1], colliding=False) == {1: 1}
     cache.trim()
     assert {file for file in (orphan, used, half, abandoned, large) if file.exists()} <= {used, half, large}
     assert half.exists()
-    assert found_in(tables[0], [1], colliding=False) == {1: 1}
+    assert look_up(tables[0], [1], colliding=False) == {1: 1}

@@ -32,7 +32,7 @@ SKIPPED: Final = Fails("skipped")
 """A message that is passed over without an error."""
 
 
-def columns_named(declared: str) -> Columns:
+def parse_columns(declared: str) -> Columns:
     """`v INT, w ARRAY<STRING NOT NULL>`"""
     row = type_of_text(f"ROW<{declared}>")
     return tuple((field.name, field.type) for field in row.fields)
