@@ -13,7 +13,7 @@ import pytest
 
 from millstream.delivery.claims import claim
 from millstream.delivery.client import deliver
-from millstream.delivery.failures import DeliveryError, Failure
+from millstream.delivery.delivery_error import DeliveryError, Failure
 from millstream.delivery.request import DeliveryRequest, Transactions
 from millstream.delivery.transactional_writer import TransactionalWriter, transactional_producer
 from millstream.testing.script_kafka import ScriptKafka

@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import KafkaException
 
 from millstream.delivery.committed import entry, group
-from millstream.delivery.failures import DeliveryError, Failure
+from millstream.delivery.delivery_error import DeliveryError, Failure
 from millstream.delivery.request import DeliveryRequest
 from millstream.delivery.transactional_writer import TransactionalWriter, transactional_producer
 from millstream.errors import Code, JobError, ScriptError

@@ -17,7 +17,7 @@ from millstream import Session
 from millstream.errors import Code
 from millstream.runtime.kafka import admin as kafka_admin
 from millstream.runtime.kafka.admin import KafkaAdmin
-from millstream.runtime.kafka.failures import Question, broker_error
+from millstream.runtime.kafka.client_errors import Question, broker_error
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
 from tests.golden.conftest import run_call, run_command, screen

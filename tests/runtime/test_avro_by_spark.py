@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from millstream.formats.arrow_types import arrow_schema, arrow_type
 from millstream.formats.avro_format import AvroFormat
 from millstream.spark.avro_halves import avro_struct
-from millstream.spark.failures import TableHalf
+from millstream.spark.job_errors import TableHalf
 from millstream.spark.kafka_sink import encode_messages
 from millstream.spark.types import spark_schema
 from tests.declaring import KAFKA, declare, sink

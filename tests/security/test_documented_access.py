@@ -17,7 +17,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from millstream import Session
-from millstream.delivery.failures import DeliveryError
+from millstream.delivery.delivery_error import DeliveryError
 from millstream.delivery.request import DeliveryRequest
 from millstream.delivery.transactional_writer import TransactionalWriter
 from millstream.errors import MillstreamError

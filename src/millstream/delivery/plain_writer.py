@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from confluent_kafka import KafkaException, Producer
 
 from millstream.connectors.kafka.client_settings import producer_settings
-from millstream.delivery.failures import refusal_error
+from millstream.delivery.delivery_error import refusal_error
 from millstream.delivery.messages import PRODUCER_ROOM, Undelivered, produce
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from confluent_kafka import KafkaException, Producer
 from millstream.connectors.kafka.client_settings import producer_settings
 from millstream.delivery.claims import newest_claim
 from millstream.delivery.committed import entry, group
-from millstream.delivery.failures import DeliveryError, Failure, fenced_error, is_fenced, refusal_error
+from millstream.delivery.delivery_error import DeliveryError, Failure, fenced_error, is_fenced, refusal_error
 from millstream.delivery.id_notes import note_id
 from millstream.delivery.messages import PRODUCER_ROOM, produce
 from millstream.delivery.timeouts import call_with_timeout

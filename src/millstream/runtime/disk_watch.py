@@ -7,7 +7,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Final
 
-from millstream.spark.failures import job_error
+from millstream.spark.job_errors import job_error
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from millstream.changelog import KIND, RowKind
 from millstream.formats.avro_schema import avro_schema
 from millstream.formats.message_rows import BYTES, ROW
-from millstream.spark.failures import undecodable_message
+from millstream.spark.job_errors import undecodable_message
 from millstream.spark.message_parts import part_of
 from millstream.spark.types import quote_name, spark_type
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from millstream.formats.avro_format import AvroFormat
-    from millstream.spark.failures import TableHalf
+    from millstream.spark.job_errors import TableHalf
     from millstream.spark.message_layout import MessageLayout
     from millstream.sql.types import DataType
 

@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 
 from millstream.connectors.kafka.client_settings import client_settings
 from millstream.connectors.kafka.dead_letters import LONGEST_ERROR_BYTES, DeadLetterHeader
-from millstream.spark.failures import DeadLetterError
+from millstream.spark.job_errors import DeadLetterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

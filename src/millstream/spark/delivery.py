@@ -13,9 +13,9 @@ from pyspark import TaskContext
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.delivery.client import deliver
-from millstream.delivery.failures import DeliveryError
+from millstream.delivery.delivery_error import DeliveryError
 from millstream.delivery.request import DeliveryRequest
-from millstream.spark.failures import UndeliveredError
+from millstream.spark.job_errors import UndeliveredError
 from millstream.spark.observed_counts import DELIVERED, fresh_name
 from millstream.spark.splits import SPLIT
 from millstream.spark.task_input import require_all, require_end_markers

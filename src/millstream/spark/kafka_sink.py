@@ -20,7 +20,7 @@ from millstream.kernels.fold import fold_updates, last_changes
 from millstream.spark.avro_halves import flink_schema
 from millstream.spark.changelog import is_retraction
 from millstream.spark.delivery import DELIVERED_TYPE
-from millstream.spark.failures import null_in_key
+from millstream.spark.job_errors import null_in_key
 from millstream.spark.message_metadata import HEADERS_TYPE, headers_of, topic_of
 from millstream.spark.observed_counts import DELIVERED
 from millstream.spark.python_stage import PythonStage

@@ -13,7 +13,7 @@ from millstream.formats.codecs import decoder_of
 from millstream.formats.message_rows import KEY, VALUE, MessageHalf, MessageRows, StructDecoder
 from millstream.spark.avro_halves import NO_AVRO, avro_struct, avro_struct_with_bytes, rows_of_avro
 from millstream.spark.casts import convert
-from millstream.spark.failures import TableHalf
+from millstream.spark.job_errors import TableHalf
 from millstream.spark.message_decoding import HEADERS, OFFSET, PARTITION, TIMESTAMP, TOPIC, DecodeStep
 from millstream.spark.message_layout import MessageLayout
 from millstream.spark.message_parts import needs_headers, part_of

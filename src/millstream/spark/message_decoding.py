@@ -10,7 +10,7 @@ import pyarrow as pa
 from millstream.failpoints import reach
 from millstream.formats.decoded import DecodeError
 from millstream.formats.message_rows import BYTES, KEY, VALUE
-from millstream.spark.failures import TableHalf, UndecodableMessageError
+from millstream.spark.job_errors import TableHalf, UndecodableMessageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

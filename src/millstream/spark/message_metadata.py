@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.connectors.kafka.metadata import HEADERS
-from millstream.spark.failures import unwritable_row
+from millstream.spark.job_errors import unwritable_row
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

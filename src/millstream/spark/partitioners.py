@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 from pyspark import TaskContext
 
-from millstream.spark.failures import UnwritableRowError
+from millstream.spark.job_errors import UnwritableRowError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -17,7 +17,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.spark.failures import in_short, job_error
+from millstream.spark.job_errors import in_short, job_error
 from millstream.spark.running_query import RunningQuery
 from millstream.spark.translate import TranslationContext
 from millstream.spark.writers import writer_of

@@ -25,7 +25,7 @@ from millstream.errors import Code, Diagnostic, SetupError
 from millstream.jvm.java import find_java
 from millstream.jvm.parts import Part, jars
 from millstream.jvm.shared_classes import shared_classes
-from millstream.spark.failures import in_short
+from millstream.spark.job_errors import in_short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from millstream.delivery.failures import DeliveryError, Failure
+from millstream.delivery.delivery_error import DeliveryError, Failure
 from millstream.delivery.request import DeliveryRequest, Transactions
 from millstream.delivery.transactional_writer import TransactionalWriter
 

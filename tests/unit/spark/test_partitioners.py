@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from millstream.spark.failures import UnwritableRowError
+from millstream.spark.job_errors import UnwritableRowError
 from millstream.spark.partitioners import Choice, Rotation
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from millstream.delivery.failures import Failure
+from millstream.delivery.delivery_error import Failure
 from millstream.errors import Code
-from millstream.spark.failures import TableHalf, UndecodableMessageError, UndeliveredError, job_error
+from millstream.spark.job_errors import TableHalf, UndecodableMessageError, UndeliveredError, job_error
 from millstream.spark.transient_failures import find_transient_failure
 
 EXCEPTIONS = Path(__file__).parent / "exceptions"
@@ -65,7 +65,7 @@ def test_comes_back(message: str) -> None:
 @pytest.mark.parametrize("failure", Failure)
 def test_undelivered_messages(failure: Failure) -> None:
     """A run that another has replaced must not take its place again."""
-    message = f"millstream.spark.failures.UndeliveredError: {UndeliveredError('sink', failure, 'Local: Fenced.')}"
+    message = f"millstream.spark.job_errors.UndeliveredError: {UndeliveredError('sink', failure, 'Local: Fenced.')}"
     error = job_error("totals", RuntimeError(f"Job aborted.\nCaused by: {message}"))
     fault = find_transient_failure(error)
     assert (fault is not None) == (failure in UNDELIVERED)

@@ -26,8 +26,8 @@ from millstream.connectors.kafka.key_stores import UnreadableStoreError
 from millstream.delivery.committed import fetch_committed_offsets
 from millstream.errors import BrokerError, Code, Diagnostic, ScriptError
 from millstream.runtime.kafka.broker_probe import Finding, probe
+from millstream.runtime.kafka.client_errors import Question, broker_error, is_final, is_unclear
 from millstream.runtime.kafka.clients import KafkaClients
-from millstream.runtime.kafka.failures import Question, broker_error, is_final, is_unclear
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

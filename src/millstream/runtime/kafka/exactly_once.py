@@ -18,7 +18,7 @@ from confluent_kafka import KafkaException
 
 from millstream.delivery.claims import claim, newest_claim
 from millstream.delivery.committed import offsets_of_group
-from millstream.delivery.failures import fenced_error, is_away
+from millstream.delivery.delivery_error import fenced_error, is_away
 from millstream.delivery.id_notes import IDS, forget_ids, read_ids
 from millstream.delivery.request import Transactions
 from millstream.delivery.transactional_writer import INIT_SECONDS, transactional_producer
@@ -26,7 +26,7 @@ from millstream.durable_files import JobFile, damage_error, read_json, write_jso
 from millstream.errors import Code, Diagnostic, JobError, ScriptError
 from millstream.runtime.batch_log import BatchLog
 from millstream.runtime.kafka.admin import KafkaAdmin
-from millstream.runtime.kafka.failures import Question, broker_error
+from millstream.runtime.kafka.client_errors import Question, broker_error
 from millstream.runtime.kafka.tables import exactly_once_sinks
 from millstream.runtime.kafka.unfinished_batch import require_same_prefix, require_unwritten
 from millstream.spark.delivery_failures import undelivered_error

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.catalog.settings_of_flink import NOT_NULL_ENFORCER
 from millstream.connectors.kafka.scan_options import DEAD_LETTER_TOPIC
-from millstream.delivery.failures import Failure
+from millstream.delivery.delivery_error import Failure
 from millstream.errors import Code, Diagnostic, JobError
 from millstream.formats.decoded import preview
 from millstream.formats.json_format import IGNORE_PARSE_ERRORS

@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 from millstream.errors import BrokerError, Code, MillstreamError, ScriptError
 from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.runtime.kafka.broker_probe import Finding, Probe
-from millstream.runtime.kafka.failures import Question, broker_error, is_final
+from millstream.runtime.kafka.client_errors import Question, broker_error, is_final
 
 REFUSED = (
     "localhost:9092/bootstrap: Connect to ipv4#127.0.0.1:9092 failed: Connection refused (after 0ms in state CONNECT)"

@@ -13,7 +13,7 @@ import pytest
 from millstream.errors import Code, Diagnostic
 from millstream.source import SourceText
 from millstream.spark.failure_patterns import PATTERNS, FailurePattern
-from millstream.spark.failures import (
+from millstream.spark.job_errors import (
     DeadLetterError,
     TableHalf,
     UndecodableMessageError,
@@ -84,7 +84,7 @@ def test_dead_letters_that_were_not_written() -> None:
     place = "Topic t, partition 1, offset 7"
     for size, remedy in ((None, "writable"), (2048, 'max.message.bytes of topic "dead"')):
         raised = DeadLetterError("orders", "dead", "Broker: no", place, size)
-        error = job_error("j", RuntimeError(f"millstream.spark.failures.DeadLetterError: {raised}\n{PLAN}"))
+        error = job_error("j", RuntimeError(f"millstream.spark.job_errors.DeadLetterError: {raised}\n{PLAN}"))
         assert error.code is Code.JOB_FAILED
         [told] = error.diagnostics
         assert '"dead"' in told.primary
@@ -101,7 +101,7 @@ def test_null_in_key() -> None:
 
 def test_unwritable_row() -> None:
     raised = UnwritableRowError("totals", "Partitioner 'a:B' chose 7.")
-    error = job_error("j", RuntimeError(f"Traceback\nmillstream.spark.failures.UnwritableRowError: {raised}\n{PLAN}"))
+    error = job_error("j", RuntimeError(f"Traceback\nmillstream.spark.job_errors.UnwritableRowError: {raised}\n{PLAN}"))
     assert error.code is Code.UNWRITABLE_ROW
     assert '"totals"' in error.diagnostics[0].primary
     assert error.diagnostics[0].detail == "Partitioner 'a:B' chose 7."
