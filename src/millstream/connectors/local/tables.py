@@ -80,8 +80,23 @@ class DatagenSource(OrdinarySource):
         return f"rows generated for {self.table.name}"
 
 
+class _InFiles:
+    """Answers that hold for reading files and for writing them."""
+
+    __slots__ = ()
+    path: str
+
+    @property
+    def folder(self) -> str | None:
+        return self.path
+
+    @property
+    def unsupported_types(self) -> frozenset[TypeRoot]:
+        return _NOT_IN_FILES
+
+
 @dataclass(frozen=True, slots=True)
-class FilesystemSource(OrdinarySource):
+class FilesystemSource(_InFiles, OrdinarySource):
     """All files of a folder, or one file; with `monitor_interval_ms` those that come later too."""
 
     table: CatalogTable
@@ -109,20 +124,12 @@ class FilesystemSource(OrdinarySource):
     def decoding(self) -> str | None:
         return f"{self.format.name} [Spark]"
 
-    @property
-    def folder(self) -> str | None:
-        return self.path
-
-    @property
-    def unsupported_types(self) -> frozenset[TypeRoot]:
-        return _NOT_IN_FILES
-
     def find_problems_here(self) -> Iterable[Diagnostic]:
         return find_unreadable_path(self)
 
 
 @dataclass(frozen=True, slots=True)
-class FilesystemSink(OrdinarySink):
+class FilesystemSink(_InFiles, OrdinarySink):
     table: CatalogTable
     path: str
     format: FileFormat
@@ -130,14 +137,6 @@ class FilesystemSink(OrdinarySink):
     places: OptionPlaces = field(kw_only=True, compare=False, repr=False)
     accepts: ChangelogMode = INSERT_ONLY
     connector: str = "filesystem"
-
-    @property
-    def folder(self) -> str | None:
-        return self.path
-
-    @property
-    def unsupported_types(self) -> frozenset[TypeRoot]:
-        return _NOT_IN_FILES
 
     def find_problems_here(self) -> Iterable[Diagnostic]:
         return find_unwritable_path(self)
