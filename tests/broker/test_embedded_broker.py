@@ -241,8 +241,8 @@ def test_the_command_ends_well_on_a_signal(tmp_path: Path, stop: signal.Signals)
     with python(COMMAND, tmp_path) as command:
         assert first_line(command).startswith("broker ready at localhost:")
         command.send_signal(stop)
-        said, complained = command.communicate(timeout=PATIENCE)
-    assert (said, complained, command.returncode) == ("broker stopped\n", "", 0)
+        output, errors = command.communicate(timeout=PATIENCE)
+    assert (output, errors, command.returncode) == ("broker stopped\n", "", 0)
     assert not processes_in(tmp_path)
 
 
@@ -251,7 +251,7 @@ def test_the_command_fails_when_the_broker_dies(tmp_path: Path) -> None:
     with python(COMMAND, tmp_path) as command:
         first_line(command)
         os.kill(processes_in(tmp_path)["java"], signal.SIGKILL)
-        said, complained = command.communicate(timeout=PATIENCE)
+        output, errors = command.communicate(timeout=PATIENCE)
     assert command.returncode == 1
-    assert said == ""
-    assert Code.BROKER_NOT_STARTED in complained
+    assert output == ""
+    assert Code.BROKER_NOT_STARTED in errors

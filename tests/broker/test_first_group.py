@@ -21,7 +21,7 @@ print(offsets_of_group(properties, "first", "t"), second)
 def test_offsets_are_asked_for_until_there_is_a_coordinator() -> None:
     """In a process of its own: a client may crash on such an answer."""
     with EmbeddedBroker() as broker:
-        asked = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-c", ASK, broker.bootstrap], capture_output=True, text=True, timeout=PATIENCE, check=False
         )
-    assert (asked.returncode, asked.stdout.strip()) == (0, "[] []"), asked.stderr
+    assert (result.returncode, result.stdout.strip()) == (0, "[] []"), result.stderr

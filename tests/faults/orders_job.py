@@ -96,9 +96,9 @@ class OrdersJob:
         if hold is not None:
             self.gate.touch()
         environment = {VARIABLE: f"{hold}:hold={self.gate}"} if hold else {}
-        given = (*options, *(("--checkpoint", str(checkpoint)) if checkpoint else ()))
+        arguments = (*options, *(("--checkpoint", str(checkpoint)) if checkpoint else ()))
         with run_in_background(
-            self._script, self._parameters, self.notices, *given, environment=environment
+            self._script, self._parameters, self.notices, *arguments, environment=environment
         ) as process:
             yield process
 

@@ -18,8 +18,8 @@ COMMAND = [sys.executable, "-m", "millstream.cli.main"]
 
 
 def run_command(script: Path, parameters: dict[str, str], *options: str) -> list[str]:
-    given = [part for name, value in parameters.items() for part in ("--param", f"{name}={value}")]
-    return [*COMMAND, "run", str(script), *given, "--output", "json", *options]
+    arguments = [part for name, value in parameters.items() for part in ("--param", f"{name}={value}")]
+    return [*COMMAND, "run", str(script), *arguments, "--output", "json", *options]
 
 
 def run_to_end(

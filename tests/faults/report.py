@@ -27,12 +27,12 @@ PAGE: Final = Path(__file__).parents[2] / "docs" / "reliability.md"
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser(prog="python -m tests.faults.report", description=__doc__)
-    asked.add_argument("beginnings", nargs="*", help="of the names of cases; none for all of them")
-    asked.add_argument("--jobs", type=int, default=2, help="how many cases run side by side")
-    given = asked.parse_args()
-    chosen = [crash for crash in CRASHES if crash.name.startswith(tuple(given.beginnings) or "")]
-    sys.exit(0 if run(chosen, given.jobs) else 1)
+    parser = argparse.ArgumentParser(prog="python -m tests.faults.report", description=__doc__)
+    parser.add_argument("beginnings", nargs="*", help="of the names of cases; none for all of them")
+    parser.add_argument("--jobs", type=int, default=2, help="how many cases run side by side")
+    arguments = parser.parse_args()
+    chosen = [crash for crash in CRASHES if crash.name.startswith(tuple(arguments.beginnings) or "")]
+    sys.exit(0 if run(chosen, arguments.jobs) else 1)
 
 
 def run(chosen: Sequence[Crash], jobs: int) -> bool:

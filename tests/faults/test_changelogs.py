@@ -47,7 +47,7 @@ class Jobs:
     """A script, its topics, and what is said when it is run."""
 
     def __init__(self, script: str, broker: str, folder: Path) -> None:
-        self.kafka, self.given = ScriptKafka(broker), Input()
+        self.kafka, self.input = ScriptKafka(broker), Input()
         self.folder = folder / ".millstream" / "changes" / "jobs"
         self._topics = {name: fresh_name(name) for name in TOPICS}
         self._parameters = {"brokers": broker, **self._topics}
@@ -57,7 +57,7 @@ class Jobs:
             self.kafka.create_topic(topic, 2)
 
     def produce(self) -> None:
-        for topic, messages in self.given.round(ROWS).items():
+        for topic, messages in self.input.round(ROWS).items():
             self.kafka.produce(self._topics[topic], messages, partition=None)
 
     def run_and_kill(self, is_time: Callable[[], bool], notices: IO[str]) -> None:
@@ -71,8 +71,8 @@ class Jobs:
             assert process.wait(PATIENCE) == -signal.SIGKILL
 
     def drain(self, notices: IO[str]) -> None:
-        given = [part for name, value in self._parameters.items() for part in ("--param", f"{name}={value}")]
-        command = [*COMMAND, "run", str(self._script), *given, "--output", "json", "--drain"]
+        arguments = [part for name, value in self._parameters.items() for part in ("--param", f"{name}={value}")]
+        command = [*COMMAND, "run", str(self._script), *arguments, "--output", "json", "--drain"]
         place = self._script.parent
         done = subprocess.run(command, cwd=place, stdout=subprocess.PIPE, stderr=notices, text=True, check=False)
         assert done.returncode == 0, read_notices(notices)
@@ -116,8 +116,8 @@ def test_totals_on_both_operators(broker: str, tmp_path: Path) -> None:
     native, kernel = jobs.folder / "native", jobs.folder / "kernel"
     after_kills(jobs, tmp_path, lambda: has_begun(kernel), lambda: has_stored(native) or has_stored(kernel))
     found = {sink: jobs.read_messages(sink) for sink in ("native", "kernel")}
-    assert table_of(found["native"], kills=2) == jobs.given.truth("native")
-    assert table_of(found["kernel"], kills=2) == jobs.given.truth("native")
+    assert table_of(found["native"], kills=2) == jobs.input.truth("native")
+    assert table_of(found["kernel"], kills=2) == jobs.input.truth("native")
     for sink, messages in found.items():
         for values in messages.values():
             counts = [json.loads(value)["n"] for value in values if value is not None]
@@ -132,8 +132,8 @@ def test_rows_that_move_and_go(broker: str, tmp_path: Path) -> None:
     moments = (lambda: has_begun(sizes), lambda: has_stored(holders), lambda: has_stored(sizes))
     after_kills(jobs, tmp_path, *moments)
     found = {sink: jobs.read_messages(sink) for sink in ("sizes", "holders")}
-    assert table_of(found["sizes"], kills=3) == jobs.given.truth("sizes")
-    held, claimed = table_of(found["holders"], kills=3), jobs.given.holders()
+    assert table_of(found["sizes"], kills=3) == jobs.input.truth("sizes")
+    held, claimed = table_of(found["holders"], kills=3), jobs.input.holders()
     assert held.keys() == claimed.keys()
     assert all(row["player"] in claimed[score] for score, row in held.items())
     for sink, messages in found.items():

@@ -41,9 +41,9 @@ def test_killed_job_goes_on_and_the_folded_result_is_the_truth(broker: str, tmp_
                 pass
             assert process.wait(PATIENCE) == 0
         notices.seek(0)
-        said = notices.read()
-    assert "continues where it stopped" in said
-    assert "stopping after the current batch" in said
+        output = notices.read()
+    assert "continues where it stopped" in output
+    assert "stopping after the current batch" in output
     assert read_table(broker, parameters["digits"]) == truth(first + second)
 
 
@@ -62,9 +62,9 @@ def test_killed_jvm_is_told_in_words(broker: str, tmp_path: Path) -> None:
             pass
         assert process.wait(PATIENCE) == 1
         notices.seek(0)
-        said = notices.read()
-    assert "Spark ended unexpectedly" in said
-    assert "Traceback" not in said
+        output = notices.read()
+    assert "Spark ended unexpectedly" in output
+    assert "Traceback" not in output
 
 
 def test_demo_is_equal_to_the_truth_and_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -78,14 +78,14 @@ def main(
     seed = int(time.time()) if seed is None else seed
     print(f"seed {seed}", flush=True)
     fuzz = Fuzz(seed, FORMATS if only is None else (only,))
-    told = 0.0
+    reported = 0.0
     with Watch() as watch:
         for _ in fuzz.rounds(watch):
             if fuzz.seconds >= 60 * minutes:
                 break
-            if fuzz.seconds - told >= _SECONDS_BETWEEN_LINES:
-                told = fuzz.seconds
-                print(f"{told:7.1f} s  {fuzz.messages:,} messages, {len(fuzz.findings)} failures", flush=True)
+            if fuzz.seconds - reported >= _SECONDS_BETWEEN_LINES:
+                reported = fuzz.seconds
+                print(f"{reported:7.1f} s  {fuzz.messages:,} messages, {len(fuzz.findings)} failures", flush=True)
     print(fuzz.summary())
     print(f"seed {seed}: {len(fuzz.findings)} failures, {fuzz.repeated} times again")
     print(*fuzz.findings.values(), sep="\n")

@@ -137,8 +137,8 @@ def _outcome(reader: MessageRows, messages: list[Message], seconds: float) -> _O
         if rows <= _COMPARED_ROWS:
             contents += [repr(row) for row in _plain(piece).to_pylist()]
     signal.setitimer(signal.ITIMER_PROF, 0)
-    told = tuple(found.text for found in read.unreadable)
-    return _Outcome(rows, contents if rows <= _COMPARED_ROWS else None, read.skipped, told)
+    reasons = tuple(found.text for found in read.unreadable)
+    return _Outcome(rows, contents if rows <= _COMPARED_ROWS else None, read.skipped, reasons)
 
 
 def _plain(table: pa.Table) -> pa.Table:

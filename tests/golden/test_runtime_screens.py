@@ -103,8 +103,8 @@ def test_broker_unreachable(
 def test_broker_refused(expect_screen: Callable[..., None]) -> None:
     refused = KafkaException(KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED))
     servers = {"bootstrap.servers": "localhost:9092"}
-    asked = Question('the offsets of group "reports" cannot be read', Code.OFFSETS_UNAVAILABLE, servers)
-    expect_screen(run_call(lambda: _raise(broker_error(refused, asked))))
+    question = Question('the offsets of group "reports" cannot be read', Code.OFFSETS_UNAVAILABLE, servers)
+    expect_screen(run_call(lambda: _raise(broker_error(refused, question))))
 
 
 def test_topic_missing(case: Case, expect: Callable[[Screen], None]) -> None:

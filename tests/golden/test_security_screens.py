@@ -55,8 +55,8 @@ def expect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expect_screen: Calla
 
 
 def test_password_not_accepted(secured_broker: SecuredBroker, expect: Callable[..., None]) -> None:
-    given = login("SCRAM-SHA-256", password=SECRET)
-    expect(secured_broker.at(Listener.SASL_SSL, secured_broker.truststores["pkcs12"], given))
+    credentials = login("SCRAM-SHA-256", password=SECRET)
+    expect(secured_broker.at(Listener.SASL_SSL, secured_broker.truststores["pkcs12"], credentials))
 
 
 def test_token_not_given(secured_broker: SecuredBroker, expect: Callable[..., None]) -> None:

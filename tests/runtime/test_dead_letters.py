@@ -70,12 +70,12 @@ def test_a_dead_letter_tells_where_it_comes_from(shop: LetterBox) -> None:
     [found] = shop.kafka.read(shop.dead)
     assert (found.message.key, found.message.value) == (b"", b"\xff\x00")
     assert found.headers[:2] == (("a", b"1"), ("a", None))
-    told = dict(found.headers[2:])
-    assert set(told) == set(HEADERS)
-    error = told.pop(DeadLetterHeader.ERROR)
+    details = dict(found.headers[2:])
+    assert set(details) == set(HEADERS)
+    error = details.pop(DeadLetterHeader.ERROR)
     assert error is not None
     assert error.startswith(b"Failed to deserialize JSON '0xff00'.")
-    assert told == {
+    assert details == {
         DeadLetterHeader.TOPIC: shop.more.encode(),
         DeadLetterHeader.PARTITION: b"0",
         DeadLetterHeader.OFFSET: b"2",

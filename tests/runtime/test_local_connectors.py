@@ -74,8 +74,8 @@ def sequence(column: str, start: int, end: int) -> dict[str, str]:
 def files(
     columns: str, path: Path, format_: str, options: Mapping[str, str] | None = None, partitioned_by: Iterable[str] = ()
 ) -> CatalogTable:
-    given = {"connector": "filesystem", "path": str(path), "format": format_, **(options or {})}
-    return declare_table(columns, given, tuple(partitioned_by))
+    with_options = {"connector": "filesystem", "path": str(path), "format": format_, **(options or {})}
+    return declare_table(columns, with_options, tuple(partitioned_by))
 
 
 def test_one_row_comes_once_for_a_checkpoint(spark: SparkSession, tmp_path: Path) -> None:

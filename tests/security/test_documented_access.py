@@ -144,10 +144,10 @@ def place(closed_broker: EmbeddedBroker) -> Place:
 
 def test_first_start_restart_and_start_over(place: Place, spark: SparkSession, tmp_path: Path) -> None:
     place.allow(ALL, RULES)
-    told: list[str] = []
+    notices: list[str] = []
 
     def run(*, fresh: bool = False) -> None:
-        with Session(spark, checkpoint=tmp_path, fresh=fresh, on_notice=told.append) as session:
+        with Session(spark, checkpoint=tmp_path, fresh=fresh, on_notice=notices.append) as session:
             [job] = session.execute_sql(place.script(ALL), drain=True)
             assert job.await_end(PATIENCE)
 
@@ -159,7 +159,7 @@ def test_first_start_restart_and_start_over(place: Place, spark: SparkSession, t
     place.produce(4)
     run(fresh=True)
     assert place.written_ids()[3:] == [b'{"id":4}']  # the group has committed the others
-    assert any("an earlier run has written" in notice for notice in told)
+    assert any("an earlier run has written" in notice for notice in notices)
 
 
 @pytest.mark.parametrize("left_out", range(len(RULES)), ids=lambda place: "-".join(map(str, RULES[place])))

@@ -53,9 +53,9 @@ def test_a_key_may_have_a_password_of_its_own(secured_broker: SecuredBroker, tmp
     keytool = find_java().executable.with_name("keytool")
     subprocess.run([keytool, *change, "-storepass", PASSWORD], check=True, capture_output=True)
     store = {"ssl.keystore.location": str(copy), "ssl.keystore.password": PASSWORD, "ssl.key.password": "another-one"}
-    given = client_settings({"bootstrap.servers": "localhost:1", "security.protocol": "SSL", **store})
-    AdminClient(given)  # takes the key with the password it has now
-    assert "another-one" not in given.values()
+    settings = client_settings({"bootstrap.servers": "localhost:1", "security.protocol": "SSL", **store})
+    AdminClient(settings)  # takes the key with the password it has now
+    assert "another-one" not in settings.values()
 
 
 def test_a_producer_has_the_same_stores(secured_broker: SecuredBroker) -> None:
@@ -64,9 +64,9 @@ def test_a_producer_has_the_same_stores(secured_broker: SecuredBroker) -> None:
         "ssl.truststore.password": PASSWORD,
     }
     properties = {"bootstrap.servers": "localhost:1", "security.protocol": "SSL", **store}
-    given = producer_settings(properties, transactional=True)
-    assert given["ssl.ca.pem"] == client_settings(properties)["ssl.ca.pem"]
-    Producer({**given, "transactional.id": "x"})
+    settings = producer_settings(properties, transactional=True)
+    assert settings["ssl.ca.pem"] == client_settings(properties)["ssl.ca.pem"]
+    Producer({**settings, "transactional.id": "x"})
 
 
 def test_what_is_wrong_is_said_without_the_password(secured_broker: SecuredBroker, tmp_path: Path) -> None:

@@ -57,18 +57,20 @@ def assert_done(secured_broker: SecuredBroker, topic: str) -> None:
 
 def test_job_behind_certificates(secured_broker: SecuredBroker, spark: SparkSession, tmp_path: Path) -> None:
     topic = fill(secured_broker)
-    given = secured_broker.at(Listener.MUTUAL_TLS, secured_broker.truststores["jks"], secured_broker.keystores["pem"])
+    properties = secured_broker.at(
+        Listener.MUTUAL_TLS, secured_broker.truststores["jks"], secured_broker.keystores["pem"]
+    )
     with Session(spark, checkpoint=tmp_path) as session:
-        session.execute_sql(ORDERS.format(topic=topic, properties=options(given)))
+        session.execute_sql(ORDERS.format(topic=topic, properties=options(properties)))
     assert_done(secured_broker, topic)
 
 
 def test_secrets_leave_no_trace(secured_broker: SecuredBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A job that ends well and one that fails, with everything on that writes something."""
     topic = fill(secured_broker)
-    given = secured_broker.at(Listener.SASL_SSL, secured_broker.truststores["jks"], login("SCRAM-SHA-512"))
+    properties = secured_broker.at(Listener.SASL_SSL, secured_broker.truststores["jks"], login("SCRAM-SHA-512"))
     hidden = {PASSWORD: "store", USERS["ann"]: "password"}
-    script = (ORDERS + FAILS).format(topic=topic, properties=options(given))
+    script = (ORDERS + FAILS).format(topic=topic, properties=options(properties))
     for secret, name in hidden.items():
         script = script.replace(secret, f"${{{name}}}")
         monkeypatch.setenv(name, secret)

@@ -125,9 +125,9 @@ class Supervision:
             with suppress(MillstreamError):  # nobody waits for it any more
                 query.stop()
 
-        asked = threading.Thread(target=stop, args=(self.query,), daemon=True)
-        asked.start()
-        asked.join(_LEAVE_SECONDS)
+        stopping = threading.Thread(target=stop, args=(self.query,), daemon=True)
+        stopping.start()
+        stopping.join(_LEAVE_SECONDS)
 
     def _supervise(self) -> None:
         try:

@@ -25,9 +25,9 @@ class FileFolder:
     def __init__(self, spark: SparkSession, location: str, job: str) -> None:
         jvm: Any = spark._jvm  # noqa: SLF001
         self._path_of: Any = jvm.org.apache.hadoop.fs.Path
-        given = self._path_of(location)
-        self._files = given.getFileSystem(spark._jsc.hadoopConfiguration())  # noqa: SLF001
-        self._root = self._files.makeQualified(given)  # as files are listed: `hdfs:///x` is not a part of their names
+        path = self._path_of(location)
+        self._files = path.getFileSystem(spark._jsc.hadoopConfiguration())  # noqa: SLF001
+        self._root = self._files.makeQualified(path)  # as files are listed: `hdfs:///x` is not a part of their names
         self._job = job
         self._may_repeat = True
 

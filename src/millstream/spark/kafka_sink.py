@@ -83,11 +83,11 @@ def encode_messages(
     prepared = rows.select(*(column.alias(name) for name, column in columns.items()), *beside)
     if delivering is not None:
         return PythonStage(prepared, DELIVERED_TYPE, _one_after_another([*steps, delivering], [DELIVERED]))
-    given = [name for name in _TYPES if name in columns or (name == "partition" and partitioning is not None)]
+    names = [name for name in _TYPES if name in columns or (name == "partition" and partitioning is not None)]
     return PythonStage(
         prepared,
-        ", ".join(f"{name} {_TYPES[name]}" for name in given),
-        _one_after_another(steps, given) if steps else None,
+        ", ".join(f"{name} {_TYPES[name]}" for name in names),
+        _one_after_another(steps, names) if steps else None,
         {} if "topic" in columns else {"topic": sink.topic},
     )
 
@@ -103,11 +103,11 @@ def encode_with(encoders: dict[str, Encoder], batches: Iterator[pa.RecordBatch])
         yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
-def _one_after_another(steps: list[Step], given: list[str]) -> Step:
+def _one_after_another(steps: list[Step], names: list[str]) -> Step:
     def through(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for step in steps:
             batches = step(batches)
-        return (batch.select(given) for batch in batches)
+        return (batch.select(names) for batch in batches)
 
     return through
 

@@ -135,9 +135,9 @@ def _fill(
 ) -> Iterator[pa.RecordBatch]:
     """Messages with all the columns that those of any reader have."""
     for batch in step(batches):
-        given = dict(zip(batch.schema.names, batch.columns, strict=True))
-        given |= {name: pa.repeat(value, batch.num_rows) for name, value in constants.items()}
-        columns = [given.get(field.name, pa.nulls(batch.num_rows, field.type)) for field in schema]
+        arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
+        arrays |= {name: pa.repeat(value, batch.num_rows) for name, value in constants.items()}
+        columns = [arrays.get(field.name, pa.nulls(batch.num_rows, field.type)) for field in schema]
         yield pa.RecordBatch.from_arrays(columns, names=schema.names)
 
 

@@ -161,12 +161,12 @@ def _apart(before: str, value: str) -> str:
 
 
 def _missing_parameter_error(name: str, span: Span, parameters: Mapping[str, str]) -> Diagnostic:
-    given = ", ".join(sorted(parameters)) or "none"
+    known = ", ".join(sorted(parameters)) or "none"
     return Diagnostic(
         Code.MISSING_PARAMETER,
         f'parameter "{name}" has no value',
         span,
-        detail=f"Parameters given: {given}.",
+        detail=f"Parameters given: {known}.",
         hint=f"Add --param {name}=VALUE.",
     )
 

@@ -56,8 +56,8 @@ class Life:
 
     @property
     def complaint(self) -> str:
-        said = self._log.read_text().strip().splitlines()
-        return next((line for line in said if line.startswith("error")), said[-1] if said else "nothing said")
+        lines = self._log.read_text().strip().splitlines()
+        return next((line for line in lines if line.startswith("error")), lines[-1] if lines else "nothing said")
 
     @property
     def gave_up_a_job(self) -> bool:

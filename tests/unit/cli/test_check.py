@@ -171,8 +171,8 @@ def test_code_that_a_script_names_is_not_run(  # noqa: PLR0917
     if command == "check":
         code, found = check(tmp_path, script)
         assert (code, found["errors"], found["jobs"]) == (0, [], jobs)
-        said = [notice for notice in found["notices"] if "be checked" in notice]
-        assert [("script.sql:" in notice and int(notice.split(":")[1])) or None for notice in said] == left_open
+        notices = [notice for notice in found["notices"] if "be checked" in notice]
+        assert [("script.sql:" in notice and int(notice.split(":")[1])) or None for notice in notices] == left_open
     else:
         (tmp_path / "script.sql").write_text(script)
         result = CliRunner().invoke(app, ["explain", str(tmp_path / "script.sql")])

@@ -33,12 +33,12 @@ def test_filesystem_has_its_formats() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "sentence"),
     [
         ("json", "Gives and takes inserts."),
         ("debezium-json", "Gives and takes changes (I, UB, UA, D)."),
         ("print", "Takes all changes."),
     ],
 )
-def test_changes_are_sentences(name: str, said: str) -> None:
-    assert said in " ".join(show(name)[1].split())
+def test_changes_are_sentences(name: str, sentence: str) -> None:
+    assert sentence in " ".join(show(name)[1].split())

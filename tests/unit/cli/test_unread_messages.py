@@ -33,8 +33,8 @@ def render_progress(job: JobProgress) -> str:
 def test_json_always_has_them(capsys: pytest.CaptureFixture[str]) -> None:
     with JsonView() as view:
         view.progress(progress(skipped=3))
-    told = json.loads(capsys.readouterr().out)
-    assert (told["skipped"], told["dead_letters"]) == (3, 0)
+    reported = json.loads(capsys.readouterr().out)
+    assert (reported["skipped"], reported["dead_letters"]) == (3, 0)
 
 
 @pytest.mark.parametrize(

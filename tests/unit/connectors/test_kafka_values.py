@@ -35,7 +35,7 @@ def test_brokers(address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "said"),
+    ("address", "detail"),
     [
         ("localhost", "write localhost:9092"),
         ("http://localhost:9092/", "write localhost:9092"),
@@ -48,10 +48,10 @@ def test_brokers(address: str) -> None:
         (",", "no address"),
     ],
 )
-def test_address_that_no_client_takes(address: str, said: str) -> None:
+def test_address_that_no_client_takes(address: str, detail: str) -> None:
     [problem] = problems(source, declare({**KAFKA, BROKERS: address}))
     assert problem.code is Code.INVALID_OPTION_VALUE
-    assert said in (problem.detail or "")
+    assert detail in (problem.detail or "")
 
 
 @pytest.mark.parametrize(
@@ -119,5 +119,5 @@ def test_java_partitioner_is_told() -> None:
 def test_position_without_its_mode_has_no_effect(key: str, value: str, mode: str) -> None:
     [notice] = source(declare({**KAFKA, key: value})).notices
     assert f"'{key}' of table \"orders\" has no effect: '{mode}' is not" in notice.text
-    asked = "timestamp" if "timestamp" in key else "specific-offsets"
-    assert source(declare({**KAFKA, key: value, mode: asked})).notices == ()
+    position = "timestamp" if "timestamp" in key else "specific-offsets"
+    assert source(declare({**KAFKA, key: value, mode: position})).notices == ()

@@ -200,8 +200,8 @@ def test_a_written_table_has_no_schema_in_its_messages() -> None:
 
 
 def test_metadata_keys_are_declared_with_their_types() -> None:
-    told = {key.key: str(key.type) for key in FORMATS["canal-json"].metadata}
-    assert told == {
+    metadata = {key.key: str(key.type) for key in FORMATS["canal-json"].metadata}
+    assert metadata == {
         "database": "STRING",
         "table": "STRING",
         "sql-type": "MAP<STRING, INT>",

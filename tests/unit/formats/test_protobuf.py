@@ -151,7 +151,7 @@ def test_messages_that_cannot_be_read(tmp_path: Path) -> None:
     messages = [b"\x08\x01", b"\x08", None, b"\x08\x02\x98\x06\x01"]
     found = rows_read(format_of(tmp_path, "proto3"), columns, messages)
     assert isinstance(found, Fails)
-    assert found.said.startswith("Failed to deserialize PB object.")
+    assert found.message.startswith("Failed to deserialize PB object.")
     lenient = format_of(tmp_path, "proto3", ignore_parse_errors="true")
     decoded = pickle.loads(pickle.dumps(decoder_of(lenient, columns, ("id",)))).decode(pa.array(messages, pa.binary()))
     assert decoded.table.to_pydict() == {"id": [1, 2]}

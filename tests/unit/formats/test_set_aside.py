@@ -116,7 +116,7 @@ def test_a_registry_that_does_not_answer_is_no_fault_of_a_message() -> None:
 
 
 @pytest.mark.parametrize(
-    ("payload", "size", "told"),
+    ("payload", "size", "expected"),
     [
         (b"a\tb", None, "a\tb"),
         (b"\0\xff", None, "0x00ff"),
@@ -129,8 +129,8 @@ def test_a_registry_that_does_not_answer_is_no_fault_of_a_message() -> None:
         (b"", None, ""),
     ],
 )
-def test_texts_are_shown_as_they_are_and_other_bytes_in_hex(payload: bytes, size: int | None, told: str) -> None:
-    assert preview(payload, size) == told
+def test_texts_are_shown_as_they_are_and_other_bytes_in_hex(payload: bytes, size: int | None, expected: str) -> None:
+    assert preview(payload, size) == expected
 
 
 def test_what_arrow_has_no_place_for_is_the_fault_of_its_message_alone() -> None:

@@ -48,7 +48,7 @@ DISTINCT = f"CREATE TABLE t (a INT, b INT) WITH ({INSERTS}); CREATE VIEW d AS SE
 
 
 @pytest.mark.parametrize(
-    ("query", "settings", "given"),
+    ("query", "settings", "expected"),
     [
         ("SELECT * FROM d", {}, ["I"]),
         ("SELECT * FROM d", TTL, ["I"]),
@@ -59,10 +59,10 @@ DISTINCT = f"CREATE TABLE t (a INT, b INT) WITH ({INSERTS}); CREATE VIEW d AS SE
     ],
 )
 def test_distinct_rows_are_given_again_only_for_state_that_expires(
-    query: str, settings: dict[str, str], given: list[str]
+    query: str, settings: dict[str, str], expected: list[str]
 ) -> None:
     steps = [line for line in explain(f"{DISTINCT}{query};", settings).splitlines() if "Aggregate(" in line]
-    assert [line.partition("changelog=[")[2].partition("]")[0] for line in steps] == given
+    assert [line.partition("changelog=[")[2].partition("]")[0] for line in steps] == expected
 
 
 @pytest.mark.parametrize(

@@ -318,9 +318,9 @@ def test_unreadable_marker(tmp_path: Path, content: str) -> None:
 @pytest.mark.parametrize("checksum", ['"checksum": "{}", ', ""])
 def test_checkpoint_of_layout_2_goes_on(tmp_path: Path, checksum: str) -> None:
     jobs = {"../counts": {"state": describe_state(insert(), 1), "buckets": 7}}
-    told = checksum.format(hashlib.sha256(json.dumps(jobs, sort_keys=True).encode()).hexdigest()[:16])
+    stored = checksum.format(hashlib.sha256(json.dumps(jobs, sort_keys=True).encode()).hexdigest()[:16])
     marker = tmp_path / "millstream.json"
-    marker.write_text(f'{{"layout": 2, {told}"jobs": {json.dumps(jobs)}}}')
+    marker.write_text(f'{{"layout": 2, {stored}"jobs": {json.dumps(jobs)}}}')
     folder = tmp_path / "jobs" / "%2E%2E%2Fcounts"
     begin_a_batch(folder)
     (folder / "topics.json").write_text('{"t": "id-of-t"}')

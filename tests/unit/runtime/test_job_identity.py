@@ -74,8 +74,8 @@ def test_compatible_change_has_the_same_state(change: str) -> None:
 
 @pytest.mark.parametrize("change", IS_REFUSED)
 def test_other_state_is_named(change: str) -> None:
-    before, after, told = IS_REFUSED[change]
-    assert told in (difference(compile_job(), compile_job(before, after)) or "")
+    before, after, sentence = IS_REFUSED[change]
+    assert sentence in (difference(compile_job(), compile_job(before, after)) or "")
     assert describe_state(compile_job(), 2) != describe_state(compile_job(before, after), 2)
 
 
@@ -116,8 +116,8 @@ MIXED = {
 
 @pytest.mark.parametrize("change", MIXED)
 def test_state_that_would_be_mixed_is_named(change: str) -> None:
-    before, after, told = MIXED[change]
-    assert told in (difference(query(before), query(after)) or "")
+    before, after, sentence = MIXED[change]
+    assert sentence in (difference(query(before), query(after)) or "")
     assert describe_state(query(before), 1) == describe_state(query(after), 1), "version 1 described them alike"
     assert describe_state(query(before), 2) != describe_state(query(after), 2)
 

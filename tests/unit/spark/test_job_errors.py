@@ -86,11 +86,11 @@ def test_dead_letters_that_were_not_written() -> None:
         raised = DeadLetterError("orders", "dead", "Broker: no", place, size)
         error = job_error("j", RuntimeError(f"millstream.spark.job_errors.DeadLetterError: {raised}\n{PLAN}"))
         assert error.code is Code.JOB_FAILED
-        [told] = error.diagnostics
-        assert '"dead"' in told.primary
-        assert told.detail == f"{place}: Broker: no."
-        assert remedy in str(told.hint)
-        assert ("2048" in str(told.hint)) is (size is not None)
+        [diagnostic] = error.diagnostics
+        assert '"dead"' in diagnostic.primary
+        assert diagnostic.detail == f"{place}: Broker: no."
+        assert remedy in str(diagnostic.hint)
+        assert ("2048" in str(diagnostic.hint)) is (size is not None)
 
 
 def test_null_in_key() -> None:

@@ -46,8 +46,8 @@ class SourcePositions:
                 assert start.timestamp is not None
                 return self._at(start.timestamp)
             case StartupMode.SPECIFIC:
-                given = {(self._topics[0], partition): offset for partition, offset in start.offsets}
-                return self._there({**self._read_committed(), **given})
+                chosen = {(self._topics[0], partition): offset for partition, offset in start.offsets}
+                return self._there({**self._read_committed(), **chosen})
             case StartupMode.GROUP:
                 return self._group_starts()
 
@@ -63,8 +63,8 @@ class SourcePositions:
                 assert end.timestamp is not None
                 return self._at(end.timestamp)
             case BoundedMode.SPECIFIC:
-                given = {(self._topics[0], partition): offset for partition, offset in end.offsets}
-                wanted, earliest = {**self._read_committed(), **given}, self._earliest()
+                chosen = {(self._topics[0], partition): offset for partition, offset in end.offsets}
+                wanted, earliest = {**self._read_committed(), **chosen}, self._earliest()
                 return {place: wanted.get(place, first) for place, first in earliest.items()}
             case BoundedMode.GROUP:
                 committed = self._read_committed()

@@ -147,7 +147,7 @@ def test_raw(options: dict[str, str], type_: str, message: str, expected: Any) -
     found = rows_read(bind_format("raw", options), columns, [bytes.fromhex(message)])
     if isinstance(expected, Fails):
         assert isinstance(found, Fails)
-        assert expected.said in found.said
+        assert expected.message in found.message
     else:
         assert found == [["+I", plain(expected, columns[0][1])]]
 
