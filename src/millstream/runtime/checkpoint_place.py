@@ -1,4 +1,4 @@
-"""Where a checkpoint may lie: on a file system that this machine has mounted."""
+"""Where a checkpoint may be: on a file system that is mounted on this machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def checkpoint_folder(location: str | Path) -> Path:
     >>> checkpoint_folder("file:///var/lib/my%20jobs#1").as_posix()
     '/var/lib/my jobs#1'
     """
-    text = str(location)  # a Path has made one slash of two
+    text = str(location)  # a Path has already collapsed two slashes into one
     uri = _URI.fullmatch(text)
     if uri is None:
         return Path(location)

@@ -1,6 +1,6 @@
-"""The state of a job as versions 1 and 2 of the identity described it in a checkpoint: in words.
+"""The state of a job as versions 1 and 2 of the identity described it in a checkpoint: as text.
 
-Jobs that an earlier version has begun go on if they are described alike. New checkpoints hold data: job_identity.py.
+A job that an earlier version began resumes if its description is the same. New checkpoints hold data: job_identity.py.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from millstream.plan.program import JobPlan
 
 NATIVELY: Final = " natively"
-"""Marks state that Spark's own operator keeps, which the kernel cannot read, nor the other way round."""
+"""Marks state of Spark's own operator. The kernel cannot read it, and Spark's operator cannot read the kernel's."""
 OF_CHANGES: Final = " of rows that may go"
-"""Marks an aggregate that keeps more than one of rows that stay."""
+"""Marks an aggregate over a changelog, which keeps more than one over inserts."""
 _INPUT: Final = "input of the aggregate"
 _OPERATOR: Final = "operator of the aggregate"
 _IN_WORDS: Final = {
@@ -54,12 +54,12 @@ _STEPS: Final = (
 
 
 def describe_state(job: JobPlan, identity: int) -> list[str]:
-    """Version 1 left out the FILTER of ARRAY_AGG and what stands below a WHERE."""
+    """Version 1 left out the FILTER of ARRAY_AGG and everything below a WHERE."""
     return [step for root in job.physical.roots for step in _state_shape(root, job.physical, identity)]
 
 
 def _state_shape(node: PhysicalNode, plan: PhysicalPlan, identity: int) -> Iterator[str]:
-    """What the checkpoint depends on: what is read, and what is kept by which key."""
+    """What the checkpoint depends on: what is read, and what is stored under which key."""
     operator = node.operator
     match operator:
         case Scan():
@@ -98,7 +98,7 @@ def _aggregate_shape(node: PhysicalNode, operator: Aggregate, identity: int) -> 
             condition=defined[call.filter] if call.filter is not None and identity > 1 else None,
             parameters=call.parameters,
         )
-        # How values are stored is said by OF_CHANGES, once for all calls.
+        # OF_CHANGES says how values are stored, once for all calls.
         describe = ((part, text) for part, text in parts if part != "values")
         return " ".join(f"FILTER (WHERE {text})" if part == "filter" else text for part, text in describe)
 
@@ -111,13 +111,13 @@ def _aggregate_shape(node: PhysicalNode, operator: Aggregate, identity: int) -> 
 
 
 def _definition(name: str, defined: Mapping[str, str]) -> str:
-    """What is computed for a column, where it is not one of the table's by the same name."""
+    """The expression that defines a column, unless it is the table's column of the same name."""
     found = defined.get(name)
     return "" if found is None or found == quote_name(name) else f" = {found}"
 
 
 def describe_changes(before: Sequence[str], now: Sequence[str]) -> str:
-    """The differences of two states, in sentences: what was, and what is."""
+    """The differences between two states, as sentences: what was, and what is."""
     was, is_ = _parts(before), _parts(now)
     changes: list[str] = []
     for kind, i, j, k, n in SequenceMatcher(a=was, b=is_, autojunk=False).get_opcodes():

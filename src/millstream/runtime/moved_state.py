@@ -1,7 +1,6 @@
-"""A checkpoint that was moved or copied: where Spark finds the schemas of a kernel's state.
+"""Makes a moved or copied checkpoint usable: Spark finds the schemas of a kernel's state by absolute paths.
 
-Spark notes them by their absolute paths, in `state/N/_metadata/v2/`. A copy would need the folder that it was made of,
-which `--fresh` clears.
+It stores them in `state/N/_metadata/v2/`. A copy would otherwise depend on the original folder, which `--fresh` clears.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _PATHS: Final = "stateSchemaFilePaths"
 
 
 def adopt_state(folder: Path) -> None:
-    """Called when the job in the folder may go on; writes nothing where it has not been moved."""
+    """Called when the job in the folder may resume; writes nothing if the folder has not been moved."""
     for operator in folder.glob("state/*"):
         for file in (each for each in operator.glob("_metadata/v2/*") if each.name.isdigit()):
             _adopt(file, operator)

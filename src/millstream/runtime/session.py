@@ -1,4 +1,4 @@
-"""The way in from Python: a session understands SQL and runs jobs."""
+"""The entry point from Python: a session parses SQL and runs jobs."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class Session:
         return self.start(self.compile(text, name, parameters), drain=drain)
 
     def start(self, program: Program, *, drain: bool = False) -> tuple[Job, ...]:
-        """Takes a compiled script's steps in order; waits for each job that ends by itself."""
+        """Executes the steps of a compiled script in order, and waits for each job that ends by itself."""
         jobs = []
         for job in self.walk(program, drain=drain):
             jobs.append(job)
@@ -168,10 +168,10 @@ class Session:
         return tuple(jobs)
 
     def walk(self, program: Program, *, drain: bool = False) -> Iterator[Job]:
-        """As `start`, but leaves the waiting to the caller.
+        """Like `start`, but leaves the waiting to the caller.
 
-        No job starts before all are known to be good, up to one that ends by itself: what comes behind that is asked of
-        Kafka and Spark when it has ended, because it may have made the topics and files that are read then.
+        No job starts before all are checked, up to one that ends by itself: later ones are checked with Kafka and Spark
+        when it has ended, because it may create the topics and files that they read.
         """
         refuse_unbuilt(program)
         self._tell_once(program.notices)

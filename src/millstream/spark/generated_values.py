@@ -34,7 +34,7 @@ class Moment:
     seed: Column
     """Together with the row and the path of the part, what randomness is drawn from."""
 
-    def call_with_timeout(self, index: Column) -> Moment:
+    def of_element(self, index: Column) -> Moment:
         """Of one element of a collection."""
         return replace(self, seed=F.xxhash64(self.seed, index))
 
@@ -119,7 +119,7 @@ def _hex_text(generator: Generator, at: Moment, digits_per_unit: int) -> Column:
     last = -(-digits // _HEX_DIGITS) - 1
     block = F.transform(
         F.sequence(F.lit(0), F.lit(last)),
-        lambda index: F.lpad(F.lower(F.hex(at.call_with_timeout(index).hash(path))), _HEX_DIGITS, "0"),
+        lambda index: F.lpad(F.lower(F.hex(at.of_element(index).hash(path))), _HEX_DIGITS, "0"),
     )
     text = F.array_join(block, "")
     if not generator.varies_in_length or generator.length == 1:
@@ -142,7 +142,7 @@ def _elements(generator: Generator, part: Generator, at: Moment) -> Column:
     if not generator.length:
         return F.array().cast(f"ARRAY<{spark_type(part.type)}>")
     indexes = F.sequence(F.lit(0), F.lit(generator.length - 1))
-    return F.transform(indexes, lambda index: value_of(part, at.call_with_timeout(index)))
+    return F.transform(indexes, lambda index: value_of(part, at.of_element(index)))
 
 
 def _map(generator: Generator, at: Moment) -> Column:
@@ -152,8 +152,8 @@ def _map(generator: Generator, at: Moment) -> Column:
 
     def value(_: Column, index: Column) -> Column:
         if values:
-            return value_of(values[0], at.call_with_timeout(index))
-        return F.pmod(at.call_with_timeout(index).hash(generator.path, "count"), F.lit(_MAX_COUNT + 1)).cast("int")
+            return value_of(values[0], at.of_element(index))
+        return F.pmod(at.of_element(index).hash(generator.path, "count"), F.lit(_MAX_COUNT + 1)).cast("int")
 
     return F.map_from_arrays(keys, F.transform(keys, value))
 

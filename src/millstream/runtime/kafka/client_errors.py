@@ -1,4 +1,4 @@
-"""What Kafka's client says, told in the user's terms. Translated in this one place, by failure_patterns."""
+"""Translates errors of Kafka's client into the user's terms, by failure_patterns; the only place that does so."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ _ANSWERLESS: Final = (
     KafkaError._TIMED_OUT,  # noqa: SLF001
     KafkaError._ALL_BROKERS_DOWN,  # noqa: SLF001
 )
-"""The vaguer, the later."""
+"""From the most specific to the vaguest."""
 _FINAL: Final = (KafkaError._AUTHENTICATION, KafkaError._SSL)  # noqa: SLF001
 _SERVERS: Final = "bootstrap.servers"
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What Kafka was asked: `doing` and `code` tell of it where no pattern does better."""
+    """A request to Kafka: `doing` and `code` describe it if no pattern has a better description."""
 
     doing: str
     code: Code
     properties: Mapping[str, str]
     place: Callable[[str], Span] | None = None
-    """Where an option of the table is written; None where nobody wrote it."""
+    """Finds where an option of the table is written; None if it is not in the script."""
     at: str = f"properties.{_SERVERS}"
-    """The option that the question is about."""
+    """The option that the request is about."""
 
 
 def broker_error(
@@ -52,13 +52,13 @@ def broker_error(
     reported: Iterable[KafkaError] = (),
     probe: Probe | None = None,
 ) -> MillstreamError:
-    """The error of a question to Kafka.
+    """The error of a request to Kafka.
 
     `reported` are the errors that the client logged meanwhile: the exception itself only says that nobody answered.
     """
     cause = _most_specific(error, reported)
     if probe is not None and probe.finding is Finding.HANGS_UP and not _is_speechless(cause):
-        probe = None  # a broker that is slow disconnects nobody
+        probe = None  # a slow broker does not disconnect its clients
     pattern = OF_A_PROBE[probe.finding] if probe else _pattern(cause, question.properties)
     code = pattern.code if pattern else question.code
     detail = probe.detail if probe else _in_short(cause)
@@ -76,14 +76,14 @@ def broker_error(
 
 
 def is_final(error: KafkaException, reported: Iterable[KafkaError], properties: Mapping[str, str]) -> bool:
-    """Whether asking again is in vain: a wrong password stays wrong."""
+    """Whether retrying is pointless: a wrong password stays wrong."""
     cause = _most_specific(error, reported)
     pattern = _pattern(cause, properties)
     return cause is not None and pattern is not None and (bool(pattern.words) or cause.code() in _FINAL)
 
 
 def is_unclear(error: KafkaException | TimeoutError, reported: Iterable[KafkaError]) -> bool:
-    """Whether a closer look at the broker may tell more than its client did."""
+    """Whether probing the broker may reveal more than its client did."""
     cause = _most_specific(error, reported)
     return cause is not None and (cause.code() == KafkaError._SSL or _is_speechless(cause))  # noqa: SLF001
 
@@ -132,7 +132,7 @@ def _span(question: Question, pattern: Pattern | None) -> Span | None:
 
 
 def _most_specific(error: KafkaException | TimeoutError, reported: Iterable[KafkaError]) -> KafkaError | None:
-    """Of all that was said the most specific."""
+    """The most specific of all errors."""
     answer: KafkaError | None = error.args[0] if isinstance(error, KafkaException) else None
     if answer is not None and answer.code() not in _ANSWERLESS:
         return answer
@@ -145,7 +145,7 @@ def _vagueness(error: KafkaError) -> int:
 
 
 def _in_short(error: KafkaError | None) -> str:
-    """Without the client's address of the broker and its clock."""
+    """The message without the broker's address and the client's clock."""
     if error is None:
         return "The answer took too long."
     text = _CIRCUMSTANCE.sub("", _OPENSSL.sub("", _BROKER.sub("", str(error.str())))).removeprefix("Broker: ")

@@ -1,4 +1,4 @@
-"""Where a table's topics are read from and up to, as Kafka answers it now."""
+"""Where reading a table's topics begins and ends, according to Kafka now."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class SourcePositions:
-    """Questions about one table's topics; `topics` are those that are there."""
+    """Requests about one table's topics; `topics` are those that exist."""
 
     def __init__(
         self, source: KafkaSource, admin: KafkaAdmin, topics: tuple[str, ...], notice: Callable[[str], None]
@@ -30,7 +30,7 @@ class SourcePositions:
         self._notice = notice
 
     def starts(self) -> Offsets | None:
-        """None for the earliest: what that is now may be gone when the job reads."""
+        """None for the earliest offsets: the current ones may be deleted before the job reads them."""
         start = self._source.start
         match start.mode:
             case StartupMode.EARLIEST:
@@ -52,7 +52,7 @@ class SourcePositions:
                 return self._group_starts()
 
     def ends(self) -> Offsets | None:
-        """None for never."""
+        """None for an unbounded scan."""
         end = self._source.end
         if end is None:
             return None
@@ -74,7 +74,7 @@ class SourcePositions:
                 return None
 
     def _there(self, wanted: Offsets) -> Offsets:
-        """A scan with an end may begin behind it, and behind all there is: then it reads nothing."""
+        """A bounded scan may begin after its end, and after all existing messages: then it reads nothing."""
         starts, last = _not_before(self._earliest(), wanted), self._latest()
         beyond = {place: start for place, start in starts.items() if start > last.get(place, start)}
         if beyond and self._source.end is None:
@@ -99,7 +99,7 @@ class SourcePositions:
     def _group_starts(self) -> Offsets:
         source = self._source
         last, earliest = self._latest(), self._earliest()
-        # A topic that was created again may end before what was committed: Kafka takes that for nothing.
+        # A re-created topic may end before the committed offset, which Kafka treats as no commit.
         committed = {
             place: offset for place, offset in self._read_committed().items() if offset <= last.get(place, offset)
         }
@@ -152,5 +152,5 @@ def plain(offsets: dict[TopicPartition, int]) -> Offsets:
 
 
 def _not_before(earliest: Offsets, wanted: Offsets) -> Offsets:
-    """What is wanted, but nothing that retention has taken; what is not mentioned starts at the earliest."""
+    """The wanted offsets, but none that retention has removed; partitions not mentioned start at the earliest."""
     return {partition: max(first, wanted.get(partition, first)) for partition, first in earliest.items()}

@@ -1,6 +1,7 @@
-"""Which topics a job reads, by the ids that Kafka gives them: one that was deleted and created again has another.
+"""The ids of the topics that a job reads: a topic that was deleted and created again has a new id.
 
-Kept beside the checkpoint. By its offsets alone, a new topic that is longer than the old one would pass for it.
+They are stored beside the checkpoint. Judged by its offsets alone, a new topic that is longer than the old one would
+pass for it.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
 
 
 def read_kept_ids(folder: Path) -> dict[str, str]:
-    """By topic; nothing where nothing was kept."""
+    """By topic; empty if nothing was stored."""
     return read_json(folder / JobFile.TOPIC_IDS, _parse_ids) or {}
 
 
 def keep_ids(folder: Path, job: JobPlan, clients: KafkaClients) -> None:
-    """Called when the job may start: what is there now is what it reads."""
+    """Called when the job may start: the topics that exist now are those that it reads."""
     kept = read_kept_ids(folder)
     ids: dict[str, str] = {}
     for source in kafka_sources(job):
@@ -46,7 +47,7 @@ def _there(topics: Iterable[str], admin: KafkaAdmin) -> list[str]:
 
 
 class TopicIdWatch:
-    """Keeps the ids of topics that a pattern finds while the job runs."""
+    """Stores the ids of topics that a pattern finds while the job runs."""
 
     def __init__(self, folder: Path, sources: Iterable[KafkaSource], clients: KafkaClients) -> None:
         self._clients = clients
