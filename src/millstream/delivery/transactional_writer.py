@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 INIT_SECONDS: Final = 60.0
 PROGRESS_SECONDS: Final = 30.0
-"""The client may wait for ever for a coordinator that was restarted, whatever time it is given: ADR 11."""
+"""The client may wait forever for a coordinator that was restarted, whatever its timeout: ADR 11."""
 _ABORT_SECONDS: Final = 10.0
 
 
@@ -51,7 +51,7 @@ def transactional_producer(properties: Mapping[str, str], transactional_id: str,
 
 
 class TransactionalWriter:
-    """Holds one transactional id, from batch to batch; what goes wrong makes it start from step 1."""
+    """Holds one transactional id from batch to batch; after a failure it starts again from step 1."""
 
     def __init__(self, properties: Mapping[str, str], transactions: Transactions, writer: str) -> None:
         self._properties = properties
@@ -76,7 +76,7 @@ class TransactionalWriter:
             raise
 
     def close(self) -> None:
-        """What is open is aborted; should that fail, the next step 1 does it."""
+        """An open transaction is aborted; if that fails, the next step 1 does it."""
         producer, self._producer = self._producer, None
         if producer is not None:
             with suppress(KafkaException):
@@ -131,7 +131,7 @@ class TransactionalWriter:
             raise fenced_error(self._transactions.prefix)
 
     def _explain(self, error: KafkaException) -> DeliveryError:
-        """A producer is fenced by a later start, or by the broker for a transaction that took too long."""
+        """A producer is fenced by a later start, or by the broker because a transaction took too long."""
         if not is_fenced(error):
             return refusal_error(error)
         try:
@@ -149,7 +149,7 @@ class TransactionalWriter:
 
 
 def _note(transactions: Transactions, writer: str) -> None:
-    """Before the id is used: a start that comes later finds it, or has claimed already."""
+    """Recorded before the id is used: a later start finds it, or has already made a claim."""
     try:
         note_id(Path(transactions.ids), transactions.id_of(writer))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The last step of a task whose messages our own producers write."""
+"""The last step of a task whose messages are written by our own producers."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class Dispatch:
     """What all deliveries of a job have in common."""
 
     folder: Path
-    """For sockets, on each machine that has workers."""
+    """The folder for sockets, on each machine that has workers."""
     transactions: Mapping[str, Transactions] = field(default_factory=dict)
-    """By the table that is written exactly once."""
+    """The transactions of each exactly-once table."""
 
     @property
     def is_exactly_once(self) -> bool:
@@ -50,7 +50,7 @@ class Dispatch:
 
 @dataclass(frozen=True, slots=True)
 class Delivering:
-    """A step on the messages of one table; gives how many there were. Nothing is committed of a task that fails."""
+    """A step that delivers the messages of one table and returns their number. A failed task commits nothing."""
 
     table: str
     topic: str | None
@@ -72,7 +72,7 @@ class Delivering:
         present = (batch for batch in require_all(batches) if batch.num_rows)
         first = next(present, None)
         if first is None:
-            return  # nothing to write, now and whenever this batch is done again
+            return  # nothing to write, neither now nor when this batch is repeated
         context = TaskContext.get()
         assert context is not None
         batch = context.getLocalProperty(_BATCH)
@@ -106,11 +106,11 @@ class _Counted:
 
 
 def _desk_of(writer: str) -> int:
-    """One process per core serves the writers: each has Python's lock for itself."""
+    """One process per core serves the writers, so that each has a Python interpreter lock of its own."""
     number = re.search(r"\d+$", writer)
     return int(number[0] if number else 0) % (os.cpu_count() or 1)
 
 
 def start_delivery(counts: DataFrame) -> DataStreamWriter:
-    """The messages are written when the last row is; what is left goes nowhere."""
+    """Messages are written while the rows are consumed; the remaining rows are discarded."""
     return counts.observe(fresh_name(), F.sum(DELIVERED).alias(DELIVERED)).writeStream.format("noop")

@@ -1,4 +1,4 @@
-"""Why messages were not delivered, told to the user."""
+"""Explains to the user why messages were not delivered."""
 
 from __future__ import annotations
 

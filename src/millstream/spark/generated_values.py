@@ -1,4 +1,4 @@
-"""One made-up value as a Spark expression over the number and time of its row."""
+"""One generated value as a Spark expression over the number and time of its row."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ if TYPE_CHECKING:
     from millstream.connectors.local.tables import Generator
 
 _HEX_DIGITS: Final = 16
-"""Of one 64-bit hash."""
+"""The number of hexadecimal digits in a 64-bit hash."""
 _MAX_COUNT: Final = 10
-"""How often a MULTISET has an element at most."""
+"""The maximum number of occurrences of an element in a MULTISET."""
 _MAX_SPAN: Final = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Where in the stream a value is generated."""
+    """The position in the stream at which a value is generated."""
 
     row: Column
     time: Column
     seed: Column
-    """Together with the row and the path of the part, what randomness is drawn from."""
+    """Random values depend on this, the row and the path of the part."""
 
     def of_element(self, index: Column) -> Moment:
-        """Of one element of a collection."""
+        """The position of one element of a collection."""
         return replace(self, seed=F.xxhash64(self.seed, index))
 
     def hash(self, path: str, purpose: str = "") -> Column:
         return F.xxhash64(self.seed, self.row, F.lit(f"{path}/{purpose}"))
 
     def share(self, path: str, purpose: str = "") -> Column:
-        """Even over [0, 1), with the 53 bits a double holds."""
+        """Uniform in [0, 1), with the 53 bits of a double."""
         return F.shiftrightunsigned(self.hash(path, purpose), 11) * F.lit(2.0**-53)
 
 
@@ -89,7 +89,7 @@ def _between(share: Column, least: float, greatest: float) -> Column:
 
 
 def _decimal(generator: Generator, at: Moment) -> Column:
-    """The greatest double may be above the greatest decimal: one step inwards it rounds to what fits."""
+    """The greatest double may exceed the greatest decimal; the next smaller one rounds to a value that fits."""
     least, greatest = (float(bound) for bound in generator.bounds)
     return _between(at.share(generator.path), nextafter(least, greatest), nextafter(greatest, least))
 
@@ -114,7 +114,7 @@ def _binary(generator: Generator, at: Moment) -> Column:
 
 
 def _hex_text(generator: Generator, at: Moment, digits_per_unit: int) -> Column:
-    """Hashes as hexadecimal digits, as many as the length asks for."""
+    """Hashes as hexadecimal digits, as many as the length requires."""
     path, digits = generator.path, generator.length * digits_per_unit
     last = -(-digits // _HEX_DIGITS) - 1
     block = F.transform(
@@ -124,7 +124,7 @@ def _hex_text(generator: Generator, at: Moment, digits_per_unit: int) -> Column:
     text = F.array_join(block, "")
     if not generator.varies_in_length or generator.length == 1:
         return F.substring(text, 1, digits)
-    # As in Flink, the given length itself is never reached.
+    # As in Flink, the length itself is never reached.
     length = F.pmod(at.hash(path, "length"), F.lit(generator.length - 1)) + 1
     return F.left(text, (length * digits_per_unit).cast("int"))
 
@@ -146,7 +146,7 @@ def _elements(generator: Generator, part: Generator, at: Moment) -> Column:
 
 
 def _map(generator: Generator, at: Moment) -> Column:
-    """Equal keys fall together, as they do in a Java map; NULL keys, which Spark does not have, are left out."""
+    """Equal keys are merged, as in a Java map; NULL keys, which Spark does not support, are left out."""
     key, *values = generator.parts
     keys = F.filter(F.array_distinct(_elements(generator, key, at)), lambda each: each.isNotNull())
 

@@ -1,4 +1,4 @@
-"""Spark's exceptions, told in the user's terms. The one place where they are translated, by failure_patterns."""
+"""Translates Spark's exceptions into the user's terms, by failure_patterns; the only place that does so."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from millstream.errors import MillstreamError
     from millstream.source import Span
 
-# Spark's exceptions end with the query's plan, which holds our marks too: only a raised one counts.
+# Spark's exceptions end with the query's plan, which contains our marks too: only a raised one counts.
 _RAISED: Final = r"\[USER_RAISED_EXCEPTION\]|(?:UndecodableMessage|UnwritableRow|DeadLetter|Undelivered)Error:"
 _MARK: Final = re.compile(rf"(?:{_RAISED}) <<millstream ")
 _PLAN: Final = "\n=== Streaming Query ==="
@@ -35,12 +35,12 @@ _ENVELOPE: Final = re.compile(r"^\[STREAM_FAILED\] Query \[.*?\] terminated with
 _CONDITION: Final = re.compile(r"^\[[A-Z_.]+\] ")
 _CLASS_NAME: Final = re.compile(r"^(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ")
 _SENT_BYTES: Final = 600
-"""Of a message that a native expression cannot read; fewer are shown."""
+"""The part of an undecodable message that a native expression reports; less than that is shown."""
 _TRACEBACK: Final = "Traceback (most recent call last):"
 
 
 class SparkFailureError(Exception):
-    """What Spark said. Its own exceptions ask the JVM for their text, which may be gone when it is shown."""
+    """Spark's message. Its own exceptions fetch their text from the JVM, which may be gone when it is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class TableHalf:
 
 
 class UndecodableMessageError(Exception):
-    """Raised in a Python worker; its text travels through Spark's exceptions to the driver."""
+    """Raised in a Python worker; its text reaches the driver inside Spark's exceptions."""
 
     def __init__(self, of: TableHalf, topic: str, partition: int, offset: int, text: str) -> None:
         parameters = {**asdict(of), "topic": topic, "partition": partition, "offset": offset, "text": text}
@@ -61,16 +61,16 @@ class UndecodableMessageError(Exception):
 
 
 class UnwritableRowError(Exception):
-    """Raised in a Python worker too; `why` is a sentence."""
+    """Also raised in a Python worker; `why` is a sentence."""
 
     def __init__(self, table: str, why: str) -> None:
         super().__init__(_mark(Code.UNWRITABLE_ROW, table=table, why=why))
 
 
 class DeadLetterError(Exception):
-    """Raised in a Python worker that could not write to a topic of dead letters; `why` is what Kafka's client said.
+    """Raised in a Python worker that could not write to a dead-letter topic; `why` is the message of Kafka's client.
 
-    `place` is where the message was read; `refused_bytes` is its size where that is why.
+    `place` is where the message was read; `refused_bytes` is its size if that is the reason.
     """
 
     def __init__(self, table: str, topic: str, why: str, place: str, refused_bytes: int | None = None) -> None:
@@ -86,7 +86,7 @@ class UndeliveredError(Exception):
 
 
 def undecodable_message(of: TableHalf, text: str) -> Column:
-    """As in a Python worker, raised by a native expression over the columns of Spark's Kafka source."""
+    """The same failure, raised by a native expression over the columns of Spark's Kafka source."""
     return _raise(
         Code.UNDECODABLE_MESSAGE,
         *(_named_literal(name, part) for name, part in asdict(of).items()),
@@ -98,7 +98,7 @@ def undecodable_message(of: TableHalf, text: str) -> Column:
 
 
 def unwritable_row(table: str, why: Column) -> Column:
-    """The same, raised by a native expression over a row that is to be written."""
+    """The same failure, raised by a native expression over a row to be written."""
     return _raise(Code.UNWRITABLE_ROW, _named_literal("table", table), why.alias("why"))
 
 
@@ -127,9 +127,9 @@ def job_error(
     tables: Mapping[str, Span] | None = None,
     discreet: Callable[[str], str] = str,
 ) -> MillstreamError:
-    """The error of a failed query, at the table it speaks of; the original stays behind it as the cause.
+    """The error of a failed query, at the table concerned, with the original exception as its cause.
 
-    `causes` are those that Spark keeps to itself, from the first to the last; `discreet` hides what is secret.
+    `causes` are exceptions that Spark does not report, from the first to the last; `discreet` masks secrets.
     """
     message, plan, shown = str(error).partition(_PLAN)
     text = discreet("\n".join([message, *(f"Caused by: {cause}" for cause in causes)]) + plan + shown)
@@ -153,7 +153,7 @@ def _diagnostic(job: str, text: str, tables: Mapping[str, Span]) -> Diagnostic:
 
 
 def in_short(message: str) -> str:
-    """The line that tells most of a text with stack traces in it."""
+    """The most informative line of a text that contains stack traces."""
     lines = [_ENVELOPE.sub("", line.strip()) for line in message.splitlines() if line.strip()]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
     if causes:

@@ -1,4 +1,4 @@
-"""Rows as messages: key and value encoded, a retraction being a key without a value."""
+"""Turns rows into messages: key and value are encoded, and a retraction is a key without a value."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _TYPES: Final = {
     "partition": "INT",
     "timestamp": "LONG",
 }
-"""What a message has. Spark's Kafka sink takes no timestamp; a producer of ours takes it in milliseconds."""
+"""The columns of a message. Spark's Kafka sink has no timestamp; our own producer takes it in milliseconds."""
 
 
 def encode_messages(
@@ -58,11 +58,11 @@ def encode_messages(
     folds: bool = False,
     delivering: Delivering | None = None,
 ) -> PythonStage:
-    """The messages of the rows; one that takes something back has no value, unless the format tells it.
+    """The messages of the rows. A retraction has no value, unless the format encodes the row kind.
 
-    `partitioning` gives them a column `partition`; without it Kafka's producer chooses.
-    `folds`: the rows have old images of updates that a reader by key need not see. With `delivering` the messages are
-    delivered as they are made, and how many there were is all that comes out.
+    `partitioning` adds a column `partition`; without it, Kafka's producer chooses. `folds`: the rows contain old images
+    of updates that a reader by key need not see. With `delivering`, messages are delivered as they are made, and only
+    their number is returned.
     """
     columns: dict[str, Column] = {}
     encoders: dict[str, Encoder] = {}
@@ -123,18 +123,18 @@ def _encode_rows(encoder: Encoder, rows: pa.StructArray) -> pa.Array:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The key or the value of a message: the columns it has, by their names in the message."""
+    """The key or the value of a message: its columns, by their names in the message."""
 
     name: str
     sink: KafkaSink
     format: Format
     columns: tuple[tuple[str, PhysicalColumn], ...]
     kind: Column | None = None
-    """For a format that tells it."""
+    """The row kind, for a format that encodes it."""
     is_there: Column | None = None
 
     def encode(self) -> tuple[Column, Encoder | None]:
-        """The column to hand on, and what is left for Python to encode."""
+        """The column to pass on, and what remains for Python to encode."""
         named = tuple((name, column.type) for name, column in self.columns)
         if not isinstance(self.format, AvroFormat):
             return self._row(), encoder_of(self._with_subject(), named)
@@ -150,7 +150,7 @@ class _Part:
     def _field(self, column: PhysicalColumn) -> Column:
         value = _check_not_null(column, self.sink)
         if isinstance(self.format, AvroFormat) and self.format.legacy_timestamps:
-            # Avro's timestamp-millis is the wall clock as if it were UTC, which is our session's zone.
+            # Avro's timestamp-millis is the wall clock as if it were UTC, which is our session's time zone.
             return value.cast(spark_type(column.type).replace("TIMESTAMP_NTZ", "TIMESTAMP_LTZ"))
         return value
 
@@ -172,7 +172,7 @@ def _parts(rows: Rows, sink: KafkaSink) -> Iterator[_Part]:
 
 
 def _beside_the_row(sink: KafkaSink) -> dict[str, Column]:
-    """What the sink's metadata columns say of a message."""
+    """The parts of a message that the sink's metadata columns define."""
     columns: dict[str, Column] = {}
     for use in sink.metadata:
         value = _check_not_null(use.column, sink).cast(spark_type(use.type))
@@ -186,7 +186,7 @@ def _beside_the_row(sink: KafkaSink) -> dict[str, Column]:
 
 
 def _check_not_null(column: PhysicalColumn | MetadataColumn, sink: KafkaSink) -> Column:
-    """The column's value; where it is NOT NULL, a NULL fails the job."""
+    """The column's value; a NULL fails the job if the column is NOT NULL."""
     value = F.col(quote_name(column.name))
     if column.type.nullable:
         return value

@@ -1,4 +1,4 @@
-"""Topics as rows: Spark reads the bytes, the formats decode them."""
+"""Reads topics as rows: Spark reads the bytes, the formats decode them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def read_rows(
     *,
     splits: Splits | None = None,
 ) -> DataFrame:
-    """`splits`: to tell beside each row."""
+    """`splits` adds the origin of each row as a column."""
     layout = MessageLayout.of(scan, source)
     with_headers = source.dead_letters is not None or needs_headers(layout.message_parts)
     messages = _messages(spark, source, positions, max_batch_rows, with_headers=with_headers)
@@ -73,7 +73,7 @@ def _messages(
 
 
 def _is_before(ends: Offsets) -> Column:
-    """Spark's streams have no end of their own: what lies behind it is read and dropped, until the job sees its end."""
+    """Spark's streams have no end: later messages are read and dropped until the job notices that it is at its end."""
     pairs = ", ".join(f"'{topic}-{partition}', {end}L" for (topic, partition), end in ends.items())
     return F.expr(f"offset < try_element_at(map({pairs}), concat(topic, '-', partition))" if pairs else "false")
 
@@ -89,13 +89,13 @@ def _decode(
     if source.key_format is not None:
         decoder = _decoder(source.key_format, layout.key_fields, layout.key_names_read)
         key = MessageHalf(decoder, layout.key_columns_read)
-    # Every column that crosses to Python costs; the topic is known where there is only one.
+    # Every column that is passed to Python has a cost; with a single topic, its name is known.
     origin = [F.col("partition").alias(PARTITION), F.col("offset").alias(OFFSET)]
     only_topic = source.topics[0] if len(source.topics) == 1 else None
     if only_topic is None:
         origin.append(F.col("topic").alias(TOPIC))
     if source.dead_letters is not None:
-        # Spark measures an Arrow batch after each row, and goes through all lists that are NULL to do so.
+        # Spark measures an Arrow batch after each row, and visits all NULL lists to do so.
         headers = F.coalesce("headers", F.array()).alias(HEADERS)
         origin += [F.unix_millis("timestamp").alias(TIMESTAMP), headers]
     formats = {"value": source.value_format.name} | ({"key": source.key_format.name} if source.key_format else {})
@@ -140,7 +140,7 @@ def _decoder(
 
 
 def _decoded_columns(layout: MessageLayout) -> Iterator[tuple[str, DataType]]:
-    """What comes out of Python: what a format tells of a change is still of the format's type."""
+    """The columns that Python returns: metadata from a format still has the format's type."""
     metadata = {use.column.name: use.type for use, _ in layout.format_parts}
     return ((name, metadata.get(name, type_)) for name, type_ in layout.columns)
 

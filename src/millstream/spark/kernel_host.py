@@ -1,6 +1,6 @@
-"""The host of all kernels: combine, shuffle packets by bucket, step the kernel on Spark's state, unpack.
+"""The host of all kernels: combines rows, shuffles packets by bucket, steps the kernel on Spark's state, and unpacks.
 
-Each input of an operator is combined and packed by itself; the packets of all inputs go through one exchange.
+Each input of an operator is combined and packed separately; the packets of all inputs go through one exchange.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ class KernelSettings:
 
     buckets: int
     cache: Path
-    """Where pieces of the state lie mapped, on each machine that has workers; a job's own, in the folder of its run."""
+    """The local folder with memory-mapped pieces of the state, on each machine that has workers; one for each run."""
     cache_bytes: int | None = None
     ttl_ms: int = 0
-    """How long a row of state lives after it was last written; 0 is for ever."""
+    """How long a row of state lives after it was last written; 0 is forever."""
 
     @property
     def expires(self) -> bool:
@@ -63,9 +63,9 @@ class KernelSettings:
 
 
 def host(inputs: Mapping[str, Rows], operator: Operator, kernel_settings: KernelSettings) -> PythonStage:
-    """Gives the operator's changelog, with `__kind`, for the rows of each of its inputs.
+    """The operator's changelog, with `__kind`, for the rows of each of its inputs.
 
-    One input may be read in one pass with other readers; several are DataFrames.
+    A single input may be read in one pass with other readers; several inputs are DataFrames.
     """
     packed = [pack_input(name, inputs[name], operator, kernel_settings) for name in operator.inputs]
     step = partial(step_kernel, operator, kernel_settings)
@@ -76,7 +76,7 @@ def host(inputs: Mapping[str, Rows], operator: Operator, kernel_settings: Kernel
 
 
 def pack_input(name: str, rows: Rows, operator: Operator, kernel_settings: KernelSettings) -> PythonStage:
-    """Packets of one input, which may be put together with those of the others by `union`."""
+    """The packets of one input, which `union` can combine with those of the others."""
 
     def combine_and_pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for table in read_in_order(batches) if operator.needs_order(name) else map(_table, batches):
@@ -88,7 +88,7 @@ def pack_input(name: str, rows: Rows, operator: Operator, kernel_settings: Kerne
 
 
 def step_kernel(operator: Operator, kernel_settings: KernelSettings, packets: DataFrame) -> DataFrame:
-    """What the kernel gives for packets of its rows."""
+    """The output of the kernel for packets of its rows."""
     assert not operator.may_ask_for_wakeup, f"{type(operator).__name__} may ask for a wake-up; this host has no timers"
     output = operator.output_schema
 
@@ -97,7 +97,7 @@ def step_kernel(operator: Operator, kernel_settings: KernelSettings, packets: Da
             for payload in batch.column(0).drop_null().to_pylist():
                 yield from unpack(payload).cast(output).to_batches()
 
-    # The time of a batch is in its checkpoint: a batch that is run again has the same.
+    # The time of a batch is in its checkpoint, so a repeated batch has the same.
     now = F.unix_millis(F.current_timestamp())
     changes = (
         packets.withColumn(_NOW, now)
@@ -114,7 +114,7 @@ def step_kernel(operator: Operator, kernel_settings: KernelSettings, packets: Da
 
 
 def _hash_columns(hashes: Mapping[str, tuple[str, ...]], schema: StructType) -> dict[str, Column]:
-    """What an operator wants hashed, computed in the JVM: stable over versions, and the same on every machine."""
+    """The hashes that an operator needs, computed in the JVM: the same in every version and on every machine."""
 
     def hash_of(columns: tuple[str, ...]) -> Column:
         if not columns:
@@ -129,7 +129,7 @@ def _table(batch: pa.RecordBatch) -> pa.Table:
 
 
 def read_in_order(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Rows numbered as they come, task after task; a batch that is done again finds them in the same order."""
+    """Numbers rows in the order of arrival, task by task; a repeated batch has them in the same order."""
     context = TaskContext.get()
     assert context is not None
     count: int | None = None
@@ -146,14 +146,14 @@ def read_in_order(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def _place_of_task(batch: pa.RecordBatch, task: int) -> int:
-    """Among the tasks; two splits in one place would only leave open which comes first."""
+    """The task's position. If two splits shared a position, only the order between them would be undefined."""
     if SPLIT not in batch.schema.names or not batch.num_rows:
         return task
     return zlib.crc32(str(batch.column(SPLIT)[0].as_py()).encode()) % _PLACES
 
 
 class KernelProcessor(StatefulProcessor):
-    """Runs one bucket's kernel on state kept as a manifest and a map of pieces."""
+    """Runs one bucket's kernel on state that is stored as a manifest and a map of pieces."""
 
     def __init__(self, operator: Operator, kernel_settings: KernelSettings) -> None:
         self._operator = operator

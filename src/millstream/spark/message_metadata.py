@@ -18,7 +18,7 @@ HEADERS_TYPE: Final = "ARRAY<STRUCT<key: STRING, value: BINARY>>"
 
 
 def topic_of(value: Column, sink: KafkaSink) -> Column:
-    """The topic a row names; one that is not of the table fails the job, in Flink's words."""
+    """The topic that a row names. If it does not belong to the table, the job fails with Flink's message."""
     if sink.topic_pattern is None:
         fits = value.isin(list(sink.topics))
         expected = f"to be in: [{', '.join(sink.topics)}]"
@@ -31,6 +31,6 @@ def topic_of(value: Column, sink: KafkaSink) -> Column:
 
 
 def headers_of(value: Column, key: str) -> Column:
-    """The headers in their order; a header without a key is left out."""
+    """The headers in order, without those that have no key."""
     headers = F.map_entries(value) if key == HEADERS.key else value
     return F.filter(headers, lambda header: header.isNotNull() & header["key"].isNotNull())

@@ -20,7 +20,7 @@ _ARROW_SCHEMA: Final = pa.schema([("bucket", pa.int32()), ("part", pa.string()),
 
 
 def pack(parts: Parts, buckets: int) -> pa.RecordBatch:
-    """Each part cut by `__hash mod buckets`."""
+    """Splits each part by `__hash mod buckets`."""
     rows = [
         (bucket, name, payload)
         for name, table in parts.items()
@@ -32,7 +32,7 @@ def pack(parts: Parts, buckets: int) -> pa.RecordBatch:
 
 
 def post(batches: Iterable[pa.RecordBatch], bucket: int) -> Iterator[pa.RecordBatch]:
-    """Rows that no kernel waits for, as packets that stay in their order."""
+    """Packs rows that no kernel needs into packets that keep their order."""
     for batch in batches:
         yield _packets([(bucket, "", payload) for payload in to_payloads(pa.Table.from_batches([batch]))])
 
@@ -57,7 +57,7 @@ def unpack(payload: bytes | pa.Buffer) -> pa.Table:
 
 
 def unpack_by_part(packets: Iterable[tuple[str, bytes]]) -> dict[str, pa.Table]:
-    """Packets of one bucket, those of the same part put together."""
+    """The packets of one bucket, concatenated by part."""
     parts: dict[str, list[pa.Table]] = {}
     for part, payload in packets:
         parts.setdefault(part, []).append(unpack(payload))
@@ -75,7 +75,7 @@ def _split_by_bucket(table: pa.Table, buckets: int) -> Iterator[tuple[int, pa.Ta
 
 
 def to_payloads(table: pa.Table) -> Iterator[bytes]:
-    """The rows in order, in packets that the JVM can hold several of."""
+    """The rows in order, in packets small enough for the JVM to hold several of them."""
     if table.num_rows == 0:
         return
     size = -(-table.num_rows // -(-table.nbytes // _LARGEST_BYTES))

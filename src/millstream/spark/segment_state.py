@@ -1,4 +1,4 @@
-"""Segments in Spark's state store, which commits and rolls back with the batch."""
+"""Keeps segments in Spark's state store, which commits and rolls back with the batch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class SparkSegmentLog:
-    """One table of the bucket that Spark works on: a value for the manifest, a map for the pieces."""
+    """One table of the current bucket: a value for the manifest, and a map for the pieces."""
 
     def __init__(self, manifest: Any, pieces: Any) -> None:
         self._manifest = manifest

@@ -1,4 +1,4 @@
-"""Buckets that spread tasks evenly: one per task, so that what a task sends stays in its order."""
+"""Buckets that spread tasks evenly: one per task, so that the output of a task stays in order."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _WORD: Final = 0xFFFFFFFF
 @dataclass(frozen=True, slots=True)
 class TaskBuckets:
     numbers: tuple[int, ...]
-    """One for each task behind the exchange, in turn."""
+    """One for each task after the exchange, in turn."""
 
     @classmethod
     def of(cls, spark: SparkSession) -> TaskBuckets:
-        """Taken one after the other, bucket numbers would leave some tasks of an exchange without any."""
+        """Consecutive bucket numbers would leave some tasks of an exchange without any."""
         tasks = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
         numbers: dict[int, int] = {}
         for number in count():
@@ -38,7 +38,7 @@ class TaskBuckets:
 
 
 def hash_of(number: int) -> int:
-    """By which Spark's exchange sends an INT: Murmur3, signed."""
+    """The hash by which Spark's exchange distributes an INT: Murmur3, signed."""
     mixed = _rotate(number * 0xCC9E2D51 & _WORD, 15) * 0x1B873593 & _WORD
     hashed = (_rotate(_SEED ^ mixed, 13) * 5 + 0xE6546B64 & _WORD) ^ 4
     hashed = (hashed ^ hashed >> 16) * 0x85EBCA6B & _WORD

@@ -56,7 +56,7 @@ class TopicIdWatch:
         self._asked: set[str] = set()
 
     def after_batch(self, report: Mapping[str, Any]) -> None:
-        """Takes Spark's report. Kafka is asked once for each topic; where it does not answer, after the next batch."""
+        """Receives Spark's report. Asks Kafka once per topic; if it does not respond, again after the next batch."""
         if not self._sources:
             return
         read = {topic for source in report["sources"] for topic, _ in flat_offsets(source.get("endOffset"))}
