@@ -1,4 +1,4 @@
-"""One run of the Ivy that PySpark ships, as a process of its own."""
+"""Runs the Ivy that PySpark ships, in a process of its own."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 REPOSITORY_VARIABLE = "MILLSTREAM_MAVEN_REPOSITORY"
 
-# Four look-ups fail before Ivy gives up, so that a silent network costs a minute and not an hour.
+# Four look-ups fail before Ivy gives up, so that an unresponsive network costs a minute and not an hour.
 _SETTINGS = """<ivysettings>
   <settings defaultResolver="repository"/>
   <timeout-constraints>
@@ -48,9 +48,9 @@ def resolve(
     *,
     declaration: Path = IVY_FILE,
 ) -> Path:
-    """Download the jars of a part, a configuration of the declaration, into a folder below `work`; return that folder.
+    """Downloads the jars of a part, a configuration of the declaration, into a folder below `work`, and returns it.
 
-    Ivy holds `lock` too: were this process killed, Ivy would go on writing into `work` for a while.
+    Ivy holds `lock` too: if this process is killed, Ivy continues to write into `work` for a while.
     """
     (work / "ivysettings.xml").write_text(_SETTINGS.format(root=_repository_attribute()), encoding="utf-8")
     command = [

@@ -1,4 +1,4 @@
-"""The Java this machine offers."""
+"""Finds Java on this machine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Java:
 
 
 def find_java() -> Java:
-    """The Java that Spark will use too: JAVA_HOME decides, and PATH only where JAVA_HOME is not set."""
+    """The Java that Spark will use too: that of JAVA_HOME, or of PATH if JAVA_HOME is not set."""
     executable = _executable()
     version, major = _version(executable)
     if major not in ACCEPTED_MAJORS:

@@ -58,7 +58,7 @@ def _no_op(_: str) -> None:
 
 
 def _is_intact(folder: Path, part: Part) -> bool:
-    """Quick on purpose: digests were compared when the folder was filled, only losses are looked for now."""
+    """Quick on purpose: digests were compared when the folder was filled; this only looks for missing files."""
     try:
         return all((folder / jar.name).stat().st_size == jar.size for jar in read_locked_jars(part))
     except OSError:
@@ -96,7 +96,7 @@ def _alone(lock: Path, notice: Callable[[str], None]) -> Iterator[IO[str]]:
 
 
 def _remove_remains(folder: Path, part: Part) -> None:
-    """Under the lock, so a half-filled folder belongs to a process that was killed."""
+    """Called with the lock held, so an incomplete folder belongs to a process that was killed."""
     for unfinished in folder.parent.glob(f".{part}-*"):
         shutil.rmtree(unfinished, ignore_errors=True)
     if folder.exists():

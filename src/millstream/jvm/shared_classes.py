@@ -1,6 +1,6 @@
-"""Java's class archive for Spark: loading its thousands of classes from it halves the start of a job.
+"""Java's class data archive for Spark, which halves the time a job takes to start.
 
-The first JVM that ends in order leaves the archive behind; see docs/adr/0004-class-data-archive.md.
+The first JVM that exits normally leaves the archive behind; see docs/adr/0004-class-data-archive.md.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LONG_ENOUGH_TO_WRITE: Final = 600
 
 @dataclass(frozen=True, slots=True)
 class SharedClasses:
-    """What to tell the JVM, and the file it will leave behind, if it is to leave one."""
+    """The option for the JVM, and the file that it will create, if any."""
 
     java_option: str | None
     unfinished: Path | None = None
@@ -37,7 +37,7 @@ class SharedClasses:
         return self.unfinished is not None
 
     def keep(self) -> None:
-        """Call when the JVM has ended: only a whole archive gets its name."""
+        """Called when the JVM has ended: only a complete archive gets its final name."""
         if self.unfinished is not None and self.archive is not None and self.unfinished.exists():
             self.unfinished.replace(self.archive)
 
@@ -56,7 +56,7 @@ def shared_classes(java: Java, class_path: Path) -> SharedClasses:
 
 
 def _sweep(archive: Path) -> None:
-    """A driver that was killed could not give its JVM's archive a name; each is as large as Spark."""
+    """The archive of a killed driver never gets its final name; each is as large as Spark."""
     for left_behind in archive.parent.glob(f"{archive.stem}.[0-9]*"):
         with suppress(OSError):
             if left_behind.stat().st_mtime < time.time() - _LONG_ENOUGH_TO_WRITE:

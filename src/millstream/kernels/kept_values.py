@@ -1,7 +1,7 @@
-"""MIN, MAX, FIRST_VALUE and LAST_VALUE when rows can be retracted.
+"""MIN, MAX, FIRST_VALUE and LAST_VALUE of rows that can be retracted.
 
-The group's row keeps the value that leads (the least, the greatest, the first, the last to arrive). Only when that one
-is retracted, and nothing better came, the group's entries are read for the next.
+The group's row stores the leading value (the least, the greatest, the first or the last to arrive). Only if that one is
+retracted, and the batch has no better one, are the group's entries read to find the next.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class KeptValue:
         )
 
     def _find_leaders(self, entries: pl.DataFrame, prefix: str) -> pl.DataFrame:
-        """Per group the entry that leads."""
+        """The leading entry of each group."""
         value, number = prefix + self.call.column("value"), prefix + self.call.column("number")
         if self._is_by_value:
             found = extreme(pl.col(VALUE), self.argument, greatest=self._leader.greatest)

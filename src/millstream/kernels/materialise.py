@@ -1,7 +1,7 @@
-"""For upsert sinks whose primary key is not the query's upsert key: several rows may claim one key.
+"""For upsert sinks whose primary key is not the query's upsert key: several rows may have the same primary key.
 
-All rows of a key are kept in order of arrival. The latest is what the sink shows; when it is retracted, the one before
-it shows again.
+All rows of a key are stored in order of arrival. The latest is the one in the sink; when it is retracted, the previous
+one takes its place.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ROW_HASH: Final = "__hash_row"
 class MaterialiseOperator:
     """`keys` is the sink's primary key, `schema` all columns.
 
-    With an upsert key, a row replaces and takes back that of the same upsert key; without, the earliest equal row.
+    With an upsert key, a row replaces or retracts the row with the same upsert key; otherwise the earliest equal row.
     """
 
     inputs: ClassVar = (ROWS,)
@@ -58,7 +58,7 @@ class MaterialiseOperator:
 
     @property
     def shown(self) -> KeptValue:
-        """The row that the sink shows."""
+        """The row that is in the sink."""
         return KeptValue(Call("row", "LAST_VALUE", VALUE), pa.struct(list(self.schema)))
 
     def _fields(self, names: tuple[str, ...]) -> tuple[pa.Field, ...]:
@@ -91,7 +91,7 @@ class MaterialiseOperator:
 
 
 class MaterialiseKernel:
-    """One bucket's keys, opened for one batch."""
+    """The keys of one bucket, opened for one batch."""
 
     def __init__(self, spec: MaterialiseOperator, open_table: OpenTable) -> None:
         self._spec = spec

@@ -1,4 +1,4 @@
-"""Copies of segments on this machine's disk, mapped into memory: what is not looked at takes up none."""
+"""Local copies of segments, mapped into memory: what is not accessed needs no memory."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from millstream.kernels.segment_log import SegmentLog
 
 _ABANDONED_SECONDS: Final = 600
-"""A file that has been unfinished for so long is of a worker that was killed."""
+"""A file that has been unfinished for so long belongs to a worker that was killed."""
 
 
 class SegmentCache:
-    """Shared by all workers of a host. Ids are never reused, so a file is right or absent: nothing is invalidated.
+    """Shared by all workers of a machine. Ids are never reused, so a file is valid or absent, and never invalidated.
 
-    Over `limit` bytes, `trim` drops what was not used for longest, what failed batches left behind before all else.
+    Above `limit` bytes, `trim` removes what has not been used for longest, after the leftovers of failed batches.
     """
 
     def __init__(self, folder: Path, limit: int | None = None) -> None:
@@ -44,12 +44,12 @@ class SegmentCache:
         return rows
 
     def store(self, piece_id: str, rows: pa.Table) -> None:
-        """Not compressed, as what is mapped must be."""
-        # Another worker may store the same piece: each writes its own file, the last rename wins.
+        """Not compressed, since it is memory-mapped."""
+        # Another worker may store the same piece: each writes its own file, and the last rename wins.
         unfinished = self._folder / f"{piece_id}.{uuid.uuid4().hex}"
         try:
             _write(unfinished, rows)
-        except FileNotFoundError:  # temporary folders are cleaned, by hand or by the system
+        except FileNotFoundError:  # temporary folders are cleaned up, by hand or by the system
             make_private_folder(self._folder)
             _write(unfinished, rows)
         unfinished.replace(self._folder / piece_id)
@@ -62,7 +62,7 @@ class SegmentCache:
             return
         held: list[tuple[float, int, Path]] = []
         for file in self._folder.iterdir():
-            with suppress(FileNotFoundError):  # another worker trims too
+            with suppress(FileNotFoundError):  # another worker is trimming too
                 found = file.stat()
                 held.append((found.st_mtime, found.st_size, file))
         too_much = sum(size for _, size, _ in held) - self._limit

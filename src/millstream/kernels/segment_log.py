@@ -1,4 +1,4 @@
-"""Where the immutable segments of a state table are kept: the truth of it."""
+"""The durable storage of the immutable segments of a state table."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One immutable file of rows sorted by key hash. A fresh id per piece, never reused."""
+    """One immutable file of rows sorted by key hash. Each has a new id, which is never reused."""
 
     id: str
     rows: int
     first: int
-    """Its least hash."""
+    """Its lowest hash."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Rows sorted by key hash, cut into pieces that are small enough to be moved as one value.
+    """Rows sorted by key hash, in pieces that are small enough to be stored as one value.
 
-    All rows of a hash lie in one piece.
+    All rows with the same hash are in one piece.
     """
 
     pieces: tuple[Piece, ...]
@@ -32,19 +32,19 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a table consists of, the oldest segment first."""
+    """The segments of a table, the oldest first."""
 
     segments: tuple[Segment, ...] = ()
     swept: int | None = None
-    """When all of it was last looked through for rows past their time; None where rows have no time."""
+    """When the whole table was last searched for expired rows; None if rows have no time."""
     clock: int | None = None
-    """The latest time at which it was opened with a TTL: its own time never runs back."""
+    """The latest time at which it was opened with a TTL: its own time never goes back."""
     horizon: int | None = None
-    """Rows that were last written then, or earlier, have expired, whatever TTL comes later."""
+    """Rows last written at this time or earlier have expired, whatever the TTL is later."""
 
 
 class SegmentLog(Protocol):
-    """The durable side. A batch's writes become visible together, or not at all."""
+    """The writes of a batch become visible together, or not at all."""
 
     def manifest(self) -> Manifest: ...
 
@@ -58,7 +58,7 @@ class SegmentLog(Protocol):
 
 
 class MemorySegmentLog:
-    """A log that lives as long as the process; what tests and benchmarks use."""
+    """A log in memory, for tests and benchmarks."""
 
     def __init__(self) -> None:
         self._manifest = Manifest()

@@ -1,4 +1,4 @@
-"""Which pieces of a segment a range of hashes, or a batch of them, has to do with."""
+"""Finds the pieces of a segment that overlap with ranges or batches of hashes."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from millstream.kernels.segment_log import Piece, Segment
 
 Range = tuple[int | None, int | None]
-"""From one hash (included) to another (not included); None is no end."""
+"""From one hash (inclusive) to another (exclusive); None is unbounded."""
 
 
 def split_by_piece(
     segment: Segment, rows: NDArray[np.int64], hashes: NDArray[np.int64]
 ) -> Iterator[tuple[Piece, NDArray[np.int64]]]:
-    """`rows` are places in `hashes`, in order of their hash: those of each piece that has any."""
+    """`rows` are indices into `hashes`, sorted by hash; yields those of each piece that has any."""
     firsts = [piece.first for piece in segment.pieces[1:]]
     cuts = [0, *np.searchsorted(hashes[rows], firsts), len(rows)]
     for piece, (start, end) in zip(segment.pieces, pairwise(cuts), strict=True):
@@ -50,10 +50,10 @@ def pieces_in_ranges(segment: Segment, low: NDArray[np.int64], high: NDArray[np.
 
 
 def ranges_to_merge(segments: Sequence[Segment]) -> list[Range]:
-    """All hashes, in ranges that hold no more than a few pieces of each segment."""
+    """Divides all hashes into ranges with no more than a few pieces of each segment."""
     return _ranges(max(segments, key=lambda segment: len(segment.pieces))) if segments else [(None, None)]
 
 
 def _ranges(segment: Segment) -> list[Range]:
-    """Where each piece's hashes lie."""
+    """The range of hashes of each piece."""
     return list(pairwise([None, *(piece.first for piece in segment.pieces[1:]), None]))

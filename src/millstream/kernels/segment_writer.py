@@ -1,4 +1,4 @@
-"""Sorted rows cut into pieces and written, a few pieces in memory at a time."""
+"""Splits sorted rows into pieces and writes them, with a few pieces in memory at a time."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from millstream.kernels.segment_log import SegmentLog
 
 PIECE_BYTES: Final = 16 << 20
-"""The most a piece takes up. On its way to Spark's state store a value is copied several times in the JVM's heap."""
+"""The maximum size of a piece. On its way to Spark's state store, the JVM copies a value several times on its heap."""
 _COMPRESSED: Final = pa.ipc.IpcWriteOptions(compression="lz4")
-"""Sorted rows come down to less than half, and every byte that Spark keeps costs it several times what this does."""
+"""Sorted rows compress to less than half, and every byte costs Spark several times more than compressing it."""
 
 
 class SegmentWriter:
-    """Takes rows in order of their hash; rows of the same hash come together."""
+    """Receives rows sorted by hash; rows with the same hash arrive together."""
 
     def __init__(self, log: SegmentLog, cache: SegmentCache, piece_bytes: int) -> None:
         self._log = log
@@ -39,7 +39,7 @@ class SegmentWriter:
             self._flush()
 
     def keep(self, piece: Piece) -> None:
-        """A piece that stays as it is, all its hashes after those that were added."""
+        """Keeps a piece as it is; all its hashes come after those that were added."""
         self._flush()
         self._pieces.append(piece)
 

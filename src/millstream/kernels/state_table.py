@@ -1,7 +1,7 @@
-"""A table from key to value, kept as a few sorted immutable segments.
+"""A table from key to value, stored as a few sorted immutable segments.
 
-The newest segment that has a key wins. Each write merges its smaller neighbours, so the number of segments
-grows with the logarithm of the rows and a lookup is one binary search per segment.
+The newest segment that has a key wins. Each write merges its smaller neighbours, so the number of segments grows with
+the logarithm of the rows and a lookup is one binary search per segment.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SWEEPS_PER_TTL: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a lookup gave: per asked key whether it is there, and its values (NULL where it is not)."""
+    """The result of a lookup: whether each key exists, and its values (NULL if it does not)."""
 
     mask: NDArray[np.bool_]
     values: pa.Table
@@ -44,23 +44,23 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class TimeToLive:
-    """Rows are gone when they were last written `length` before `now`, or earlier; both in milliseconds."""
+    """Rows last written `length` before `now`, or earlier, have expired; both in milliseconds."""
 
     now: int
     length: int
 
     @property
     def end(self) -> int:
-        """When the youngest of the rows that are gone was written."""
+        """When the newest of the expired rows was written."""
         return self.now - self.length
 
 
 class StateTable:
-    """`keys` and `values` name the columns; rows are found by `__hash` and told apart by the keys.
+    """`keys` and `values` name the columns; rows are found by `__hash` and distinguished by the keys.
 
-    With a TTL each row remembers when it was last written. A TTL may come, change and go between two batches:
-    all pieces are rewritten when it comes, their rows counting as written then, and when it goes, without those that
-    have expired. What has expired under one TTL stays so under a longer one.
+    With a TTL, each row stores when it was last written. A TTL may be added, changed and removed between two batches.
+    When it is added, all pieces are rewritten and their rows count as written then; when it is removed, they are
+    rewritten without expired rows. Rows that have expired under one TTL stay expired under a longer one.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class StateTable:
         wanted = pa.schema([self._schema.field(name) for name in (HASH, *self._keys)])
         keys = keys.select(wanted.names).cast(wanted)
         hashes = as_numpy(keys.column(HASH))
-        # Hashes in order are found several times faster: neighbours lie in the same pages of a segment.
+        # Sorted hashes are found several times faster: neighbours are in the same pages of a segment.
         pending = np.argsort(hashes)
         is_found = np.zeros(keys.num_rows, dtype=bool)
         taken: list[pa.Table] = []
@@ -139,9 +139,9 @@ class StateTable:
         self._save()
 
     def _onward(self, ttl: TimeToLive) -> TimeToLive:
-        """A clock that was set back stands still until it is where it was: what has expired does not come back.
+        """A clock that was set back stops until it is where it was: expired rows do not reappear.
 
-        Kept at once, for a lookup that finds nothing has told as much as a write.
+        Stored at once, since a lookup that finds nothing has as much effect as a write.
         """
         if self._clock is not None and ttl.now <= self._clock:
             ttl = replace(ttl, now=self._clock)
@@ -153,13 +153,13 @@ class StateTable:
         return ttl
 
     def _is_sweep_due(self) -> bool:
-        """Without a TTL, once: what an earlier one left must neither be found nor be taken for younger later."""
+        """Without a TTL, once: rows that expired under an earlier one must neither be found nor count as new."""
         if self._ttl is None or self._swept is None:
             return (self._ttl is None) != (self._swept is None)
         return self._ttl.now >= self._swept + self._ttl.length // _SWEEPS_PER_TTL
 
     def _sweep_all(self) -> None:
-        """Drops the pieces most of whose rows are past their time: such rows are never found, but take up space."""
+        """Drops the pieces in which most rows have expired: such rows are never found, but take up space."""
         segments, self._segments = self._segments, []
         for segment in segments:
             writer = self._writer()
@@ -199,14 +199,14 @@ class StateTable:
         self._cache.forget(piece.id)
 
     def _add_times(self, rows: pa.Table) -> pa.Table:
-        """As the table has them now; rows without a time get this batch's."""
+        """Adds the columns of time that the table has now; rows without a time get that of this batch."""
         if self._ttl is not None and _WRITTEN not in rows.column_names:
             rows = rows.append_column(_WRITTEN, pa.repeat(pa.scalar(self._ttl.now, pa.int64()), rows.num_rows))
         return rows if rows.schema.equals(self._schema) else rows.select(self._schema.names).cast(self._schema)
 
     def _drop_expired(self, rows: pa.Table) -> pa.Table:
-        """What is worth writing. What a row past its time replaced is older still, so nothing comes back."""
-        if not self._segments:  # nothing below that a dead row would hide
+        """The rows worth writing. What an expired row replaced is older still, so nothing reappears."""
+        if not self._segments:  # no older row below that a deleted row would hide
             return self._drop_dead(rows)
         return rows if self._ttl is None else rows.filter(pc.greater(rows.column(_WRITTEN), self._horizon))
 
@@ -214,7 +214,7 @@ class StateTable:
         return rows.filter(pa.array(self._is_alive(rows)))
 
     def _is_alive(self, rows: pa.Table) -> NDArray[np.bool_]:
-        """A row of NULLs is not."""
+        """A row of NULLs is deleted."""
         alive = pc.invert(pc.fill_null(rows.column(DEAD), fill_value=True))
         if self._ttl is not None:
             alive = pc.and_(alive, pc.greater(pc.fill_null(rows.column(_WRITTEN), 0), self._horizon))
@@ -244,9 +244,9 @@ class StateTable:
 
 
 def _merge_ratio(segment: Segment) -> float:
-    """How much larger than what is above it a segment may be to be merged with it: between 1.5 and 2.5.
+    """How much larger than the newer rows a segment may be to be merged with them: between 1.5 and 2.5.
 
-    By chance, else all buckets of a job, which grow alike, would have their large merges in the same batch.
+    Random, as otherwise all buckets of a job, which grow alike, would have their large merges in the same batch.
     """
     return _LEAST_MERGE_RATIO + int(segment.pieces[0].id[:4], 16) / 0xFFFF
 
