@@ -1,4 +1,4 @@
-"""How a table's properties log in to Kafka, and the same in the words of Kafka's C client."""
+"""How a table's properties log in to Kafka, and the equivalent settings of Kafka's C client."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ELSEWHERE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Untranslatable:
-    """A property that Java's clients would take and the C client cannot."""
+    """A property that Java's clients support and the C client does not."""
 
     key: str
     why: str
@@ -43,7 +43,7 @@ def _mechanism_of(properties: Mapping[str, str]) -> str:
 
 
 def login(properties: Mapping[str, str]) -> dict[str, str]:
-    """Empty where it cannot be told."""
+    """Empty if it cannot be determined."""
     settings = jaas_settings(properties.get(_JAAS, ""))
     if _mechanism_of(properties) != _WITH_TOKEN:
         return {f"sasl.{word}": settings[word] for word in ("username", "password") if word in settings}
@@ -100,7 +100,7 @@ def _with_token(properties: Mapping[str, str], settings: Mapping[str, str]) -> d
 
 
 def _with_unsigned_token(settings: Mapping[str, str]) -> dict[str, str]:
-    """What Kafka's own classes do where no handler is named: for trials, a token that nobody vouches for."""
+    """What Kafka's own classes do if no handler is named: for testing, a token without a signature."""
     if _UNSIGNED_SUBJECT not in settings:
         return {}
     seconds = settings.get(_UNSIGNED_SECONDS)

@@ -1,4 +1,4 @@
-"""What a Kafka message tells beside its key and value."""
+"""The metadata of a Kafka message: what it has besides its key and value."""
 
 from __future__ import annotations
 

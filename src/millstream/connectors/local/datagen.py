@@ -1,4 +1,4 @@
-"""`connector` = `datagen`: generated rows, to try a query without any data."""
+"""`connector` = `datagen`: generated rows, to try out a query without data."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def resolve_source(reader: OptionReader) -> DatagenSource:
 
 
 class _FieldReader:
-    """Reads what stands under `fields.`, column by column and part by part."""
+    """Reads the options under `fields.`, column by column and part by part."""
 
     def __init__(self, reader: OptionReader) -> None:
         self._reader = reader
@@ -110,7 +110,7 @@ class _FieldReader:
             )
 
     def _allowed_options(self, under: str) -> list[FieldOption]:
-        """What a column can have; one with parts has what they can have too."""
+        """The options that a column can have; one with parts can have those of its parts too."""
         types = [c.type for c in self._reader.table.physical_columns if under.startswith(f"{c.name}.")]
         return [o for o in FIELD_OPTIONS if any(type_.root in o.fits or type_.root in NESTED for type_ in types)]
 
@@ -189,7 +189,7 @@ class _FieldReader:
         )
 
     def _values(self, path: str, type_: DataType, kind: Kind) -> dict[str, Any]:
-        """The values of all options written for a part; those that do not fit it are problems."""
+        """The values of all options of a part; those that do not fit its type are problems."""
         under = f"{FIELDS}{path}."
         self._unread.difference_update(under + option.key for option in FIELD_OPTIONS)
         values = {}
