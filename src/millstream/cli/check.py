@@ -1,4 +1,4 @@
-"""`millstream check` and `millstream explain`: a script understood, with neither Spark nor a broker."""
+"""`millstream check` and `millstream explain`: compile a script, without Spark or a broker."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def check_script(request: CheckRequest) -> int:
 
 
 def _findings(program: Program, catalog: Catalog) -> Findings:
-    """Of a script that can be planned: what `run` would refuse, and what is wrong with tables it would not look at."""
+    """For a script that can be planned: what `run` would refuse, and problems of tables that it would not use."""
     tables = find_unused_tables(catalog, {table.table.name for job in program.jobs for table in job.tables})
     partitioners = _check_partitioners(program)
     if errors := (*unbuilt_in(program), *partitioners.errors, *tables.errors):
@@ -69,7 +69,7 @@ def _findings(program: Program, catalog: Catalog) -> Findings:
 
 
 def _check_partitioners(program: Program) -> Findings:
-    """Of the classes in Python that tables name; their modules are read and not imported."""
+    """Checks the Python classes that tables name; their modules are read, not imported."""
     errors: list[Diagnostic] = []
     notices: list[str] = []
     for sink in (sink for job in program.jobs for sink in kafka_sinks(job)):
@@ -86,7 +86,7 @@ def _check_partitioners(program: Program) -> Findings:
 
 
 def _add_unused_tables(error: ScriptError, catalog: Catalog) -> ScriptError:
-    """Which tables a script uses is not known where it cannot be understood: all are looked at."""
+    """Which tables a script uses is unknown if it cannot be compiled, so all of them are checked."""
     more = find_unused_tables(catalog, (), error.diagnostics).errors
     return ScriptError(by_place((*error.diagnostics, *more)))
 

@@ -1,4 +1,4 @@
-"""`millstream demo`: broker, page views, job, live table, comparison; then everything is gone."""
+"""`millstream demo`: broker, page views, job, live table and comparison; removes everything afterwards."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def run_demo(rows: int, seconds: int) -> int:
 
 
 def _wait_until(done: Callable[[], bool], job: Job, stop: StopSignal, seconds: float = 120) -> bool:
-    """False when the user does not want to wait; raises the job's failure, and when the time is over."""
+    """False if the user stops waiting; raises the job's failure, or a timeout."""
     deadline = time.monotonic() + seconds
     while not done():
         if stop.wait(0.1):

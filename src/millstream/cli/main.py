@@ -1,4 +1,4 @@
-"""The commands and what they take. Each one's work is in a module of its own, loaded when it runs."""
+"""The commands and their arguments. Each command is implemented in a module of its own, loaded when it runs."""
 
 from __future__ import annotations
 
@@ -98,8 +98,8 @@ def run(
 ) -> None:
     """Run a script: INSERT and SELECT as streaming jobs, SHOW, DESCRIBE and EXPLAIN as answers.
 
-    Without --drain it runs until Ctrl-C or SIGTERM, which finishes the batch under way. Started again, it goes on
-    where it stopped. Exit code 0: ended as asked; 1: a job failed; 2: the script or an argument is wrong.
+    Without --drain it runs until Ctrl-C or SIGTERM, which lets the current batch finish. Started again, it resumes
+    where it stopped. Exit code 0: ended as requested; 1: a job failed; 2: the script or an argument is wrong.
     """
     from millstream.cli.guard import run_guarded
     from millstream.cli.run import RunRequest, run_script
@@ -132,10 +132,10 @@ def check(
     json: Annotated[bool, typer.Option("--json", help="The findings as one JSON object.")] = False,
     verbose: Verbose = False,
 ) -> None:
-    """Tell all that is wrong with a script, without Spark or a broker.
+    """Report all problems of a script, without Spark or a broker.
 
-    Tables that no query uses are looked at too, unless they have no options or others are LIKE them.
-    Exit code 0: in order; 2: not, with every problem, its place and a hint.
+    Tables that no query uses are checked too, unless they have no options or others are LIKE them. Exit code 0: no
+    problems; 2: problems, each with its place and a hint.
     """
     from millstream.cli.check import CheckRequest, check_script
     from millstream.cli.guard import run_guarded
@@ -160,7 +160,7 @@ def explain(
 ) -> None:
     """Show what each job of a script does, step by step, without Spark or a broker.
 
-    Every step names the kinds of change it gives (I, UB, UA, D) and the key they go by.
+    Each step shows the kinds of change that it produces (I, UB, UA, D) and their key.
     """
     from millstream.cli.check import CheckRequest, explain_script
     from millstream.cli.guard import run_guarded
@@ -182,9 +182,9 @@ def savepoint(
     to: Annotated[str, typer.Argument(help="A folder that does not exist yet.", metavar="TO")],
     verbose: Verbose = False,
 ) -> None:
-    """Copy the checkpoint of stopped jobs, to try a change of their script on the copy.
+    """Copy the checkpoint of stopped jobs, to try out a change to their script on the copy.
 
-    Refused while they run. Exit code 0: copied; 1: not.
+    Refused while they run. Exit code 0: copied; 1: not copied.
     """
     from millstream.cli.guard import run_guarded
     from millstream.cli.savepoint import make_savepoint
@@ -231,7 +231,7 @@ def demo(
     """Count page views per region on a real Kafka, live, and check the result.
 
     Starts a broker in a temporary folder, produces page views, runs the example script on them, shows the growing
-    table, then compares it with what was produced. Exit code 0: equal; 1: not. Nothing stays behind.
+    table, then compares it with what was produced. Exit code 0: equal; 1: different. Everything is removed afterwards.
     """
     from millstream.cli.demo import run_demo
     from millstream.cli.guard import run_guarded
@@ -259,7 +259,8 @@ def broker(
 ) -> None:
     """Run a Kafka broker on this machine, for trying things out.
 
-    Apache Kafka itself, one node. Ready when it says so; Ctrl-C or SIGTERM stops it, its data stays.
+    It is Apache Kafka itself, with one node. It reports when it is ready; Ctrl-C or SIGTERM stops it and keeps its
+    data.
     """
     from millstream.cli.broker import run_broker
     from millstream.cli.guard import run_guarded

@@ -1,4 +1,4 @@
-"""`millstream options`: what can be written in a WITH clause, from the declarations that check it."""
+"""`millstream options`: the options of a WITH clause, from the declarations that check them."""
 
 from __future__ import annotations
 

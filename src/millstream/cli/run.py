@@ -1,4 +1,4 @@
-"""`millstream run`: a script from file to finished jobs."""
+"""`millstream run`: runs a script until its jobs have ended."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def run_script(request: RunRequest) -> int:
 
 
 def _run_steps(started: Iterator[Job], stop: StopSignal, follower: _Follower) -> list[Job]:
-    """Takes the script's steps; a job that ends by itself has ended before the next one starts."""
+    """Executes the script's steps; waits for a job that ends by itself before the next one starts."""
     jobs: list[Job] = []
     for job in started:
         stop.listen()
@@ -128,7 +128,7 @@ def _check_master(master: str | None) -> None:
 
 
 def until_reader_leaves(show: Callable[[T], None], stop: StopSignal) -> Callable[[T], None]:
-    """Progress and rows are shown on another thread: that nobody reads it any more must be told to the main one."""
+    """Progress and rows are shown by another thread, which must tell the main thread if the reader has gone."""
 
     def show_or_stop(shown: T) -> None:
         try:
@@ -140,10 +140,10 @@ def until_reader_leaves(show: Callable[[T], None], stop: StopSignal) -> Callable
 
 
 class _Follower:
-    """Watches jobs until they have ended, or the user wants them to.
+    """Watches jobs until they have ended, or the user stops them.
 
-    A job that fails is told of at once and the others go on: each has its own checkpoint. When they have ended too, its
-    failure is raised, for the exit code. A job that the next statement waits for ends all when it fails.
+    The failure of a job is reported at once and the others continue, since each has its own checkpoint. When they have
+    ended too, its failure is raised, for the exit code. If the next statement waits for the job, its failure ends all.
     """
 
     def __init__(self, stop: StopSignal, view: View) -> None:

@@ -1,4 +1,4 @@
-"""Kafka values that tell changes in JSON, read into rows with their kinds."""
+"""Decodes Kafka values that describe changes in JSON to rows with their kinds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class CdcJsonDecoder(MessageDecoder):
-    """Reads change messages. `metadata` names further columns and the keys they show, e.g. ("t", "source.table")."""
+    """Decodes change messages. `metadata` names further columns and their keys, e.g. ("t", "source.table")."""
 
     def __init__(
         self,

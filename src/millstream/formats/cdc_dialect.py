@@ -1,4 +1,4 @@
-"""Change messages in JSON: how each of the capture tools spells an insert, an update and a delete."""
+"""Change messages in JSON: how each capture tool represents an insert, an update and a delete."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ class Change(Enum):
     UPDATE = auto()
     DELETE = auto()
     NONE = auto()
-    """A message that says something other than a change of rows."""
+    """A message that is not a change of rows."""
 
 
 class Shape(Enum):
-    """Where a message has its rows."""
+    """Where the rows are in a message."""
 
     BEFORE_AND_AFTER = auto()
     """`before` and `after`, each a whole row."""
     DATA_AND_OLD = auto()
-    """`data` a row, `old` those of its fields that had another value."""
+    """`data` is a row, `old` has those of its fields that had another value."""
     LISTS_OF_DATA_AND_OLD = auto()
     """As above, each a list with one entry per row."""
 
 
 class Reading(Enum):
-    """How a metadata value follows from its field in the message."""
+    """How a metadata value is derived from its field in the message."""
 
     AS_IS = auto()
     EPOCH_MILLIS = auto()
@@ -41,7 +41,7 @@ class Reading(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CdcMetadata:
-    """`member` names a part of the field, where the field is an object."""
+    """`member` names a part of the field, if the field is an object."""
 
     key: str
     type: DataType
@@ -61,7 +61,7 @@ class CdcMetadata:
 class CdcDialect:
     identifier: str
     tool: str
-    """As error texts name it."""
+    """As error messages name it."""
     doc: str
     shape: Shape
     kind_field: str

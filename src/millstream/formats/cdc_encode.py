@@ -1,4 +1,4 @@
-"""Rows with their kinds as messages that tell changes, byte for byte as Flink writes them."""
+"""Encodes rows with their kinds as change messages, byte for byte as Flink does."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class CdcJsonEncoder:
-    """Writes each row as one message: +I and +U put it in, -U and -D take it back."""
+    """Writes each row as one message: +I and +U as an insert, -U and -D as a delete."""
 
     def __init__(self, columns: tuple[tuple[str, DataType], ...], format_: CdcJsonFormat) -> None:
         self._columns = columns

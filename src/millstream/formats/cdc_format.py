@@ -1,4 +1,4 @@
-"""`debezium-json`, `canal-json`, `maxwell-json` and `ogg-json`: messages that say how rows change."""
+"""`debezium-json`, `canal-json`, `maxwell-json` and `ogg-json`: messages that describe changes of rows."""
 
 from __future__ import annotations
 

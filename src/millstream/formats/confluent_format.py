@@ -1,4 +1,4 @@
-"""`avro-confluent` and `debezium-avro-confluent`: Avro whose schema a registry keeps."""
+"""`avro-confluent` and `debezium-avro-confluent`: Avro with schemas in a registry."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ConfluentAvroFormat:
     changelog: ChangelogMode
 
     def with_default_subject(self, subject: str) -> ConfluentAvroFormat:
-        """The subject a Kafka sink with a single topic implies: `<topic>-key` or `<topic>-value`."""
+        """The subject that a Kafka sink with a single topic implies: `<topic>-key` or `<topic>-value`."""
         if self.options.subject is not None:
             return self
         return replace(self, options=replace(self.options, subject=subject))
@@ -170,7 +170,7 @@ def _schema_says_the_same(use: DeclaredUse) -> None:
 
 
 def _registry(values: dict[str, Any]) -> RegistryOptions:
-    # An option of its own comes before the same among the properties.
+    # The option itself takes precedence over the same one among the properties.
     options = {
         _JAVA_KEYS[key].key: _JAVA_KEYS[key].parse(value) for key, value in values[PROPERTIES.key] if key in _JAVA_KEYS
     }

@@ -1,4 +1,4 @@
-"""Arrow tables as Kafka values in the `csv` format, byte for byte as Flink writes them."""
+"""Encodes Arrow tables as Kafka values in the `csv` format, byte for byte as Flink does."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _LONGEST_CHECKED: Final = 24
-"""Jackson quotes longer texts without looking at them."""
+"""Jackson quotes longer texts without examining them."""
 _ONE_BYTE: Final = 0x80
 
 
@@ -42,7 +42,7 @@ class CsvEncoder:
         self._options = options
         self._null = options.null_literal or ""
         self._first_safe = max(ord(options.delimiter), ord(options.quote or "\0")) + 1
-        # Where no escape is set, Jackson still quotes for the sake of a backslash.
+        # Without an escape character, Jackson still quotes texts that contain a backslash.
         self._escape = options.escape or "\\"
 
     def encode(self, table: pa.Table) -> pa.Array:

@@ -1,4 +1,4 @@
-"""One CSV message at a time, by exactly the rules of Flink's csv format."""
+"""Decodes one CSV message at a time, by exactly the rules of Flink's csv format."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BITS: Final = {TypeRoot.TINYINT: 8, TypeRoot.SMALLINT: 16, TypeRoot.INT: 32, Ty
 
 
 class ExactCsvReader:
-    """Reads messages into rows with one value per needed column, as `pa.array` takes them."""
+    """Decodes messages to rows with one value per needed column, as `pa.array` accepts them."""
 
     def __init__(self, columns: Sequence[tuple[str, DataType]], needed: Sequence[int], options: CsvOptions) -> None:
         self._options = options
@@ -60,7 +60,7 @@ class ExactCsvReader:
             if not elements:
                 return None
             self._check_arity(len(readers), len(elements))
-            # An iterator of fields that ends early leaves the rest NULL.
+            # If there are too few fields, the rest are NULL.
             texts = dict(zip((name for name, _ in readers), elements, strict=False))
             return {name: _read_field(name, read, texts[name]) if name in texts else None for name, read in readers}
 

@@ -1,4 +1,4 @@
-"""JSON messages as Jackson sees them: numbers keep their text, objects keep repeated names."""
+"""Parses JSON messages like Jackson: numbers keep their text, objects keep repeated names."""
 
 from __future__ import annotations
 
@@ -78,12 +78,12 @@ _EXACT_TREE: Final = _syntax(_last_of_each_name, _whole, _strip)
 
 
 def parse(message: bytes) -> object:
-    """The first JSON value of the message. What follows it is never looked at."""
+    """The first JSON value of the message. Anything after it is ignored."""
     return _parse(message, _SYNTAX)
 
 
 def parse_tree(message: bytes, *, exact_fractions: bool) -> object:
-    """As Jackson's tree keeps it: of repeated names the last, and numbers as they are worth."""
+    """As in Jackson's tree: the last of repeated names, and numbers by value."""
     return _parse(message, _EXACT_TREE if exact_fractions else _TREE)
 
 
@@ -98,7 +98,7 @@ def _parse(message: bytes, syntax: json.JSONDecoder) -> object:
 
 
 def token_text(value: object) -> str:
-    """The text of the token a value starts with."""
+    """The text of a value's first token."""
     if isinstance(value, str):
         return str(value)
     if isinstance(value, bool):
@@ -107,7 +107,7 @@ def token_text(value: object) -> str:
 
 
 def tree_text(value: object, *, exact_fractions: bool) -> str:
-    """A value as compact JSON, numbers as Jackson's tree keeps them. Not recursive: it may be deep."""
+    """A value as compact JSON, with numbers as in Jackson's tree. Not recursive, since it may be deep."""
     pieces: list[str] = []
     left = [value]
     while left:

@@ -1,4 +1,4 @@
-"""Kafka values in the `raw` format: one column, nothing around it."""
+"""Kafka values in the `raw` format: the bytes of one column."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _DTYPES: Final = {
 
 
 class RawDecoder:
-    """Reads each message into one row; a NULL message is a NULL. `needed` may leave the column out."""
+    """Decodes each message to one row; a NULL message is a NULL. `needed` may exclude the column."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class RawDecoder:
         return Decoded(table.select(list(self._needed)), origins, unreadable=unreadable.all())
 
     def _wrong_sizes(self, values: pa.Array, origin: NDArray[np.int64] | None) -> NDArray[np.int64]:
-        """The messages that have a value of another size than the column's."""
+        """The messages whose value has another size than the column."""
         size = FIXED_SIZES.get(self._type.root)
         if size is None:
             return np.empty(0, np.int64)
@@ -120,7 +120,7 @@ class RawDecoder:
 
 
 class RawEncoder:
-    """Writes the one column; a NULL is a message without value."""
+    """Writes the only column; a NULL is a message without value."""
 
     def __init__(
         self,
@@ -158,7 +158,7 @@ class RawEncoder:
 
 
 def text_of(value: bytes, charset: str) -> str:
-    """As Java reads it: what cannot be read is replaced, and bytes without a mark are big-endian."""
+    """As Java decodes it: invalid sequences are replaced, and bytes without a byte order mark are big-endian."""
     if charset in _BIG_ENDIAN_IN_JAVA and not value.startswith(_BIG_ENDIAN_IN_JAVA[charset]):
         charset += "-be"
     return encodable(value.decode(charset, "replace"))

@@ -1,7 +1,7 @@
-"""Columns of texts as columns of values, by vector operations.
+"""Converts columns of texts to columns of values, by vector operations.
 
-Nothing here guesses: where Java's reading is more lenient or merely different, UnsettledError leaves the
-batch to an exact reader.
+Nothing here guesses: where Java's parsing is more lenient or merely different, UnsettledError leaves the batch to an
+exact reader.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _TIMESTAMP_LENGTH: Final = len("2024-01-02 03:04:05")
 _TIME_LENGTH: Final = len("03:04:05")
 _SEPARATOR_AT: Final = len("2024-01-02")
-# Arrow looks up powers of ten by a number's scale, 38 at most, without a check: beyond, it reads foreign memory.
+# Arrow looks up powers of ten by a number's scale, at most 38, unchecked: beyond that it reads out of bounds.
 _UNCHECKED_SCALE: Final = r"\.[0-9]{39}"
 
 
@@ -39,7 +39,7 @@ _OF_FLOATS: Final = _bytes_in("0123456789-.eE")
 
 
 class UnsettledError(Exception):
-    """This batch holds something that only an exact reader can judge."""
+    """This batch contains something that only an exact reader can decide."""
 
 
 def bounds(texts: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]:

@@ -1,4 +1,4 @@
-"""Reading `CREATE TABLE`."""
+"""Parses `CREATE TABLE`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _REFUSED_WORDS: Final = tuple(clause.partition(" ")[0] for clause in _REFUSED_CL
 
 
 class _Body:
-    """What the parentheses of a CREATE TABLE declare, gathered item by item."""
+    """The contents of the parentheses of a CREATE TABLE, collected item by item."""
 
     def __init__(self) -> None:
         self.columns: list[Column] = []
@@ -116,7 +116,7 @@ def _refuse_clauses(cursor: TokenCursor) -> None:
     for clause, instead in _REFUSED_CLAUSES.items():
         if cursor.at(*clause.split()):
             if clause == _QUERY:
-                cursor.noted.clear()  # what is listed before a query has no types
+                cursor.noted.clear()  # columns listed before a query have no types
             raise cursor.unsupported_error(f"CREATE TABLE … {clause}", instead)
 
 

@@ -1,4 +1,4 @@
-"""The statements of the language: their leading words, and who reads what follows."""
+"""The statements of the language: their leading words, and the parser of each."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ REFUSED: Final[dict[str, str | None]] = {
     "UPGRADE STATEMENT SET": None,
     "USE MODULES": "The functions are built in.",
 }
-"""What Flink has beside these, and what to do instead where there is something."""
+"""Other statements of Flink, and what to do instead where there is an alternative."""
 
 _LONGEST_FIRST: Final = sorted([*READERS, *REFUSED], key=lambda words: -len(words.split()))
 
@@ -155,7 +155,7 @@ def read_statement(cursor: TokenCursor) -> Statement:
 
 
 def _not_a_statement(cursor: TokenCursor) -> ScriptError:
-    """Points at the first word with which no statement goes on, and names those that would."""
+    """Points at the first word with which no statement continues, and lists those that would."""
     going_on = [words.split() for words in (*READERS, *BEGINS_A_QUERY)]
     refused = [words.split() for words in REFUSED]
     depth = 0

@@ -1,6 +1,6 @@
-"""From text to tokens: comments vanish, hints become tokens like any other.
+"""Splits text into tokens: comments are dropped, hints become tokens like any other.
 
-`t /*+ OPTIONS('a' = 'b') */` reads as `t`, `/*+`, `OPTIONS`, `(` … `)`, `*/`.
+`t /*+ OPTIONS('a' = 'b') */` becomes `t`, `/*+`, `OPTIONS`, `(` … `)`, `*/`.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _HEX_DIGITS: Final = re.compile(r"'[0-9a-fA-F]*'")
 
 
 def read_tokens(script: Script) -> list[Token]:
-    """sqlglot cuts the words; what a comment is, and where hints stand, is Flink's rule and decided here."""
+    """sqlglot splits the words; comments and hints follow Flink's rules and are handled here."""
     bare, marks = _without_comments(script)
     tokens = list(Flink().tokenize(bare))
     return sorted([*tokens, *marks], key=lambda token: token.start)
 
 
 def _without_comments(script: Script) -> tuple[str, list[Token]]:
-    """The text with blanks in place of comments, so that every offset stays what it was."""
+    """The text with spaces in place of comments, so that offsets stay the same."""
     kept: list[str] = []
     marks: list[Token] = []
     taken = 0

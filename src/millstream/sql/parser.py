@@ -1,4 +1,4 @@
-"""From a script to its statements; every statement that cannot be read is reported, not only the first."""
+"""Parses a script to its statements; every statement that cannot be parsed is reported, not only the first."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ParsedScript:
-    """The statements that could be read, and what is wrong with the others."""
+    """The statements that could be parsed, and the problems of the others."""
 
     statements: tuple[Statement, ...]
     problems: tuple[Diagnostic, ...]
     unreadable_tables: frozenset[str]
-    """Tables and views whose CREATE could not be read: they are missing for no other reason."""
+    """Tables and views whose CREATE could not be parsed, so that they are not also reported as undefined."""
     warnings: tuple[Diagnostic, ...] = ()
 
 
@@ -57,7 +57,7 @@ def parse_script(script: Script) -> ParsedScript:
 
 
 def _created_names(cursor: TokenCursor) -> Iterator[str]:
-    """The name after CREATE TABLE or CREATE VIEW, if that much can be read."""
+    """The name after CREATE TABLE or CREATE VIEW, if it can be parsed."""
     if not cursor.accept("CREATE"):
         return
     cursor.accept("TEMPORARY")

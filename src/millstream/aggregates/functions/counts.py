@@ -20,7 +20,7 @@ _STAR: Final = "COUNT(*)"
 
 @dataclass(frozen=True, slots=True)
 class RowCount:
-    """The group counts its rows anyway."""
+    """Uses the count of rows that every group has."""
 
     call: Call
 

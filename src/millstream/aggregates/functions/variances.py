@@ -1,4 +1,4 @@
-"""VAR and STDDEV: exact for whole numbers and decimals, by mean and squared distance for floats."""
+"""VAR and STDDEV: exact for integers and decimals, by mean and squared distance for floats."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class ExactVariance:
-    """Sums of limbs and of their products: linear, and no digit is lost when rows go."""
+    """Sums of limbs and of their products: linear, and exact even when rows are retracted."""
 
     call: Call
     argument: pa.DataType
@@ -103,7 +103,7 @@ class ExactVariance:
 
 @dataclass(frozen=True, slots=True)
 class FloatVariance:
-    """Count, mean and sum of squared distances from it, merged as sets are: stable, as no large squares cancel."""
+    """Count, mean and sum of squared distances, which can be merged: stable, as no large squares cancel out."""
 
     call: Call
     argument: pa.DataType
