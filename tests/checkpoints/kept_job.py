@@ -25,12 +25,12 @@ CHECKPOINT: Final = "checkpoint"
 KAFKA: Final = "kafka.json"
 """What Kafka held, in the archive: the messages of all topics, and the progress of those who write exactly once."""
 WORK_FOLDER: Final = "/work-folder"
-"""Stands in kept files for the folder in which a job reads its files."""
+"""Represents, in kept files, the folder from which a job reads its files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Of the script, with something that the refusal must say."""
+    """A change to the script, with a text that the refusal must contain."""
 
     edits: tuple[tuple[str, str], ...]
     says: str
@@ -68,12 +68,12 @@ class KeptJob:
 
     @property
     def failpoint(self) -> str | None:
-        """At which the batch with what is in `begun` is ended."""
+        """The failpoint that ends the batch with the input in `begun`."""
         return self.declaration.get("failpoint")
 
     @property
     def refusal(self) -> str | None:
-        """What is said where only the version that made the checkpoint can go on from it."""
+        """The refusal, if only the version that made the checkpoint can resume from it."""
         return self.declaration.get("refused_by_later_versions")
 
     @property
@@ -94,7 +94,7 @@ class KeptJob:
         ]
 
     def feed(self, part: str, kafka: ScriptKafka, folder: Path) -> None:
-        """The messages of one part into their partitions, its files into `folder`."""
+        """Produces the messages of one part to their partitions, and writes its files to `folder`."""
         for name, partitions in self.declaration.get(part, {}).items():
             for partition, lines in partitions.items():
                 kafka.produce(self.topic(name), messages(lines), int(partition))
@@ -106,7 +106,7 @@ class KeptJob:
             (folder / path).write_text(lines)
 
     def expected_messages(self, form: str) -> dict[str, list[Message]]:
-        """By topic: what it folds to, as `table`, or what is in it in whichever order, as `messages`."""
+        """By topic: the folded `table`, or its `messages` in any order."""
         declared = self.declaration["expected"].get(form, {})
         return {self.topic(name): messages(lines) for name, lines in declared.items()}
 

@@ -1,4 +1,4 @@
-"""What a running job holds at a moment, told by the operating system: `{"JVM: open files": 246, …}`."""
+"""Measures the resources of a running job, from the operating system: `{"JVM: open files": 246, …}`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     Sample = dict[str, int]
-    """A measure by its name."""
+    """The value of each measure by name."""
 
 _MARKS: Final = {"worker": "-m millstream.spark.worker_daemon", "delivery": "-m millstream.delivery.process"}
 _ESTABLISHED: Final = "01"
@@ -26,7 +26,7 @@ _TOTAL: Final = re.compile(r"^Total\s+\d+\s+(\d+)", re.MULTILINE)
 
 
 def sample(driver: int, port: int, checkpoint: Path, temporary: Path) -> Sample:
-    """Of several processes of one role, the one that holds most. `port` is the broker's."""
+    """Of several processes with the same role, the one that holds most. `port` is the broker's."""
     found: Sample = {}
     for role, members in _roles(driver).items():
         found[f"{role}: processes"] = len(members)
@@ -43,7 +43,7 @@ def sample(driver: int, port: int, checkpoint: Path, temporary: Path) -> Sample:
 
 
 def live_heap(driver: int) -> Sample:
-    """What the JVM's heap holds that is no garbage; asking for it collects that."""
+    """The live objects in the JVM's heap; measuring them collects garbage first."""
     jcmd = find_java().executable.with_name("jcmd")
     jvm = jvm_of(driver, processes())
     if jvm is None or not jcmd.exists():
@@ -82,7 +82,7 @@ def _status(process: int, field: str) -> int:
 
 
 def _connections(process: int, port: int) -> int:
-    """TCP connections of the process's own that are established to `port`."""
+    """The process's own established TCP connections to `port`."""
     inodes = set()
     with suppress(OSError):
         for descriptor in Path(f"/proc/{process}/fd").iterdir():
@@ -126,7 +126,7 @@ def _size(path: Path) -> int:
 
 
 def least(samples: Iterable[Sample]) -> Sample:
-    """What is held throughout: a batch under way opens more, and closes it again."""
+    """The minimum of several samples: the current batch holds more, and releases it again."""
     found: Sample = {}
     for each in samples:
         for name, value in each.items():

@@ -1,4 +1,4 @@
-"""One job as a process, measured while it goes from batch to batch."""
+"""Runs one job as a process and measures it from batch to batch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _READINGS: Final = 5
 _SPARE: Final = 20
-"""Batches that are fed beyond the last that is measured: a job that waits for input holds less."""
+"""Batches of input beyond the last one that is measured: a job that waits for input holds less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def _numbers(events: Iterator[dict[str, object]], on_batch: Callable[[int], None
 
 
 def _after(batch: int, numbers: Iterator[int], measure: Callable[[], Sample]) -> Sample:
-    """Empty where the job ended before."""
+    """Empty if the job ended before."""
     readings: list[Sample] = []
     for number in numbers:
         if number >= batch:

@@ -1,4 +1,4 @@
-"""The jobs that are ended at failpoints: what each reads, and the table that its topic must come to."""
+"""The jobs that are ended at failpoints: what each reads, and the expected table in its topic."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class CrashJob:
     truth: Callable[[], Table]
     has_state: bool = True
     has_times: bool = False
-    """Such messages are written by producers of ours, whatever the guarantee."""
+    """Such messages are written by our own producers, whatever the guarantee."""
     guarantees: tuple[DeliveryGuarantee, ...] = EVERY_GUARANTEE
 
     @property
@@ -55,7 +55,7 @@ def _order(number: int) -> Row:
 
 
 def _change(number: int) -> Row:
-    """Every row is inserted, then changed or deleted. No total comes back to what it was."""
+    """Every row is inserted, then changed or deleted. No total returns to an earlier value."""
     of = number // 2 * 2
     old = {"id": of, "customer": of % 17, "amount": of + 1}
     if number == of:
@@ -66,7 +66,7 @@ def _change(number: int) -> Row:
 
 
 def _each(messages: Iterable[Message]) -> Table:
-    """Rows that are only ever inserted: every message is one."""
+    """Rows that are only inserted: every message is one."""
     return {message.value: json.loads(message.value) for message in messages if message.value is not None}
 
 
@@ -81,7 +81,7 @@ def _last(messages: Iterable[Message]) -> Table:
 
 
 def _fold_changes(messages: Iterable[Message]) -> Table:
-    """The row of the last change of each key; Flink's debezium-json tells an update as a delete and an insert."""
+    """The row of the last change of each key; Flink's debezium-json encodes an update as a delete and an insert."""
     changes = {key: change["after"] for key, change in _last(messages).items()}
     return {key: row for key, row in changes.items() if row is not None}
 

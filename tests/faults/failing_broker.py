@@ -1,4 +1,4 @@
-"""A broker that is stopped, killed or paused, and comes back with its messages where it was."""
+"""A broker that can be stopped, killed or paused, and comes back at the same address with its messages."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class FailingBroker:
 
     @contextmanager
     def pause(self) -> Iterator[None]:
-        """Takes connections and answers nothing."""
+        """Accepts connections but does not respond."""
         java = self._java
         os.kill(java, signal.SIGSTOP)
         try:

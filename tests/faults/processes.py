@@ -1,4 +1,4 @@
-"""`millstream run` as a process that is watched through its JSON."""
+"""Runs `millstream run` as a process and follows its JSON output."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def run_command(script: Path, parameters: dict[str, str], *options: str) -> list
 def run_to_end(
     script: Path, parameters: dict[str, str], *options: str, environment: dict[str, str], seconds: float
 ) -> subprocess.CompletedProcess[str]:
-    """Processes what there is, or ends where a failpoint of the environment ends it."""
+    """Processes all input, or ends at a failpoint that the environment names."""
     return subprocess.run(
         run_command(script, parameters, "--drain", *options),
         cwd=script.parent,
@@ -59,7 +59,7 @@ def run_in_background(
 
 
 def objects(process: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
-    """All that it tells: batches, and events beside them."""
+    """All objects that it prints: batches and events."""
     assert process.stdout is not None
     for line in process.stdout:
         yield json.loads(line)
@@ -90,7 +90,7 @@ class Process:
 
 
 def processes() -> list[Process]:
-    """All that run on this machine."""
+    """All processes of this machine."""
     listed = subprocess.run(
         ["ps", "-wweo", "pid=,ppid=,sess=,args="], capture_output=True, text=True, check=True
     ).stdout
@@ -99,5 +99,5 @@ def processes() -> list[Process]:
 
 
 def jvm_of(driver: int, among: Iterable[Process]) -> int | None:
-    """Spark's JVM leads a session, in which are its workers and the processes that deliver."""
+    """Spark's JVM leads a process session that contains its workers and the delivery processes."""
     return next((each.pid for each in among if each.parent == driver and each.session == each.pid), None)

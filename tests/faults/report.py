@@ -1,6 +1,7 @@
-"""`make faults`: ends jobs at every failpoint, and writes what came of it into docs/reliability.md.
+"""`make faults`: ends jobs at every failpoint, restarts them, and writes the results into docs/reliability.md.
 
-`python -m tests.faults.report at-least-once-append` runs the cases whose names begin so; the lines of the others stay.
+`python -m tests.faults.report at-least-once-append` runs only the cases whose names begin like this, and leaves the
+other rows of the table unchanged.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def main() -> None:
 
 
 def run(chosen: Sequence[Crash], jobs: int) -> bool:
-    """Whether all kept what is promised. A line is written when the last of its cases has run."""
+    """Returns whether all kept what is promised. A row is written when the last of its cases has run."""
     started = time.monotonic()
     waiting: defaultdict[Place, int] = defaultdict(int)
     for crash in chosen:

@@ -1,4 +1,4 @@
-"""The broker goes and comes back while a job runs."""
+"""The broker becomes unavailable and comes back while a job runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 IMPATIENT = """'properties.default.api.timeout.ms' = '2000', 'properties.request.timeout.ms' = '1000',
   'properties.bootstrap.servers'"""
-"""So that Spark's clients give up soon, and the job has to be started again."""
+"""Makes Spark's clients give up quickly, so that the job has to be restarted."""
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def first_broker(tmp_path: Path) -> Iterator[EmbeddedBroker]:
 @pytest.mark.broker
 @pytest.mark.spark
 def test_job_waits_for_a_broker_and_goes_on(first_broker: EmbeddedBroker, tmp_path: Path) -> None:
-    """Started again after its clients gave up; asked to end while the broker is away once more, it ends at once."""
+    """Restarts after its clients have given up; stopped while the broker is unavailable again, it ends at once."""
     address = first_broker.bootstrap
     parameters = {"brokers": address, "numbers": "numbers", "digits": "digits"}
     KafkaAdmin({"bootstrap.servers": address}).ensure_topic("numbers", "numbers")

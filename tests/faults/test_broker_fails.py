@@ -1,4 +1,4 @@
-"""Brokers that stop, crash or stand still while a transaction is open: each message is there once."""
+"""Brokers that stop, crash or freeze while a transaction is open: each message is written once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
 TIMEOUT_MS: Final = 5000
 SOON_SECONDS: Final = 12
-"""Less than Spark's own patience with a query that does not stop."""
+"""Less than Spark's own timeout for a query that does not stop."""
 ROLLED_BACK: Final = "Completed rollback of ongoing transaction"
 
 
@@ -51,7 +51,7 @@ def failing_broker(tmp_path: Path) -> Iterator[FailingBroker]:
 def test_broker_goes_and_comes_back(
     end: Callable[[FailingBroker], None], step: str, failing_broker: FailingBroker, tmp_path: Path
 ) -> None:
-    """After the first batch Kafka's client may wait for ever for a coordinator: then the job starts again by itself."""
+    """After the first batch, Kafka's client may wait forever for a coordinator: then the job restarts by itself."""
     with OrdersJob(failing_broker.bootstrap, tmp_path) as job:
         job.order(3)
         with job.run("--drain", hold=step) as process:
@@ -70,7 +70,7 @@ def test_broker_goes_and_comes_back(
 def test_broker_stands_still_for_longer_than_a_transaction_may_last(
     failing_broker: FailingBroker, tmp_path: Path
 ) -> None:
-    """Back at work it ends the transaction, or takes the rest of it before it comes to that."""
+    """When it resumes, it aborts the transaction, or accepts the rest of it before it gets to that."""
     with OrdersJob(failing_broker.bootstrap, tmp_path, timeout_ms=TIMEOUT_MS) as job:
         job.order(3)
         with job.run("--drain", hold="before-offsets:2") as process:
@@ -106,7 +106,7 @@ def test_job_stands_still_for_longer_than_a_transaction_may_last(
 def test_job_that_waits_for_its_broker_ends_when_it_is_asked_to(
     state: str, failing_broker: FailingBroker, tmp_path: Path
 ) -> None:
-    """Spark's clients have their own times, a minute: they are not waited for."""
+    """Spark's clients have timeouts of a minute, which are not waited for."""
     with OrdersJob(failing_broker.bootstrap, tmp_path) as job, ExitStack() as at_the_end:
         job.order(1)
         is_held = state == "in a transaction"

@@ -1,4 +1,4 @@
-"""Jobs over changelogs, killed while a batch is under way and started again: what they write is the truth."""
+"""Jobs over changelogs that are killed during a batch and restarted: their output is correct."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ROWS = 500
 MAY_GO_TWICE = ("holders",)
-"""Jobs whose input deletes what is not there."""
+"""Jobs whose input deletes rows that do not exist."""
 Messages = dict[str, list[bytes | None]]
 
 
@@ -32,19 +32,19 @@ def newest(folder: Path) -> int:
 
 
 def has_begun(job: Path) -> bool:
-    """A batch that is not the first is planned; nothing of it is written yet, or a part."""
+    """A batch after the first is planned, and nothing of it, or only a part, is written."""
     return newest(job / "offsets") > max(newest(job / "commits"), 0)
 
 
 def has_stored(job: Path) -> bool:
-    """Some task of the batch under way has stored its state; the batch is not committed."""
+    """A task of the current batch has stored its state, and the batch is not committed."""
     batch = newest(job / "offsets")
     is_under_way = batch > newest(job / "commits")
     return is_under_way and any((job / "state").rglob(f"{batch + 1}*.changelog")) and newest(job / "commits") < batch
 
 
 class Jobs:
-    """A script, its topics, and what is said when it is run."""
+    """A script, its topics, and its output when it runs."""
 
     def __init__(self, script: str, broker: str, folder: Path) -> None:
         self.kafka, self.input = ScriptKafka(broker), Input()
@@ -80,7 +80,7 @@ class Jobs:
         assert sum(batch["ignored_retractions"] for batch in event if batch["job"] not in MAY_GO_TWICE) == 0
 
     def read_messages(self, sink: str) -> Messages:
-        """The values of each key, in their order."""
+        """The values of each key, in order."""
         found: Messages = {}
         for received in self.kafka.read(self._topics[sink]):
             assert received.message.key is not None
@@ -103,7 +103,7 @@ def after_kills(jobs: Jobs, folder: Path, *moments: Callable[[], bool]) -> None:
 
 
 def table_of(messages: Messages, kills: int) -> dict[str, Any]:
-    """The last row of each key. Each kill does one batch again, and that repeats at most one message of a key."""
+    """The last row of each key. Each kill repeats one batch, which repeats at most one message of a key."""
     for key, values in messages.items():
         assert values[0] is not None, f"a tombstone for {key}, which was never written"
         assert sum(before == after for before, after in pairwise(values)) <= kills, f"{key} is written over and over"

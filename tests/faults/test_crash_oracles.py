@@ -1,4 +1,4 @@
-"""What is called missing and twice: the judges of the matrix of crashes, judged without running anything."""
+"""Tests of the checks for missing and duplicate messages, without running a job."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ JOBS = {job.name: job for job in CRASH_JOBS}
 
 
 def messages_of(job: CrashJob) -> list[Message]:
-    """Its table written once, as its sink writes it."""
+    """Its table, written once, as its sink writes it."""
     rows = job.truth().items()
     match job.name:
         case "upsert":

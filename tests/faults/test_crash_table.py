@@ -1,4 +1,4 @@
-"""The table that `make faults` writes, without running anything."""
+"""Tests of the table that `make faults` writes, without running a job."""
 
 from __future__ import annotations
 

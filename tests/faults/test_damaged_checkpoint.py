@@ -1,4 +1,4 @@
-"""Every kind of file of a checkpoint, damaged: the job is refused with the file's name, or its result is right."""
+"""Damages every kind of checkpoint file: the job is refused with the file's name, or its result is correct."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SNAPSHOTS = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled=false"
-"""Makes Spark write .zip and .sst with each batch; with its own settings it writes .changelog first."""
+"""Makes Spark write .zip and .sst files in each batch; by default it writes .changelog files first."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ EXACTLY_ONCE = SCRIPT.replace(
 
 @pytest.fixture(scope="module")
 def ended_job(broker: str, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Stopped:
-    """A bounded job that has written exactly-once."""
+    """A bounded job that has written exactly once."""
     folder = tmp_path_factory.mktemp("ended")
     parameters = {"brokers": broker, "numbers": fresh_name("numbers"), "digits": fresh_name("digits")}
     KafkaAdmin({"bootstrap.servers": broker}).ensure_topic(parameters["numbers"], "numbers")
@@ -88,7 +88,7 @@ def remove(file: Path) -> None:
 
 
 def digit(file: Path) -> None:
-    """Still what it was in form."""
+    """Still well-formed."""
     text = file.read_text()
     at = max(text.rfind(number) for number in "0123456789")
     file.write_text(f"{text[:at]}{(int(text[at]) + 1) % 10}{text[at + 1 :]}")
@@ -151,7 +151,7 @@ def test_damaged_file_of_our_own_is_named(
 def test_lost_delivery_file_of_an_older_version_is_missed(
     ended_job: Stopped, spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Its marker does not say which files there were; the ids that were used do."""
+    """Its marker does not list its files; but the ids that were used show that there was one."""
     copy = _copy_damaged(ended_job, tmp_path, "jobs/digits/delivery.json", remove)
     marker = json.loads((copy / "millstream.json").read_text())["content"]
     del marker["jobs"]["digits"]["files"]

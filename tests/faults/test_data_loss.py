@@ -1,4 +1,4 @@
-"""Messages that are gone before a job has read them."""
+"""Messages that are deleted before a job has read them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ INSERT INTO copies SELECT n FROM numbers;
 
 
 class Copying:
-    """A job that copies numbers of partition 0, up to the end of the topic, and goes on when it is run again."""
+    """A job that copies numbers of partition 0 up to the end of the topic, and resumes when it is run again."""
 
     def __init__(self, brokers: str, spark: SparkSession, folder: Path) -> None:
         self.brokers, self.spark, self.folder = brokers, spark, folder
@@ -111,7 +111,7 @@ INSERT INTO copies SELECT n FROM numbers;
 
 
 class CopyingByPattern(Copying):
-    """As above, from all topics that begin with its name; `pattern` may be one that only Java reads."""
+    """The same, from all topics that begin with its name; `pattern` may be one that only Java supports."""
 
     pattern = "{}.*"
 
@@ -190,7 +190,7 @@ def test_topic_of_a_pattern_that_is_gone_is_named(broker: str, spark: SparkSessi
 
 
 def test_what_is_still_there_is_not_missed(copy_job: Copying) -> None:
-    """Offsets that are behind the job may go."""
+    """Offsets that the job has already read may be deleted."""
     delete_before(copy_job.brokers, copy_job.numbers, 5)
     copy_job.produce(6)
     progress = copy_job.run(fails=False)

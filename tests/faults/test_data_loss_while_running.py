@@ -1,4 +1,4 @@
-"""Messages that go while a job runs, before it has read them."""
+"""Messages that are deleted while a job runs, before it has read them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ READ: Final = CUSTOMERS // PARTITIONS
 """Offsets of a partition that the job has read when it is held, in two batches."""
 LOST: Final = 20
 NOTHING_AHEAD: Final = "'properties.fetch.max.wait.ms' = '1'"
-"""So that Spark's consumers do not hold messages that are deleted meanwhile."""
+"""Prevents Spark's consumers from prefetching messages that are deleted meanwhile."""
 
 
 def lose_some(job: OrdersJob, process: subprocess.Popen[str]) -> None:
-    """Of the second round, which the job does not know yet, the first orders in partition 0."""
+    """Deletes the first orders in partition 0 of the second round, which the job does not know yet."""
     job.await_hold(process)
     job.order(1)
     delete_before(job.brokers, job.orders_topic, READ + LOST)

@@ -1,4 +1,4 @@
-"""A checkpoint on a disk that becomes full."""
+"""A checkpoint on a disk that runs full."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _A_LITTLE = 16 * 1024
-"""Enough for a batch to begin, and not for its state."""
+"""Enough for a batch to begin, but not for its state."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""`millstream run` as a process: killed, started again, ended by a signal."""
+"""`millstream run` as a process: killed, restarted, stopped by a signal."""
 
 from __future__ import annotations
 

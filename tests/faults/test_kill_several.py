@@ -1,4 +1,4 @@
-"""Several INSERTs of a script, as a set and as jobs of their own: killed, failed, started again."""
+"""Several INSERTs of a script, as a statement set and as separate jobs: killed, failed, restarted."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def terminate(process: subprocess.Popen[str]) -> int:
 
 
 def read_notices(notices: IO[str]) -> str:
-    """Read apart: the process writes where this file's position is."""
+    """Opened separately: the process writes at this file's position."""
     return Path(notices.name).read_text(encoding="utf-8")
 
 

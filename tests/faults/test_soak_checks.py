@@ -1,4 +1,4 @@
-"""The checks of a soak find what they look for, and a seed stands for one course of it."""
+"""Tests that the checks of a soak test find errors, and that a seed determines its course."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def count_messages() -> list[Received]:
 
 
 def change_messages() -> list[Received]:
-    """What stood there is taken back, and what stands now is written."""
+    """Retracts the previous row, and writes the current one."""
     changes: list[dict[str, Any]] = []
     for before, after in pairwise(map(expected_changes, range(0, FED + 1, 10))):
         for customer in sorted(before.keys() | after.keys()):
@@ -85,7 +85,7 @@ def test_end_that_is_missing_is_found(check: Any, messages: list[Received]) -> N
 
 @pytest.mark.parametrize(("check", "messages"), [CASES[0], CASES[2]])
 def test_message_that_is_missing_anywhere_is_found(check: Any, messages: list[Received]) -> None:
-    """Not of an upsert table, where the next message of a key makes it good."""
+    """Not for an upsert table, where the next message of a key corrects it."""
     for position, missing in enumerate(messages):
         assert check([*messages[:position], *messages[position + 1 :]], FED).lost > 0, missing
 

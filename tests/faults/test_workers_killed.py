@@ -56,7 +56,7 @@ SETTINGS = {"millstream.batch.max-rows": "400", "restart-strategy.exponential-de
 
 @pytest.mark.parametrize("deaths", [2, 9])
 def test_worker_killed(broker: str, spark: SparkSession, tmp_path: Path, deaths: int) -> None:
-    """Some deaths are made good; a worker that dies whenever it meets a message fails the job in the end."""
+    """The job survives some deaths; a worker that dies on the same message every time eventually fails the job."""
     _arm(tmp_path, deaths)
     parameters = {"brokers": broker, "numbers": fresh_name("numbers"), "digits": fresh_name("digits")}
     KafkaAdmin({"bootstrap.servers": broker}).ensure_topic(parameters["numbers"], "numbers")

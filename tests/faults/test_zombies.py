@@ -1,4 +1,4 @@
-"""A job that stood still while another run took its place: it wakes up, writes nothing more, and says why."""
+"""A job that was frozen while another run replaced it: when it resumes, it writes nothing and says why."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_zombie_wakes_beside_its_successor(step: str, job: OrdersJob, tmp_path: 
 @pytest.mark.faults
 @pytest.mark.parametrize("step", ["before-init:1", "before-offsets:2", "after-commit:1"])
 def test_zombie_and_successor_share_a_folder_that_has_no_locks(step: str, job: OrdersJob) -> None:
-    """As on some network drives. One with all tasks done finds its batch ended by somebody else."""
+    """As on some network drives. One whose tasks are all done finds its batch ended by another process."""
     with job.run("--drain", hold=step) as zombie:
         job.await_hold(zombie)
         with frozen(zombie):

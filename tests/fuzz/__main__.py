@@ -1,4 +1,4 @@
-"""`make fuzz MINUTES=10 SEED=7`: makes up messages of every format, and tells those that a decoder does not survive."""
+"""`make fuzz MINUTES=10 SEED=7`: generates messages of every format, and reports those that a decoder fails on."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Fuzz:
         self._began = time.monotonic()
         self.counters = dict.fromkeys(formats, Tally())
         self.findings: dict[str, Finding] = {}
-        """By their kind: one of each is told."""
+        """By kind: one of each is reported."""
         self.repeated = 0
 
     def rounds(self, watch: Watch, count: int | None = None) -> Iterator[None]:
-        """Messages of each format in turn, each time of another table; yields after each."""
+        """Messages of each format in turn, each time for another table; yields after each round."""
         for number in itertools.count() if count is None else range(count):
             for format_ in self._formats:
                 rng = Draw(f"{self._seed} {format_} {number}")

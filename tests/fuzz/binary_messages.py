@@ -1,4 +1,4 @@
-"""Messages in binary formats, and lines of CSV."""
+"""Generates messages in binary formats, and lines of CSV."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _WRITERS: Final[tuple[Any, ...]] = (
 )  # fmt: skip
 _CHANGE: Final = 11
 SCHEMAS: Final = (*map(json.dumps, _WRITERS), '"no such type"', "message M {}", "[", '{"type":"record","name":"x"}')
-"""The texts that the registry keeps, numbered from one."""
+"""The schemas in the registry, with ids from one."""
 
 
 def draw_registered_datum(rng: Draw, *, changes: bool) -> bytes:
@@ -71,7 +71,7 @@ def draw_registered_datum(rng: Draw, *, changes: bool) -> bytes:
 
 
 def _datum(rng: Draw, schema: Any, named: dict[str, Any], levels: int) -> bytes:
-    """Of at most so many levels of unions with something in them; a wrong count or branch now and then."""
+    """With at most this many levels of non-empty unions; occasionally with a wrong count or branch."""
     if isinstance(schema, list):
         branch = len(schema) - 1 if levels > 0 and rng.random() < 0.9 else 0
         branch = rng.randrange(len(schema)) if rng.odd(0.3) else branch
@@ -122,7 +122,7 @@ def varint(number: int) -> bytes:
 
 
 def protobuf(rng: Draw, depth: int = 0) -> bytes:
-    """Fields by their wire types, right or not, of known numbers and others."""
+    """Fields with wire types that match or do not, and with known and unknown numbers."""
     if depth == 0 and rng.random() < 0.03:
         inner = b""
         for _ in range(rng.choice((50, 99, 101, 3000))):

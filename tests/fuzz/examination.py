@@ -1,4 +1,4 @@
-"""What becomes of messages: alone by the exact reader, alone as in a job, and all at once; it must be the same."""
+"""Decodes messages one by one exactly, one by one as in a job, and all at once, and compares the results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.fuzz.tables import Message, Table
 
 SECONDS: Final = 1.0
-"""Of processor time for one message."""
+"""CPU time for one message."""
 _MORE_MEMORY: Final = 4 << 30
 _COMPARED_ROWS: Final = 2000
 
@@ -45,7 +45,7 @@ class Tally:
 class _Outcome:
     rows: int
     contents: list[str] | None
-    """None where there are too many rows to compare."""
+    """None if there are too many rows to compare."""
     skipped: int
     unreadable: tuple[str, ...]
 
@@ -78,7 +78,7 @@ def _examine(table: Table, messages: list[Message], places: dict[str, str], prog
         for i, message in enumerate(messages):
             progress.send(i)
             outcomes.append(_outcome(exact, [message], SECONDS))
-            # Alone too: among others that are broken, none would come to the reader of batches.
+            # One by one too: in a batch with corrupt messages, none would reach the batch reader.
             if (found := _outcome(usual, [message], SECONDS)) != outcomes[-1]:
                 return _difference(outcomes[-1], found)
         progress.send(None)
@@ -120,7 +120,7 @@ def _show_difference(one: _Outcome, other: _Outcome) -> str:
 
 
 def _outcome(reader: MessageRows, messages: list[Message], seconds: float) -> _Outcome:
-    """Processor time beyond the limit ends the process by SIGPROF, wherever it is."""
+    """If the CPU time exceeds the limit, SIGPROF ends the process, wherever it is."""
     batch = pa.RecordBatch.from_pydict(
         {
             KEY: pa.array([key for key, _ in messages], pa.binary()),
@@ -142,7 +142,7 @@ def _outcome(reader: MessageRows, messages: list[Message], seconds: float) -> _O
 
 
 def _plain(table: pa.Table) -> pa.Table:
-    """Dates and times as their numbers, which have no bounds in Python."""
+    """Dates and times as numbers, which are unbounded in Python."""
     for i, field in enumerate(table.schema):
         if pa.types.is_temporal(field.type):
             number: Any = pa.int32() if pa.types.is_date(field.type) else pa.int64()

@@ -1,4 +1,4 @@
-"""Messages in JSON: rows, changes as the capture tools write them, and Avro's own encoding."""
+"""Generates messages in JSON: rows, changes as the capture tools write them, and Avro's own encoding."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def anything(rng: Draw) -> str:
 
 
 def quote(rng: Draw, content: str, *, raw: bool = False) -> str:
-    """`raw`: the content is put in as it is; else in one of the ways to write it."""
+    """With `raw`, the content is inserted unchanged; otherwise in one of the ways to escape it."""
     return f'"{content}"' if raw else json.dumps(content, ensure_ascii=rng.random() < 0.7)
 
 
@@ -102,7 +102,7 @@ def _object(rng: Draw, members: list[tuple[str, str]]) -> str:
 
 
 def change(rng: Draw, format_: str, columns: Columns, *, with_schema: bool) -> str:
-    """A message of a capture tool, `with_schema` in the envelope that Debezium puts around it."""
+    """A message of a capture tool; `with_schema` adds Debezium's schema envelope."""
     field, words = _WORDS_OF_CHANGE[format_]
     word = quote(rng, rng.choice(words)) if not rng.odd(0.1) else anything(rng)
     one = rng.random() < 0.8

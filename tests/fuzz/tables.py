@@ -1,4 +1,4 @@
-"""The tables whose messages are made up: by their format, with columns and options that are drawn too."""
+"""Random tables whose messages are generated: with columns and options for each format."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LISTS: Final = (
     "ll ARRAY<ARRAY<ROW<x BIGINT, y STRING, z ROW<u INT, v DOUBLE>>>>",
     f"lr ARRAY<ROW<l ARRAY<ROW<{', '.join(f'f{i} INT' for i in range(20))}>>, x INT>>",
 )
-"""Of rows, which may be empty in a message and are never in a table."""
+"""Of rows, which may be empty in a message but never in a table."""
 _CSV_COLUMNS: Final = (*_JSON_COLUMNS[:15], "ro ROW<x INT, y STRING>")
 _AVRO_COLUMNS: Final = tuple(column for column in (*_JSON_COLUMNS, *_MAPS) if not column.startswith("tz"))
 _PROTOBUF_COLUMNS: Final = (
@@ -40,7 +40,7 @@ _PROTOBUF_COLUMNS: Final = (
 _CHANGES: Final = ("debezium-json", "canal-json", "maxwell-json", "ogg-json")
 _REGISTERED: Final = ("avro-confluent", "debezium-avro-confluent")
 FORMATS: Final = ("json", "csv", "raw", "avro", *_REGISTERED, "protobuf", *_CHANGES)
-"""Binary Avro without a registry is not among them: Spark reads it."""
+"""Binary Avro without a registry is not included: Spark decodes it."""
 _OPTIONS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "json": (
         ("ignore-parse-errors", "true"), ("fail-on-missing-field", "true"), ("timestamp-format.standard", "ISO-8601"),
@@ -64,7 +64,7 @@ _METADATA: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """`key` are the columns of the key, in JSON; with none there is no key."""
+    """`key` are the columns of the key, in JSON; without any there is no key."""
 
     format: str
     columns: str

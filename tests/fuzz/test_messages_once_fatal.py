@@ -1,4 +1,4 @@
-"""Messages that once crashed a decoder, kept it busy for ever or left no trace of where they stood."""
+"""Messages that once crashed a decoder, kept it busy forever, or failed without their position."""
 
 from __future__ import annotations
 

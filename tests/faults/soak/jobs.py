@@ -1,4 +1,4 @@
-"""What the jobs of a soak do, what they read, and what must come out: all of it follows from how much was fed."""
+"""The jobs of a soak test, their input and their expected output, all of which depend only on the amount of input."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SOURCES: Final = ("orders", "changes")
 SINKS: Final = ("passed", "counted", "changed")
 _CUSTOMERS: Final = 17
 _ALIKE: Final = 40
-"""So many orders in a row have one amount."""
+"""This many consecutive orders have the same amount."""
 _KAFKA: Final = "'properties.bootstrap.servers' = '${brokers}'"
 _ONCE: Final = "'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix'"
 SCRIPT: Final = f"""
@@ -42,7 +42,7 @@ def order(number: int) -> Row:
 
 
 def change(number: int) -> Row:
-    """Every row is inserted by an even number; the odd one after it changes or deletes it."""
+    """A row is inserted by an even number; the next odd one changes or deletes it."""
     row = number // 2
     old, new = ({"id": row, "customer": row % _CUSTOMERS, "amount": amount} for amount in (5, 7))
     if number % 2 == 0:
@@ -55,7 +55,7 @@ def place_of_order(number: int) -> int:
 
 
 def place_of_change(number: int) -> int:
-    """Both changes of a row are in one partition, in their order."""
+    """Both changes of a row are in the same partition, in order."""
     return number // 2 % PARTITIONS
 
 
