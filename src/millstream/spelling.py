@@ -20,7 +20,7 @@ def nearest(written: str, known: Iterable[str], *, may_be_right: bool = False) -
     """The one of `known` that was meant, in whichever case; None where none resembles it.
 
     `may_be_right`: the word may be what it seems to be, such as a name or the property of a plugin; then only one that
-    hardly differs is a slip of the pen.
+    hardly differs is a typo.
 
     >>> nearest("Ordrs", ["orders", "payments"]), nearest("my.interceptor.level", ["interceptor.classes"])
     ('orders', 'interceptor.classes')

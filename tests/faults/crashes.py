@@ -47,7 +47,7 @@ class Crash:
     job: CrashJob
     failpoint: str
     time: int
-    """The how-manieth time that a process reaches the failpoint."""
+    """On which visit of a process to the failpoint it ends."""
     ending: Ending = Ending.KILLED
 
     @property

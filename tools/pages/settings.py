@@ -16,24 +16,24 @@ if TYPE_CHECKING:
 
 _INTRODUCTION = """# Settings
 
-What `SET 'key' = 'value'`, `--set KEY=VALUE` and `Session(settings={…})` can say. A setting holds for the jobs below
-it; one given with `--set` wins over a SET in the script. `spark.*` is handed to Spark as it is; together with
-`pipeline.name` and `parallelism.default` it takes effect when Spark is started, so it stands before the first job.
+The settings of `SET 'key' = 'value'`, `--set KEY=VALUE` and `Session(settings={…})`. A setting applies to the jobs
+after it; `--set` takes precedence over a SET in the script. `spark.*` is passed to Spark unchanged; like
+`pipeline.name` and `parallelism.default`, it takes effect when Spark starts, so it must be set before the first job.
 
 | setting | default | type | meaning |
 |---|---|---|---|"""
 _LATER = """
 ## With one value so far
 
-Flink's settings that change results, and of which only this value is what happens here. Another one is refused (M2021).
+Flink's settings that change results, and of which only this value is supported. Other values are refused (M2021).
 
 | setting | value | meaning |
 |---|---|---|"""
 _WITHOUT_EFFECT = """
 ## Without effect
 
-Flink's settings that change nothing here; why is told once, when the script is run or checked. A setting that would
-change results is never passed over in this way. `*` stands for any ending; the first line that fits a setting holds.
+Flink's settings that have no effect here; a notice gives the reason when the script is run or checked. A setting that
+would change results is never ignored in this way. `*` matches any ending; the first row that matches applies.
 
 | setting | why |
 |---|---|"""

@@ -101,7 +101,7 @@ NOT_NULL_ENFORCER: Final = ConfigOption(
 STATE_TTL: Final = ConfigOption(
     "table.exec.state.ttl",
     duration,
-    "How long state is kept after it was last written; 0 is for ever.",
+    "How long state is kept after it was last written; 0 is forever.",
     timedelta(0),
     example="1 d",
 )

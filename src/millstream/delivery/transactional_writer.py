@@ -1,12 +1,12 @@
 """Exactly-once, step by step. A crash after any step does the batch again, and step 2 decides.
 
 1. `init_transactions` fences whoever else writes under the same id, and aborts what it left open.
-2. The writer's progress is read: a batch that is there already is passed over.
+2. The writer's progress is read: a batch that is already written is skipped.
 3. A transaction begins, and all messages are produced.
 4. The progress, batch + 1, goes into the same transaction.
 5. The transaction is committed; only then does the task end, and when all tasks have, Spark ends the batch.
 
-Why a claim stands beside the steps, and who numbers the writers: docs/adr/0011-delivery-processes.md.
+Why there is a claim as well, and who numbers the writers: docs/adr/0011-delivery-processes.md.
 """
 
 from __future__ import annotations

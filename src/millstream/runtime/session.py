@@ -74,9 +74,9 @@ class Session:
 
     `spark` is a SparkSession to run in; without it one is started when the first job is. Settings are those of
     SET, by their own names in `settings={"parallelism.default": "2"}`, or as keywords with `_` for `.` and `-`.
-    Answers of SHOW and its kin go to `on_answer`, rows of a SELECT or a print table to `on_rows`: stdout unless set.
-    With `on_data` the rows of a SELECT go there as JSON objects instead. That a job waits for Kafka and goes on is told
-    to `on_event`, or as text to `on_notice`.
+    Results of SHOW and the like go to `on_answer`, rows of a SELECT or a print table to `on_rows`: stdout by default.
+    With `on_data` the rows of a SELECT go there as JSON objects instead. `on_event`, or as text `on_notice`,
+    is called when a job waits for Kafka and when it continues.
     """
 
     def __init__(
