@@ -17,7 +17,7 @@ _SHORT: Final = 8
 
 
 def nearest(written: str, known: Iterable[str], *, may_be_right: bool = False) -> str | None:
-    """The one of `known` that was meant, in whichever case; None where none resembles it.
+    """The one of `known` that was probably meant, case-insensitively; None if none resembles it.
 
     `may_be_right`: the word may be what it seems to be, such as a name or the property of a plugin; then only one that
     hardly differs is a typo.
