@@ -72,12 +72,12 @@ def reach(name: str, first: Callable[[], object] | None = None) -> None:
         case "cancel":
             _cancel_the_job()
         case "hold":
-            _wait_while_there(Path(file))
+            _wait_while_exists(Path(file))
         case _:
             raise ValueError(f"a failpoint cannot {way}")
 
 
-def _wait_while_there(file: Path) -> None:
+def _wait_while_exists(file: Path) -> None:
     file.with_name(f"{file.name}.reached").touch()
     while file.exists():
         time.sleep(_LOOK_SECONDS)

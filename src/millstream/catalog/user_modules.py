@@ -42,7 +42,7 @@ def import_object(module_name: str, name: str, folders: Sequence[Path]) -> Impor
         raise NotImportableError(f'module "{module_name}" has no "{name}"', f"It is in {module.__file__}.")
     imported = {*(sys.modules.keys() - before), module_name}
     known = (sys.modules[key] for key in sorted(imported))
-    return Imported(getattr(module, name), tuple(one for one in known if _lies_in(one, searched)))
+    return Imported(getattr(module, name), tuple(one for one in known if _is_inside(one, searched)))
 
 
 def _import(name: str) -> types.ModuleType:
@@ -77,7 +77,7 @@ def _forget_namesake(name: str, folders: Sequence[Path]) -> None:
         del sys.modules[name]
 
 
-def _lies_in(module: types.ModuleType, folders: Sequence[Path]) -> bool:
+def _is_inside(module: types.ModuleType, folders: Sequence[Path]) -> bool:
     file = getattr(module, "__file__", None)
     return file is not None and any(Path(file).resolve().is_relative_to(folder.resolve()) for folder in folders)
 

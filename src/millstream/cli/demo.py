@@ -72,7 +72,7 @@ def run_demo(rows: int, seconds: int) -> int:
         job.await_caught_up(120)
         table.read_to_end()
         screen.finish()
-        return _verdict(screen, feed.truth, table, time.monotonic() - begun)
+        return _report_result(screen, feed.truth, table, time.monotonic() - begun)
 
 
 def _wait_until(done: Callable[[], bool], job: Job, stop: StopSignal, seconds: float = 120) -> bool:
@@ -87,7 +87,7 @@ def _wait_until(done: Callable[[], bool], job: Job, stop: StopSignal, seconds: f
     return True
 
 
-def _verdict(screen: DemoScreen, truth: dict[str, Counts], table: RegionTable, seconds: float) -> int:
+def _report_result(screen: DemoScreen, truth: dict[str, Counts], table: RegionTable, seconds: float) -> int:
     views = sum(counts.views for counts in truth.values())
     if table.rows == truth:
         screen.conclude(

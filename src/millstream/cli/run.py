@@ -78,7 +78,7 @@ def run_script(request: RunRequest) -> int:
             for job in jobs:
                 job.show_result()
             if not stop.is_set:
-                _conclude(view, jobs if request.drain else [job for job in jobs if job.is_bounded])
+                _report_totals(view, jobs if request.drain else [job for job in jobs if job.is_bounded])
         except KeyboardInterrupt:
             session.stop(finish_batches=False)
             raise
@@ -107,7 +107,7 @@ def _announce(view: View, jobs: Sequence[Job], *, drain: bool) -> None:
     view.notice(f"running {names} {until}")
 
 
-def _conclude(view: View, jobs: Sequence[Job]) -> None:
+def _report_totals(view: View, jobs: Sequence[Job]) -> None:
     for job in jobs:
         done = job.progress
         read = (
@@ -149,7 +149,7 @@ class _Follower:
     def __init__(self, stop: StopSignal, view: View) -> None:
         self._stop = stop
         self._view = view
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def follow(self, jobs: Sequence[Job], until: Job | None = None) -> None:
         awaited = jobs if until is None else (until,)
@@ -157,7 +157,7 @@ class _Follower:
             while not self._stop.wait(_LOOK_SECONDS):
                 self._view.tick()
                 for job in jobs:
-                    self._look_at(job, [other.name for other in jobs if other.is_running], until)
+                    self._check_job(job, [other.name for other in jobs if other.is_running], until)
                 if not any(job.is_running for job in awaited):
                     break
             if self._stop.is_set:
@@ -172,13 +172,13 @@ class _Follower:
                 if not job.is_running:
                     job.await_last_report(_LAST_REPORT_SECONDS)
 
-    def _look_at(self, job: Job, running: list[str], until: Job | None) -> None:
-        if job.name in self._told:
+    def _check_job(self, job: Job, running: list[str], until: Job | None) -> None:
+        if job.name in self._reported:
             return
         try:
             job.raise_failure()
         except MillstreamError as failure:
             if job is until or not running:
                 raise
-            self._told.add(job.name)
+            self._reported.add(job.name)
             self._view.notice(f"{failure}\n{', '.join(running)}: running on without it")

@@ -94,20 +94,25 @@ class _Dialects:
         return _is_newer(key) if self.is_legacy else _is_older(key)
 
     def reader(self) -> OptionReader:
-        spell = self._spelt if self.is_legacy else None
+        spell = self._older_key if self.is_legacy else None
         reader = OptionReader(self.table, self._entries(), spell)
         reader.problems += self._check_mixed_keys()
         if self.is_legacy:
             reader.problems += self._partitioner_problems()
-            self._take_note_of_idle_keys(reader)
+            self._report_unused_keys(reader)
         return reader
 
     def _entries(self) -> Iterator[tuple[str, OptionEntry]]:
         """A stray key of the other dialect has its usual meaning, unless the table has the key of its own dialect."""
-        own = {key for entry in self.table.options if not self._is_stray(entry.key) for key in self._today(entry.key)}
+        own = {
+            key
+            for entry in self.table.options
+            if not self._is_stray(entry.key)
+            for key in self._current_keys(entry.key)
+        }
         taken = own if self.is_legacy else own.union(self.written)
         for entry in self.table.options:
-            for key in self._today(entry.key):
+            for key in self._current_keys(entry.key):
                 if not self._is_stray(entry.key) or key not in taken:
                     yield key, entry
 
@@ -121,7 +126,7 @@ class _Dialects:
         chosen = self.written.get(TYPE) or self.written.get("connector")
         return chosen is not None and chosen.value == upsert_kafka.IDENTIFIER
 
-    def _today(self, key: str) -> tuple[str, ...]:
+    def _current_keys(self, key: str) -> tuple[str, ...]:
         """The current keys that correspond to an older key; a current key corresponds to itself."""
         if key == FORMAT_TYPE:
             return ("key.format", "value.format") if self._is_keyed else ("format",)
@@ -138,7 +143,7 @@ class _Dialects:
             return tuple(f"{prefix}{chosen.value}.{part}" for prefix in prefixes) if chosen else ()
         return (TODAY.get(key, key),)
 
-    def _spelt(self, key: str) -> str | None:
+    def _older_key(self, key: str) -> str | None:
         """The name of a current key in the older dialect; None if it has none."""
         if key in _FORMAT_KEYS:
             return FORMAT_TYPE
@@ -163,10 +168,10 @@ class _Dialects:
                     f"options '{first}' and '{entry.key}' belong to two dialects",
                     entry.key_span,
                     detail=f"A table is described with 'connector' and its keys or with '{TYPE}' and its keys.",
-                    hint=self._way_out(entry.key),
+                    hint=self._advise(entry.key),
                 )
 
-    def _way_out(self, key: str) -> str:
+    def _advise(self, key: str) -> str:
         """What to do about a key of the other dialect."""
         names = self._own_names(key)
         missing = [name for name in names if name not in self.written]
@@ -181,10 +186,10 @@ class _Dialects:
     def _own_names(self, key: str) -> tuple[str, ...]:
         """The name, in the table's own dialect, of a key of the other dialect or one similar to it."""
         if self.is_legacy:
-            spelt = self._spelt(key)
+            spelt = self._older_key(key)
             return (spelt,) if spelt else ()
         if key in TODAY or key == FORMAT_TYPE or key.startswith((_PROPERTIES, _FORMAT)):
-            return self._today(key) or ((TODAY[key],) if key in TODAY else ())
+            return self._current_keys(key) or ((TODAY[key],) if key in TODAY else ())
         near = nearest_key(key, TODAY)
         return (TODAY[near],) if near else ()
 
@@ -211,7 +216,7 @@ class _Dialects:
                 hint=f"Add '{PARTITIONER_CLASS}' = 'module:Class' to its WITH clause.",
             )
 
-    def _take_note_of_idle_keys(self, reader: OptionReader) -> None:
+    def _report_unused_keys(self, reader: OptionReader) -> None:
         for key, reason in _WITHOUT_EFFECT.items():
             if key != PARTITIONER_CLASS or not self._is_custom:
                 reader.without_effect(key, reason)

@@ -50,7 +50,7 @@ class Group:
     def write(self, number: int, word: str) -> None:
         """Outside any transaction."""
         written = entry(self._topic, number, word)
-        _patiently(lambda: self._consumer.commit(offsets=written, asynchronous=False))
+        _retry(lambda: self._consumer.commit(offsets=written, asynchronous=False))
 
     @property
     def metadata(self) -> Any:
@@ -58,7 +58,7 @@ class Group:
         return self._consumer.consumer_group_metadata()
 
 
-def _patiently(ask: Callable[[], T]) -> T:
+def _retry(ask: Callable[[], T]) -> T:
     """Retries: a coordinator may be moving, and the first group of a cluster waits for a topic to be created."""
     deadline = time.monotonic() + _TIMEOUT_SECONDS
     while True:
@@ -73,7 +73,7 @@ def _patiently(ask: Callable[[], T]) -> T:
 def offsets_of_group(properties: Mapping[str, str], name: str, topic: str) -> list[TopicPartition]:
     """For partition 0 of `topic` and of all other topics that the user may see."""
     with _consumer(properties, name, "read_uncommitted") as consumer:
-        topics = _patiently(lambda: consumer.list_topics(timeout=_TIMEOUT_SECONDS)).topics
+        topics = _retry(lambda: consumer.list_topics(timeout=_TIMEOUT_SECONDS)).topics
         return _read_committed(consumer, [TopicPartition(each, 0) for each in sorted({topic, *topics})])
 
 
@@ -100,7 +100,7 @@ def _ask(consumer: Consumer, places: list[TopicPartition]) -> list[TopicPartitio
         except KafkaException as error:
             raise (_refusal(consumer) or error) from None
 
-    return _patiently(ask)
+    return _retry(ask)
 
 
 def _refusal(consumer: Consumer) -> KafkaException | None:

@@ -96,7 +96,7 @@ class DeliveryProcess:
                 with suppress(TimeoutError):
                     connection, _ = listener.accept()
                     connection.settimeout(None)
-                    threading.Thread(target=self._attend, args=(connection,), daemon=True).start()
+                    threading.Thread(target=self._serve_connection, args=(connection,), daemon=True).start()
 
     def _is_wanted(self) -> bool:
         if self._busy:
@@ -104,7 +104,7 @@ class DeliveryProcess:
         is_idle = time.monotonic() - self._last_seen > _IDLE_SECONDS
         return self._path.exists() and _is_alive(self._watched) and not is_idle
 
-    def _attend(self, connection: socket.socket) -> None:
+    def _serve_connection(self, connection: socket.socket) -> None:
         self._busy += 1
         try:
             with connection, connection.makefile("rwb") as stream, suppress(OSError, EOFError):
@@ -147,7 +147,7 @@ def _is_alive(process: int) -> bool:
     return True
 
 
-def _leave(path: Path) -> None:
+def _remove_socket(path: Path) -> None:
     for file in (path, *(path.with_suffix(suffix) for suffix in (".log", ".lock"))):
         file.unlink(missing_ok=True)
     with suppress(OSError):  # others are using it, or it is gone
@@ -163,7 +163,7 @@ def main() -> None:
         except OSError:
             return  # another process serves, or is about to
         DeliveryProcess(path, watched).serve()
-        _leave(path)
+        _remove_socket(path)
     os._exit(0)  # an open transaction is left to step 1 of the next process
 
 

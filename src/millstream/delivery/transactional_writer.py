@@ -66,7 +66,7 @@ class TransactionalWriter:
     def deliver(self, request: DeliveryRequest, batches: Iterable[pa.RecordBatch]) -> None:
         try:
             producer = self._producer or self._open()
-            if self._is_there(request.batch):
+            if self._is_written(request.batch):
                 return
             self._write(producer, request, batches)
         except BaseException as error:
@@ -100,7 +100,7 @@ class TransactionalWriter:
         self._producer = producer
         return producer
 
-    def _is_there(self, batch: int) -> bool:
+    def _is_written(self, batch: int) -> bool:
         if self._progress <= batch:
             return False
         if self._progress == batch + 1 and (self._progress_is_ours or batch == self._transactions.replayed):

@@ -46,14 +46,14 @@ class AvroBounds:
 
     def check(self, data: bytes, start: int) -> None:
         """Raises ValueError if decoding the message would be unbounded or incorrect."""
-        if self._walks(len(data) - start) or _may_have_long_number(data, start):
+        if self._needs_walk(len(data) - start) or _may_have_long_number(data, start):
             self.walk(data, start)
 
     def walk(self, data: bytes, start: int) -> None:
         """Raises ValueError if the bytes are not a datum of the schema; does not check that texts are UTF-8."""
         _Walk(self._named, data, start).run(self._schema)
 
-    def _walks(self, size: int) -> bool:
+    def _needs_walk(self, size: int) -> bool:
         """Whether a message of this size may contain too much: an item takes at least one byte."""
         once, per_item = self._empty_parts
         return self._is_open or once + per_item * size > _MOST_EMPTY_PARTS

@@ -115,9 +115,9 @@ def scalar_reader(type_: DataType) -> Reader:
             precision, scale = cast("int", type_.precision), cast("int", type_.scale)
             return lambda text: _number(lambda number: java_text.parse_decimal(number, precision, scale), text)
         case TypeRoot.DATE:
-            return lambda text: _moment(java_text.parse_sql_date, text)
+            return lambda text: _parse_time(java_text.parse_sql_date, text)
         case TypeRoot.TIME:
-            return lambda text: _moment(java_text.parse_iso_time, text)
+            return lambda text: _parse_time(java_text.parse_iso_time, text)
         case TypeRoot.TIMESTAMP_LTZ:
             return lambda text: _timestamp(text, java_text.SQL_TIMESTAMP_LTZ)
         case _:
@@ -144,7 +144,7 @@ def _number(parse: Callable[[str], T], text: str) -> T:
         raise ValueError(f'For input string: "{text}"') from None
 
 
-def _moment(parse: Callable[[str], int], text: str) -> int:
+def _parse_time(parse: Callable[[str], int], text: str) -> int:
     try:
         return parse(text)
     except ValueError:
@@ -152,7 +152,7 @@ def _moment(parse: Callable[[str], int], text: str) -> int:
 
 
 def _timestamp(text: str, pattern: re.Pattern[str]) -> int:
-    return _moment(lambda moment: java_text.parse_timestamp(moment, pattern), java_text.trim(text))
+    return _parse_time(lambda moment: java_text.parse_timestamp(moment, pattern), java_text.trim(text))
 
 
 def _bytes(text: str) -> bytes:

@@ -64,7 +64,7 @@ def _last_of_each_name(members: list[tuple[str, object]]) -> JsonObject:
     return JsonObject(dict(members).items())
 
 
-def _whole(text: str) -> str:
+def _normalise_zero(text: str) -> str:
     return "0" if text == "-0" else text
 
 
@@ -73,8 +73,8 @@ def _strip(text: str) -> str:
 
 
 _SYNTAX: Final = _syntax(JsonObject, str, str)
-_TREE: Final = _syntax(_last_of_each_name, _whole, lambda text: java_text.double_text(float(text)))
-_EXACT_TREE: Final = _syntax(_last_of_each_name, _whole, _strip)
+_TREE: Final = _syntax(_last_of_each_name, _normalise_zero, lambda text: java_text.double_text(float(text)))
+_EXACT_TREE: Final = _syntax(_last_of_each_name, _normalise_zero, _strip)
 
 
 def parse(message: bytes) -> object:
@@ -136,7 +136,7 @@ def _scalar_text(value: object, *, exact_fractions: bool) -> str:
         case FractionToken():
             return _fraction_text(value, exact=exact_fractions)
         case IntegerToken():
-            return _whole(value)
+            return _normalise_zero(value)
         case str():
             return quote(value)
         case _:

@@ -88,7 +88,7 @@ class MessageRows:
                 for piece in rows.slice(copies.pieces(rows.origin))
             ),
             len({*decoded.passed_over, *(() if keys is None else keys.passed_over)}),
-            _each_once((*decoded.unreadable, *too_large.all()), () if keys is None else keys.unreadable),
+            _merge_unreadable((*decoded.unreadable, *too_large.all()), () if keys is None else keys.unreadable),
         )
 
     @property
@@ -181,7 +181,7 @@ class _Rows:
         return _Rows(origin, self.value[row], first_key[origin] + which)
 
 
-def _each_once(values: tuple[Unreadable, ...], keys: tuple[Unreadable, ...]) -> tuple[Unreadable, ...]:
+def _merge_unreadable(values: tuple[Unreadable, ...], keys: tuple[Unreadable, ...]) -> tuple[Unreadable, ...]:
     texts = {found.index: found.text for found in values}
     for found in keys:
         of_value = texts.get(found.index)

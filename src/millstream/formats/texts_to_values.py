@@ -100,11 +100,11 @@ def values_of(texts: pa.Array, type_: DataType) -> pa.Array:
         case root if root in BINARIES:
             return base64_bytes(texts)
         case root if root in INTEGERS:
-            return _find_made_of(texts, _OF_INTEGERS).cast(arrow_type(type_))
+            return _require_bytes_of(texts, _OF_INTEGERS).cast(arrow_type(type_))
         case root if root in APPROXIMATE:
-            return _finite(_find_made_of(texts, _OF_FLOATS).cast(arrow_type(type_)))
+            return _finite(_require_bytes_of(texts, _OF_FLOATS).cast(arrow_type(type_)))
         case TypeRoot.DECIMAL:
-            return _decimals(_find_made_of(texts, _OF_DECIMALS), type_)
+            return _decimals(_require_bytes_of(texts, _OF_DECIMALS), type_)
         case TypeRoot.BOOLEAN:
             return _booleans(texts)
         case TypeRoot.DATE:
@@ -115,7 +115,7 @@ def values_of(texts: pa.Array, type_: DataType) -> pa.Array:
             return timestamps(texts, type_, " ")
 
 
-def _find_made_of(texts: pa.Array, allowed: NDArray[np.bool_]) -> pa.Array:
+def _require_bytes_of(texts: pa.Array, allowed: NDArray[np.bool_]) -> pa.Array:
     starts, ends, data = bounds(texts)
     if len(texts) and not allowed[data[starts[0] : ends[-1]]].all():
         raise UnsettledError

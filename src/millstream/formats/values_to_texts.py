@@ -51,7 +51,7 @@ def base64_texts(array: pa.Array) -> pa.Array:
 
 def date_texts(array: pa.Array) -> pa.Array:
     days = array.cast(pa.int32())
-    return replace_odd(array.cast(pa.string()), _far(_numbers(days)), days, java_text.date_text)
+    return replace_odd(array.cast(pa.string()), _is_out_of_range(_numbers(days)), days, java_text.date_text)
 
 
 def timestamp_texts(array: pa.Array, separator: str) -> pa.Array:
@@ -63,7 +63,7 @@ def timestamp_texts(array: pa.Array, separator: str) -> pa.Array:
         texts = without_trailing_zeros(texts)
     if separator != " ":
         texts = pc.binary_replace_slice(texts, _SEPARATOR_AT, _SEPARATOR_AT + 1, separator)
-    far = _far(numbers // java_text.MICROS_PER_DAY)
+    far = _is_out_of_range(numbers // java_text.MICROS_PER_DAY)
     return replace_odd(texts, far, micros, lambda value: java_text.timestamp_text(value, separator))
 
 
@@ -112,7 +112,7 @@ def _coarsest_unit(micros: NDArray[np.int64]) -> str:
     return "us"
 
 
-def _far(days: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _is_out_of_range(days: NDArray[np.int64]) -> NDArray[np.bool_]:
     return (days < _FIRST_PLAIN_DAY) | (days > _LAST_PLAIN_DAY)
 
 

@@ -68,7 +68,7 @@ def _is_intact(folder: Path, part: Part) -> bool:
 def _fill(folder: Path, part: Part, notice: Callable[[str], None]) -> None:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(folder.parent / f"{part}.lock", notice) as lock:
+        with _hold_lock(folder.parent / f"{part}.lock", notice) as lock:
             if _is_intact(folder, part):
                 return
             _remove_remains(folder, part)
@@ -85,7 +85,7 @@ def _fill(folder: Path, part: Part, notice: Callable[[str], None]) -> None:
 
 
 @contextmanager
-def _alone(lock: Path, notice: Callable[[str], None]) -> Iterator[IO[str]]:
+def _hold_lock(lock: Path, notice: Callable[[str], None]) -> Iterator[IO[str]]:
     with lock.open("w") as held:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -38,10 +38,10 @@ class KeptValue:
 
     def step(self, frame: pl.DataFrame, moves: Moves, entries: EntryTable) -> pl.DataFrame:
         leads = [field.name for field in self.fields]
-        old_lead, new_lead = pl.col(OLD + self._lead), pl.col("__new" + self._lead)
+        old_lead, new_lead = pl.col(OLD + self._leading_column), pl.col("__new" + self._leading_column)
         frame = frame.join(self._find_leaders(moves.added, "__new"), on=GROUP, how="left").join(
             moves.removed.select(GROUP, self._order_column).unique().with_columns(pl.lit(value=True).alias("__lost")),
-            left_on=[GROUP, OLD + self._lead],
+            left_on=[GROUP, OLD + self._leading_column],
             right_on=[GROUP, self._order_column],
             how="left",
         )
@@ -82,7 +82,7 @@ class KeptValue:
         return VALUE if self._is_by_value else NUMBER
 
     @property
-    def _lead(self) -> str:
+    def _leading_column(self) -> str:
         return self.call.column("value" if self._is_by_value else "number")
 
     @property

@@ -85,7 +85,7 @@ class StateTable:
         self._swept = manifest.swept
         self._clock = manifest.clock
         self._horizon = manifest.horizon
-        self._ttl = ttl and self._onward(ttl)
+        self._ttl = ttl and self._advance_clock(ttl)
         if self._is_sweep_due():
             self._sweep_all()
 
@@ -138,7 +138,7 @@ class StateTable:
             self._remove(piece)
         self._save()
 
-    def _onward(self, ttl: TimeToLive) -> TimeToLive:
+    def _advance_clock(self, ttl: TimeToLive) -> TimeToLive:
         """A clock that was set back stops until it is where it was: expired rows do not reappear.
 
         Stored at once, since a lookup that finds nothing has as much effect as a write.

@@ -116,7 +116,7 @@ class Job:
             disk=DiskWatch(self.name, self._folder.path.parents[1]),
             tell=self._on_event,
             explain=self._name_damaged_files,
-            on_end=self._conclude,
+            on_end=self._finish,
         )
         self._supervision.begin()
 
@@ -223,7 +223,7 @@ class Job:
         self._last_report.set()
         self._require_supervision().wake()
 
-    def _conclude(self) -> None:
+    def _finish(self) -> None:
         if not self.is_waiting:  # what it needs is unavailable: nothing to report, and no broker to commit to
             self._last_report.wait(_LAST_REPORT_SECONDS)
             self._topics.close()

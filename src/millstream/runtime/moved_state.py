@@ -40,11 +40,12 @@ def _adopt(file: Path, operator: Path) -> None:
 
 def _localise_paths(metadata: dict[str, Any], operator: Path) -> dict[str, Any]:
     stores = [
-        {**store, _PATHS: [_here(path, operator) for path in store[_PATHS]]} for store in metadata["stateStoreInfo"]
+        {**store, _PATHS: [_localise_path(path, operator) for path in store[_PATHS]]}
+        for store in metadata["stateStoreInfo"]
     ]
     return {**metadata, "stateStoreInfo": stores}
 
 
-def _here(path: str, operator: Path) -> str:
+def _localise_path(path: str, operator: Path) -> str:
     _, schemas, name = path.rpartition(f"/{_SCHEMAS}/")
     return f"file:{operator}{schemas}{name}" if schemas else path

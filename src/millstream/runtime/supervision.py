@@ -94,7 +94,7 @@ class Supervision:
     def on_batch_finished(self) -> None:
         """A finished batch is the surest sign that all is well."""
         self._last_sign = time.monotonic()
-        self._waits_no_more()
+        self._end_waiting()
         self._attempts = 0
 
     def stop(self, *, finish_batch: bool) -> None:
@@ -161,7 +161,7 @@ class Supervision:
         if away is not None and not self.is_waiting:
             self._wait_for(away)
         if away is None and not self._attempts:  # a restarted job counts as waiting until it has finished a batch
-            self._waits_no_more()
+            self._end_waiting()
 
     def _restart_after(self, fault: MillstreamError) -> bool:
         """Returns whether the query runs again."""
@@ -201,7 +201,7 @@ class Supervision:
         why = fault.diagnostics[0].primary
         self._tell(JobWaits(self._job, why, self._waits_since, self._attempts, retry_seconds))
 
-    def _waits_no_more(self) -> None:
+    def _end_waiting(self) -> None:
         since, self._waits_since = self._waits_since, None
         if since is not None:
             self._tell(JobGoesOn(self._job, time.time() - since, self._attempts))

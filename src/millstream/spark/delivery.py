@@ -66,7 +66,7 @@ class Delivering:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A worker unpickles its step before it opens the rows of the task."""
-        return _arrive, tuple(getattr(self, part.name) for part in fields(self))
+        return _unpickle, tuple(getattr(self, part.name) for part in fields(self))
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         present = (batch for batch in require_all(batches) if batch.num_rows)
@@ -81,13 +81,13 @@ class Delivering:
         request = DeliveryRequest(self.table, self.topic, self.properties, writer, int(batch), self.transactions)
         messages = _Counted(first, present)
         try:
-            deliver(self.folder, _desk_of(writer), request, messages.batches())
+            deliver(self.folder, _process_number(writer), request, messages.batches())
         except DeliveryError as error:
             raise UndeliveredError(self.table, error.failure, error.why) from None
         yield pa.RecordBatch.from_arrays([pa.array([messages.count], pa.int64())], names=[DELIVERED])
 
 
-def _arrive(*parts: Any) -> Delivering:
+def _unpickle(*parts: Any) -> Delivering:
     require_end_markers()
     return Delivering(*parts)
 
@@ -105,7 +105,7 @@ class _Counted:
             yield batch.select(columns)
 
 
-def _desk_of(writer: str) -> int:
+def _process_number(writer: str) -> int:
     """One process per core serves the writers, so that each has a Python interpreter lock of its own."""
     number = re.search(r"\d+$", writer)
     return int(number[0] if number else 0) % (os.cpu_count() or 1)

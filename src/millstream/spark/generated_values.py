@@ -94,7 +94,7 @@ def _decimal(generator: Generator, at: Moment) -> Column:
     return _between(at.share(generator.path), nextafter(least, greatest), nextafter(greatest, least))
 
 
-def _past(generator: Generator, at: Moment) -> Column:
+def _random_timestamp(generator: Generator, at: Moment) -> Column:
     if not generator.max_past_ms:
         return F.timestamp_millis(F.unix_millis(at.time))
     past = F.pmod(at.hash(generator.path), F.lit(generator.max_past_ms))
@@ -163,9 +163,9 @@ _MADE_BY_TYPE: Final[dict[TypeRoot, Callable[[Generator, Moment], Column]]] = {
     TypeRoot.FLOAT: _random_float,
     TypeRoot.DOUBLE: _random_float,
     TypeRoot.DECIMAL: _decimal,
-    TypeRoot.DATE: _past,
-    TypeRoot.TIMESTAMP: _past,
-    TypeRoot.TIMESTAMP_LTZ: _past,
+    TypeRoot.DATE: _random_timestamp,
+    TypeRoot.TIMESTAMP: _random_timestamp,
+    TypeRoot.TIMESTAMP_LTZ: _random_timestamp,
     TypeRoot.TIME: _time_of_day,
     **dict.fromkeys(CHARACTER, _text),
     **dict.fromkeys(BINARIES, _binary),

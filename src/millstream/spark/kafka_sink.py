@@ -82,12 +82,12 @@ def encode_messages(
     beside = [] if delivering is None else split_columns(rows)
     prepared = rows.select(*(column.alias(name) for name, column in columns.items()), *beside)
     if delivering is not None:
-        return PythonStage(prepared, DELIVERED_TYPE, _one_after_another([*steps, delivering], [DELIVERED]))
+        return PythonStage(prepared, DELIVERED_TYPE, _chain([*steps, delivering], [DELIVERED]))
     names = [name for name in _TYPES if name in columns or (name == "partition" and partitioning is not None)]
     return PythonStage(
         prepared,
         ", ".join(f"{name} {_TYPES[name]}" for name in names),
-        _one_after_another(steps, names) if steps else None,
+        _chain(steps, names) if steps else None,
         {} if "topic" in columns else {"topic": sink.topic},
     )
 
@@ -103,7 +103,7 @@ def encode_with(encoders: dict[str, Encoder], batches: Iterator[pa.RecordBatch])
         yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
-def _one_after_another(steps: list[Step], names: list[str]) -> Step:
+def _chain(steps: list[Step], names: list[str]) -> Step:
     def through(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for step in steps:
             batches = step(batches)

@@ -192,11 +192,11 @@ class OwnedSession:
                     hint=f"Check the settings under 'spark.'. What Spark said is in {log} and {printed}.",
                 )
             ) from error
-        _hush_counters(spark)
+        _silence_counters(spark)
         return spark
 
 
-def _hush_counters(spark: SparkSession) -> None:
+def _silence_counters(spark: SparkSession) -> None:
     """The jobs report that the JVM was killed; the thread that collects counters need not print a traceback as well."""
     server: Any = spark.sparkContext._accumulatorServer  # noqa: SLF001
     printed = server.handle_error

@@ -38,7 +38,7 @@ _READER: Final = "reader"
 
 def write_in_one_pass(rows: DataFrame, readers: Sequence[Reader]) -> DataFrame:
     """All messages of readers that only write messages."""
-    frame, lanes = _side_by_side(rows, readers)
+    frame, lanes = _combine_columns(rows, readers)
     fields = {field.name: field for lane in lanes for field in _schema(lane.stage).fields}
     constant = {name for lane in lanes for name in lane.stage.constants}
     schema = StructType(list(fields.values()))
@@ -51,7 +51,7 @@ def write_in_one_pass(rows: DataFrame, readers: Sequence[Reader]) -> DataFrame:
 
 def pack_in_one_pass(rows: DataFrame, readers: Sequence[Reader]) -> list[DataFrame]:
     """The output of each reader's stage."""
-    frame, lanes = _side_by_side(rows, readers)
+    frame, lanes = _combine_columns(rows, readers)
     buckets = TaskBuckets.of(rows.sparkSession)
     steps = []
     for number, lane in enumerate(lanes):
@@ -78,10 +78,10 @@ class _Lane:
 
     def through(self) -> Step:
         """The part that is sent to Python: the stage itself refers to Spark's session."""
-        return partial(_through, dict(self.columns), self.passes, self.stage.step)
+        return partial(_run_lane, dict(self.columns), self.passes, self.stage.step)
 
 
-def _side_by_side(rows: DataFrame, readers: Sequence[Reader]) -> tuple[DataFrame, list[_Lane]]:
+def _combine_columns(rows: DataFrame, readers: Sequence[Reader]) -> tuple[DataFrame, list[_Lane]]:
     """The columns of all readers in one frame."""
     hidden = {name: f"__row{number}" for number, name in enumerate(rows.columns)}
     frame = rows.select(*(F.col(quote_name(name)).alias(inside) for name, inside in hidden.items()))
@@ -109,14 +109,14 @@ def in_turns(steps: Sequence[Step]) -> Step:
     return through
 
 
-def _through(
+def _run_lane(
     columns: Mapping[str, str], passes: str | None, step: Step | None, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    own = (_own(batch, columns, passes) for batch in batches)
+    own = (_select_lane(batch, columns, passes) for batch in batches)
     return own if step is None else step(own)
 
 
-def _own(batch: pa.RecordBatch, columns: Mapping[str, str], passes: str | None) -> pa.RecordBatch:
+def _select_lane(batch: pa.RecordBatch, columns: Mapping[str, str], passes: str | None) -> pa.RecordBatch:
     rows = batch.select(list(columns)).rename_columns(list(columns.values()))
     return rows if passes is None else rows.filter(batch.column(passes))
 

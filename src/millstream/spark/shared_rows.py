@@ -35,7 +35,7 @@ class SharedRows:
 
     @property
     def schema(self) -> StructType:
-        return self.frame.select(*self._visible()).schema
+        return self.frame.select(*self._visible_columns()).schema
 
     def where(self, condition: Column) -> SharedRows:
         """Later expressions are not evaluated for rows that are dropped here: they might fail on them."""
@@ -61,7 +61,7 @@ class SharedRows:
         flag = [] if passes is None else [F.col(_PASSES).alias(passes)]
         return self.frame.select(*map(F.col, self.carried), *renamed, *flag)
 
-    def _visible(self) -> list[Column]:
+    def _visible_columns(self) -> list[Column]:
         return [F.col(quote_name(name)) for name in self.columns]
 
     def _hidden_columns(self) -> list[Column]:

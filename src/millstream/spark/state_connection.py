@@ -20,12 +20,12 @@ _LEFT_OPEN: Final[list[socket.socket]] = []
 def leave_open(handle: StatefulProcessorHandle) -> None:
     """Called by a processor's `close`, after which PySpark would tell Spark's state server to stop reading."""
     client: Any = handle._statefulProcessorApiClient  # noqa: SLF001
-    client.set_handle_state = _say_nothing
+    client.set_handle_state = _ignore_state
     _LEFT_OPEN[:] = [connection for connection in _LEFT_OPEN if not _close_with_peer(connection)]
     _LEFT_OPEN.append(client._client_socket)  # noqa: SLF001
 
 
-def _say_nothing(state: object) -> None:
+def _ignore_state(state: object) -> None:
     """Replaces `set_handle_state`."""
 
 

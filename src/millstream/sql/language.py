@@ -163,7 +163,11 @@ def _not_a_statement(cursor: TokenCursor) -> ScriptError:
         (words[depth] for words in going_on + refused if cursor.at(*words[depth : depth + 1])), None
     ):
         cursor.expect(following)
-        going_on, refused, depth = _behind(going_on, following, depth), _behind(refused, following, depth), depth + 1
+        going_on, refused, depth = (
+            _continuations(going_on, following, depth),
+            _continuations(refused, following, depth),
+            depth + 1,
+        )
     offered = list(dict.fromkeys(words[depth] for words in going_on))
     written = cursor.current.text if cursor.current is not None else ""
     near = did_you_mean(written, [*offered, *(words[depth] for words in refused)])
@@ -171,7 +175,7 @@ def _not_a_statement(cursor: TokenCursor) -> ScriptError:
     return cursor.expected_error(what, near)
 
 
-def _behind(beginnings: list[list[str]], word: str, depth: int) -> list[list[str]]:
+def _continuations(beginnings: list[list[str]], word: str, depth: int) -> list[list[str]]:
     return [words for words in beginnings if words[depth] == word and len(words) > depth + 1]
 
 

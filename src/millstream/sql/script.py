@@ -108,7 +108,7 @@ def expand(source: SourceText, parameters: Mapping[str, str]) -> Script:
             problems.append(_not_a_value(name, value, span))
             continue
         before = source.text[taken : match.start()]
-        value = _quote(value, quote) if quote else _apart(before, value)
+        value = _quote(value, quote) if quote else _separate_sign(before, value)
         pieces += (before, value)
         length += len(before) + len(value)
         replacements.append(_Replacement(length - len(value), length, (match.start(), match.end())))
@@ -155,7 +155,7 @@ def _quote(value: str, quote: str) -> str:
     return value.replace(quote, quote * 2)
 
 
-def _apart(before: str, value: str) -> str:
+def _separate_sign(before: str, value: str) -> str:
     """`a -${b}` with -1 for b must not become a comment."""
     return f" {value}" if value.startswith(("-", "+")) and before.endswith(value[0]) else value
 

@@ -49,7 +49,7 @@ class ScriptLines:
 
     def skip_to_next(self) -> bool:
         """Skips blank lines and comments; returns whether another line follows."""
-        while not self.at_end() and _says_nothing(self.peek()):
+        while not self.at_end() and _is_blank(self.peek()):
             self.take()
         return not self.at_end()
 
@@ -105,6 +105,6 @@ class ScriptLines:
             yield self.number, self.take()
 
 
-def _says_nothing(line: str) -> bool:
+def _is_blank(line: str) -> bool:
     stripped = line.strip()
     return not stripped or stripped.startswith("#")

@@ -170,13 +170,13 @@ class _Run:
                 show_avro(found, step.key_columns, step.value_columns)
                 for found in self._kafka.read(self._parameters[step.topic])
             ]
-            found = fold(received) if step.view is View.FOLDED else self._unseen(step, received)
+            found = fold(received) if step.view is View.FOLDED else self._new_messages(step, received)
         except ValueError as error:
             raise AssertionError(f"{self._place(step)} topic {step.topic} has {error}") from None
         order = Order.KEY if step.view is View.FOLDED else step.order
         self._compare(step, _order(step.expected, order), _order(found, order))
 
-    def _unseen(self, step: Consume, received: list[Received]) -> list[Message]:
+    def _new_messages(self, step: Consume, received: list[Received]) -> list[Message]:
         places = {(step.topic, found.partition, found.offset): _view(found, step.view) for found in received}
         messages = [message for place, message in places.items() if place not in self._seen]
         self._seen |= places.keys()

@@ -136,8 +136,8 @@ def test_items_of_no_bytes_are_counted_and_others_are_not() -> None:
         "name": "c",
         "fields": [{"name": "before", "type": ["null", row]}, {"name": "after", "type": ["null", "v"]}],
     }
-    assert AvroData(nulls)._bounds._walks(2)
-    assert not AvroData(change)._bounds._walks(1_000_000)
+    assert AvroData(nulls)._bounds._needs_walk(2)
+    assert not AvroData(change)._bounds._needs_walk(1_000_000)
     assert AvroData(change).read(b"\0\2\4") == {"before": None, "after": {"x": 2}}
 
 

@@ -194,7 +194,7 @@ class _FieldReader:
         self._unread.difference_update(under + option.key for option in FIELD_OPTIONS)
         values = {}
         for option in FIELD_OPTIONS:
-            why = _misfit(option, type_, kind, under)
+            why = _why_unsuitable(option, type_, kind, under)
             if why and self._reader.has(under + option.key):
                 self._reader.report(
                     Code.CONFLICTING_OPTIONS,
@@ -215,7 +215,7 @@ def _format_type(type_: DataType) -> str:
     return "d" if type_.root in INTEGERS else "g"
 
 
-def _misfit(option: FieldOption, type_: DataType, kind: Kind, under: str) -> str | None:
+def _why_unsuitable(option: FieldOption, type_: DataType, kind: Kind, under: str) -> str | None:
     if option is LENGTH and type_.root in FIXED_LENGTH:
         return f"The length of {type_} is fixed by its type."
     if type_.root not in option.fits:

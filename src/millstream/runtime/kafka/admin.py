@@ -207,7 +207,7 @@ class KafkaAdmin:
                 raise KafkaException(error)
 
         try:
-            _patiently(ask)
+            _retry(ask)
         except (KafkaException, TimeoutError) as error:
             raise self._failure(f'the offsets of group "{group}" cannot be committed', error) from error
 
@@ -242,7 +242,7 @@ class KafkaAdmin:
             return {partition: answer.result(_TIMEOUT_SECONDS).offset for partition, answer in answers.items()}
 
         try:
-            return _patiently(ask)
+            return _retry(ask)
         except (KafkaException, TimeoutError) as error:
             raise self._failure(f"the offsets of {', '.join(topics)} cannot be read", error) from error
 
@@ -323,7 +323,7 @@ class KafkaAdmin:
         )
 
 
-def _patiently(ask: Callable[[], T]) -> T:
+def _retry(ask: Callable[[], T]) -> T:
     deadline = time.monotonic() + _TIMEOUT_SECONDS
     while True:
         try:

@@ -57,7 +57,7 @@ def broker_error(
     `reported` are the errors that the client logged meanwhile: the exception itself only says that nobody answered.
     """
     cause = _most_specific(error, reported)
-    if probe is not None and probe.finding is Finding.HANGS_UP and not _is_speechless(cause):
+    if probe is not None and probe.finding is Finding.HANGS_UP and not _is_all_brokers_down(cause):
         probe = None  # a slow broker does not disconnect its clients
     pattern = OF_A_PROBE[probe.finding] if probe else _pattern(cause, question.properties)
     code = pattern.code if pattern else question.code
@@ -85,10 +85,10 @@ def is_final(error: KafkaException, reported: Iterable[KafkaError], properties: 
 def is_unclear(error: KafkaException | TimeoutError, reported: Iterable[KafkaError]) -> bool:
     """Whether probing the broker may reveal more than its client did."""
     cause = _most_specific(error, reported)
-    return cause is not None and (cause.code() == KafkaError._SSL or _is_speechless(cause))  # noqa: SLF001
+    return cause is not None and (cause.code() == KafkaError._SSL or _is_all_brokers_down(cause))  # noqa: SLF001
 
 
-def _is_speechless(cause: KafkaError | None) -> bool:
+def _is_all_brokers_down(cause: KafkaError | None) -> bool:
     return cause is not None and cause.code() == KafkaError._ALL_BROKERS_DOWN  # noqa: SLF001
 
 

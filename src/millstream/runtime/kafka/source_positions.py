@@ -47,7 +47,7 @@ class SourcePositions:
                 return self._at(start.timestamp)
             case StartupMode.SPECIFIC:
                 chosen = {(self._topics[0], partition): offset for partition, offset in start.offsets}
-                return self._there({**self._read_committed(), **chosen})
+                return self._check_starts({**self._read_committed(), **chosen})
             case StartupMode.GROUP:
                 return self._group_starts()
 
@@ -73,15 +73,15 @@ class SourcePositions:
             case BoundedMode.UNBOUNDED:
                 return None
 
-    def _there(self, wanted: Offsets) -> Offsets:
+    def _check_starts(self, wanted: Offsets) -> Offsets:
         """A bounded scan may begin after its end, and after all existing messages: then it reads nothing."""
         starts, last = _not_before(self._earliest(), wanted), self._latest()
         beyond = {place: start for place, start in starts.items() if start > last.get(place, start)}
         if beyond and self._source.end is None:
-            raise self._not_there(beyond, last)
+            raise self._beyond_end_error(beyond, last)
         return {place: last[place] if place in beyond else start for place, start in starts.items()}
 
-    def _not_there(self, beyond: Offsets, last: Offsets) -> BrokerError:
+    def _beyond_end_error(self, beyond: Offsets, last: Offsets) -> BrokerError:
         places = (
             f"{topic}-{partition} from {start}, which ends at {last[topic, partition]}"
             for (topic, partition), start in sorted(beyond.items())

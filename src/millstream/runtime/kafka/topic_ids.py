@@ -36,13 +36,13 @@ def keep_ids(folder: Path, job: JobPlan, clients: KafkaClients) -> None:
     ids: dict[str, str] = {}
     for source in kafka_sources(job):
         admin = KafkaAdmin(source.properties, clients=clients)
-        topics = _there(kept, admin) if is_found_by_java(source) else topics_of(source, admin)
+        topics = _existing_topics(kept, admin) if is_found_by_java(source) else topics_of(source, admin)
         ids |= admin.topic_ids(topics) if topics else {}
     if ids and ids != kept:
         write_json(folder / JobFile.TOPIC_IDS, ids)
 
 
-def _there(topics: Iterable[str], admin: KafkaAdmin) -> list[str]:
+def _existing_topics(topics: Iterable[str], admin: KafkaAdmin) -> list[str]:
     return [topic for topic in admin.topics() if topic in topics]
 
 
@@ -74,7 +74,7 @@ class TopicIdWatch:
         ids: dict[str, str] = {}
         for source in self._sources if topics else ():
             admin = KafkaAdmin(source.properties, clients=self._clients)
-            there = _there(topics, admin)
+            there = _existing_topics(topics, admin)
             ids |= admin.topic_ids(there) if there else {}
         return ids
 
