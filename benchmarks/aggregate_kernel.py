@@ -1,4 +1,4 @@
-"""How fast the aggregate kernel is by itself: `python -m benchmarks.aggregate_kernel [ROWS]`, one bucket, no Spark."""
+"""The speed of the aggregate kernel alone: `python -m benchmarks.aggregate_kernel [ROWS]`, one bucket, no Spark."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def page_views(rows: int, regions: int) -> list[pa.Table]:
 
 
 def add_retractions(batches: list[pa.Table]) -> list[pa.Table]:
-    """Each batch takes back every second row of the one before it."""
+    """Each batch retracts every second row of the previous one."""
     mixed = batches[:1]
     for before, batch in pairwise(batches):
         gone = before.take(pa.array(np.arange(0, _BATCH, 2)))

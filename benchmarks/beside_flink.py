@@ -76,7 +76,7 @@ JOBS: Final = {
 
 
 class Taken(NamedTuple):
-    """By one job over one size of the topic, start-up included, or by the difference of two: then it is not."""
+    """By one job over one size of the topic, including the start; or the difference of two, without it."""
 
     rows: int
     seconds: float
@@ -90,7 +90,7 @@ class Taken(NamedTuple):
 
 
 def measure(engine: Engine, name: str, brokers: str, truth: Truth, folder: Path) -> Taken:
-    """From the start of the engine's process to the moment when the truth is in the output topic."""
+    """From the start of the engine's process until the output topic has the correct result."""
     output = f"{name}-{engine.name}-{truth.rows}"
     outcome = JOBS[name].outcome(brokers, output, truth)
     before, begin = ProcessorTime.now(), time.perf_counter()
@@ -123,8 +123,8 @@ def main() -> None:
     if undefined := set(names) - set(JOBS):
         sys.exit(f"there is no job {', '.join(sorted(undefined))}; there are {', '.join(JOBS)}")
     rows = numbers[0] if numbers else _ROWS
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))  # so that no engine is left behind
-    flink_jars()  # now, because a download is no part of a run
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))  # so that no engine is left running
+    flink_jars()  # now, because a download is not part of a run
     settings = ", ".join(f"{key} = {value}" for key, value in FLINK_SETTINGS.items())
     print(f"page views of about 100 bytes, {PARTITIONS} partitions; Millstream: its defaults, {PARALLELISM} tasks")
     print(f"Flink: {', '.join(FLINK_JAVA)}, {settings}")

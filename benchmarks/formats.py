@@ -47,7 +47,7 @@ _CHANGED: Final = f"before STRUCT<{_SCHEMA}>, after STRUCT<{_SCHEMA}>, op STRING
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """A format, and what one would write by hand with Spark's functions for the same."""
+    """A format, and the equivalent written by hand with Spark's functions."""
 
     format: Format
     decode: Callable[[Column], Column]
@@ -78,7 +78,7 @@ CONTESTANTS: Final = (
 
 
 def stored_messages(rows: DataFrame, format_: Format) -> DataFrame:
-    """The messages as Spark's Kafka source would hand them on, cached."""
+    """The messages as from Spark's Kafka source, cached."""
     messages = (
         _encode(rows, format_)
         .withColumn("__partition", F.lit(0))
@@ -104,7 +104,7 @@ def _decode(messages: DataFrame, format_: Format) -> DataFrame:
 
 
 def rates(number: int, *ways: DataFrame) -> list[float]:
-    """Rows per second of each way, the best round of each, after one round that does not count."""
+    """Rows per second of each way, the best of several rounds, after a warm-up round."""
     best = [float("inf")] * len(ways)
     for turn in range(_ROUNDS + 1):
         for place, way in enumerate(ways):

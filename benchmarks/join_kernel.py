@@ -31,7 +31,7 @@ _OPERATOR: Final = JoinOperator(JoinSide(_ORDERS_SCHEMA, ("customer",)), JoinSid
 
 
 class Job:
-    """The operator on state that lives from batch to batch."""
+    """The operator on state that persists from batch to batch."""
 
     def __init__(self, folder: Path) -> None:
         self._cache = SegmentCache(folder)
@@ -39,7 +39,7 @@ class Job:
         self._logs = {name: MemorySegmentLog() for name in self._tables}
 
     def step(self, inputs: dict[str, pa.Table]) -> tuple[int, float]:
-        """How many changes there were, and in how many seconds; hashes are made before."""
+        """The number of changes and the seconds they took; hashes are computed before."""
         hashed = {name: _add_hashes(rows, name) for name, rows in inputs.items()}
         begin = perf_counter()
         parts = {part: rows for name in hashed for part, rows in _OPERATOR.combine(name, hashed[name]).items()}

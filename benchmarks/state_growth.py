@@ -54,7 +54,7 @@ class WorkerMemory:
 
     own: int
     mapped: int
-    """Pages of files, which the system takes back when it needs them."""
+    """Pages of files, which the system reclaims when it needs them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Measured:
 
 
 class GrowingState:
-    """One job whose batches are files; it is started anew for each lot of them."""
+    """One job whose batches are files; it is restarted for each group of them."""
 
     def __init__(self, folder: Path) -> None:
         self.cache = folder / "cache"
@@ -117,7 +117,7 @@ def random_batches(keys: int, number: int) -> list[np.ndarray]:
 
 
 def fill(spark: SparkSession, state: GrowingState, keys: int) -> float:
-    """Puts each key in once; the seconds it took."""
+    """Inserts each key once; returns the seconds it took."""
     size = min(keys, _FILL_BATCH)
     order = np.random.default_rng(8).permutation(keys)
     return sum(state.run(spark, [order[start : start + size] for start in range(0, keys, size)]).batch_seconds)
@@ -164,7 +164,7 @@ def grow(spark: SparkSession, states: dict[int, GrowingState]) -> None:
 
 
 def restart(spark: SparkSession, state: GrowingState, keys: int) -> None:
-    """From the start of the query to the end of its first batch, which looks into all buckets."""
+    """From the start of the query to the end of its first batch, which reads all buckets."""
     shutil.rmtree(state.cache)
     begin = time.perf_counter()
     measured = state.run(spark, random_batches(keys, 1))

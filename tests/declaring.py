@@ -1,4 +1,4 @@
-"""Tables declared from options, and what their connectors make of them."""
+"""Declares tables from options, and resolves them by their connectors."""
 
 from __future__ import annotations
 

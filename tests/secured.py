@@ -1,4 +1,4 @@
-"""A broker that asks who connects, and the properties with which each of its listeners is content."""
+"""A broker that requires authentication, and the properties for each of its listeners."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SecuredBroker:
 
     @property
     def bootstrap(self) -> str:
-        """Where everybody may do anything."""
+        """The listener without access control."""
         return self.broker.bootstrap
 
     def at(self, listener: Listener, *parts: dict[str, str]) -> dict[str, str]:
@@ -90,6 +90,6 @@ def login(mechanism: str, user: str = USER, password: str | None = None) -> dict
 
 
 def options(properties: dict[str, str]) -> str:
-    """As a WITH clause has them."""
+    """As in a WITH clause."""
     quoted = ((key, value.replace("'", "''")) for key, value in properties.items())
     return ",\n  ".join(f"'properties.{key}' = '{value}'" for key, value in quoted)

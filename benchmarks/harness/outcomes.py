@@ -1,4 +1,4 @@
-"""Whether an output topic holds the truth: the same question to every engine, asked from outside."""
+"""Checks whether an output topic has the correct result, in the same way for every engine, from outside."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _MESSAGES: Final = 50_000
 
 class Outcome(Protocol):
     def is_reached(self) -> bool:
-        """Waits a moment for more output, then tells whether all is there."""
+        """Waits a moment for more output, then returns whether it is complete."""
 
     def difference(self) -> str | None:
-        """When the engine has stopped: what is wrong with all that it wrote."""
+        """Called when the engine has stopped: what is wrong with its output."""
 
 
 class LastValues:
-    """The numbers of each region, as an upsert topic says them last."""
+    """The last numbers of each region in an upsert topic."""
 
     def __init__(self, brokers: str, topic: str, expected: dict[str, list[int]]) -> None:
         self._topic = _OutputTopic(brokers, topic)
@@ -49,7 +49,7 @@ class LastValues:
 
 
 class AllRows:
-    """Each page view once, in whatever order."""
+    """Each page view once, in any order."""
 
     def __init__(self, brokers: str, topic: str, truth: Truth) -> None:
         self._topic = _OutputTopic(brokers, topic)
@@ -69,7 +69,7 @@ class AllRows:
 
 
 class _OutputTopic:
-    """Read to its end whether or not what is there was committed: an engine may be asked before it commits."""
+    """Read to its end including uncommitted messages: an engine may be checked before it commits."""
 
     def __init__(self, brokers: str, topic: str) -> None:
         self._name = topic

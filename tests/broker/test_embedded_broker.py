@@ -1,4 +1,4 @@
-"""The embedded broker, for real: what survives, what ends with what, and what is refused."""
+"""The embedded broker, for real: what survives, which processes end together, and what is refused."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ sys.exit(run_broker(0, pathlib.Path(sys.argv[1]), 2))
 
 @pytest.fixture(scope="module", autouse=True)
 def downloaded() -> None:
-    """What a download says must not be mistaken for what the broker says."""
+    """Keeps the output of a download out of the output of the broker."""
     jars(Part.BROKER)
 
 
@@ -74,7 +74,7 @@ def first_line(process: subprocess.Popen[str]) -> str:
 
 
 def processes_in(folder: Path) -> dict[str, int]:
-    """Name and id of the processes whose working directory the folder is."""
+    """Name and id of the processes with this working directory."""
     found = {}
     for process in Path("/proc").iterdir():
         try:

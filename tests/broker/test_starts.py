@@ -1,4 +1,4 @@
-"""What a job that writes exactly once settles at each start of its query, on a real broker."""
+"""What an exactly-once job establishes at each start of its query, on a real broker."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ INSERT INTO sink SELECT a FROM t;
 
 
 def compile_plan(broker: str, prefix: str) -> JobPlan:
-    """Each has a topic of its own."""
+    """Each plan has a topic of its own."""
     topic = fresh_name("sink")
     ScriptKafka(broker).create_topic(topic, 1)
     return compile_script(SourceText("s", SCRIPT), {"brokers": broker, "sink": topic, "prefix": prefix}, {}).jobs[0]
@@ -54,7 +54,7 @@ def plan(broker: str) -> JobPlan:
 
 
 def write(broker: str, transactions: Transactions, writer: str, batch: int, *values: bytes) -> None:
-    """As a task does, through producers that have just started."""
+    """Like a task, through producers that have just started."""
     topic, properties = transactions.progress_topic, {"bootstrap.servers": broker}
     rows = pa.RecordBatch.from_pydict({"value": pa.array(values, pa.binary())})
     request = DeliveryRequest("sink", topic, properties, writer, batch, transactions)
@@ -62,7 +62,7 @@ def write(broker: str, transactions: Transactions, writer: str, batch: int, *val
 
 
 def open_transaction(broker: str, transactional_id: str, topic: str) -> Producer:
-    """With a message in it, which no reader of committed messages sees yet."""
+    """With a message in it that readers of committed messages do not see yet."""
     producer = transactional_producer({"bootstrap.servers": broker}, transactional_id, 60_000)
     producer.init_transactions(30)
     producer.begin_transaction()
@@ -76,7 +76,7 @@ def no_op(_notice: str) -> None:
 
 
 def test_query_starts_again(plan: JobPlan, tmp_path: Path) -> None:
-    """With a claim of its own, and with the batch that is unfinished by now."""
+    """With a claim of its own, and with the batch that is unfinished now."""
     first = open_transactions(plan, tmp_path, KafkaClients(), no_op, Start("us", 1))["sink"]
     begin_a_batch(tmp_path, at_ms=int(time.time() * 1000))
     second = open_transactions(plan, tmp_path, KafkaClients(), no_op, Start("us", 2))["sink"]
@@ -171,7 +171,7 @@ def test_prefix_is_taken_over_by_a_job_with_another_topic(plan: JobPlan, broker:
 
 
 def test_claim_and_progress_of_an_older_version(plan: JobPlan, broker: str, tmp_path: Path) -> None:
-    """They had no number, and no length of the prefix beside them."""
+    """They had no number, and no length of the prefix in their metadata."""
     first = open_transactions(plan, tmp_path, KafkaClients(), no_op, Start("us", 1))["sink"]
     for name, number in ((first.claim_group, 0), (first.id_of("p0"), 1)):
         with group({"bootstrap.servers": broker}, name, first.progress_topic) as kept:
@@ -202,7 +202,7 @@ def test_run_that_starts_over_fences_its_own_ids_alone(plan: JobPlan, broker: st
         reader.write(5, "by a reader")
     others.append(f"{ours.prefix}-dashboard")
     is_open = {name: open_transaction(broker, name, topic) for name in (*others, *map(ours.id_of, written))}
-    pending = ours.id_of("p0")  # as a job leaves it that was killed between its progress and the commit
+    pending = ours.id_of("p0")  # as left by a job that was killed between its progress and the commit
     with group({"bootstrap.servers": broker}, pending, topic) as progress:
         is_open[pending].send_offsets_to_transaction(entry(topic, 2, ours.claim), progress.metadata)
     notices: list[str] = []
@@ -240,7 +240,7 @@ def test_ids_are_fenced_once(plan: JobPlan, broker: str, tmp_path: Path) -> None
 
 
 def test_jobs_of_a_script_that_name_one_cluster_differently(plan: JobPlan, broker: str) -> None:
-    """As text, the addresses have nothing in common."""
+    """The addresses have no text in common."""
     prefix = fresh_name("prefix")
     host, _, port = broker.rpartition(":")
     assert host in ("127.0.0.1", "localhost")

@@ -14,7 +14,7 @@ from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
 from tests.patience import PATIENCE
-from tests.runtime.topics import delete_before, delete_topic, fresh_name, make_anew
+from tests.runtime.topics import delete_before, delete_topic, fresh_name, recreate_topic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +90,7 @@ def test_gap_is_refused_by_name_or_counted(copy_job: Copying) -> None:
 
 @pytest.mark.parametrize("numbers", [(6, 7), range(6, 16)], ids=["shorter", "longer"])
 def test_topic_made_anew_is_refused(copy_job: Copying, numbers: Sequence[int]) -> None:
-    make_anew(copy_job.brokers, copy_job.numbers)
+    recreate_topic(copy_job.brokers, copy_job.numbers)
     copy_job.produce(*numbers)
     with pytest.raises(BrokerError) as refused:
         copy_job.run(fails=True)
@@ -148,7 +148,7 @@ def test_topic_of_a_pattern_made_anew_is_refused(
     copy_job.pattern = pattern
     copy_job.produce(1, 2, 3)
     copy_job.run_to_the_end()
-    make_anew(broker, copy_job.numbers)
+    recreate_topic(broker, copy_job.numbers)
     copy_job.produce(4, 5, 6, 7, 8)
     with pytest.raises(BrokerError) as refused:
         copy_job.run_to_the_end()
@@ -169,7 +169,7 @@ def test_topic_that_a_pattern_finds_while_the_job_runs_is_known_too(
         copy_job.produce_to(late, 10, 11, 12)
         job.await_caught_up(PATIENCE)
     assert copy_job.read_copies() == [1, 2, 3, 10, 11, 12]
-    make_anew(broker, late)
+    recreate_topic(broker, late)
     copy_job.produce_to(late, 13, 14, 15, 16)
     with pytest.raises(BrokerError) as refused:
         copy_job.run_to_the_end()

@@ -1,4 +1,4 @@
-"""Screens that are compared as a whole, after what differs from run to run has got a name."""
+"""Screens are compared as a whole, after replacing what differs from run to run by names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OF_A_SCRIPT = "M1", "M2", "M3"
 
 @dataclass(frozen=True)
 class Screen:
-    """What the user sees of an error, from its first word on, and the exit code."""
+    """An error as the user sees it, from its first word on, and the exit code."""
 
     text: str
     exit_code: int
@@ -43,7 +43,7 @@ def run_command(*arguments: object) -> Screen:
 
 
 def run_call(call: Callable[[], object]) -> Screen:
-    """What Python code raises, as the command line would show it."""
+    """An exception of Python code, as the command line would show it."""
 
     def command() -> int:
         call()

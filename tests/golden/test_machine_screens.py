@@ -1,4 +1,4 @@
-"""Errors that come before Kafka and Spark are asked: arguments, the checkpoint, the machine. One screen per test."""
+"""Errors that occur before Kafka and Spark are used: arguments, the checkpoint, the machine. One screen per test."""
 
 from __future__ import annotations
 

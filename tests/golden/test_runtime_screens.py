@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 TOTALS = (Path(__file__).parent / "screens" / "totals.sql").read_text()
 COPIES = TOTALS.replace("SUM(amount) FROM orders GROUP BY customer", "amount FROM orders")
-"""Quicker than sums, for what does not depend on them."""
+"""Faster than sums, for tests that do not depend on them."""
 EXACTLY_ONCE = COPIES.replace(
     "'value.format' = 'json'",
     "'value.format' = 'json',\n  'sink.delivery-guarantee' = 'exactly-once',"
@@ -115,7 +115,7 @@ def test_topic_missing(case: Case, expect: Callable[[Screen], None]) -> None:
 
 
 def test_topic_not_created(case: Case, expect: Callable[[Screen], None]) -> None:
-    case.create_topic("orders_of_today")  # Kafka takes no second name that differs in this alone
+    case.create_topic("orders_of_today")  # Kafka rejects a second name that differs only in this
     expect(run_command(*case.command(TOTALS.replace("'${orders}'", "'orders.of.today'"))))
 
 

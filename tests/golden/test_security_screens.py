@@ -1,4 +1,4 @@
-"""What is said where Kafka and a table do not come to terms, on a real broker. One screen per test."""
+"""Errors about connections between Kafka and a table, on a real broker. One screen per test."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ INSERT INTO seen SELECT * FROM orders;
 
 @pytest.fixture
 def expect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expect_screen: Callable[..., None]) -> Callable[..., None]:
-    """Runs a script with these properties; the screen calls every listener's port the same."""
+    """Runs a script with these properties; the screen shows the same port for every listener."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(kafka_admin, "_TIMEOUT_SECONDS", 3.0)
 

@@ -1,4 +1,4 @@
-"""Spark writes and reads binary Avro: for each type the bytes that Flink has, and the values again."""
+"""Spark writes and reads binary Avro: for each type Flink's bytes, and the original values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dead letters beyond their content: where they come from, how many there were, and what becomes of a failure."""
+"""Dead letters apart from their content: their origin, their number, and failures to write them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class LetterBox(Shop):
-    """Two topics copied into one, what cannot be read into another."""
+    """Copies two topics to one, and undecodable messages to another."""
 
     def __init__(self, brokers: str, spark: SparkSession, folder: Path) -> None:
         super().__init__(brokers, spark, folder)
@@ -85,7 +85,7 @@ def test_a_dead_letter_tells_where_it_comes_from(shop: LetterBox) -> None:
 
 
 def test_a_batch_that_fails_is_repeated_with_its_letters(shop: LetterBox) -> None:
-    """The sink takes no row as long as this one, so the batch fails behind its letters; then it is done again."""
+    """The sink rejects a row as long as this one, so the batch fails after writing its letters; then it is repeated."""
     note = ", note STRING"
     shop.produce(["one", f'{{"id":1,"note":"{"x" * 2000}"}}'])
     limit(shop, shop.copies, 1000)
@@ -99,12 +99,12 @@ def test_a_batch_that_fails_is_repeated_with_its_letters(shop: LetterBox) -> Non
 
 
 def unreadable(size: int) -> bytes:
-    """Cannot be compressed either."""
+    """Not compressible either."""
     return b"\xff" + random.Random(size).randbytes(size - 1)
 
 
 def produce_large(shop: LetterBox, *values: bytes) -> int:
-    """Each in a request of its own; gives how many the broker takes."""
+    """Each in a request of its own; returns how many the broker accepts."""
     taken: list[bool] = []
     producer = Producer({"bootstrap.servers": shop.brokers, "message.max.bytes": 10_000_000})
     for value in values:
@@ -129,7 +129,7 @@ def test_a_letter_that_cannot_be_written_fails_the_job(shop: LetterBox) -> None:
 
 
 def test_a_message_as_large_as_its_topic_takes(shop: LetterBox) -> None:
-    """Larger than brokers take unless they are told otherwise, and with headers larger than its own topic takes."""
+    """Larger than brokers accept by default, and with headers larger than its own topic accepts."""
     most = 2_000_000
     limit(shop, shop.orders, most)
     overhead = 80  # of a request with one message that has neither key nor headers

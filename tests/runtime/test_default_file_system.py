@@ -1,4 +1,4 @@
-"""A Spark whose default file system is another one: both halves of a checkpoint stay together on this machine."""
+"""A Spark with another default file system: both parts of a checkpoint stay together on this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions give in Spark what they give in Flink, in value and in type."""
+"""Expressions have the same values and types in Spark as in Flink."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_values_and_types_are_those_of_flink(spark: SparkSession, group: str) ->
 
 
 def replace_literals(node: Typed, values: dict[str, Constant]) -> Typed:
-    """The same expression with columns in place of its literals, where no literal must stand."""
+    """The same expression with columns instead of literals, except where a literal is required."""
     match node:
         case Constant() if node.type.root not in (TypeRoot.NULL, *INTERVALS):
             name = f"k{len(values)}"
@@ -76,7 +76,7 @@ _LITERAL = ("JSON_OBJECT", "TYPEOF")
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_columns_give_what_literals_give(spark: SparkSession, group: str) -> None:
-    """Spark computes literals while it plans, by other code than the one that it makes for rows."""
+    """Spark evaluates literals while planning, with other code than it generates for rows."""
     cases, values = GROUPS[group], dict[str, Constant]()
     trees = [replace_literals(resolve(text), values) for text, _ in cases]
     literals = spark.range(1).select(*(F.expr(spark_text(value)).alias(name) for name, value in values.items()))

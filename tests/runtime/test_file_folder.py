@@ -1,4 +1,4 @@
-"""Files of a batch, moved to where they belong: all of them, or the batch fails and none is lost."""
+"""The files of a batch are moved to their destination: all of them, or the batch fails and none is lost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ JOB = "0a1b2c3d4e5f"
 
 
 class Refusing:
-    """A file system that answers false to one call, as HDFS and object stores do instead of raising."""
+    """A file system that returns false from one call, as HDFS and object stores do instead of raising."""
 
     def __init__(self, real: Any, method: str, when: int) -> None:
         self._real = real
@@ -87,7 +87,7 @@ def test_old_files_that_cannot_be_removed_are_not_joined_by_new_ones(spark: Spar
 
 
 def test_older_checkpoint_replaces_all_that_came_later(spark: SparkSession, tmp_path: Path) -> None:
-    """Batches may be cut in another way then, and have fewer files."""
+    """Then batches may be divided differently, and have fewer files."""
     first = folder_at(spark, tmp_path)
     for batch in range(12):
         stage(tmp_path, batch, {name: f"{batch} {text}" for name, text in THREE.items()})
@@ -114,7 +114,7 @@ def test_files_of_another_writer_are_not_overwritten(spark: SparkSession, tmp_pa
 
 @pytest.fixture
 def view(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
-    """A location without the name of its file system, which Hadoop adds from its default: as `hdfs:///out`."""
+    """A location without the name of its file system, which Hadoop adds from its default: like `hdfs:///out`."""
     configuration: Any = spark._jsc.hadoopConfiguration()
     before = configuration.get("fs.defaultFS")
     configuration.set("fs.viewfs.mounttable.shop.link./out", f"file:{tmp_path}")

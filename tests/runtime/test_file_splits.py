@@ -1,4 +1,4 @@
-"""Rows of files are in the same order for a kernel, and in the same task for a sink, however Spark cuts the files."""
+"""Rows of files are in the same order for a kernel, and in the same task for a sink, however Spark splits the files."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_order_does_not_depend_on_how_files_are_cut(spark: SparkSession, tmp_pat
 
     def in_order(name: str, settings: dict[str, str]) -> tuple[list[int], int]:
         rows = read_local(session_with(spark, settings), source, ["id"], tmp_path / name, pinned_tasks=3)
-        # Three of four rows are dropped, as by a WHERE, and each is there twice, as for two grouping sets.
+        # Three of four rows are dropped, as by a WHERE, and each occurs twice, as for two grouping sets.
         twice = rows.where("id % 4 = 0").withColumn("set", F.explode(F.array(F.lit(0), F.lit(1))))
         tasks = {
             row["task"] for row in collect(rows.select(F.spark_partition_id().alias("task")), tmp_path / f"{name}-t")
@@ -115,7 +115,7 @@ def test_endless_rows_are_made_in_as_many_tasks_as_are_asked_for(spark: SparkSes
 
 
 def test_rows_of_maps_alone_have_one_writer(spark: SparkSession) -> None:
-    """Spark has no hash of a map, and one row after the other would be spread by the number of the task."""
+    """Spark cannot hash maps, and round-robin would depend on the number of the task."""
     once = {"sink.delivery-guarantee": "exactly-once", "sink.transactional-id-prefix": "x", "sink.parallelism": "3"}
     sink = resolve_sink(declare_table("m MAP<STRING, INT>", {**KAFKA, **once}))
     assert isinstance(sink, KafkaSink)

@@ -1,4 +1,4 @@
-"""What only a real broker and a real Spark show of reading topics."""
+"""Reading topics, as far as that needs a real broker and a real Spark."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_what_was_not_committed_is_not_read(shop: Shop) -> None:
         (producer.commit_transaction if keeps else producer.abort_transaction)(30)
     group = fresh_name("group")
     options = f", 'properties.isolation.level' = 'read_committed', 'properties.group.id' = '{group}'"
-    job = shop.start(f"{options}, 'scan.bounded.mode' = 'latest-offset'")  # the end is behind a marker
+    job = shop.start(f"{options}, 'scan.bounded.mode' = 'latest-offset'")  # the end is after a marker
     assert job.await_end(PATIENCE)
     job.await_last_report(PATIENCE)
     assert shop.read_copied_ids() == [1, 3]

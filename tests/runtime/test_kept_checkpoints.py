@@ -1,4 +1,4 @@
-"""Jobs go on from checkpoints that earlier versions have made, and are refused where their script has changed."""
+"""Jobs resume from checkpoints of earlier versions, and are refused if their script has changed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 JOBS = kept_jobs()
 IN_EVERY_RUN = ("identity-2-kernel-aggregate", "identity-3-join", "identity-3-once-partly-written")
-"""The others take as long again, and are told apart without Spark."""
+"""The others take as long again, and are checked without Spark."""
 NO_BROKER = "localhost:1"
 
 
@@ -44,7 +44,7 @@ def each_change(outcome: str) -> list[ParameterSet]:
 
 
 def find_jobs(root: Path, job: KeptJob, script: str) -> list[JobFolder | None]:
-    """What the checkpoint makes of the jobs of a script, before Kafka is asked and Spark is started."""
+    """Finds the jobs of a script in the checkpoint, before Kafka is asked and Spark is started."""
     program = Session(checkpoint=root).compile(script, parameters=job.parameters(NO_BROKER))
     checkpoint = Checkpoint(root)
     try:

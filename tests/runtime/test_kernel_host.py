@@ -1,4 +1,4 @@
-"""Kernels on Spark's state: what they keep survives restarts, lost caches and changed settings."""
+"""Kernels on Spark's state: what they store survives restarts, lost caches and changed settings."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DAY = 24 * 60 * 60 * 1000
 
 
 class Stream:
-    """Parquet files as batches of an operator that is started anew for each; a folder of them per input."""
+    """Runs Parquet files as batches of an operator that is restarted for each; one folder per input."""
 
     def __init__(self, spark: SparkSession, folder: Path, operator: Operator) -> None:
         self.progress: JobProgress | None = None
@@ -48,7 +48,7 @@ class Stream:
         self._files = 0
 
     def step(self, *inputs: pa.Table, buckets: int = 3, cache_bytes: int | None = None, ttl_ms: int = 0) -> pa.Table:
-        """Takes the rows of each input, in the order of the inputs; gives the changes with their kinds."""
+        """Takes the rows of each input, in order; returns the changes with their kinds."""
         shutil.rmtree(self.cache, ignore_errors=True)
         streams = dict(zip(self._operator.inputs, map(self._add, self._operator.inputs, inputs), strict=True))
         self._files += 1

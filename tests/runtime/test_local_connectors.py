@@ -1,4 +1,4 @@
-"""Generated rows, files and printed lines on Spark: streams that end, go on and start again."""
+"""Generated rows, files and printed lines on Spark: streams that end, continue and restart."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def drain(writer: DataStreamWriter, checkpoint: Path) -> None:
 
 
 def collect(rows: DataFrame, folder: Path) -> list[dict[str, Any]]:
-    """All rows of a stream that ends, each batch in its order."""
+    """All rows of a bounded stream, each batch in order."""
     found: list[dict[str, Any]] = []
 
     def keep(table: pa.Table, _: list[int] | None) -> None:

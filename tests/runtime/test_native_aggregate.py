@@ -1,4 +1,4 @@
-"""Spark's own aggregation and the kernel: the same table comes out, and a job stays where it began."""
+"""Spark's own aggregation and the kernel have the same result, and a job stays on the one it began with."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def parameters(broker: str) -> dict[str, str]:
 
 
 def events(number: int) -> list[dict[str, Any]]:
-    """Few groups and large numbers, so that sums of BIGINT wrap; 0.0 and -0.0 are one key."""
+    """Few groups and large numbers, so that sums of BIGINT wrap; 0.0 and -0.0 are the same key."""
     chance = random.Random(number)
     values: dict[str, Callable[[], Any]] = {
         "i": lambda: chance.randint(-1000, 1000),

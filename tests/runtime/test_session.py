@@ -1,4 +1,4 @@
-"""The way in from Python, on a real broker and a real Spark."""
+"""The Python session, on a real broker and a real Spark."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_job_catches_up_again_and_again(
 
 
 def test_nothing_holds_a_job_that_is_over(spark: SparkSession, tmp_path: Path) -> None:
-    """Its query would stay in the JVM, with its plans; that a query has ended is told a moment later."""
+    """Its query would stay in the JVM, with its plans; the end of a query is reported with a delay."""
     script = f"""
         CREATE TABLE numbers (n INT) WITH ('connector' = 'datagen', 'number-of-rows' = '3');
         CREATE TABLE copies (n INT) WITH ('connector' = 'filesystem', 'path' = '{tmp_path}/out', 'format' = 'json');

@@ -1,4 +1,4 @@
-"""What a job asks Kafka of the topics it writes to."""
+"""What a job checks about the topics it writes to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where jobs begin and end to read, as far as script tests cannot set the scene: times, deletions, transactions."""
+"""Where jobs start and stop reading, for cases that script tests cannot set up: times, deletions, transactions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_times_to_start_and_to_end_at(shop: Shop, start: int, end: int | None, i
 
 
 def test_a_time_that_only_an_open_transaction_has(shop: Shop) -> None:
-    """Nothing behind its first message can be read yet, so a start there would lie behind the end."""
+    """Nothing after its first message can be read yet, so the start would be after the end."""
     shop.produce_one(b'{"id":1}', timestamp=1000)
     producer = Producer({"bootstrap.servers": shop.brokers, "transactional.id": shop.orders})
     producer.init_transactions(30)

@@ -1,4 +1,4 @@
-"""A statement set whose INSERTs read one table: read once, and each sink is right."""
+"""A statement set whose INSERTs read one table: it is read once, and the result of each sink is correct."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def read_messages(brokers: str, topic: str) -> list[str]:
 
 
 def run_set(spark: SparkSession, folder: Path, parameters: dict[str, str], *inserts: str) -> tuple[int, int]:
-    """How many rows were read, and from how many sources."""
+    """Returns how many rows were read, and from how many sources."""
     script = f"{TABLES} EXECUTE STATEMENT SET BEGIN {' '.join(inserts)} END;"
     with Session(spark, checkpoint=folder) as session:
         [job] = session.execute_sql(script, parameters=parameters, drain=True)
@@ -83,7 +83,7 @@ def test_readers_without_state_read_each_message_once(
 def test_messages_of_a_partition_stay_in_their_order(
     broker: str, spark: SparkSession, parameters: dict[str, str], tmp_path: Path
 ) -> None:
-    """Beside an aggregate, what is only passed on goes through an exchange."""
+    """Beside an aggregate, a pass-through goes through an exchange too."""
     produce(broker, parameters["numbers"], numbers(range(4000)))
     found = {received.message.value: received.partition for received in ScriptKafka(broker).read(parameters["numbers"])}
     ordered = LARGE.replace("WHERE n >= 1000", "").replace("large", "large /*+ OPTIONS('sink.partitioner'='fixed') */")

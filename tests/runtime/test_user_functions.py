@@ -1,4 +1,4 @@
-"""Functions in Python, computed by Spark's workers on Arrow data."""
+"""Python functions, computed by Spark's workers on Arrow data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may do what, as a broker says it before a job starts."""
+"""What users may do, as a broker reports it before a job starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every protocol, and every form of key material: the C client comes to terms with a real broker."""
+"""Every protocol, and every form of key material: the C client connects to a real broker."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 
 
 def assert_answers(properties: dict[str, str]) -> None:
-    """Topics and groups are asked for as a job does."""
+    """Makes the same requests about topics and groups as a job."""
     assert list(untranslatable(properties)) == []
     admin, topic = KafkaAdmin(properties), fresh_name("topic")
     assert admin.ensure_topic(topic, "t")

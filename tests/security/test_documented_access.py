@@ -1,4 +1,4 @@
-"""The access rules of docs/security.md, where all else is denied: with them a job runs, without one it does not."""
+"""The access rules in docs/security.md, where everything else is denied: a job needs all of them to run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
 NEEDED = ("always", "a source has a group", "exactly-once")
-"""Of the column "where"; the rest concerns dead letters, topics that are missing and older brokers."""
+"""Values of the column "where"; the others concern dead letters, missing topics and older brokers."""
 SCRIPT = """
 CREATE TABLE orders (id INT) WITH (
   'connector' = 'kafka', 'topic' = '{given}', 'format' = 'json', 'scan.startup.mode' = 'group-offsets',
@@ -173,7 +173,7 @@ def test_each_of_them_is_needed(place: Place, left_out: int, tmp_path: Path) -> 
 
 
 def settle_and_write(place: Place, user: str, folder: Path) -> None:
-    """What a job asks of the broker before Spark starts, and a transaction."""
+    """The requests of a job before Spark starts, and a transaction."""
     [plan] = compile_script(SourceText("s", place.script(user)), {}, {}).jobs
     check_kafka(plan, KafkaClients(), print, resumes=None)
     properties = place.properties(user)

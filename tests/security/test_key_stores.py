@@ -1,4 +1,4 @@
-"""Java's stores, as PEM."""
+"""Java's key stores, converted to PEM."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_key_may_have_a_password_of_its_own(secured_broker: SecuredBroker, tmp
     subprocess.run([keytool, *change, "-storepass", PASSWORD], check=True, capture_output=True)
     store = {"ssl.keystore.location": str(copy), "ssl.keystore.password": PASSWORD, "ssl.key.password": "another-one"}
     settings = client_settings({"bootstrap.servers": "localhost:1", "security.protocol": "SSL", **store})
-    AdminClient(settings)  # takes the key with the password it has now
+    AdminClient(settings)  # accepts the key with its new password
     assert "another-one" not in settings.values()
 
 

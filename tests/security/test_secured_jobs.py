@@ -1,4 +1,4 @@
-"""Jobs behind a login and behind certificates: through Spark's clients and ours, and without a trace of the secrets."""
+"""Jobs with a login and with certificates: through Spark's clients and ours, without a trace of the secrets."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def fill(secured_broker: SecuredBroker) -> str:
 
 
 def assert_done(secured_broker: SecuredBroker, topic: str) -> None:
-    """Written, and told to the group."""
+    """The rows are written, and the offsets committed."""
     assert {key: row["total"] for key, row in read_table(secured_broker.bootstrap, f"{topic}-totals").items()} == TOTALS
     committed = KafkaAdmin({"bootstrap.servers": secured_broker.bootstrap}).committed([topic], "shop")
     assert sum(committed.values()) == len(ROWS)
@@ -66,7 +66,7 @@ def test_job_behind_certificates(secured_broker: SecuredBroker, spark: SparkSess
 
 
 def test_secrets_leave_no_trace(secured_broker: SecuredBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A job that ends well and one that fails, with everything on that writes something."""
+    """A job that succeeds and one that fails, with everything enabled that writes output."""
     topic = fill(secured_broker)
     properties = secured_broker.at(Listener.SASL_SSL, secured_broker.truststores["jks"], login("SCRAM-SHA-512"))
     hidden = {PASSWORD: "store", USERS["ann"]: "password"}
