@@ -28,8 +28,8 @@ _PARTS: Final = 4
 
 def main(
     *,
-    batches: Annotated[int, typer.Option(min=2 * _WARM_UP, help="How many each job runs.")] = 1000,
-    kinds: Annotated[str, typer.Option(help=f"Of {', '.join(KINDS)}; with commas.", show_default="all")] = "",
+    batches: Annotated[int, typer.Option(min=2 * _WARM_UP, help="How many batches each job runs.")] = 1000,
+    kinds: Annotated[str, typer.Option(help=f"Separated by commas: {', '.join(KINDS)}.", show_default="all")] = "",
 ) -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that no process is left running
     names = kinds.split(",") if kinds else list(KINDS)
@@ -46,7 +46,7 @@ def main(
             grown += [f"{name}: {trend}" for trend in found if not trend.is_flat]
             console.print(_table(name, marks, found))
     if grown:
-        console.print("what grew:", *grown, sep="\n  ")
+        console.print("grew beyond its tolerance:", *grown, sep="\n  ")
         sys.exit(1)
 
 

@@ -29,10 +29,10 @@ PAGE: Final = Path(__file__).parents[2] / "docs" / "reliability.md"
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.faults.report", description=__doc__)
-    parser.add_argument("beginnings", nargs="*", help="of the names of cases; none for all of them")
-    parser.add_argument("--jobs", type=int, default=2, help="how many cases run side by side")
+    parser.add_argument("prefixes", nargs="*", help="prefixes of the names of cases; all cases by default")
+    parser.add_argument("--jobs", type=int, default=2, help="how many cases to run in parallel")
     arguments = parser.parse_args()
-    chosen = [crash for crash in CRASHES if crash.name.startswith(tuple(arguments.beginnings) or "")]
+    chosen = [crash for crash in CRASHES if crash.name.startswith(tuple(arguments.prefixes) or "")]
     sys.exit(0 if run(chosen, arguments.jobs) else 1)
 
 
@@ -56,8 +56,8 @@ def run(chosen: Sequence[Crash], jobs: int) -> bool:
             found = None if error is not None else case.result()
             is_kept = found is not None and found.keeps(crash.guarantee)
             all_kept = all_kept and is_kept
-            came = f"{'kept' if is_kept else 'NOT KEPT'}, {error or found}"
-            print(f"{count} of {len(chosen)}, {time.monotonic() - started:.0f} s: {crash.name}: {came}", flush=True)
+            outcome = f"{'kept' if is_kept else 'NOT KEPT'}, {error or found}"
+            print(f"{count} of {len(chosen)}, {time.monotonic() - started:.0f} s: {crash.name}: {outcome}", flush=True)
             place = place_of(crash)
             runs[place].append(found)
             if len(runs[place]) == waiting[place]:

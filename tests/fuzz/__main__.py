@@ -71,9 +71,11 @@ class Fuzz:
 
 def main(
     *,
-    minutes: Annotated[float, typer.Option(help="How long to go on.")] = 10.0,
-    seed: Annotated[int | None, typer.Option(help="Of all choices.", show_default="the time")] = None,
-    only: Annotated[str | None, typer.Option(help="One format.", show_default="all")] = None,
+    minutes: Annotated[float, typer.Option(help="How long to run.")] = 10.0,
+    seed: Annotated[
+        int | None, typer.Option(help="The seed of all random choices.", show_default="the current time")
+    ] = None,
+    only: Annotated[str | None, typer.Option(help="Only this format.", show_default="all")] = None,
 ) -> None:
     seed = int(time.time()) if seed is None else seed
     print(f"seed {seed}", flush=True)
@@ -87,7 +89,7 @@ def main(
                 reported = fuzz.seconds
                 print(f"{reported:7.1f} s  {fuzz.messages:,} messages, {len(fuzz.findings)} failures", flush=True)
     print(fuzz.summary())
-    print(f"seed {seed}: {len(fuzz.findings)} failures, {fuzz.repeated} times again")
+    print(f"seed {seed}: {len(fuzz.findings)} failures, {fuzz.repeated} repetitions")
     print(*fuzz.findings.values(), sep="\n")
     sys.exit(1 if fuzz.findings else 0)
 

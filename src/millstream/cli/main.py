@@ -33,13 +33,13 @@ Parameters = Annotated[
     list[str] | None,
     typer.Option(
         "--param",
-        help="A value for ${NAME} in the script; without =VALUE that of the environment. Repeatable.",
+        help="A value for ${NAME} in the script; without =VALUE it is read from the environment. Repeatable.",
         metavar="NAME[=VALUE]",
     ),
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", help="A setting, as SET in the script; repeatable.", metavar="KEY=VALUE"),
+    typer.Option("--set", help="A setting, like SET in the script; repeatable.", metavar="KEY=VALUE"),
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show the cause of an error.")]
 
@@ -79,7 +79,9 @@ def _millstream(
 def run(
     *,
     script: Script,
-    drain: Annotated[bool, typer.Option("--drain", help="Process all that is in the topics now, then end.")] = False,
+    drain: Annotated[
+        bool, typer.Option("--drain", help="Process everything that is in the topics now, then exit.")
+    ] = False,
     checkpoint: Annotated[
         str | None,
         typer.Option(help="Where the jobs keep their state.", show_default=".millstream/SCRIPT", metavar="DIR"),
@@ -203,7 +205,7 @@ def savepoint(
 def options(
     *,
     name: Annotated[
-        str | None, typer.Argument(help="A connector or a format; all are listed without it.", metavar="NAME")
+        str | None, typer.Argument(help="A connector or a format; without it, all are listed.", metavar="NAME")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="The options as JSON.")] = False,
     verbose: Verbose = False,
@@ -225,7 +227,7 @@ def options(
 def demo(
     *,
     rows: Annotated[int, typer.Option(help="How many page views to produce.", min=1)] = 200_000,
-    seconds: Annotated[int, typer.Option(help="Over how many seconds.", min=0)] = 15,
+    seconds: Annotated[int, typer.Option(help="In how many seconds.", min=0)] = 15,
     verbose: Verbose = False,
 ) -> None:
     """Count page views per region on a real Kafka, live, and check the result.
@@ -251,10 +253,10 @@ def broker(
     port: Annotated[
         int, typer.Option(help="Where clients connect; 0 lets the system choose.", min=0, max=65535)
     ] = 9092,
-    data: Annotated[Path, typer.Option(help="Where topics are kept; reused when it is there.", metavar="DIR")] = Path(
+    data: Annotated[Path, typer.Option(help="Where topics are stored; reused if it exists.", metavar="DIR")] = Path(
         ".millstream/broker-data"
     ),
-    partitions: Annotated[int, typer.Option(help="Partitions of a topic that is created by use.", min=1)] = 1,
+    partitions: Annotated[int, typer.Option(help="Partitions of automatically created topics.", min=1)] = 1,
     verbose: Verbose = False,
 ) -> None:
     """Run a Kafka broker on this machine, for trying things out.

@@ -137,19 +137,21 @@ class Soak:
 def check(brokers: str, fed: int) -> int:
     """Prints the result for each table; returns the number of lost and duplicate messages."""
     wrong = 0
-    print(f"{'table':8} {'messages':>9} {'lost':>5} {'doubled':>8}")
+    print(f"{'table':8} {'messages':>9} {'lost':>5} {'duplicates':>10}")
     for sink in SINKS:
         found = CHECKS[sink](ScriptKafka(brokers).read(sink), fed)
         wrong += found.lost + found.doubled
-        print(f"{sink:8} {found.messages:9,} {found.lost:5} {found.doubled:8}", flush=True)
+        print(f"{sink:8} {found.messages:9,} {found.lost:5} {found.doubled:10}", flush=True)
     return wrong
 
 
 def main(
     *,
-    minutes: Annotated[float, typer.Option(help="How long to kill.")] = 10.0,
-    kills: Annotated[int, typer.Option(help="How many kills are enough.")] = 100,
-    seed: Annotated[int | None, typer.Option(help="Of all choices.", show_default="the time")] = None,
+    minutes: Annotated[float, typer.Option(help="How long to kill jobs.")] = 10.0,
+    kills: Annotated[int, typer.Option(help="After how many kills to stop.")] = 100,
+    seed: Annotated[
+        int | None, typer.Option(help="The seed of all random choices.", show_default="the current time")
+    ] = None,
 ) -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that no process is left running
     seed = int(time.time()) if seed is None else seed
@@ -173,7 +175,7 @@ def main(
         print(f"{len(soak.faults)} faults", *soak.faults, sep="\n  ")
         wrong = check(broker.bootstrap, fed)
     if wrong or soak.faults:
-        print(f"all of it is kept in {folder}")
+        print(f"all files are kept in {folder}")
         sys.exit(1)
     shutil.rmtree(folder)
 
