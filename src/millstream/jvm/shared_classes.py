@@ -10,7 +10,6 @@ import os
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
 from millstream.jvm.parts import cache_folder
@@ -42,22 +41,36 @@ class SharedClasses:
             self.unfinished.replace(self.archive)
 
 
-def shared_classes(java: Java, class_path: Path) -> SharedClasses:
-    """The archive for this Java and this Spark; none when the environment says `off`."""
+def shared_classes(java: Java, pyspark: Path) -> SharedClasses:
+    """The archive for this Java and the PySpark in this folder; none when the environment says `off`."""
     if os.environ.get(SWITCH, "").lower() == "off":
         return SharedClasses(None)
-    identity = f"{java.executable.resolve()} {java.version} {class_path} {metadata.version('pyspark')}"
-    archive = cache_folder() / f"spark-classes-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.jsa"
+    installation = _digest(f"{java.executable.resolve()} {pyspark}")
+    archive = cache_folder() / f"spark-classes-{installation}-{_digest(f'{java.version} {_jars_of(pyspark)}')}.jsa"
     if archive.exists():
         return SharedClasses(f"-XX:SharedArchiveFile={archive}")
     unfinished = archive.with_suffix(f".{os.getpid()}")
-    _sweep(archive)
+    _sweep(archive.parent, installation)
     return SharedClasses(f"-XX:ArchiveClassesAtExit={unfinished}", unfinished, archive)
 
 
-def _sweep(archive: Path) -> None:
-    """The archive of a killed driver never gets its final name; each is as large as Spark."""
-    for left_behind in archive.parent.glob(f"{archive.stem}.[0-9]*"):
+def _jars_of(pyspark: Path) -> list[tuple[str, int, int]]:
+    """Java silently ignores an archive made from other jar files, and compares sizes and times of modification."""
+    files = [(jar.name, jar.stat()) for jar in pyspark.glob("jars/*.jar")]
+    return sorted((name, found.st_size, found.st_mtime_ns) for name, found in files)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _sweep(folder: Path, installation: str) -> None:
+    """Remove archives of jar files that were replaced, and those of killed drivers: each is as large as Spark.
+
+    A JVM that has one of them open keeps its mapping.
+    """
+    for left_behind in folder.glob(f"spark-classes-{installation}-*"):
         with suppress(OSError):
-            if left_behind.stat().st_mtime < time.time() - _LONG_ENOUGH_TO_WRITE:
+            is_whole = left_behind.suffix == ".jsa"
+            if is_whole or left_behind.stat().st_mtime < time.time() - _LONG_ENOUGH_TO_WRITE:
                 left_behind.unlink()
