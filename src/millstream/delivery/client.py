@@ -31,7 +31,7 @@ _START_SECONDS: Final = 60.0
 _LOOK_SECONDS: Final = 0.01
 _LONGEST_PATH: Final = 100
 _STARTED: Final[list[subprocess.Popen[bytes]]] = []
-"""They outlive the task that started them, and are reaped for as long as this process lives."""
+"""They outlive the process that started them, which keeps them here to reap those that end."""
 _ENDED: Final = "The process that delivers ended."
 
 

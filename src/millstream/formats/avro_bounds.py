@@ -98,7 +98,7 @@ class AvroBounds:
 def _may_have_long_number(data: bytes, start: int) -> bool:
     """fastavro reads a number for as long as its bytes continue, and accepts the result.
 
-    The bytes of UTF-8 text have the same continuation bit; an error in a number does not look like text.
+    Non-ASCII text in UTF-8 has the same continuation bit, so valid text is not counted; a number never looks like it.
     """
     goes_on = data.translate(_GOES_ON)
     at = goes_on.find(_TOO_LONG, start)

@@ -40,7 +40,7 @@ _OF_OTHER_BATCHES: Final = ("start", "discovery", "max_batch_records", "idle_tim
 """What an unfinished batch reads is in the checkpoint, whatever these options say now."""
 
 _OF_RESULTS: Final = ("emits_before", "repeats")
-"""How an operator presents its state, which depends on what reads it."""
+"""Which results an operator emits, which depends on what reads them."""
 
 
 _OF_STATE: Final = (STATE_TTL.key, LOCAL_TIME_ZONE.key)

@@ -112,5 +112,5 @@ def _process_number(writer: str) -> int:
 
 
 def start_delivery(counts: DataFrame) -> DataStreamWriter:
-    """Messages are written while the rows are consumed; the remaining rows are discarded."""
+    """Messages are written while Spark computes the counts, which are observed and then discarded."""
     return counts.observe(fresh_name(), F.sum(DELIVERED).alias(DELIVERED)).writeStream.format("noop")

@@ -71,7 +71,7 @@ _AVRO_LIMITS: Final = {
 """An Avro message declares the length of its parts: a corrupt one would allocate all memory and crash the JVM."""
 _JVM_END_SECONDS: Final = 60
 _JVM_END_SOON_SECONDS: Final = 3
-"""A consumer takes leave of its broker when it closes, for half a minute if that does not respond."""
+"""A consumer leaves its group when it closes, which takes half a minute if the broker does not respond."""
 _LAUNCH: Final = {
     "spark.redaction.regex": JAVA_PATTERN,
     "spark.ui.enabled": "false",

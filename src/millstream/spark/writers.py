@@ -72,7 +72,7 @@ def _kafka_writer(plan: PhysicalPlan, context: TranslationContext, encode: Encod
     """Sets with other sinks than topics of one cluster are refused before anything starts."""
     numbered = len(plan.roots) > 1 and context.dispatch.is_exactly_once
     messages = [_messages(root, context, encode, place if numbered else None) for place, root in enumerate(plan.roots)]
-    apart = {id(frame): frame for frame in messages}.values()  # several INSERTs may have the same table
+    apart = {id(frame): frame for frame in messages}.values()  # several INSERTs may share one
     together = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), apart)
     if plan.has_own_producers:
         return start_delivery(together)

@@ -126,7 +126,7 @@ class KafkaSource(OrdinarySource):
 
     @property
     def reads_all_there_is(self) -> bool:
-        """Whether it reads from the earliest to the latest offset: then Spark needs no positions from us."""
+        """Whether the script asks for the earliest offsets and no end: then Spark needs no positions from us."""
         return self.start.mode is StartupMode.EARLIEST and self.start.chosen and self.end is None
 
     @property
