@@ -1,4 +1,4 @@
-# Everything a developer types. Bare `make` lists the targets.
+# Commands for developers. `make` without a target lists them.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -14,7 +14,7 @@ WORKERS ?= 2
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(READY)  ## install all that is needed into .venv (quick the second time)
+setup: $(READY)  ## install everything into .venv (quick if it is up to date)
 
 $(READY): requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
@@ -32,29 +32,29 @@ $(READY): requirements.txt pyproject.toml
 	fi
 	@touch $@
 
-demo: $(READY)  ## count page views per region on a real Kafka, live
+demo: $(READY)  ## count page views per region on a real Kafka broker, live
 	@$(BIN)/millstream demo
 
-test: check  ## lint, types, and the tests (real broker, real Spark), by WORKERS side by side
+test: check  ## lint, check types and run the tests, with a real broker and Spark, in WORKERS processes
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-test-all: check  ## as test, with the tests marked slow and random cases by the thousand
+test-all: check  ## like test, including slow tests, with 1,000 random cases per test
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not faults' --hypothesis-profile thorough
 
-faults: $(READY)  ## every fault there is a test of; ends jobs at every failpoint, writes the table of docs/reliability.md
+faults: $(READY)  ## test crashes and failures at every failpoint, and update the table in docs/reliability.md
 	@$(BIN)/python -m tests.faults.report
 	@$(BIN)/python -m pytest -m 'faults or slow' --ignore tests/faults/test_crashes.py tests/faults
 
-soak: $(READY)  ## kill jobs at random for MINUTES or KILLS, by SEED; look for what is lost or doubled
+soak: $(READY)  ## kill jobs at random (MINUTES, KILLS, SEED) and look for lost or duplicate messages
 	@$(BIN)/python -m tests.faults.soak --minutes $(MINUTES) --kills $(KILLS) $(if $(SEED),--seed $(SEED))
 
-endurance: $(READY)  ## run jobs of each kind, or of KINDS, for BATCHES; look for what grows from batch to batch
+endurance: $(READY)  ## run long jobs (BATCHES, KINDS) and look for resources that grow from batch to batch
 	@$(BIN)/python -m tests.endurance --batches $(BATCHES) $(if $(KINDS),--kinds $(KINDS))
 
-fuzz: $(READY)  ## make up messages of every format for MINUTES, by SEED; look for those a decoder does not survive
+fuzz: $(READY)  ## decode random messages of every format (MINUTES, SEED) and report failures
 	@$(BIN)/python -m tests.fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
-check: $(READY)  ## lint, types and wording
+check: $(READY)  ## lint, check types and wording
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/mypy --no-error-summary
@@ -64,15 +64,15 @@ format: $(READY)  ## format the code
 	@$(BIN)/ruff check --quiet --fix-only .
 	@$(BIN)/ruff format --quiet .
 
-docs: $(READY)  ## write the generated pages of the documentation
+docs: $(READY)  ## generate the reference pages of the documentation
 	@$(BIN)/python -m tools.pages
 
-bench: $(READY)  ## run the benchmarks, print ratios
+bench: $(READY)  ## run the benchmarks and print ratios
 	@$(BIN)/python -m benchmarks
 
-lock:  ## re-lock the Python packages (needs uv)
+lock:  ## update requirements.txt (needs uv)
 	@uv pip compile --quiet --universal --python-version 3.11 --extra dev --generate-hashes \
 	  --custom-compile-command "make lock" --upgrade --output-file requirements.txt pyproject.toml
 
-clean:  ## remove what make and the jobs made here (the download cache stays)
+clean:  ## remove generated files and .venv, except the download cache
 	@rm -rf $(VENV) .millstream .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist spark-warehouse

@@ -1,4 +1,4 @@
-"""`make bench`: the benchmarks, one after the other, or those named: `python -m benchmarks pageviews`."""
+"""`make bench`: runs all benchmarks, or the given ones: `python -m benchmarks pageviews`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How fast the aggregate kernel is by itself: `python -m benchmarks.aggregate_kernel [ROWS]`, one bucket, no Spark."""
+"""The speed of the aggregate kernel alone: `python -m benchmarks.aggregate_kernel [ROWS]`, one bucket, no Spark."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def page_views(rows: int, regions: int) -> list[pa.Table]:
     ]
 
 
-def with_retractions(batches: list[pa.Table]) -> list[pa.Table]:
-    """Each batch takes back every second row of the one before it."""
+def add_retractions(batches: list[pa.Table]) -> list[pa.Table]:
+    """Each batch retracts every second row of the previous one."""
     mixed = batches[:1]
     for before, batch in pairwise(batches):
         gone = before.take(pa.array(np.arange(0, _BATCH, 2)))
@@ -53,7 +53,7 @@ def with_retractions(batches: list[pa.Table]) -> list[pa.Table]:
 
 def rate(operator: Operator, batches: list[pa.Table]) -> float:
     """Rows per second, from the second batch on."""
-    hashed = [_hashed(batch, operator) for batch in batches]
+    hashed = [_add_hashes(batch, operator) for batch in batches]
     tables = operator.state_tables
     stores = {name: MemoryPieces() for name in tables}
 
@@ -68,7 +68,7 @@ def rate(operator: Operator, batches: list[pa.Table]) -> float:
     return sum(len(batch) for batch in hashed[1:]) / seconds
 
 
-def _hashed(batch: pa.Table, operator: Operator) -> pa.Table:
+def _add_hashes(batch: pa.Table, operator: Operator) -> pa.Table:
     rows = pl.DataFrame(batch)
     for name, columns in operator.hashes(ROWS).items():
         rows = rows.with_columns(pl.struct(columns).hash(seed=7).reinterpret(signed=True).alias(name))
@@ -85,8 +85,8 @@ def main() -> None:
     print(f"COUNT(*), COUNT(DISTINCT), 10 groups        {rate(counts, few):>12,.0f} rows/s")
     print(f"COUNT(*), COUNT(DISTINCT), 20,000 groups    {rate(counts, many):>12,.0f} rows/s")
     print(f"MIN, MAX, inserts only, 20,000 groups       {rate(growing, many):>12,.0f} rows/s")
-    print(f"MIN, MAX, retractions, 10 groups            {rate(extremes, with_retractions(few)):>12,.0f} rows/s")
-    print(f"MIN, MAX, retractions, 20,000 groups        {rate(extremes, with_retractions(many)):>12,.0f} rows/s")
+    print(f"MIN, MAX, retractions, 10 groups            {rate(extremes, add_retractions(few)):>12,.0f} rows/s")
+    print(f"MIN, MAX, retractions, 20,000 groups        {rate(extremes, add_retractions(many)):>12,.0f} rows/s")
 
 
 if __name__ == "__main__":

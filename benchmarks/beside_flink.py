@@ -76,7 +76,7 @@ JOBS: Final = {
 
 
 class Taken(NamedTuple):
-    """By one job over one size of the topic, start-up included, or by the difference of two: then it is not."""
+    """By one job over one size of the topic, including the start; or the difference of two, without it."""
 
     rows: int
     seconds: float
@@ -89,12 +89,12 @@ class Taken(NamedTuple):
         return f"{self.rows / self.seconds:>9,.0f} rows/s, {self.core_seconds / self.rows * 1e6:5.2f} core-s per M rows"
 
 
-def measured(engine: Engine, name: str, brokers: str, truth: Truth, folder: Path) -> Taken:
-    """From the start of the engine's process to the moment when the truth is in the output topic."""
+def measure(engine: Engine, name: str, brokers: str, truth: Truth, folder: Path) -> Taken:
+    """From the start of the engine's process until the output topic has the correct result."""
     output = f"{name}-{engine.name}-{truth.rows}"
     outcome = JOBS[name].outcome(brokers, output, truth)
     before, begin = ProcessorTime.now(), time.perf_counter()
-    with engine.running(JOBS[name].script(brokers, output), folder / output) as run:
+    with engine.start(JOBS[name].script(brokers, output), folder / output) as run:
         while not outcome.is_reached() and time.perf_counter() - begin < _PATIENCE_SECONDS:
             run.check()
         used, seconds = ProcessorTime.now().since(before), time.perf_counter() - begin
@@ -123,8 +123,8 @@ def main() -> None:
     if undefined := set(names) - set(JOBS):
         sys.exit(f"there is no job {', '.join(sorted(undefined))}; there are {', '.join(JOBS)}")
     rows = numbers[0] if numbers else _ROWS
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))  # so that no engine is left behind
-    flink_jars()  # now, because a download is no part of a run
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))  # so that no engine is left running
+    flink_jars()  # now, because a download is not part of a run
     settings = ", ".join(f"{key} = {value}" for key, value in FLINK_SETTINGS.items())
     print(f"page views of about 100 bytes, {PARTITIONS} partitions; Millstream: its defaults, {PARALLELISM} tasks")
     print(f"Flink: {', '.join(FLINK_JAVA)}, {settings}")
@@ -134,7 +134,7 @@ def main() -> None:
         for size in (rows // _SMALL_PART, rows):
             topic.grow(size)
             for name, engine in product(names, (FLINK, MILLSTREAM)):
-                taken[name, engine].append(measured(engine, name, broker.bootstrap, topic.truth, Path(folder)))
+                taken[name, engine].append(measure(engine, name, broker.bootstrap, topic.truth, Path(folder)))
     for name in names:
         flink, ours = (large.beyond(small) for small, large in (taken[name, engine] for engine in (FLINK, MILLSTREAM)))
         report(name, flink, ours)

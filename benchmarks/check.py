@@ -1,4 +1,4 @@
-"""How long `millstream check` takes, process and all: `python -m benchmarks check`.
+"""The time of `millstream check`, including its process: `python -m benchmarks check`.
 
 On each example of the source documents, and on a script of more than 200 lines.
 """
@@ -40,7 +40,7 @@ GROUP BY customer, UPPER(customer);
 """
 
 
-# An installed program has its bytecode; a machine that builds may forbid to write it.
+# An installed program has its bytecode; a build machine may not allow writing it.
 _ENVIRONMENT: Final = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 

@@ -37,7 +37,7 @@ _ROUNDS: Final = 2
 _ROWS_A_SECOND: Final = 1000
 _SECONDS: Final = 20.0
 _LEFT_OUT_SECONDS: Final = 8.0
-"""The first batches pay for compiling and for starting workers."""
+"""The first batches include compiling and starting workers."""
 _COPIES: Final = """
 CREATE TABLE copies (user_id BIGINT, page_id BIGINT, viewtime TIMESTAMP(3), user_region STRING) WITH (
   'connector' = 'kafka', 'topic' = 'copies', 'properties.bootstrap.servers' = '${{brokers}}', 'format' = 'json',
@@ -53,7 +53,7 @@ INSERT INTO received SELECT `at`, filling FROM sent;"""
 
 
 def latencies(spark: SparkSession, brokers: str, guarantee: DeliveryGuarantee, folder: Path) -> list[float]:
-    """In milliseconds, of every message that was sent after the first seconds."""
+    """In milliseconds, for every message that was sent after the first seconds."""
     ended = threading.Event()
     found: list[float] = []
     begun = time.time()

@@ -47,7 +47,7 @@ _CHANGED: Final = f"before STRUCT<{_SCHEMA}>, after STRUCT<{_SCHEMA}>, op STRING
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """A format, and what one would write by hand with Spark's functions for the same."""
+    """A format, and the equivalent written by hand with Spark's functions."""
 
     format: Format
     decode: Callable[[Column], Column]
@@ -78,9 +78,9 @@ CONTESTANTS: Final = (
 
 
 def stored_messages(rows: DataFrame, format_: Format) -> DataFrame:
-    """The messages as Spark's Kafka source would hand them on, cached."""
+    """The messages as from Spark's Kafka source, cached."""
     messages = (
-        _encoded(rows, format_)
+        _encode(rows, format_)
         .withColumn("__partition", F.lit(0))
         .withColumn("__offset", F.monotonically_increasing_id())
     ).cache()
@@ -88,14 +88,14 @@ def stored_messages(rows: DataFrame, format_: Format) -> DataFrame:
     return messages
 
 
-def _encoded(rows: DataFrame, format_: Format) -> DataFrame:
+def _encode(rows: DataFrame, format_: Format) -> DataFrame:
     tells_kinds = isinstance(format_, CdcJsonFormat)
     kind = [F.lit(int(RowKind.INSERT)).cast("tinyint").alias(KIND)] if tells_kinds else []
     packed = rows.select(F.struct(*_NAMES, *kind).alias(VALUE))
     return packed.mapInArrow(partial(encode_with, {VALUE: encoder_of(format_, COLUMNS)}), f"{VALUE} BINARY")
 
 
-def _decoded(messages: DataFrame, format_: Format) -> DataFrame:
+def _decode(messages: DataFrame, format_: Format) -> DataFrame:
     tells_kinds = isinstance(format_, CdcJsonFormat)
     half = MessageHalf(decoder_of(format_, COLUMNS, _NAMES), _NAMES)
     rows = MessageRows(_NAMES, half, with_kinds=tells_kinds)
@@ -104,7 +104,7 @@ def _decoded(messages: DataFrame, format_: Format) -> DataFrame:
 
 
 def rates(number: int, *ways: DataFrame) -> list[float]:
-    """Rows per second of each way, the best round of each, after one round that does not count."""
+    """Rows per second of each way, the best of several rounds, after a warm-up round."""
     best = [float("inf")] * len(ways)
     for turn in range(_ROUNDS + 1):
         for place, way in enumerate(ways):
@@ -119,10 +119,10 @@ def compare(rows: DataFrame, number: int, contestant: Contestant) -> None:
     format_ = contestant.format
     messages = stored_messages(rows, format_)
     by_spark = messages.select(contestant.decode(F.col(VALUE).cast("string")).alias("row")).select("row.*")
-    _report(format_.name, "decode", *rates(number, by_spark, _decoded(messages, format_)))
+    _report(format_.name, "decode", *rates(number, by_spark, _decode(messages, format_)))
     messages.unpersist()
     written = rows.select(contestant.encode(_row()).cast("binary").alias("value"))
-    _report(format_.name, "encode", *rates(number, written, _encoded(rows, format_)))
+    _report(format_.name, "encode", *rates(number, written, _encode(rows, format_)))
 
 
 def _report(name: str, what: str, by_spark: float, here: float) -> None:

@@ -28,15 +28,15 @@ _OPERATOR: Final = JoinOperator(JoinSide(_ORDERS_SCHEMA, ("customer",)), JoinSid
 
 
 class Job:
-    """The operator on state that lives from batch to batch."""
+    """The operator on state that persists from batch to batch."""
 
     def __init__(self) -> None:
         self._tables = _OPERATOR.state_tables
         self._stores = {name: MemoryPieces() for name in self._tables}
 
     def step(self, inputs: dict[str, pa.Table]) -> tuple[int, float]:
-        """How many changes there were, and in how many seconds; hashes are made before."""
-        hashed = {name: _hashed(rows, name) for name, rows in inputs.items()}
+        """The number of changes and the seconds they took; hashes are computed before."""
+        hashed = {name: _add_hashes(rows, name) for name, rows in inputs.items()}
         begin = perf_counter()
         parts = {part: rows for name in hashed for part, rows in _OPERATOR.combine(name, hashed[name]).items()}
         result = _OPERATOR.open(self._open).step(parts, BatchTime())
@@ -47,7 +47,7 @@ class Job:
         return StateTable(self._tables[name].keys, self._tables[name].values, self._stores[name])
 
 
-def _hashed(batch: pa.Table, name: str) -> pa.Table:
+def _add_hashes(batch: pa.Table, name: str) -> pa.Table:
     rows = pl.DataFrame(batch)
     for column, columns in _OPERATOR.hashes(name).items():
         key = pl.struct(pl.col(each).alias(str(place)) for place, each in enumerate(columns))
@@ -65,7 +65,7 @@ def customers(version: int, numbers: range) -> pa.Table:
     return pa.table([list(numbers), [f"city {number % 100} {version}" for number in numbers]], schema=_CUSTOMERS_SCHEMA)
 
 
-def _of_kind(rows: pa.Table, kind: RowKind) -> pa.Table:
+def _add_kind(rows: pa.Table, kind: RowKind) -> pa.Table:
     return rows.append_column(KIND, pa.array(np.full(rows.num_rows, kind, np.int8)))
 
 
@@ -78,8 +78,8 @@ def main() -> None:
     steps = [job.step({LEFT: batch}) for batch in batches]
     seconds = sum(seconds for _, seconds in steps[1:])
     changed = range(1000)
-    update = [_of_kind(customers(0, changed), RowKind.UPDATE_BEFORE)]
-    update += [_of_kind(customers(1, changed), RowKind.UPDATE_AFTER)]
+    update = [_add_kind(customers(0, changed), RowKind.UPDATE_BEFORE)]
+    update += [_add_kind(customers(1, changed), RowKind.UPDATE_AFTER)]
     changes, update_seconds = job.step({RIGHT: pa.concat_tables(update)})
     begin = perf_counter()
     everything = pl.DataFrame(pa.concat_tables(batches[1:]))

@@ -54,7 +54,7 @@ def fill(brokers: str, rows: int) -> None:
 def millstream_rate(
     spark: SparkSession, brokers: str, rows: int, insert: str, folder: Path, *, sources: int = 1
 ) -> float:
-    """Messages of the topic a second; a script with several sources counts each message once per source."""
+    """Messages of the topic per second; a script with several sources counts each message once per source."""
     batches: list[JobProgress] = []
     with Session(spark, checkpoint=folder, on_progress=batches.append) as session:
         script = f"SET 'millstream.batch.max-rows' = '{rows // _BATCHES}'; {SCRIPT} {insert};"
@@ -65,7 +65,7 @@ def millstream_rate(
 
 
 def plain_count(messages: DataFrame) -> DataFrame:
-    """What one would write by hand: decode one field, count, encode."""
+    """The equivalent written by hand: decode one field, count, encode."""
     decoded = messages.select(F.from_json(F.col("value").cast("string"), "user_region STRING").alias("row"))
     counted = decoded.groupBy("row.user_region").agg(F.count("*").alias("pv"))
     return counted.select(

@@ -34,7 +34,7 @@ INSERT INTO copied SELECT user_id, page_id + 1, viewtime, UPPER(user_region) FRO
 
 
 def plain_copy(messages: DataFrame) -> DataFrame:
-    """What one would write by hand: decode, change, encode in the same shape."""
+    """The equivalent written by hand: decode, change, encode in the same shape."""
     rows = messages.select(F.from_json(F.col("value").cast("string"), spark_schema(COLUMNS)).alias("row")).select(
         "row.*"
     )

@@ -56,7 +56,7 @@ def main() -> None:
         feed = PageViewFeed(broker.bootstrap, "pageviews", 1000, 0)
         feed.go.set()
         feed.run()
-        first_batch_seconds(broker.bootstrap, {})  # leaves the archive behind
+        first_batch_seconds(broker.bootstrap, {})  # creates the archive
         with_archive = [first_batch_seconds(broker.bootstrap, {}) for _ in range(_ROUNDS)]
         without = [first_batch_seconds(broker.bootstrap, {SWITCH: "off"}) for _ in range(_ROUNDS)]
     print(f"run to the end of first batch {min(with_archive):6.1f} s with the class archive")

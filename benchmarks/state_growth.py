@@ -56,7 +56,7 @@ class WorkerMemory:
 
     own: int
     mapped: int
-    """Pages of files, which the system takes back when it needs them."""
+    """Pages of files, which the system reclaims when it needs them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Measured:
 
 
 class GrowingState:
-    """One job whose batches are files; it is started anew for each lot of them."""
+    """One job whose batches are files; it is restarted for each group of them."""
 
     def __init__(self, folder: Path) -> None:
         self.state = folder / "state"
@@ -119,7 +119,7 @@ def random_batches(keys: int, number: int) -> list[np.ndarray]:
 
 
 def fill(spark: SparkSession, state: GrowingState, keys: int) -> float:
-    """Puts each key in once; the seconds it took."""
+    """Inserts each key once; returns the seconds it took."""
     size = min(keys, _FILL_BATCH)
     order = np.random.default_rng(8).permutation(keys)
     return sum(state.run(spark, [order[start : start + size] for start in range(0, keys, size)]).batch_seconds)

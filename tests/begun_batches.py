@@ -1,4 +1,4 @@
-"""What Spark leaves in a job's folder when it begins and ends batches, without Spark."""
+"""Writes the files that Spark leaves in a job's folder when it begins and ends batches, without Spark."""
 
 from __future__ import annotations
 

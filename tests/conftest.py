@@ -25,7 +25,7 @@ settings.register_profile("quick", max_examples=50, deadline=None, print_blob=Tr
 settings.register_profile("thorough", parent=settings.get_profile("quick"), max_examples=1000)
 settings.load_profile("quick")  # unless --hypothesis-profile names the other
 
-EXPENSIVE = {"broker": "broker", "secured": "broker", "spark": "spark"}
+EXPENSIVE = {"broker": "broker", "secured_broker": "broker", "spark": "spark"}
 NOT_ON_THIS_MACHINE = (Code.JAVA_MISSING, Code.JAVA_VERSION, Code.JVM_PARTS_UNAVAILABLE)
 
 
@@ -51,14 +51,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Python knows nothing of what its objects hold in the JVM, and would leave jobs that are over for long."""
+    """Python does not know what its objects hold in the JVM, and would keep finished jobs for a long time."""
     if "spark" in getattr(item, "fixturenames", ()):
         gc.collect()
 
 
 @pytest.fixture(scope="session")
 def broker() -> Iterator[str]:
-    """The bootstrap servers: those of TEST_KAFKA_BOOTSTRAP, else of a broker started here."""
+    """The bootstrap servers: those of TEST_KAFKA_BOOTSTRAP, or of a broker started here."""
     given = os.environ.get("TEST_KAFKA_BOOTSTRAP")
     if given:
         yield given
@@ -73,7 +73,7 @@ def broker() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
+def secured_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
     folder = tmp_path_factory.mktemp("certificates")
     try:
         certificates = make_certificates(folder)
@@ -86,7 +86,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """Looks for new messages ten times a second: as often as it may, each idle job would take half a core."""
+    """Looks for new messages ten times a second: without a limit, each idle job would use half a core."""
     from millstream.spark.session import OwnedSession
 
     log = tmp_path_factory.mktemp("spark") / "spark.log"
@@ -95,13 +95,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         owned = OwnedSession(settings=unhurried, parallelism=2, master=None, log=log, notice=print)
     except SetupError as error:
         skip_without_java(error)
-    gc.freeze()  # what is loaded by now stays: no need to look at it after each test
+    gc.freeze()  # what is loaded by now stays, and need not be collected after each test
     yield owned.spark
     owned.close()
 
 
 def skip_without_java(error: SetupError) -> NoReturn:
-    """Skips on a machine that lacks Java or its parts; in CI that is a failure, as is any other reason."""
+    """Skips on a machine without Java or its parts; in CI, that is a failure, like any other reason."""
     if os.environ.get("CI") or error.code not in NOT_ON_THIS_MACHINE:
         raise error
     pytest.skip(str(error))
@@ -109,5 +109,5 @@ def skip_without_java(error: SetupError) -> NoReturn:
 
 @pytest.fixture
 def record(request: pytest.FixtureRequest) -> bool:
-    """Whether expected files are to be written anew."""
+    """Whether expected files are to be rewritten."""
     return bool(request.config.getoption("--record"))

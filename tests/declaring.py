@@ -1,4 +1,4 @@
-"""Tables declared from options, and what their connectors make of them."""
+"""Declares tables from options, and resolves them by their connectors."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def declare_sql(text: str, *metadata: MetadataColumn) -> CatalogTable:
     return replace(table, columns=(*table.columns, *placed))
 
 
-def declared(columns: str, options: Mapping[str, str], partitioned_by: tuple[str, ...] = ()) -> CatalogTable:
+def declare_table(columns: str, options: Mapping[str, str], partitioned_by: tuple[str, ...] = ()) -> CatalogTable:
     return replace(declare(options, columns), partitioned_by=partitioned_by)
 
 

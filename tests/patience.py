@@ -1,6 +1,6 @@
-"""How long a test waits for what must come."""
+"""How long a test waits."""
 
 from typing import Final
 
 PATIENCE: Final = 300
-"""Seconds after which a wait counts as a hang: far more than the slowest machine needs, for a test times nothing."""
+"""Seconds after which a wait counts as a hang: far more than the slowest machine needs, since tests measure no time."""

@@ -1,4 +1,4 @@
-"""A broker that asks who connects, and the properties with which each of its listeners is content."""
+"""A broker that requires authentication, and the properties for each of its listeners."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SecuredBroker:
 
     @property
     def bootstrap(self) -> str:
-        """Where everybody may do anything."""
+        """The listener without access control."""
         return self.broker.bootstrap
 
     def at(self, listener: Listener, *parts: dict[str, str]) -> dict[str, str]:
@@ -44,7 +44,7 @@ class SecuredBroker:
         return found
 
     @cached_property
-    def trusting(self) -> dict[str, dict[str, str]]:
+    def truststores(self) -> dict[str, dict[str, str]]:
         """The same authority, in every form."""
         pem = self.folder / "trusted.pem"
         pem.write_text(self.certificates.trusted_pem)
@@ -62,7 +62,7 @@ class SecuredBroker:
         }
 
     @cached_property
-    def showing(self) -> dict[str, dict[str, str]]:
+    def keystores(self) -> dict[str, dict[str, str]]:
         """The client's own certificate and key, in every form."""
         pair = self.certificates.client_pem
         pem = self.folder / "client.pem"
@@ -90,6 +90,6 @@ def login(mechanism: str, user: str = USER, password: str | None = None) -> dict
 
 
 def options(properties: dict[str, str]) -> str:
-    """As a WITH clause has them."""
+    """As in a WITH clause."""
     quoted = ((key, value.replace("'", "''")) for key, value in properties.items())
     return ",\n  ".join(f"'properties.{key}' = '{value}'" for key, value in quoted)

@@ -1,1 +1,1 @@
-"""What developers run; nothing here is shipped."""
+"""Tools for developers; nothing here is shipped."""

@@ -33,7 +33,7 @@ FLINK_SETTINGS: Final = {
     "table.dml-sync": "true",
 }
 FLINK_JAVA: Final = ("-Xmx4g",)
-# What Flink's own configuration file opens for Java 17.
+# The packages that Flink's own configuration file opens for Java 17.
 _OPENED: Final = (
     *("java.lang", "java.net", "java.io", "java.nio", "sun.nio.ch", "java.lang.reflect", "java.text", "java.time"),
     *("java.util", "java.util.concurrent", "java.util.concurrent.atomic", "java.util.concurrent.locks"),
@@ -53,10 +53,10 @@ appender.console.layout.pattern = %d %p %c{1}: %m%n
 class Engine:
     name: str
     command: Callable[[Path, Path], tuple[list[str], Mapping[str, str]]]
-    """By a script and a folder of its own: the arguments of the process, and what its environment has in addition."""
+    """From a script and a folder: the arguments of the process, and its additional environment variables."""
 
     @contextmanager
-    def running(self, sql: str, folder: Path) -> Iterator[EngineRun]:
+    def start(self, sql: str, folder: Path) -> Iterator[EngineRun]:
         folder.mkdir(parents=True)
         script = folder / "script.sql"
         script.write_text(sql, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Apache Flink as its Python package ships it, with Kafka's connector beside it, downloaded once."""
+"""Apache Flink from its Python package, with the Kafka connector, downloaded once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PACKAGE: Final = Path(__file__).with_name("flink.requirements.txt")
 
 
 def flink_jars() -> list[Path]:
-    """What the SQL client's class path holds; the first call on a machine downloads some 320 MB."""
+    """The class path of the SQL client; the first call on a machine downloads about 320 MB."""
     declared = hashlib.sha256(_CONNECTOR.read_bytes() + _PACKAGE.read_bytes()).hexdigest()[:16]
     folder = cache_folder() / f"flink-{declared}"
     if not folder.exists():
@@ -32,7 +32,7 @@ def flink_jars() -> list[Path]:
 
 def _download(work: Path) -> Path:
     jars = resolve("flink", work, lambda _: None, 2, declaration=_CONNECTOR)
-    # Only pip itself, or uv beside it, knows where this machine gets its packages.
+    # Only pip itself, or uv, knows where this machine gets its packages from.
     installer = [sys.executable, "-m", "pip"] if importlib.util.find_spec("pip") else ["uv", "pip"]
     package = work / "package"
     arguments = ["install", "--quiet", "--no-deps", "--require-hashes", "--target", str(package)]

@@ -1,4 +1,4 @@
-"""Whether an output topic holds the truth: the same question to every engine, asked from outside."""
+"""Checks whether an output topic has the correct result, in the same way for every engine, from outside."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _MESSAGES: Final = 50_000
 
 class Outcome(Protocol):
     def is_reached(self) -> bool:
-        """Waits a moment for more output, then tells whether all is there."""
+        """Waits a moment for more output, then returns whether it is complete."""
 
     def difference(self) -> str | None:
-        """When the engine has stopped: what is wrong with all that it wrote."""
+        """Called when the engine has stopped: what is wrong with its output."""
 
 
 class LastValues:
-    """The numbers of each region, as an upsert topic says them last."""
+    """The last numbers of each region in an upsert topic."""
 
     def __init__(self, brokers: str, topic: str, expected: dict[str, list[int]]) -> None:
         self._topic = _OutputTopic(brokers, topic)
@@ -49,7 +49,7 @@ class LastValues:
 
 
 class AllRows:
-    """Each page view once, in whatever order."""
+    """Each page view once, in any order."""
 
     def __init__(self, brokers: str, topic: str, truth: Truth) -> None:
         self._topic = _OutputTopic(brokers, topic)
@@ -57,7 +57,7 @@ class AllRows:
 
     def is_reached(self) -> bool:
         time.sleep(LOOK_SECONDS)
-        return self._topic.written() >= self._expected.rows
+        return self._topic.count_messages() >= self._expected.rows
 
     def difference(self) -> str | None:
         found = Truth()
@@ -69,7 +69,7 @@ class AllRows:
 
 
 class _OutputTopic:
-    """Read to its end whether or not what is there was committed: an engine may be asked before it commits."""
+    """Read to its end including uncommitted messages: an engine may be checked before it commits."""
 
     def __init__(self, brokers: str, topic: str) -> None:
         self._name = topic
@@ -83,7 +83,7 @@ class _OutputTopic:
         messages = self._consumer.consume(_MESSAGES, LOOK_SECONDS)
         return [value for message in messages if (value := message.value()) is not None]
 
-    def written(self) -> int:
+    def count_messages(self) -> int:
         return sum(self._admin.latest([self._name]).values())
 
     def is_at_end(self) -> bool:

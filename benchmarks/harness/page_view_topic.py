@@ -1,4 +1,4 @@
-"""A topic of page views that can grow, and what queries over it must give."""
+"""A topic of page views that can grow, and the expected results of queries over it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _REGIONS: Final = 10
 
 
 class Truth:
-    """Computed from the rows themselves, beside whatever reads the topic."""
+    """Computed from the rows themselves, independently of what reads the topic."""
 
     def __init__(self) -> None:
         self._views = np.zeros(_REGIONS, np.int64)
@@ -49,7 +49,7 @@ class Truth:
 
     @property
     def users(self) -> dict[str, int]:
-        """Different ones, by region."""
+        """Distinct users, by region."""
         return {f"region_{number}": int(count) for number, count in enumerate(self._seen.sum(axis=1)) if count}
 
     def __str__(self) -> str:
@@ -70,7 +70,7 @@ class PageViewTopic:
         KafkaAdmin({"bootstrap.servers": brokers}).ensure_topic(TOPIC, TOPIC)
 
     def grow(self, rows: int) -> None:
-        """Up to so many rows, in whole chunks."""
+        """Up to this many rows, in whole chunks."""
         encoder = JsonEncoder(COLUMNS, JsonOptions())
         while self.rows + _CHUNK <= rows:
             views = page_views(_CHUNK, seed=self.rows)

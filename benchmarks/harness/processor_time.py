@@ -1,4 +1,4 @@
-"""Who used the processors: what a benchmark started, and everybody else, who spoils its figures."""
+"""CPU time of a benchmark's own processes and of all others, which distort its figures."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _PARENT: Final = 1
 _TICKS: Final = slice(11, 15)
 """Own user and system time, and that of children that have ended."""
 _BUSY: Final = (0, 1, 2, 5, 6, 7)
-"""All but idle and waiting for disks."""
+"""Everything except idle time and waiting for disks."""
 
 
 class ProcessorTime(NamedTuple):
-    """Seconds of cores."""
+    """Core-seconds."""
 
     ours: float
     others: float

@@ -7,7 +7,7 @@ from typing import Final
 
 
 class RowKind(IntEnum):
-    """The numbers travel in the `__kind` column."""
+    """The numbers are stored in the `__kind` column."""
 
     INSERT = 0
     UPDATE_BEFORE = 1
@@ -29,7 +29,7 @@ KIND: Final = "__kind"
 ChangelogMode = frozenset[RowKind]
 INSERT_ONLY: Final[ChangelogMode] = frozenset({RowKind.INSERT})
 UPSERTS: Final[ChangelogMode] = frozenset({RowKind.INSERT, RowKind.UPDATE_AFTER, RowKind.DELETE})
-"""What a keyed reader needs: the old row follows from the key."""
+"""What a reader by key needs: the old row follows from the key."""
 ALL_CHANGES: Final[ChangelogMode] = frozenset(RowKind)
 
 
@@ -38,5 +38,5 @@ def letters(mode: ChangelogMode) -> str:
 
 
 def goes_by_key(mode: ChangelogMode) -> bool:
-    """Whether a reader of these kinds finds the old row by its key: it takes updates, and no old images."""
+    """Whether a reader of these kinds finds the old row by its key: there are updates, but no old images."""
     return RowKind.UPDATE_AFTER in mode and RowKind.UPDATE_BEFORE not in mode

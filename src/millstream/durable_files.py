@@ -1,7 +1,7 @@
-"""The files that Millstream itself keeps in a checkpoint: written here, and read here, all of them.
+"""The files that Millstream itself keeps in a checkpoint; all of them are written and read here.
 
-A write is on the disk when the call returns, and a crash leaves the old file or the new one, whole. Each file holds
-`{"layout": 3, "checksum": …, "content": …}`; those of layout 2 held their content alone.
+A write is on disk when the call returns, and a crash leaves either the old file or the new one complete. Each file
+contains `{"layout": 3, "checksum": …, "content": …}`; those of layout 2 contained only their content.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _READABLE_PART: Final = 200
 
 
 class JobFile(StrEnum):
-    """In the folder of a job, beside Spark's; not every job has all of them."""
+    """In the folder of a job, beside Spark's files; not every job has all of them."""
 
     DELIVERY = "delivery.json"
     SCAN_ENDS = "scan-ends.json"
@@ -46,9 +46,9 @@ def write_json(file: Path, content: Any) -> None:
 
 
 def read_json(file: Path, parse: Callable[[Any], T], *, parse_layout_2: Callable[[str], Any] = json.loads) -> T | None:
-    """What `parse` makes of the content; None if there is no such file. Raises M5003 if the file is damaged.
+    """The content, parsed by `parse`; None if there is no such file. Raises M5003 if the file is damaged.
 
-    `parse_layout_2` gives the content of a file that was written before there were checksums.
+    `parse_layout_2` returns the content of a file that was written before there were checksums.
     """
     text = _read(file)
     if text is None:
@@ -62,7 +62,7 @@ def read_json(file: Path, parse: Callable[[Any], T], *, parse_layout_2: Callable
 
 
 def write_text(file: Path, text: str) -> None:
-    """Replaces the file: first its content is forced to the disk, then its name."""
+    """Replaces the file: syncs first its content to disk, then its name."""
     unfinished = file.with_name(f"{file.name}{_UNFINISHED}")
     try:
         make_folder(file.parent)
@@ -84,7 +84,7 @@ def write_text(file: Path, text: str) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """With all above it that are missing."""
+    """Including missing parent folders."""
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     for each in missing:
@@ -92,7 +92,7 @@ def make_folder(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Forces the names in it to the disk; some network file systems do so anyway and refuse to be asked."""
+    """Syncs the names in the folder to disk; some network file systems do so anyway and reject the request."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -109,9 +109,9 @@ def is_unfinished(file: Path) -> bool:
 
 
 def shorten_name(quoted: str) -> str:
-    """A quoted name as that of a file: itself where it is short enough, else its beginning and a hash.
+    """A quoted name as a file name: unchanged if it is short enough, otherwise its beginning and a hash.
 
-    No quoted name has an `@`, so none is taken for the short form of another.
+    No quoted name contains an `@`, so none can be mistaken for the short form of another.
     """
     if len(quoted) <= _LONGEST_NAME:
         return quoted

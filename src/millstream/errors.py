@@ -2,14 +2,13 @@
 
     MillstreamError
     ├── ScriptError      the script, an option or an argument is wrong; nothing was started (exit 2)
-    ├── SetupError       this machine lacks something: Java, the JVM parts, jars in a given session
+    ├── SetupError       this machine lacks something: Java, the JVM parts, jars in an existing session
     ├── BrokerError      Kafka cannot be reached, or a topic is missing
     ├── JobError         a running job failed
-    └── InternalError    nobody thought of it
+    └── InternalError    a bug in Millstream
 
-An error carries one or more diagnostics. Each has a stable code, a primary line, and where they help a
-position in the script, a detail and a hint. Tests compare codes, never prose. What a code means, why it comes
-and what to do is told in `error_catalogue`.
+An error has one or more diagnostics. Each has a stable code, a primary line, and where they help a position in the
+script, a detail and a hint. Tests compare codes, never prose. `error_catalogue` explains each code.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ T = TypeVar("T")
 
 
 class Code(StrEnum):
-    """Stable. M1 text, M2 tables and options, M3 changelog, M4 Kafka, M5 jobs, M6 the machine, M9 a fault of ours."""
+    """Stable. M1 text, M2 tables and options, M3 changelog, M4 Kafka, M5 jobs, M6 the machine, M9 internal errors."""
 
     SYNTAX = "M1001"
     UNSUPPORTED_STATEMENT = "M1002"
@@ -96,7 +95,7 @@ class Code(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One thing that is wrong, said in three parts: what, why, and what to do."""
+    """One problem in three parts: what, why, and what to do."""
 
     code: Code
     primary: str
@@ -116,7 +115,7 @@ class Diagnostic:
         return "\n".join(parts)
 
     def as_json(self) -> dict[str, Any]:
-        from millstream.error_catalogue import explanation_of  # lies above; only a reader of errors needs titles
+        from millstream.error_catalogue import explanation_of  # which imports this module
 
         return {
             "code": self.code.value,
@@ -158,7 +157,7 @@ class ScriptError(MillstreamError):
 
 
 def by_place(problems: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Each once, in the order of the script."""
+    """Without duplicates, in the order of the script."""
     return sorted(dict.fromkeys(problems), key=lambda problem: problem.span.start if problem.span else -1)
 
 

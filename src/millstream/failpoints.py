@@ -1,9 +1,9 @@
-"""Named places at which tests end a job, each in one of three ways. Inert unless MILLSTREAM_FAILPOINT names one.
+"""Named places at which tests end a job, in one of three ways. No effect unless MILLSTREAM_FAILPOINT names one.
 
-`MILLSTREAM_FAILPOINT=after-commit:2` kills at the second time that a process comes by: itself, Spark's JVM with
-all its workers, and the process that started them, all at once. `after-commit:2:raise` raises an exception there;
-`after-commit:2:cancel` sends the job two Ctrl-C, which cancel the running batch, and waits for that.
-`after-commit:2:hold=FILE` waits while FILE is there, and makes FILE.reached to tell so.
+`MILLSTREAM_FAILPOINT=after-commit:2` kills when a process reaches it for the second time: itself, Spark's JVM with all
+its workers, and the process that started them, all at once. `after-commit:2:raise` raises an exception there;
+`after-commit:2:cancel` sends two Ctrl-C to the job, which cancel the running batch, and waits for that.
+`after-commit:2:hold=FILE` waits while FILE exists, and creates FILE.reached to signal that.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _seen: Counter[str] = Counter()
 
 
 class FailpointError(Exception):
-    """Stands for whatever may go wrong at a place."""
+    """Represents whatever may go wrong at a place."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"failpoint {name}")
 
 
 def reach(name: str, first: Callable[[], object] | None = None) -> None:
-    """Costs one look into the environment. What is armed does `first`, so that all is as its name says, and ends."""
+    """Costs one look at the environment. An armed failpoint first calls `first`, to bring about what its name says."""
     armed = os.environ.get(VARIABLE)
     if armed is None:
         return
@@ -73,19 +73,19 @@ def reach(name: str, first: Callable[[], object] | None = None) -> None:
         case "cancel":
             _cancel_the_job()
         case "hold":
-            _wait_while_there(Path(file))
+            _wait_while_exists(Path(file))
         case _:
             raise ValueError(f"a failpoint cannot {way}")
 
 
-def _wait_while_there(file: Path) -> None:
+def _wait_while_exists(file: Path) -> None:
     file.with_name(f"{file.name}.reached").touch()
     while file.exists():
         time.sleep(_LOOK_SECONDS)
 
 
 def is_armed(name: str) -> bool:
-    """For what must be laid out beforehand to come by a place."""
+    """For preparations that are necessary to reach a place."""
     return os.environ.get(VARIABLE, "").partition(":")[0] == name
 
 
@@ -98,7 +98,7 @@ def _end_the_job() -> None:
 
 
 def _cancel_the_job() -> None:
-    """A worker is killed meanwhile, a delivery process goes on with whatever it has been given."""
+    """A worker is killed meanwhile; a delivery process continues with what it has received."""
     driver, _ = _processes_of_the_job()
     for _ in range(2):
         os.kill(driver, signal.SIGINT)
@@ -109,9 +109,9 @@ def _cancel_the_job() -> None:
 
 
 def _processes_of_the_job() -> tuple[int, list[int]]:
-    """The driver, and all others but this one.
+    """The driver, and all others except this one.
 
-    Spark's JVM leads a session of its own, in which are its workers and ours; its parent started the job.
+    Spark's JVM leads a process session of its own, which contains its workers and ours; its parent started the job.
     """
     here, me = os.getsid(0), os.getpid()
     processes = _processes()
@@ -122,7 +122,7 @@ def _processes_of_the_job() -> tuple[int, list[int]]:
 
 
 def _processes() -> dict[int, tuple[int, int]]:
-    """Parent and session of each."""
+    """The parent and the session of each process."""
     listed = subprocess.run(["ps", "-eo", "pid=,ppid=,sess="], capture_output=True, text=True, check=True).stdout
     rows = (map(int, line.split()) for line in listed.splitlines())
     return {process: (parent, session) for process, parent, session in rows}

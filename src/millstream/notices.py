@@ -1,9 +1,9 @@
-"""What is said to the user while something goes on: plain strings, and passing ones."""
+"""Notices to the user during an operation: plain strings, and temporary ones."""
 
 from __future__ import annotations
 
 
 class Passing(str):
-    """A step of something long. On a screen the next one takes its place; a log may leave some out."""
+    """A step of a long operation. On a screen the next step replaces it; a log may omit some."""
 
     __slots__ = ()

@@ -1,7 +1,7 @@
-"""Folders for temporary files that no other user of the machine can enter or put something into.
+"""Temporary folders that no other user of the machine can enter or write to.
 
-The system's folder for temporary files is everybody's. A name in it that is free now may be somebody else's later, so
-a folder is looked at whenever it is about to be used, and a lock is opened as a file only.
+The system's temporary folder is shared. A name in it that is free now may belong to somebody else later, so a folder is
+checked whenever it is about to be used, and a lock is only opened if it is a regular file.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 
 class NotPrivateError(PermissionError):
-    """Somebody else has put something at the place of a folder or a lock of ours."""
+    """Another user has created something at the path of one of our folders or locks."""
 
 
 def make_private_folder(folder: Path) -> None:
-    """Makes the folder where it is missing; one that is there must be this user's alone."""
+    """Creates the folder if it is missing; an existing one must belong to this user alone."""
     if not folder.parent.exists():
         make_private_folder(folder.parent)
     with suppress(FileExistsError):
@@ -41,7 +41,7 @@ def is_private_folder(folder: Path) -> bool:
 
 
 def open_lock(file: Path) -> IO[str]:
-    """A file to lock; never waits, as opening another user's named pipe would."""
+    """A file to lock; never blocks, as opening another user's named pipe would."""
     try:
         descriptor = os.open(file, _LOCK_FLAGS, 0o600)
     except OSError as error:

@@ -1,7 +1,7 @@
 """A folder for what the jobs of one run need on each machine that has workers, such as sockets.
 
-Whoever uses a folder holds a shared lock on a file in it. One that nobody holds is of a run that is over, however it
-ended and on whatever machine it was started: the next to come takes it away.
+Whoever uses a folder holds a shared lock on a file in it. A folder without a lock belongs to a run that is over,
+however it ended and on whichever machine it started; the next run removes it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from millstream.private_folder import is_private_folder, make_private_folder, op
 _PREFIX: Final = "millstream-run-"
 _LOCK: Final = "lock"
 _HELD: Final[dict[Path, IO[str]]] = {}
-"""By a worker, for as long as it lives."""
+"""Locks held by this worker for as long as it lives."""
 
 
 class RunFolder:
@@ -36,7 +36,7 @@ class RunFolder:
 
 
 def hold(folder: Path) -> None:
-    """For a worker, which may be on another machine than the driver: the folder is in use while this process lives."""
+    """Marks the folder as in use while this process lives; called by a worker, which may be on another machine."""
     lock = _HELD.get(folder)
     if lock is None or not _is_in_place(lock, folder / _LOCK):
         _HELD[folder] = _claim(folder)
@@ -47,7 +47,7 @@ def _claim(folder: Path) -> IO[str]:
         if other != folder and is_private_folder(other):
             _remove_abandoned(other)
     while True:
-        with suppress(FileNotFoundError):  # somebody removes it as abandoned at this moment
+        with suppress(FileNotFoundError):  # another process is removing it as abandoned
             make_private_folder(folder)
             lock = open_lock(folder / _LOCK)
             fcntl.flock(lock, fcntl.LOCK_SH)
@@ -57,7 +57,7 @@ def _claim(folder: Path) -> IO[str]:
 
 
 def _remove_abandoned(folder: Path) -> None:
-    with suppress(OSError), open_lock(folder / _LOCK) as lock:  # in use, or gone already
+    with suppress(OSError), open_lock(folder / _LOCK) as lock:  # in use, or already gone
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -1,4 +1,4 @@
-"""A piece of the user's text, and where in it something stands."""
+"""The user's text, and positions in it."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _MOST_MARKED: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """A script as the user wrote it, with the name to call it by."""
+    """A script as the user wrote it, with its name."""
 
     name: str
     text: str = field(repr=False)
     secrets: tuple[str, ...] = field(default=(), repr=False, compare=False)
-    """Values of its parameters that must not be shown; the text itself has only their names."""
+    """Values of its parameters that must not be shown; the text itself contains only their names."""
 
     def excerpt(self, start: int, end: int) -> str:
-        """A part of the text as it may be shown, on one line: secrets are stars, and a tab takes one column."""
+        """A part of the text for display, on one line: secrets are masked, and a tab takes one column."""
         return conceal(self.text, start, end).replace("\t", " ")
 
     def discreet(self, message: str, at: int | None = None) -> str:
-        """A message about this text, or about a place in it, as it may be shown."""
+        """A message about this text, or about a position in it, with its secrets masked."""
         return without_url_credentials(without_secrets(without_values(message, self.secrets), self.text, at))
 
     def span(self, start: int, end: int) -> Span:
@@ -51,7 +51,7 @@ class Span:
 
     @property
     def last(self) -> Span:
-        """Its last character, which tells where it ends."""
+        """Its last character, for errors about its end."""
         return Span(self.source, self.end - 1, self.end)
 
     @property

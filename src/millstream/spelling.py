@@ -1,4 +1,4 @@
-"""What a user most likely meant by a word that is not known: asked here, with one measure for all."""
+"""Guesses what a user meant by an unknown word, by the same measure everywhere."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _ALIKE: Final = 0.6
-"""Enough for a word that is wrong for certain: it can only be one of those that are known."""
+"""For a word that is certainly wrong: it can only be one of the known ones."""
 _HARDLY_DIFFERENT: Final = 0.85
 _HARDLY_DIFFERENT_IF_SHORT: Final = 0.75
-"""Two letters the wrong way round make more of a difference in a short word."""
+"""Two swapped letters make more of a difference in a short word."""
 _SHORT: Final = 8
 
 
 def nearest(written: str, known: Iterable[str], *, may_be_right: bool = False) -> str | None:
-    """The one of `known` that was meant, in whichever case; None where none resembles it.
+    """The one of `known` that was probably meant, case-insensitively; None if none resembles it.
 
     `may_be_right`: the word may be what it seems to be, such as a name or the property of a plugin; then only one that
-    hardly differs is a slip of the pen.
+    hardly differs is a typo.
 
     >>> nearest("Ordrs", ["orders", "payments"]), nearest("my.interceptor.level", ["interceptor.classes"])
     ('orders', 'interceptor.classes')
@@ -33,7 +33,7 @@ def nearest(written: str, known: Iterable[str], *, may_be_right: bool = False) -
 
 
 def closest(written: str, known: Iterable[str], count: int) -> list[str]:
-    """As many of `known` as there are, at most `count`, the most alike first."""
+    """At most `count` of `known`, the most similar first."""
     return difflib.get_close_matches(written, sorted(known), n=count, cutoff=0.0)
 
 

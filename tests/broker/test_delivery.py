@@ -13,7 +13,7 @@ import pytest
 
 from millstream.delivery.claims import claim
 from millstream.delivery.client import deliver
-from millstream.delivery.failures import DeliveryError, Failure
+from millstream.delivery.delivery_error import DeliveryError, Failure
 from millstream.delivery.request import DeliveryRequest, Transactions
 from millstream.delivery.transactional_writer import TransactionalWriter, transactional_producer
 from millstream.testing.script_kafka import ScriptKafka
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 LONG = b"x" * (64 << 10)
-"""Passes every buffer between a task and its delivery: what was written of it has arrived."""
+"""Larger than all buffers between a task and its delivery, so that what was written has arrived."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Sink:
         return DeliveryRequest("sink", self.topic, self.properties, "p0", batch, transactions)
 
     def write(self, batch: int, transactions: Transactions, *values: bytes) -> None:
-        """As a process does that has just started."""
+        """Like a process that has just started."""
         writer = TransactionalWriter(self.properties, transactions, "p0")
         writer.deliver(self.request(batch, transactions), [messages(*values)])
 
@@ -131,7 +131,7 @@ def test_process_is_started_once_and_ends_with_its_socket(sink: Sink, tmp_path: 
 
 
 def test_query_that_starts_again_has_the_same_process(sink: Sink, tmp_path: Path) -> None:
-    """The first start's producer, which waits there, is fenced and must not be taken for a replaced run."""
+    """The first start's producer, which is still open there, is fenced and must not look like a replaced run."""
     first, second = sink.transactions("s.1"), sink.transactions("s.2", replayed=0)
     sink.claim(first)
     deliver(tmp_path / "d", 0, sink.request(0, first), iter([messages(b"a")]))
@@ -152,7 +152,7 @@ def test_failure_of_a_delivery_reaches_the_task(sink: Sink, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("error", [ValueError("a step failed"), OSError("a file is gone"), KeyboardInterrupt()])
 def test_task_that_fails_between_two_batches_commits_nothing(sink: Sink, tmp_path: Path, error: BaseException) -> None:
-    """An OSError of an earlier step is neither taken for a broken connection nor waited on."""
+    """An OSError of an earlier step is neither mistaken for a broken connection nor waited for."""
     transactions = sink.transactions()
     with pytest.raises(type(error)):
         deliver(tmp_path / "d", 0, sink.request(0, transactions), failing_after([messages(b"a")] * 20, error))
@@ -174,10 +174,10 @@ def test_task_that_is_killed_between_two_batches_commits_nothing(sink: Sink, tmp
 
 
 def test_batch_that_is_passed_over_is_still_read_to_its_end(sink: Sink, tmp_path: Path) -> None:
-    """Steps before the delivery commit their state when they come to their end."""
+    """Steps before the delivery commit their state when they reach the end of their input."""
     request = sink.request(0, sink.transactions())
     deliver(tmp_path / "d", 0, request, iter([messages(b"a")]))
-    again = iter([messages(LONG)] * 2000)  # far more than is on its way when the answer comes
+    again = iter([messages(LONG)] * 2000)  # far more than is in transit when the response arrives
     deliver(tmp_path / "d", 0, request, again)
     assert next(again, None) is None
     assert sink.values() == [b"a"]

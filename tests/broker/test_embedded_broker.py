@@ -1,4 +1,4 @@
-"""The embedded broker, for real: what survives, what ends with what, and what is refused."""
+"""The embedded broker, for real: what survives, which processes end together, and what is refused."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ sys.exit(run_broker(0, pathlib.Path(sys.argv[1]), 2))
 
 @pytest.fixture(scope="module", autouse=True)
 def downloaded() -> None:
-    """What a download says must not be mistaken for what the broker says."""
+    """Keeps the output of a download out of the output of the broker."""
     jars(Part.BROKER)
 
 
@@ -74,7 +74,7 @@ def first_line(process: subprocess.Popen[str]) -> str:
 
 
 def processes_in(folder: Path) -> dict[str, int]:
-    """Name and id of the processes whose working directory the folder is."""
+    """Name and id of the processes with this working directory."""
     found = {}
     for process in Path("/proc").iterdir():
         try:
@@ -241,8 +241,8 @@ def test_the_command_ends_well_on_a_signal(tmp_path: Path, stop: signal.Signals)
     with python(COMMAND, tmp_path) as command:
         assert first_line(command).startswith("broker ready at localhost:")
         command.send_signal(stop)
-        said, complained = command.communicate(timeout=PATIENCE)
-    assert (said, complained, command.returncode) == ("broker stopped\n", "", 0)
+        output, errors = command.communicate(timeout=PATIENCE)
+    assert (output, errors, command.returncode) == ("broker stopped\n", "", 0)
     assert not processes_in(tmp_path)
 
 
@@ -251,7 +251,7 @@ def test_the_command_fails_when_the_broker_dies(tmp_path: Path) -> None:
     with python(COMMAND, tmp_path) as command:
         first_line(command)
         os.kill(processes_in(tmp_path)["java"], signal.SIGKILL)
-        said, complained = command.communicate(timeout=PATIENCE)
+        output, errors = command.communicate(timeout=PATIENCE)
     assert command.returncode == 1
-    assert said == ""
-    assert Code.BROKER_NOT_STARTED in complained
+    assert output == ""
+    assert Code.BROKER_NOT_STARTED in errors

@@ -1,4 +1,4 @@
-"""The first group that a cluster hears of: its coordinator is not there yet, and clients are told to look again."""
+"""The first group of a cluster: it has no coordinator yet, and clients have to retry."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ print(offsets_of_group(properties, "first", "t"), second)
 
 
 def test_offsets_are_asked_for_until_there_is_a_coordinator() -> None:
-    """In a process of its own: a client may crash on such an answer."""
+    """In a separate process, since a client may crash on such a response."""
     with EmbeddedBroker() as broker:
-        asked = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-c", ASK, broker.bootstrap], capture_output=True, text=True, timeout=PATIENCE, check=False
         )
-    assert (asked.returncode, asked.stdout.strip()) == (0, "[] []"), asked.stderr
+    assert (result.returncode, result.stdout.strip()) == (0, "[] []"), result.stderr

@@ -1,4 +1,4 @@
-"""Where a scan ends is settled when its job first starts, for as long as the scan has an end."""
+"""The end of a scan is determined when its job first starts, and kept as long as the scan is bounded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""However many tables a job has and whatever it asks of their cluster, one client asks."""
+"""A job uses one client per cluster, however many tables it has and whatever it requests."""
 
 from __future__ import annotations
 

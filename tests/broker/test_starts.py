@@ -1,4 +1,4 @@
-"""What a job that writes exactly once settles at each start of its query, on a real broker."""
+"""What an exactly-once job establishes at each start of its query, on a real broker."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import KafkaException
 
 from millstream.delivery.committed import entry, group
-from millstream.delivery.failures import DeliveryError, Failure
+from millstream.delivery.delivery_error import DeliveryError, Failure
 from millstream.delivery.request import DeliveryRequest
 from millstream.delivery.transactional_writer import TransactionalWriter, transactional_producer
 from millstream.errors import Code, JobError, ScriptError
@@ -41,8 +41,8 @@ INSERT INTO sink SELECT a FROM t;
 """
 
 
-def planned(broker: str, prefix: str) -> JobPlan:
-    """Each has a topic of its own."""
+def compile_plan(broker: str, prefix: str) -> JobPlan:
+    """Each plan has a topic of its own."""
     topic = fresh_name("sink")
     ScriptKafka(broker).create_topic(topic, 1)
     return compile_script(SourceText("s", SCRIPT), {"brokers": broker, "sink": topic, "prefix": prefix}, {}).jobs[0]
@@ -50,11 +50,11 @@ def planned(broker: str, prefix: str) -> JobPlan:
 
 @pytest.fixture
 def plan(broker: str) -> JobPlan:
-    return planned(broker, fresh_name("prefix"))
+    return compile_plan(broker, fresh_name("prefix"))
 
 
 def write(broker: str, transactions: Transactions, writer: str, batch: int, *values: bytes) -> None:
-    """As a task does, through producers that have just started."""
+    """Like a task, through producers that have just started."""
     topic, properties = transactions.progress_topic, {"bootstrap.servers": broker}
     rows = pa.RecordBatch.from_pydict({"value": pa.array(values, pa.binary())})
     request = DeliveryRequest("sink", topic, properties, writer, batch, transactions)
@@ -62,7 +62,7 @@ def write(broker: str, transactions: Transactions, writer: str, batch: int, *val
 
 
 def open_transaction(broker: str, transactional_id: str, topic: str) -> Producer:
-    """With a message in it, which no reader of committed messages sees yet."""
+    """With a message in it that readers of committed messages do not see yet."""
     producer = transactional_producer({"bootstrap.servers": broker}, transactional_id, 60_000)
     producer.init_transactions(30)
     producer.begin_transaction()
@@ -76,7 +76,7 @@ def no_op(_notice: str) -> None:
 
 
 def test_query_starts_again(plan: JobPlan, tmp_path: Path) -> None:
-    """With a claim of its own, and with the batch that is unfinished by now."""
+    """With a claim of its own, and with the batch that is unfinished now."""
     first = open_transactions(plan, tmp_path, KafkaClients(), no_op, Start("us", 1))["sink"]
     begin_a_batch(tmp_path, at_ms=int(time.time() * 1000))
     second = open_transactions(plan, tmp_path, KafkaClients(), no_op, Start("us", 2))["sink"]
@@ -99,9 +99,9 @@ def test_replaced_run_does_not_start_again(plan: JobPlan, broker: str, tmp_path:
     if has_written:
         with group({"bootstrap.servers": broker}, ours.id_of("0"), ours.progress_topic) as progress:
             progress.write(1, ours.claim)
-    told: list[str] = []
-    open_transactions(plan, tmp_path / "theirs", KafkaClients(), told.append, Start("them", 1))
-    assert ["an earlier run has written" in notice for notice in told] == [True] * has_written
+    notices: list[str] = []
+    open_transactions(plan, tmp_path / "theirs", KafkaClients(), notices.append, Start("them", 1))
+    assert ["an earlier run has written" in notice for notice in notices] == [True] * has_written
     with pytest.raises(JobError) as caught:
         open_transactions(plan, tmp_path / "ours", KafkaClients(), no_op, Start("us", 2))
     assert caught.value.code is Code.TAKEN_OVER
@@ -154,7 +154,7 @@ def note_ids(folder: Path, transactions: Transactions, *writers: str) -> None:
 def test_prefix_is_taken_over_by_a_job_with_another_topic(plan: JobPlan, broker: str, tmp_path: Path) -> None:
     ours = open_transactions(plan, tmp_path / "ours", KafkaClients(), no_op, Start("us", 1))["sink"]
     write(broker, ours, "p0", 0, b"a")
-    their_plan = planned(broker, ours.prefix)
+    their_plan = compile_plan(broker, ours.prefix)
     theirs = open_transactions(their_plan, tmp_path / "theirs", KafkaClients(), no_op, Start("them", 1))["sink"]
     assert theirs.progress_topic != ours.progress_topic
     write(broker, theirs, "p0", 0, b"b")
@@ -171,7 +171,7 @@ def test_prefix_is_taken_over_by_a_job_with_another_topic(plan: JobPlan, broker:
 
 
 def test_claim_and_progress_of_an_older_version(plan: JobPlan, broker: str, tmp_path: Path) -> None:
-    """They had no number, and no length of the prefix beside them."""
+    """They had no number, and no length of the prefix in their metadata."""
     first = open_transactions(plan, tmp_path, KafkaClients(), no_op, Start("us", 1))["sink"]
     for name, number in ((first.claim_group, 0), (first.id_of("p0"), 1)):
         with group({"bootstrap.servers": broker}, name, first.progress_topic) as kept:
@@ -193,7 +193,7 @@ def test_run_that_starts_over_fences_its_own_ids_alone(plan: JobPlan, broker: st
     for number, middle in enumerate(("eu", "p1", "p1-p0-t")):
         prefix = f"{ours.prefix}-{middle}"
         other = open_transactions(
-            planned(broker, prefix), tmp_path / middle, KafkaClients(), no_op, Start(f"them{number}", 1)
+            compile_plan(broker, prefix), tmp_path / middle, KafkaClients(), no_op, Start(f"them{number}", 1)
         )["sink"]
         for writer in ("0", "p0", "p0-t-7"):
             write(broker, other, writer, 0, b"theirs")
@@ -202,12 +202,12 @@ def test_run_that_starts_over_fences_its_own_ids_alone(plan: JobPlan, broker: st
         reader.write(5, "by a reader")
     others.append(f"{ours.prefix}-dashboard")
     is_open = {name: open_transaction(broker, name, topic) for name in (*others, *map(ours.id_of, written))}
-    pending = ours.id_of("p0")  # as a job leaves it that was killed between its progress and the commit
+    pending = ours.id_of("p0")  # as left by a job that was killed between its progress and the commit
     with group({"bootstrap.servers": broker}, pending, topic) as progress:
         is_open[pending].send_offsets_to_transaction(entry(topic, 2, ours.claim), progress.metadata)
-    told: list[str] = []
-    open_transactions(plan, tmp_path / "fresh", KafkaClients(), told.append, Start("us again", 1))
-    assert len(told) == 1
+    notices: list[str] = []
+    open_transactions(plan, tmp_path / "fresh", KafkaClients(), notices.append, Start("us again", 1))
+    assert len(notices) == 1
     for name in others:
         is_open[name].commit_transaction(30)
     for writer in written:
@@ -216,7 +216,7 @@ def test_run_that_starts_over_fences_its_own_ids_alone(plan: JobPlan, broker: st
 
 
 def test_ids_are_fenced_once(plan: JobPlan, broker: str, tmp_path: Path) -> None:
-    def noted() -> set[str]:
+    def read_noted_ids() -> set[str]:
         return {entry.name.removeprefix(f"{first.prefix}-") for entry in (tmp_path / "transactions").iterdir()}
 
     first = open_transactions(plan, tmp_path, KafkaClients(), no_op, Start("us", 1))["sink"]
@@ -230,17 +230,17 @@ def test_ids_are_fenced_once(plan: JobPlan, broker: str, tmp_path: Path) -> None
     second = open_transactions(plan, tmp_path, KafkaClients(), no_op, Start("us", 2))["sink"]
     with pytest.raises(KafkaException):
         left_open.commit_transaction(30)
-    assert noted() == {"of-another-table"}
+    assert read_noted_ids() == {"of-another-table"}
     write(broker, second, "p1", 1, b"b")
-    assert noted() == {"of-another-table", "p1"}
+    assert read_noted_ids() == {"of-another-table", "p1"}
     with pytest.raises(DeliveryError):
         write(broker, first, "p2", 1, b"a zombie's")
     open_transactions(plan, tmp_path, KafkaClients(), no_op, Start("us", 3))
-    assert noted() == {"of-another-table"}
+    assert read_noted_ids() == {"of-another-table"}
 
 
 def test_jobs_of_a_script_that_name_one_cluster_differently(plan: JobPlan, broker: str) -> None:
-    """As text, the addresses have nothing in common."""
+    """The addresses have no text in common."""
     prefix = fresh_name("prefix")
     host, _, port = broker.rpartition(":")
     assert host in ("127.0.0.1", "localhost")

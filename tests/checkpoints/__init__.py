@@ -1,1 +1,1 @@
-"""Checkpoints that earlier versions have made, kept to see that jobs go on from them."""
+"""Checkpoints of earlier versions, kept to test that jobs can resume from them."""

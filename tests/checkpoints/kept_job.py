@@ -25,12 +25,12 @@ CHECKPOINT: Final = "checkpoint"
 KAFKA: Final = "kafka.json"
 """What Kafka held, in the archive: the messages of all topics, and the progress of those who write exactly once."""
 WORK_FOLDER: Final = "/work-folder"
-"""Stands in kept files for the folder in which a job reads its files."""
+"""Represents, in kept files, the folder from which a job reads its files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Of the script, with something that the refusal must say."""
+    """A change to the script, with a text that the refusal must contain."""
 
     edits: tuple[tuple[str, str], ...]
     says: str
@@ -59,55 +59,55 @@ class KeptJob:
         return self.file.with_suffix(".tar.gz")
 
     @cached_property
-    def declared(self) -> dict[str, Any]:
+    def declaration(self) -> dict[str, Any]:
         return tomllib.loads(self.file.read_text())
 
     @property
     def script(self) -> str:
-        return str(self.declared["script"])
+        return str(self.declaration["script"])
 
     @property
     def failpoint(self) -> str | None:
-        """At which the batch with what is in `begun` is ended."""
-        return self.declared.get("failpoint")
+        """The failpoint that ends the batch with the input in `begun`."""
+        return self.declaration.get("failpoint")
 
     @property
     def refusal(self) -> str | None:
-        """What is said where only the version that made the checkpoint can go on from it."""
-        return self.declared.get("refused_by_later_versions")
+        """The refusal, if only the version that made the checkpoint can resume from it."""
+        return self.declaration.get("refused_by_later_versions")
 
     @property
     def topics(self) -> Mapping[str, int]:
         """Their partitions, by the name in Kafka."""
-        return {self.topic(name): count for name, count in self.declared["topics"].items()}
+        return {self.topic(name): count for name, count in self.declaration["topics"].items()}
 
     def topic(self, name: str) -> str:
         return f"kept-{self.name}-{name}"
 
     def parameters(self, brokers: str) -> dict[str, str]:
-        return {"brokers": brokers, **{name: self.topic(name) for name in self.declared["topics"]}}
+        return {"brokers": brokers, **{name: self.topic(name) for name in self.declaration["topics"]}}
 
     def changes(self, outcome: str) -> list[Change]:
         return [
             Change(tuple(map(tuple, filter(None, (each["change"], each.get("also"))))), each.get("says", ""))
-            for each in self.declared.get(outcome, ())
+            for each in self.declaration.get(outcome, ())
         ]
 
     def feed(self, part: str, kafka: ScriptKafka, folder: Path) -> None:
-        """The messages of one part into their partitions, its files into `folder`."""
-        for name, partitions in self.declared.get(part, {}).items():
+        """Produces the messages of one part to their partitions, and writes its files to `folder`."""
+        for name, partitions in self.declaration.get(part, {}).items():
             for partition, lines in partitions.items():
                 kafka.produce(self.topic(name), messages(lines), int(partition))
         self.write_files(part, folder)
 
     def write_files(self, part: str, folder: Path) -> None:
-        for path, lines in self.declared.get(f"{part}_files", {}).items():
+        for path, lines in self.declaration.get(f"{part}_files", {}).items():
             (folder / path).parent.mkdir(exist_ok=True)
             (folder / path).write_text(lines)
 
-    def expected(self, form: str) -> dict[str, list[Message]]:
-        """By topic: what it folds to, as `table`, or what is in it in whichever order, as `messages`."""
-        declared = self.declared["expected"].get(form, {})
+    def expected_messages(self, form: str) -> dict[str, list[Message]]:
+        """By topic: the folded `table`, or its `messages` in any order."""
+        declared = self.declaration["expected"].get(form, {})
         return {self.topic(name): messages(lines) for name, lines in declared.items()}
 
 

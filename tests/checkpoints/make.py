@@ -59,7 +59,7 @@ def make(job: KeptJob, brokers: str, folder: Path) -> None:
     copied = _millstream(folder, "savepoint", CHECKPOINT, copy.name)
     assert copied.returncode == 0, copied.stderr
     _abort_open_transactions(brokers, copy)
-    surroundings = _surroundings(job, brokers)
+    surroundings = _record_kafka(job, brokers)
     _check_progress(job, copy, surroundings["progress"])
     replace_in_files(copy, str(folder), WORK_FOLDER)
     _write_archive(job.archive, copy, json.dumps(surroundings, indent=1))
@@ -88,14 +88,14 @@ def _millstream(
 
 
 def _abort_open_transactions(brokers: str, checkpoint: Path) -> None:
-    """As the next start does first: until then nobody can read what else is in the topics."""
+    """As the next start does first: until then, the messages after them cannot be read."""
     for folder in checkpoint.glob(f"jobs/*/{IDS}"):
         for transactional_id in read_ids(folder):
             producer = Producer({"bootstrap.servers": brokers, "transactional.id": transactional_id})
             producer.init_transactions(_SECONDS)
 
 
-def _surroundings(job: KeptJob, brokers: str) -> dict[str, Any]:
+def _record_kafka(job: KeptJob, brokers: str) -> dict[str, Any]:
     """All messages of all topics, and the progress of writers by group."""
     kafka, admin = ScriptKafka(brokers), AdminClient({"bootstrap.servers": brokers})
     contents = {topic: [[found.partition, found.message.line] for found in kafka.read(topic)] for topic in job.topics}
@@ -111,7 +111,7 @@ def _surroundings(job: KeptJob, brokers: str) -> dict[str, Any]:
 
 
 def _check_progress(job: KeptJob, checkpoint: Path, progress: Sequence[dict[str, Any]]) -> None:
-    """That the batch which did not end is written as the job says."""
+    """Checks that the unfinished batch is written as far as the job declares."""
     if job.failpoint is None:
         return
     [offsets] = checkpoint.glob("jobs/*/offsets")
@@ -119,11 +119,11 @@ def _check_progress(job: KeptJob, checkpoint: Path, progress: Sequence[dict[str,
     assert not (offsets.parent / "commits" / str(batch)).exists()
     done = [entry["offset"] > batch for entry in progress if not entry["group"].endswith("-claim")]
     found = "nothing" if not any(done) else "all" if all(done) else "in part"
-    assert found == job.declared["written"], f"{job.name}: {found} of batch {batch} is written: {progress}"
+    assert found == job.declaration["written"], f"{job.name}: {found} of batch {batch} is written: {progress}"
 
 
 def _write_archive(archive: Path, checkpoint: Path, surroundings: str) -> None:
-    """With nothing of the machine that it is made on."""
+    """Without anything specific to this machine."""
     with (
         archive.open("wb") as file,
         gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed,

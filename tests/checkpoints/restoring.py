@@ -1,4 +1,4 @@
-"""A kept checkpoint set up again, with the topics that it has read and written."""
+"""Restores a kept checkpoint, with the topics that it has read and written."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def unpack(job: KeptJob, folder: Path) -> Path:
 
 
 def restore(job: KeptJob, brokers: str, folder: Path) -> Path:
-    """The checkpoint's folder; what was in Kafka when it was made is there again."""
+    """The checkpoint's folder; Kafka contains what it did when the checkpoint was made."""
     checkpoint = unpack(job, folder)
     surroundings: dict[str, Any] = json.loads((folder / KAFKA).read_text())
     kafka, admin = ScriptKafka(brokers), KafkaAdmin({"bootstrap.servers": brokers})
@@ -55,7 +55,7 @@ def restore(job: KeptJob, brokers: str, folder: Path) -> Path:
 
 
 def _remove_leftovers(job: KeptJob, brokers: str, admin: KafkaAdmin) -> None:
-    """Of a test before, on the same broker: topics have the names by which the checkpoint knows them."""
+    """Of an earlier test on the same broker: topics have the names that are in the checkpoint."""
     client = AdminClient({"bootstrap.servers": brokers})
     for topic in job.topics:
         if groups := sorted(admin.groups(f"{topic}-")):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def replace_in_files(folder: Path, before: str, after: str) -> None:
-    """In all files, which must be text where `before` is found; their checksums go."""
+    """In all files, which must be text if `before` occurs in them; their checksums are removed."""
     for file in (each for each in folder.rglob("*") if each.is_file()):
         content = file.read_bytes()
         if before.encode() in content:
@@ -31,7 +31,7 @@ def replace_in_files(folder: Path, before: str, after: str) -> None:
 
 
 def replace_content(file: Path, change: Callable[[Any], Any]) -> None:
-    """Of a file of Millstream's own, in the layout that it has."""
+    """In one of Millstream's own files, keeping its layout."""
     if not file.exists():
         return
     held = json.loads(file.read_text())

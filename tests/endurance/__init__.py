@@ -1,1 +1,1 @@
-"""Jobs that run many small batches, and what they hold on to meanwhile: `make endurance`."""
+"""Runs jobs for many small batches and measures the resources that they hold: `make endurance`."""

@@ -1,4 +1,4 @@
-"""`make endurance BATCHES=1000 KINDS=kernel-aggregate`: what grows from batch to batch in a job that runs for long."""
+"""`make endurance BATCHES=1000 KINDS=kernel-aggregate`: finds resources that grow from batch to batch in a long run."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 _WARM_UP: Final = 100
 _PARTS: Final = 4
-"""Each ends with a look."""
+"""Each ends with a measurement."""
 
 
 def main(
     *,
-    batches: Annotated[int, typer.Option(min=2 * _WARM_UP, help="How many each job runs.")] = 1000,
-    kinds: Annotated[str, typer.Option(help=f"Of {', '.join(KINDS)}; with commas.", show_default="all")] = "",
+    batches: Annotated[int, typer.Option(min=2 * _WARM_UP, help="How many batches each job runs.")] = 1000,
+    kinds: Annotated[str, typer.Option(help=f"Separated by commas: {', '.join(KINDS)}.", show_default="all")] = "",
 ) -> None:
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that nothing is left running
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that no process is left running
     names = kinds.split(",") if kinds else list(KINDS)
     if unknown := [name for name in names if name not in KINDS]:
         raise typer.BadParameter(f"{', '.join(unknown)}; there are {', '.join(KINDS)}")
@@ -46,7 +46,7 @@ def main(
             grown += [f"{name}: {trend}" for trend in found if not trend.is_flat]
             console.print(_table(name, marks, found))
     if grown:
-        console.print("what grew:", *grown, sep="\n  ")
+        console.print("grew beyond its tolerance:", *grown, sep="\n  ")
         sys.exit(1)
 
 

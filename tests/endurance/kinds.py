@@ -1,4 +1,4 @@
-"""The kinds of job that are run for long, and what they read: as many keys in the last batch as in the first."""
+"""The kinds of jobs to run, and their input: the last batch has as many keys as the first."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SET 'parallelism.default' = '2';
 SET 'spark.local.dir' = '${{temporary}}';
 SET 'spark.sql.streaming.stateStore.maintenanceInterval' = '5s';
 """
-"""Maintenance removes old files of the state, once a minute if it is not set: what is seen in between is chance."""
+"""Maintenance removes old state files, by default once a minute: measurements in between would be random."""
 _KAFKA: Final = "'properties.bootstrap.servers' = '${brokers}'"
 _ONCE: Final = ", 'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix' = '${first}'"
 _ORDERS: Final = f"""
@@ -76,7 +76,7 @@ KINDS: Final = {kind.name: kind for kind in _EVERY_KIND}
 
 
 def fill(kafka: ScriptKafka, topic: str, batches: int) -> None:
-    """All that `batches` read is there before the job starts, so that no batch waits and all are alike."""
+    """Produces the input of all batches before the job starts, so that no batch waits and all have the same size."""
     for partition in range(PARTITIONS):
         kafka.produce(topic, _orders(partition, batches * BATCH_ROWS), partition)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """The greater of both."""
+    """The greater of both applies."""
 
     more: int
     share: float = 0.0
@@ -32,12 +32,12 @@ TOLERANCES: Final = {
     "files": Tolerance(100),
     "KB": Tolerance(1024, 0.5),
 }
-"""By what is measured, whatever holds it."""
+"""By measure, whichever process it belongs to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """One measure after some batches, from the warm-up to the end."""
+    """The values of one measure, from the warm-up to the end."""
 
     measure: str
     values: tuple[int, ...]
@@ -51,6 +51,6 @@ class Trend:
 
 
 def trends(samples: Sequence[Sample]) -> list[Trend]:
-    """What was not there to be measured is 0."""
+    """A measure that did not exist at a time is 0."""
     names = dict.fromkeys(name for each in samples for name in each)
     return [Trend(name, tuple(each.get(name, 0) for each in samples)) for name in names]

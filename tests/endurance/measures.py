@@ -1,4 +1,4 @@
-"""What a running job holds at a moment, told by the operating system: `{"JVM: open files": 246, …}`."""
+"""Measures the resources of a running job, from the operating system: `{"JVM: open files": 246, …}`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     Sample = dict[str, int]
-    """A measure by its name."""
+    """The value of each measure by name."""
 
 _MARKS: Final = {"worker": "-m millstream.spark.worker_daemon", "delivery": "-m millstream.delivery.process"}
 _ESTABLISHED: Final = "01"
@@ -26,7 +26,7 @@ _TOTAL: Final = re.compile(r"^Total\s+\d+\s+(\d+)", re.MULTILINE)
 
 
 def sample(driver: int, port: int, checkpoint: Path, temporary: Path) -> Sample:
-    """Of several processes of one role, the one that holds most. `port` is the broker's."""
+    """Of several processes with the same role, the one that holds most. `port` is the broker's."""
     found: Sample = {}
     for role, members in _roles(driver).items():
         found[f"{role}: processes"] = len(members)
@@ -34,7 +34,7 @@ def sample(driver: int, port: int, checkpoint: Path, temporary: Path) -> Sample:
         found[f"{role}: threads"] = max(_status(member, "Threads") for member in members)
         found[f"{role}: memory, MB"] = max(_status(member, "VmRSS") for member in members) // 1024
         found[f"{role}: connections to Kafka"] = sum(_connections(member, port) for member in members)
-    for place, files in (("checkpoint, Spark's", _of_spark(checkpoint)), ("checkpoint, own", _own(checkpoint))):
+    for place, files in (("checkpoint, Spark's", _spark_files(checkpoint)), ("checkpoint, own", _own(checkpoint))):
         listed = list(files)
         found[f"{place}: files"] = len(listed)
         found[f"{place}: KB"] = sum(map(_size, listed)) // 1024
@@ -43,13 +43,13 @@ def sample(driver: int, port: int, checkpoint: Path, temporary: Path) -> Sample:
 
 
 def live_heap(driver: int) -> Sample:
-    """What the JVM's heap holds that is no garbage; asking for it collects that."""
+    """The live objects in the JVM's heap; measuring them collects garbage first."""
     jcmd = find_java().executable.with_name("jcmd")
     jvm = jvm_of(driver, processes())
     if jvm is None or not jcmd.exists():
         return {}
-    told = subprocess.run([jcmd, str(jvm), "GC.class_histogram"], capture_output=True, text=True, check=True).stdout
-    total = _TOTAL.search(told)
+    output = subprocess.run([jcmd, str(jvm), "GC.class_histogram"], capture_output=True, text=True, check=True).stdout
+    total = _TOTAL.search(output)
     return {"JVM: live heap, MB": int(total[1]) >> 20} if total else {}
 
 
@@ -82,7 +82,7 @@ def _status(process: int, field: str) -> int:
 
 
 def _connections(process: int, port: int) -> int:
-    """TCP connections of the process's own that are established to `port`."""
+    """The process's own established TCP connections to `port`."""
     inodes = set()
     with suppress(OSError):
         for descriptor in Path(f"/proc/{process}/fd").iterdir():
@@ -100,7 +100,7 @@ def _sockets_to(port: int) -> Iterator[str]:
                     yield fields[9]
 
 
-def _of_spark(checkpoint: Path) -> Iterator[Path]:
+def _spark_files(checkpoint: Path) -> Iterator[Path]:
     jobs = checkpoint / "jobs"
     for job in jobs.iterdir() if jobs.exists() else ():
         for name in _SPARKS:
@@ -108,7 +108,7 @@ def _of_spark(checkpoint: Path) -> Iterator[Path]:
 
 
 def _own(checkpoint: Path) -> Iterator[Path]:
-    sparks = set(_of_spark(checkpoint))
+    sparks = set(_spark_files(checkpoint))
     return (path for path in _files(checkpoint) if path not in sparks)
 
 
@@ -126,7 +126,7 @@ def _size(path: Path) -> int:
 
 
 def least(samples: Iterable[Sample]) -> Sample:
-    """What is held throughout: a batch under way opens more, and closes it again."""
+    """The minimum of several samples: the current batch holds more, and releases it again."""
     found: Sample = {}
     for each in samples:
         for name, value in each.items():

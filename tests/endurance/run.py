@@ -1,4 +1,4 @@
-"""One job as a process, measured while it goes from batch to batch."""
+"""Runs one job as a process and measures it from batch to batch."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from millstream.testing.script_kafka import ScriptKafka
 from tests.endurance.kinds import PARTITIONS, TOPICS, fill
 from tests.endurance.limits import Trend, trends
 from tests.endurance.measures import least, live_heap, sample
-from tests.faults.orders_job import drained
-from tests.faults.processes import batches, running
+from tests.faults.orders_job import drain
+from tests.faults.processes import batches, run_in_background
 from tests.runtime.topics import fresh_name
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _READINGS: Final = 5
 _SPARE: Final = 20
-"""Batches that are fed beyond the last that is measured: a job that waits for input holds less."""
+"""Batches of input beyond the last one that is measured: a job that waits for input holds less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Endurance:
             temporary.mkdir()
             parameters = {"brokers": self.brokers, "temporary": str(temporary), **topics}
             used = {each: value for each, value in parameters.items() if f"${{{each}}}" in kind.script}
-            with running(script, used, notices, environment={"TMPDIR": str(temporary)}) as job:
+            with run_in_background(script, used, notices, environment={"TMPDIR": str(temporary)}) as job:
                 port = int(self.brokers.rpartition(":")[2])
 
                 def measure() -> Sample:
@@ -66,19 +66,19 @@ class Endurance:
                         samples.append({**held, **live_heap(job.pid)})
                 finally:
                     job.send_signal(signal.SIGTERM)
-                    drained(job)
+                    drain(job)
         return trends(samples)
 
 
-def _numbers(told: Iterator[dict[str, object]], on_batch: Callable[[int], None]) -> Iterator[int]:
-    for progress in told:
+def _numbers(events: Iterator[dict[str, object]], on_batch: Callable[[int], None]) -> Iterator[int]:
+    for progress in events:
         number = int(str(progress["batch"]))
         on_batch(number)
         yield number
 
 
 def _after(batch: int, numbers: Iterator[int], measure: Callable[[], Sample]) -> Sample:
-    """Empty where the job ended before."""
+    """Empty if the job ended before."""
     readings: list[Sample] = []
     for number in numbers:
         if number >= batch:

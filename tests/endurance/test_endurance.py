@@ -1,4 +1,4 @@
-"""The short form of `make endurance`, and that it sees what grows."""
+"""A short version of `make endurance`, and a test that it notices growth."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.endurance.limits import trends
 from tests.endurance.run import Endurance
 
 _AT_ONCE = ("open files", "connections to Kafka", "processes")
-"""What is flat after a few batches; threads and memory take longer."""
+"""Measures that are constant after a few batches; threads and memory take longer."""
 
 
 @pytest.mark.slow

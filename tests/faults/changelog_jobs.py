@@ -1,4 +1,4 @@
-"""Jobs over changelogs that are killed and go on: their script, their input, and what must come out."""
+"""Jobs over changelogs that are killed and resumed: their script, their input, and the expected output."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CREATE VIEW users_of_regions AS SELECT region, COUNT(DISTINCT id) AS users FROM 
 INSERT INTO sizes SELECT users, COUNT(*), MAX(region) FROM users_of_regions GROUP BY users;
 INSERT INTO holders SELECT score, player FROM scores WHERE score > 2;
 """
-"""Users move between regions, regions are counted by their size; of the players with a score, the last holds it."""
+"""Users move between regions, and regions are counted by size; the last of the players with a score holds it."""
 TOPICS = ("events", "users", "scores", "native", "kernel", "sizes", "holders")
 TRUTH = {
     "native": "SELECT k, count(*) AS n, sum(v) AS total, trunc(avg(v)) AS mean FROM events GROUP BY k",
@@ -55,7 +55,7 @@ TRUTH = {
 
 
 class Input:
-    """What is produced in rounds, and the tables it stands for so far."""
+    """Input that is produced in rounds, and the tables that it amounts to so far."""
 
     def __init__(self) -> None:
         self.events: list[dict[str, Any]] = []
@@ -64,13 +64,13 @@ class Input:
         self._chance = random.Random(7)
 
     def round(self, rows: int) -> dict[str, list[Message]]:
-        """Users move between regions and go, so that regions empty; players win, lose and go."""
+        """Users move between regions and leave, so that regions become empty; players win, lose and leave."""
         new = [{"k": self._chance.choice("abcdef"), "v": self._chance.randint(-9, 99)} for _ in range(rows)]
         self.events += new
         emptied = self._chance.choice("nesw")
         return {
             "events": [Message(str(at).encode(), as_json(row)) for at, row in enumerate(new)],
-            "users": [*(self._user() for _ in range(rows)), *self._emptied(emptied)],
+            "users": [*(self._user() for _ in range(rows)), *self._empty_region(emptied)],
             "scores": [self._score() for _ in range(rows)],
         }
 
@@ -85,7 +85,7 @@ class Input:
         return {as_json({names[0]: row[names[0]]}).decode(): row for row in rows}
 
     def holders(self) -> dict[str, set[str]]:
-        """Per score those of whom one holds it."""
+        """For each score, the players that may hold it."""
         found: dict[str, set[str]] = {}
         for player, score in self.scores.items():
             if score > 2:
@@ -94,12 +94,12 @@ class Input:
 
     def _user(self) -> Message:
         user, region = self._chance.randint(0, 60), self._chance.choice("nesw")
-        return self._changed(user, None if self._chance.random() < 0.3 else region)
+        return self._change_user(user, None if self._chance.random() < 0.3 else region)
 
-    def _emptied(self, region: str) -> Iterable[Message]:
-        return [self._changed(user, None) for user, home in list(self.users.items()) if home == region]
+    def _empty_region(self, region: str) -> Iterable[Message]:
+        return [self._change_user(user, None) for user, home in list(self.users.items()) if home == region]
 
-    def _changed(self, user: int, region: str | None) -> Message:
+    def _change_user(self, user: int, region: str | None) -> Message:
         before, after = self.users.get(user), region or (None if user in self.users else "n")
         self.users.pop(user, None)
         if after is not None:

@@ -1,4 +1,4 @@
-"""The jobs that are ended at failpoints: what each reads, and the table that its topic must come to."""
+"""The jobs that are ended at failpoints: what each reads, and the expected table in its topic."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class CrashJob:
     truth: Callable[[], Table]
     has_state: bool = True
     has_times: bool = False
-    """Such messages are written by producers of ours, whatever the guarantee."""
+    """Such messages are written by our own producers, whatever the guarantee."""
     guarantees: tuple[DeliveryGuarantee, ...] = EVERY_GUARANTEE
 
     @property
@@ -55,7 +55,7 @@ def _order(number: int) -> Row:
 
 
 def _change(number: int) -> Row:
-    """Every row is inserted, then changed or deleted. No total comes back to what it was."""
+    """Every row is inserted, then changed or deleted. No total returns to an earlier value."""
     of = number // 2 * 2
     old = {"id": of, "customer": of % 17, "amount": of + 1}
     if number == of:
@@ -66,7 +66,7 @@ def _change(number: int) -> Row:
 
 
 def _each(messages: Iterable[Message]) -> Table:
-    """Rows that are only ever inserted: every message is one."""
+    """Rows that are only inserted: every message is one."""
     return {message.value: json.loads(message.value) for message in messages if message.value is not None}
 
 
@@ -80,39 +80,39 @@ def _last(messages: Iterable[Message]) -> Table:
     return table
 
 
-def _changed(messages: Iterable[Message]) -> Table:
-    """The row of the last change of each key; Flink's debezium-json tells an update as a delete and an insert."""
+def _fold_changes(messages: Iterable[Message]) -> Table:
+    """The row of the last change of each key; Flink's debezium-json encodes an update as a delete and an insert."""
     changes = {key: change["after"] for key, change in _last(messages).items()}
     return {key: row for key, row in changes.items() if row is not None}
 
 
-def _by(column: str, rows: Iterable[Row]) -> Table:
+def _key_by(column: str, rows: Iterable[Row]) -> Table:
     return {as_json({column: row[column]}): row for row in rows}
 
 
-def _passed() -> Table:
+def _expected_pass() -> Table:
     rows = (_order(number) for number in range(ROWS))
     kept = ({"id": row["id"], "amount": row["amount"] * 2} for row in rows if row["customer"] != _LEFT_OUT)
     return {as_json(row): row for row in kept}
 
 
-def _counted() -> Table:
+def _expected_counts() -> Table:
     amounts: defaultdict[int, list[int]] = defaultdict(list)
     for row in map(_order, range(ROWS)):
         amounts[row["customer"]].append(row["amount"])
     rows = (
         {"customer": customer, "orders": len(found), "amounts": len(set(found))} for customer, found in amounts.items()
     )
-    return _by("customer", rows)
+    return _key_by("customer", rows)
 
 
-def _summed() -> Table:
+def _expected_sums() -> Table:
     totals: Counter[int] = Counter()
     for change in map(_change, range(ROWS)):
         for image, sign in ((change["before"], -1), (change["after"], 1)):
             if image is not None:
                 totals[image["customer"]] += sign * image["amount"]
-    return _by("customer", ({"customer": customer, "total": total} for customer, total in totals.items()))
+    return _key_by("customer", ({"customer": customer, "total": total} for customer, total in totals.items()))
 
 
 def _both() -> Table:
@@ -130,7 +130,7 @@ CRASH_JOBS: Final = (
         f"INSERT INTO sink SELECT id, amount * 2 FROM source WHERE customer <> {_LEFT_OUT};",
         _order,
         _each,
-        _passed,
+        _expected_pass,
         has_state=False,
     ),
     CrashJob(
@@ -141,7 +141,7 @@ CRASH_JOBS: Final = (
         "INSERT INTO sink SELECT customer, COUNT(*), COUNT(DISTINCT amount) FROM source GROUP BY customer;",
         _order,
         _last,
-        _counted,
+        _expected_counts,
     ),
     CrashJob(
         "changes: SUM, changes to changes",
@@ -150,8 +150,8 @@ CRASH_JOBS: Final = (
         "'key.format' = 'json', 'key.fields' = 'customer', 'value.format' = 'debezium-json');\n"
         "INSERT INTO sink SELECT customer, SUM(amount) FROM source GROUP BY customer;",
         _change,
-        _changed,
-        _summed,
+        _fold_changes,
+        _expected_sums,
     ),
     CrashJob(
         "set: two INSERTs from one table into one",
@@ -174,7 +174,7 @@ CRASH_JOBS: Final = (
         f"INSERT INTO sink SELECT id, amount * 2, `at` FROM source WHERE customer <> {_LEFT_OUT};",
         _order,
         _each,
-        _passed,
+        _expected_pass,
         has_state=False,
         has_times=True,
         guarantees=(DeliveryGuarantee.AT_LEAST_ONCE,),

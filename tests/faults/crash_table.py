@@ -1,4 +1,4 @@
-"""The table of crashes in docs/reliability.md: lines of cases that were not run now stay as they are."""
+"""The table of crash cases in docs/reliability.md. Rows of cases that are not run stay unchanged."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ _LINES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """All runs that were ended in one place."""
+    """All runs that were ended at one place."""
 
     guarantee: str
     query: str
     failpoint: str
     runs: int
     kept: int
-    """Of these, how many did what their guarantee promises."""
+    """How many of them kept what their guarantee promises."""
     messages: int
     missing: int
     twice: int
 
     @classmethod
     def of(cls, crash: Crash, runs: Sequence[Found | None]) -> Self:
-        """None is a run that came to nothing: it did not come by, or did not start again."""
+        """None is a run without a result: it did not reach the failpoint, or did not start again."""
         found = [run for run in runs if run is not None]
         return cls(
             *place_of(crash),
@@ -53,7 +53,7 @@ class Line:
 
     @classmethod
     def read(cls, text: str) -> Self | None:
-        """The line that is written so, if it is one."""
+        """Parses a row of the table; None for any other line."""
         cells = [cell.strip(" `") for cell in text.strip("|").split("|")]
         numbers = [cell.replace(",", "") for cell in cells[3:]]
         if len(numbers) != 5 or not all(map(str.isdigit, numbers)):
@@ -73,8 +73,8 @@ def place_of(crash: Crash) -> Place:
     return crash.guarantee.value, crash.job.query, crash.failpoint
 
 
-def with_lines(page: str, lines: Iterable[Line]) -> str:
-    """The page with these lines too, in the order of the cases."""
+def update_table(page: str, lines: Iterable[Line]) -> str:
+    """The page with these rows added or replaced, in the order of the cases."""
     block = _BLOCK.search(page)
     assert block is not None, "the page has no place for the table"
     kept = (line for text in block[0].splitlines() if (line := Line.read(text)))
@@ -82,10 +82,10 @@ def with_lines(page: str, lines: Iterable[Line]) -> str:
     shown = [known[place] for place in dict.fromkeys(map(place_of, CRASHES)) if place in known]
     places = "".join(f"| `{name}` | {when} |\n" for name, when in FAILPOINTS.items())
     table = "".join(f"{line}\n" for line in shown)
-    return _BLOCK.sub(lambda old: f"{old[1]}{_PLACES}{places}\n{_summed(shown)}\n\n{_LINES}{table}{old[2]}", page)
+    return _BLOCK.sub(lambda old: f"{old[1]}{_PLACES}{places}\n{_summarise(shown)}\n\n{_LINES}{table}{old[2]}", page)
 
 
-def _summed(lines: Sequence[Line]) -> str:
+def _summarise(lines: Sequence[Line]) -> str:
     runs, kept = sum(line.runs for line in lines), sum(line.kept for line in lines)
     once = [line for line in lines if line.guarantee == DeliveryGuarantee.EXACTLY_ONCE]
     doubled = sum(line.twice for line in once)

@@ -1,4 +1,4 @@
-"""Jobs ended at a failpoint and started again, and what is in their topic then: the table of docs/reliability.md."""
+"""Ends jobs at a failpoint, restarts them, and checks their topic: the table of crash cases in docs/reliability.md."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PARTITIONS: Final = 3
-"""Fewer than five: there Spark numbers its tasks otherwise when it does a batch again."""
+"""Fewer than five: in that case Spark numbers its tasks differently when it repeats a batch."""
 ARROW_ROWS: Final = 20
-"""Rows that cross to Python together: a task has several such batches, and may end between two of them."""
+"""Rows that are passed to Python together: a task has several such batches, and may end between two of them."""
 _SECONDS: Final = 300
 _WITH_STATE: Final = ("before-state", "after-state")
 _IN_THE_DRIVER: Final = ("after-task", "after-batch")
@@ -34,7 +34,7 @@ _IN_TRANSACTIONS: Final = ("before-init", "after-begin", "before-offsets", "afte
 
 
 class Ending(StrEnum):
-    """How a job is ended: by SIGKILL to all of it, by an exception in a task, by a second Ctrl-C in its batch."""
+    """How a job is ended: by SIGKILL to all its processes, by an exception in a task, or by a second Ctrl-C."""
 
     KILLED = ""
     FAILED = "raise"
@@ -47,7 +47,7 @@ class Crash:
     job: CrashJob
     failpoint: str
     time: int
-    """The how-manieth time the place is come by, in one process."""
+    """On which visit of a process to the failpoint it ends."""
     ending: Ending = Ending.KILLED
 
     @property
@@ -55,7 +55,7 @@ class Crash:
         return "-".join(filter(None, (self.guarantee, self.job.name, self.failpoint, str(self.time), self.ending)))
 
     @property
-    def armed(self) -> str:
+    def failpoint_setting(self) -> str:
         return ":".join(filter(None, (self.failpoint, str(self.time), self.ending)))
 
     @property
@@ -63,9 +63,9 @@ class Crash:
         if self.failpoint in _WITH_STATE:
             return self.job.has_state
         if self.failpoint == "before-init" and self.time > 1:
-            return False  # a producer lives longer than a batch, and few are in one process
+            return False  # a producer outlives a batch, and a process has few of them
         if self.ending is not Ending.KILLED and self.failpoint in _IN_THE_DRIVER:
-            return False  # the batch is as good as over
+            return False  # the batch is practically over
         is_once = self.guarantee is DeliveryGuarantee.EXACTLY_ONCE
         if self.failpoint == "mid-produce":
             return is_once or self.job.has_times
@@ -82,7 +82,7 @@ _ENDINGS: Final = {
     DeliveryGuarantee.AT_LEAST_ONCE: ((1, Ending.KILLED), (3, Ending.KILLED)),
     DeliveryGuarantee.NONE: ((3, Ending.KILLED),),
 }
-"""In the first batch, and in a later one, when there is state and progress; nothing tells the last two apart.
+"""In the first batch, and in a later one, when there are state and progress; the last two are equivalent.
 
 Arrow batches are so small that the second and the third time are in the middle of a task.
 """
@@ -102,8 +102,8 @@ CRASHES: Final = tuple(
 class Found:
     """What is in the topic after the restart.
 
-    Exactly once, it is compared with the messages of an undisturbed run; else the table that it folds to with the
-    truth, and a message is `twice` that was written again.
+    For exactly-once it is compared with the messages of an undisturbed run; otherwise the folded table is compared with
+    the truth, and `twice` counts messages that were written again.
     """
 
     messages: int
@@ -121,12 +121,12 @@ def _is_ended_by(crash: Crash, run: subprocess.CompletedProcess[str]) -> bool:
             return run.returncode == -signal.SIGKILL
         case Ending.FAILED:
             return run.returncode == 1 and f"failpoint {crash.failpoint}" in run.stderr
-        case Ending.CANCELLED:  # several tasks may come by and send their Ctrl-C, some while it ends already
+        case Ending.CANCELLED:  # several tasks may reach it and send Ctrl-C, some while the job is already ending
             return run.returncode != 0 and "interrupt again to stop now" in run.stderr
 
 
 class Bench:
-    """Fills topics and runs jobs, each in a process of its own; several threads may ask at once."""
+    """Fills topics and runs jobs, each in a process of its own; can be used by several threads."""
 
     def __init__(self, brokers: str, folder: Path) -> None:
         self._brokers = brokers
@@ -140,17 +140,17 @@ class Bench:
     def survive(self, crash: Crash) -> Found:
         sink = self._topic("sink")
         folder = self._folder / crash.name
-        first = self._run(crash.job, crash.guarantee, folder, sink, crash.armed)
+        first = self._run(crash.job, crash.guarantee, folder, sink, crash.failpoint_setting)
         assert _is_ended_by(crash, first), f"{crash.name} was not come by ({first.returncode}): {first.stderr}"
         second = self._run(crash.job, crash.guarantee, folder, sink)
         assert second.returncode == 0, second.stderr
         messages = self._messages(sink)
         if crash.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
-            return beside_undisturbed(Counter(messages), self._reference(crash.job))
-        return beside_truth(messages, crash.job)
+            return compare_with_undisturbed(Counter(messages), self._reference(crash.job))
+        return compare_with_truth(messages, crash.job)
 
     def _reference(self, job: CrashJob) -> Counter[Message]:
-        """The messages of a run with the same input in the same batches, and with nothing in between."""
+        """The messages of an undisturbed run with the same input in the same batches."""
         with self._referring[job.name]:
             if job.name not in self._undisturbed:
                 sink = self._topic("sink")
@@ -166,7 +166,7 @@ class Bench:
             if job.name not in self._sources:
                 source = self._topic("source")
                 for partition in range(PARTITIONS):
-                    rows = (json.dumps(job.value(number)).encode() for number in _of(partition))
+                    rows = (json.dumps(job.value(number)).encode() for number in _rows_of(partition))
                     self._kafka.produce(source, (Message(None, row) for row in rows), partition)
                 self._sources[job.name] = source
         return self._sources[job.name]
@@ -194,17 +194,17 @@ class Bench:
         return run_to_end(script, parameters, environment=environment, seconds=_SECONDS)
 
 
-def _of(partition: int) -> list[int]:
-    """Both changes of a row are in one partition, in their order."""
+def _rows_of(partition: int) -> list[int]:
+    """Both changes of a row are in the same partition, in order."""
     return [number for number in range(ROWS) if number // 2 % PARTITIONS == partition]
 
 
-def beside_undisturbed(found: Counter[Message], expected: Counter[Message]) -> Found:
+def compare_with_undisturbed(found: Counter[Message], expected: Counter[Message]) -> Found:
     return Found(found.total(), (expected - found).total(), (found - expected).total())
 
 
-def beside_truth(messages: Sequence[Message], job: CrashJob) -> Found:
-    """A row that is there and should not be counts like one that is missing."""
+def compare_with_truth(messages: Sequence[Message], job: CrashJob) -> Found:
+    """A row that should not be there counts like one that is missing."""
     table, truth = job.fold(messages), job.truth()
     differing = sum(table.get(key) != truth.get(key) for key in table.keys() | truth.keys())
     return Found(len(messages), differing, len(messages) - len(set(messages)))

@@ -1,4 +1,4 @@
-"""A broker that is stopped, killed or paused, and comes back with its messages where it was."""
+"""A broker that can be stopped, killed or paused, and comes back at the same address with its messages."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class FailingBroker:
         self._broker.stop()
 
     @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Takes connections and answers nothing."""
+    def pause(self) -> Iterator[None]:
+        """Accepts connections but does not respond."""
         java = self._java
         os.kill(java, signal.SIGSTOP)
         try:

@@ -1,4 +1,4 @@
-"""A job that writes exactly once and keeps state, held or frozen at a chosen step, and what it has to write."""
+"""An exactly-once job with state that can be held or frozen at a chosen step, and its expected output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from millstream.failpoints import VARIABLE
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
 from tests.faults.failing_broker import PARTITIONS
-from tests.faults.processes import jvm_of, processes, running
+from tests.faults.processes import jvm_of, processes, run_in_background
 from tests.patience import PATIENCE
 from tests.runtime.topics import fresh_name
 
@@ -36,12 +36,12 @@ CREATE TABLE totals (customer INT, orders BIGINT, amount BIGINT, PRIMARY KEY (cu
 INSERT INTO totals SELECT customer, COUNT(*), SUM(amount) FROM orders GROUP BY customer;
 """
 CUSTOMERS: Final = 120
-"""More than a batch takes: no customer comes twice in one, and the messages are the same however rows are batched."""
+"""More than a batch takes: no customer occurs twice in a batch, so the messages do not depend on batch boundaries."""
 _LOOK_SECONDS: Final = 0.05
 
 
 class OrdersJob:
-    """Topics of its own, and processes that run it one after the other or side by side."""
+    """A job with its own topics, run by processes one after another or at the same time."""
 
     def __init__(self, brokers: str, folder: Path, *, timeout_ms: int = 60_000, source: str | None = None) -> None:
         """`source` are options of the table that is read."""
@@ -76,11 +76,11 @@ class OrdersJob:
 
     @property
     def orders(self) -> int:
-        """How many there are."""
+        """The number of orders."""
         return self._rounds * CUSTOMERS
 
     def order(self, rounds: int) -> None:
-        """Each round is an order of every customer."""
+        """Each round has one order of every customer."""
         for _ in range(rounds):
             for partition in range(PARTITIONS):
                 rows = ({"customer": each, "amount": each} for each in range(partition, CUSTOMERS, PARTITIONS))
@@ -92,12 +92,14 @@ class OrdersJob:
     def run(
         self, *options: str, hold: str | None = None, checkpoint: Path | None = None
     ) -> Iterator[subprocess.Popen[str]]:
-        """With `hold` it waits at that failpoint until `let_go`."""
+        """With `hold`, it waits at that failpoint until `let_go`."""
         if hold is not None:
             self.gate.touch()
         environment = {VARIABLE: f"{hold}:hold={self.gate}"} if hold else {}
-        given = (*options, *(("--checkpoint", str(checkpoint)) if checkpoint else ()))
-        with running(self._script, self._parameters, self.notices, *given, environment=environment) as process:
+        arguments = (*options, *(("--checkpoint", str(checkpoint)) if checkpoint else ()))
+        with run_in_background(
+            self._script, self._parameters, self.notices, *arguments, environment=environment
+        ) as process:
             yield process
 
     @property
@@ -107,18 +109,18 @@ class OrdersJob:
     def await_hold(self, process: subprocess.Popen[str]) -> None:
         reached = self.gate.with_name(f"{self.gate.name}.reached")
         while not reached.exists():
-            assert process.poll() is None, self.said()
+            assert process.poll() is None, self.read_notices()
             time.sleep(_LOOK_SECONDS)
 
     def let_go(self) -> None:
         self.gate.unlink()
 
-    def said(self) -> str:
+    def read_notices(self) -> str:
         self.notices.seek(0)
         return self.notices.read()
 
-    def written(self) -> Counter[tuple[int, int, int]]:
-        """By readers of committed messages."""
+    def read_totals(self) -> Counter[tuple[int, int, int]]:
+        """As seen by readers of committed messages."""
         received = self._kafka.read(self._parameters["totals"])
         values = (json.loads(each.message.value) for each in received if each.message.value is not None)
         return Counter((row["customer"], row["orders"], row["amount"]) for row in values)
@@ -134,7 +136,7 @@ class OrdersJob:
 
 
 def family(process: subprocess.Popen[str]) -> list[int]:
-    """The process, Spark's JVM, and all that the JVM started."""
+    """The process, Spark's JVM, and everything that the JVM started."""
     found = processes()
     jvm = jvm_of(process.pid, found)
     return [process.pid, *(each.pid for each in found if jvm is not None and each.session == jvm)]
@@ -142,7 +144,7 @@ def family(process: subprocess.Popen[str]) -> list[int]:
 
 @contextmanager
 def frozen(process: subprocess.Popen[str]) -> Iterator[Callable[[], None]]:
-    """As a machine that sleeps: nothing of the job runs, nothing of it ends. Gives what wakes it up before the end."""
+    """Like a suspended machine: no process of the job runs, and none ends. Yields a function that resumes it."""
     stopped = family(process)
 
     def wake() -> None:
@@ -158,8 +160,8 @@ def frozen(process: subprocess.Popen[str]) -> Iterator[Callable[[], None]]:
         wake()
 
 
-def drained(process: subprocess.Popen[str]) -> int:
-    """Its exit code, when all that it tells has been read."""
+def drain(process: subprocess.Popen[str]) -> int:
+    """The exit code, after reading the rest of its output."""
     assert process.stdout is not None
     process.stdout.read()
     return process.wait(PATIENCE)

@@ -1,4 +1,4 @@
-"""`millstream run` as a process that is watched through its JSON."""
+"""Runs `millstream run` as a process and follows its JSON output."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ COMMAND = [sys.executable, "-m", "millstream.cli.main"]
 
 
 def run_command(script: Path, parameters: dict[str, str], *options: str) -> list[str]:
-    given = [part for name, value in parameters.items() for part in ("--param", f"{name}={value}")]
-    return [*COMMAND, "run", str(script), *given, "--output", "json", *options]
+    arguments = [part for name, value in parameters.items() for part in ("--param", f"{name}={value}")]
+    return [*COMMAND, "run", str(script), *arguments, "--output", "json", *options]
 
 
 def run_to_end(
     script: Path, parameters: dict[str, str], *options: str, environment: dict[str, str], seconds: float
 ) -> subprocess.CompletedProcess[str]:
-    """Processes what there is, or ends where a failpoint of the environment ends it."""
+    """Processes all input, or ends at a failpoint that the environment names."""
     return subprocess.run(
         run_command(script, parameters, "--drain", *options),
         cwd=script.parent,
@@ -39,7 +39,7 @@ def run_to_end(
 
 
 @contextmanager
-def running(
+def run_in_background(
     script: Path, parameters: dict[str, str], notices: IO[str], *options: str, environment: dict[str, str] | None = None
 ) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
@@ -59,26 +59,26 @@ def running(
 
 
 def objects(process: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
-    """All that it tells: batches, and events beside them."""
+    """All objects that it prints: batches and events."""
     assert process.stdout is not None
     for line in process.stdout:
         yield json.loads(line)
 
 
 def batches(process: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
-    return (told for told in objects(process) if "batch" in told)
+    return (event for event in objects(process) if "batch" in event)
 
 
 def until(process: subprocess.Popen[str], is_it: Callable[[dict[str, Any]], bool], notices: IO[str]) -> dict[str, Any]:
-    for told in objects(process):
-        if is_it(told):
-            return told
+    for event in objects(process):
+        if is_it(event):
+            return event
     notices.seek(0)
     raise AssertionError(f"the job ended, and said: {notices.read()}")
 
 
 def until_read(process: subprocess.Popen[str], rows: int, notices: IO[str]) -> None:
-    until(process, lambda told: told.get("total_rows_in", 0) >= rows, notices)
+    until(process, lambda event: event.get("total_rows_in", 0) >= rows, notices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Process:
 
 
 def processes() -> list[Process]:
-    """All that run on this machine."""
+    """All processes of this machine."""
     listed = subprocess.run(
         ["ps", "-wweo", "pid=,ppid=,sess=,args="], capture_output=True, text=True, check=True
     ).stdout
@@ -99,5 +99,5 @@ def processes() -> list[Process]:
 
 
 def jvm_of(driver: int, among: Iterable[Process]) -> int | None:
-    """Spark's JVM leads a session, in which are its workers and the processes that deliver."""
+    """Spark's JVM leads a process session that contains its workers and the delivery processes."""
     return next((each.pid for each in among if each.parent == driver and each.session == each.pid), None)

@@ -1,6 +1,7 @@
-"""`make faults`: ends jobs at every failpoint, and writes what came of it into docs/reliability.md.
+"""`make faults`: ends jobs at every failpoint, restarts them, and writes the results into docs/reliability.md.
 
-`python -m tests.faults.report at-least-once-append` runs the cases whose names begin so; the lines of the others stay.
+`python -m tests.faults.report at-least-once-append` runs only the cases whose names begin like this, and leaves the
+other rows of the table unchanged.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from millstream.testing.broker import EmbeddedBroker
-from tests.faults.crash_table import Line, place_of, with_lines
+from tests.faults.crash_table import Line, place_of, update_table
 from tests.faults.crashes import CRASHES, PARTITIONS, Bench, Crash, Found
 
 if TYPE_CHECKING:
@@ -27,16 +28,16 @@ PAGE: Final = Path(__file__).parents[2] / "docs" / "reliability.md"
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser(prog="python -m tests.faults.report", description=__doc__)
-    asked.add_argument("beginnings", nargs="*", help="of the names of cases; none for all of them")
-    asked.add_argument("--jobs", type=int, default=2, help="how many cases run side by side")
-    given = asked.parse_args()
-    chosen = [crash for crash in CRASHES if crash.name.startswith(tuple(given.beginnings) or "")]
-    sys.exit(0 if run(chosen, given.jobs) else 1)
+    parser = argparse.ArgumentParser(prog="python -m tests.faults.report", description=__doc__)
+    parser.add_argument("prefixes", nargs="*", help="prefixes of the names of cases; all cases by default")
+    parser.add_argument("--jobs", type=int, default=2, help="how many cases to run in parallel")
+    arguments = parser.parse_args()
+    chosen = [crash for crash in CRASHES if crash.name.startswith(tuple(arguments.prefixes) or "")]
+    sys.exit(0 if run(chosen, arguments.jobs) else 1)
 
 
 def run(chosen: Sequence[Crash], jobs: int) -> bool:
-    """Whether all kept what is promised. A line is written when the last of its cases has run."""
+    """Returns whether all kept what is promised. A row is written when the last of its cases has run."""
     started = time.monotonic()
     waiting: defaultdict[Place, int] = defaultdict(int)
     for crash in chosen:
@@ -55,12 +56,12 @@ def run(chosen: Sequence[Crash], jobs: int) -> bool:
             found = None if error is not None else case.result()
             is_kept = found is not None and found.keeps(crash.guarantee)
             all_kept = all_kept and is_kept
-            came = f"{'kept' if is_kept else 'NOT KEPT'}, {error or found}"
-            print(f"{count} of {len(chosen)}, {time.monotonic() - started:.0f} s: {crash.name}: {came}", flush=True)
+            outcome = f"{'kept' if is_kept else 'NOT KEPT'}, {error or found}"
+            print(f"{count} of {len(chosen)}, {time.monotonic() - started:.0f} s: {crash.name}: {outcome}", flush=True)
             place = place_of(crash)
             runs[place].append(found)
             if len(runs[place]) == waiting[place]:
-                PAGE.write_text(with_lines(PAGE.read_text(), [Line.of(crash, runs[place])]))
+                PAGE.write_text(update_table(PAGE.read_text(), [Line.of(crash, runs[place])]))
     return all_kept
 
 

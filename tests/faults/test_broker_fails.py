@@ -1,4 +1,4 @@
-"""Brokers that stop, crash or stand still while a transaction is open: each message is there once."""
+"""Brokers that stop, crash or freeze while a transaction is open: each message is written once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from millstream.errors import SetupError
 from tests.conftest import skip_without_java
 from tests.faults.failing_broker import FailingBroker
-from tests.faults.orders_job import OrdersJob, drained
+from tests.faults.orders_job import OrdersJob, drain
 from tests.faults.processes import until, until_read
 
 if TYPE_CHECKING:
@@ -23,19 +23,19 @@ pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
 TIMEOUT_MS: Final = 5000
 SOON_SECONDS: Final = 12
-"""Less than Spark's own patience with a query that does not stop."""
+"""Less than Spark's own timeout for a query that does not stop."""
 ROLLED_BACK: Final = "Completed rollback of ongoing transaction"
 
 
 @pytest.fixture
-def failing(tmp_path: Path) -> Iterator[FailingBroker]:
-    failing = FailingBroker(tmp_path / "broker")
+def failing_broker(tmp_path: Path) -> Iterator[FailingBroker]:
+    failing_broker = FailingBroker(tmp_path / "broker")
     try:
-        failing.start()
+        failing_broker.start()
     except SetupError as error:
         skip_without_java(error)
-    with failing:
-        yield failing
+    with failing_broker:
+        yield failing_broker
 
 
 @pytest.mark.parametrize(
@@ -49,63 +49,65 @@ def failing(tmp_path: Path) -> Iterator[FailingBroker]:
     ],
 )
 def test_broker_goes_and_comes_back(
-    end: Callable[[FailingBroker], None], step: str, failing: FailingBroker, tmp_path: Path
+    end: Callable[[FailingBroker], None], step: str, failing_broker: FailingBroker, tmp_path: Path
 ) -> None:
-    """After the first batch Kafka's client may wait for ever for a coordinator: then the job starts again by itself."""
-    with OrdersJob(failing.bootstrap, tmp_path) as job:
+    """After the first batch, Kafka's client may wait forever for a coordinator: then the job restarts by itself."""
+    with OrdersJob(failing_broker.bootstrap, tmp_path) as job:
         job.order(3)
         with job.run("--drain", hold=step) as process:
             job.await_hold(process)
-            end(failing)
+            end(failing_broker)
             job.let_go()
-            waiting = until(process, lambda told: told.get("event") == "waiting", job.notices)
-            assert failing.bootstrap in waiting["why"]
-            failing.start_again()
-            until(process, lambda told: told.get("event") == "going-on", job.notices)
-            assert drained(process) == 0, job.said()
-        assert job.written() == job.expected
+            waiting = until(process, lambda event: event.get("event") == "waiting", job.notices)
+            assert failing_broker.bootstrap in waiting["why"]
+            failing_broker.start_again()
+            until(process, lambda event: event.get("event") == "going-on", job.notices)
+            assert drain(process) == 0, job.read_notices()
+        assert job.read_totals() == job.expected
 
 
 @pytest.mark.faults
-def test_broker_stands_still_for_longer_than_a_transaction_may_last(failing: FailingBroker, tmp_path: Path) -> None:
-    """Back at work it ends the transaction, or takes the rest of it before it comes to that."""
-    with OrdersJob(failing.bootstrap, tmp_path, timeout_ms=TIMEOUT_MS) as job:
+def test_broker_stands_still_for_longer_than_a_transaction_may_last(
+    failing_broker: FailingBroker, tmp_path: Path
+) -> None:
+    """When it resumes, it aborts the transaction, or accepts the rest of it before it gets to that."""
+    with OrdersJob(failing_broker.bootstrap, tmp_path, timeout_ms=TIMEOUT_MS) as job:
         job.order(3)
         with job.run("--drain", hold="before-offsets:2") as process:
             job.await_hold(process)
-            with failing.paused():
+            with failing_broker.pause():
                 job.let_go()
-                until(process, lambda told: told.get("event") == "waiting", job.notices)
+                until(process, lambda event: event.get("event") == "waiting", job.notices)
                 time.sleep(TIMEOUT_MS / 1000)
-            until(process, lambda told: told.get("event") == "going-on", job.notices)
-            assert drained(process) == 0, job.said()
-        assert job.written() == job.expected
+            until(process, lambda event: event.get("event") == "going-on", job.notices)
+            assert drain(process) == 0, job.read_notices()
+        assert job.read_totals() == job.expected
 
 
 @pytest.mark.faults
 @pytest.mark.parametrize("step", ["before-offsets:1", "before-offsets:2", "after-offsets:1"])
 def test_job_stands_still_for_longer_than_a_transaction_may_last(
-    step: str, failing: FailingBroker, tmp_path: Path
+    step: str, failing_broker: FailingBroker, tmp_path: Path
 ) -> None:
-    with OrdersJob(failing.bootstrap, tmp_path, timeout_ms=1000) as job:
+    with OrdersJob(failing_broker.bootstrap, tmp_path, timeout_ms=1000) as job:
         job.order(3)
         with job.run("--drain", hold=step) as process:
             job.await_hold(process)
-            failing.await_log(ROLLED_BACK)
+            failing_broker.await_log(ROLLED_BACK)
             job.let_go()
-            told = until(process, lambda told: told.get("event") == "waiting", job.notices)
-            assert told["why"] == 'Kafka ended a transaction of job "totals"'
-            assert drained(process) == 0, job.said()
-        assert job.written() == job.expected
+            event = until(process, lambda event: event.get("event") == "waiting", job.notices)
+            assert event["why"] == 'Kafka ended a transaction of job "totals"'
+            assert drain(process) == 0, job.read_notices()
+        assert job.read_totals() == job.expected
 
 
 @pytest.mark.faults
 @pytest.mark.parametrize("state", ["idle", "in a transaction", "idle, with a silent broker"])
 def test_job_that_waits_for_its_broker_ends_when_it_is_asked_to(
-    state: str, failing: FailingBroker, tmp_path: Path
+    state: str, failing_broker: FailingBroker, tmp_path: Path
 ) -> None:
-    """Spark's clients have their own times, a minute: they are not waited for."""
-    with OrdersJob(failing.bootstrap, tmp_path) as job, ExitStack() as at_the_end:
+    """Spark's clients have timeouts of a minute, which are not waited for."""
+    with OrdersJob(failing_broker.bootstrap, tmp_path) as job, ExitStack() as at_the_end:
         job.order(1)
         is_held = state == "in a transaction"
         with job.run(hold="before-offsets:2" if is_held else None) as process:
@@ -114,11 +116,11 @@ def test_job_that_waits_for_its_broker_ends_when_it_is_asked_to(
             else:
                 until_read(process, job.orders, job.notices)
             if "silent" in state:
-                at_the_end.enter_context(failing.paused())
+                at_the_end.enter_context(failing_broker.pause())
             else:
-                failing.stop()
+                failing_broker.stop()
             if is_held:
                 job.let_go()
-            until(process, lambda told: told.get("event") == "waiting", job.notices)
+            until(process, lambda event: event.get("event") == "waiting", job.notices)
             process.send_signal(signal.SIGTERM)
-            assert process.wait(SOON_SECONDS) == 0, job.said()
+            assert process.wait(SOON_SECONDS) == 0, job.read_notices()

@@ -1,4 +1,4 @@
-"""Jobs over changelogs, killed while a batch is under way and started again: what they write is the truth."""
+"""Jobs over changelogs that are killed during a batch and restarted: their output is correct."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from millstream.testing.script_kafka import ScriptKafka
 from tests.faults.changelog_jobs import MOVES, TOPICS, TOTALS, Input
-from tests.faults.processes import COMMAND, running
+from tests.faults.processes import COMMAND, run_in_background
 from tests.patience import PATIENCE
 from tests.runtime.topics import fresh_name
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ROWS = 500
 MAY_GO_TWICE = ("holders",)
-"""Jobs whose input deletes what is not there."""
+"""Jobs whose input deletes rows that do not exist."""
 Messages = dict[str, list[bytes | None]]
 
 
@@ -32,22 +32,22 @@ def newest(folder: Path) -> int:
 
 
 def has_begun(job: Path) -> bool:
-    """A batch that is not the first is planned; nothing of it is written yet, or a part."""
+    """A batch after the first is planned, and nothing of it, or only a part, is written."""
     return newest(job / "offsets") > max(newest(job / "commits"), 0)
 
 
 def has_stored(job: Path) -> bool:
-    """Some task of the batch under way has stored its state; the batch is not committed."""
+    """A task of the current batch has stored its state, and the batch is not committed."""
     batch = newest(job / "offsets")
     is_under_way = batch > newest(job / "commits")
     return is_under_way and any((job / "state").rglob(f"{batch + 1}*.changelog")) and newest(job / "commits") < batch
 
 
 class Jobs:
-    """A script, its topics, and what is said when it is run."""
+    """A script, its topics, and its output when it runs."""
 
     def __init__(self, script: str, broker: str, folder: Path) -> None:
-        self.kafka, self.given = ScriptKafka(broker), Input()
+        self.kafka, self.input = ScriptKafka(broker), Input()
         self.folder = folder / ".millstream" / "changes" / "jobs"
         self._topics = {name: fresh_name(name) for name in TOPICS}
         self._parameters = {"brokers": broker, **self._topics}
@@ -57,30 +57,30 @@ class Jobs:
             self.kafka.create_topic(topic, 2)
 
     def produce(self) -> None:
-        for topic, messages in self.given.round(ROWS).items():
+        for topic, messages in self.input.round(ROWS).items():
             self.kafka.produce(self._topics[topic], messages, partition=None)
 
     def run_and_kill(self, is_time: Callable[[], bool], notices: IO[str]) -> None:
-        with running(self._script, self._parameters, notices) as process:
+        with run_in_background(self._script, self._parameters, notices) as process:
             deadline = time.monotonic() + PATIENCE
             while not is_time():
-                assert process.poll() is None, said(notices)
-                assert time.monotonic() < deadline, said(notices)
+                assert process.poll() is None, read_notices(notices)
+                assert time.monotonic() < deadline, read_notices(notices)
                 time.sleep(0.001)
             process.send_signal(signal.SIGKILL)
             assert process.wait(PATIENCE) == -signal.SIGKILL
 
     def drain(self, notices: IO[str]) -> None:
-        given = [part for name, value in self._parameters.items() for part in ("--param", f"{name}={value}")]
-        command = [*COMMAND, "run", str(self._script), *given, "--output", "json", "--drain"]
+        arguments = [part for name, value in self._parameters.items() for part in ("--param", f"{name}={value}")]
+        command = [*COMMAND, "run", str(self._script), *arguments, "--output", "json", "--drain"]
         place = self._script.parent
         done = subprocess.run(command, cwd=place, stdout=subprocess.PIPE, stderr=notices, text=True, check=False)
-        assert done.returncode == 0, said(notices)
-        told = [json.loads(line) for line in done.stdout.splitlines()]
-        assert sum(batch["ignored_retractions"] for batch in told if batch["job"] not in MAY_GO_TWICE) == 0
+        assert done.returncode == 0, read_notices(notices)
+        event = [json.loads(line) for line in done.stdout.splitlines()]
+        assert sum(batch["ignored_retractions"] for batch in event if batch["job"] not in MAY_GO_TWICE) == 0
 
-    def written(self, sink: str) -> Messages:
-        """The values of each key, in their order."""
+    def read_messages(self, sink: str) -> Messages:
+        """The values of each key, in order."""
         found: Messages = {}
         for received in self.kafka.read(self._topics[sink]):
             assert received.message.key is not None
@@ -88,7 +88,7 @@ class Jobs:
         return found
 
 
-def said(notices: IO[str]) -> str:
+def read_notices(notices: IO[str]) -> str:
     notices.seek(0)
     return notices.read()
 
@@ -99,11 +99,11 @@ def after_kills(jobs: Jobs, folder: Path, *moments: Callable[[], bool]) -> None:
             jobs.produce()
             jobs.run_and_kill(moment, notices)
         jobs.drain(notices)
-        assert said(notices).count("continues where it stopped") >= len(moments)
+        assert read_notices(notices).count("continues where it stopped") >= len(moments)
 
 
 def table_of(messages: Messages, kills: int) -> dict[str, Any]:
-    """The last row of each key. Each kill does one batch again, and that repeats at most one message of a key."""
+    """The last row of each key. Each kill repeats one batch, which repeats at most one message of a key."""
     for key, values in messages.items():
         assert values[0] is not None, f"a tombstone for {key}, which was never written"
         assert sum(before == after for before, after in pairwise(values)) <= kills, f"{key} is written over and over"
@@ -115,9 +115,9 @@ def test_totals_on_both_operators(broker: str, tmp_path: Path) -> None:
     jobs = Jobs(TOTALS, broker, tmp_path)
     native, kernel = jobs.folder / "native", jobs.folder / "kernel"
     after_kills(jobs, tmp_path, lambda: has_begun(kernel), lambda: has_stored(native) or has_stored(kernel))
-    found = {sink: jobs.written(sink) for sink in ("native", "kernel")}
-    assert table_of(found["native"], kills=2) == jobs.given.truth("native")
-    assert table_of(found["kernel"], kills=2) == jobs.given.truth("native")
+    found = {sink: jobs.read_messages(sink) for sink in ("native", "kernel")}
+    assert table_of(found["native"], kills=2) == jobs.input.truth("native")
+    assert table_of(found["kernel"], kills=2) == jobs.input.truth("native")
     for sink, messages in found.items():
         for values in messages.values():
             counts = [json.loads(value)["n"] for value in values if value is not None]
@@ -131,9 +131,9 @@ def test_rows_that_move_and_go(broker: str, tmp_path: Path) -> None:
     sizes, holders = jobs.folder / "sizes", jobs.folder / "holders"
     moments = (lambda: has_begun(sizes), lambda: has_stored(holders), lambda: has_stored(sizes))
     after_kills(jobs, tmp_path, *moments)
-    found = {sink: jobs.written(sink) for sink in ("sizes", "holders")}
-    assert table_of(found["sizes"], kills=3) == jobs.given.truth("sizes")
-    held, claimed = table_of(found["holders"], kills=3), jobs.given.holders()
+    found = {sink: jobs.read_messages(sink) for sink in ("sizes", "holders")}
+    assert table_of(found["sizes"], kills=3) == jobs.input.truth("sizes")
+    held, claimed = table_of(found["holders"], kills=3), jobs.input.holders()
     assert held.keys() == claimed.keys()
     assert all(row["player"] in claimed[score] for score, row in held.items())
     for sink, messages in found.items():

@@ -1,4 +1,4 @@
-"""The table that `make faults` writes, without running anything."""
+"""Tests of the table that `make faults` writes, without running a job."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from millstream.connectors.kafka.option_values import DeliveryGuarantee
 from millstream.failpoints import FAILPOINTS
-from tests.faults.crash_table import Line, place_of, with_lines
+from tests.faults.crash_table import Line, place_of, update_table
 from tests.faults.crashes import CRASHES, Crash, Found
 from tests.faults.report import PAGE
 
@@ -47,18 +47,18 @@ def test_a_run_that_came_to_nothing_is_told() -> None:
 
 def test_lines_of_other_cases_stay_and_all_are_in_the_order_of_the_cases() -> None:
     first, second = Line.of(ONCE, [Found(10, 0, 0)]), Line.of(AT_LEAST, [Found(2000, 0, 30)])
-    page = with_lines(with_lines(EMPTY, [second]), [first])
+    page = update_table(update_table(EMPTY, [second]), [first])
     assert lines_of(page) == [first, second]
     corrected = replace(first, messages=11)
-    assert lines_of(with_lines(page, [corrected])) == [corrected, second]
+    assert lines_of(update_table(page, [corrected])) == [corrected, second]
     assert page.startswith("Before.\n")
     assert page.endswith("\nBehind.\n")
 
 
 def test_a_line_of_a_case_that_is_gone_goes() -> None:
     line = Line.of(ONCE, [Found(10, 0, 0)])
-    page = with_lines(EMPTY, [line]).replace(f"{line}\n", f"{line}\n{replace(line, failpoint='elsewhere')}\n")
-    assert lines_of(with_lines(page, [])) == [line]
+    page = update_table(EMPTY, [line]).replace(f"{line}\n", f"{line}\n{replace(line, failpoint='elsewhere')}\n")
+    assert lines_of(update_table(page, [])) == [line]
 
 
 def test_the_sum_is_of_all_lines() -> None:
@@ -66,15 +66,15 @@ def test_the_sum_is_of_all_lines() -> None:
     assert (
         "In all: 3 runs, of which 1 kept what is promised; 2 missing, 1 twice where each is to be there once, "
         "30 written again where that is allowed."
-    ) in with_lines(EMPTY, lines)
+    ) in update_table(EMPTY, lines)
 
 
 def test_every_failpoint_is_explained_and_come_by_in_some_case() -> None:
-    page = with_lines(EMPTY, [])
+    page = update_table(EMPTY, [])
     assert all(f"| `{name}` | {when} |" in page for name, when in FAILPOINTS.items())
     assert {crash.failpoint for crash in CRASHES} == set(FAILPOINTS)
 
 
 def test_the_page_has_a_place_for_the_table() -> None:
     page = PAGE.read_text()
-    assert {line.place for line in lines_of(with_lines(page, []))} <= {place_of(crash) for crash in CRASHES}
+    assert {line.place for line in lines_of(update_table(page, []))} <= {place_of(crash) for crash in CRASHES}

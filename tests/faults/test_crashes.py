@@ -1,4 +1,4 @@
-"""Whatever a job is doing when it is killed: started again, it keeps what its guarantee promises."""
+"""Whatever a job is doing when it is killed: after a restart, it keeps what its guarantee promises."""
 
 from __future__ import annotations
 

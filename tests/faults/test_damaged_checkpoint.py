@@ -1,4 +1,4 @@
-"""Every kind of file of a checkpoint, damaged: the job is refused with the file's name, or its result is right."""
+"""Damages every kind of checkpoint file: the job is refused with the file's name, or its result is correct."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from millstream.runtime.kafka.admin import KafkaAdmin
 from tests.faults.processes import COMMAND
 from tests.patience import PATIENCE
 from tests.runtime.counting import SCRIPT, numbers, truth
-from tests.runtime.topics import folded, fresh_name, produce
+from tests.runtime.topics import fresh_name, produce, read_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SNAPSHOTS = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled=false"
-"""Makes Spark write .zip and .sst with each batch; with its own settings it writes .changelog first."""
+"""Makes Spark write .zip and .sst files in each batch; by default it writes .changelog files first."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,15 @@ class Stopped:
 
 
 @pytest.fixture(scope="module")
-def stopped(broker: str, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Stopped:
+def stopped_job(broker: str, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Stopped:
     folder = tmp_path_factory.mktemp("stopped")
     parameters = {"brokers": broker, "numbers": fresh_name("numbers"), "digits": fresh_name("digits")}
     KafkaAdmin({"bootstrap.servers": broker}).ensure_topic(parameters["numbers"], "numbers")
     first, second, third = numbers(range(1000)), numbers(range(500, 1500)), numbers(range(1200, 1700))
     produce(broker, parameters["numbers"], first)
     (folder / "digits.sql").write_text(SCRIPT)
-    given = [f"--param={name}={value}" for name, value in parameters.items()]
-    run = [*COMMAND, "run", "digits.sql", "--drain", "--checkpoint", "c", "--set", SNAPSHOTS, *given]
+    arguments = [f"--param={name}={value}" for name, value in parameters.items()]
+    run = [*COMMAND, "run", "digits.sql", "--drain", "--checkpoint", "c", "--set", SNAPSHOTS, *arguments]
     subprocess.run([*run, "--set", "parallelism.default=2"], cwd=folder, check=True, capture_output=True)
     produce(broker, parameters["numbers"], second)
     with Session(spark, checkpoint=folder / "c") as session:
@@ -63,8 +63,8 @@ EXACTLY_ONCE = SCRIPT.replace(
 
 
 @pytest.fixture(scope="module")
-def ended(broker: str, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Stopped:
-    """A bounded job that has written exactly-once."""
+def ended_job(broker: str, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Stopped:
+    """A bounded job that has written exactly once."""
     folder = tmp_path_factory.mktemp("ended")
     parameters = {"brokers": broker, "numbers": fresh_name("numbers"), "digits": fresh_name("digits")}
     KafkaAdmin({"bootstrap.servers": broker}).ensure_topic(parameters["numbers"], "numbers")
@@ -82,13 +82,13 @@ def cut(file: Path) -> None:
     file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
 
 
-def gone(file: Path) -> None:
+def remove(file: Path) -> None:
     file.unlink()
     file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
 
 
 def digit(file: Path) -> None:
-    """Still what it was in form."""
+    """Still well-formed."""
     text = file.read_text()
     at = max(text.rfind(number) for number in "0123456789")
     file.write_text(f"{text[:at]}{(int(text[at]) + 1) % 10}{text[at + 1 :]}")
@@ -105,10 +105,10 @@ REFUSED: list[tuple[str, Callable[[Path], None]] | ParameterSet] = [
     ("millstream.json", cut),
     pytest.param("millstream.json", digit, marks=pytest.mark.slow),
     ("jobs/digits/metadata", cut),
-    pytest.param("jobs/digits/metadata", gone, marks=pytest.mark.slow),
+    pytest.param("jobs/digits/metadata", remove, marks=pytest.mark.slow),
     ("jobs/digits/offsets/1", cut),
     pytest.param("jobs/digits/offsets/1", digit, marks=pytest.mark.slow),
-    pytest.param("jobs/digits/offsets/1", gone, marks=pytest.mark.slow),
+    pytest.param("jobs/digits/offsets/1", remove, marks=pytest.mark.slow),
     ("jobs/digits/commits/1", flip),
     ("jobs/digits/state/0/*/*.changelog", flip),
     ("jobs/digits/state/0/*/*.zip", cut),
@@ -117,67 +117,72 @@ REFUSED: list[tuple[str, Callable[[Path], None]] | ParameterSet] = [
     ("jobs/digits/state/0/_stateSchema/default/*", cut),
 ]
 STILL_RIGHT: list[tuple[str, Callable[[Path], None]]] = [
-    ("jobs/digits/commits/1", gone),
+    ("jobs/digits/commits/1", remove),
     ("jobs/digits/sources/0/0", cut),
 ]
 
 
 @pytest.mark.parametrize(("pattern", "damage"), REFUSED)
 def test_damaged_file_is_named(
-    stopped: Stopped, spark: SparkSession, tmp_path: Path, pattern: str, damage: Callable[[Path], None]
+    stopped_job: Stopped, spark: SparkSession, tmp_path: Path, pattern: str, damage: Callable[[Path], None]
 ) -> None:
-    copy = _damaged(stopped, tmp_path, pattern, damage)
+    copy = _copy_damaged(stopped_job, tmp_path, pattern, damage)
     with pytest.raises(MillstreamError) as caught:
-        _drain(spark, copy, stopped.parameters)
+        _drain(spark, copy, stopped_job.parameters)
     assert caught.value.code is Code.CHECKPOINT_MISMATCH
-    told = caught.value.diagnostics[0]
-    assert pattern.rpartition("/")[2].removeprefix("*") in f"{told.primary} {told.detail}"
+    event = caught.value.diagnostics[0]
+    assert pattern.rpartition("/")[2].removeprefix("*") in f"{event.primary} {event.detail}"
 
 
 @pytest.mark.parametrize("name", ["delivery.json", "scan-ends.json", "topics.json"])
 @pytest.mark.parametrize(
-    "damage", [cut, gone, *(pytest.param(damage, marks=pytest.mark.slow) for damage in (empty, digit, flip))]
+    "damage", [cut, remove, *(pytest.param(damage, marks=pytest.mark.slow) for damage in (empty, digit, flip))]
 )
 def test_damaged_file_of_our_own_is_named(
-    ended: Stopped, spark: SparkSession, tmp_path: Path, name: str, damage: Callable[[Path], None]
+    ended_job: Stopped, spark: SparkSession, tmp_path: Path, name: str, damage: Callable[[Path], None]
 ) -> None:
-    copy = _damaged(ended, tmp_path, f"jobs/digits/{name}", damage)
+    copy = _copy_damaged(ended_job, tmp_path, f"jobs/digits/{name}", damage)
     with pytest.raises(MillstreamError) as caught:
-        _drain(spark, copy, ended.parameters, EXACTLY_ONCE)
+        _drain(spark, copy, ended_job.parameters, EXACTLY_ONCE)
     assert caught.value.code is Code.CHECKPOINT_MISMATCH
     assert str(copy / "jobs" / "digits" / name) in caught.value.diagnostics[0].primary
 
 
-def test_lost_delivery_file_of_an_older_version_is_missed(ended: Stopped, spark: SparkSession, tmp_path: Path) -> None:
-    """Its marker does not say which files there were; the ids that were used do."""
-    copy = _damaged(ended, tmp_path, "jobs/digits/delivery.json", gone)
+def test_lost_delivery_file_of_an_older_version_is_missed(
+    ended_job: Stopped, spark: SparkSession, tmp_path: Path
+) -> None:
+    """Its marker does not list its files; but the ids that were used show that there was one."""
+    copy = _copy_damaged(ended_job, tmp_path, "jobs/digits/delivery.json", remove)
     marker = json.loads((copy / "millstream.json").read_text())["content"]
     del marker["jobs"]["digits"]["files"]
     (copy / "millstream.json").write_text(json.dumps({"layout": 2, **marker}))
     with pytest.raises(MillstreamError, match=r"delivery\.json of the checkpoint is damaged"):
-        _drain(spark, copy, ended.parameters, EXACTLY_ONCE)
+        _drain(spark, copy, ended_job.parameters, EXACTLY_ONCE)
 
 
-def test_whole_copy_goes_on(ended: Stopped, spark: SparkSession, tmp_path: Path) -> None:
+def test_whole_copy_goes_on(ended_job: Stopped, spark: SparkSession, tmp_path: Path) -> None:
     _drain(
-        spark, _damaged(ended, tmp_path, "jobs/digits/delivery.json", lambda _: None), ended.parameters, EXACTLY_ONCE
+        spark,
+        _copy_damaged(ended_job, tmp_path, "jobs/digits/delivery.json", lambda _: None),
+        ended_job.parameters,
+        EXACTLY_ONCE,
     )
-    assert folded(ended.parameters["brokers"], ended.parameters["digits"]) == ended.truth
+    assert read_table(ended_job.parameters["brokers"], ended_job.parameters["digits"]) == ended_job.truth
 
 
 @pytest.mark.parametrize(("pattern", "damage"), STILL_RIGHT)
 def test_file_that_is_not_needed(
-    stopped: Stopped, spark: SparkSession, tmp_path: Path, pattern: str, damage: Callable[[Path], None]
+    stopped_job: Stopped, spark: SparkSession, tmp_path: Path, pattern: str, damage: Callable[[Path], None]
 ) -> None:
-    copy = _damaged(stopped, tmp_path, pattern, damage)
-    parameters = {**stopped.parameters, "digits": fresh_name("digits")}
+    copy = _copy_damaged(stopped_job, tmp_path, pattern, damage)
+    parameters = {**stopped_job.parameters, "digits": fresh_name("digits")}
     _drain(spark, copy, parameters)
-    assert folded(parameters["brokers"], parameters["digits"]) == stopped.truth
+    assert read_table(parameters["brokers"], parameters["digits"]) == stopped_job.truth
 
 
-def _damaged(stopped: Stopped, folder: Path, pattern: str, damage: Callable[[Path], None]) -> Path:
+def _copy_damaged(stopped_job: Stopped, folder: Path, pattern: str, damage: Callable[[Path], None]) -> Path:
     copy = folder / "c"
-    shutil.copytree(stopped.checkpoint, copy)
+    shutil.copytree(stopped_job.checkpoint, copy)
     files = [file for file in copy.glob(pattern) if not file.name.startswith(".")]
     assert files
     for file in files:

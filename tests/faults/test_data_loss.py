@@ -1,4 +1,4 @@
-"""Messages that are gone before a job has read them."""
+"""Messages that are deleted before a job has read them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
 from tests.patience import PATIENCE
-from tests.runtime.topics import delete_before, delete_topic, fresh_name, make_anew
+from tests.runtime.topics import delete_before, delete_topic, fresh_name, recreate_topic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +37,7 @@ INSERT INTO copies SELECT n FROM numbers;
 
 
 class Copying:
-    """A job that copies numbers of partition 0, up to the end of the topic, and goes on when it is run again."""
+    """A job that copies numbers of partition 0 up to the end of the topic, and resumes when it is run again."""
 
     def __init__(self, brokers: str, spark: SparkSession, folder: Path) -> None:
         self.brokers, self.spark, self.folder = brokers, spark, folder
@@ -58,45 +58,45 @@ class Copying:
             job.await_last_report(PATIENCE)
         return job.progress
 
-    def written(self) -> list[int]:
+    def read_copies(self) -> list[int]:
         received = (each.message.value for each in ScriptKafka(self.brokers).read(self.copies))
         return sorted(json.loads(value)["n"] for value in received if value is not None)
 
 
 @pytest.fixture
-def copying(broker: str, spark: SparkSession, tmp_path: Path) -> Copying:
-    copying = Copying(broker, spark, tmp_path)
-    copying.produce(1, 2, 3, 4, 5)
-    copying.run(fails=True)
-    return copying
+def copy_job(broker: str, spark: SparkSession, tmp_path: Path) -> Copying:
+    copy_job = Copying(broker, spark, tmp_path)
+    copy_job.produce(1, 2, 3, 4, 5)
+    copy_job.run(fails=True)
+    return copy_job
 
 
-def test_gap_is_refused_by_name_or_counted(copying: Copying) -> None:
-    copying.produce(6, 7, 8, 9)
-    delete_before(copying.brokers, copying.numbers, 8)
+def test_gap_is_refused_by_name_or_counted(copy_job: Copying) -> None:
+    copy_job.produce(6, 7, 8, 9)
+    delete_before(copy_job.brokers, copy_job.numbers, 8)
     with pytest.raises(BrokerError) as refused:
-        copying.run(fails=True)
+        copy_job.run(fails=True)
     assert refused.value.code is Code.OFFSETS_UNAVAILABLE
     assert "Partition 0: offsets from 5 to before 8, 3 in all" in str(refused.value)
-    assert copying.written() == [1, 2, 3, 4, 5]
-    progress = copying.run(fails=False)
-    assert copying.written() == [1, 2, 3, 4, 5, 9]
-    assert [event for event in copying.events if isinstance(event, MessagesLost)] == [
-        MessagesLost("copies", copying.numbers, 0, 5, 8)
+    assert copy_job.read_copies() == [1, 2, 3, 4, 5]
+    progress = copy_job.run(fails=False)
+    assert copy_job.read_copies() == [1, 2, 3, 4, 5, 9]
+    assert [event for event in copy_job.events if isinstance(event, MessagesLost)] == [
+        MessagesLost("copies", copy_job.numbers, 0, 5, 8)
     ]
     assert progress is not None
     assert progress.lost == 3
 
 
 @pytest.mark.parametrize("numbers", [(6, 7), range(6, 16)], ids=["shorter", "longer"])
-def test_topic_made_anew_is_refused(copying: Copying, numbers: Sequence[int]) -> None:
-    make_anew(copying.brokers, copying.numbers)
-    copying.produce(*numbers)
+def test_topic_made_anew_is_refused(copy_job: Copying, numbers: Sequence[int]) -> None:
+    recreate_topic(copy_job.brokers, copy_job.numbers)
+    copy_job.produce(*numbers)
     with pytest.raises(BrokerError) as refused:
-        copying.run(fails=True)
+        copy_job.run(fails=True)
     assert refused.value.code is Code.OFFSETS_UNAVAILABLE
     assert f"Partition 0 was read up to offset 5 and ends at {len(numbers)}" in str(refused.value)
-    assert copying.written() == [1, 2, 3, 4, 5]
+    assert copy_job.read_copies() == [1, 2, 3, 4, 5]
 
 
 PATTERN_SCRIPT = """
@@ -111,7 +111,7 @@ INSERT INTO copies SELECT n FROM numbers;
 
 
 class CopyingByPattern(Copying):
-    """As above, from all topics that begin with its name; `pattern` may be one that only Java reads."""
+    """The same, from all topics that begin with its name; `pattern` may be one that only Java supports."""
 
     pattern = "{}.*"
 
@@ -144,56 +144,56 @@ class CopyingByPattern(Copying):
 def test_topic_of_a_pattern_made_anew_is_refused(
     broker: str, spark: SparkSession, tmp_path: Path, pattern: str
 ) -> None:
-    copying = CopyingByPattern(broker, spark, tmp_path)
-    copying.pattern = pattern
-    copying.produce(1, 2, 3)
-    copying.run_to_the_end()
-    make_anew(broker, copying.numbers)
-    copying.produce(4, 5, 6, 7, 8)
+    copy_job = CopyingByPattern(broker, spark, tmp_path)
+    copy_job.pattern = pattern
+    copy_job.produce(1, 2, 3)
+    copy_job.run_to_the_end()
+    recreate_topic(broker, copy_job.numbers)
+    copy_job.produce(4, 5, 6, 7, 8)
     with pytest.raises(BrokerError) as refused:
-        copying.run_to_the_end()
+        copy_job.run_to_the_end()
     assert refused.value.code is Code.OFFSETS_UNAVAILABLE
     assert "Partition 0 was read up to offset 3 and ends at 5" in str(refused.value)
-    assert copying.written() == [1, 2, 3]
+    assert copy_job.read_copies() == [1, 2, 3]
 
 
 def test_topic_that_a_pattern_finds_while_the_job_runs_is_known_too(
     broker: str, spark: SparkSession, tmp_path: Path
 ) -> None:
-    copying = CopyingByPattern(broker, spark, tmp_path)
-    copying.produce(1, 2, 3)
+    copy_job = CopyingByPattern(broker, spark, tmp_path)
+    copy_job.produce(1, 2, 3)
     with Session(spark, checkpoint=tmp_path) as session:
-        job = copying.execute(session, drain=False)
+        job = copy_job.execute(session, drain=False)
         job.await_caught_up(PATIENCE)
-        late = copying.topic("late")
-        copying.produce_to(late, 10, 11, 12)
+        late = copy_job.topic("late")
+        copy_job.produce_to(late, 10, 11, 12)
         job.await_caught_up(PATIENCE)
-    assert copying.written() == [1, 2, 3, 10, 11, 12]
-    make_anew(broker, late)
-    copying.produce_to(late, 13, 14, 15, 16)
+    assert copy_job.read_copies() == [1, 2, 3, 10, 11, 12]
+    recreate_topic(broker, late)
+    copy_job.produce_to(late, 13, 14, 15, 16)
     with pytest.raises(BrokerError) as refused:
-        copying.run_to_the_end()
+        copy_job.run_to_the_end()
     assert f'topic "{late}" is not the one that job "copies" has read before' in str(refused.value)
-    assert copying.written() == [1, 2, 3, 10, 11, 12]
+    assert copy_job.read_copies() == [1, 2, 3, 10, 11, 12]
 
 
 def test_topic_of_a_pattern_that_is_gone_is_named(broker: str, spark: SparkSession, tmp_path: Path) -> None:
-    copying = CopyingByPattern(broker, spark, tmp_path)
-    late = copying.topic("late")
-    copying.produce(1)
-    copying.produce_to(late, 2)
-    copying.run_to_the_end()
+    copy_job = CopyingByPattern(broker, spark, tmp_path)
+    late = copy_job.topic("late")
+    copy_job.produce(1)
+    copy_job.produce_to(late, 2)
+    copy_job.run_to_the_end()
     delete_topic(broker, late)
     with pytest.raises(BrokerError) as refused:
-        copying.run_to_the_end()
+        copy_job.run_to_the_end()
     assert f'topic "{late}", which job "copies" has read before, is gone' in str(refused.value)
 
 
-def test_what_is_still_there_is_not_missed(copying: Copying) -> None:
-    """Offsets that are behind the job may go."""
-    delete_before(copying.brokers, copying.numbers, 5)
-    copying.produce(6)
-    progress = copying.run(fails=False)
-    assert copying.written() == [1, 2, 3, 4, 5, 6]
+def test_what_is_still_there_is_not_missed(copy_job: Copying) -> None:
+    """Offsets that the job has already read may be deleted."""
+    delete_before(copy_job.brokers, copy_job.numbers, 5)
+    copy_job.produce(6)
+    progress = copy_job.run(fails=False)
+    assert copy_job.read_copies() == [1, 2, 3, 4, 5, 6]
     assert progress is not None
     assert progress.lost == 0

@@ -1,4 +1,4 @@
-"""Messages that go while a job runs, before it has read them."""
+"""Messages that are deleted while a job runs, before it has read them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from tests.faults.failing_broker import PARTITIONS
-from tests.faults.orders_job import CUSTOMERS, OrdersJob, drained
+from tests.faults.orders_job import CUSTOMERS, OrdersJob, drain
 from tests.faults.processes import objects, until
 from tests.runtime.topics import delete_before
 
@@ -23,11 +23,11 @@ READ: Final = CUSTOMERS // PARTITIONS
 """Offsets of a partition that the job has read when it is held, in two batches."""
 LOST: Final = 20
 NOTHING_AHEAD: Final = "'properties.fetch.max.wait.ms' = '1'"
-"""So that Spark's consumers do not hold messages that are deleted meanwhile."""
+"""Prevents Spark's consumers from prefetching messages that are deleted meanwhile."""
 
 
 def lose_some(job: OrdersJob, process: subprocess.Popen[str]) -> None:
-    """Of the second round, which the job does not know yet, the first orders in partition 0."""
+    """Deletes the first orders in partition 0 of the second round, which the job does not know yet."""
     job.await_hold(process)
     job.order(1)
     delete_before(job.brokers, job.orders_topic, READ + LOST)
@@ -40,10 +40,10 @@ def test_running_job_fails_and_names_what_is_gone(broker: str, tmp_path: Path) -
         first_round = job.expected
         with job.run(hold="before-offsets:2") as process:
             lose_some(job, process)
-            assert drained(process) == 1
-        assert "M4004" in job.said()
-        assert f"Partition 0, of the offsets from {READ} up to" in job.said()
-        assert job.written() == first_round
+            assert drain(process) == 1
+        assert "M4004" in job.read_notices()
+        assert f"Partition 0, of the offsets from {READ} up to" in job.read_notices()
+        assert job.read_totals() == first_round
 
 
 def test_running_job_goes_on_behind_the_gap_and_counts_it(broker: str, tmp_path: Path) -> None:
@@ -51,15 +51,15 @@ def test_running_job_goes_on_behind_the_gap_and_counts_it(broker: str, tmp_path:
         job.order(1)
         with job.run(hold="before-offsets:2") as process:
             lose_some(job, process)
-            lost = until(process, lambda told: told.get("event") == "lost", job.notices)
+            lost = until(process, lambda event: event.get("event") == "lost", job.notices)
             assert (lost["topic"], lost["partition"]) == (job.orders_topic, 0)
             assert (lost["first_offset"], lost["end_offset"], lost["count"]) == (READ, READ + LOST, LOST)
             unordered = range(0, LOST * PARTITIONS, PARTITIONS)
             expected = job.expected - Counter((customer, 2, 2 * customer) for customer in unordered)
-            progress = until(process, lambda told: told.get("lost") == LOST, job.notices)
+            progress = until(process, lambda event: event.get("lost") == LOST, job.notices)
             assert progress["job"] == "totals"
-            while job.written() != expected:
+            while job.read_totals() != expected:
                 next(objects(process))
             process.send_signal(signal.SIGTERM)
-            assert drained(process) == 0, job.said()
-        assert job.written() == expected
+            assert drain(process) == 0, job.read_notices()
+        assert job.read_totals() == expected

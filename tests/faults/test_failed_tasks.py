@@ -1,6 +1,6 @@
-"""Tasks that fail in the middle of their rows: nothing of them is committed, and the job goes on once it can.
+"""Tasks that fail in the middle of their rows: they commit nothing, and the job continues once it can.
 
-Arrow batches are small, so that a task has many of them and most of its messages are on their way when it fails.
+Arrow batches are small, so that a task has many of them and most of its messages have been sent when it fails.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 ROWS: Final = 4000
 """Per partition."""
 BAD: Final = 3333
-"""The row of partition 0 that fails, far behind the first Arrow batch."""
+"""The row of partition 0 that fails, long after the first Arrow batch."""
 _AT_ONCE: Final = 50_000
 SOURCE: Final = """
 CREATE TABLE source (id BIGINT, part BIGINT) WITH ('connector' = 'kafka', 'topic' = '${source}',
@@ -71,7 +71,7 @@ FUNCTION: Final = "CREATE FUNCTION check_id AS 'raising:check' LANGUAGE PYTHON;\
 
 @dataclass(frozen=True)
 class Case:
-    """A script that fails with row BAD; `remedy` is a change of it with which every other row comes through."""
+    """A script that fails on row BAD; `remedy` is a change to it with which every other row succeeds."""
 
     script: str
     code: Code
@@ -128,7 +128,7 @@ class Bench:
     sink: str
 
     def fill(self, partitions: int, bad_value: bytes, rows: int = ROWS, bad: int = BAD) -> int:
-        """Gives how many rows there are; they are numbered through, partition after partition."""
+        """Returns the number of rows, which are numbered consecutively, partition by partition."""
         kafka = ScriptKafka(self.brokers)
         for topic in (self.source, self.sink):
             kafka.create_topic(topic, partitions)
@@ -188,7 +188,7 @@ def test_failed_task_commits_nothing_and_the_job_goes_on(bench: Bench, case: str
 def test_one_unreadable_of_300_000_messages(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, case: str, partitions: int
 ) -> None:
-    """In one batch, with Arrow batches as large as they are in production."""
+    """In one batch, with Arrow batches as large as in production."""
     monkeypatch.setitem(STREAMING, "spark.sql.execution.arrow.maxRecordsPerBatch", "65536")
     per_partition = 300_000 // partitions
     bad = per_partition - 500
@@ -207,7 +207,7 @@ def test_one_unreadable_of_300_000_messages(
 
 
 def test_unreadable_message_below_an_aggregate(bench: Bench) -> None:
-    """No writer has begun when a task before the exchange fails, so that what is counted may change too."""
+    """No writer has begun when a task before the exchange fails, so the counted rows may change too."""
     rows = bench.fill(2, UNREADABLE)
     script = SOURCE + COUNTS + "INSERT INTO sink SELECT part, COUNT(DISTINCT id) FROM source GROUP BY part;"
     with pytest.raises(JobError) as failed:
@@ -220,7 +220,7 @@ def test_unreadable_message_below_an_aggregate(bench: Bench) -> None:
 
 
 def test_result_that_cannot_be_written_above_an_aggregate(bench: Bench) -> None:
-    """One of two writers has committed: only what is made of the results may change then."""
+    """One of two writers has committed: then only what is done with the results may change."""
     bench.fill(2, as_json({"id": BAD, "part": 0}))
     results = "INSERT INTO sink SELECT id, COUNT(DISTINCT part) + check_id(id) FROM source GROUP BY id;"
     script = FUNCTION.replace(":check", ":check_late") + SOURCE + COUNTS + results

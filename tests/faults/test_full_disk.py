@@ -1,4 +1,4 @@
-"""A checkpoint on a disk that becomes full."""
+"""A checkpoint on a disk that runs full."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from millstream.errors import Code, JobError
 from millstream.runtime.kafka.admin import KafkaAdmin
 from tests.patience import PATIENCE
 from tests.runtime.counting import SCRIPT, numbers, truth
-from tests.runtime.topics import folded, fresh_name, produce
+from tests.runtime.topics import fresh_name, produce, read_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _A_LITTLE = 16 * 1024
-"""Enough for a batch to begin, and not for its state."""
+"""Enough for a batch to begin, but not for its state."""
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_job_goes_on_when_there_is_room_again(broker: str, spark: SparkSession, 
     assert "a disk is full" in str(failed.value)
     filler.unlink()
     _drain(spark, small_disk, parameters)
-    assert folded(broker, parameters["digits"]) == truth(first + second)
+    assert read_table(broker, parameters["digits"]) == truth(first + second)
 
 
 def _drain(spark: SparkSession, disk: Path, parameters: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""`millstream run` as a process: killed, started again, ended by a signal."""
+"""`millstream run` as a process: killed, restarted, stopped by a signal."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from millstream.runtime.kafka.admin import KafkaAdmin
-from tests.faults.processes import COMMAND, batches, jvm_of, processes, running, until_read
+from tests.faults.processes import COMMAND, batches, jvm_of, processes, run_in_background, until_read
 from tests.patience import PATIENCE
 from tests.runtime.counting import SCRIPT, numbers, truth
-from tests.runtime.topics import folded, fresh_name, produce
+from tests.runtime.topics import fresh_name, produce, read_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,24 +27,24 @@ def test_killed_job_goes_on_and_the_folded_result_is_the_truth(broker: str, tmp_
     first, second = numbers(range(3000)), numbers(range(2000, 4000))
     produce(broker, parameters["numbers"], first)
     with (tmp_path / "notices").open("w+") as notices:
-        with running(script, parameters, notices) as process:
+        with run_in_background(script, parameters, notices) as process:
             until_read(process, 1000, notices)
             process.send_signal(signal.SIGKILL)
             assert process.wait(PATIENCE) == -signal.SIGKILL
         produce(broker, parameters["numbers"], second)
-        with running(script, parameters, notices) as process:
+        with run_in_background(script, parameters, notices) as process:
             until_read(process, 2000, notices)
-            while folded(broker, parameters["digits"]) != truth(first + second):
+            while read_table(broker, parameters["digits"]) != truth(first + second):
                 next(batches(process))
             process.send_signal(signal.SIGTERM)
             for _ in batches(process):
                 pass
             assert process.wait(PATIENCE) == 0
         notices.seek(0)
-        said = notices.read()
-    assert "continues where it stopped" in said
-    assert "stopping after the current batch" in said
-    assert folded(broker, parameters["digits"]) == truth(first + second)
+        output = notices.read()
+    assert "continues where it stopped" in output
+    assert "stopping after the current batch" in output
+    assert read_table(broker, parameters["digits"]) == truth(first + second)
 
 
 def test_killed_jvm_is_told_in_words(broker: str, tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_killed_jvm_is_told_in_words(broker: str, tmp_path: Path) -> None:
     produce(broker, parameters["numbers"], numbers(range(10)))
     script = tmp_path / "digits.sql"
     script.write_text(SCRIPT)
-    with (tmp_path / "notices").open("w+") as notices, running(script, parameters, notices) as process:
+    with (tmp_path / "notices").open("w+") as notices, run_in_background(script, parameters, notices) as process:
         until_read(process, 10, notices)
         jvm = jvm_of(process.pid, processes())
         assert jvm is not None
@@ -62,9 +62,9 @@ def test_killed_jvm_is_told_in_words(broker: str, tmp_path: Path) -> None:
             pass
         assert process.wait(PATIENCE) == 1
         notices.seek(0)
-        said = notices.read()
-    assert "Spark ended unexpectedly" in said
-    assert "Traceback" not in said
+        output = notices.read()
+    assert "Spark ended unexpectedly" in output
+    assert "Traceback" not in output
 
 
 def test_demo_is_equal_to_the_truth_and_leaves_nothing_behind(tmp_path: Path) -> None:

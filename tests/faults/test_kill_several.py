@@ -1,4 +1,4 @@
-"""Several INSERTs of a script, as a set and as jobs of their own: killed, failed, started again."""
+"""Several INSERTs of a script, as a statement set and as separate jobs: killed, failed, restarted."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pytest
 from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
-from tests.faults.processes import batches, running, until_read
+from tests.faults.processes import batches, run_in_background, until_read
 from tests.patience import PATIENCE
 from tests.runtime.counting import SCRIPT, numbers, truth
-from tests.runtime.topics import folded, fresh_name, produce
+from tests.runtime.topics import fresh_name, produce, read_table
 
 if TYPE_CHECKING:
     import subprocess
@@ -47,26 +47,26 @@ def script(tmp_path: Path) -> Path:
     return tmp_path / "several.sql"
 
 
-def killed(process: subprocess.Popen[str]) -> None:
+def kill(process: subprocess.Popen[str]) -> None:
     process.send_signal(signal.SIGKILL)
     assert process.wait(PATIENCE) == -signal.SIGKILL
 
 
-def until_folded(process: subprocess.Popen[str], broker: str, topic: str, rows: list[dict[str, int]]) -> None:
+def await_totals(process: subprocess.Popen[str], broker: str, topic: str, rows: list[dict[str, int]]) -> None:
     reports = batches(process)
-    while folded(broker, topic) != truth(rows):
+    while read_table(broker, topic) != truth(rows):
         next(reports)
 
 
-def ended(process: subprocess.Popen[str]) -> int:
+def terminate(process: subprocess.Popen[str]) -> int:
     process.send_signal(signal.SIGTERM)
     for _ in batches(process):
         pass
     return process.wait(PATIENCE)
 
 
-def said(notices: IO[str]) -> str:
-    """Read apart: the process writes where this file's position is."""
+def read_notices(notices: IO[str]) -> str:
+    """Opened separately: the process writes at this file's position."""
     return Path(notices.name).read_text(encoding="utf-8")
 
 
@@ -78,15 +78,15 @@ def test_killed_set_goes_on_and_every_table_is_the_truth(
     first, second = numbers(range(3000)), numbers(range(2000, 4000))
     produce(broker, parameters["numbers"], first)
     with (tmp_path / "notices").open("w+") as notices:
-        with running(script, parameters, notices) as process:
+        with run_in_background(script, parameters, notices) as process:
             until_read(process, 1000, notices)
-            killed(process)
+            kill(process)
         produce(broker, parameters["numbers"], second)
-        with running(script, parameters, notices) as process:
+        with run_in_background(script, parameters, notices) as process:
             for topic in ("digits", "seen"):
-                until_folded(process, broker, parameters[topic], first + second)
-            assert ended(process) == 0
-        assert "continues where it stopped" in said(notices)
+                await_totals(process, broker, parameters[topic], first + second)
+            assert terminate(process) == 0
+        assert "continues where it stopped" in read_notices(notices)
     messages = [received.message.value for received in ScriptKafka(broker).read(parameters["large"])]
     written = [json.loads(value)["n"] for value in messages if value is not None]
     assert set(written) == set(range(1000, 4000))
@@ -102,25 +102,25 @@ def test_one_of_two_killed_jobs_goes_on_without_the_other(
     for topic in ("numbers", "others"):
         produce(broker, parameters[topic], first)
     with (tmp_path / "notices").open("w+") as notices:
-        with running(script, parameters, notices) as process:
+        with run_in_background(script, parameters, notices) as process:
             jobs: set[str] = set()
             for batch in batches(process):
                 jobs.add(batch["job"])
                 if jobs == {"digits", "seen"}:
                     break
-            killed(process)
+            kill(process)
         script.write_text(f"{TABLES} {SEEN}")
         produce(broker, parameters["others"], second)
-        with running(script, parameters, notices) as process:
-            until_folded(process, broker, parameters["seen"], first + second)
-            assert ended(process) == 0
-        assert 'job "seen" continues where it stopped' in said(notices)
+        with run_in_background(script, parameters, notices) as process:
+            await_totals(process, broker, parameters["seen"], first + second)
+            assert terminate(process) == 0
+        assert 'job "seen" continues where it stopped' in read_notices(notices)
         script.write_text(f"{TABLES} {DIGITS} {SEEN}")
-        with running(script, parameters, notices) as process:
-            until_folded(process, broker, parameters["digits"], first)
-            assert ended(process) == 0
-        assert 'job "digits" continues where it stopped' in said(notices)
-    assert folded(broker, parameters["seen"]) == truth(first + second)
+        with run_in_background(script, parameters, notices) as process:
+            await_totals(process, broker, parameters["digits"], first)
+            assert terminate(process) == 0
+        assert 'job "digits" continues where it stopped' in read_notices(notices)
+    assert read_table(broker, parameters["seen"]) == truth(first + second)
 
 
 def test_job_that_fails_is_told_of_and_the_other_goes_on(
@@ -130,14 +130,14 @@ def test_job_that_fails_is_told_of_and_the_other_goes_on(
     first, second = numbers(range(10)), numbers(range(5, 15))
     produce(broker, parameters["numbers"], first)
     ScriptKafka(broker).produce(parameters["others"], [Message(None, b"no row")], partition=0)
-    with (tmp_path / "notices").open("w+") as notices, running(script, parameters, notices) as process:
-        until_folded(process, broker, parameters["digits"], first)
-        while "running on without it" not in said(notices):
+    with (tmp_path / "notices").open("w+") as notices, run_in_background(script, parameters, notices) as process:
+        await_totals(process, broker, parameters["digits"], first)
+        while "running on without it" not in read_notices(notices):
             produce(broker, parameters["numbers"], second[:1])
             first += second[:1]
             next(batches(process))
-        assert "digits: running on without it" in said(notices)
+        assert "digits: running on without it" in read_notices(notices)
         produce(broker, parameters["numbers"], second)
-        until_folded(process, broker, parameters["digits"], first + second)
-        assert ended(process) == 1
-        assert said(notices).count('job "seen" met a message') == 2
+        await_totals(process, broker, parameters["digits"], first + second)
+        assert terminate(process) == 1
+        assert read_notices(notices).count('job "seen" met a message') == 2

@@ -1,6 +1,6 @@
-"""A batch that was begun on some cores and is done again on others: exactly once, whatever is read and how.
+"""A batch that began on some number of cores and is repeated on another: exactly once, for every kind of input.
 
-One statement set reads in every way that there is, so one batch has all of it; it is ended in its midst.
+One statement set reads in every possible way, so that one batch covers all of them; it is ended in the middle.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PARTITIONS: Final = 3
 MESSAGES: Final = 600
 GROUPS: Final = 17
 GENERATED: Final = 40_000
-"""Made in chunks of 16,384, which are spread over tasks."""
+"""Generated in chunks of 16,384, which are spread over tasks."""
 FILES: Final = 12
 SETTINGS: Final = {
     "spark.sql.shuffle.partitions": ("3", "5"),
@@ -39,7 +39,7 @@ SETTINGS: Final = {
     "spark.sql.files.minPartitionNum": ("2", "7"),
     "spark.sql.adaptive.enabled": ("false", "true"),
 }
-"""Of the first run, and of the one that does its batch again."""
+"""Of the first run, and of the one that repeats its batch."""
 TABLES: Final = ("passed", "spread", "counted", "distinct", "written", "generated", "lines", "rows", "grouped")
 
 _KAFKA: Final = "'properties.bootstrap.servers' = '${brokers}'"

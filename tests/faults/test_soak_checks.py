@@ -1,4 +1,4 @@
-"""The checks of a soak find what they look for, and a seed stands for one course of it."""
+"""Tests that the checks of a soak test find errors, and that a seed determines its course."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pytest
 from millstream.failpoints import FAILPOINTS
 from millstream.testing.script_messages import Message, Received
 from tests.faults.soak.checks import Found, check_changed, check_counted, check_passed
-from tests.faults.soak.jobs import change, changed_truth, counted_truth, order
+from tests.faults.soak.jobs import change, expected_changes, expected_counts, order
 from tests.faults.soak.kills import Victim, life_plans
 from tests.runtime.topics import as_json
 
 FED = 200
 
 
-def received(values: list[Any], keys: list[int] | None = None, partition: int = 0) -> list[Received]:
+def receive(values: list[Any], keys: list[int] | None = None, partition: int = 0) -> list[Received]:
     written = [None] * len(values) if keys is None else [as_json({"customer": key}) for key in keys]
     return [
         Received(Message(key, as_json(value)), partition, offset)
@@ -25,36 +25,36 @@ def received(values: list[Any], keys: list[int] | None = None, partition: int = 
     ]
 
 
-def passed() -> list[Received]:
-    return received([{"id": number} for number in range(FED)])
+def pass_messages() -> list[Received]:
+    return receive([{"id": number} for number in range(FED)])
 
 
-def counted() -> list[Received]:
+def count_messages() -> list[Received]:
     """The table after every tenth number, as batches of ten would write it."""
     rows = [
-        counted_truth(fed)[customer]
+        expected_counts(fed)[customer]
         for fed in range(10, FED + 1, 10)
         for customer in sorted({order(number)["customer"] for number in range(fed - 10, fed)})
     ]
-    return received(rows, [row["customer"] for row in rows])
+    return receive(rows, [row["customer"] for row in rows])
 
 
-def changed() -> list[Received]:
-    """What stood there is taken back, and what stands now is written."""
+def change_messages() -> list[Received]:
+    """Retracts the previous row, and writes the current one."""
     changes: list[dict[str, Any]] = []
-    for before, after in pairwise(map(changed_truth, range(0, FED + 1, 10))):
+    for before, after in pairwise(map(expected_changes, range(0, FED + 1, 10))):
         for customer in sorted(before.keys() | after.keys()):
             old, new = before.get(customer), after.get(customer)
             if old != new:
                 changes += [{"before": old, "after": None, "op": "d"}] if old else []
                 changes += [{"before": None, "after": new, "op": "c"}] if new else []
-    return received(changes, [(each["before"] or each["after"])["customer"] for each in changes])
+    return receive(changes, [(each["before"] or each["after"])["customer"] for each in changes])
 
 
 CASES = (
-    pytest.param(check_passed, passed(), id="passed"),
-    pytest.param(check_counted, counted(), id="counted"),
-    pytest.param(check_changed, changed(), id="changed"),
+    pytest.param(check_passed, pass_messages(), id="passed"),
+    pytest.param(check_counted, count_messages(), id="counted"),
+    pytest.param(check_changed, change_messages(), id="changed"),
 )
 
 
@@ -85,33 +85,33 @@ def test_end_that_is_missing_is_found(check: Any, messages: list[Received]) -> N
 
 @pytest.mark.parametrize(("check", "messages"), [CASES[0], CASES[2]])
 def test_message_that_is_missing_anywhere_is_found(check: Any, messages: list[Received]) -> None:
-    """Not of an upsert table, where the next message of a key makes it good."""
+    """Not for an upsert table, where the next message of a key corrects it."""
     for position, missing in enumerate(messages):
         assert check([*messages[:position], *messages[position + 1 :]], FED).lost > 0, missing
 
 
 def test_number_that_was_not_fed_is_found() -> None:
-    assert check_passed([*passed(), *received([{"id": FED}])], FED) == Found(FED + 1, doubled=1)
+    assert check_passed([*pass_messages(), *receive([{"id": FED}])], FED) == Found(FED + 1, doubled=1)
 
 
 def test_count_that_falls_or_goes_is_found() -> None:
-    messages = counted()
+    messages = count_messages()
     assert check_counted([*messages, messages[0]], FED).doubled > 0
     gone = Received(Message(messages[-1].message.key, None), 0, len(messages))
     assert check_counted([*messages, gone], FED).doubled > 0
 
 
 def test_key_in_two_partitions_is_found() -> None:
-    messages = counted()
+    messages = count_messages()
     first = messages[0]
     elsewhere = Received(first.message, 1, 0)
     assert check_counted([*messages[1:], elsewhere], FED).lost > 0
 
 
 def test_wrong_distinct_count_is_found() -> None:
-    rows = list(counted_truth(FED).values())
+    rows = list(expected_counts(FED).values())
     rows[3] = {**rows[3], "amounts": rows[3]["amounts"] - 1}
-    assert check_counted(received(rows, [row["customer"] for row in rows]), FED).lost == 1
+    assert check_counted(receive(rows, [row["customer"] for row in rows]), FED).lost == 1
 
 
 def test_input_inserts_changes_and_deletes() -> None:

@@ -15,7 +15,7 @@ from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.testing.script_kafka import ScriptKafka
 from tests.patience import PATIENCE
 from tests.runtime.counting import SCRIPT, numbers, truth
-from tests.runtime.topics import folded, fresh_name, produce
+from tests.runtime.topics import fresh_name, produce, read_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,7 +56,7 @@ SETTINGS = {"millstream.batch.max-rows": "400", "restart-strategy.exponential-de
 
 @pytest.mark.parametrize("deaths", [2, 9])
 def test_worker_killed(broker: str, spark: SparkSession, tmp_path: Path, deaths: int) -> None:
-    """Some deaths are made good; a worker that dies whenever it meets a message fails the job in the end."""
+    """The job survives some deaths; a worker that dies on the same message every time eventually fails the job."""
     _arm(tmp_path, deaths)
     parameters = {"brokers": broker, "numbers": fresh_name("numbers"), "digits": fresh_name("digits")}
     KafkaAdmin({"bootstrap.servers": broker}).ensure_topic(parameters["numbers"], "numbers")
@@ -72,7 +72,7 @@ def test_worker_killed(broker: str, spark: SparkSession, tmp_path: Path, deaths:
             assert failed.value.code is Code.JOB_FAILED
         else:
             assert job.await_end(PATIENCE)
-            assert folded(broker, parameters["digits"]) == truth(rows)
+            assert read_table(broker, parameters["digits"]) == truth(rows)
             assert isinstance(events[-1], JobGoesOn)
     attempts = [event.attempt for event in events if isinstance(event, JobWaits)]
     assert attempts == list(range(1, min(deaths, 3) + 1))

@@ -1,4 +1,4 @@
-"""A job that stood still while another run took its place: it wakes up, writes nothing more, and says why."""
+"""A job that was frozen while another run replaced it: when it resumes, it writes nothing and says why."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.faults.orders_job import OrdersJob, drained, frozen
+from tests.faults.orders_job import OrdersJob, drain, frozen
 from tests.faults.processes import objects, until_read
 
 if TYPE_CHECKING:
@@ -41,15 +41,15 @@ def test_zombie_wakes_when_its_successor_has_finished(step: str, job: OrdersJob,
         with frozen(zombie):
             job.let_go()
             with job.run("--drain") as refused:
-                assert drained(refused) == 1
-            assert "M5005" in job.said()
+                assert drain(refused) == 1
+            assert "M5005" in job.read_notices()
             copy = shutil.copytree(job.checkpoint, tmp_path / "copy")
             with job.run("--drain", checkpoint=copy) as successor:
-                assert drained(successor) == 0, job.said()
-            assert job.written() == job.expected
-        assert drained(zombie) == 1
-    assert "M5008" in job.said()
-    assert job.written() == job.expected
+                assert drain(successor) == 0, job.read_notices()
+            assert job.read_totals() == job.expected
+        assert drain(zombie) == 1
+    assert "M5008" in job.read_notices()
+    assert job.read_totals() == job.expected
 
 
 @pytest.mark.faults
@@ -64,31 +64,31 @@ def test_zombie_wakes_beside_its_successor(step: str, job: OrdersJob, tmp_path: 
             with job.run(checkpoint=copy) as successor:
                 until_read(successor, job.orders, job.notices)
                 wake()
-                assert drained(zombie) == 1
-                assert "M5008" in job.said()
+                assert drain(zombie) == 1
+                assert "M5008" in job.read_notices()
                 job.order(1)
-                while job.written() != job.expected:
+                while job.read_totals() != job.expected:
                     next(objects(successor))
                 successor.send_signal(signal.SIGTERM)
-                assert drained(successor) == 0, job.said()
-    assert job.written() == job.expected
+                assert drain(successor) == 0, job.read_notices()
+    assert job.read_totals() == job.expected
 
 
 @pytest.mark.faults
 @pytest.mark.parametrize("step", ["before-init:1", "before-offsets:2", "after-commit:1"])
 def test_zombie_and_successor_share_a_folder_that_has_no_locks(step: str, job: OrdersJob) -> None:
-    """As on some network drives. One with all tasks done finds its batch ended by somebody else."""
+    """As on some network drives. One whose tasks are all done finds its batch ended by another process."""
     with job.run("--drain", hold=step) as zombie:
         job.await_hold(zombie)
         with frozen(zombie):
             job.let_go()
             (job.checkpoint / "lock").unlink()
             with job.run("--drain") as successor:
-                assert drained(successor) == 0, job.said()
-        assert drained(zombie) == 1
+                assert drain(successor) == 0, job.read_notices()
+        assert drain(zombie) == 1
     codes = ("M5003", "M5008") if step.startswith("after-commit") else ("M5008",)
-    assert any(code in job.said() for code in codes), job.said()
+    assert any(code in job.read_notices() for code in codes), job.read_notices()
     job.order(2)
     with job.run("--drain") as third:
-        assert drained(third) == 0, job.said()
-    assert job.written() == job.expected
+        assert drain(third) == 0, job.read_notices()
+    assert job.read_totals() == job.expected

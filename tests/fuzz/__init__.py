@@ -1,1 +1,1 @@
-"""Messages that a topic could hold, made at random and read by every decoder in a watched process: `make fuzz`."""
+"""Random messages that a topic could contain, decoded by every decoder in a watched process: `make fuzz`."""

@@ -1,4 +1,4 @@
-"""`make fuzz MINUTES=10 SEED=7`: makes up messages of every format, and tells those that a decoder does not survive."""
+"""`make fuzz MINUTES=10 SEED=7`: generates messages of every format, and reports those that a decoder fails on."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Fuzz:
         self._began = time.monotonic()
         self.counters = dict.fromkeys(formats, Tally())
         self.findings: dict[str, Finding] = {}
-        """By their kind: one of each is told."""
+        """By kind: one of each is reported."""
         self.repeated = 0
 
     def rounds(self, watch: Watch, count: int | None = None) -> Iterator[None]:
-        """Messages of each format in turn, each time of another table; yields after each."""
+        """Messages of each format in turn, each time for another table; yields after each round."""
         for number in itertools.count() if count is None else range(count):
             for format_ in self._formats:
                 rng = Draw(f"{self._seed} {format_} {number}")
@@ -71,23 +71,25 @@ class Fuzz:
 
 def main(
     *,
-    minutes: Annotated[float, typer.Option(help="How long to go on.")] = 10.0,
-    seed: Annotated[int | None, typer.Option(help="Of all choices.", show_default="the time")] = None,
-    only: Annotated[str | None, typer.Option(help="One format.", show_default="all")] = None,
+    minutes: Annotated[float, typer.Option(help="How long to run.")] = 10.0,
+    seed: Annotated[
+        int | None, typer.Option(help="The seed of all random choices.", show_default="the current time")
+    ] = None,
+    only: Annotated[str | None, typer.Option(help="Only this format.", show_default="all")] = None,
 ) -> None:
     seed = int(time.time()) if seed is None else seed
     print(f"seed {seed}", flush=True)
     fuzz = Fuzz(seed, FORMATS if only is None else (only,))
-    told = 0.0
+    reported = 0.0
     with Watch() as watch:
         for _ in fuzz.rounds(watch):
             if fuzz.seconds >= 60 * minutes:
                 break
-            if fuzz.seconds - told >= _SECONDS_BETWEEN_LINES:
-                told = fuzz.seconds
-                print(f"{told:7.1f} s  {fuzz.messages:,} messages, {len(fuzz.findings)} failures", flush=True)
+            if fuzz.seconds - reported >= _SECONDS_BETWEEN_LINES:
+                reported = fuzz.seconds
+                print(f"{reported:7.1f} s  {fuzz.messages:,} messages, {len(fuzz.findings)} failures", flush=True)
     print(fuzz.summary())
-    print(f"seed {seed}: {len(fuzz.findings)} failures, {fuzz.repeated} times again")
+    print(f"seed {seed}: {len(fuzz.findings)} failures, {fuzz.repeated} repetitions")
     print(*fuzz.findings.values(), sep="\n")
     sys.exit(1 if fuzz.findings else 0)
 

@@ -1,4 +1,4 @@
-"""Messages in binary formats, and lines of CSV."""
+"""Generates messages in binary formats, and lines of CSV."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _record(called: str, /, **fields: Any) -> dict[str, Any]:
     return {"type": "record", "name": called, "fields": [{"name": key, "type": type_} for key, type_ in fields.items()]}
 
 
-def _doubling(levels: int) -> dict[str, Any]:
+def _doubling_schema(levels: int) -> dict[str, Any]:
     inner: Any = _record("r0")
     for level in range(1, levels):
         inner = _record(f"r{level}", a=inner, b=f"r{level - 1}")
@@ -40,7 +40,7 @@ _WRITERS: Final[tuple[Any, ...]] = (
     _record("maps", id="long", name={"type": "map", "values": "null"}),
     _record("lists", id="int", name={"type": "array", "items": {"type": "array", "items": "long"}}),
     _record("itself", id="itself"),
-    _doubling(40),
+    _doubling_schema(40),
     _record("others", id=["null", "double", {"type": "enum", "name": "e", "symbols": ["A", "B"]}], name="bytes"),
     ["null", _record("change", before=["null", _record("v", id="int", name=["null", "string"])], after=["null", "v"],
                      op="string")],
@@ -50,10 +50,10 @@ _WRITERS: Final[tuple[Any, ...]] = (
 )  # fmt: skip
 _CHANGE: Final = 11
 SCHEMAS: Final = (*map(json.dumps, _WRITERS), '"no such type"', "message M {}", "[", '{"type":"record","name":"x"}')
-"""The texts that the registry keeps, numbered from one."""
+"""The schemas in the registry, with ids from one."""
 
 
-def registered_datum(rng: Draw, *, changes: bool) -> bytes:
+def draw_registered_datum(rng: Draw, *, changes: bool) -> bytes:
     if rng.odd(0.03):
         return rng.randbytes(rng.randrange(9))
     if not rng.odd(1):
@@ -71,7 +71,7 @@ def registered_datum(rng: Draw, *, changes: bool) -> bytes:
 
 
 def _datum(rng: Draw, schema: Any, named: dict[str, Any], levels: int) -> bytes:
-    """Of at most so many levels of unions with something in them; a wrong count or branch now and then."""
+    """With at most this many levels of non-empty unions; occasionally with a wrong count or branch."""
     if isinstance(schema, list):
         branch = len(schema) - 1 if levels > 0 and rng.random() < 0.9 else 0
         branch = rng.randrange(len(schema)) if rng.odd(0.3) else branch
@@ -122,7 +122,7 @@ def varint(number: int) -> bytes:
 
 
 def protobuf(rng: Draw, depth: int = 0) -> bytes:
-    """Fields by their wire types, right or not, of known numbers and others."""
+    """Fields with wire types that match or do not, and with known and unknown numbers."""
     if depth == 0 and rng.random() < 0.03:
         inner = b""
         for _ in range(rng.choice((50, 99, 101, 3000))):

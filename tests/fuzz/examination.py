@@ -1,4 +1,4 @@
-"""What becomes of messages: alone by the exact reader, alone as in a job, and all at once; it must be the same."""
+"""Decodes messages one by one exactly, one by one as in a job, and all at once, and compares the results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.fuzz.tables import Message, Table
 
 SECONDS: Final = 1.0
-"""Of processor time for one message."""
+"""CPU time for one message."""
 _MORE_MEMORY: Final = 4 << 30
 _COMPARED_ROWS: Final = 2000
 
@@ -45,7 +45,7 @@ class Tally:
 class _Outcome:
     rows: int
     contents: list[str] | None
-    """None where there are too many rows to compare."""
+    """None if there are too many rows to compare."""
     skipped: int
     unreadable: tuple[str, ...]
 
@@ -63,7 +63,7 @@ def serve(requests: Connection, folder: str) -> None:
         _limit_memory()
         while (request := requests.recv()) is not None:
             table, messages = request
-            requests.send(_examined(table, messages, places.get(table.format, {}), requests))
+            requests.send(_examine(table, messages, places.get(table.format, {}), requests))
 
 
 def _limit_memory() -> None:
@@ -71,14 +71,14 @@ def _limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (used + _MORE_MEMORY, used + _MORE_MEMORY))
 
 
-def _examined(table: Table, messages: list[Message], places: dict[str, str], progress: Connection) -> Tally | str:
+def _examine(table: Table, messages: list[Message], places: dict[str, str], progress: Connection) -> Tally | str:
     try:
         exact, usual = (table.reader(places, exact_only=exact_only) for exact_only in (True, False))
         outcomes = []
         for i, message in enumerate(messages):
             progress.send(i)
             outcomes.append(_outcome(exact, [message], SECONDS))
-            # Alone too: among others that are broken, none would come to the reader of batches.
+            # One by one too: in a batch with corrupt messages, none would reach the batch reader.
             if (found := _outcome(usual, [message], SECONDS)) != outcomes[-1]:
                 return _difference(outcomes[-1], found)
         progress.send(None)
@@ -89,7 +89,7 @@ def _examined(table: Table, messages: list[Message], places: dict[str, str], pro
         signal.setitimer(signal.ITIMER_PROF, 0)
     alone = _Outcome(
         sum(outcome.rows for outcome in outcomes),
-        _joined([outcome.contents for outcome in outcomes]),
+        _join([outcome.contents for outcome in outcomes]),
         sum(outcome.skipped for outcome in outcomes),
         tuple(text for outcome in outcomes for text in outcome.unreadable),
     )
@@ -99,17 +99,17 @@ def _examined(table: Table, messages: list[Message], places: dict[str, str], pro
 
 
 def _difference(exact: _Outcome, batch: _Outcome) -> str:
-    return f"the readers differ: one by one {_shown(exact, batch)}, at once {_shown(batch, exact)}"
+    return f"the readers differ: one by one {_show_difference(exact, batch)}, at once {_show_difference(batch, exact)}"
 
 
-def _joined(contents: list[list[str] | None]) -> list[str] | None:
+def _join(contents: list[list[str] | None]) -> list[str] | None:
     if any(rows is None for rows in contents):
         return None
     joined = [row for rows in contents for row in rows or ()]
     return joined if len(joined) <= _COMPARED_ROWS else None
 
 
-def _shown(one: _Outcome, other: _Outcome) -> str:
+def _show_difference(one: _Outcome, other: _Outcome) -> str:
     for mine, theirs in zip(one.contents or (), other.contents or (), strict=False):
         if mine != theirs:
             return mine[:300]
@@ -120,7 +120,7 @@ def _shown(one: _Outcome, other: _Outcome) -> str:
 
 
 def _outcome(reader: MessageRows, messages: list[Message], seconds: float) -> _Outcome:
-    """Processor time beyond the limit ends the process by SIGPROF, wherever it is."""
+    """If the CPU time exceeds the limit, SIGPROF ends the process, wherever it is."""
     batch = pa.RecordBatch.from_pydict(
         {
             KEY: pa.array([key for key, _ in messages], pa.binary()),
@@ -137,12 +137,12 @@ def _outcome(reader: MessageRows, messages: list[Message], seconds: float) -> _O
         if rows <= _COMPARED_ROWS:
             contents += [repr(row) for row in _plain(piece).to_pylist()]
     signal.setitimer(signal.ITIMER_PROF, 0)
-    told = tuple(found.text for found in read.unreadable)
-    return _Outcome(rows, contents if rows <= _COMPARED_ROWS else None, read.skipped, told)
+    reasons = tuple(found.text for found in read.unreadable)
+    return _Outcome(rows, contents if rows <= _COMPARED_ROWS else None, read.skipped, reasons)
 
 
 def _plain(table: pa.Table) -> pa.Table:
-    """Dates and times as their numbers, which have no bounds in Python."""
+    """Dates and times as numbers, which are unbounded in Python."""
     for i, field in enumerate(table.schema):
         if pa.types.is_temporal(field.type):
             number: Any = pa.int32() if pa.types.is_date(field.type) else pa.int64()

@@ -1,4 +1,4 @@
-"""Messages in JSON: rows, changes as the capture tools write them, and Avro's own encoding."""
+"""Generates messages in JSON: rows, changes as the capture tools write them, and Avro's own encoding."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def value(rng: Draw, type_: DataType) -> str:
         case root if root is TypeRoot.BOOLEAN or (root in NUMERIC and not rng.odd(0.3)):
             return value_text(rng, root)
         case root:
-            return quoted(rng, value_text(rng, root))
+            return quote(rng, value_text(rng, root))
 
 
 def anything(rng: Draw) -> str:
@@ -74,7 +74,7 @@ def anything(rng: Draw) -> str:
         case 0:
             return number(rng)
         case 1:
-            return quoted(rng, text(rng))
+            return quote(rng, text(rng))
         case 2:
             return rng.choice(("null", "true", "false", "NaN", "Infinity", "-Infinity", "nul", "[]", "{}", "", "/**/1"))
         case 3:
@@ -85,26 +85,26 @@ def anything(rng: Draw) -> str:
             depth, opening, closing = rng.choice(_DEPTHS), *rng.choice((("[", "]"), ('{"a":', "}")))
             return opening * depth + "1" + closing * (depth if rng.random() < 0.8 else 0)
         case _:
-            return quoted(
+            return quote(
                 rng, rng.choice(("\\ud800", "\\udc00\\ud800", "\\u0000", "\\x", "\\u12", "\\", "\n")), raw=True
             )
 
 
-def quoted(rng: Draw, content: str, *, raw: bool = False) -> str:
-    """`raw`: the content is put in as it is; else in one of the ways to write it."""
+def quote(rng: Draw, content: str, *, raw: bool = False) -> str:
+    """With `raw`, the content is inserted unchanged; otherwise in one of the ways to escape it."""
     return f'"{content}"' if raw else json.dumps(content, ensure_ascii=rng.random() < 0.7)
 
 
 def _object(rng: Draw, members: list[tuple[str, str]]) -> str:
     blank = rng.choice(_BLANKS)
-    written = (f"{quoted(rng, name)}{blank}:{blank}{member}" for name, member in members)
+    written = (f"{quote(rng, name)}{blank}:{blank}{member}" for name, member in members)
     return f"{{{blank}{f'{blank},'.join(written)}{blank}}}"
 
 
 def change(rng: Draw, format_: str, columns: Columns, *, with_schema: bool) -> str:
-    """A message of a capture tool, `with_schema` in the envelope that Debezium puts around it."""
+    """A message of a capture tool; `with_schema` adds Debezium's schema envelope."""
     field, words = _WORDS_OF_CHANGE[format_]
-    word = quoted(rng, rng.choice(words)) if not rng.odd(0.1) else anything(rng)
+    word = quote(rng, rng.choice(words)) if not rng.odd(0.1) else anything(rng)
     one = rng.random() < 0.8
     new, old = ("data", "old") if format_ in ("canal-json", "maxwell-json") else ("after", "before")
     members = [(field, word)]
@@ -127,7 +127,7 @@ def _beside(rng: Draw) -> str:
         case 0:
             return number(rng)
         case 1:
-            return quoted(rng, value_text(rng, "TIMESTAMP"))
+            return quote(rng, value_text(rng, "TIMESTAMP"))
         case 2:
             return _object(
                 rng, [(name, anything(rng)) for name in ("ts_ms", "db", "schema", "table") if rng.random() < 0.5]
@@ -148,7 +148,7 @@ def _datum(rng: Draw, schema: Any) -> str:
             return "null"
         branch = schema[1]
         label = str(branch.get("name", branch["type"]) if isinstance(branch, dict) else branch)
-        return f"{{{quoted(rng, label)}:{_datum(rng, branch)}}}"
+        return f"{{{quote(rng, label)}:{_datum(rng, branch)}}}"
     match schema["type"] if isinstance(schema, dict) else schema:
         case "record":
             return _object(rng, [(field["name"], _datum(rng, field["type"])) for field in schema["fields"]])
@@ -161,4 +161,4 @@ def _datum(rng: Draw, schema: Any) -> str:
         case "int" | "long" | "float" | "double":
             return number(rng) if rng.odd(1) else "7"
         case _:
-            return quoted(rng, value_text(rng, "STRING"))
+            return quote(rng, value_text(rng, "STRING"))

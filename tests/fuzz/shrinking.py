@@ -1,4 +1,4 @@
-"""Messages that show something wrong, made smaller as long as they show it."""
+"""Reduces messages that reveal a problem to smaller ones that still do."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Shrinking:
         return [(key, value)]
 
     def _shorter(self, content: S, messages_of: Callable[[S], list[Message]], reserve: int = 0) -> S:
-        """Without half of it, a quarter, and so on, wherever that is possible."""
+        """Without half of it, a quarter, and so on, at every position."""
         size = len(content) // 2
         while size and self._left > reserve:
             at = 0

@@ -1,4 +1,4 @@
-"""The tables whose messages are made up: by their format, with columns and options that are drawn too."""
+"""Random tables whose messages are generated: with columns and options for each format."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from millstream.formats.codecs import decoder_of
 from millstream.formats.message_decoder import MessageDecoder
 from millstream.formats.message_rows import MessageHalf, MessageRows
 from tests.fuzz import binary_messages, json_messages
-from tests.fuzz.texts import Draw, damaged
-from tests.unit.formats.conformance.reading import columns_named
-from tests.unit.formats.flink_goldens import bound
+from tests.fuzz.texts import Draw, damage
+from tests.unit.formats.conformance.reading import parse_columns
+from tests.unit.formats.flink_goldens import bind_format
 
 if TYPE_CHECKING:
     Message = tuple[bytes | None, bytes | None]
@@ -29,7 +29,7 @@ _LISTS: Final = (
     "ll ARRAY<ARRAY<ROW<x BIGINT, y STRING, z ROW<u INT, v DOUBLE>>>>",
     f"lr ARRAY<ROW<l ARRAY<ROW<{', '.join(f'f{i} INT' for i in range(20))}>>, x INT>>",
 )
-"""Of rows, which may be empty in a message and are never in a table."""
+"""Of rows, which may be empty in a message but never in a table."""
 _CSV_COLUMNS: Final = (*_JSON_COLUMNS[:15], "ro ROW<x INT, y STRING>")
 _AVRO_COLUMNS: Final = tuple(column for column in (*_JSON_COLUMNS, *_MAPS) if not column.startswith("tz"))
 _PROTOBUF_COLUMNS: Final = (
@@ -40,7 +40,7 @@ _PROTOBUF_COLUMNS: Final = (
 _CHANGES: Final = ("debezium-json", "canal-json", "maxwell-json", "ogg-json")
 _REGISTERED: Final = ("avro-confluent", "debezium-avro-confluent")
 FORMATS: Final = ("json", "csv", "raw", "avro", *_REGISTERED, "protobuf", *_CHANGES)
-"""Binary Avro without a registry is not among them: Spark reads it."""
+"""Binary Avro without a registry is not included: Spark decodes it."""
 _OPTIONS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "json": (
         ("ignore-parse-errors", "true"), ("fail-on-missing-field", "true"), ("timestamp-format.standard", "ISO-8601"),
@@ -64,7 +64,7 @@ _METADATA: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """`key` are the columns of the key, in JSON; with none there is no key."""
+    """`key` are the columns of the key, in JSON; without any there is no key."""
 
     format: str
     columns: str
@@ -75,14 +75,14 @@ class Table:
     def reader(self, places: dict[str, str], *, exact_only: bool) -> MessageRows:
         """`places` are options that only the process knows: addresses and files."""
         written = {f"{self.format}.{name}": value for name, value in (*places.items(), *self.options)}
-        columns = columns_named(self.columns)
+        columns = parse_columns(self.columns)
         names = tuple(name for name, _ in columns)
         shown = tuple((f"m{i}", key) for i, key in enumerate(self.metadata))
-        value = decoder_of(bound(self.format, written), columns, names, shown)
+        value = decoder_of(bind_format(self.format, written), columns, names, shown)
         names += tuple(name for name, _ in shown)
-        key_columns = columns_named(self.key) if self.key else ()
+        key_columns = parse_columns(self.key) if self.key else ()
         key_names = tuple(name for name, _ in key_columns)
-        key = decoder_of(bound("json", {}), key_columns, key_names)
+        key = decoder_of(bind_format("json", {}), key_columns, key_names)
         for decoder in (value, key):
             if exact_only and isinstance(decoder, MessageDecoder):
                 decoder._exact_only = True
@@ -130,14 +130,14 @@ def draw_message(rng: Draw, table: Table) -> Message:
     many = rng.choice((20, 3000, 20_000)) if table.key and rng.random() < 0.01 else None
     key = None
     if table.key and rng.random() < 0.97:
-        key = damaged(rng, _utf8(json_messages.rows(rng, columns_named(table.key), many)))
+        key = damage(rng, _utf8(json_messages.rows(rng, parse_columns(table.key), many)))
     if rng.random() < 0.02:
         return key, rng.choice((None, b""))
-    return key, damaged(rng, _value(rng, table, many))
+    return key, damage(rng, _value(rng, table, many))
 
 
 def _value(rng: Draw, table: Table, many: int | None) -> bytes:
-    columns = columns_named(table.columns)
+    columns = parse_columns(table.columns)
     match table.format:
         case "json":
             return _utf8(json_messages.rows(rng, columns, many))
@@ -150,7 +150,7 @@ def _value(rng: Draw, table: Table, many: int | None) -> bytes:
         case "protobuf":
             return binary_messages.protobuf(rng)
         case name if name in _REGISTERED:
-            return binary_messages.registered_datum(rng, changes=name.startswith("debezium"))
+            return binary_messages.draw_registered_datum(rng, changes=name.startswith("debezium"))
         case name:
             with_schema = ("schema-include", "true") in table.options
             return _utf8(json_messages.change(rng, name, columns, with_schema=with_schema))

@@ -1,4 +1,4 @@
-"""A short part of `make fuzz`, always the same."""
+"""A short run of `make fuzz`, with a fixed seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages that once crashed a decoder, kept it busy for ever or left no trace of where they stood."""
+"""Messages that once crashed a decoder, kept it busy forever, or failed without their position."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COUNT: Final = b"\xfe\xff\xff\xff\xff\xff\xff\xff\x7f"
 OBJECTS: Final = b"[" + b",".join([b"{}"] * 20_000) + b"]"
 
 
-def registered(record: str, datum: bytes) -> bytes:
+def encode_registered(record: str, datum: bytes) -> bytes:
     [number] = [
         i for i, schema in enumerate(SCHEMAS, 1) if schema.startswith(f'{{"type": "record", "name": "{record}"')
     ]
@@ -65,12 +65,12 @@ CASES: Final = {
         Table("ogg-json", "i INT", (), ("event-timestamp",)), None,
         b'{"op_type":"I","after":{"i":1},"op_ts":"soon"}', UNREADABLE,
     ),
-    "nesting": (WRITTEN, None, registered("node", b"\2\0\2" * 20_000), UNREADABLE),
-    "record within itself": (WRITTEN, None, registered("itself", b""), UNREADABLE),
-    "nulls": (WRITTEN, None, registered("nulls", b"\2" + COUNT + b"\0"), UNREADABLE),
-    "fixed of no bytes": (WRITTEN, None, registered("fixed", b"\2" + COUNT + b"\0"), UNREADABLE),
-    "empty records": (WRITTEN, None, registered("empties", b"\2" + COUNT + b"\0"), UNREADABLE),
-    "records of records of nothing": (WRITTEN, None, registered("top", b"\2"), UNREADABLE),
+    "nesting": (WRITTEN, None, encode_registered("node", b"\2\0\2" * 20_000), UNREADABLE),
+    "record within itself": (WRITTEN, None, encode_registered("itself", b""), UNREADABLE),
+    "nulls": (WRITTEN, None, encode_registered("nulls", b"\2" + COUNT + b"\0"), UNREADABLE),
+    "fixed of no bytes": (WRITTEN, None, encode_registered("fixed", b"\2" + COUNT + b"\0"), UNREADABLE),
+    "empty records": (WRITTEN, None, encode_registered("empties", b"\2" + COUNT + b"\0"), UNREADABLE),
+    "records of records of nothing": (WRITTEN, None, encode_registered("top", b"\2"), UNREADABLE),
     "lists of both": (KEYED, OBJECTS, OBJECTS, UNREADABLE),
     "shorter lists of both": (KEYED, SHORTER, SHORTER, UNREADABLE),
     "long key of a list": (
@@ -97,7 +97,7 @@ CASES: Final = {
         b'{"type":"UPDATE","old":[' + b"{}," * 140_000 + b'{}],"data":[' + b"{}," * 140_000 + b"{}]}", UNREADABLE,
     ),
     "records of an int and nulls": (
-        WRITTEN, None, registered("wide", b"\2\x80\x89\x7a" + b"\2" * 1_000_000 + b"\0"), UNREADABLE,
+        WRITTEN, None, encode_registered("wide", b"\2\x80\x89\x7a" + b"\2" * 1_000_000 + b"\0"), UNREADABLE,
     ),
     "nesting beside the columns": (
         table("json", "i INT"), None, b'{"i":1,"o":' + b"[" * 1500 + b"]" * 1500 + b"}", UNREADABLE,

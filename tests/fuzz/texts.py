@@ -1,4 +1,4 @@
-"""Texts of values, from the ordinary to what no writer should write, and messages damaged on their way."""
+"""Generates texts of values, from ordinary to invalid ones, and damages messages."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _CALM: Final = {
 
 
 class Draw(Random):
-    """`wildness` says how much of a message is odd: nothing, or whatever its writer can think of."""
+    """`wildness` is how much of a message is odd: from nothing to anything that a writer could write."""
 
     wildness = 1.0
 
@@ -83,7 +83,7 @@ def _exponent(rng: Draw) -> str:
 
 
 def text(rng: Draw) -> str:
-    """What may stand in a string."""
+    """Any content of a string."""
     match rng.randrange(9):
         case 0 | 1:
             return rng.choice(_WORDS)
@@ -98,23 +98,23 @@ def text(rng: Draw) -> str:
         case 6:
             return rng.choice(("A", " ", "AQI=", "\\", '"', "é")) * rng.choice(_LENGTHS) + rng.choice(("", "x", "!"))
         case 7:
-            return with_blanks(rng, rng.choice((*_PLAIN_NUMBERS, *_MOMENTS, *_BASE64, *_WORDS)))
+            return add_blanks(rng, rng.choice((*_PLAIN_NUMBERS, *_MOMENTS, *_BASE64, *_WORDS)))
         case _:
             return "".join(chr(rng.randrange(32, 127)) for _ in range(rng.randrange(12)))
 
 
-def with_blanks(rng: Draw, content: str) -> str:
-    """A long run of them before, within or behind a text."""
+def add_blanks(rng: Draw, content: str) -> str:
+    """Adds a long run of spaces before, inside or after a text."""
     at = rng.choice((0, len(content) // 2, len(content)))
     return content[:at] + rng.choice((" ", "\t", "\n", "\x00", " \n")) * rng.choice(_LENGTHS) + content[at:]
 
 
 def value_text(rng: Draw, root: str) -> str:
-    """Mostly one that a column of this type may have."""
+    """Usually a valid value of a column of this type."""
     if not rng.odd(1):
         return rng.choice(_CALM.get(root, ("a", "b c", "\U0001f600")))
     if rng.random() < 0.05:
-        return with_blanks(rng, rng.choice(_CALM.get(root, ("a", "b c"))))
+        return add_blanks(rng, rng.choice(_CALM.get(root, ("a", "b c"))))
     if rng.random() < 0.25:
         return text(rng)
     match root:
@@ -130,8 +130,8 @@ def value_text(rng: Draw, root: str) -> str:
             return text(rng)
 
 
-def damaged(rng: Draw, message: bytes) -> bytes:
-    """As it is, most of the time."""
+def damage(rng: Draw, message: bytes) -> bytes:
+    """Returns most messages unchanged."""
     for _ in range(rng.choice((1, 1, 1, 3)) if rng.odd(0.4) else 0):
         at = rng.randrange(len(message) + 1)
         to = min(len(message), at + rng.randrange(1, 9))

@@ -1,4 +1,4 @@
-"""A process that reads messages, watched from outside: what ends it is found out, and made as small as it gets."""
+"""Watches a process that decodes messages, finds out which of them end it, and reduces these."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _STUCK_SECONDS: Final = 120
 _ATTEMPTS: Final = 40
-"""To make a finding smaller: some begin a new process."""
+"""To reduce a finding: some of them start a new process."""
 _ENDS: Final = {
     -signal.SIGPROF: f"more than {SECONDS:.0f} s of processor time for a message",
     -signal.SIGKILL: f"no answer within {_STUCK_SECONDS} s",
@@ -27,7 +27,7 @@ _ENDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is wrong, and the messages that show it, most often one."""
+    """A problem, and the messages that reveal it, usually one."""
 
     table: Table
     messages: list[Message]
@@ -35,7 +35,7 @@ class Finding:
 
     @property
     def kind(self) -> str:
-        """What makes two findings the same: all but the values in it."""
+        """Identifies equal findings: the text without its values."""
         return f"{self.table.format}: {self.wrong.split(':')[0]}"
 
     def __str__(self) -> str:
@@ -103,7 +103,7 @@ class Watch:
         return self._smaller(Finding(table, chosen, found))
 
     def _ask(self, table: Table, messages: list[Message]) -> tuple[Tally | str, int | None]:
-        """What is found, and at which message; None: with all at once."""
+        """The finding, and the message it occurred at; None if it was with all at once."""
         at: int | None = 0
         self._connection.send((table, messages))
         try:

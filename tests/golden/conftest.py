@@ -1,4 +1,4 @@
-"""Screens that are compared as a whole, after what differs from run to run has got a name."""
+"""Screens are compared as a whole, after replacing what differs from run to run by names."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ OF_A_SCRIPT = "M1", "M2", "M3"
 
 @dataclass(frozen=True)
 class Screen:
-    """What the user sees of an error, from its first word on, and the exit code."""
+    """An error as the user sees it, from its first word on, and the exit code."""
 
     text: str
     exit_code: int
 
-    def named(self, names: dict[str, str]) -> str:
+    def replace_names(self, names: dict[str, str]) -> str:
         text = self.text
         for found in sorted(names, key=len, reverse=True):
             text = text.replace(found, names[found])
         return re.sub(r"process \d+", "process 4711", text)
 
 
-def typed(*arguments: object) -> Screen:
+def run_command(*arguments: object) -> Screen:
     """A command, as typed."""
     result = CliRunner().invoke(app, [str(argument) for argument in arguments])
     return screen(result.stderr, result.exit_code)
 
 
-def called(call: Callable[[], object]) -> Screen:
-    """What Python code raises, as the command line would show it."""
+def run_call(call: Callable[[], object]) -> Screen:
+    """An exception of Python code, as the command line would show it."""
 
     def command() -> int:
         call()
@@ -65,7 +65,7 @@ def expect_screen(request: pytest.FixtureRequest, record: bool, tmp_path: Path) 
     """Compares with the screen of the test's name: test_java_missing with screens/java_missing.txt."""
 
     def compare(shown: Screen, **names: str) -> None:
-        text = shown.named({str(tmp_path): "/home/you", **{found: name for name, found in names.items()}})
+        text = shown.replace_names({str(tmp_path): "/home/you", **{found: name for name, found in names.items()}})
         expected = SCREENS / f"{request.node.name.removeprefix('test_')}.txt"
         if record:
             expected.write_text(text)

@@ -1,4 +1,4 @@
-"""Each `errors/*.sql` gives exactly the screen beside it. `pytest --record` writes the screens anew."""
+"""Each `errors/*.sql` has exactly the screen beside it. `pytest --record` rewrites the screens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors that come before Kafka and Spark are asked: arguments, the checkpoint, the machine. One screen per test."""
+"""Errors that occur before Kafka and Spark are used: arguments, the checkpoint, the machine. One screen per test."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from millstream.plan.program import compile_script
 from millstream.runtime.checkpoint import Checkpoint
 from millstream.source import SourceText
 from tests.begun_batches import begin_a_batch
-from tests.golden.conftest import called, typed
+from tests.golden.conftest import run_call, run_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,15 +39,15 @@ def install_java(home: Path, script: str) -> None:
 
 
 def test_unreadable_script(expect_screen: Callable[..., None]) -> None:
-    expect_screen(typed("run", "orders.sql"))
+    expect_screen(run_command("run", "orders.sql"))
 
 
 def test_argument_without_value(expect_screen: Callable[..., None]) -> None:
-    expect_screen(typed("run", "totals.sql", "--param", "brokers"))
+    expect_screen(run_command("run", "totals.sql", "--param", "brokers"))
 
 
 def test_argument_master(expect_screen: Callable[..., None]) -> None:
-    expect_screen(typed(*RUN, "--master", "mesos://host"))
+    expect_screen(run_command(*RUN, "--master", "mesos://host"))
 
 
 def test_checkpoint_of_another_query(script: Path, expect_screen: Callable[..., None]) -> None:
@@ -56,12 +56,12 @@ def test_checkpoint_of_another_query(script: Path, expect_screen: Callable[..., 
     begin_a_batch(earlier.new_job(job, buckets=8).path)
     earlier.release()
     script.write_text(script.read_text().replace("SUM(amount)", "COUNT(amount)"))
-    expect_screen(typed(*RUN))
+    expect_screen(run_command(*RUN))
 
 
 def test_checkpoint_in_use(expect_screen: Callable[..., None]) -> None:
     held = Checkpoint(Path(".millstream") / "totals")
-    shown = typed(*RUN)
+    shown = run_command(*RUN)
     held.release()
     expect_screen(shown)
 
@@ -70,11 +70,11 @@ def test_checkpoint_damaged(expect_screen: Callable[..., None]) -> None:
     marker = Path(".millstream") / "totals" / "millstream.json"
     marker.parent.mkdir(parents=True)
     marker.write_text('{"layout": 1, "jo')
-    expect_screen(typed(*RUN))
+    expect_screen(run_command(*RUN))
 
 
 def test_checkpoint_elsewhere(expect_screen: Callable[..., None]) -> None:
-    expect_screen(typed(*RUN, "--checkpoint", "s3a://jobs/totals"))
+    expect_screen(run_command(*RUN, "--checkpoint", "s3a://jobs/totals"))
 
 
 def test_checkpoint_not_cleared(expect_screen: Callable[..., None]) -> None:
@@ -82,7 +82,7 @@ def test_checkpoint_not_cleared(expect_screen: Callable[..., None]) -> None:
     stranger.parent.mkdir()
     stranger.touch()
     checkpoint = Checkpoint(stranger.parent)
-    shown = called(checkpoint.clear)
+    shown = run_call(checkpoint.clear)
     checkpoint.release()
     expect_screen(shown)
 
@@ -90,13 +90,13 @@ def test_checkpoint_not_cleared(expect_screen: Callable[..., None]) -> None:
 def test_java_missing(monkeypatch: pytest.MonkeyPatch, expect_screen: Callable[..., None]) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", "/nowhere")
-    expect_screen(typed("broker"))
+    expect_screen(run_command("broker"))
 
 
 def test_java_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expect_screen: Callable[..., None]) -> None:
     install_java(tmp_path / "jdk8", "echo 'openjdk version \"1.8.0_402\"' >&2")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk8"))
-    expect_screen(typed("broker"))
+    expect_screen(run_command("broker"))
 
 
 def test_jvm_parts_unavailable(
@@ -104,7 +104,7 @@ def test_jvm_parts_unavailable(
 ) -> None:
     monkeypatch.setenv("MILLSTREAM_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("MILLSTREAM_MAVEN_REPOSITORY", "http://localhost:1/maven")
-    expect_screen(typed("broker"), DIGEST=declaration.declaration_digest())
+    expect_screen(run_command("broker"), DIGEST=declaration.declaration_digest())
 
 
 def test_jvm_parts_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expect_screen: Callable[..., None]) -> None:
@@ -117,7 +117,7 @@ def test_jvm_parts_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expe
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
     monkeypatch.setenv("MILLSTREAM_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("MILLSTREAM_MAVEN_REPOSITORY", raising=False)
-    expect_screen(typed("broker"), DIGEST=declaration.declaration_digest())
+    expect_screen(run_command("broker"), DIGEST=declaration.declaration_digest())
 
 
 def test_broker_not_started(tmp_path: Path, expect_screen: Callable[..., None]) -> None:
@@ -125,7 +125,7 @@ def test_broker_not_started(tmp_path: Path, expect_screen: Callable[..., None]) 
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        shown = typed("broker", "--port", port, "--data", tmp_path / "broker")
+        shown = run_command("broker", "--port", port, "--data", tmp_path / "broker")
     expect_screen(shown, **{"9092": str(port)})
 
 
@@ -134,4 +134,4 @@ def test_internal(monkeypatch: pytest.MonkeyPatch, expect_screen: Callable[..., 
         raise RuntimeError("nobody thought of this")
 
     monkeypatch.setattr("millstream.cli.run.read_script", fail)
-    expect_screen(typed("run", "totals.sql"))
+    expect_screen(run_command("run", "totals.sql"))

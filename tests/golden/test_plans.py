@@ -1,4 +1,4 @@
-"""Each `plans/*.sql` gives exactly the plan beside it, with the changes and keys of every step."""
+"""Each `plans/*.sql` has exactly the plan beside it, with the changes and keys of every step."""
 
 from __future__ import annotations
 

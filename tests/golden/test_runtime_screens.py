@@ -17,10 +17,10 @@ from millstream import Session
 from millstream.errors import Code
 from millstream.runtime.kafka import admin as kafka_admin
 from millstream.runtime.kafka.admin import KafkaAdmin
-from millstream.runtime.kafka.failures import Question, broker_error
+from millstream.runtime.kafka.client_errors import Question, broker_error
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
-from tests.golden.conftest import called, screen, typed
+from tests.golden.conftest import run_call, run_command, screen
 from tests.patience import PATIENCE
 from tests.runtime.topics import delete_before, fresh_name
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 TOTALS = (Path(__file__).parent / "screens" / "totals.sql").read_text()
 COPIES = TOTALS.replace("SUM(amount) FROM orders GROUP BY customer", "amount FROM orders")
-"""Quicker than sums, for what does not depend on them."""
+"""Faster than sums, for tests that do not depend on them."""
 EXACTLY_ONCE = COPIES.replace(
     "'value.format' = 'json'",
     "'value.format' = 'json',\n  'sink.delivery-guarantee' = 'exactly-once',"
@@ -97,37 +97,37 @@ def test_broker_unreachable(
 ) -> None:
     monkeypatch.setattr(kafka_admin, "_TIMEOUT_SECONDS", 1.0)
     monkeypatch.chdir(tmp_path)
-    expect_screen(typed(*Case(tmp_path, "localhost:1", "orders", "totals").command()))
+    expect_screen(run_command(*Case(tmp_path, "localhost:1", "orders", "totals").command()))
 
 
 def test_broker_refused(expect_screen: Callable[..., None]) -> None:
     refused = KafkaException(KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED))
     servers = {"bootstrap.servers": "localhost:9092"}
-    asked = Question('the offsets of group "reports" cannot be read', Code.OFFSETS_UNAVAILABLE, servers)
-    expect_screen(called(lambda: _raise(broker_error(refused, asked))))
+    question = Question('the offsets of group "reports" cannot be read', Code.OFFSETS_UNAVAILABLE, servers)
+    expect_screen(run_call(lambda: _raise(broker_error(refused, question))))
 
 
 def test_topic_missing(case: Case, expect: Callable[[Screen], None]) -> None:
     script = TOTALS.replace(
         "'format' = 'json'", "'format' = 'json',\n  'properties.allow.auto.create.topics' = 'false'"
     )
-    expect(typed(*case.command(script)))
+    expect(run_command(*case.command(script)))
 
 
 def test_topic_not_created(case: Case, expect: Callable[[Screen], None]) -> None:
-    case.create_topic("orders_of_today")  # Kafka takes no second name that differs in this alone
-    expect(typed(*case.command(TOTALS.replace("'${orders}'", "'orders.of.today'"))))
+    case.create_topic("orders_of_today")  # Kafka rejects a second name that differs only in this
+    expect(run_command(*case.command(TOTALS.replace("'${orders}'", "'orders.of.today'"))))
 
 
 def test_offsets_unavailable(case: Case, expect: Callable[[Screen], None]) -> None:
     script = TOTALS.replace("'earliest-offset'", "'group-offsets',\n  'properties.group.id' = 'reports'")
     case.create_topics()
-    expect(typed(*case.command(script)))
+    expect(run_command(*case.command(script)))
 
 
 def test_spark_already_running(case: Case, spark: SparkSession, expect: Callable[[Screen], None]) -> None:
     case.create_topics()
-    expect(called(lambda: _run(Session(checkpoint="checkpoint"), case)))
+    expect(run_call(lambda: _run(Session(checkpoint="checkpoint"), case)))
 
 
 def test_spark_session_incomplete(
@@ -137,7 +137,7 @@ def test_spark_session_incomplete(
 
     names = {f"{name}OfAnotherJar": artifact for name, artifact in session._NEEDED_CLASSES.items()}
     monkeypatch.setattr(session, "_NEEDED_CLASSES", names)
-    expect_screen(called(lambda: session.adopt_session(spark, None)))
+    expect_screen(run_call(lambda: session.adopt_session(spark, None)))
 
 
 def test_spark_not_started(case: Case, expect: Callable[[Screen], None]) -> None:
@@ -150,13 +150,13 @@ def test_spark_not_started(case: Case, expect: Callable[[Screen], None]) -> None
 def test_undecodable_message(case: Case, spark: SparkSession, expect: Callable[[Screen], None]) -> None:
     case.create_topics()
     case.produce('{"customer": "ada", "amount": 3}', '{"customer": "bob", "amount": "three"}')
-    expect(called(lambda: case.drain(spark)))
+    expect(run_call(lambda: case.drain(spark)))
 
 
 def test_null_in_key(case: Case, spark: SparkSession, expect: Callable[[Screen], None]) -> None:
     case.create_topics()
     case.produce('{"customer": null, "amount": 3}')
-    expect(called(lambda: case.drain(spark)))
+    expect(run_call(lambda: case.drain(spark)))
 
 
 def test_unwritable_row(case: Case, spark: SparkSession, expect: Callable[[Screen], None]) -> None:
@@ -167,19 +167,19 @@ def test_unwritable_row(case: Case, spark: SparkSession, expect: Callable[[Scree
     )
     case.create_topics()
     case.produce('{"customer": "ada", "amount": 3}')
-    expect(called(lambda: case.drain(spark, script)))
+    expect(run_call(lambda: case.drain(spark, script)))
 
 
 def test_expression_failed(case: Case, spark: SparkSession, expect: Callable[[Screen], None]) -> None:
     case.create_topics()
     case.produce('{"customer": "ada", "quantity": "a dozen"}')
-    expect(called(lambda: case.drain(spark, COPIES.replace(" amount FROM", " CAST(quantity AS INT) FROM"))))
+    expect(run_call(lambda: case.drain(spark, COPIES.replace(" amount FROM", " CAST(quantity AS INT) FROM"))))
 
 
 def test_job_failed(case: Case, spark: SparkSession, expect: Callable[[Screen], None]) -> None:
     case.create_topics()
     case.produce(f'{{"customer": "{"x" * 600_000}", "amount": 3}}')
-    expect(called(lambda: case.drain(spark)))
+    expect(run_call(lambda: case.drain(spark)))
 
 
 def test_messages_gone(case: Case, spark: SparkSession, expect: Callable[[Screen], None]) -> None:
@@ -188,7 +188,7 @@ def test_messages_gone(case: Case, spark: SparkSession, expect: Callable[[Screen
     case.drain(spark)
     case.produce(*['{"customer": "ada", "amount": 3}'] * 4)
     delete_before(case.brokers, case.orders, 3)
-    expect(called(lambda: case.drain(spark)))
+    expect(run_call(lambda: case.drain(spark)))
 
 
 def test_taken_over(case: Case, spark: SparkSession, expect: Callable[[Screen], None]) -> None:
@@ -199,7 +199,7 @@ def test_taken_over(case: Case, spark: SparkSession, expect: Callable[[Screen], 
         first.await_caught_up(PATIENCE)
         case.drain(spark, EXACTLY_ONCE)  # from another checkpoint, with the same prefix
         case.produce('{"customer": "bob", "amount": 3}')
-        shown = called(lambda: first.await_end(PATIENCE))
+        shown = run_call(lambda: first.await_end(PATIENCE))
     expect(shown)
 
 
@@ -214,13 +214,13 @@ def test_delivery_uncertain(case: Case, spark: SparkSession, expect: Callable[[S
     nine_days_ago = f'"batchTimestampMs":{int(time.time() - 9 * 86_400) * 1000}'
     begun.write_text(re.sub(r'"batchTimestampMs":\d+', nine_days_ago, begun.read_text()))
     (checkpoint / "offsets" / ".0.crc").unlink()
-    expect(called(lambda: case.drain(spark, EXACTLY_ONCE)))
+    expect(run_call(lambda: case.drain(spark, EXACTLY_ONCE)))
 
 
 def test_transaction_too_long(case: Case, expect: Callable[[Screen], None]) -> None:
     an_hour = "'exactly-once',\n  'properties.transaction.timeout.ms' = '3600000',"
     script = EXACTLY_ONCE.replace("'exactly-once',", an_hour)
-    expect(typed(*case.command(script)))
+    expect(run_command(*case.command(script)))
 
 
 def _run(session: Session, case: Case) -> None:

@@ -1,4 +1,4 @@
-"""What is said where Kafka and a table do not come to terms, on a real broker. One screen per test."""
+"""Errors about connections between Kafka and a table, on a real broker. One screen per test."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from confluent_kafka.admin import AclOperation  # type: ignore[attr-defined]
 from millstream.runtime.kafka import admin as kafka_admin
 from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.testing.broker_security import Listener
-from tests.golden.conftest import typed
+from tests.golden.conftest import run_command
 from tests.secured import USERS, login
 from tests.security.access import allow
 from tests.security.token_endpoint import TokenEndpoint
@@ -38,7 +38,7 @@ INSERT INTO seen SELECT * FROM orders;
 
 @pytest.fixture
 def expect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expect_screen: Callable[..., None]) -> Callable[..., None]:
-    """Runs a script with these properties; the screen calls every listener's port the same."""
+    """Runs a script with these properties; the screen shows the same port for every listener."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(kafka_admin, "_TIMEOUT_SECONDS", 3.0)
 
@@ -46,7 +46,7 @@ def expect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expect_screen: Calla
         lines = (f"  'properties.{key}' = '{value}'" for key, value in properties.items())
         script = SCRIPT.format(topic=topic, properties=",\n".join(lines))
         Path("orders.sql").write_text(script)
-        shown = typed("run", "orders.sql", "--drain")
+        shown = run_command("run", "orders.sql", "--drain")
         assert not any(secret in shown.text for secret in (SECRET, *USERS.values()))
         port = properties["bootstrap.servers"].partition(":")[2]
         expect_screen(shown, **{"9093": port, **names})
@@ -54,53 +54,53 @@ def expect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expect_screen: Calla
     return compare
 
 
-def test_password_not_accepted(secured: SecuredBroker, expect: Callable[..., None]) -> None:
-    given = login("SCRAM-SHA-256", password=SECRET)
-    expect(secured.at(Listener.SASL_SSL, secured.trusting["pkcs12"], given))
+def test_password_not_accepted(secured_broker: SecuredBroker, expect: Callable[..., None]) -> None:
+    credentials = login("SCRAM-SHA-256", password=SECRET)
+    expect(secured_broker.at(Listener.SASL_SSL, secured_broker.truststores["pkcs12"], credentials))
 
 
-def test_token_not_given(secured: SecuredBroker, expect: Callable[..., None]) -> None:
+def test_token_not_given(secured_broker: SecuredBroker, expect: Callable[..., None]) -> None:
     with TokenEndpoint("reporting", "s3cret") as endpoint:
         port = endpoint.url.split(":")[2].partition("/")[0]
-        expect(secured.at(Listener.SASL_PLAINTEXT, endpoint.login("reporting", SECRET)), **{"8080": port})
+        expect(secured_broker.at(Listener.SASL_PLAINTEXT, endpoint.login("reporting", SECRET)), **{"8080": port})
 
 
-def test_broker_speaks_tls(secured: SecuredBroker, expect: Callable[..., None]) -> None:
-    expect(secured.at(Listener.SSL, {"security.protocol": "PLAINTEXT"}))
+def test_broker_speaks_tls(secured_broker: SecuredBroker, expect: Callable[..., None]) -> None:
+    expect(secured_broker.at(Listener.SSL, {"security.protocol": "PLAINTEXT"}))
 
 
-def test_broker_speaks_no_tls(secured: SecuredBroker, expect: Callable[..., None]) -> None:
-    expect(secured.at(Listener.SSL, {"bootstrap.servers": secured.bootstrap}))
+def test_broker_speaks_no_tls(secured_broker: SecuredBroker, expect: Callable[..., None]) -> None:
+    expect(secured_broker.at(Listener.SSL, {"bootstrap.servers": secured_broker.bootstrap}))
 
 
-def test_broker_asks_for_a_login(secured: SecuredBroker, expect: Callable[..., None]) -> None:
-    expect(secured.at(Listener.SASL_SSL, {"security.protocol": "SSL"}, secured.trusting["pkcs12"]))
+def test_broker_asks_for_a_login(secured_broker: SecuredBroker, expect: Callable[..., None]) -> None:
+    expect(secured_broker.at(Listener.SASL_SSL, {"security.protocol": "SSL"}, secured_broker.truststores["pkcs12"]))
 
 
-def test_broker_asks_for_no_login(secured: SecuredBroker, expect: Callable[..., None]) -> None:
-    expect(secured.at(Listener.SASL_PLAINTEXT, {"bootstrap.servers": secured.bootstrap}, login("PLAIN")))
+def test_broker_asks_for_no_login(secured_broker: SecuredBroker, expect: Callable[..., None]) -> None:
+    expect(secured_broker.at(Listener.SASL_PLAINTEXT, {"bootstrap.servers": secured_broker.bootstrap}, login("PLAIN")))
 
 
-def test_certificate_not_trusted(secured: SecuredBroker, expect: Callable[..., None]) -> None:
-    expect(secured.at(Listener.SSL))
+def test_certificate_not_trusted(secured_broker: SecuredBroker, expect: Callable[..., None]) -> None:
+    expect(secured_broker.at(Listener.SSL))
 
 
-def test_certificate_of_another_host(secured: SecuredBroker, expect: Callable[..., None]) -> None:
-    elsewhere = secured.at(Listener.SSL)["bootstrap.servers"].replace("127.0.0.1", "localhost")
-    expect(secured.at(Listener.SSL, {"bootstrap.servers": elsewhere}, secured.trusting["pkcs12"]))
+def test_certificate_of_another_host(secured_broker: SecuredBroker, expect: Callable[..., None]) -> None:
+    elsewhere = secured_broker.at(Listener.SSL)["bootstrap.servers"].replace("127.0.0.1", "localhost")
+    expect(secured_broker.at(Listener.SSL, {"bootstrap.servers": elsewhere}, secured_broker.truststores["pkcs12"]))
 
 
-def test_certificate_of_the_client_missing(secured: SecuredBroker, expect: Callable[..., None]) -> None:
-    expect(secured.at(Listener.MUTUAL_TLS, secured.trusting["pkcs12"]))
+def test_certificate_of_the_client_missing(secured_broker: SecuredBroker, expect: Callable[..., None]) -> None:
+    expect(secured_broker.at(Listener.MUTUAL_TLS, secured_broker.truststores["pkcs12"]))
 
 
-def test_truststore_unreadable(secured: SecuredBroker, expect: Callable[..., None]) -> None:
-    shutil.copy(secured.certificates.trusted_jks, "trusted.jks")
+def test_truststore_unreadable(secured_broker: SecuredBroker, expect: Callable[..., None]) -> None:
+    shutil.copy(secured_broker.certificates.trusted_jks, "trusted.jks")
     store = {"ssl.truststore.location": "trusted.jks", "ssl.truststore.password": SECRET}
-    expect(secured.at(Listener.SSL, store))
+    expect(secured_broker.at(Listener.SSL, store))
 
 
-def test_topic_not_allowed(secured: SecuredBroker, expect: Callable[..., None]) -> None:
-    KafkaAdmin({"bootstrap.servers": secured.bootstrap}).ensure_topic("salaries", "orders")
-    allow(secured.bootstrap, "salaries", "bob", AclOperation.ALL)
-    expect(secured.at(Listener.SASL_PLAINTEXT, login("PLAIN")), "salaries")
+def test_topic_not_allowed(secured_broker: SecuredBroker, expect: Callable[..., None]) -> None:
+    KafkaAdmin({"bootstrap.servers": secured_broker.bootstrap}).ensure_topic("salaries", "orders")
+    allow(secured_broker.bootstrap, "salaries", "bob", AclOperation.ALL)
+    expect(secured_broker.at(Listener.SASL_PLAINTEXT, login("PLAIN")), "salaries")

@@ -1,4 +1,4 @@
-"""The job that these tests run: numbers counted by their last digit."""
+"""The job of these tests: counts numbers by their last digit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions of Flink SQL and the values that Flink gives for them, in UTC."""
+"""Expressions of Flink SQL and their results in Flink, in UTC."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 NAN: Final = "NaN"
-"""Stands for the number that equals nothing."""
+"""Represents the number that equals nothing."""
 INFINITY: Final = float("inf")
 
 COMPARISON: Final[tuple[tuple[str, Any], ...]] = (

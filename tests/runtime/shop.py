@@ -1,4 +1,4 @@
-"""One topic copied into another by a job, with whatever options a test asks for."""
+"""A job that copies one topic to another, with the options of a test."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Shop:
         self.session = self._new_session()
 
     def again(self) -> Self:
-        """As if the process were started anew."""
+        """As if the process were restarted."""
         self.session.stop()
         self.session = self._new_session()
         return self
@@ -66,13 +66,13 @@ class Shop:
         self.kafka.produce(topic or self.orders, (Message(None, value.encode()) for value in values), partition)
 
     def produce_one(self, value: bytes, topic: str | None = None, **more: Any) -> None:
-        """With what only Kafka's client can say: a timestamp, headers, a key."""
+        """With what only Kafka's client can set: a timestamp, headers, a key."""
         producer = Producer({"bootstrap.servers": self.brokers})
         producer.produce(topic or self.orders, value, **more)
         assert producer.flush(30) == 0
 
-    def copied(self) -> list[dict[str, Any]]:
+    def read_copies(self) -> list[dict[str, Any]]:
         return [json.loads(found.message.value or b"null") for found in self.kafka.read(self.copies)]
 
-    def copied_ids(self) -> list[int]:
-        return [row["id"] for row in self.copied()]
+    def read_copied_ids(self) -> list[int]:
+        return [row["id"] for row in self.read_copies()]

@@ -1,4 +1,4 @@
-"""Spark writes and reads binary Avro: for each type the bytes that Flink has, and the values again."""
+"""Spark writes and reads binary Avro: for each type Flink's bytes, and the original values."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pyspark.sql import functions as F  # noqa: N812
 from millstream.formats.arrow_types import arrow_schema, arrow_type
 from millstream.formats.avro_format import AvroFormat
 from millstream.spark.avro_halves import avro_struct
-from millstream.spark.failures import TableHalf
+from millstream.spark.job_errors import TableHalf
 from millstream.spark.kafka_sink import encode_messages
 from millstream.spark.types import spark_schema
 from tests.declaring import KAFKA, declare, sink
-from tests.unit.formats.conformance.reading import columns_named, plain
+from tests.unit.formats.conformance.reading import parse_columns, plain
 from tests.unit.formats.conformance.written_values import ALL, NEWER_AVRO, Written
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _VALUE: Final = TableHalf("orders", "value", "avro")
 )
 def test_each_type(spark: SparkSession, cases: list[Written], legacy: bool) -> None:  # noqa: FBT001
     declared = ", ".join(f"c{at} {case.type}" for at, case in enumerate(cases))
-    columns = columns_named(declared)
+    columns = parse_columns(declared)
     values = [pa.array([case.value], type_) for case, type_ in zip(cases, arrow_schema(columns).types, strict=True)]
     rows = spark.createDataFrame(pa.Table.from_arrays(values, schema=arrow_schema(columns)), spark_schema(columns))
     options = {**KAFKA, "format": "avro", "avro.timestamp_mapping.legacy": str(legacy).lower()}
@@ -47,7 +47,7 @@ def test_each_type(spark: SparkSession, cases: list[Written], legacy: bool) -> N
 
 
 def test_bytes_that_are_no_record_fail(spark: SparkSession) -> None:
-    columns = columns_named("a INT, b STRING")
+    columns = parse_columns("a INT, b STRING")
     messages = spark.sql("SELECT X'02' AS value, 't' AS topic, 0 AS partition, 0L AS offset")
     with pytest.raises(Exception, match=r"Failed to deserialize Avro record\."):
         messages.select(avro_struct(_VALUE, AvroFormat(), columns).alias("row")).select(F.col("row.a")).collect()

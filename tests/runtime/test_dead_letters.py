@@ -1,4 +1,4 @@
-"""Dead letters beyond their content: where they come from, how many there were, and what becomes of a failure."""
+"""Dead letters apart from their content: their origin, their number, and failures to write them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class LetterBox(Shop):
-    """Two topics copied into one, what cannot be read into another."""
+    """Copies two topics to one, and undecodable messages to another."""
 
     def __init__(self, brokers: str, spark: SparkSession, folder: Path) -> None:
         super().__init__(brokers, spark, folder)
@@ -70,12 +70,12 @@ def test_a_dead_letter_tells_where_it_comes_from(shop: LetterBox) -> None:
     [found] = shop.kafka.read(shop.dead)
     assert (found.message.key, found.message.value) == (b"", b"\xff\x00")
     assert found.headers[:2] == (("a", b"1"), ("a", None))
-    told = dict(found.headers[2:])
-    assert set(told) == set(HEADERS)
-    error = told.pop(DeadLetterHeader.ERROR)
+    details = dict(found.headers[2:])
+    assert set(details) == set(HEADERS)
+    error = details.pop(DeadLetterHeader.ERROR)
     assert error is not None
     assert error.startswith(b"Failed to deserialize JSON '0xff00'.")
-    assert told == {
+    assert details == {
         DeadLetterHeader.TOPIC: shop.more.encode(),
         DeadLetterHeader.PARTITION: b"0",
         DeadLetterHeader.OFFSET: b"2",
@@ -85,7 +85,7 @@ def test_a_dead_letter_tells_where_it_comes_from(shop: LetterBox) -> None:
 
 
 def test_a_batch_that_fails_is_repeated_with_its_letters(shop: LetterBox) -> None:
-    """The sink takes no row as long as this one, so the batch fails behind its letters; then it is done again."""
+    """The sink rejects a row as long as this one, so the batch fails after writing its letters; then it is repeated."""
     note = ", note STRING"
     shop.produce(["one", f'{{"id":1,"note":"{"x" * 2000}"}}'])
     limit(shop, shop.copies, 1000)
@@ -94,17 +94,17 @@ def test_a_batch_that_fails_is_repeated_with_its_letters(shop: LetterBox) -> Non
     assert [found.message.value for found in shop.kafka.read(shop.dead)] == [b"one"]
     limit(shop, shop.copies, 10_000)
     assert shop.again().start(shop.options, note, note, shop.topics, drain=True).await_end(PATIENCE)
-    assert shop.copied_ids() == [1]
+    assert shop.read_copied_ids() == [1]
     assert [found.message.value for found in shop.kafka.read(shop.dead)] == [b"one", b"one"]
 
 
 def unreadable(size: int) -> bytes:
-    """Cannot be compressed either."""
+    """Not compressible either."""
     return b"\xff" + random.Random(size).randbytes(size - 1)
 
 
 def produce_large(shop: LetterBox, *values: bytes) -> int:
-    """Each in a request of its own; gives how many the broker takes."""
+    """Each in a request of its own; returns how many the broker accepts."""
     taken: list[bool] = []
     producer = Producer({"bootstrap.servers": shop.brokers, "message.max.bytes": 10_000_000})
     for value in values:
@@ -125,11 +125,11 @@ def test_a_letter_that_cannot_be_written_fails_the_job(shop: LetterBox) -> None:
     assert problem.code is Code.JOB_FAILED
     assert f"Topic {shop.orders}, partition 0, offset 1" in str(problem.detail)
     assert f'max.message.bytes of topic "{shop.dead}"' in str(problem.hint)
-    assert shop.copied() == []
+    assert shop.read_copies() == []
 
 
 def test_a_message_as_large_as_its_topic_takes(shop: LetterBox) -> None:
-    """Larger than brokers take unless they are told otherwise, and with headers larger than its own topic takes."""
+    """Larger than brokers accept by default, and with headers larger than its own topic accepts."""
     most = 2_000_000
     limit(shop, shop.orders, most)
     overhead = 80  # of a request with one message that has neither key nor headers
@@ -137,7 +137,7 @@ def test_a_message_as_large_as_its_topic_takes(shop: LetterBox) -> None:
     assert produce_large(shop, unreadable(most - overhead), b'{"id":1}') == 2
     assert shop.start(shop.options, topic=shop.topics, drain=True).await_end(PATIENCE)
     assert [found.message.value for found in shop.kafka.read(shop.dead)] == [unreadable(most - overhead)]
-    assert shop.copied_ids() == [1]
+    assert shop.read_copied_ids() == [1]
 
 
 def test_letters_that_fit_alone_and_not_together(shop: LetterBox) -> None:
@@ -150,7 +150,7 @@ def test_letters_that_fit_alone_and_not_together(shop: LetterBox) -> None:
 
 
 def test_a_topic_that_takes_less_is_told_of(shop: LetterBox) -> None:
-    def told() -> list[str]:
+    def check_notices() -> list[str]:
         script = SCRIPT.format(columns="", topic=shop.topics, options=shop.options, copied="")
         names = {"brokers": shop.brokers, "orders": shop.orders, "copies": shop.copies}
         notices: list[str] = []
@@ -160,12 +160,12 @@ def test_a_topic_that_takes_less_is_told_of(shop: LetterBox) -> None:
         return [notice for notice in notices if shop.dead in notice]
 
     limit(shop, shop.more, 500_000)
-    [created] = told()
+    [created] = check_notices()
     assert "was created" in created
-    assert told() == []
+    assert check_notices() == []
     limit(shop, shop.dead, 400_000)
     limit(shop, shop.orders, 300_000)
-    [small] = told()
+    [small] = check_notices()
     assert "up to 400000 bytes" in small
     assert str(500_000 + HEADROOM_BYTES) in small
 

@@ -1,4 +1,4 @@
-"""Expressions give in Spark what they give in Flink, in value and in type."""
+"""Expressions have the same values and types in Spark as in Flink."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from millstream.spark.expressions import column_of, spark_text
 from millstream.spark.types import spark_type
 from millstream.sql.types import INTERVALS, TypeRoot
 from tests.runtime.expression_cases import FAILING, GROUPS, NAN
-from tests.unit.plan.expressions import typed_of
+from tests.unit.plan.expressions import resolve
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,7 +31,7 @@ def plain(value: Any) -> Any:
 @pytest.mark.parametrize("group", GROUPS)
 def test_values_and_types_are_those_of_flink(spark: SparkSession, group: str) -> None:
     cases = GROUPS[group]
-    expressions = [typed_of(text) for text, _ in cases]
+    expressions = [resolve(text) for text, _ in cases]
     columns = [column_of(tree).alias(f"c{number}") for number, tree in enumerate(expressions)]
     rows = spark.range(1).select(*columns)
     [found] = rows.collect()
@@ -48,8 +48,8 @@ def test_values_and_types_are_those_of_flink(spark: SparkSession, group: str) ->
     ]
 
 
-def with_columns(node: Typed, values: dict[str, Constant]) -> Typed:
-    """The same expression with columns in place of its literals, where no literal must stand."""
+def replace_literals(node: Typed, values: dict[str, Constant]) -> Typed:
+    """The same expression with columns instead of literals, except where a literal is required."""
     match node:
         case Constant() if node.type.root not in (TypeRoot.NULL, *INTERVALS):
             name = f"k{len(values)}"
@@ -59,14 +59,14 @@ def with_columns(node: Typed, values: dict[str, Constant]) -> Typed:
             arguments = tuple(
                 item
                 if isinstance(item, Word) or node.signature.parameter(index).literal or node.function.name in _LITERAL
-                else with_columns(item, values)
+                else replace_literals(item, values)
                 for index, item in enumerate(node.arguments)
             )
             return replace(node, arguments=arguments)
         case Conversion():
-            return replace(node, value=with_columns(node.value, values))
+            return replace(node, value=replace_literals(node.value, values))
         case FieldOf():
-            return replace(node, row=with_columns(node.row, values))
+            return replace(node, row=replace_literals(node.row, values))
         case _:
             return node
 
@@ -76,9 +76,9 @@ _LITERAL = ("JSON_OBJECT", "TYPEOF")
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_columns_give_what_literals_give(spark: SparkSession, group: str) -> None:
-    """Spark computes literals while it plans, by other code than the one that it makes for rows."""
+    """Spark evaluates literals while planning, with other code than it generates for rows."""
     cases, values = GROUPS[group], dict[str, Constant]()
-    trees = [with_columns(typed_of(text), values) for text, _ in cases]
+    trees = [replace_literals(resolve(text), values) for text, _ in cases]
     literals = spark.range(1).select(*(F.expr(spark_text(value)).alias(name) for name, value in values.items()))
     rows = spark.createDataFrame(literals.collect(), literals.schema)
     [found] = rows.select(*(F.expr(spark_text(tree)) for tree in trees)).collect()
@@ -92,13 +92,13 @@ def test_columns_give_what_literals_give(spark: SparkSession, group: str) -> Non
 
 @pytest.mark.parametrize("text", FAILING)
 def test_what_fails_in_flink_fails(spark: SparkSession, text: str) -> None:
-    rows = spark.range(1).select(column_of(typed_of(text)))
+    rows = spark.range(1).select(column_of(resolve(text)))
     with pytest.raises(PySparkException):
         rows.collect()
 
 
 def test_every_function_has_a_case() -> None:
-    trees = (typed_of(text) for cases in GROUPS.values() for text, _ in cases)
+    trees = (resolve(text) for cases in GROUPS.values() for text, _ in cases)
     tried = {name for tree in trees for name in functions_in(tree)}
     assert {name for name, function in FUNCTIONS.items() if not function.is_aggregate} - tried == set()
 
@@ -107,12 +107,12 @@ def test_columns_and_fields_are_found_by_their_names(spark: SparkSession) -> Non
     columns = {"a.b": "INT", "r": "ROW<x INT, `y z` STRING>", "m": "MAP<STRING, INT>"}
     rows = spark.sql("SELECT 5 AS `a.b`, named_struct('x', 1, 'y z', 'q') AS r, map('k', 7) AS m")
     texts = ["`a.b` + t.r.x", "r.`y z`", "m['k'] + t.`a.b`"]
-    found = rows.select(*(column_of(typed_of(text, columns)) for text in texts)).collect()
+    found = rows.select(*(column_of(resolve(text, columns)) for text in texts)).collect()
     assert [tuple(row) for row in found] == [(6, "q", 12)]
 
 
-def found_in(rows: DataFrame, columns: dict[str, str], *texts: str) -> list[tuple[Any, ...]]:
-    return [tuple(row) for row in rows.select(*(column_of(typed_of(text, columns)) for text in texts)).collect()]
+def evaluate(rows: DataFrame, columns: dict[str, str], *texts: str) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in rows.select(*(column_of(resolve(text, columns)) for text in texts)).collect()]
 
 
 def test_maps_in_columns_are_compared_by_keys_and_values(spark: SparkSession) -> None:
@@ -122,7 +122,7 @@ def test_maps_in_columns_are_compared_by_keys_and_values(spark: SparkSession) ->
         " AS t (m, n)"
     )
     columns = dict.fromkeys("mn", "MAP<STRING, INT>")
-    found = found_in(rows, columns, "m = n", "m <> n", "m IN (n, MAP['a', 1])", "m IS DISTINCT FROM n")
+    found = evaluate(rows, columns, "m = n", "m <> n", "m IN (n, MAP['a', 1])", "m IS DISTINCT FROM n")
     assert found == [
         (True, False, True, False),
         (False, True, True, True),
@@ -130,25 +130,25 @@ def test_maps_in_columns_are_compared_by_keys_and_values(spark: SparkSession) ->
         (False, True, True, True),
         (None, None, None, True),
     ]
-    counted = found_in(rows.limit(2), dict.fromkeys("mn", "MULTISET<STRING>"), "m = n", "ROW(1, m) = ROW(1, n)")
+    counted = evaluate(rows.limit(2), dict.fromkeys("mn", "MULTISET<STRING>"), "m = n", "ROW(1, m) = ROW(1, n)")
     assert counted == [(True, True), (False, False)]
 
 
 def test_a_text_in_a_column_meets_a_number(spark: SparkSession) -> None:
     rows = spark.sql("SELECT * FROM VALUES ('10', 9, 9.5BD), ('7.9', 8, 7.95BD), (NULL, 1, 1BD) AS t (s, n, d)")
     columns = {"s": "STRING", "n": "INT", "d": "DECIMAL(3, 2)"}
-    found = found_in(rows, columns, "s < n", "s >= d", "s BETWEEN n AND 10", "s IN (n, 10)", "n IN (s, '9')")
+    found = evaluate(rows, columns, "s < n", "s >= d", "s BETWEEN n AND 10", "s IN (n, 10)", "n IN (s, '9')")
     assert found == [(False, True, True, True, True), (True, False, False, False, False), (None,) * 5]
 
 
 def test_a_seed_in_a_column_gives_the_number_that_it_gives_in_flink(spark: SparkSession) -> None:
     rows = spark.sql("SELECT * FROM VALUES (1), (1), (2), (NULL) AS t (n)")
-    found = found_in(rows, {"n": "INT"}, "RAND(n)", "RAND_INTEGER(n, 10) BETWEEN 0 AND 9")
+    found = evaluate(rows, {"n": "INT"}, "RAND(n)", "RAND_INTEGER(n, 10) BETWEEN 0 AND 9")
     first, second = 0.7308781907032909, 0.7311469360199058
     assert found == [(first, True), (first, True), (second, True), (None, None)]
 
 
 def test_fields_of_rows_in_columns_are_found_in_brackets(spark: SparkSession) -> None:
     rows = spark.sql("SELECT named_struct('x', id, 'y', named_struct('z', 'q')) AS r FROM range(2)")
-    found = found_in(rows, {"r": "ROW<x BIGINT, y ROW<z STRING>>"}, "r['x'] + 1", "r[1]", "r['y']['z']", "t.r.y['z']")
+    found = evaluate(rows, {"r": "ROW<x BIGINT, y ROW<z STRING>>"}, "r['x'] + 1", "r[1]", "r['y']['z']", "t.r.y['z']")
     assert found == [(1, 0, "q", "q"), (2, 1, "q", "q")]

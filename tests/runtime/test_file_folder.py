@@ -1,4 +1,4 @@
-"""Files of a batch, moved to where they belong: all of them, or the batch fails and none is lost."""
+"""The files of a batch are moved to their destination: all of them, or the batch fails and none is lost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ JOB = "0a1b2c3d4e5f"
 
 
 class Refusing:
-    """A file system that answers false to one call, as HDFS and object stores do instead of raising."""
+    """A file system that returns false from one call, as HDFS and object stores do instead of raising."""
 
     def __init__(self, real: Any, method: str, when: int) -> None:
         self._real = real
@@ -40,12 +40,12 @@ def stage(root: Path, batch: int, files: dict[str, str]) -> None:
         file.write_text(text)
 
 
-def published(root: Path) -> dict[str, str]:
+def read_published(root: Path) -> dict[str, str]:
     files = (file for file in root.rglob("part-*") if "_unfinished" not in str(file))
     return {str(file.relative_to(root)): file.read_text() for file in files}
 
 
-def staged(root: Path) -> set[str]:
+def read_staged(root: Path) -> set[str]:
     return {file.read_text() for file in root.glob("_unfinished-*/**/part-*")}
 
 
@@ -67,12 +67,12 @@ def test_what_is_not_moved_stays_and_the_batch_fails(
     folder._files = Refusing(folder._files, method, when)
     with pytest.raises(UnpublishedFilesError, match="could not be moved"):
         folder.publish(0)
-    assert len(published(root)) == when - 1
-    assert staged(root) | set(published(root).values()) == set(THREE.values())
+    assert len(read_published(root)) == when - 1
+    assert read_staged(root) | set(read_published(root).values()) == set(THREE.values())
     stage(root, 0, THREE)
     folder_at(spark, root).publish(0)
-    assert sorted(published(root).values()) == sorted(THREE.values())
-    assert staged(root) == set()
+    assert sorted(read_published(root).values()) == sorted(THREE.values())
+    assert read_staged(root) == set()
 
 
 def test_old_files_that_cannot_be_removed_are_not_joined_by_new_ones(spark: SparkSession, tmp_path: Path) -> None:
@@ -83,11 +83,11 @@ def test_old_files_that_cannot_be_removed_are_not_joined_by_new_ones(spark: Spar
     folder._files = Refusing(folder._files, "delete", 1)
     with pytest.raises(UnpublishedFilesError, match="could not be removed"):
         folder.publish(0)
-    assert staged(tmp_path) == {"new"}
+    assert read_staged(tmp_path) == {"new"}
 
 
 def test_older_checkpoint_replaces_all_that_came_later(spark: SparkSession, tmp_path: Path) -> None:
-    """Batches may be cut in another way then, and have fewer files."""
+    """Then batches may be divided differently, and have fewer files."""
     first = folder_at(spark, tmp_path)
     for batch in range(12):
         stage(tmp_path, batch, {name: f"{batch} {text}" for name, text in THREE.items()})
@@ -97,7 +97,7 @@ def test_older_checkpoint_replaces_all_that_came_later(spark: SparkSession, tmp_
         stage(tmp_path, batch, {"part-00000-b.json": f"{batch} anew"})
         again.publish(batch)
     kept = {f"{batch} {text}" for batch in (0, 1) for text in THREE.values()}
-    assert set(published(tmp_path).values()) == kept | {"2 anew", "3 anew"}
+    assert set(read_published(tmp_path).values()) == kept | {"2 anew", "3 anew"}
 
 
 def test_files_of_another_writer_are_not_overwritten(spark: SparkSession, tmp_path: Path) -> None:
@@ -109,12 +109,12 @@ def test_files_of_another_writer_are_not_overwritten(spark: SparkSession, tmp_pa
     with pytest.raises(UnpublishedFilesError, match="is there already"):
         folder.publish(1)
     assert (tmp_path / f"part-{JOB}-1-0.json").read_text() == "of a copy"
-    assert staged(tmp_path) == {"mine"}
+    assert read_staged(tmp_path) == {"mine"}
 
 
 @pytest.fixture
 def view(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
-    """A location without the name of its file system, which Hadoop adds from its default: as `hdfs:///out`."""
+    """A location without the name of its file system, which Hadoop adds from its default: like `hdfs:///out`."""
     configuration: Any = spark._jsc.hadoopConfiguration()
     before = configuration.get("fs.defaultFS")
     configuration.set("fs.viewfs.mounttable.shop.link./out", f"file:{tmp_path}")
@@ -126,5 +126,5 @@ def view(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
 def test_location_without_the_name_of_its_file_system(spark: SparkSession, tmp_path: Path, view: str) -> None:
     stage(tmp_path, 0, THREE)
     FileFolder(spark, view, JOB).publish(0)
-    assert sorted(published(tmp_path).values()) == sorted(THREE.values())
+    assert sorted(read_published(tmp_path).values()) == sorted(THREE.values())
     assert len(list((tmp_path / "day=1").iterdir())) >= 1

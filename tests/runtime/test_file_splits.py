@@ -1,4 +1,4 @@
-"""Rows of files are in the same order for a kernel, and in the same task for a sink, however Spark cuts the files."""
+"""Rows of files are in the same order for a kernel, and in the same task for a sink, however Spark splits the files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from millstream.spark.local_tables import read_local
 from millstream.spark.print_sink import show_rows
 from millstream.spark.sink_rows import repartition
 from millstream.spark.splits import SPLIT, file_of
-from tests.declaring import KAFKA, declared
+from tests.declaring import KAFKA, declare_table
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def session_with(spark: SparkSession, settings: dict[str, str]) -> SparkSession:
     return sibling
 
 
-def collected(rows: DataFrame, checkpoint: Path) -> list[dict[str, Any]]:
+def collect(rows: DataFrame, checkpoint: Path) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     writer = show_rows(rows, lambda table, _: found.extend(table.to_pylist()))
     query = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
@@ -51,7 +51,7 @@ def collected(rows: DataFrame, checkpoint: Path) -> list[dict[str, Any]]:
     return found
 
 
-def numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def number_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for table in read_in_order(batches):
         yield from table.select(["id", ORDER]).rename_columns(["id", "place"]).to_batches()
 
@@ -63,17 +63,17 @@ def test_order_does_not_depend_on_how_files_are_cut(spark: SparkSession, tmp_pat
         ids = pa.array(range(number * 1000, number * 1000 + 300 + 50 * number), pa.int32())
         WRITERS[format_](pa.table({"id": ids}), tmp_path / "files" / f"{number}.{format_}")
     options = {"connector": "filesystem", "path": str(tmp_path / "files"), "format": format_}
-    source = resolve_source(declared("id INT", options))
+    source = resolve_source(declare_table("id INT", options))
     assert isinstance(source, FilesystemSource)
 
     def in_order(name: str, settings: dict[str, str]) -> tuple[list[int], int]:
         rows = read_local(session_with(spark, settings), source, ["id"], tmp_path / name, pinned_tasks=3)
-        # Three of four rows are dropped, as by a WHERE, and each is there twice, as for two grouping sets.
+        # Three of four rows are dropped, as by a WHERE, and each occurs twice, as for two grouping sets.
         twice = rows.where("id % 4 = 0").withColumn("set", F.explode(F.array(F.lit(0), F.lit(1))))
         tasks = {
-            row["task"] for row in collected(rows.select(F.spark_partition_id().alias("task")), tmp_path / f"{name}-t")
+            row["task"] for row in collect(rows.select(F.spark_partition_id().alias("task")), tmp_path / f"{name}-t")
         }
-        found = collected(twice.mapInArrow(numbered, "id INT, place LONG"), tmp_path / f"{name}-c")
+        found = collect(twice.mapInArrow(number_rows, "id INT, place LONG"), tmp_path / f"{name}-c")
         assert len({row["place"] for row in found}) == len(found)
         return [row["id"] for row in sorted(found, key=lambda row: row["place"])], len(tasks)
 
@@ -90,16 +90,16 @@ def test_rows_of_a_file_have_one_number_in_common(spark: SparkSession, tmp_path:
     for number in range(5):
         (tmp_path / "files" / f"{number}.csv").write_text("".join(f"{number}\n" for _ in range(500)))
     options = {"connector": "filesystem", "path": str(tmp_path / "files"), "format": "csv"}
-    source = resolve_source(declared("id INT", options))
+    source = resolve_source(declare_table("id INT", options))
     assert isinstance(source, FilesystemSource)
     rows = read_local(session_with(spark, CUT_FINELY), source, ["id"], tmp_path, pinned_tasks=3)
-    found = collected(rows.select("id", file_of(F.col(SPLIT)).alias("file")), tmp_path / "checkpoint")
+    found = collect(rows.select("id", file_of(F.col(SPLIT)).alias("file")), tmp_path / "checkpoint")
     assert len(found) == 2500
     assert len({(row["id"], row["file"]) for row in found}) == len({row["id"] for row in found}) == 5
 
 
 def test_endless_rows_are_made_in_as_many_tasks_as_are_asked_for(spark: SparkSession, tmp_path: Path) -> None:
-    source = resolve_source(declared("id BIGINT", {"connector": "datagen", "rows-per-second": "700"}))
+    source = resolve_source(declare_table("id BIGINT", {"connector": "datagen", "rows-per-second": "700"}))
     assert isinstance(source, DatagenSource)
     rows = read_local(spark, source, ["id"], tmp_path, pinned_tasks=7)
     seen: set[int] = set()
@@ -115,9 +115,9 @@ def test_endless_rows_are_made_in_as_many_tasks_as_are_asked_for(spark: SparkSes
 
 
 def test_rows_of_maps_alone_have_one_writer(spark: SparkSession) -> None:
-    """Spark has no hash of a map, and one row after the other would be spread by the number of the task."""
+    """Spark cannot hash maps, and round-robin would depend on the number of the task."""
     once = {"sink.delivery-guarantee": "exactly-once", "sink.transactional-id-prefix": "x", "sink.parallelism": "3"}
-    sink = resolve_sink(declared("m MAP<STRING, INT>", {**KAFKA, **once}))
+    sink = resolve_sink(declare_table("m MAP<STRING, INT>", {**KAFKA, **once}))
     assert isinstance(sink, KafkaSink)
     rows = spark.range(100).select(F.create_map(F.col("id").cast("string"), F.col("id").cast("int")).alias("m"))
     assert repartition(rows, sink, 2).rdd.getNumPartitions() == 1

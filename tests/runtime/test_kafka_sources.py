@@ -1,4 +1,4 @@
-"""What only a real broker and a real Spark show of reading topics."""
+"""Reading topics, as far as that needs a real broker and a real Spark."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_skipped_messages_are_counted(shop: Shop) -> None:
     job.await_caught_up(PATIENCE)
     assert job.progress is not None
     assert job.progress.skipped == 3
-    assert shop.copied_ids() == [1, 2, 3]
+    assert shop.read_copied_ids() == [1, 2, 3]
 
 
 def test_headers(shop: Shop) -> None:
@@ -48,7 +48,7 @@ def test_headers(shop: Shop) -> None:
     )
     copied = ", named MAP<STRING, STRING>, listed ARRAY<ROW<k STRING, v STRING>>"
     shop.start(columns=columns, copied=copied).await_caught_up(PATIENCE)
-    [row] = shop.copied()
+    [row] = shop.read_copies()
     assert row["named"] == {"a": "3", "b": "2", "c": None}
     assert [(header["k"], header["v"]) for header in row["listed"]] == [("a", "1"), ("b", "2"), ("a", "3"), ("c", None)]
 
@@ -65,7 +65,7 @@ def test_times_of_a_topic_that_sets_them(shop: Shop) -> None:
     )
     copied = ", kind STRING, `at` TIMESTAMP_LTZ(3), is_now BOOLEAN"
     shop.start(columns=columns, copied=copied, topic=f"'topic' = '{topic}'").await_caught_up(PATIENCE)
-    [row] = shop.copied()
+    [row] = shop.read_copies()
     assert (row["kind"], row["is_now"]) == ("LogAppendTime", True)
 
 
@@ -78,7 +78,7 @@ def test_a_new_partition_is_read_from_its_beginning(shop: Shop) -> None:
     admin.create_partitions([NewPartitions(shop.orders, 2)])[shop.orders].result(PATIENCE)
     shop.produce(['{"id":3}'], partition=1)
     job.await_caught_up(PATIENCE)
-    assert sorted(row["id"] for row in shop.copied()) == [2, 3]
+    assert sorted(row["id"] for row in shop.read_copies()) == [2, 3]
 
 
 def test_a_new_topic_of_a_pattern_is_read_from_its_beginning(shop: Shop) -> None:
@@ -91,7 +91,7 @@ def test_a_new_topic_of_a_pattern_is_read_from_its_beginning(shop: Shop) -> None
     shop.kafka.create_topic(added, 1)
     shop.produce(['{"id":3}'], topic=added)
     job.await_caught_up(PATIENCE)
-    assert sorted(shop.copied_ids()) == [2, 3]
+    assert sorted(shop.read_copied_ids()) == [2, 3]
 
 
 def test_what_was_not_committed_is_not_read(shop: Shop) -> None:
@@ -104,10 +104,10 @@ def test_what_was_not_committed_is_not_read(shop: Shop) -> None:
         (producer.commit_transaction if keeps else producer.abort_transaction)(30)
     group = fresh_name("group")
     options = f", 'properties.isolation.level' = 'read_committed', 'properties.group.id' = '{group}'"
-    job = shop.start(f"{options}, 'scan.bounded.mode' = 'latest-offset'")  # the end is behind a marker
+    job = shop.start(f"{options}, 'scan.bounded.mode' = 'latest-offset'")  # the end is after a marker
     assert job.await_end(PATIENCE)
     job.await_last_report(PATIENCE)
-    assert shop.copied_ids() == [1, 3]
+    assert shop.read_copied_ids() == [1, 3]
     assert job.progress is not None
     assert (job.progress.total_rows_in, job.progress.total_lag) == (2, 0)
     assert shop.admin.committed([shop.orders], group) == shop.admin.latest([shop.orders])
@@ -121,12 +121,12 @@ def test_catching_up_with_committed_messages_only(shop: Shop) -> None:
     producer.flush()
     job = shop.start(", 'properties.isolation.level' = 'read_committed'")
     job.await_caught_up(PATIENCE)
-    assert shop.copied() == []
+    assert shop.read_copies() == []
     producer.commit_transaction(30)
     while not any(shop.admin.latest([shop.orders], committed_only=True).values()):
         pass  # the markers of a commit arrive after it
     job.await_caught_up(PATIENCE)
-    assert shop.copied_ids() == [1]
+    assert shop.read_copied_ids() == [1]
     job.await_caught_up(PATIENCE)  # the last offset is that of a marker, which no reader ever sees
 
 
@@ -151,7 +151,7 @@ def test_a_batch_is_no_larger_than_asked_for(shop: Shop) -> None:
     job.await_last_report(PATIENCE)
     assert job.progress is not None
     assert job.progress.batch == 2
-    assert shop.copied_ids() == list(range(10))
+    assert shop.read_copied_ids() == list(range(10))
 
 
 def test_a_batch_is_no_larger_than_asked_for_over_all_partitions(

@@ -1,4 +1,4 @@
-"""Jobs go on from checkpoints that earlier versions have made, and are refused where their script has changed."""
+"""Jobs resume from checkpoints of earlier versions, and are refused if their script has changed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 JOBS = kept_jobs()
 IN_EVERY_RUN = ("identity-2-kernel-aggregate", "identity-3-join", "identity-3-once-partly-written")
-"""The others take as long again, and are told apart without Spark."""
+"""The others take as long again, and are checked without Spark."""
 NO_BROKER = "localhost:1"
 
 
@@ -44,11 +44,11 @@ def each_change(outcome: str) -> list[ParameterSet]:
 
 
 def find_jobs(root: Path, job: KeptJob, script: str) -> list[JobFolder | None]:
-    """What the checkpoint makes of the jobs of a script, before Kafka is asked and Spark is started."""
+    """Finds the jobs of a script in the checkpoint, before Kafka is asked and Spark is started."""
     program = Session(checkpoint=root).compile(script, parameters=job.parameters(NO_BROKER))
     checkpoint = Checkpoint(root)
     try:
-        return [checkpoint.find_job(checkpoint.pinned_to_checkpoint(plan)) for plan in program.jobs]
+        return [checkpoint.find_job(checkpoint.pin_to_checkpoint(plan)) for plan in program.jobs]
     finally:
         checkpoint.release()
 
@@ -62,9 +62,9 @@ def drain(root: Path, job: KeptJob, script: str, brokers: str, spark: SparkSessi
 
 def assert_expected(job: KeptJob, brokers: str) -> None:
     kafka = ScriptKafka(brokers)
-    for topic, table in job.expected("table").items():
+    for topic, table in job.expected_messages("table").items():
         assert fold(kafka.read(topic)) == in_key_order(table)
-    for topic, messages in job.expected("messages").items():
+    for topic, messages in job.expected_messages("messages").items():
         assert Counter(found.message for found in kafka.read(topic)) == Counter(messages)
 
 

@@ -39,7 +39,7 @@ DAY = 24 * 60 * 60 * 1000
 
 
 class Stream:
-    """Parquet files as batches of an operator that is started anew for each; a folder of them per input."""
+    """Runs Parquet files as batches of an operator that is restarted for each; one folder per input."""
 
     def __init__(self, spark: SparkSession, folder: Path, operator: Operator) -> None:
         self.progress: JobProgress | None = None
@@ -75,7 +75,7 @@ class Stream:
         return self._spark.readStream.schema(schema).parquet(str(folder))
 
 
-def keyed(*rows: tuple[RowKind, str]) -> pa.Table:
+def keyed_table(*rows: tuple[RowKind, str]) -> pa.Table:
     return pa.table([[key for _, key in rows], pa.array([int(kind) for kind, _ in rows], pa.int8())], schema=KEYED)
 
 
@@ -85,7 +85,7 @@ def counts(changes: pa.Table) -> dict[str, tuple[str, int]]:
 
 def test_state_expires_and_a_ttl_may_change_between_runs(spark: SparkSession, tmp_path: Path) -> None:
     stream = Stream(spark, tmp_path, COUNTED)
-    row = keyed((RowKind.INSERT, "A"))
+    row = keyed_table((RowKind.INSERT, "A"))
     assert counts(stream.step(row)) == {"A": ("+I", 1)}
     assert counts(stream.step(row, ttl_ms=DAY)) == {"A": ("+U", 2)}
     assert counts(stream.step(row, ttl_ms=1)) == {"A": ("+I", 1)}
@@ -95,10 +95,10 @@ def test_state_expires_and_a_ttl_may_change_between_runs(spark: SparkSession, tm
 def test_retractions_of_what_is_not_there_are_counted(spark: SparkSession, tmp_path: Path) -> None:
     stream = Stream(spark, tmp_path, COUNTED)
     missing = [(RowKind.DELETE, key) for key in "CDE"]
-    stream.step(keyed((RowKind.INSERT, "A"), (RowKind.DELETE, "A"), (RowKind.INSERT, "B"), *missing))
+    stream.step(keyed_table((RowKind.INSERT, "A"), (RowKind.DELETE, "A"), (RowKind.INSERT, "B"), *missing))
     assert stream.progress is not None
     assert stream.progress.ignored_retractions == 3
-    assert counts(stream.step(keyed((RowKind.DELETE, "C"), (RowKind.INSERT, "B")))) == {"B": ("+U", 2)}
+    assert counts(stream.step(keyed_table((RowKind.DELETE, "C"), (RowKind.INSERT, "B")))) == {"B": ("+U", 2)}
     assert (stream.progress.ignored_retractions, stream.progress.total_ignored_retractions) == (1, 4)
 
 

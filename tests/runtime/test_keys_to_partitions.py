@@ -1,4 +1,4 @@
-"""The same key lands in the same partition, whoever writes it."""
+"""The same key goes to the same partition, whoever writes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generated rows, files and printed lines on Spark: streams that end, go on and start again."""
+"""Generated rows, files and printed lines on Spark: streams that end, continue and restart."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from millstream.connectors.registry import resolve_sink, resolve_source
 from millstream.spark.local_tables import read_local, write_local
 from millstream.spark.once import one_row
 from millstream.spark.print_sink import show_rows
-from tests.declaring import declared
+from tests.declaring import declare_table
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def read(spark: SparkSession, table: CatalogTable, folder: Path) -> DataFrame:
     return read_local(spark, source, [column.name for column in table.physical_columns], folder)
 
 
-def written(rows: DataFrame, table: CatalogTable, folder: Path, lines: list[str]) -> DataStreamWriter:
+def start_writing(rows: DataFrame, table: CatalogTable, folder: Path, lines: list[str]) -> DataStreamWriter:
     sink = resolve_sink(table)
     assert not isinstance(sink, KafkaSink)
     return write_local(rows, sink, folder, lines.extend)
@@ -51,8 +51,8 @@ def drain(writer: DataStreamWriter, checkpoint: Path) -> None:
     assert query.awaitTermination(PATIENCE)
 
 
-def collected(rows: DataFrame, folder: Path) -> list[dict[str, Any]]:
-    """All rows of a stream that ends, each batch in its order."""
+def collect(rows: DataFrame, folder: Path) -> list[dict[str, Any]]:
+    """All rows of a bounded stream, each batch in order."""
     found: list[dict[str, Any]] = []
 
     def keep(table: pa.Table, _: list[int] | None) -> None:
@@ -62,8 +62,8 @@ def collected(rows: DataFrame, folder: Path) -> list[dict[str, Any]]:
     return found
 
 
-def generated(columns: str, options: Mapping[str, str]) -> CatalogTable:
-    return declared(columns, {"connector": "datagen", **options})
+def declare_datagen(columns: str, options: Mapping[str, str]) -> CatalogTable:
+    return declare_table(columns, {"connector": "datagen", **options})
 
 
 def sequence(column: str, start: int, end: int) -> dict[str, str]:
@@ -74,24 +74,24 @@ def sequence(column: str, start: int, end: int) -> dict[str, str]:
 def files(
     columns: str, path: Path, format_: str, options: Mapping[str, str] | None = None, partitioned_by: Iterable[str] = ()
 ) -> CatalogTable:
-    given = {"connector": "filesystem", "path": str(path), "format": format_, **(options or {})}
-    return declared(columns, given, tuple(partitioned_by))
+    with_options = {"connector": "filesystem", "path": str(path), "format": format_, **(options or {})}
+    return declare_table(columns, with_options, tuple(partitioned_by))
 
 
 def test_one_row_comes_once_for_a_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
-    assert collected(one_row(spark, tmp_path), tmp_path) == [{"value": "once"}]
-    assert collected(one_row(spark, tmp_path), tmp_path) == []
+    assert collect(one_row(spark, tmp_path), tmp_path) == [{"value": "once"}]
+    assert collect(one_row(spark, tmp_path), tmp_path) == []
     moved = tmp_path.with_name(f"{tmp_path.name}-moved")
     shutil.move(tmp_path, moved)
-    assert collected(one_row(spark, moved), moved) == []
+    assert collect(one_row(spark, moved), moved) == []
 
 
 def test_sequences_end_with_the_shortest(spark: SparkSession, tmp_path: Path) -> None:
-    table = generated(
+    table = declare_datagen(
         "id BIGINT, name STRING, price DECIMAL(5, 1), `raw` BYTES",
         sequence("id", 10, 12) | sequence("name", -1, 99) | sequence("price", 7, 9) | sequence("raw", 1, 5),
     )
-    rows = collected(read(spark, table, tmp_path), tmp_path)
+    rows = collect(read(spark, table, tmp_path), tmp_path)
     assert [(row["id"], row["name"], str(row["price"]), row["raw"]) for row in rows] == [
         (10, "-1", "7.0", b"\0\0\0\0\0\0\0\1"),
         (11, "0", "8.0", b"\0\0\0\0\0\0\0\2"),
@@ -100,7 +100,7 @@ def test_sequences_end_with_the_shortest(spark: SparkSession, tmp_path: Path) ->
 
 
 def test_every_type_is_made_up_alike_each_time(spark: SparkSession, tmp_path: Path) -> None:
-    table = generated(
+    table = declare_datagen(
         EVERY_TYPE,
         {
             "number-of-rows": "50",
@@ -126,8 +126,8 @@ def test_every_type_is_made_up_alike_each_time(spark: SparkSession, tmp_path: Pa
             "fields.at.max-past": "1 h",
         },
     )
-    rows = collected(read(spark, table, tmp_path / "a"), tmp_path / "a")
-    again = collected(read(spark, table, tmp_path / "b"), tmp_path / "b")
+    rows = collect(read(spark, table, tmp_path / "a"), tmp_path / "a")
+    again = collect(read(spark, table, tmp_path / "b"), tmp_path / "b")
     times = {"day", "at", "moment"}
     assert [{k: v for k, v in row.items() if k not in times} for row in rows] == [
         {k: v for k, v in row.items() if k not in times} for row in again
@@ -154,13 +154,13 @@ def test_every_type_is_made_up_alike_each_time(spark: SparkSession, tmp_path: Pa
 
 
 def test_many_rows_are_spread_and_none_is_lost(spark: SparkSession, tmp_path: Path) -> None:
-    table = generated("id BIGINT", sequence("id", 0, 50_000))
-    rows = collected(read(spark, table, tmp_path), tmp_path)
+    table = declare_datagen("id BIGINT", sequence("id", 0, 50_000))
+    rows = collect(read(spark, table, tmp_path), tmp_path)
     assert sorted(row["id"] for row in rows) == list(range(50_001))
 
 
 def test_a_finite_generator_stays_silent_after_its_rows(spark: SparkSession, tmp_path: Path) -> None:
-    table = generated("id INT", {"number-of-rows": "4"})
+    table = declare_datagen("id INT", {"number-of-rows": "4"})
     batches: list[int] = []
     writer = show_rows(read(spark, table, tmp_path), lambda rows, _: batches.append(rows.num_rows))
     query = writer.option("checkpointLocation", str(tmp_path / "c")).trigger(processingTime="0 seconds").start()
@@ -173,7 +173,7 @@ def test_a_finite_generator_stays_silent_after_its_rows(spark: SparkSession, tmp
 
 
 def test_an_endless_generator_gives_rows_by_the_second(spark: SparkSession, tmp_path: Path) -> None:
-    table = generated("id BIGINT, `at` TIMESTAMP(3)", {"rows-per-second": "7"})
+    table = declare_datagen("id BIGINT, `at` TIMESTAMP(3)", {"rows-per-second": "7"})
     found: list[dict[str, Any]] = []
     writer = show_rows(read(spark, table, tmp_path), lambda rows, _: found.extend(rows.to_pylist()))
     query = writer.option("checkpointLocation", str(tmp_path / "c")).start()
@@ -187,7 +187,7 @@ def test_an_endless_generator_gives_rows_by_the_second(spark: SparkSession, tmp_
 
 
 def test_printed_lines_keep_their_order(spark: SparkSession, tmp_path: Path) -> None:
-    table = generated(
+    table = declare_datagen(
         "id INT, deep ROW<a INT, b ARRAY<BOOLEAN>>",
         sequence("id", 1, 3)
         | {
@@ -197,15 +197,17 @@ def test_printed_lines_keep_their_order(spark: SparkSession, tmp_path: Path) -> 
             "fields.deep.b.element.null-rate": "1",
         },
     )
-    sink = declared("id INT, deep ROW<a INT, b ARRAY<BOOLEAN>>", {"connector": "print", "print-identifier": "out"})
+    sink = declare_table("id INT, deep ROW<a INT, b ARRAY<BOOLEAN>>", {"connector": "print", "print-identifier": "out"})
     lines: list[str] = []
-    drain(written(read(spark, table, tmp_path), sink, tmp_path, lines), tmp_path / "c")
+    drain(start_writing(read(spark, table, tmp_path), sink, tmp_path, lines), tmp_path / "c")
     assert lines == ["out> +I[1, +I[4, [null]]]", "out> +I[2, +I[4, [null]]]", "out> +I[3, +I[4, [null]]]"]
 
 
 def test_a_blackhole_takes_all_rows(spark: SparkSession, tmp_path: Path) -> None:
-    table = generated("id INT", {"number-of-rows": "3"})
-    writer = written(read(spark, table, tmp_path), declared("id INT", {"connector": "blackhole"}), tmp_path, [])
+    table = declare_datagen("id INT", {"number-of-rows": "3"})
+    writer = start_writing(
+        read(spark, table, tmp_path), declare_table("id INT", {"connector": "blackhole"}), tmp_path, []
+    )
     query = writer.option("checkpointLocation", str(tmp_path / "c")).trigger(availableNow=True).start()
     assert query.awaitTermination(PATIENCE)
     assert sum(progress.numInputRows for progress in query.recentProgress) == 1
@@ -214,7 +216,7 @@ def test_a_blackhole_takes_all_rows(spark: SparkSession, tmp_path: Path) -> None
 COLUMNS = "id INT, name STRING, `at` TIMESTAMP(3), moment TIMESTAMP_LTZ(3), `raw` BYTES, price DECIMAL(6, 2)"
 
 
-def made_rows(spark: SparkSession, folder: Path) -> DataFrame:
+def sample_rows(spark: SparkSession, folder: Path) -> DataFrame:
     return one_row(spark, folder).selectExpr(
         "inline(array("
         "named_struct('id', 1, 'name', 'a,\"b', 'at', TIMESTAMP_NTZ'2024-01-02 03:04:05.120',"
@@ -226,8 +228,8 @@ def made_rows(spark: SparkSession, folder: Path) -> DataFrame:
 @pytest.mark.parametrize("format_", ["csv", "json", "parquet"])
 def test_files_are_read_as_they_were_written(spark: SparkSession, tmp_path: Path, format_: str) -> None:
     table = files(COLUMNS, tmp_path / "out {1} %20", format_)
-    drain(written(made_rows(spark, tmp_path), table, tmp_path, []), tmp_path / "c")
-    first, second = sorted(collected(read(spark, table, tmp_path / "r"), tmp_path / "r"), key=lambda row: row["id"])
+    drain(start_writing(sample_rows(spark, tmp_path), table, tmp_path, []), tmp_path / "c")
+    first, second = sorted(collect(read(spark, table, tmp_path / "r"), tmp_path / "r"), key=lambda row: row["id"])
     assert (first["name"], first["at"].isoformat(), first["moment"].timestamp(), first["raw"], str(first["price"])) == (
         'a,"b',
         "2024-01-02T03:04:05.120000",
@@ -240,15 +242,15 @@ def test_files_are_read_as_they_were_written(spark: SparkSession, tmp_path: Path
 
 def test_text_files_hold_what_messages_would(spark: SparkSession, tmp_path: Path) -> None:
     nested = "`row` ROW<`at` TIMESTAMP(3)>, list ARRAY<TIMESTAMP(3)>"
-    rows = made_rows(spark, tmp_path / "j").selectExpr("moment", "named_struct('at', at) AS row", "array(at) AS list")
+    rows = sample_rows(spark, tmp_path / "j").selectExpr("moment", "named_struct('at', at) AS row", "array(at) AS list")
     table = files(f"moment TIMESTAMP_LTZ(3), {nested}", tmp_path / "json", "json")
-    drain(written(rows, table, tmp_path / "j", []), tmp_path / "j" / "c")
+    drain(start_writing(rows, table, tmp_path / "j", []), tmp_path / "j" / "c")
     assert texts(tmp_path / "json") == [
         '{"moment":"2024-01-02 03:04:05Z","row":{"at":"2024-01-02 03:04:05.12"},"list":["2024-01-02 03:04:05.12"]}',
         '{"moment":null,"row":{"at":null},"list":[null]}',
     ]
     table = files("`at` TIMESTAMP(3), name STRING", tmp_path / "csv", "csv", {"csv.field-delimiter": "|"})
-    drain(written(made_rows(spark, tmp_path / "c"), table, tmp_path / "c", []), tmp_path / "c" / "c")
+    drain(start_writing(sample_rows(spark, tmp_path / "c"), table, tmp_path / "c", []), tmp_path / "c" / "c")
     assert texts(tmp_path / "csv") == ['2024-01-02 03:04:05.12|"a,""b"', "|"]
 
 
@@ -259,11 +261,11 @@ def test_partitions_are_folders(spark: SparkSession, tmp_path: Path) -> None:
         .selectExpr("explode(array(1, 2, 3)) AS id")
         .selectExpr("id", "date_add(DATE'2024-01-01', id % 2) AS day", "id AS n")
     )
-    drain(written(rows, table, tmp_path, []), tmp_path / "c")
+    drain(start_writing(rows, table, tmp_path, []), tmp_path / "c")
     assert sorted("/".join(file.parts[-3:-1]) for file in data_files(tmp_path / "out {1} %20")) == [
         "day=2024-01-01/n=2", "day=2024-01-02/n=1", "day=2024-01-02/n=3",
     ]  # fmt: skip
-    read_back = collected(read(spark, table, tmp_path / "r"), tmp_path / "r")
+    read_back = collect(read(spark, table, tmp_path / "r"), tmp_path / "r")
     assert sorted((row["id"], str(row["day"]), row["n"]) for row in read_back) == [
         (1, "2024-01-02", 1),
         (2, "2024-01-01", 2),
@@ -273,13 +275,13 @@ def test_partitions_are_folders(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_a_batch_that_is_run_again_replaces_its_files(spark: SparkSession, tmp_path: Path) -> None:
     table = files("id INT", tmp_path / "out {1} %20", "json")
-    source = generated("id INT", sequence("id", 1, 3))
-    drain(written(read(spark, source, tmp_path / "j"), table, tmp_path / "j", []), tmp_path / "j" / "c")
+    source = declare_datagen("id INT", sequence("id", 1, 3))
+    drain(start_writing(read(spark, source, tmp_path / "j"), table, tmp_path / "j", []), tmp_path / "j" / "c")
     for name in ("0", ".0.crc"):
         (tmp_path / "j" / "c" / "commits" / name).unlink()
-    drain(written(read(spark, source, tmp_path / "j"), table, tmp_path / "j", []), tmp_path / "j" / "c")
+    drain(start_writing(read(spark, source, tmp_path / "j"), table, tmp_path / "j", []), tmp_path / "j" / "c")
     assert ids(tmp_path / "out {1} %20") == [1, 2, 3]
-    drain(written(read(spark, source, tmp_path / "k"), table, tmp_path / "k", []), tmp_path / "k" / "c")
+    drain(start_writing(read(spark, source, tmp_path / "k"), table, tmp_path / "k", []), tmp_path / "k" / "c")
     assert ids(tmp_path / "out {1} %20") == [1, 1, 2, 2, 3, 3]
 
 
@@ -290,13 +292,13 @@ def test_a_bounded_folder_is_read_as_it_first_was(spark: SparkSession, tmp_path:
     (folder / "below" / "two.csv").write_text("2\n")
     bounded = files("id INT", folder, "csv")
     watching = files("id INT", folder, "csv", {"source.monitor-interval": "1 s"})
-    assert {row["id"] for row in collected(read(spark, bounded, tmp_path / "b"), tmp_path / "b")} == {1, 2}
-    assert {row["id"] for row in collected(read(spark, watching, tmp_path / "w"), tmp_path / "w")} == {1, 2}
+    assert {row["id"] for row in collect(read(spark, bounded, tmp_path / "b"), tmp_path / "b")} == {1, 2}
+    assert {row["id"] for row in collect(read(spark, watching, tmp_path / "w"), tmp_path / "w")} == {1, 2}
     (folder / "three.csv").write_text("3\n")
-    assert collected(read(spark, bounded, tmp_path / "b"), tmp_path / "b") == []
-    assert collected(read(spark, watching, tmp_path / "w"), tmp_path / "w") == [{"id": 3}]
+    assert collect(read(spark, bounded, tmp_path / "b"), tmp_path / "b") == []
+    assert collect(read(spark, watching, tmp_path / "w"), tmp_path / "w") == [{"id": 3}]
     only = files("id INT", folder / "one.csv", "csv")
-    assert collected(read(spark, only, tmp_path / "o"), tmp_path / "o") == [{"id": 1}]
+    assert collect(read(spark, only, tmp_path / "o"), tmp_path / "o") == [{"id": 1}]
 
 
 @pytest.mark.parametrize(
@@ -312,7 +314,7 @@ def test_what_cannot_be_read_is_skipped_where_that_is_asked_for(
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "file").write_text(content)
     table = files("id INT, name STRING", tmp_path / "in", format_, {f"{format_}.ignore-parse-errors": "true"})
-    rows = collected(read(spark, table, tmp_path / "r"), tmp_path / "r")
+    rows = collect(read(spark, table, tmp_path / "r"), tmp_path / "r")
     assert [(row["id"], row["name"]) for row in rows] == expected
 
 

@@ -1,4 +1,4 @@
-"""Spark's own aggregation and the kernel: the same table comes out, and a job stays where it began."""
+"""Spark's own aggregation and the kernel have the same result, and a job stays on the one it began with."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from millstream import Session
 from millstream.errors import Code, JobError
 from millstream.runtime.kafka.admin import KafkaAdmin
 from tests.patience import PATIENCE
-from tests.runtime.topics import folded, fresh_name, produce
+from tests.runtime.topics import fresh_name, produce, read_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,7 @@ def parameters(broker: str) -> dict[str, str]:
 
 
 def events(number: int) -> list[dict[str, Any]]:
-    """Few groups and large numbers, so that sums of BIGINT wrap; 0.0 and -0.0 are one key."""
+    """Few groups and large numbers, so that sums of BIGINT wrap; 0.0 and -0.0 are the same key."""
     chance = random.Random(number)
     values: dict[str, Callable[[], Any]] = {
         "i": lambda: chance.randint(-1000, 1000),
@@ -79,8 +79,8 @@ def test_both_operators_make_the_same_table(
     produce(broker, parameters["events"], events(450))
     run(spark, tmp_path / "native", TABLES + INSERT, parameters)
     run(spark, tmp_path / "kernel", NEVER + TABLES + INSERT, parameters | {"results": parameters["others"]})
-    native = folded(broker, parameters["results"])
-    assert native == folded(broker, parameters["others"])
+    native = read_table(broker, parameters["results"])
+    assert native == read_table(broker, parameters["others"])
     assert sum(row["n"] for row in native.values()) == 450
 
 
@@ -96,7 +96,7 @@ def test_job_stays_on_the_operator_it_began_on(
     produce(broker, parameters["events"], events(50))
     run(spark, later, TABLES + INSERT, parameters)
     assert [notice for notice in run(spark, began, TABLES + INSERT, others) if "stays on the kernel" in notice]
-    assert folded(broker, parameters["results"]) == folded(broker, parameters["others"])
+    assert read_table(broker, parameters["results"]) == read_table(broker, parameters["others"])
     with pytest.raises(JobError) as refused:
         run(spark, later, NEVER + TABLES + INSERT, parameters)
     assert refused.value.code is Code.CHECKPOINT_MISMATCH

@@ -1,4 +1,4 @@
-"""Partitioner round-robin, through Spark's sink and through producers of our own."""
+"""The round-robin partitioner, through Spark's sink and through our own producers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_batch_is_spread_evenly(broker: str, spark: SparkSession, tmp_path: Path
     names = {"brokers": broker, "given": given, "written": written, "guarantee": guarantee}
 
     def copy(rows: int) -> dict[int, int]:
-        """How many messages each partition has then."""
+        """Returns the number of messages in each partition."""
         kafka.produce(given, (Message(None, b"%d" % number) for number in range(rows)), 0)
         with Session(spark, checkpoint=tmp_path) as session:
             [job] = session.execute_sql(SCRIPT, parameters=names, drain=True)

@@ -1,4 +1,4 @@
-"""The way in from Python, on a real broker and a real Spark."""
+"""The Python session, on a real broker and a real Spark."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from millstream.errors import BrokerError, Code, JobError, ScriptError, SetupErr
 from millstream.runtime.kafka.admin import KafkaAdmin
 from tests.patience import PATIENCE
 from tests.runtime.counting import SCRIPT, numbers, truth
-from tests.runtime.topics import folded, fresh_name, produce
+from tests.runtime.topics import fresh_name, produce, read_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,19 +38,19 @@ def test_job_catches_up_again_and_again(
     with Session(spark, checkpoint=tmp_path) as session:
         [job] = session.execute_sql(SCRIPT, parameters=parameters)
         job.await_caught_up(PATIENCE)
-        assert folded(broker, parameters["digits"]) == truth(rows)
+        assert read_table(broker, parameters["digits"]) == truth(rows)
         more = numbers([1, 1, 2, 12345])
         produce(broker, parameters["numbers"], more)
         job.await_caught_up(PATIENCE)
         assert job.progress is not None
         assert job.progress.total_rows_in == 2004
-        assert folded(broker, parameters["digits"]) == truth(rows + more)
+        assert read_table(broker, parameters["digits"]) == truth(rows + more)
     assert job.progress.total_lag == 0
     assert job.progress.state_bytes > 0
 
 
 def test_nothing_holds_a_job_that_is_over(spark: SparkSession, tmp_path: Path) -> None:
-    """Its query would stay in the JVM, with its plans; that a query has ended is told a moment later."""
+    """Its query would stay in the JVM, with its plans; the end of a query is reported with a delay."""
     script = f"""
         CREATE TABLE numbers (n INT) WITH ('connector' = 'datagen', 'number-of-rows' = '3');
         CREATE TABLE copies (n INT) WITH ('connector' = 'filesystem', 'path' = '{tmp_path}/out', 'format' = 'json');
@@ -75,7 +75,7 @@ def test_drained_job_ends_and_a_later_one_goes_on(
         with Session(spark, checkpoint=tmp_path, on_notice=notices.append) as session:
             [job] = session.execute_sql(SCRIPT, parameters=parameters, drain=True)
             assert job.await_end(PATIENCE)
-    assert folded(broker, parameters["digits"]) == truth(first + second)
+    assert read_table(broker, parameters["digits"]) == truth(first + second)
     assert [notice for notice in notices if "continues where it stopped" in notice]
 
 
@@ -99,7 +99,7 @@ def test_changed_query_is_refused(broker: str, spark: SparkSession, parameters: 
     assert caught.value.code is Code.CHECKPOINT_MISMATCH
     with Session(spark, checkpoint=tmp_path, fresh=True) as session:
         session.execute_sql(changed, parameters=parameters, drain=True)[0].await_end(PATIENCE)
-    assert folded(broker, parameters["digits"])['{"digit":3}']["different"] == 3
+    assert read_table(broker, parameters["digits"])['{"digit":3}']["different"] == 3
 
 
 def test_missing_topic_is_created_and_said(broker: str, spark: SparkSession, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a job asks Kafka of the topics it writes to."""
+"""What a job checks about the topics it writes to."""
 
 from __future__ import annotations
 
@@ -32,28 +32,28 @@ END;
 """
 
 
-def checked(brokers: str, names: list[str], more: str = "") -> list[str]:
+def check_notices(brokers: str, names: list[str], more: str = "") -> list[str]:
     first, second, third = names
     text = SCRIPT.format(brokers=brokers, first=first, second=second, third=third, more=more)
     [job] = compile_script(SourceText("s", text), {}, {}).jobs
-    told: list[str] = []
-    check_kafka(job, KafkaClients(), told.append, resumes=None)
-    return told
+    notices: list[str] = []
+    check_kafka(job, KafkaClients(), notices.append, resumes=None)
+    return notices
 
 
 def test_missing_topics_are_created_and_it_is_told(broker: str) -> None:
     names = [fresh_name("first"), fresh_name("second"), fresh_name("third")]
-    told = checked(broker, names)
-    assert [name in text for name, text in zip(names, told, strict=True)] == [True] * 3
-    assert ["cleanup.policy" in text for text in told] == [False, False, True]
-    assert checked(broker, names) == []
+    notices = check_notices(broker, names)
+    assert [name in text for name, text in zip(names, notices, strict=True)] == [True] * 3
+    assert ["cleanup.policy" in text for text in notices] == [False, False, True]
+    assert check_notices(broker, names) == []
 
 
 def test_missing_topic_that_must_not_be_created(broker: str) -> None:
     names = [fresh_name("first"), fresh_name("second"), fresh_name("third")]
     ScriptKafka(broker).create_topic(names[0], 1)
     with pytest.raises(BrokerError) as caught:
-        checked(broker, names, ", 'properties.allow.auto.create.topics' = 'false'")
+        check_notices(broker, names, ", 'properties.allow.auto.create.topics' = 'false'")
     assert caught.value.code is Code.TOPIC_MISSING
     assert names[1] in str(caught.value)
 

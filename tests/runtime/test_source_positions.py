@@ -1,4 +1,4 @@
-"""Where jobs begin and end to read, as far as script tests cannot set the scene: times, deletions, transactions."""
+"""Where jobs start and stop reading, for cases that script tests cannot set up: times, deletions, transactions."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def test_times_to_start_and_to_end_at(shop: Shop, start: int, end: int | None, i
     job = shop.start(options)
     shop.produce_one(b'{"id":4}', timestamp=2000)
     job.await_caught_up(PATIENCE)
-    assert shop.copied_ids() == ids
+    assert shop.read_copied_ids() == ids
 
 
 def test_a_time_that_only_an_open_transaction_has(shop: Shop) -> None:
-    """Nothing behind its first message can be read yet, so a start there would lie behind the end."""
+    """Nothing after its first message can be read yet, so the start would be after the end."""
     shop.produce_one(b'{"id":1}', timestamp=1000)
     producer = Producer({"bootstrap.servers": shop.brokers, "transactional.id": shop.orders})
     producer.init_transactions(30)
@@ -65,7 +65,7 @@ def test_a_time_that_only_an_open_transaction_has(shop: Shop) -> None:
     while shop.admin.latest([shop.orders], committed_only=True) != shop.admin.latest([shop.orders]):
         assert job.is_running  # the markers of a commit arrive after it
     job.await_caught_up(PATIENCE)
-    assert shop.copied_ids() == [2, 3]
+    assert shop.read_copied_ids() == [2, 3]
 
 
 @pytest.mark.parametrize("startup", ["", SPECIFIC.format(1)])
@@ -74,21 +74,21 @@ def test_a_range_that_was_deleted_is_empty(shop: Shop, startup: str) -> None:
     delete_before(shop, 4)
     ends = "'scan.bounded.mode' = 'specific-offsets', 'scan.bounded.specific-offsets' = 'partition:0,offset:3'"
     assert shop.start(f"{startup}, {ends}").await_end(PATIENCE)
-    assert shop.copied_ids() == []
+    assert shop.read_copied_ids() == []
 
 
 def test_what_is_left_of_a_range_is_read(shop: Shop) -> None:
     shop.produce(f'{{"id":{number}}}' for number in range(6))
     delete_before(shop, 4)
     assert shop.start(f"{SPECIFIC.format(1)}, 'scan.bounded.mode' = 'latest-offset'").await_end(PATIENCE)
-    assert shop.copied_ids() == [4, 5]
+    assert shop.read_copied_ids() == [4, 5]
 
 
 def test_a_topic_of_which_all_was_deleted(shop: Shop) -> None:
     shop.produce(['{"id":1}', '{"id":2}'])
     delete_before(shop, 2)
     assert shop.start(", 'scan.bounded.mode' = 'latest-offset'").await_end(PATIENCE)
-    assert shop.copied_ids() == []
+    assert shop.read_copied_ids() == []
 
 
 def test_an_offset_behind_the_end_is_told(shop: Shop) -> None:

@@ -1,4 +1,4 @@
-"""A statement set whose INSERTs read one table: read once, and each sink is right."""
+"""A statement set whose INSERTs read one table: it is read once, and the result of each sink is correct."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from pyspark.sql import functions as F  # noqa: N812
 
 from millstream import Session
 from millstream.runtime.kafka.admin import KafkaAdmin
-from millstream.spark.task_buckets import TaskBuckets, hash_of
 from millstream.testing.script_kafka import ScriptKafka
 from tests.patience import PATIENCE
 from tests.runtime.counting import SCRIPT, numbers, truth
-from tests.runtime.topics import folded, fresh_name, produce
+from tests.runtime.topics import fresh_name, produce, read_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,12 +41,12 @@ def parameters(broker: str) -> dict[str, str]:
     return {"brokers": broker, **names}
 
 
-def written(brokers: str, topic: str) -> list[str]:
+def read_messages(brokers: str, topic: str) -> list[str]:
     return sorted((received.message.value or b"").decode() for received in ScriptKafka(brokers).read(topic))
 
 
 def run_set(spark: SparkSession, folder: Path, parameters: dict[str, str], *inserts: str) -> tuple[int, int]:
-    """How many rows were read, and from how many sources."""
+    """Returns how many rows were read, and from how many sources."""
     script = f"{TABLES} EXECUTE STATEMENT SET BEGIN {' '.join(inserts)} END;"
     with Session(spark, checkpoint=folder) as session:
         [job] = session.execute_sql(script, parameters=parameters, drain=True)
@@ -64,10 +62,10 @@ def test_three_readers_read_each_message_once(
     rows = numbers(range(2000))
     produce(broker, parameters["numbers"], rows)
     assert run_set(spark, tmp_path, parameters, LARGE, DIGITS, SMALL) == (2000, 1)
-    assert folded(broker, parameters["digits"]) == truth(rows)
+    assert read_table(broker, parameters["digits"]) == truth(rows)
     expected = [json.dumps(row, separators=(",", ":")) for row in rows if row["n"] >= 1000]
-    assert written(broker, parameters["large"]) == sorted(expected)
-    assert written(broker, parameters["small"]) == [str(n) for n in range(10)]
+    assert read_messages(broker, parameters["large"]) == sorted(expected)
+    assert read_messages(broker, parameters["small"]) == [str(n) for n in range(10)]
 
 
 def test_readers_without_state_read_each_message_once(
@@ -76,14 +74,14 @@ def test_readers_without_state_read_each_message_once(
     rows = numbers(range(1500))
     produce(broker, parameters["numbers"], rows)
     assert run_set(spark, tmp_path, parameters, LARGE, SMALL) == (1500, 1)
-    assert len(written(broker, parameters["large"])) == 500
-    assert written(broker, parameters["small"]) == [str(n) for n in range(10)]
+    assert len(read_messages(broker, parameters["large"])) == 500
+    assert read_messages(broker, parameters["small"]) == [str(n) for n in range(10)]
 
 
 def test_messages_of_a_partition_stay_in_their_order(
     broker: str, spark: SparkSession, parameters: dict[str, str], tmp_path: Path
 ) -> None:
-    """Beside an aggregate, what is only passed on goes through an exchange."""
+    """Beside an aggregate, a pass-through goes through an exchange too."""
     produce(broker, parameters["numbers"], numbers(range(4000)))
     found = {received.message.value: received.partition for received in ScriptKafka(broker).read(parameters["numbers"])}
     ordered = LARGE.replace("WHERE n >= 1000", "").replace("large", "large /*+ OPTIONS('sink.partitioner'='fixed') */")
@@ -94,10 +92,3 @@ def test_messages_of_a_partition_stay_in_their_order(
     assert sorted(n for read in by_partition.values() for n in read) == list(range(4000))
     assert len(set(found.values())) == len(by_partition) > 1
     assert all(read == sorted(read) for read in by_partition.values())
-
-
-def test_bucket_of_a_task_is_found_as_spark_would(spark: SparkSession) -> None:
-    sample = [0, 1, 2, 3, 41, 123456, 2**31 - 1]
-    [row] = spark.range(1).select(F.array(*(F.hash(F.lit(number)) for number in sample)).alias("hashes")).collect()
-    assert [hash_of(number) for number in sample] == row["hashes"]
-    assert sorted(hash_of(number) % 2 for number in TaskBuckets.of(spark).numbers) == [0, 1]

@@ -1,4 +1,4 @@
-"""Functions in Python, computed by Spark's workers on Arrow data."""
+"""Python functions, computed by Spark's workers on Arrow data."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def test_functions_run_on_rows(spark: SparkSession, tmp_path: Path, monkeypatch:
     names = ("shout", "total", "at_noon", "hours")
     functions = {name.upper(): load_function(name, f"spark_user_code:{name}", span, [tmp_path]) for name in names}
     columns = {"s": "STRING", "a": "BIGINT", "i": "INT", "t": "TIME"}
-    given = [("a", 1, 10, 25_689_120), (None, 2, None, None)]
-    rows = spark.createDataFrame(given, "s STRING, a BIGINT, i INT, t INT")
+    values = [("a", 1, 10, 25_689_120), (None, 2, None, None)]
+    rows = spark.createDataFrame(values, "s STRING, a BIGINT, i INT, t INT")
     texts = ("Shout(s) || '?'", "total(a, i) + 1", "CAST(at_noon(t) AS STRING)", "hours(t)")
     resolved = [scope(text, columns, functions).resolve(read(text)) for text in texts]
     found = rows.select(*(column_of(expression, spark) for expression in resolved)).collect()

@@ -29,13 +29,13 @@ def as_json(value: object) -> bytes:
 
 
 def produce(brokers: str, topic: str, rows: Iterable[dict[str, Any]]) -> None:
-    """Every row has a key of its own, so that they spread over the partitions."""
+    """Every row has its own key, so that rows are spread over the partitions."""
     messages = (Message(str(number).encode(), json.dumps(row).encode()) for number, row in enumerate(rows))
     ScriptKafka(brokers).produce(topic, messages, partition=None)
 
 
 def delete_before(brokers: str, topic: str, offset: int, partition: int = 0) -> None:
-    """As retention does."""
+    """Deletes messages, like retention."""
     client = AdminClient(client_settings({"bootstrap.servers": brokers}))
     for deleted in client.delete_records([TopicPartition(topic, partition, offset)]).values():
         deleted.result(PATIENCE)
@@ -49,13 +49,13 @@ def delete_topic(brokers: str, topic: str) -> None:
         pass
 
 
-def make_anew(brokers: str, topic: str) -> None:
-    """A topic of the same name without its messages."""
+def recreate_topic(brokers: str, topic: str) -> None:
+    """Creates the topic again, without its messages."""
     delete_topic(brokers, topic)
     KafkaAdmin({"bootstrap.servers": brokers}).ensure_topic(topic, topic)
 
 
-def folded(brokers: str, topic: str) -> dict[str, dict[str, Any]]:
+def read_table(brokers: str, topic: str) -> dict[str, dict[str, Any]]:
     """The table in an upsert topic with JSON keys and values."""
     rows: dict[str, dict[str, Any]] = {}
     for received in ScriptKafka(brokers).read(topic):

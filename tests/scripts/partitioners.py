@@ -1,4 +1,4 @@
-"""Partitioners of a user, named by script tests as 'partitioners:Class'."""
+"""User-defined partitioners, named by script tests as 'partitioners:Class'."""
 # ruff: noqa: ARG002
 
 from __future__ import annotations

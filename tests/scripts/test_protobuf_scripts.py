@@ -1,4 +1,4 @@
-"""Messages of Protocol Buffers, written by one job and read by another."""
+"""Protocol Buffers messages, written by one job and read by another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables whose schemas a registry keeps, written and read by jobs."""
+"""Tables with schemas in a registry, written and read by jobs."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ ENVELOPE: Final = {"type": "record", "name": "Envelope", "fields": [
 
 
 def message(registry: EmbeddedSchemaRegistry, subject: str, schema: Any, datum: Any) -> str:
-    """As another program writes it: registered by itself, encoded by itself."""
+    """As another program writes it, which registers and encodes by itself."""
     _, answer = registry.answer("POST", f"/subjects/{subject}/versions", {"schema": json.dumps(schema)})
     out = io.BytesIO()
     fastavro.schemaless_writer(out, fastavro.parse_schema(schema), datum)

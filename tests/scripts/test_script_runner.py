@@ -61,7 +61,7 @@ def test_messages_that_are_as_expected(run: Callable[[str], None], steps: str) -
 
 
 @pytest.mark.parametrize(
-    ("steps", "said"),
+    ("steps", "expected"),
     [
         ("$ consume topic=rows as=folded\na => 1", ["rows.test:9:", " a => 1", "+c => 1"]),
         ("$ consume topic=rows\na => 1\nb => null\nb => 1\nc => 1", ["rows.test:9:", "-b => 1", "+b => 1"]),
@@ -79,10 +79,10 @@ def test_messages_that_are_as_expected(run: Callable[[str], None], steps: str) -
         *("statement fails", "another code", "other words", "statement succeeds"),
     ],
 )
-def test_what_differs_is_told_with_its_place(run: Callable[[str], None], steps: str, said: list[str]) -> None:
+def test_what_differs_is_told_with_its_place(run: Callable[[str], None], steps: str, expected: list[str]) -> None:
     with pytest.raises(AssertionError) as caught:
         run(steps)
-    for part in said:
+    for part in expected:
         assert part in str(caught.value)
 
 

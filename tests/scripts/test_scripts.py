@@ -1,4 +1,4 @@
-"""Each .test file beside this one is a test; millstream.testing.script_file says how to write one."""
+"""Each .test file in this folder is a test; millstream.testing.script_file describes how to write one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 SLOW = ("changes_written_to_canal_and_maxwell", "nested_keys", "set_over_one_table")
-"""Each job with state takes seconds, and other tests have the like."""
+"""Each stateful job takes seconds, and other tests are similar."""
 
 
 def cases() -> list[object]:

@@ -1,4 +1,4 @@
-"""What user_functions.test calls."""
+"""The functions that user_functions.test calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Access rules and users of a broker, changed while it runs."""
+"""Changes access rules and users of a running broker."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SECONDS = 10
 
 
 def allow(bootstrap: str, topic: str, user: str, operation: AclOperation) -> None:
-    """And so nobody else."""
+    """Allows only this user."""
     rule = AclBinding(
         *(ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, f"User:{user}", "*"),
         *(operation, AclPermissionType.ALLOW),
@@ -34,7 +34,7 @@ def add_rules(bootstrap: str, rules: list[AclBinding]) -> None:
 
 
 def forget(bootstrap: str, user: str) -> None:
-    """The user has no credentials of SCRAM-SHA-256 any more."""
+    """Removes the user's credentials for SCRAM-SHA-256."""
     client = AdminClient(client_settings({"bootstrap.servers": bootstrap}))
     gone = UserScramCredentialDeletion(user, ScramMechanism.SCRAM_SHA_256)
     client.alter_user_scram_credentials([gone])[user].result(_SECONDS)

@@ -1,4 +1,4 @@
-"""Every protocol, and every form of key material: the C client comes to terms with a real broker."""
+"""Every protocol, and every form of key material: the C client connects to a real broker."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tests.security.token_endpoint import TokenEndpoint
 if TYPE_CHECKING:
     from tests.secured import SecuredBroker
 
-TRUSTING = ("jks", "jks without password", "pkcs12", "pem file", "pem")
-SHOWING = ("jks", "pkcs12", "pem file", "pem")
+TRUSTSTORES = ("jks", "jks without password", "pkcs12", "pem file", "pem")
+KEYSTORES = ("jks", "pkcs12", "pem file", "pem")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 
 
 def assert_answers(properties: dict[str, str]) -> None:
-    """Topics and groups are asked for as a job does."""
+    """Makes the same requests about topics and groups as a job."""
     assert list(untranslatable(properties)) == []
     admin, topic = KafkaAdmin(properties), fresh_name("topic")
     assert admin.ensure_topic(topic, "t")
@@ -30,35 +30,40 @@ def assert_answers(properties: dict[str, str]) -> None:
     assert admin.committed([topic], "readers") == {}
 
 
-@pytest.mark.parametrize("trusting", TRUSTING)
-def test_tls(secured: SecuredBroker, trusting: str) -> None:
-    assert_answers(secured.at(Listener.SSL, secured.trusting[trusting]))
+@pytest.mark.parametrize("truststore", TRUSTSTORES)
+def test_tls(secured_broker: SecuredBroker, truststore: str) -> None:
+    assert_answers(secured_broker.at(Listener.SSL, secured_broker.truststores[truststore]))
 
 
-@pytest.mark.parametrize("showing", SHOWING)
-def test_mutual_tls(secured: SecuredBroker, showing: str) -> None:
-    assert_answers(secured.at(Listener.MUTUAL_TLS, secured.trusting["pkcs12"], secured.showing[showing]))
+@pytest.mark.parametrize("keystore", KEYSTORES)
+def test_mutual_tls(secured_broker: SecuredBroker, keystore: str) -> None:
+    assert_answers(
+        secured_broker.at(Listener.MUTUAL_TLS, secured_broker.truststores["pkcs12"], secured_broker.keystores[keystore])
+    )
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("listener", [Listener.SASL_PLAINTEXT, Listener.SASL_SSL])
-def test_login(secured: SecuredBroker, listener: Listener, mechanism: str) -> None:
-    trusting = secured.trusting["jks"] if listener.is_encrypted else {}
-    assert_answers(secured.at(listener, trusting, login(mechanism)))
+def test_login(secured_broker: SecuredBroker, listener: Listener, mechanism: str) -> None:
+    truststore = secured_broker.truststores["jks"] if listener.is_encrypted else {}
+    assert_answers(secured_broker.at(listener, truststore, login(mechanism)))
 
 
-def test_names_of_a_bundled_client(secured: SecuredBroker) -> None:
-    given = login("SCRAM-SHA-512")
-    shaded = {**given, "sasl.jaas.config": f"org.apache.flink.kafka.shaded.{given['sasl.jaas.config']}"}
-    assert_answers(secured.at(Listener.SASL_PLAINTEXT, shaded))
+def test_names_of_a_bundled_client(secured_broker: SecuredBroker) -> None:
+    properties = login("SCRAM-SHA-512")
+    shaded = {**properties, "sasl.jaas.config": f"org.apache.flink.kafka.shaded.{properties['sasl.jaas.config']}"}
+    assert_answers(secured_broker.at(Listener.SASL_PLAINTEXT, shaded))
 
 
-def test_tokens_of_an_endpoint(secured: SecuredBroker) -> None:
+def test_tokens_of_an_endpoint(secured_broker: SecuredBroker) -> None:
     with TokenEndpoint("reporting", "s3cret") as endpoint:
-        assert_answers(secured.at(Listener.SASL_PLAINTEXT, endpoint.login("reporting", "s3cret")))
+        assert_answers(secured_broker.at(Listener.SASL_PLAINTEXT, endpoint.login("reporting", "s3cret")))
         assert set(endpoint.scopes) == {"kafka"}, "each client asks for a token of its own"
 
 
-def test_another_host_where_the_check_is_waived(secured: SecuredBroker) -> None:
-    given = secured.at(Listener.SSL, secured.trusting["pem"], {"ssl.endpoint.identification.algorithm": ""})
-    assert_answers({**given, "bootstrap.servers": given["bootstrap.servers"].replace("127.0.0.1", "localhost")})
+def test_another_host_where_the_check_is_waived(secured_broker: SecuredBroker) -> None:
+    properties = secured_broker.at(
+        Listener.SSL, secured_broker.truststores["pem"], {"ssl.endpoint.identification.algorithm": ""}
+    )
+    servers = properties["bootstrap.servers"].replace("127.0.0.1", "localhost")
+    assert_answers({**properties, "bootstrap.servers": servers})

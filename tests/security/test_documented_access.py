@@ -1,4 +1,4 @@
-"""The access rules of docs/security.md, where all else is denied: with them a job runs, without one it does not."""
+"""The access rules in docs/security.md, where everything else is denied: a job needs all of them to run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from millstream import Session
-from millstream.delivery.failures import DeliveryError
+from millstream.delivery.delivery_error import DeliveryError
 from millstream.delivery.request import DeliveryRequest
 from millstream.delivery.transactional_writer import TransactionalWriter
 from millstream.errors import MillstreamError
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
 NEEDED = ("always", "a source has a group", "exactly-once")
-"""Of the column "where"; the rest concerns dead letters, topics that are missing and older brokers."""
+"""Values of the column "where"; the others concern dead letters, missing topics and older brokers."""
 SCRIPT = """
 CREATE TABLE orders (id INT) WITH (
   'connector' = 'kafka', 'topic' = '{given}', 'format' = 'json', 'scan.startup.mode' = 'group-offsets',
@@ -144,10 +144,10 @@ def place(closed_broker: EmbeddedBroker) -> Place:
 
 def test_first_start_restart_and_start_over(place: Place, spark: SparkSession, tmp_path: Path) -> None:
     place.allow(ALL, RULES)
-    told: list[str] = []
+    notices: list[str] = []
 
     def run(*, fresh: bool = False) -> None:
-        with Session(spark, checkpoint=tmp_path, fresh=fresh, on_notice=told.append) as session:
+        with Session(spark, checkpoint=tmp_path, fresh=fresh, on_notice=notices.append) as session:
             [job] = session.execute_sql(place.script(ALL), drain=True)
             assert job.await_end(PATIENCE)
 
@@ -159,7 +159,7 @@ def test_first_start_restart_and_start_over(place: Place, spark: SparkSession, t
     place.produce(4)
     run(fresh=True)
     assert place.written_ids()[3:] == [b'{"id":4}']  # the group has committed the others
-    assert any("an earlier run has written" in notice for notice in told)
+    assert any("an earlier run has written" in notice for notice in notices)
 
 
 @pytest.mark.parametrize("left_out", range(len(RULES)), ids=lambda place: "-".join(map(str, RULES[place])))
@@ -173,7 +173,7 @@ def test_each_of_them_is_needed(place: Place, left_out: int, tmp_path: Path) -> 
 
 
 def settle_and_write(place: Place, user: str, folder: Path) -> None:
-    """What a job asks of the broker before Spark starts, and a transaction."""
+    """The requests of a job before Spark starts, and a transaction."""
     [plan] = compile_script(SourceText("s", place.script(user)), {}, {}).jobs
     check_kafka(plan, KafkaClients(), print, resumes=None)
     properties = place.properties(user)

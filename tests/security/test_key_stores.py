@@ -1,4 +1,4 @@
-"""Java's stores, as PEM."""
+"""Java's key stores, converted to PEM."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ BsCns/hm5gICJxACASAwDAYIKoZIhvcNAgkFADAdBglghkgBZQMEASoEECQ3XVaD
 """
 
 
-def test_both_forms_hold_the_same(secured: SecuredBroker) -> None:
-    found = secured.certificates
+def test_both_forms_hold_the_same(secured_broker: SecuredBroker) -> None:
+    found = secured_broker.certificates
     of_jks = certificates_in(KeyStore(found.trusted_jks, PASSWORD))
     assert of_jks == certificates_in(KeyStore(found.trusted, PASSWORD))
     assert of_jks == certificates_in(KeyStore(found.trusted_jks, None))
@@ -36,9 +36,9 @@ def test_both_forms_hold_the_same(secured: SecuredBroker) -> None:
     assert key_pair_in(KeyStore(found.client, PASSWORD)).chain.count("BEGIN CERTIFICATE") == 2
 
 
-def test_a_key_may_have_a_password_of_its_own(secured: SecuredBroker, tmp_path: Path) -> None:
+def test_a_key_may_have_a_password_of_its_own(secured_broker: SecuredBroker, tmp_path: Path) -> None:
     copy = tmp_path / "client.jks"
-    copy.write_bytes(secured.certificates.client_jks.read_bytes())
+    copy.write_bytes(secured_broker.certificates.client_jks.read_bytes())
     change: list[str | Path] = [
         "-keypasswd",
         "-alias",
@@ -53,21 +53,24 @@ def test_a_key_may_have_a_password_of_its_own(secured: SecuredBroker, tmp_path: 
     keytool = find_java().executable.with_name("keytool")
     subprocess.run([keytool, *change, "-storepass", PASSWORD], check=True, capture_output=True)
     store = {"ssl.keystore.location": str(copy), "ssl.keystore.password": PASSWORD, "ssl.key.password": "another-one"}
-    given = client_settings({"bootstrap.servers": "localhost:1", "security.protocol": "SSL", **store})
-    AdminClient(given)  # takes the key with the password it has now
-    assert "another-one" not in given.values()
+    settings = client_settings({"bootstrap.servers": "localhost:1", "security.protocol": "SSL", **store})
+    AdminClient(settings)  # accepts the key with its new password
+    assert "another-one" not in settings.values()
 
 
-def test_a_producer_has_the_same_stores(secured: SecuredBroker) -> None:
-    store = {"ssl.truststore.location": str(secured.certificates.trusted_jks), "ssl.truststore.password": PASSWORD}
+def test_a_producer_has_the_same_stores(secured_broker: SecuredBroker) -> None:
+    store = {
+        "ssl.truststore.location": str(secured_broker.certificates.trusted_jks),
+        "ssl.truststore.password": PASSWORD,
+    }
     properties = {"bootstrap.servers": "localhost:1", "security.protocol": "SSL", **store}
-    given = producer_settings(properties, transactional=True)
-    assert given["ssl.ca.pem"] == client_settings(properties)["ssl.ca.pem"]
-    Producer({**given, "transactional.id": "x"})
+    settings = producer_settings(properties, transactional=True)
+    assert settings["ssl.ca.pem"] == client_settings(properties)["ssl.ca.pem"]
+    Producer({**settings, "transactional.id": "x"})
 
 
-def test_what_is_wrong_is_said_without_the_password(secured: SecuredBroker, tmp_path: Path) -> None:
-    found = secured.certificates
+def test_what_is_wrong_is_said_without_the_password(secured_broker: SecuredBroker, tmp_path: Path) -> None:
+    found = secured_broker.certificates
     for store in (
         KeyStore(found.trusted, "not-the-one"),
         KeyStore(found.trusted, None),

@@ -1,4 +1,4 @@
-"""Settings that are secrets reach Spark and nobody else."""
+"""Secret settings reach Spark and nobody else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs behind a login and behind certificates: through Spark's clients and ours, and without a trace of the secrets."""
+"""Jobs with a login and with certificates: through Spark's clients and ours, without a trace of the secrets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.testing.broker_security import Listener
 from millstream.testing.certificates import PASSWORD
 from tests.patience import PATIENCE
-from tests.runtime.topics import folded, fresh_name, produce
+from tests.runtime.topics import fresh_name, produce, read_table
 from tests.secured import USERS, login, options
 
 if TYPE_CHECKING:
@@ -42,33 +42,35 @@ ROWS = [{"customer": "ada", "amount": 3}, {"customer": "bob", "amount": 4}, {"cu
 TOTALS = {'{"customer":"ada"}': 8, '{"customer":"bob"}': 4}
 
 
-def fill(secured: SecuredBroker) -> str:
+def fill(secured_broker: SecuredBroker) -> str:
     topic = fresh_name("orders")
-    produce(secured.bootstrap, topic, ROWS)
+    produce(secured_broker.bootstrap, topic, ROWS)
     return topic
 
 
-def assert_done(secured: SecuredBroker, topic: str) -> None:
-    """Written, and told to the group."""
-    assert {key: row["total"] for key, row in folded(secured.bootstrap, f"{topic}-totals").items()} == TOTALS
-    committed = KafkaAdmin({"bootstrap.servers": secured.bootstrap}).committed([topic], "shop")
+def assert_done(secured_broker: SecuredBroker, topic: str) -> None:
+    """The rows are written, and the offsets committed."""
+    assert {key: row["total"] for key, row in read_table(secured_broker.bootstrap, f"{topic}-totals").items()} == TOTALS
+    committed = KafkaAdmin({"bootstrap.servers": secured_broker.bootstrap}).committed([topic], "shop")
     assert sum(committed.values()) == len(ROWS)
 
 
-def test_job_behind_certificates(secured: SecuredBroker, spark: SparkSession, tmp_path: Path) -> None:
-    topic = fill(secured)
-    given = secured.at(Listener.MUTUAL_TLS, secured.trusting["jks"], secured.showing["pem"])
+def test_job_behind_certificates(secured_broker: SecuredBroker, spark: SparkSession, tmp_path: Path) -> None:
+    topic = fill(secured_broker)
+    properties = secured_broker.at(
+        Listener.MUTUAL_TLS, secured_broker.truststores["jks"], secured_broker.keystores["pem"]
+    )
     with Session(spark, checkpoint=tmp_path) as session:
-        session.execute_sql(ORDERS.format(topic=topic, properties=options(given)))
-    assert_done(secured, topic)
+        session.execute_sql(ORDERS.format(topic=topic, properties=options(properties)))
+    assert_done(secured_broker, topic)
 
 
-def test_secrets_leave_no_trace(secured: SecuredBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A job that ends well and one that fails, with everything on that writes something."""
-    topic = fill(secured)
-    given = secured.at(Listener.SASL_SSL, secured.trusting["jks"], login("SCRAM-SHA-512"))
+def test_secrets_leave_no_trace(secured_broker: SecuredBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job that succeeds and one that fails, with everything enabled that writes output."""
+    topic = fill(secured_broker)
+    properties = secured_broker.at(Listener.SASL_SSL, secured_broker.truststores["jks"], login("SCRAM-SHA-512"))
     hidden = {PASSWORD: "store", USERS["ann"]: "password"}
-    script = (ORDERS + FAILS).format(topic=topic, properties=options(given))
+    script = (ORDERS + FAILS).format(topic=topic, properties=options(properties))
     for secret, name in hidden.items():
         script = script.replace(secret, f"${{{name}}}")
         monkeypatch.setenv(name, secret)
@@ -93,7 +95,7 @@ def test_secrets_leave_no_trace(secured: SecuredBroker, tmp_path: Path, monkeypa
     assert "M5006" in ended.stdout + ended.stderr, ended.stderr
     assert "caused by" in ended.stderr
     assert "'properties.sasl.jaas.config' = '******'" in ended.stdout.replace("\\\\", "")
-    assert_done(secured, topic)
+    assert_done(secured_broker, topic)
     (written / "stdout").write_text(ended.stdout)
     (written / "stderr").write_text(ended.stderr)
     files = {str(file): file.read_bytes() for file in written.rglob("*") if file.is_file()}

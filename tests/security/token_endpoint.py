@@ -1,4 +1,4 @@
-"""What gives out tokens, as an identity provider does. They are not signed; the embedded broker takes such."""
+"""Issues tokens like an identity provider. They are not signed, which the embedded broker accepts."""
 
 from __future__ import annotations
 

@@ -144,20 +144,20 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     made: list[tuple[str, str]] = []
     fsync, replace, rename = os.fsync, Path.replace, Path.rename
 
-    def recorded_fsync(descriptor: int) -> None:
+    def record_fsync(descriptor: int) -> None:
         made.append(("fsync", Path(f"/proc/self/fd/{descriptor}").readlink().name))
         fsync(descriptor)
 
-    def recorded(move: Callable[[Path, Path], Path]) -> Callable[[Path, Path], Path]:
+    def record_moves(move: Callable[[Path, Path], Path]) -> Callable[[Path, Path], Path]:
         def call(source: Path, target: Path) -> Path:
             made.append(("rename", target.name))
             return move(source, target)
 
         return call
 
-    monkeypatch.setattr(os, "fsync", recorded_fsync)
-    monkeypatch.setattr(Path, "replace", recorded(replace))
-    monkeypatch.setattr(Path, "rename", recorded(rename))
+    monkeypatch.setattr(os, "fsync", record_fsync)
+    monkeypatch.setattr(Path, "replace", record_moves(replace))
+    monkeypatch.setattr(Path, "rename", record_moves(rename))
     return made
 
 

@@ -44,12 +44,12 @@ def test_codes_stand_in_order(group: Group) -> None:
 
 @pytest.mark.parametrize("code", Code, ids=lambda code: code.name)
 def test_explanation_is_well_worded(code: Code) -> None:
-    told = explanation_of(code)
-    assert told.title
-    assert not told.title.endswith(".")
-    assert told.cause.endswith(".")
-    assert told.fix.endswith(".")
-    assert AVOIDED.findall(f"{told.title} {told.cause} {told.fix}") == []
+    explanation = explanation_of(code)
+    assert explanation.title
+    assert not explanation.title.endswith(".")
+    assert explanation.cause.endswith(".")
+    assert explanation.fix.endswith(".")
+    assert AVOIDED.findall(f"{explanation.title} {explanation.cause} {explanation.fix}") == []
 
 
 @pytest.mark.parametrize("path", ALL_SCREENS, ids=lambda path: path.stem)

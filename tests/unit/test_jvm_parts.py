@@ -65,7 +65,7 @@ class Machine:
         runs = self.root / "runs"
         return len(runs.read_text().splitlines()) if runs.exists() else 0
 
-    def cached(self) -> set[str]:
+    def cached_names(self) -> set[str]:
         return {entry.name for entry in self.cache.iterdir()} - {"spark.lock"}
 
 
@@ -85,23 +85,23 @@ def contents(paths: tuple[Path, ...]) -> dict[str, str]:
 
 
 def test_the_first_call_downloads_and_tells_how_far_it_is(machine: Machine) -> None:
-    heard: list[str] = []
-    found = jars(Part.SPARK, heard.append)
+    notices: list[str] = []
+    found = jars(Part.SPARK, notices.append)
     assert contents(found) == CONTENTS
-    downloads = [line for line in heard if line.startswith("downloading")]
+    downloads = [line for line in notices if line.startswith("downloading")]
     assert [re.findall(r"\S+\.jar|\d of \d", line) for line in downloads] == [
         ["a-1.0.jar", "1 of 2"],
         ["b-2.0.jar", "2 of 2"],
     ]
-    assert machine.cached() == {found[0].parent.name}
+    assert machine.cached_names() == {found[0].parent.name}
 
 
 def test_later_calls_need_no_java_and_say_nothing(machine: Machine) -> None:
     first = jars(Part.SPARK)
     machine.remove_java()
-    heard: list[str] = []
-    assert jars(Part.SPARK, heard.append) == first
-    assert heard == []
+    notices: list[str] = []
+    assert jars(Part.SPARK, notices.append) == first
+    assert notices == []
 
 
 @pytest.mark.parametrize("damage", ["truncated", "removed"])
@@ -133,7 +133,7 @@ def test_other_jars_than_those_locked_are_refused(machine: Machine, difference: 
     with pytest.raises(SetupError) as refused:
         jars(Part.SPARK)
     assert refused.value.code is Code.JVM_PARTS_DAMAGED
-    assert machine.cached() == set()
+    assert machine.cached_names() == set()
 
 
 def test_a_checksum_that_ivy_finds_wrong(machine: Machine) -> None:
@@ -141,14 +141,14 @@ def test_a_checksum_that_ivy_finds_wrong(machine: Machine) -> None:
     with pytest.raises(SetupError) as refused:
         jars(Part.SPARK)
     assert refused.value.code is Code.JVM_PARTS_DAMAGED
-    assert machine.cached() == set()
+    assert machine.cached_names() == set()
 
 
 def test_what_a_killed_download_left_is_removed(machine: Machine) -> None:
     remains = machine.cache / ".spark-killed" / "jars"
     remains.mkdir(parents=True)
     found = jars(Part.SPARK)
-    assert machine.cached() == {found[0].parent.name}
+    assert machine.cached_names() == {found[0].parent.name}
 
 
 def test_many_at_once_download_once(machine: Machine) -> None:
@@ -186,7 +186,7 @@ def test_an_unreachable_repository_with_a_cold_cache(machine: Machine, monkeypat
     assert "http://127.0.0.1:9/closed" in (diagnostic.detail or "")
     for way_out in (str(machine.cache), "JAVA_TOOL_OPTIONS", "MILLSTREAM_MAVEN_REPOSITORY"):
         assert way_out in (diagnostic.hint or "")
-    assert machine.cached() == set()
+    assert machine.cached_names() == set()
 
 
 def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

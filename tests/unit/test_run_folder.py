@@ -45,7 +45,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @contextmanager
-def running(code: str, *arguments: str) -> Iterator[str]:
+def run_process(code: str, *arguments: str) -> Iterator[str]:
     """A process that holds a folder until it is killed."""
     with subprocess.Popen(
         [sys.executable, "-c", code, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -56,7 +56,7 @@ def running(code: str, *arguments: str) -> Iterator[str]:
 
 
 def test_what_a_killed_run_left_is_removed_by_the_next(temporary: Path) -> None:
-    with running(DRIVER) as killed:
+    with run_process(DRIVER) as killed:
         pass
     assert [str(folder) for folder in temporary.iterdir()] == [killed]
     ours = RunFolder()
@@ -66,21 +66,21 @@ def test_what_a_killed_run_left_is_removed_by_the_next(temporary: Path) -> None:
 
 
 def test_what_another_run_uses_stays(temporary: Path) -> None:
-    with running(DRIVER) as other:
+    with run_process(DRIVER) as other:
         RunFolder().close()
         assert (temporary / other / "job").exists()
 
 
 def test_workers_on_a_machine_without_their_driver_keep_their_folder_and_remove_others(temporary: Path) -> None:
     place = str(temporary / "millstream-run-of-a-far-driver")
-    with running(WORKER, place):
+    with run_process(WORKER, place):
         ours = RunFolder()
         assert sorted(temporary.iterdir()) == sorted([temporary / place, ours.path])
         ours.close()
-        with running(WORKER, place):
+        with run_process(WORKER, place):
             pass
         assert (temporary / place / "job").exists()
-    with running(WORKER, str(temporary / "millstream-run-of-the-next")):
+    with run_process(WORKER, str(temporary / "millstream-run-of-the-next")):
         assert [folder.name for folder in temporary.iterdir()] == ["millstream-run-of-the-next"]
 
 

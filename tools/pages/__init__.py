@@ -1,4 +1,4 @@
-"""The pages of the documentation that are made from the code, so that they cannot tell otherwise than it does."""
+"""Generates documentation pages from the code, so that they cannot differ from it."""
 
 from __future__ import annotations
 

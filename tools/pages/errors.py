@@ -23,12 +23,12 @@ _INTRODUCTION: Final = """\
 
 <!-- Written by `make docs` from src/millstream/error_catalogue and tests/golden. -->
 
-An error has a code that stays the same, a line that says what is wrong, the place in the script, and where they help
-a detail (why) and a hint (what to do). All problems of a script are reported at once.
+An error has a stable code, a line that says what is wrong, the place in the script, and where they help a detail (why)
+and a hint (what to do). All problems of a script are reported at once.
 
-Exit codes: 2 when the script or an argument is wrong (M1, M2, M3), 1 for everything else.
-`--verbose` adds what Kafka or Spark said. From Python, errors are raised as `ScriptError`, `BrokerError`, `JobError`
-or `SetupError`, all of them a `MillstreamError`; `error.code` tells the code, and `error.as_json()` gives
+Exit codes: 2 if the script or an argument is wrong (M1, M2, M3), 1 for everything else.
+`--verbose` adds the original error of Kafka or Spark. In Python, errors are raised as `ScriptError`, `BrokerError`,
+`JobError` or `SetupError`, all subclasses of `MillstreamError`; `error.code` is the code, and `error.as_json()` returns
 `{"errors": [{code, title, primary, detail, hint, place}]}`, with `place` as
 `{file, line, column, end_line, end_column, text}`.
 """

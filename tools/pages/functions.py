@@ -14,21 +14,22 @@ if TYPE_CHECKING:
 
 _HEAD: Final = """# Functions
 
-All functions and operators of Flink 2.2 that Millstream knows. Where the last column is empty, the result is that of
-Flink; otherwise it says what differs. A parameter in brackets is optional; an ellipsis repeats the last one. NUMBER is
-any numeric type, INTEGER any without fraction digits. The session's time zone is UTC.
+All functions and operators of Flink 2.2 that Millstream supports. If the last column is empty, the result is the same
+as in Flink; otherwise it says what differs. A parameter in brackets is optional; an ellipsis repeats the last one.
+NUMBER is any numeric type, INTEGER any without fraction digits. The session's time zone is UTC.
 
 You can add functions in Python: `CREATE FUNCTION f AS 'module:function' LANGUAGE PYTHON`. A function with annotations
 (`def f(a: int, b: str | None) -> float`) is called for each row; one decorated with
 `@millstream.udf(arguments=["BIGINT"], result="STRING")` is called with whole pyarrow arrays.
 
-`CAST(value AS type)` fails the job where a text cannot be read; `TRY_CAST` gives NULL there. A number that does not
-fit an integer type fails the job too, where Flink goes on with other digits; one that does not fit a DECIMAL is NULL.
+`CAST(value AS type)` fails the job if a text cannot be parsed; `TRY_CAST` returns NULL instead. A number that does not
+fit an integer type also fails the job, where Flink continues with other digits; one that does not fit a DECIMAL is
+NULL.
 
-A STRING meets a number as in Flink. `<`, `<=`, `>`, `>=` and `BETWEEN` read it as a number, beside an integer as a
-BIGINT, so that `'10.5' > 10` is false; one that is no number fails the job. `IN` compares a STRING with numbers as
-texts, and a number with STRINGs as numbers. `=` and `<>` want a CAST. Maps are equal if they have the same keys with
-equal values; a value that is NULL equals none.
+A STRING is compared with a number as in Flink. `<`, `<=`, `>`, `>=` and `BETWEEN` parse it as a number, and as a
+BIGINT if the other side is an integer, so that `'10.5' > 10` is false; a text that is not a number fails the job. `IN`
+compares a STRING with numbers as texts, and a number with STRINGs as numbers. `=` and `<>` need a CAST. Maps are equal
+if they have the same keys with equal values; a NULL value equals no other.
 
 The units of `TIMESTAMPADD` and `TIMESTAMPDIFF` may have ODBC's names, such as `SQL_TSI_DAY`.
 """

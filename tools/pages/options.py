@@ -13,49 +13,49 @@ if TYPE_CHECKING:
 
 _CONNECTORS = """# Connectors
 
-What can stand in a table's `WITH (…)`, by its `connector`. `millstream options NAME` shows the same in a terminal.
-A table may also be written in the older dialect, with `connector.type`; what a key is called there stands beside it.
-Options are checked when a table is first read or written, all at once, before anything starts; `millstream check`
-looks at tables that nothing uses too. A key that is right and does nothing here is accepted, and the reason is told
-once. `properties.*` go to Kafka's clients: values that these would refuse are errors, a name much like one of theirs
-is told.
+The options in a table's `WITH (…)`, by its `connector`. `millstream options NAME` shows the same in a terminal.
+A table may also be declared in the older dialect, with `connector.type`; the older name of a key is listed beside it.
+All options are checked when a table is first read or written, before anything starts; `millstream check` also checks
+tables that nothing uses. A valid key that has no effect here is accepted, with a notice that gives the reason.
+`properties.*` are passed to Kafka's clients: values that these would reject are errors, and a name that resembles one
+of theirs causes a notice.
 """
 _FORMATS = """# Formats
 
-What turns messages into rows and back, by the `format` (or `key.format`, `value.format`) of a Kafka table. The
-options of a format stand under its name: `'json.ignore-parse-errors'`, and `'value.json.…'` or `'key.json.…'` where
-the format is named by `value.format` or `key.format`. `millstream options NAME` shows the same in a terminal.
+Formats convert messages to rows and back, by the `format` (or `key.format`, `value.format`) of a Kafka table. The
+options of a format begin with its name: `'json.ignore-parse-errors'`, or `'value.json.…'` and `'key.json.…'` if the
+format is set by `value.format` or `key.format`. `millstream options NAME` shows the same in a terminal.
 """
 
 
 _UNREADABLE = f"""## Messages that cannot be read
 
-A message of a Kafka table whose key or value is not what its format and the columns say fails the job, which tells
-topic, partition, offset, what stands there and why it cannot be read (M5002). Only columns that a query needs are
-looked at. There are two ways to go on instead:
+If the key or value of a message does not match its format and columns, the job fails; the error has the topic, the
+partition, the offset, the content and the reason (M5002). Only columns that a query needs are decoded. There are two
+ways to continue instead:
 
-- `ignore-parse-errors` of the formats that have it: fields become NULL, messages are skipped. How many is in the
-  job's progress, as `skipped`.
-- `{DEAD_LETTER_TOPIC.key}`: the message goes to that topic as it is, with key, value and headers, and with the headers
-  below behind its own, as UTF-8 text. How many is in the job's progress, as `dead_letters`.
+- `ignore-parse-errors` of the formats that have it: fields become NULL, messages are skipped. The job's progress counts
+  them as `skipped`.
+- `{DEAD_LETTER_TOPIC.key}`: the message goes to that topic unchanged, with key, value and headers, followed by the
+  headers below, as UTF-8 text. The job's progress counts them as `dead_letters`.
 
-A message that would grow out of proportion to its size cannot be read either:
+Messages that would grow out of proportion to their size cannot be read either:
 
-- one whose rows, lists and maps have more values than 1,048,576 and one for each of its bytes. A field that is missing
+- those whose rows, lists and maps have more than 1,048,576 values plus one for each of their bytes. A missing field
   counts, as it becomes NULL: `[{{}},{{}}]` has 300 values in a table of 150 columns;
-- one with a list in its key or its value, where what is copied for each row (the other half, metadata, headers) comes
-  to more than 256 MiB;
+- those with a list in the key or the value for which the parts copied for each row (the other half, metadata, headers)
+  amount to more than 256 MiB;
 - JSON that is nested more than 1,000 levels deep, as in Flink;
 - Avro that is nested more than 2,000 levels deep or has more than 65,536 parts that take no bytes.
 
-A dead letter is in Kafka before the batch that met it is committed, so none is lost; a batch that is done again after a
-crash writes its letters again. So does a table that is read in two places of one job, for each of them. The topic is
-one of the table's own Kafka, by the same `properties.*`, and not one that the table reads; where it is missing, it is
-created as the topic of a sink is, and takes messages that are 16 KiB larger than those of the topics that are read. One
-that is there and takes less is told of when the job starts, with the `max.message.bytes` that it needs; a letter that
-it refuses fails the job, which tells topic, partition and offset of the message.
+A dead letter is in Kafka before its batch is committed, so none is lost; a batch that is repeated after a crash writes
+its letters again. A table that is read twice by one job writes them once for each. The topic is in the table's own
+Kafka cluster, with the same `properties.*`, and must not be one that the table reads; if it is missing, it is created
+like the topic of a sink, and accepts messages that are 16 KiB larger than those of the topics that are read. If an
+existing topic accepts less, a notice at the start of the job gives the `max.message.bytes` that it needs; a letter that
+the topic rejects fails the job, and the error has the topic, partition and offset of the message.
 
-| header | what it says |
+| header | meaning |
 |---|---|
 """
 

@@ -16,38 +16,38 @@ if TYPE_CHECKING:
 
 _INTRODUCTION = """# Settings
 
-What `SET 'key' = 'value'`, `--set KEY=VALUE` and `Session(settings={…})` can say. A setting holds for the jobs below
-it; one given with `--set` wins over a SET in the script. `spark.*` is handed to Spark as it is; together with
-`pipeline.name` and `parallelism.default` it takes effect when Spark is started, so it stands before the first job.
+The settings of `SET 'key' = 'value'`, `--set KEY=VALUE` and `Session(settings={…})`. A setting applies to the jobs
+after it; `--set` takes precedence over a SET in the script. `spark.*` is passed to Spark unchanged; like
+`pipeline.name` and `parallelism.default`, it takes effect when Spark starts, so it must be set before the first job.
 
 | setting | default | type | meaning |
 |---|---|---|---|"""
 _LATER = """
 ## With one value so far
 
-Flink's settings that change results, and of which only this value is what happens here. Another one is refused (M2021).
+Flink's settings that change results, and of which only this value is supported. Other values are refused (M2021).
 
 | setting | value | meaning |
 |---|---|---|"""
 _WITHOUT_EFFECT = """
 ## Without effect
 
-Flink's settings that change nothing here; why is told once, when the script is run or checked. A setting that would
-change results is never passed over in this way. `*` stands for any ending; the first line that fits a setting holds.
+Flink's settings that have no effect here; a notice gives the reason when the script is run or checked. A setting that
+would change results is never ignored in this way. `*` matches any ending; the first row that matches applies.
 
 | setting | why |
 |---|---|"""
 
 
 def settings_page() -> str:
-    return "\n".join((_INTRODUCTION, *_working(), _LATER, *_later(), _WITHOUT_EFFECT, *_without_effect(), ""))
+    return "\n".join((_INTRODUCTION, *_list_working(), _LATER, *_later(), _WITHOUT_EFFECT, *_list_without_effect(), ""))
 
 
-def _working() -> Iterator[str]:
+def _list_working() -> Iterator[str]:
     elsewhere = {later.option.key for later in LATER}
     for option in SETTINGS.values():
         if option.key not in elsewhere:
-            default = f"`{_shown(option.default)}`" if option.default is not None else ""
+            default = f"`{_format_default(option.default)}`" if option.default is not None else ""
             yield f"| `{option.key}` | {default} | {option.type.name} | {_meaning(option)} |"
     yield "| `spark.*` |  | STRING | One of Spark's own. |"
 
@@ -58,7 +58,7 @@ def _later() -> Iterator[str]:
         yield f"| `{later.option.key}` | {value} | {_meaning(later.option)} |"
 
 
-def _without_effect() -> Iterator[str]:
+def _list_without_effect() -> Iterator[str]:
     for because in dict.fromkeys(setting.because for setting in WITHOUT_EFFECT):
         keys = ", ".join(f"`{setting.key}`" for setting in WITHOUT_EFFECT if setting.because == because)
         yield f"| {keys} | {_sentence(because)} |"
@@ -73,7 +73,7 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def _shown(value: object) -> str:
+def _format_default(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, timedelta):

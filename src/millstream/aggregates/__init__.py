@@ -1,1 +1,1 @@
-"""Aggregate functions, one record each: the plan, the kernels and Spark ask the record, and none knows a function."""
+"""Aggregate functions, one record each: the plan, the kernels and Spark use the record and know no function by name."""

@@ -1,7 +1,7 @@
-"""What a group keeps for one call, where a batch can be added to it without looking at single rows again.
+"""The state of one call, if a batch can be added to it without reading individual rows again.
 
-COUNT, SUM and AVG are linear: an insert adds, a retraction subtracts. MIN, MAX, FIRST_VALUE and LAST_VALUE are of this
-kind where no row is ever retracted.
+COUNT, SUM and AVG are linear: an insert adds, a retraction subtracts. MIN, MAX, FIRST_VALUE and LAST_VALUE belong here
+if no row is ever retracted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ROW_COUNT: Final = "__rows"
 
 
 class CallColumns(Protocol):
-    """A call's columns in the group's row, and its result from them."""
+    """A call's columns in the group's row, and its result computed from them."""
 
     @property
     def call(self) -> Call: ...
@@ -31,7 +31,7 @@ class CallColumns(Protocol):
 
 
 class Accumulator(CallColumns, Protocol):
-    """Rows become partial columns, partials of several batches one, and that one joins what the group had."""
+    """Rows become partial columns; the partials of several batches are merged, and then added to the group's state."""
 
     def partial(self, rows: Input) -> list[pl.Expr]: ...
 
@@ -41,12 +41,12 @@ class Accumulator(CallColumns, Protocol):
 
 
 def present(rows: Input) -> pl.Expr:
-    """How many values come, less those that go."""
+    """The number of added values minus the number of removed ones."""
     number = rows.value.count() if rows.sign is None else rows.sign.filter(rows.value.is_not_null()).sum()
     return number.cast(pl.Int64)
 
 
-def added(name: str) -> pl.Expr:
+def add_to_old(name: str) -> pl.Expr:
     return (pl.col(name).fill_null(0) + pl.col(OLD + name).fill_null(0)).alias(name)
 
 

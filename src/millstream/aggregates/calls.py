@@ -1,4 +1,4 @@
-"""One aggregate of a query, and the rows it is computed from."""
+"""An aggregate call of a query, and the rows it is computed from."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     import polars as pl
 
 OLD: Final = "__old"
-"""Prefix of a group's columns as they were before the batch."""
+"""Prefix of a group's columns before the batch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
     """`output` is the column of the result, `function` the name of a record, `argument` the column of the input.
 
-    Rows count where `filter`, a boolean column, is true; None takes all rows.
+    Rows count if `filter`, a boolean column, is true; None counts all rows.
     """
 
     output: str
@@ -25,7 +25,7 @@ class Call:
     distinct: bool = False
     filter: str | None = None
     parameters: tuple[str, ...] = ()
-    """Constants after the argument, e.g. the separator of LISTAGG; those left out have the function's defaults."""
+    """Constants after the argument, e.g. the separator of LISTAGG; omitted ones have the function's defaults."""
 
     def column(self, part: str) -> str:
         """A column of the group's row that belongs to this call."""
@@ -34,18 +34,18 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """Rows of a group as an accumulator sees them: `value` is NULL where the row does not count."""
+    """The rows of a group for an accumulator: `value` is NULL if the row does not count."""
 
     value: pl.Expr
     sign: pl.Expr | None
-    """1 for a row that comes, -1 for one that goes; None where all come."""
+    """1 for an added row, -1 for a removed one; None if all are added."""
     order: pl.Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """The values that are stored for a group: in order of arrival if the function needs that, else by size."""
+    """The stored values of a group: in order of arrival if the function needs that, otherwise by size."""
 
     value: pl.Expr
     count: pl.Expr
-    """How often the value is there; 1 with DISTINCT."""
+    """How often the value occurs; 1 with DISTINCT."""

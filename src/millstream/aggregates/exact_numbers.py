@@ -1,7 +1,7 @@
-"""Arithmetic that keeps every digit: variances from sums of products, decimals by their unscaled numbers.
+"""Exact arithmetic: variances from sums of products, and decimals by their unscaled numbers.
 
-An argument is cut into limbs of 32 bits. The sums of the limbs and of their products are linear (a retraction
-subtracts) and fit into 128 bits for any number of rows; only a result puts them together, with integers of any length.
+An argument is split into limbs of 32 bits. The sums of the limbs and of their products are linear (a retraction
+subtracts) and fit into 128 bits for any number of rows; only a result combines them, with arbitrary-precision integers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def limb_pairs(limbs: int) -> list[tuple[int, int]]:
 
 
 def limb_expressions(value: pl.Expr, limbs: int) -> list[pl.Expr]:
-    """From the lowest to the highest, which carries the sign."""
+    """From the lowest to the highest, which has the sign."""
     rest = value.to_physical().cast(pl.Int128)
     parts = []
     for _ in range(limbs - 1):
@@ -52,7 +52,7 @@ def squares(limb_sums: Sequence[int], product_sums: Sequence[int]) -> tuple[int,
 def variance(count: int, divisor: int, total: int, square: int, *, scale: int, digits: int, root: bool) -> int | None:
     """The result times 10 to the power of `digits`; `scale` is that of the argument.
 
-    Decimals are rounded half up; an integer argument (no scale, no digits) is cut off, as a cast does.
+    Decimals are rounded half up; for an integer argument (no scale, no digits) the result is truncated, as by a cast.
     """
     if count <= 0 or divisor == 0:
         return None
@@ -75,14 +75,14 @@ def whole_numbers(numbers: pl.Series, type_: pl.DataType) -> pl.Series:
 
 
 def decimal_of(unscaled: int | None, scale: int) -> Decimal | None:
-    """What does not fit into the digits of a DECIMAL is NULL, as in a cast."""
+    """NULL if it does not fit into the digits of a DECIMAL, as in a cast."""
     if unscaled is None or abs(unscaled) >= 10**MAX_DECIMAL_PRECISION:
         return None
     return Decimal((int(unscaled < 0), tuple(int(digit) for digit in str(abs(unscaled))), -scale))
 
 
 def divide_half_up(total: pl.Expr, count: pl.Expr, scale: int, digits: int) -> pl.Expr:
-    """A decimal sum by a count, rounded half up to `digits` after the point; NULL if it does not fit then."""
+    """A decimal sum divided by a count, rounded half up to `digits` after the point; NULL if it does not fit."""
     unscaled = total.to_physical().cast(pl.Int128)
     size = pl.when(unscaled < 0).then(0 - unscaled).otherwise(unscaled)
     number = count.cast(pl.Int128)
@@ -103,7 +103,7 @@ def divide_toward_zero(total: pl.Expr, count: pl.Expr) -> pl.Expr:
 
 
 def _as_decimal(unscaled: pl.Series, digits: int) -> pl.Series:
-    """The same 128 bits read with a scale."""
+    """The same 128 bits, interpreted with a scale."""
     whole = unscaled.cast(pl.Decimal(MAX_DECIMAL_PRECISION, 0), strict=False).to_arrow()
     scaled = pa.Array.from_buffers(
         pa.decimal128(MAX_DECIMAL_PRECISION, digits), len(whole), whole.buffers(), offset=whole.offset

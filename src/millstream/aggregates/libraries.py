@@ -1,6 +1,6 @@
-"""Polars and Arrow for the modules of aggregate functions, loaded when something is computed.
+"""Polars and Arrow for the modules of aggregate functions, loaded on first use.
 
-A module holds a function's signature beside its accumulator, and understanding a script reads only the signature.
+A module has a function's signature beside its accumulator, and compiling a script needs only the signature.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What an aggregate function is: all that the plan, the kernels and Spark need to know of it.
+"""The record of an aggregate function: everything that the plan, the kernels and Spark need to know about it.
 
-An example is `functions/lists.py`. A new function is a module in `functions/` and its tests.
+For an example see `functions/lists.py`. A new function is a module in `functions/` and its tests.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 class KeepsValues(StrEnum):
-    """Whether the single values of a group are stored. DISTINCT stores them for any function."""
+    """Whether the individual values of a group are stored. DISTINCT stores them for any function."""
 
     NEVER = "never"
     FOR_RETRACTIONS = "for retractions"
-    """Only if the input has retractions: the next value must be found when the result is retracted."""
+    """Only if the input has retractions: when the result is retracted, the next value must be found."""
     ALWAYS = "always"
 
 
@@ -54,13 +54,13 @@ class NativeForm:
     """The function on Spark's own aggregation, as Spark SQL."""
 
     exact_for: frozenset[TypeRoot]
-    """The types of the argument for which the result is the kernel's, in whatever order a batch is read."""
+    """The types of the argument for which the result equals the kernel's, in whatever order a batch is read."""
     parts: Callable[[DataType | None], tuple[str, ...]]
     """What Spark aggregates for an argument of this type, `{value}`: `sum({value})`."""
     result: Callable[[DataType | None], str] = lambda _: "{0}"
-    """The result from the parts, `{0}` to `{n}`; `{type}` is the type of the argument."""
+    """The result computed from the parts, `{0}` to `{n}`; `{type}` is the type of the argument."""
     changes_with_rows: bool = False
-    """Whether a group that gets a row has another result: Spark emits every group that a batch touched."""
+    """Whether each new row changes a group's result: Spark emits every group that a batch touched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,37 +69,37 @@ class AggregateFunction:
     signatures: tuple[Signature, ...]
     """Empty for a function that cannot be called by its name: `COUNT(*)`."""
     result_type: Callable[[pa.DataType | None], pa.DataType]
-    """The Arrow type of what the kernel computes of an argument of this type."""
+    """The Arrow type of the kernel's result for an argument of this type."""
     accumulator: Callable[[Call, pa.DataType | None], Accumulator] | None = None
-    """Columns of the group's row to which a batch is added; None where the result is read from stored values."""
+    """Columns of the group's row to which a batch is added; None if the result is computed from stored values."""
     leader: Leader | None = None
     reads: Callable[[Call, Entries], pl.Expr] | None = None
-    """The result as an aggregation over all stored values of a group, for a result that needs all of them."""
+    """The result as an aggregation over all stored values of a group, if it needs all of them."""
     of_nothing: list[object] | None = None
-    """What `reads` gives for a group without values."""
+    """The result of `reads` for a group without values."""
     widens: Callable[[pa.DataType], pa.DataType] | None = None
     """The type that the argument is cast to before the kernel sees it."""
     keeps_values: KeepsValues = KeepsValues.NEVER
     needs_order: bool = False
     """Whether the result depends on the order of arrival."""
     keeps_nulls: bool = False
-    """Whether NULL is a value; all other functions pass over it."""
+    """Whether NULL is a value; all other functions ignore it."""
     defaults: tuple[str, ...] = ()
-    """The constants after the argument where a call leaves them out."""
+    """The defaults of constants after the argument."""
     parameters_in_state: bool = False
-    """Whether a call with other constants has another state, and not only another result from the same state."""
+    """Whether the constants affect the state, and not only the result computed from it."""
     native: NativeForm | None = None
     star: str | None = None
-    """The function that `NAME(*)` stands for."""
+    """The function that `NAME(*)` calls."""
     synonyms: tuple[str, ...] = ()
     note: str = ""
-    """How it differs from Flink; empty where it does not."""
+    """How it differs from Flink; empty if it does not."""
     written: str | None = None
-    """How it is written, where that is not `NAME(arguments)`."""
+    """Its syntax, if that is not `NAME(arguments)`."""
 
     @property
     def declarations(self) -> tuple[Function, ...]:
-        """The function as SQL knows it, by each of its names."""
+        """The function as SQL declares it, by each of its names."""
         if not self.signatures:
             return ()
         first = Function(self.name, Category.AGGREGATE, self.signatures, None, note=self.note, written=self.written)
@@ -107,11 +107,11 @@ class AggregateFunction:
         return (first, *others)
 
     def complete(self, parameters: tuple[str, ...]) -> tuple[str, ...]:
-        """The constants of a call, with defaults for those that it leaves out."""
+        """The constants of a call, with defaults for omitted ones."""
         return (*parameters, *self.defaults[len(parameters) :])
 
     def entry_kind(self, *, distinct: bool, insert_only: bool) -> EntryKind | None:
-        """How a call stores single values, if it does."""
+        """How a call stores individual values, if it does."""
         if self.keeps_values is KeepsValues.FOR_RETRACTIONS and insert_only and not (distinct and self.needs_order):
             return None
         if self.needs_order:
@@ -127,7 +127,7 @@ class AggregateFunction:
         parameters: tuple[str, ...] = (),
         insert_only: bool = True,
     ) -> tuple[tuple[str, str], ...]:
-        """What the state of a call depends on, as pairs of a part and its text; other calls may share no state with it.
+        """What the state of a call depends on, as pairs of a part and its text; calls that differ in it share no state.
 
         `argument` and `condition` are the definitions of what is aggregated and of the rows that count.
         """

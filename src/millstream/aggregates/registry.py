@@ -1,4 +1,4 @@
-"""Every aggregate function by its name, as the modules of `functions/` declare them."""
+"""All aggregate functions by name, as the modules of `functions/` declare them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Tables as the script declares them, and the options they can be declared with."""
+"""Tables as the script declares them, and the options that they can have."""

@@ -1,12 +1,12 @@
-"""What a script has made so far: tables, views and functions, each under its full name."""
+"""What a script has created so far: tables, views and functions, by their full names."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from millstream.catalog.like import with_like
-from millstream.catalog.numbered_properties import name_properties, unpaired_properties
+from millstream.catalog.like import merge_like
+from millstream.catalog.numbered_properties import find_unpaired_properties, name_properties
 from millstream.catalog.table import CatalogTable, CatalogView, contradictions, table_of
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.spelling import nearest
@@ -39,9 +39,9 @@ class Catalog:
         self._relations: dict[str, Relation] = {}
         self._functions: dict[str, UserFunction] = {}
         self._covered: dict[str, Relation] = {}
-        """What a temporary table or view of the same name stands before, until it is dropped."""
+        """What a temporary table or view of the same name hides until it is dropped."""
         self._dropped: dict[str, Span] = {}
-        """Where a table or view was dropped: views over it may still name it."""
+        """Where a table or view was dropped: views may still refer to it."""
 
     def copy(self) -> Catalog:
         twin = Catalog()
@@ -61,22 +61,22 @@ class Catalog:
 
     @property
     def functions(self) -> Mapping[str, UserFunction]:
-        """By name in upper case: functions are found in any case."""
+        """By name in upper case: names of functions are case-insensitive."""
         return self._functions
 
     def create_table(self, statement: CreateTable) -> None:
-        """A table that contradicts itself is refused and still kept, so that what uses it can be checked."""
+        """A contradictory table is refused but kept, so that statements that use it can be checked."""
         if self._is_taken(statement):
             return
         base = self.table(statement.like.table) if statement.like is not None else None
         named = replace(statement, options=name_properties(statement.options))
-        whole = named if base is None else with_like(named, base)
+        whole = named if base is None else merge_like(named, base)
         self._keep(table_of(whole))
-        if found := [*contradictions(whole), *unpaired_properties(statement.options)]:
+        if found := [*contradictions(whole), *find_unpaired_properties(statement.options)]:
             raise ScriptError(found)
 
     def create_view(self, statement: CreateView, columns: tuple[str, ...]) -> None:
-        """`columns` are those of the view's query, under the names the statement gives them."""
+        """`columns` are those of the view's query, with the names from the statement."""
         if not self._is_taken(statement):
             self._keep(
                 CatalogView(
@@ -150,7 +150,7 @@ class Catalog:
         self._replace(self.table(statement.name).with_options(statement.options))
 
     def reset_options(self, statement: AlterTableReset) -> tuple[Name, ...]:
-        """Gives the keys that were not set, for which there is nothing to do."""
+        """Returns the keys that were not set, for which there is nothing to do."""
         table = self.table(statement.name)
         written = {option.key for option in table.options}
         gone = {key.text for key in statement.keys}
@@ -195,7 +195,7 @@ class Catalog:
         self._relations[table.name] = table
 
     def find_created(self, statement: CreateTable) -> CatalogTable:
-        """The table of this statement, also where a temporary one of its name stands before it."""
+        """The table of this statement, even if a temporary one of the same name hides it."""
         covered = self._covered.get(statement.name.text)
         if not statement.is_temporary and isinstance(covered, CatalogTable):
             return covered
@@ -211,7 +211,7 @@ class Catalog:
         self._relations[relation.name] = relation
 
     def _is_taken(self, statement: CreateTable | CreateView) -> bool:
-        """Temporary tables and views are apart from the others: one of each kind can have the same name."""
+        """Temporary tables and views are separate from others: one of each can have the same name."""
         name = self._own_name(statement.name)
         known = (self._relations.get(name), self._covered.get(name))
         first = next((found for found in known if found and found.is_temporary == statement.is_temporary), None)
@@ -231,7 +231,7 @@ class Catalog:
         )
 
     def _own_name(self, name: ObjectName) -> str:
-        """There is one catalog with one database, under the names Flink gives them."""
+        """There is one catalog with one database, with Flink's default names."""
         around = (DEFAULT_CATALOG, DEFAULT_DATABASE)
         if name.parts[:-1] != around[3 - len(name.parts) :]:
             raise ScriptError(

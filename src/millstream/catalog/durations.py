@@ -1,4 +1,4 @@
-"""Lengths of time as options write them: `5 min`, `1s`, `100 ms`; a bare number counts milliseconds."""
+"""Durations in options: `5 min`, `1s`, `100 ms`; a bare number is in milliseconds."""
 
 from __future__ import annotations
 

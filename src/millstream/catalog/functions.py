@@ -1,4 +1,4 @@
-"""Functions that the user wrote in Python: `CREATE FUNCTION f AS 'module:function' LANGUAGE PYTHON`."""
+"""User-defined Python functions: `CREATE FUNCTION f AS 'module:function' LANGUAGE PYTHON`."""
 
 from __future__ import annotations
 
@@ -57,15 +57,15 @@ class UserFunction:
     arguments: tuple[DataType, ...]
     result: DataType
     is_vectorised: bool
-    """Whether it takes and gives whole Arrow arrays, not single values."""
+    """Whether its arguments and result are whole Arrow arrays, not single values."""
     span: Span
     function: Callable[..., Any] | None = field(default=None, compare=False, repr=False)
-    """None where its module was read and not imported."""
+    """None if its module was read but not imported."""
     modules: tuple[types.ModuleType, ...] = field(default=(), compare=False, repr=False)
-    """What was imported for it from the user's folders; Spark's workers cannot, so these travel with it."""
+    """The modules imported for it from the user's folders, sent along because Spark's workers cannot import them."""
 
     def __deepcopy__(self, _: dict[int, object]) -> UserFunction:
-        """Expressions carry it, and are copied often; it never changes."""
+        """It is immutable, and part of expressions, which are copied often."""
         return self
 
 
@@ -85,9 +85,9 @@ def udf(*, arguments: Sequence[str], result: str) -> Callable[[F], F]:
 
 
 def load_function(name: str, implementation: str, span: Span, folders: Sequence[Path] = ()) -> UserFunction:
-    """Imports `module:function`, or `module.function`: runs the module's code.
+    """Imports `module:function`, or `module.function`, which runs the module's code.
 
-    It is looked for in these folders and the current one first.
+    The module is searched for in these folders and the current one first.
     """
     problem = _Refusal(name, implementation, span)
     module_name, function_name = problem.parts()
@@ -108,9 +108,9 @@ def load_function(name: str, implementation: str, span: Span, folders: Sequence[
 
 
 def read_function(name: str, implementation: str, span: Span, folders: Sequence[Path] = ()) -> UserFunction:
-    """What `load_function` finds, from the text of the module: none of its code is run.
+    """The same as `load_function`, from the source of the module, without running any of its code.
 
-    Raises `NotReadableError` where only running it would tell.
+    Raises `NotReadableError` if only running it would tell.
     """
     problem = _Refusal(name, implementation, span)
     module_name, function_name = problem.parts()

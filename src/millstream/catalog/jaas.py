@@ -1,4 +1,4 @@
-"""`sasl.jaas.config`: how a Java class is told with what to log in."""
+"""`sasl.jaas.config`: the credentials for a Java login module."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _SETTING: Final = re.compile(r"""(?<=\s)([\w.]+)\s*=\s*("(?:[^"\\]|\\.)*"|'(?:[^
 
 
 def jaas_settings(text: str) -> dict[str, str]:
-    """What stands behind the class and its flag.
+    """The settings after the class and its flag.
 
     >>> jaas_settings('x.PlainLoginModule required username="ann" password=p;')
     {'username': 'ann', 'password': 'p'}

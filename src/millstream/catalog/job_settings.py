@@ -1,4 +1,4 @@
-"""The settings of a job as values: each is declared once, read once, and carried as a field from then on."""
+"""The settings of a job as values: each is declared once, read once, and then passed as a field."""
 
 # ruff: noqa: RUF009 - the functions that are called for defaults make fields
 
@@ -47,7 +47,7 @@ def _setting(option: ConfigOption[T]) -> T:
 
 
 def _optional(option: ConfigOption[T]) -> T | None:
-    """A field that is None unless the setting is written."""
+    """A field that is None unless the setting is set."""
     assert option.default is None
     return cast("T | None", field(default=None, metadata={_OPTION: option}))
 
@@ -57,7 +57,7 @@ class _Settings:
 
     @classmethod
     def of(cls, texts: Mapping[str, str]) -> Self:
-        """From the texts of SET and its kin, which have been checked."""
+        """From the texts of SET and --set, which have been checked."""
         return cls(**cls._values(texts))
 
     @classmethod
@@ -97,7 +97,7 @@ class JobSettings(_Settings):
     state_ttl: timedelta = _setting(STATE_TTL)
     restarts: RestartSettings = RestartSettings()
     spark: tuple[tuple[str, str], ...] = ()
-    """Those of Spark's own, by their names, as they are written."""
+    """Spark's own settings, by their names, as they are written."""
 
     @property
     def state_expires(self) -> bool:

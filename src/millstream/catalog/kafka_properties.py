@@ -1,4 +1,4 @@
-"""The properties of Kafka's clients that a table hands over, with what those of a few kinds can be set to."""
+"""The properties of Kafka's clients that a table can pass on, with the valid values of some."""
 
 from __future__ import annotations
 
@@ -51,20 +51,20 @@ def is_of_kafka(key: str) -> bool:
 
 
 def wrong_value(key: str, value: str) -> str | None:
-    """Why Kafka's clients would not take the value, as far as it can be told without asking them."""
-    given = value.strip()
-    if key in _NUMBERS and not re.fullmatch(r"[-+]?[0-9]{1,19}", given):
+    """Why Kafka's clients would reject the value, as far as that can be decided without them."""
+    text = value.strip()
+    if key in _NUMBERS and not re.fullmatch(r"[-+]?[0-9]{1,19}", text):
         return f'"{value}" is not a whole number'
     choices = _CHOICES.get(key)
-    if choices is None or given in choices:
+    if choices is None or text in choices:
         return None
-    if key in _IN_ANY_CASE and given.lower() in [choice.lower() for choice in choices]:
+    if key in _IN_ANY_CASE and text.lower() in [choice.lower() for choice in choices]:
         return None
     return f'"{value}" is not one of {", ".join(choices)}'
 
 
 def nearest_property(key: str) -> str | None:
-    """The property most likely meant by one that Kafka does not have; others may be read by a plugin of its clients.
+    """The property that was probably meant by an unknown one, which may also belong to a plugin of Kafka's clients.
 
     >>> nearest_property("akcs"), nearest_property("my.interceptor.level")
     ('acks', None)

@@ -1,4 +1,4 @@
-"""CREATE TABLE … LIKE: what a new table takes over from another."""
+"""CREATE TABLE … LIKE: what a new table inherits from another."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _CAN_OVERWRITE: Final = frozenset(
 )
 
 
-def with_like(statement: CreateTable, base: CatalogTable) -> CreateTable:
-    """The statement as if everything it takes over had been written in it; all contradictions at once."""
+def merge_like(statement: CreateTable, base: CatalogTable) -> CreateTable:
+    """The statement with everything it inherits written out. Raises all contradictions at once."""
     assert statement.like is not None
     merge = _Merge(statement, base, statement.like.options)
     whole = replace(
@@ -58,7 +58,7 @@ class _Merge:
         self._strategies = {**default, **chosen}
 
     def columns(self) -> tuple[Column, ...]:
-        """Physical columns of the base come always, and first."""
+        """Physical columns of the base are always included, and come first."""
         own = {column.name: column for column in self._statement.columns}
         taken: list[Column] = []
         for column in self._base.columns:

@@ -1,4 +1,4 @@
-"""A module that the user wrote, read and not run: what its names are bound to, as far as the text alone tells."""
+"""A user's module that is read but not run: what its names are bound to, as far as the source alone shows."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
 
 _DYNAMIC: Final = frozenset({"exec", "eval", "globals", "locals", "setattr", "vars"})
-"""What can bind a name without naming it."""
+"""Statements that can bind a name without naming it."""
 _LONGEST_TRAIL: Final = 20
-"""Names that stand for other names, from module to module: two may stand for each other."""
+"""How many aliases are followed from module to module: two may refer to each other."""
 
 
 class NotReadableError(Exception):
-    """The text alone does not tell; only the module's code does, when it runs. `why` is half a sentence."""
+    """The source alone is not enough; only running the module would tell. `why` is a clause of a sentence."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -35,12 +35,12 @@ class ModuleSource:
     name: str
     file: str
     package: str
-    """What its relative imports start from."""
+    """The package that its relative imports start from."""
     tree: ast.Module
     folders: tuple[Path, ...]
 
     def binding(self, name: str) -> ast.stmt | None:
-        """The statement that gives the name its last meaning; None where it has none."""
+        """The statement that binds the name last; None if there is none."""
         if any(isinstance(node, ast.Global) and name in node.names for node in ast.walk(self.tree)):
             raise NotReadableError(f'"{name}" is set from within a function')
         found = next((node for node in reversed(self.tree.body) if name in set(_bound_names(node))), None)
@@ -72,7 +72,7 @@ class ModuleSource:
 
 
 def read_module(name: str, folders: Sequence[Path]) -> ModuleSource:
-    """Looks where an import would, in these folders first; packages above it are not imported either."""
+    """Searches like an import, in these folders first, without importing parent packages."""
     with importable(folders):
         spec = _find(name)
     file = spec.origin or ""
@@ -84,7 +84,7 @@ def read_module(name: str, folders: Sequence[Path]) -> ModuleSource:
 
 
 def find_definition(module: ModuleSource, name: str) -> tuple[ModuleSource, ast.stmt]:
-    """Follows a name through imports and assignments to what defines it: a function, a class, a value, a module."""
+    """Follows a name through imports and assignments to its definition: a function, a class, a value, a module."""
     for step in range(_LONGEST_TRAIL):
         found = module.binding(name)
         match found:
@@ -110,7 +110,7 @@ def _find(name: str) -> ModuleSpec:
         whole = ".".join(parts[:count])
         try:
             spec = _spec(whole, path)
-        except KeyError:  # a folder without __init__.py in another one: known only when that is imported
+        except KeyError:  # a folder without __init__.py inside another one: known only when that is imported
             raise NotReadableError(f'package "{name}" has no __init__.py') from None
         if spec is None:
             raise missing_module(name, ModuleNotFoundError(f"No module named {whole!r}"))
@@ -127,12 +127,12 @@ def _find(name: str) -> ModuleSpec:
 
 
 def _find_loaded(name: str) -> ModuleSpec | None:
-    """Of a module that is known although nothing of that name can be found, as `os.path`, which `os` puts there."""
+    """A module that is loaded although its name cannot be found, such as `os.path`, which `os` registers."""
     return getattr(sys.modules.get(name), "__spec__", None)
 
 
 def _spec(name: str, path: list[str] | None) -> ModuleSpec | None:
-    """What `importlib.util.find_spec` does, which imports the packages above."""
+    """Like `importlib.util.find_spec`, which would import the parent packages."""
     for finder in sys.meta_path:
         spec = finder.find_spec(name, path)
         if spec is not None:
@@ -147,7 +147,7 @@ def _source(spec: ModuleSpec) -> str | None:
         return cast("str | None", spec.loader.get_source(spec.name))  # type: ignore[union-attr]
     except (SyntaxError, UnicodeDecodeError) as error:
         raise not_importable(spec.name, error) from error
-    except (AttributeError, ImportError, OSError):  # a built-in module, one of C, a file in an archive
+    except (AttributeError, ImportError, OSError):  # a built-in module, an extension module, a file in an archive
         return None
 
 
@@ -162,7 +162,7 @@ def _parse(name: str, source: str, file: str) -> ast.Module:
 
 
 def _bound_names(node: ast.AST) -> Iterator[str]:
-    """The names that a statement at the top of a module gives a meaning to."""
+    """The names that a statement at the top level of a module binds."""
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             yield node.name

@@ -21,12 +21,12 @@ _NUMBERED: Final = re.compile(r"(?P<pair>(?P<prefix>connector\.properties\.)\d+)
 
 
 def name_properties(options: tuple[OptionEntry, ...]) -> tuple[OptionEntry, ...]:
-    """Each pair as one option under the property's own name, at the place of its value."""
+    """Each pair as one option with the property's own name, at the position of its value."""
     names = {match["pair"]: entry.value.strip() for entry, match in _find_numbered(options) if match["part"] == "key"}
     return tuple(_rename(entry, names) for entry in options if not _is_key(entry))
 
 
-def unpaired_properties(options: tuple[OptionEntry, ...]) -> Iterator[Diagnostic]:
+def find_unpaired_properties(options: tuple[OptionEntry, ...]) -> Iterator[Diagnostic]:
     written = {entry.key for entry in options}
     for entry, match in _find_numbered(options):
         other = f"{match['pair']}.{'value' if match['part'] == 'key' else 'key'}"

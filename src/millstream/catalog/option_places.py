@@ -1,4 +1,4 @@
-"""Where a table's options stand in the script, kept by what its connector makes of them."""
+"""Where a table's options are in the script, for the source or sink that they are resolved to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OptionPlaces:
-    """By the keys of the `connector` dialect, whichever dialect the table is in; what is not written is at its name."""
+    """By the keys of the `connector` dialect, in either dialect; an option that is not set is at the table's name."""
 
     table: Span
     _entries: Mapping[str, OptionEntry] = field(repr=False)

@@ -1,4 +1,4 @@
-"""The one reader of WITH clauses: it takes every option it is asked for and collects all problems."""
+"""Reads WITH clauses: takes every requested option and collects all problems."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _SHOWN_KEYS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something decided on the user's behalf, or written in vain: told once, and no error."""
+    """Something decided on the user's behalf, or without effect: reported once, and not an error."""
 
     text: str
     span: Span
 
 
 class OptionReader:
-    """Reads the options of one table. Problems are gathered, never raised one by one.
+    """Reads the options of one table. Problems are collected, never raised one by one.
 
-    Options are asked for by the keys of the `connector` dialect. A table in another dialect comes with `entries`,
-    what stands for which key, and `spell`, what a key is called there; messages name the key the user wrote.
+    Options are requested by the keys of the `connector` dialect. A table in another dialect comes with `entries`, which
+    maps these keys to its options, and `spell`, which returns the user's name of a key for messages.
     """
 
     def __init__(
@@ -90,12 +90,12 @@ class OptionReader:
         return entry.value if entry else None
 
     def written_key(self, key: str) -> str:
-        """What the user calls the key."""
+        """The user's name of the key."""
         entry = self._entries.get(key)
         return entry.key if entry else self._spell(key) or key
 
     def get(self, option: ConfigOption[T], prefix: str = "") -> T | None:
-        """The option's value, its default when it is not written or cannot be read."""
+        """The option's value; its default if it is not set or cannot be read."""
         key = prefix + option.key
         self._known.add(key)
         if key not in self._values:
@@ -122,12 +122,12 @@ class OptionReader:
             return option.default
 
     def read(self, options: Iterable[ConfigOption[Any]]) -> None:
-        """Reads every option a connector has, whichever role it is of: a wrong value is wrong in both."""
+        """Reads every option of a connector, whatever its role: an invalid value is invalid in both."""
         for option in options:
             self.get(option)
 
     def require(self, option: ConfigOption[T]) -> T | None:
-        """As `get`, but a missing key is a problem."""
+        """Like `get`, but a missing key is a problem."""
         if option.key not in self._entries:
             self._known.add(option.key)
             self.problems.append(self.missing(option))
@@ -135,7 +135,7 @@ class OptionReader:
         return self.get(option)
 
     def missing(self, option: ConfigOption[Any], because: str | None = None) -> Diagnostic:
-        """`because` says which other option asks for it."""
+        """`because` says which other option requires it."""
         key = self.written_key(option.key)
         missed = Diagnostic(
             Code.MISSING_OPTION,
@@ -148,21 +148,21 @@ class OptionReader:
         return missed
 
     def with_prefix(self, prefix: str) -> dict[str, str]:
-        """All options under a prefix, which is cut off: `properties.acks` gives `acks`."""
+        """All options with a prefix, which is removed: `properties.acks` becomes `acks`."""
         found = {key: entry.value for key, entry in self._entries.items() if key.startswith(prefix)}
         self._taken_whole.update(found)
         return {key.removeprefix(prefix): value for key, value in found.items()}
 
     def recognise(self, keys: Iterable[str]) -> None:
-        """Keys that are right and do nothing yet: they are refused by name, not as a slip of the pen."""
+        """Keys that are valid but not supported yet: they are refused by name rather than as a typo."""
         self._recognised.update(keys)
 
     def explain_lack(self, reasons: Iterable[tuple[str, str]]) -> None:
-        """Keys that the connector does not have, each with the hint that is given where one is written."""
+        """Keys that the connector does not have, each with the hint to give if one is used."""
         self._lacking.update(reasons)
 
     def without_effect(self, key: str, because: str) -> None:
-        """A key that is right and does nothing here: the user is told why, once."""
+        """Reports once why a valid key has no effect here."""
         self._known.add(key)
         if key in self._entries:
             reason = because[:1].lower() + because[1:].removesuffix(".")
@@ -174,7 +174,7 @@ class OptionReader:
             self.notices.append(notice)
 
     def place(self, key: str) -> Span:
-        """Where the key is written, else the table's name."""
+        """Where the key is written; otherwise the table's name."""
         return self.places.key(key)
 
     def value_place(self, key: str) -> Span:
@@ -189,14 +189,14 @@ class OptionReader:
         self.problems.append(self.problem(code, primary, at, detail, hint))
 
     def finish(self, connector: str) -> tuple[Notice, ...]:
-        """Raises all problems at once, leftovers among them; returns the notices."""
+        """Raises all problems at once, including unused options; returns the notices."""
         self.refuse_leftovers(connector)
         if self.problems:
             raise ScriptError(dict.fromkeys(self.problems))
         return tuple(self.notices)
 
     def refuse_leftovers(self, connector: str) -> None:
-        """Whatever nobody asked for is a problem; what a slip of the pen was meant for is not missing as well."""
+        """Every option that nobody requested is a problem; the option that a typo was meant for is not missing too."""
         keys = {spelt for key in self._known if (spelt := self._spell(key))}
         written = {entry.key for entry in self._entries.values()}
         meant: set[str] = set()
@@ -210,7 +210,7 @@ class OptionReader:
         self.problems = [problem for problem in self.problems if self._missed.get(problem) not in meant]
 
     def _leftover(self, connector: str, key: str, near: str | None, keys: set[str]) -> Diagnostic:
-        """A slip of the pen, or something not built yet."""
+        """A typo, or something that is not supported yet."""
         entry = self._entries[key]
         if key in self._recognised:
             return Diagnostic(
@@ -229,7 +229,7 @@ class OptionReader:
 
 
 def _some_of(keys: Collection[str], written: str, connector: str) -> str:
-    """All of a few keys, the nearest of many."""
+    """All keys if there are few, otherwise the nearest ones."""
     if len(keys) <= _SHOWN_KEYS:
         return f"It has: {', '.join(sorted(keys))}."
     shown = sorted(closest(written, keys, _SHOWN_KEYS))

@@ -1,4 +1,4 @@
-"""Options as data: one declaration per key, from which checking, help and reference follow."""
+"""Options as data: one declaration per key, from which checks, help and reference follow."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OptionType(Generic[T]):
-    """What a value may be: the name shown in the reference, and the reading of it."""
+    """The type of a value: its name in the reference, and its parser."""
 
     name: str
     parse: Callable[[str], T]
     values: tuple[tuple[str, str], ...] = ()
-    """Of an ENUM: each value and what it means."""
+    """For an ENUM: each value and its meaning."""
 
     def __call__(self, value: str) -> T:
         return self.parse(value)
@@ -35,7 +35,7 @@ class OptionType(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class ConfigOption(Generic[T]):
-    """What a user can write under one key of WITH."""
+    """An option that can be set in a WITH clause."""
 
     key: str
     parse: Callable[[str], T]
@@ -44,11 +44,11 @@ class ConfigOption(Generic[T]):
     default: T | None = None
     role: Role = Role.BOTH
     needed: str = ""
-    """When it must be written: "always", or the circumstance; empty for never."""
+    """When it must be set: "always", or the condition; empty for never."""
     example: str | None = None
     is_secret: bool = False
     legacy: tuple[str, ...] = ()
-    """What the key is called in the `connector.type` dialect."""
+    """The name of the key in the `connector.type` dialect."""
 
     @property
     def type(self) -> OptionType[T]:
@@ -92,7 +92,7 @@ def _whole_number(bits: int) -> Callable[[str], int]:
 
 text: Final = OptionType("STRING", _text)
 text_list: Final = OptionType("LIST", _text_list)
-"""Items separated by `;`, blanks around them trimmed."""
+"""Items separated by `;`, without surrounding spaces."""
 integer: Final = OptionType("INT", _whole_number(32))
 long_integer: Final = OptionType("LONG", _whole_number(64))
 boolean: Final = OptionType("BOOLEAN", _boolean)
@@ -109,7 +109,7 @@ def at_least(least: int, kind: OptionType[int] = integer) -> OptionType[int]:
 
 
 def one_of(enum: type[E], docs: Mapping[E, str] | None = None) -> OptionType[E]:
-    """An enum's values in any case."""
+    """The values of an enum, case-insensitively."""
 
     def parse(value: str) -> E:
         for member in enum:
@@ -130,12 +130,12 @@ def _java_regex(value: str) -> str:
 
 
 def python_regex(pattern: str) -> re.Pattern[str]:
-    """A pattern of Java's that is not only Java's, whose named groups are written otherwise here."""
+    """A Java pattern without features that only Java has, with its named groups in Python's syntax."""
     return re.compile(re.sub(r"\(\?<(?=[A-Za-z])", "(?P<", pattern))
 
 
 def is_java_only(pattern: str) -> bool:
-    """Whether a pattern has parts that only Java reads, so that it can be checked no sooner than the job starts."""
+    """Whether only Java can compile the pattern, so that it cannot be checked before the job starts."""
     return bool(re.search(r"\\[pPQRXhHvVzG]|&&", pattern))
 
 

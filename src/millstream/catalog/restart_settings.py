@@ -1,4 +1,4 @@
-"""Flink's settings of restarts, with its defaults: whether and when a job starts again after a fault that passes."""
+"""Flink's settings of restarts, with its defaults: whether and when a job restarts after a transient failure."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["JAVA_PATTERN", "MASK", "is_secret", "mask", "mask_all", "mask_setting", "without_secrets_of"]
 
 _SHORTEST: Final = 4
-"""A password of three letters would be found in half the words of a message."""
+"""A password of three letters would match in half of all words."""
 
 
 def mask(entry: OptionEntry) -> str:
@@ -36,9 +36,9 @@ def mask_all(entries: Iterable[OptionEntry]) -> tuple[OptionEntry, ...]:
 
 
 def without_secrets_of(tables: Iterable[CatalogTable], text: str, settings: Iterable[tuple[str, str]] = ()) -> str:
-    """What somebody else said of these tables and settings, who was told their secrets."""
-    told = [(entry.key, entry.value) for table in tables for entry in table.options]
-    values = {secret for key, value in (*told, *settings) for secret in _secrets(key, value)}
+    """Text from a component that knows the secrets of these tables and settings, with the secrets masked."""
+    options = [(entry.key, entry.value) for table in tables for entry in table.options]
+    values = {secret for key, value in (*options, *settings) for secret in _secrets(key, value)}
     for value in sorted(values, key=len, reverse=True):
         text = text.replace(value, MASK)
     return text

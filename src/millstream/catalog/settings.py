@@ -1,4 +1,4 @@
-"""What `SET 'key' = 'value'` and `--set KEY=VALUE` can say."""
+"""The settings of `SET 'key' = 'value'` and `--set KEY=VALUE`."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def check_setting(key: str, value: str, span: Span | None = None) -> None:
 
 
 def setting_notice(key: str, value: str) -> str | None:
-    """Why a setting, although it is right, changes nothing here; None where it works."""
+    """Why a valid setting has no effect here; None if it has one."""
     ignored = without_effect(key) if key not in SETTINGS else None
     if ignored is None:
         return None
@@ -131,7 +131,7 @@ def _undefined_setting(key: str, span: Span | None) -> Diagnostic:
 
 
 def _some_settings(key: str) -> str:
-    """Those that begin with the same word, a few of them; else the words that settings begin with."""
+    """A few settings that begin with the same word; otherwise the first words of all settings."""
     families = dict.fromkeys(f"{known.partition('.')[0]}." for known in (*SETTINGS, SPARK))
     beginning = f"{key.partition('.')[0]}."
     alike = [known for known in SETTINGS if known.startswith(beginning)]

@@ -1,4 +1,4 @@
-"""Flink's own settings that mean the same here, and those of which only one value does."""
+"""Flink's own settings that mean the same here, and those of which only some values are supported."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class UpsertMaterialize(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PartlySupported:
-    """A setting that changes results, and of which only some values, as they are written, are what happens here."""
+    """A setting that changes results, and of which only some values describe what happens here."""
 
     option: ConfigOption[Any]
     so_far: tuple[str, ...]
@@ -101,7 +101,7 @@ NOT_NULL_ENFORCER: Final = ConfigOption(
 STATE_TTL: Final = ConfigOption(
     "table.exec.state.ttl",
     duration,
-    "How long state is kept after it was last written; 0 is for ever.",
+    "How long state is kept after it was last written; 0 is forever.",
     timedelta(0),
     example="1 d",
 )
@@ -137,7 +137,7 @@ SHARED: Final[tuple[ConfigOption[Any], ...]] = (
     STATE_TTL,
     *RESTARTS,
 )
-"""What means here what it means in Flink."""
+"""The settings that mean the same here as in Flink."""
 
 LATER: Final = (
     PartlySupported(

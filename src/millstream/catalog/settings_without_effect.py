@@ -1,4 +1,4 @@
-"""Flink's settings that make no difference to the results here: accepted, and why is told once."""
+"""Flink's settings that do not change results here: accepted, with the reason in a notice."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _ANYTHING: Final = OptionType("STRING", str)
 @dataclass(frozen=True, slots=True)
 class WithoutEffect:
     key: str
-    """One setting, or with a `*` at its end all that begin so."""
+    """One setting, or all that begin so if it ends with a `*`."""
     because: str
     type: OptionType[Any] = _ANYTHING
     happens_anyway: str | None = None
-    """The value that says what happens here: nothing is told of it."""
+    """The value that describes what happens anyway: no notice is given for it."""
 
     def matches(self, key: str) -> bool:
         return key.startswith(self.key[:-1]) if self.key.endswith("*") else key == self.key
@@ -139,7 +139,7 @@ WITHOUT_EFFECT: Final = (
     WithoutEffect("s3.*", _SPARKS_FILES),
     WithoutEffect("gs.*", _SPARKS_FILES),
 )  # fmt: skip
-"""The first that matches a key holds."""
+"""The first that matches a key applies."""
 
 
 def without_effect(key: str) -> WithoutEffect | None:

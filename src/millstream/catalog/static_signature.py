@@ -1,4 +1,4 @@
-"""What a function takes and gives, from its text: its annotations, or the types that `@millstream.udf` names."""
+"""The parameters and result of a function, from its source: its annotations, or the types in `@millstream.udf`."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _KNOWN_MODULES: Final[Mapping[str, types.ModuleType]] = {
     "types": types,
     "typing": typing,
 }
-"""Their names are looked up for real: nothing of the user's is run for it."""
+"""Their names are looked up by importing them: that runs none of the user's code."""
 _UDF: Final = frozenset({"millstream.udf", "millstream.catalog.functions.udf"})
 _KEEPS_SIGNATURE: Final = frozenset({"functools.cache", "functools.lru_cache"})
 
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What `@millstream.udf` says of a function: types as SQL text."""
+    """What `@millstream.udf` declares: types as SQL text."""
 
     arguments: tuple[str, ...]
     result: str
@@ -43,15 +43,15 @@ class Declaration:
 @dataclass(frozen=True, slots=True)
 class Annotations:
     parameters: tuple[str, ...]
-    """Those that a call gives values to, by position."""
+    """The parameters that a call passes by position."""
     hints: Mapping[str, object]
     """By parameter, and by `return`."""
     not_positional: tuple[str, ...] = ()
-    """Those that no call by position can serve: `*values`, and keyword-only ones without a default."""
+    """Parameters that cannot be passed by position: `*values`, and keyword-only ones without a default."""
 
 
 class UnknownNameError(Exception):
-    """An annotation names what the module does not have."""
+    """An annotation uses a name that the module does not have."""
 
 
 def signature_of(module: ModuleSource, function: ast.FunctionDef) -> Declaration | Annotations:
@@ -67,7 +67,7 @@ def signature_of(module: ModuleSource, function: ast.FunctionDef) -> Declaration
 
 
 def gives_no_value(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether a call makes a coroutine or a generator."""
+    """Whether a call returns a coroutine or a generator."""
     return isinstance(function, ast.AsyncFunctionDef) or any(
         isinstance(node, ast.Yield | ast.YieldFrom) for node in _own_nodes(function)
     )
@@ -82,25 +82,25 @@ def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
 
 def _read_declaration(call: ast.Call) -> Declaration:
     try:
-        given = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
-        return Declaration(tuple(given["arguments"]), given["result"])
+        keywords = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
+        return Declaration(tuple(keywords["arguments"]), keywords["result"])
     except (ValueError, KeyError, TypeError):
         raise NotReadableError("the types in @udf are not written as literals") from None
 
 
 def _annotations(module: ModuleSource, function: ast.FunctionDef) -> Annotations:
-    given = function.args
-    found = [*given.posonlyargs, *given.args]
+    parameters = function.args
+    found = [*parameters.posonlyargs, *parameters.args]
     written = {parameter.arg: parameter.annotation for parameter in found} | {"return": function.returns}
     hints = {name: _evaluate(module, node) for name, node in written.items() if node is not None}
-    keywords = zip(given.kwonlyargs, given.kw_defaults, strict=True)
-    others = [f"*{given.vararg.arg}"] if given.vararg is not None else []
+    keywords = zip(parameters.kwonlyargs, parameters.kw_defaults, strict=True)
+    others = [f"*{parameters.vararg.arg}"] if parameters.vararg is not None else []
     others += [parameter.arg for parameter, default in keywords if default is None]
     return Annotations(tuple(parameter.arg for parameter in found), hints, tuple(others))
 
 
 def _evaluate(module: ModuleSource, node: ast.expr) -> object:
-    """The object that an annotation means, made of Python's own types only."""
+    """The object that an annotation refers to, using Python's own types only."""
     match node:
         case ast.Constant(value=str(text)):
             try:
@@ -132,12 +132,12 @@ def _subscript(module: ModuleSource, node: ast.expr, value: ast.expr, inside: as
 
 @dataclass(frozen=True, slots=True)
 class _Other:
-    """An annotation for which there is no SQL type, whatever it means."""
+    """An annotation without a corresponding SQL type."""
 
     text: str
 
     def __call__(self) -> None:
-        """`typing` takes only what can be called for a type."""
+        """`typing` accepts only callables as types."""
 
     def __str__(self) -> str:
         return self.text
@@ -154,7 +154,7 @@ def _find_object(module: ModuleSource, node: ast.expr) -> object:
 
 
 def _full_name(module: ModuleSource, node: ast.expr) -> str:
-    """`dt.date` as `datetime.date`, whatever the module calls it."""
+    """`dt.date` as `datetime.date`, whatever its name in the module."""
     match node:
         case ast.Attribute(value=value, attr=name):
             return f"{_full_name(module, value)}.{name}"

@@ -1,4 +1,4 @@
-"""The key a user most likely meant."""
+"""The key that a user most likely meant."""
 
 from __future__ import annotations
 

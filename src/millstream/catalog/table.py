@@ -1,4 +1,4 @@
-"""A table: its columns, key, watermark and options, each with its place in the script."""
+"""A table: its columns, key, watermark and options, each with its position in the script."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class CatalogTable:
 
     @property
     def physical_columns(self) -> tuple[PhysicalColumn, ...]:
-        """What the messages hold."""
+        """The columns that are in the messages."""
         return tuple(column for column in self.columns if isinstance(column, PhysicalColumn))
 
     @property
@@ -65,7 +65,7 @@ class CatalogTable:
 
     @property
     def written_columns(self) -> tuple[PhysicalColumn | MetadataColumn, ...]:
-        """What an INSERT gives values to, in declared order."""
+        """The columns to which an INSERT assigns values, in declared order."""
         return tuple(
             column
             for column in self.columns
@@ -73,7 +73,7 @@ class CatalogTable:
         )
 
     def statement(self) -> CreateTable:
-        """The statement that makes this table again."""
+        """The statement that creates this table again."""
         return CreateTable(
             name=ObjectName((self.name,), self.span),
             columns=self.columns,
@@ -87,7 +87,7 @@ class CatalogTable:
         )
 
     def with_options(self, options: tuple[OptionEntry, ...]) -> CatalogTable:
-        """The same table with some options set anew."""
+        """The same table with some options replaced."""
         changed = {option.key for option in options}
         kept = tuple(option for option in self.options if option.key not in changed)
         return replace(self, options=(*kept, *options))
@@ -95,7 +95,7 @@ class CatalogTable:
 
 @dataclass(frozen=True, slots=True)
 class CatalogView:
-    """A query under a name; it is put in the place of the name wherever that is read."""
+    """A named query, which replaces its name wherever it is read."""
 
     name: str
     columns: tuple[str, ...]
@@ -105,7 +105,7 @@ class CatalogView:
     is_temporary: bool = False
 
     def statement(self) -> CreateView:
-        """The statement that makes this view again."""
+        """The statement that creates this view again."""
         return CreateView(
             name=ObjectName((self.name,), self.span),
             columns=tuple(Name(name, self.span) for name in self.columns),
@@ -117,7 +117,7 @@ class CatalogView:
 
 
 def contradictions(statement: CreateTable) -> list[Diagnostic]:
-    """What a CREATE TABLE says against itself, all of it at once."""
+    """All contradictions within a CREATE TABLE."""
     return [
         *_column_problems(statement),
         *_key_problems(statement),
@@ -127,7 +127,7 @@ def contradictions(statement: CreateTable) -> list[Diagnostic]:
 
 
 def table_of(statement: CreateTable) -> CatalogTable:
-    """The table a CREATE TABLE declares, without what contradicts itself in it."""
+    """The table that a CREATE TABLE declares, without its contradictions."""
     columns = {column.name: column for column in reversed(statement.columns) if column.name != KIND}
     written = statement.primary_key.columns if statement.primary_key else ()
     key = tuple(dict.fromkeys(name for name in written if name in columns))
@@ -147,7 +147,7 @@ def table_of(statement: CreateTable) -> CatalogTable:
 
 
 def _as_key_column(column: Column) -> Column:
-    """A column of the primary key is NOT NULL, written or not."""
+    """A column of the primary key is NOT NULL, even if that is not written."""
     return replace(column, type=column.type.not_null()) if isinstance(column, PhysicalColumn) else column
 
 

@@ -1,4 +1,4 @@
-"""Python that the user wrote and a script names as `module:name`."""
+"""Python objects of the user that a script names as `module:name`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 class Imported:
     found: object
     modules: tuple[types.ModuleType, ...]
-    """What was imported for it from the user's folders; Spark's workers cannot, so these travel with it."""
+    """The modules imported for it from the user's folders, sent along because Spark's workers cannot import them."""
 
 
 class NotImportableError(Exception):
-    """`why` says it in short; `detail` has the words of what the user's module raised, `hint` what to do."""
+    """`why` is a short reason, `detail` the message of what the user's module raised, `hint` what to do."""
 
     def __init__(self, why: str, detail: str | None = None, hint: str | None = None) -> None:
         super().__init__(why)
@@ -32,7 +32,7 @@ class NotImportableError(Exception):
 
 
 def import_object(module_name: str, name: str, folders: Sequence[Path]) -> Imported:
-    """Looks for the module in these folders and the current one first."""
+    """Searches for the module in these folders and the current one first."""
     searched = [*folders, Path.cwd()]
     _forget_namesake(module_name, searched)
     before = set(sys.modules)
@@ -42,11 +42,11 @@ def import_object(module_name: str, name: str, folders: Sequence[Path]) -> Impor
         raise NotImportableError(f'module "{module_name}" has no "{name}"', f"It is in {module.__file__}.")
     imported = {*(sys.modules.keys() - before), module_name}
     known = (sys.modules[key] for key in sorted(imported))
-    return Imported(getattr(module, name), tuple(one for one in known if _lies_in(one, searched)))
+    return Imported(getattr(module, name), tuple(one for one in known if _is_inside(one, searched)))
 
 
 def _import(name: str) -> types.ModuleType:
-    """Whatever the user's module does while it is imported, even leaving, is an error of the script."""
+    """Whatever the user's module does while it is imported, even exiting, is an error of the script."""
     try:
         return importlib.import_module(name)
     except KeyboardInterrupt:
@@ -64,7 +64,7 @@ def not_importable(name: str, error: BaseException, hint: str | None = None) -> 
 
 
 def missing_module(name: str, error: ModuleNotFoundError) -> NotImportableError:
-    """It is not there, or a package above it is not."""
+    """The module does not exist, or one of its parent packages does not."""
     hint = f"Put {name.partition('.')[0]}.py beside the script, or into the folder this is run from."
     return not_importable(name, error, hint)
 
@@ -77,7 +77,7 @@ def _forget_namesake(name: str, folders: Sequence[Path]) -> None:
         del sys.modules[name]
 
 
-def _lies_in(module: types.ModuleType, folders: Sequence[Path]) -> bool:
+def _is_inside(module: types.ModuleType, folders: Sequence[Path]) -> bool:
     file = getattr(module, "__file__", None)
     return file is not None and any(Path(file).resolve().is_relative_to(folder.resolve()) for folder in folders)
 

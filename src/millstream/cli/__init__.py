@@ -1,1 +1,1 @@
-"""The command line; terminal, plain and JSON output listen to the same progress."""
+"""The command line. Terminal, plain and JSON output show the same progress."""

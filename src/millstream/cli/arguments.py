@@ -1,4 +1,4 @@
-"""What commands take: a script's file, and KEY=VALUE arguments."""
+"""Arguments of commands: the script's file, and KEY=VALUE pairs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read_script(script: Path) -> str:
 
 
 def parameters_of(arguments: Iterable[str]) -> dict[str, str]:
-    """A parameter without a value has it in the environment: others can read command lines, but not that."""
+    """A parameter without a value is read from the environment, which other users cannot see, unlike command lines."""
     return pairs((_with_value(argument) for argument in arguments), "--param")
 
 

@@ -1,4 +1,4 @@
-"""millstream broker: a broker in the foreground, with its data kept."""
+"""millstream broker: a broker in the foreground that keeps its data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SECONDS_BETWEEN_LOOKS = 0.5
 
 
 def run_broker(port: int, data: Path, partitions: int) -> int:
-    """Run until Ctrl-C or SIGTERM; the same folder brings the same topics and messages again."""
+    """Runs until Ctrl-C or SIGTERM; the same folder has the same topics and messages the next time."""
     broker = EmbeddedBroker(port, data, partitions, notice=NoticeLine(sys.stderr))
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -1,4 +1,4 @@
-"""`millstream check` and `millstream explain`: a script understood, with neither Spark nor a broker."""
+"""`millstream check` and `millstream explain`: compile a script, without Spark or a broker."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from millstream.catalog.catalog import Catalog
 from millstream.catalog.module_source import NotReadableError
 from millstream.catalog.settings import check_setting
 from millstream.cli.arguments import pairs, parameters_of, read_script
-from millstream.cli.unused_tables import Findings, unused_tables
+from millstream.cli.unused_tables import Findings, find_unused_tables
 from millstream.connectors.kafka.custom_partitioner import check_partitioner
 from millstream.errors import ScriptError, by_place
 from millstream.plan.program import Program, compile_script
@@ -39,7 +39,7 @@ def check_script(request: CheckRequest) -> int:
         program = _compile(request, catalog)
         findings = _findings(program, catalog)
     except ScriptError as error:
-        every = _with_unused_tables(error, catalog)
+        every = _add_unused_tables(error, catalog)
         if not request.as_json:
             raise every from None
         _print_json([problem.as_json() for problem in every.diagnostics])
@@ -60,16 +60,16 @@ def check_script(request: CheckRequest) -> int:
 
 
 def _findings(program: Program, catalog: Catalog) -> Findings:
-    """Of a script that can be planned: what `run` would refuse, and what is wrong with tables it would not look at."""
-    tables = unused_tables(catalog, {table.table.name for job in program.jobs for table in job.tables})
-    partitioners = _of_partitioners(program)
+    """For a script that can be planned: what `run` would refuse, and problems of tables that it would not use."""
+    tables = find_unused_tables(catalog, {table.table.name for job in program.jobs for table in job.tables})
+    partitioners = _check_partitioners(program)
     if errors := (*unbuilt_in(program), *partitioners.errors, *tables.errors):
         raise ScriptError(by_place(errors))
     return Findings((), (*tables.notices, *partitioners.notices))
 
 
-def _of_partitioners(program: Program) -> Findings:
-    """Of the classes in Python that tables name; their modules are read and not imported."""
+def _check_partitioners(program: Program) -> Findings:
+    """Checks the Python classes that tables name; their modules are read, not imported."""
     errors: list[Diagnostic] = []
     notices: list[str] = []
     for sink in (sink for job in program.jobs for sink in kafka_sinks(job)):
@@ -85,9 +85,9 @@ def _of_partitioners(program: Program) -> Findings:
     return Findings(tuple(errors), tuple(notices))
 
 
-def _with_unused_tables(error: ScriptError, catalog: Catalog) -> ScriptError:
-    """Which tables a script uses is not known where it cannot be understood: all are looked at."""
-    more = unused_tables(catalog, (), error.diagnostics).errors
+def _add_unused_tables(error: ScriptError, catalog: Catalog) -> ScriptError:
+    """Which tables a script uses is unknown if it cannot be compiled, so all of them are checked."""
+    more = find_unused_tables(catalog, (), error.diagnostics).errors
     return ScriptError(by_place((*error.diagnostics, *more)))
 
 

@@ -1,4 +1,4 @@
-"""`millstream demo`: broker, page views, job, live table, comparison; then everything is gone."""
+"""`millstream demo`: broker, page views, job, live table and comparison; removes everything afterwards."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ def run_demo(rows: int, seconds: int) -> int:
         job.await_caught_up(120)
         table.read_to_end()
         screen.finish()
-        return _verdict(screen, feed.truth, table, time.monotonic() - begun)
+        return _report_result(screen, feed.truth, table, time.monotonic() - begun)
 
 
 def _wait_until(done: Callable[[], bool], job: Job, stop: StopSignal, seconds: float = 120) -> bool:
-    """False when the user does not want to wait; raises the job's failure, and when the time is over."""
+    """False if the user stops waiting; raises the job's failure, or a timeout."""
     deadline = time.monotonic() + seconds
     while not done():
         if stop.wait(0.1):
@@ -87,7 +87,7 @@ def _wait_until(done: Callable[[], bool], job: Job, stop: StopSignal, seconds: f
     return True
 
 
-def _verdict(screen: DemoScreen, truth: dict[str, Counts], table: RegionTable, seconds: float) -> int:
+def _report_result(screen: DemoScreen, truth: dict[str, Counts], table: RegionTable, seconds: float) -> int:
     views = sum(counts.views for counts in truth.values())
     if table.rows == truth:
         screen.conclude(

@@ -1,4 +1,4 @@
-"""What the demo shows: a live table in a terminal, lines in a pipe."""
+"""The output of the demo: a live table in a terminal, lines in a pipe."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class DemoScreen:
             self._live.start()
 
     def finish(self) -> None:
-        """The last picture stays on the screen."""
+        """Leaves the last picture on the screen."""
         if self._plain is None:
             self._live.refresh()
             self._live.stop()

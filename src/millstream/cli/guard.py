@@ -1,4 +1,4 @@
-"""Errors meant for the user become text or JSON, and an exit code."""
+"""Turns errors that are meant for the user into text or JSON, and an exit code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def run_guarded(command: Callable[[], int], *, verbose: bool, as_json: bool = False) -> int:
     """Runs a command. `as_json`: its errors are one object on stdout, `{"errors": […]}`, instead of text on stderr."""
-    logging.getLogger().addHandler(logging.NullHandler())  # libraries would print their own words for an interrupt
+    logging.getLogger().addHandler(logging.NullHandler())  # libraries would print their own messages on an interrupt
     try:
         return command()
     except MillstreamError as error:
@@ -26,7 +26,7 @@ def run_guarded(command: Callable[[], int], *, verbose: bool, as_json: bool = Fa
         print("interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # The reader of our output is gone; what is still buffered for it would fail again at exit.
+        # The reader of our output is gone; what is still buffered would fail again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:  # noqa: BLE001 - the last resort

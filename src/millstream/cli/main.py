@@ -1,4 +1,4 @@
-"""The commands and what they take. Each one's work is in a module of its own, loaded when it runs."""
+"""The commands and their arguments. Each command is implemented in a module of its own, loaded when it runs."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ Parameters = Annotated[
     list[str] | None,
     typer.Option(
         "--param",
-        help="A value for ${NAME} in the script; without =VALUE that of the environment. Repeatable.",
+        help="A value for ${NAME} in the script; without =VALUE it is read from the environment. Repeatable.",
         metavar="NAME[=VALUE]",
     ),
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", help="A setting, as SET in the script; repeatable.", metavar="KEY=VALUE"),
+    typer.Option("--set", help="A setting, like SET in the script; repeatable.", metavar="KEY=VALUE"),
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show the cause of an error.")]
 
@@ -50,8 +50,8 @@ class Output(StrEnum):
     json = "json"
 
 
-def _show_version(asked: bool) -> None:  # noqa: FBT001
-    if asked:
+def _show_version(show: bool) -> None:  # noqa: FBT001
+    if show:
         typer.echo(f"millstream {__version__}")
         raise typer.Exit
 
@@ -79,7 +79,9 @@ def _millstream(
 def run(
     *,
     script: Script,
-    drain: Annotated[bool, typer.Option("--drain", help="Process all that is in the topics now, then end.")] = False,
+    drain: Annotated[
+        bool, typer.Option("--drain", help="Process everything that is in the topics now, then exit.")
+    ] = False,
     checkpoint: Annotated[
         str | None,
         typer.Option(help="Where the jobs keep their state.", show_default=".millstream/SCRIPT", metavar="DIR"),
@@ -98,8 +100,8 @@ def run(
 ) -> None:
     """Run a script: INSERT and SELECT as streaming jobs, SHOW, DESCRIBE and EXPLAIN as answers.
 
-    Without --drain it runs until Ctrl-C or SIGTERM, which finishes the batch under way. Started again, it goes on
-    where it stopped. Exit code 0: ended as asked; 1: a job failed; 2: the script or an argument is wrong.
+    Without --drain it runs until Ctrl-C or SIGTERM, which lets the current batch finish. Started again, it resumes
+    where it stopped. Exit code 0: ended as requested; 1: a job failed; 2: the script or an argument is wrong.
     """
     from millstream.cli.guard import run_guarded
     from millstream.cli.run import RunRequest, run_script
@@ -132,10 +134,10 @@ def check(
     json: Annotated[bool, typer.Option("--json", help="The findings as one JSON object.")] = False,
     verbose: Verbose = False,
 ) -> None:
-    """Tell all that is wrong with a script, without Spark or a broker.
+    """Report all problems of a script, without Spark or a broker.
 
-    Tables that no query uses are looked at too, unless they have no options or others are LIKE them.
-    Exit code 0: in order; 2: not, with every problem, its place and a hint.
+    Tables that no query uses are checked too, unless they have no options or others are LIKE them. Exit code 0: no
+    problems; 2: problems, each with its place and a hint.
     """
     from millstream.cli.check import CheckRequest, check_script
     from millstream.cli.guard import run_guarded
@@ -160,7 +162,7 @@ def explain(
 ) -> None:
     """Show what each job of a script does, step by step, without Spark or a broker.
 
-    Every step names the kinds of change it gives (I, UB, UA, D) and the key they go by.
+    Each step shows the kinds of change that it produces (I, UB, UA, D) and their key.
     """
     from millstream.cli.check import CheckRequest, explain_script
     from millstream.cli.guard import run_guarded
@@ -182,9 +184,9 @@ def savepoint(
     to: Annotated[str, typer.Argument(help="A folder that does not exist yet.", metavar="TO")],
     verbose: Verbose = False,
 ) -> None:
-    """Copy the checkpoint of stopped jobs, to try a change of their script on the copy.
+    """Copy the checkpoint of stopped jobs, to try out a change to their script on the copy.
 
-    Refused while they run. Exit code 0: copied; 1: not.
+    Refused while they run. Exit code 0: copied; 1: not copied.
     """
     from millstream.cli.guard import run_guarded
     from millstream.cli.savepoint import make_savepoint
@@ -203,7 +205,7 @@ def savepoint(
 def options(
     *,
     name: Annotated[
-        str | None, typer.Argument(help="A connector or a format; all are listed without it.", metavar="NAME")
+        str | None, typer.Argument(help="A connector or a format; without it, all are listed.", metavar="NAME")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="The options as JSON.")] = False,
     verbose: Verbose = False,
@@ -225,13 +227,13 @@ def options(
 def demo(
     *,
     rows: Annotated[int, typer.Option(help="How many page views to produce.", min=1)] = 200_000,
-    seconds: Annotated[int, typer.Option(help="Over how many seconds.", min=0)] = 15,
+    seconds: Annotated[int, typer.Option(help="In how many seconds.", min=0)] = 15,
     verbose: Verbose = False,
 ) -> None:
     """Count page views per region on a real Kafka, live, and check the result.
 
     Starts a broker in a temporary folder, produces page views, runs the example script on them, shows the growing
-    table, then compares it with what was produced. Exit code 0: equal; 1: not. Nothing stays behind.
+    table, then compares it with what was produced. Exit code 0: equal; 1: different. Everything is removed afterwards.
     """
     from millstream.cli.demo import run_demo
     from millstream.cli.guard import run_guarded
@@ -251,15 +253,16 @@ def broker(
     port: Annotated[
         int, typer.Option(help="Where clients connect; 0 lets the system choose.", min=0, max=65535)
     ] = 9092,
-    data: Annotated[Path, typer.Option(help="Where topics are kept; reused when it is there.", metavar="DIR")] = Path(
+    data: Annotated[Path, typer.Option(help="Where topics are stored; reused if it exists.", metavar="DIR")] = Path(
         ".millstream/broker-data"
     ),
-    partitions: Annotated[int, typer.Option(help="Partitions of a topic that is created by use.", min=1)] = 1,
+    partitions: Annotated[int, typer.Option(help="Partitions of automatically created topics.", min=1)] = 1,
     verbose: Verbose = False,
 ) -> None:
     """Run a Kafka broker on this machine, for trying things out.
 
-    Apache Kafka itself, one node. Ready when it says so; Ctrl-C or SIGTERM stops it, its data stays.
+    It is Apache Kafka itself, with one node. It reports when it is ready; Ctrl-C or SIGTERM stops it and keeps its
+    data.
     """
     from millstream.cli.broker import run_broker
     from millstream.cli.guard import run_guarded

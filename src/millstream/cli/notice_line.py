@@ -1,4 +1,4 @@
-"""Notices on a stream: passing ones in one line that is written over, or now and then where lines stay."""
+"""Writes notices to a stream; temporary ones share one line, or appear now and then if lines stay."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class NoticeLine:
         print(text, file=self._stream, flush=True)
 
     def close(self) -> None:
-        """Takes a passing notice off the screen."""
+        """Removes a temporary notice from the screen."""
         if self._line_is_open:
             print(_CLEAR_LINE, end="", file=self._stream, flush=True)
             self._line_is_open = False

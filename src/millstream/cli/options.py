@@ -1,4 +1,4 @@
-"""`millstream options`: what can be written in a WITH clause, from the declarations that check it."""
+"""`millstream options`: the options of a WITH clause, from the declarations that check them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def show_options(name: str | None, *, as_json: bool) -> int:
     if as_json:
         print(json.dumps([asdict(entry) for entry in chosen], ensure_ascii=False))
     else:
-        print("\n".join(_overview(entries) if name is None else _whole(chosen)))
+        print("\n".join(_overview(entries) if name is None else _format_in_full(chosen)))
     return 0
 
 
@@ -44,7 +44,7 @@ def _overview(entries: tuple[Entry, ...]) -> Iterator[str]:
     yield "millstream options NAME shows the options of one."
 
 
-def _whole(entries: list[Entry]) -> Iterator[str]:
+def _format_in_full(entries: list[Entry]) -> Iterator[str]:
     for entry in entries:
         yield f"{entry.kind} {entry.identifier}"
         yield from _wrap(entry.summary, "  ", "  ")

@@ -1,4 +1,4 @@
-"""`millstream run`: a script from file to finished jobs."""
+"""`millstream run`: runs a script until its jobs have ended."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def run_script(request: RunRequest) -> int:
             for job in jobs:
                 job.show_result()
             if not stop.is_set:
-                _conclude(view, jobs if request.drain else [job for job in jobs if job.is_bounded])
+                _report_totals(view, jobs if request.drain else [job for job in jobs if job.is_bounded])
         except KeyboardInterrupt:
             session.stop(finish_batches=False)
             raise
@@ -88,7 +88,7 @@ def run_script(request: RunRequest) -> int:
 
 
 def _run_steps(started: Iterator[Job], stop: StopSignal, follower: _Follower) -> list[Job]:
-    """Takes the script's steps; a job that ends by itself has ended before the next one starts."""
+    """Executes the script's steps; waits for a job that ends by itself before the next one starts."""
     jobs: list[Job] = []
     for job in started:
         stop.listen()
@@ -107,7 +107,7 @@ def _announce(view: View, jobs: Sequence[Job], *, drain: bool) -> None:
     view.notice(f"running {names} {until}")
 
 
-def _conclude(view: View, jobs: Sequence[Job]) -> None:
+def _report_totals(view: View, jobs: Sequence[Job]) -> None:
     for job in jobs:
         done = job.progress
         read = (
@@ -128,7 +128,7 @@ def _check_master(master: str | None) -> None:
 
 
 def until_reader_leaves(show: Callable[[T], None], stop: StopSignal) -> Callable[[T], None]:
-    """Progress and rows are shown on another thread: that nobody reads it any more must be told to the main one."""
+    """Progress and rows are shown by another thread, which must tell the main thread if the reader has gone."""
 
     def show_or_stop(shown: T) -> None:
         try:
@@ -140,16 +140,16 @@ def until_reader_leaves(show: Callable[[T], None], stop: StopSignal) -> Callable
 
 
 class _Follower:
-    """Watches jobs until they have ended, or the user wants them to.
+    """Watches jobs until they have ended, or the user stops them.
 
-    A job that fails is told of at once and the others go on: each has its own checkpoint. When they have ended too, its
-    failure is raised, for the exit code. A job that the next statement waits for ends all when it fails.
+    The failure of a job is reported at once and the others continue, since each has its own checkpoint. When they have
+    ended too, its failure is raised, for the exit code. If the next statement waits for the job, its failure ends all.
     """
 
     def __init__(self, stop: StopSignal, view: View) -> None:
         self._stop = stop
         self._view = view
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def follow(self, jobs: Sequence[Job], until: Job | None = None) -> None:
         awaited = jobs if until is None else (until,)
@@ -157,7 +157,7 @@ class _Follower:
             while not self._stop.wait(_LOOK_SECONDS):
                 self._view.tick()
                 for job in jobs:
-                    self._look_at(job, [other.name for other in jobs if other.is_running], until)
+                    self._check_job(job, [other.name for other in jobs if other.is_running], until)
                 if not any(job.is_running for job in awaited):
                     break
             if self._stop.is_set:
@@ -172,13 +172,13 @@ class _Follower:
                 if not job.is_running:
                     job.await_last_report(_LAST_REPORT_SECONDS)
 
-    def _look_at(self, job: Job, running: list[str], until: Job | None) -> None:
-        if job.name in self._told:
+    def _check_job(self, job: Job, running: list[str], until: Job | None) -> None:
+        if job.name in self._reported:
             return
         try:
             job.raise_failure()
         except MillstreamError as failure:
             if job is until or not running:
                 raise
-            self._told.add(job.name)
+            self._reported.add(job.name)
             self._view.notice(f"{failure}\n{', '.join(running)}: running on without it")

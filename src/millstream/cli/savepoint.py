@@ -1,4 +1,4 @@
-"""`millstream savepoint`: a checkpoint, copied."""
+"""`millstream savepoint`: copies a checkpoint."""
 
 from __future__ import annotations
 

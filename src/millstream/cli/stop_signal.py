@@ -1,4 +1,4 @@
-"""How the user ends what runs in the foreground."""
+"""How the user stops what runs in the foreground."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 class StopSignal:
-    """Ctrl-C and SIGTERM: before `listen` they abort what is being prepared, after it they ask jobs to end.
+    """Ctrl-C and SIGTERM: before `listen` they abort the preparation, after it they ask jobs to stop.
 
-    Asked twice, jobs are ended in the middle of their batch.
+    The second signal stops jobs in the middle of their batch.
     """
 
     def __init__(self) -> None:

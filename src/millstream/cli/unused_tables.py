@@ -1,4 +1,4 @@
-"""Tables that a script defines and no job of it uses: `check` looks at them too, `run` has no need to."""
+"""Tables that a script defines but no job uses: `check` checks them too, `run` need not."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Findings:
     notices: tuple[str, ...]
 
 
-def unused_tables(catalog: Catalog, used: Collection[str], reported: Collection[Diagnostic] = ()) -> Findings:
-    """What is wrong with tables in whichever role they are used; `reported` is known already."""
+def find_unused_tables(catalog: Catalog, used: Collection[str], reported: Collection[Diagnostic] = ()) -> Findings:
+    """Problems of tables in either role; `reported` are already known."""
     errors: list[Diagnostic] = []
     notices: list[str] = []
     for table in _tables_to_check(catalog, used):
@@ -37,7 +37,7 @@ def unused_tables(catalog: Catalog, used: Collection[str], reported: Collection[
 
 
 def _tables_to_check(catalog: Catalog, used: Collection[str]) -> Iterator[CatalogTable]:
-    """A table without options, or one whose options others take over with LIKE, may be there as a pattern alone."""
+    """A table without options, or one that others are LIKE, may be only a template."""
     for table in catalog.tables:
         others = {option for other in catalog.tables if other is not table for option in other.options}
         if table.name not in used and table.options and others.isdisjoint(table.options):

@@ -1,4 +1,4 @@
-"""Three ways to show the same progress: live in a terminal, as lines, as JSON."""
+"""Three ways to show progress: live in a terminal, as lines, or as JSON."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _RARELY: Final = (
     ("dead letters", attrgetter("dead_letters")),
     ("ignored", attrgetter("total_ignored_retractions")),
 )
-"""Columns that are shown once there is something to show in them."""
+"""Columns that are shown only once they have a value."""
 _WAITING: Final = "waiting for the first batch"
 
 
@@ -42,22 +42,22 @@ class View(Protocol):
 
     @property
     def notice(self) -> Callable[[str], None]:
-        """Takes something the user should know once, or a `Passing` step of something long."""
+        """Shows a notice, or a `Passing` step of a long operation."""
 
     def progress(self, progress: JobProgress) -> None:
         """A batch has been committed."""
 
     def event(self, event: JobEvent) -> None:
-        """A job waits, goes on, or has lost messages."""
+        """A job waits, continues, or has lost messages."""
 
     def answer(self, answer: Listing | Text) -> None:
-        """What SHOW, DESCRIBE or EXPLAIN gives."""
+        """The result of SHOW, DESCRIBE or EXPLAIN."""
 
     def rows(self, rows: list[str]) -> None:
         """Rows of a SELECT or of a print table, as text."""
 
     def tick(self) -> None:
-        """Called a few times a second, for what is to be shown without a batch."""
+        """Called a few times a second, for updates between batches."""
 
 
 def view_for(output: str) -> View:
@@ -69,7 +69,7 @@ def view_for(output: str) -> View:
 
 
 class JsonView:
-    """One object per batch on stdout, whatever else there is to say on stderr."""
+    """One object per batch on stdout, everything else on stderr."""
 
     def __init__(self) -> None:
         self.notice = NoticeLine(sys.stderr)
@@ -94,7 +94,7 @@ class JsonView:
             print(json.dumps({"printed": row}, ensure_ascii=False), flush=True)
 
     def data(self, rows: list[str]) -> None:
-        """Rows of a SELECT, each an object already."""
+        """Rows of a SELECT, each of them already an object."""
         print("\n".join(rows), flush=True)
 
     def tick(self) -> None:
@@ -102,7 +102,7 @@ class JsonView:
 
 
 class PlainView:
-    """A line every few seconds per job, and the last batch of each when all is over."""
+    """A line every few seconds per job, and the last batch of each at the end."""
 
     def __init__(self) -> None:
         self.notice = NoticeLine(sys.stdout)

@@ -1,1 +1,1 @@
-"""Connectors: what a table's options mean, and which changes it gives and takes."""
+"""Connectors: what a table's options mean, and which changes it produces and accepts."""

@@ -1,4 +1,4 @@
-"""A connector as data: what can be written in its WITH clause, and the rules that hold among it."""
+"""A connector as data: the options of its WITH clause, and the rules between them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class ConnectorDeclaration:
     doc: str
     options: tuple[ConfigOption[Any], ...]
     legacy_options: tuple[ConfigOption[Any], ...] = ()
-    """What only a table in the `connector.type` dialect can have."""
+    """Options that only a table in the `connector.type` dialect can have."""
     gives: str = ""
-    """The changes a table of it gives, as the reference says it."""
+    """The changes that its tables produce, as the reference describes them."""
     takes: str = ""
     metadata: tuple[MessagePart, ...] = ()
     without_effect: tuple[tuple[str, str], ...] = ()
-    """Keys that are right and do nothing here, each with the reason; `options` has them too."""
+    """Keys that are accepted and have no effect here, each with the reason; `options` contains them too."""
     has_partitions: bool = False
-    """Whether PARTITIONED BY means something to it."""
+    """Whether it supports PARTITIONED BY."""
     lacks: tuple[tuple[str, str], ...] = ()
-    """Keys that a user may look for because a similar connector has them, each with what to do instead."""
+    """Keys that a user may expect because a similar connector has them, each with what to do instead."""

@@ -47,7 +47,7 @@ TODAY: Final = {
         if legacy != FORMAT_TYPE
     },
 }
-"""What an older key is called today, where it is one key."""
+"""The current name of an older key, if it corresponds to a single key."""
 _WITHOUT_EFFECT: Final = {
     VERSION: "one client works with brokers of every version",
     "connector.property-version": "there is one version of these options",
@@ -58,7 +58,7 @@ _WITHOUT_EFFECT: Final = {
 
 
 def open_reader(table: CatalogTable) -> OptionReader:
-    """The reader of a table's options, whichever dialect they are in."""
+    """The reader of a table's options, in either dialect."""
     return _Dialects(table).reader()
 
 
@@ -84,7 +84,7 @@ class _Dialects:
 
     @cached_property
     def is_legacy(self) -> bool:
-        """By the key that names the connector; where both are there, most keys decide."""
+        """Decided by the key that names the connector; if both are present, by the majority of keys."""
         older = sum(_is_older(key) for key in self.written)
         if "connector" in self.written:
             return TYPE in self.written and older > sum(_is_newer(key) for key in self.written)
@@ -94,20 +94,25 @@ class _Dialects:
         return _is_newer(key) if self.is_legacy else _is_older(key)
 
     def reader(self) -> OptionReader:
-        spell = self._spelt if self.is_legacy else None
+        spell = self._older_key if self.is_legacy else None
         reader = OptionReader(self.table, self._entries(), spell)
         reader.problems += self._check_mixed_keys()
         if self.is_legacy:
             reader.problems += self._partitioner_problems()
-            self._take_note_of_idle_keys(reader)
+            self._report_unused_keys(reader)
         return reader
 
     def _entries(self) -> Iterator[tuple[str, OptionEntry]]:
-        """A stray key of the other dialect counts for what it stands for, unless one of the table's own does."""
-        own = {key for entry in self.table.options if not self._is_stray(entry.key) for key in self._today(entry.key)}
+        """A stray key of the other dialect has its usual meaning, unless the table has the key of its own dialect."""
+        own = {
+            key
+            for entry in self.table.options
+            if not self._is_stray(entry.key)
+            for key in self._current_keys(entry.key)
+        }
         taken = own if self.is_legacy else own.union(self.written)
         for entry in self.table.options:
-            for key in self._today(entry.key):
+            for key in self._current_keys(entry.key):
                 if not self._is_stray(entry.key) or key not in taken:
                     yield key, entry
 
@@ -121,8 +126,8 @@ class _Dialects:
         chosen = self.written.get(TYPE) or self.written.get("connector")
         return chosen is not None and chosen.value == upsert_kafka.IDENTIFIER
 
-    def _today(self, key: str) -> tuple[str, ...]:
-        """The keys that an older key stands for; a key of today stands for itself."""
+    def _current_keys(self, key: str) -> tuple[str, ...]:
+        """The current keys that correspond to an older key; a current key corresponds to itself."""
         if key == FORMAT_TYPE:
             return ("key.format", "value.format") if self._is_keyed else ("format",)
         if key == PARTITIONER and (self._is_custom or not self._partitioner_is_valid):
@@ -138,8 +143,8 @@ class _Dialects:
             return tuple(f"{prefix}{chosen.value}.{part}" for prefix in prefixes) if chosen else ()
         return (TODAY.get(key, key),)
 
-    def _spelt(self, key: str) -> str | None:
-        """What a key of today is called in the older dialect; None where it has no such key."""
+    def _older_key(self, key: str) -> str | None:
+        """The name of a current key in the older dialect; None if it has none."""
         if key in _FORMAT_KEYS:
             return FORMAT_TYPE
         if key.startswith("properties."):
@@ -163,11 +168,11 @@ class _Dialects:
                     f"options '{first}' and '{entry.key}' belong to two dialects",
                     entry.key_span,
                     detail=f"A table is described with 'connector' and its keys or with '{TYPE}' and its keys.",
-                    hint=self._way_out(entry.key),
+                    hint=self._advise(entry.key),
                 )
 
-    def _way_out(self, key: str) -> str:
-        """What to do with a key of the other dialect."""
+    def _advise(self, key: str) -> str:
+        """What to do about a key of the other dialect."""
         names = self._own_names(key)
         missing = [name for name in names if name not in self.written]
         if key in _WITHOUT_EFFECT or names == (key,):
@@ -179,12 +184,12 @@ class _Dialects:
         return "Use the keys of one of them."
 
     def _own_names(self, key: str) -> tuple[str, ...]:
-        """What a key of the other dialect, or one much like it, is called in the table's own."""
+        """The name, in the table's own dialect, of a key of the other dialect or one similar to it."""
         if self.is_legacy:
-            spelt = self._spelt(key)
+            spelt = self._older_key(key)
             return (spelt,) if spelt else ()
         if key in TODAY or key == FORMAT_TYPE or key.startswith((_PROPERTIES, _FORMAT)):
-            return self._today(key) or ((TODAY[key],) if key in TODAY else ())
+            return self._current_keys(key) or ((TODAY[key],) if key in TODAY else ())
         near = nearest_key(key, TODAY)
         return (TODAY[near],) if near else ()
 
@@ -211,7 +216,7 @@ class _Dialects:
                 hint=f"Add '{PARTITIONER_CLASS}' = 'module:Class' to its WITH clause.",
             )
 
-    def _take_note_of_idle_keys(self, reader: OptionReader) -> None:
+    def _report_unused_keys(self, reader: OptionReader) -> None:
         for key, reason in _WITHOUT_EFFECT.items():
             if key != PARTITIONER_CLASS or not self._is_custom:
                 reader.without_effect(key, reason)

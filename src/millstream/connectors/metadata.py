@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MessagePart:
-    """What `METADATA FROM 'key'` gives of a message, and takes where it can be written."""
+    """A part of a message that `METADATA FROM 'key'` reads, and writes if it is writable."""
 
     key: str
     type: DataType
-    """As it is read; what is written may be NULL."""
+    """As it is read; when it is written, it may be NULL."""
     doc: str
     is_writable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataUse:
-    """A metadata column, and what stands behind it: the value of `key`, of type `type`, is cast to the column's.
+    """A metadata column and its source: the value of `key`, of type `type`, is cast to the column's type.
 
-    For a column that is written the cast goes the other way.
+    For a sink, the cast goes in the other direction.
     """
 
     column: MetadataColumn
@@ -41,12 +41,12 @@ class MetadataUse:
 
 
 def read_metadata(table: CatalogTable, parts: Mapping[str, MessagePart]) -> tuple[MetadataUse, ...]:
-    """Every metadata column of a table that is read; those that cannot be are left to `unreadable`."""
+    """Every metadata column of a source; those that cannot be read are reported by `unreadable`."""
     return _uses(table.metadata_columns, parts)
 
 
 def written_metadata(table: CatalogTable, parts: Mapping[str, MessagePart]) -> tuple[MetadataUse, ...]:
-    """The metadata columns an INSERT gives values to."""
+    """The metadata columns to which an INSERT assigns values."""
     writable = {key: part for key, part in parts.items() if part.is_writable}
     written = _uses((column for column in table.metadata_columns if not column.is_virtual), writable)
     return tuple(replace(use, type=replace(use.type, nullable=True)) for use in written)

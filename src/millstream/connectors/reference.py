@@ -1,4 +1,4 @@
-"""What a user can look up: connectors and formats with their options, from the declarations that check them."""
+"""The reference of connectors and formats with their options, derived from the declarations that check them."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ class Entry:
     options: tuple[OptionEntry, ...]
     metadata: tuple[MetadataEntry, ...] = ()
     legacy_options: tuple[OptionEntry, ...] = ()
-    """What only a table in the `connector.type` dialect can have."""
+    """Options that only a table in the `connector.type` dialect can have."""
 
     @property
     def summary(self) -> str:
-        """What it is, and which changes it gives and takes, as sentences."""
+        """What it is, and which changes it produces and accepts, as sentences."""
         return f"{self.doc} {self.changes[:1].upper()}{self.changes[1:]}." if self.changes else self.doc
 
 
@@ -145,7 +145,7 @@ def _options(
 
 
 def _format_default(default: Any) -> str:
-    """A default as one would write it."""
+    """A default as a user would write it."""
     match default:
         case None | ():
             return ""

@@ -1,4 +1,4 @@
-"""From a table to what its connector makes of it, as a source or as a sink."""
+"""Resolves a table to a source or sink of its connector."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Connector(Protocol):
-    """What the module of a connector has."""
+    """The contents of a connector's module."""
 
     @property
     def IDENTIFIER(self) -> str: ...  # noqa: N802
@@ -30,7 +30,7 @@ class Connector(Protocol):
     def DECLARATION(self) -> ConnectorDeclaration: ...  # noqa: N802
 
     def resolve_source(self, reader: OptionReader, /) -> Source:
-        """Raises what is wrong with the options, all at once."""
+        """Raises all problems of the options at once."""
 
     def resolve_sink(self, reader: OptionReader, /) -> Sink:
         """Likewise."""

@@ -1,7 +1,7 @@
-"""What a table is to a query that reads or writes it, whatever connects it.
+"""The interface between a table and the queries that read or write it, whatever its connector.
 
-The plan and the runtime ask these questions and know no connector; a connector answers them with a frozen dataclass.
-`OrdinarySource` and `OrdinarySink` answer those that few connectors have an answer of their own to.
+The plan and the runtime use only this interface; a connector implements it with a frozen dataclass. `OrdinarySource`
+and `OrdinarySink` have defaults for what few connectors answer differently.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class ConnectedTable(Protocol):
-    """What is asked of sources and sinks alike."""
+    """What sources and sinks have in common."""
 
     @property
     def table(self) -> CatalogTable: ...
 
     @property
     def connector(self) -> str:
-        """As the option names it."""
+        """As in the option 'connector'."""
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -41,17 +41,17 @@ class ConnectedTable(Protocol):
 
     @property
     def folder(self) -> str | None:
-        """The folder, or the one file, that its rows are kept in; None where they are not in files."""
+        """The folder or the single file that contains its rows; None if they are not in files."""
 
     @property
     def unsupported_types(self) -> frozenset[TypeRoot]:
-        """Types that its columns may be declared with and no job can read or write."""
+        """Types that its columns may be declared with, but that no job can read or write."""
 
     def find_unsupported(self) -> Iterable[Diagnostic]:
-        """What its options say and no job can do: known from the script alone."""
+        """Options that no job supports; follows from the script alone."""
 
     def find_problems_here(self) -> Iterable[Diagnostic]:
-        """What keeps a job that is about to start from using it on this machine."""
+        """Problems that prevent a job that is about to start from using it on this machine."""
 
 
 class Source(ConnectedTable, Protocol):
@@ -59,11 +59,11 @@ class Source(ConnectedTable, Protocol):
 
     @property
     def changelog(self) -> ChangelogMode:
-        """The kinds of change that it gives."""
+        """The row kinds that it produces."""
 
     @property
     def is_bounded(self) -> bool:
-        """Whether it comes to an end by itself."""
+        """Whether it ends by itself."""
 
     @property
     def summary(self) -> str:
@@ -71,27 +71,27 @@ class Source(ConnectedTable, Protocol):
 
     @property
     def reads(self) -> str:
-        """What a checkpoint's positions belong to."""
+        """What the positions in a checkpoint refer to."""
 
     @property
     def reads_committed(self) -> bool | None:
-        """Whether rows of open and aborted transactions are passed over; None where there are no transactions."""
+        """Whether rows of open and aborted transactions are skipped; None if there are no transactions."""
 
     @property
     def has_dead_letters(self) -> bool:
-        """Whether messages that cannot be read are set aside instead of failing the job."""
+        """Whether unreadable messages are set aside instead of failing the job."""
 
     @property
     def generated_rows(self) -> int | None:
-        """How many rows a generator that ends gives; None for any other source."""
+        """The number of rows of a bounded generator; None for any other source."""
 
     @property
     def decoding(self) -> str | None:
-        """What is decoded and where, as EXPLAIN shows it; None where there is nothing to decode."""
+        """What is decoded and where, as EXPLAIN shows it; None if nothing is decoded."""
 
     @property
     def spreads_rows_by_number(self) -> bool:
-        """Whether its rows come to tasks by their number, and not by a partition or file that holds them."""
+        """Whether rows are assigned to tasks by their number, and not by the partition or file that contains them."""
 
 
 class Sink(ConnectedTable, Protocol):
@@ -99,27 +99,27 @@ class Sink(ConnectedTable, Protocol):
 
     @property
     def accepts(self) -> ChangelogMode:
-        """The kinds of change that it takes."""
+        """The row kinds that it accepts."""
 
     @property
     def ignores_row_kinds(self) -> bool:
-        """Whether nobody can tell an insert from an update in it."""
+        """Whether inserts and updates look the same in it."""
 
     @property
     def retracts_by_key(self) -> bool:
-        """Whether it takes updates and deletes as soon as it has a primary key."""
+        """Whether it accepts updates and deletes once it has a primary key."""
 
     @property
     def parallelism(self) -> int | None:
-        """Over how many tasks its rows are spread; None where they are written where they are."""
+        """The number of tasks that its rows are spread over; None to write them where they are."""
 
     @property
     def exchange_keys(self) -> tuple[str, ...]:
-        """The columns by which rows are spread over `parallelism` tasks; none for all columns."""
+        """The columns by which rows are spread over `parallelism` tasks; empty for all columns."""
 
     @property
     def is_exactly_once(self) -> bool:
-        """Whether each row is to be written once, whatever fails."""
+        """Whether each row is to be written exactly once, whatever fails."""
 
     @property
     def is_kafka(self) -> bool:
@@ -127,22 +127,22 @@ class Sink(ConnectedTable, Protocol):
 
     @property
     def folds_changes(self) -> bool:
-        """Whether of several changes of a key only the last need be written: each message is the key's whole row."""
+        """Whether only the last of several changes of a key must be written: each message is the key's whole row."""
 
     @property
     def needs_own_producer(self) -> bool:
-        """Whether producers of ours write it, since Spark's sink cannot."""
+        """Whether our own producers write it, because Spark's sink cannot."""
 
     @property
     def writer_options(self) -> Mapping[str, str] | None:
-        """What the sinks of a statement set must have in common; None where a set cannot write to it."""
+        """What the sinks of a statement set must have in common; None if a set cannot write to it."""
 
     @property
     def prints_to_standard_error(self) -> bool: ...
 
 
 class _OrdinaryTable:
-    """Neither in files nor particular about where it runs."""
+    """Not stored in files, and independent of the machine."""
 
     __slots__ = ()
 
@@ -162,7 +162,7 @@ class _OrdinaryTable:
 
 
 class OrdinarySource(_OrdinaryTable):
-    """Rows that are stored somewhere, and have no transactions."""
+    """Rows that are stored somewhere, without transactions."""
 
     __slots__ = ()
 
@@ -188,7 +188,7 @@ class OrdinarySource(_OrdinaryTable):
 
 
 class OrdinarySink(_OrdinaryTable):
-    """A sink of Spark's that takes rows where they are."""
+    """A sink of Spark's that writes rows where they are."""
 
     __slots__ = ()
 

@@ -1,1 +1,1 @@
-"""Messages to Kafka by producers of our own, which live longer than a batch: transactions, timestamps. No Spark."""
+"""Delivers messages to Kafka by our own producers, which outlive a batch: transactions, timestamps. No Spark."""

@@ -1,4 +1,4 @@
-"""Which start of which job writes under a prefix: the one whose claim is the newest.
+"""Decides which start of which job writes under a prefix: the one with the newest claim.
 
 A claim is an offset of group `prefix-claim` for the table's progress topic. Jobs that share a prefix need not share a
 topic, so the claims of all topics count.
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def newest_claim(properties: Mapping[str, str], transactions: Transactions) -> str | None:
-    """What stands beside it. Of two that were made at the same moment, all readers take the same."""
+    """The metadata of the claim. Of two claims made at the same moment, all readers choose the same."""
     return _newest(properties, transactions)[1]
 
 

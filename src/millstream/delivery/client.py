@@ -1,4 +1,4 @@
-"""The side of the task: finds the process that delivers, or starts it, and hands the messages over."""
+"""The task's side of a delivery: finds or starts the process that delivers, and passes it the messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from millstream.delivery.failures import DeliveryError, Failure
+from millstream.delivery.delivery_error import DeliveryError, Failure
 from millstream.delivery.wire import read_text, write_end, write_text
 from millstream.private_folder import NotPrivateError, make_private_folder
 
@@ -31,22 +31,22 @@ _START_SECONDS: Final = 60.0
 _LOOK_SECONDS: Final = 0.01
 _LONGEST_PATH: Final = 100
 _STARTED: Final[list[subprocess.Popen[bytes]]] = []
-"""Outlive whoever started them, and are looked after as long as that is there."""
+"""They outlive the process that started them, which keeps them here to reap those that end."""
 _ENDED: Final = "The process that delivers ended."
 
 
 def place_for_sockets(folder: Path) -> Path:
-    """In `folder`, or where paths are shorter: a socket's may have about a hundred letters."""
+    """In `folder`, or somewhere with shorter paths: the path of a socket is limited to about a hundred characters."""
     name = f"d-{uuid.uuid4().hex[:8]}"
     fits = len(str(folder / name / "999.socket")) < _LONGEST_PATH
     return folder / name if fits else Path("/tmp") / f"millstream-{name}"  # noqa: S108
 
 
 def deliver(folder: Path, number: int, request: DeliveryRequest, batches: Iterator[pa.RecordBatch]) -> None:
-    """Returns when Kafka has all messages, and has committed them where they are a transaction.
+    """Returns when Kafka has all messages, and has committed them if they are a transaction.
 
-    All of `batches` is consumed even where the messages are there already: steps before this one have work to finish.
-    Whatever is raised here, or ends this process, before the last batch leaves nothing committed.
+    All of `batches` is consumed even if the messages are already written: earlier steps have work to finish. If
+    anything is raised here, or this process ends, before the last batch, nothing is committed.
     """
     with _connect(folder, number) as connection, connection.makefile("rwb") as stream:
         is_sent = _send(connection, stream, request, batches)
@@ -59,7 +59,7 @@ def deliver(folder: Path, number: int, request: DeliveryRequest, batches: Iterat
 def _send(
     connection: socket.socket, stream: Stream, request: DeliveryRequest, batches: Iterator[pa.RecordBatch]
 ) -> bool:
-    """False where the process has answered before the end: that it failed, or that the messages are there."""
+    """False if the process has responded before the end: that it failed, or that the messages are already written."""
     first = next(batches)
     answers = select.poll()
     answers.register(connection, select.POLLIN)
@@ -95,7 +95,7 @@ def _raise_failure(answer: dict[str, str]) -> None:
 
 @contextmanager
 def _explain_broken_connection(stream: Stream) -> Iterator[None]:
-    """Around writing alone: an OSError of a step before this one is none of the connection's."""
+    """Wraps writing alone: an OSError of an earlier step does not concern the connection."""
     try:
         yield
     except OSError as error:
@@ -106,7 +106,7 @@ def _explain_broken_connection(stream: Stream) -> Iterator[None]:
 @contextmanager
 def _connect(folder: Path, number: int) -> Iterator[socket.socket]:
     try:
-        make_private_folder(folder)  # it is removed when nobody has come for long, and its name is free then
+        make_private_folder(folder)  # it is removed after a long time without a request, and its name is free then
     except NotPrivateError as error:
         raise DeliveryError(Failure.NO_PROCESS, f"The process that delivers has no place: {error}.") from error
     path = folder / f"{number}.socket"
@@ -130,7 +130,7 @@ def _connect(folder: Path, number: int) -> Iterator[socket.socket]:
 
 
 def _start(path: Path) -> subprocess.Popen[bytes]:
-    """Of two that start at once one ends again. It lives as long as the process that forks Spark's workers."""
+    """If two start at once, one of them exits. It lives as long as the process that forks Spark's workers."""
     with path.with_suffix(".log").open("ab") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "millstream.delivery.process", str(path), str(os.getppid())],

@@ -1,4 +1,4 @@
-"""Offsets of groups that stand for something else than a reader's position: a claim, or progress."""
+"""Group offsets that represent something other than a reader's position: a claim, or progress."""
 
 from __future__ import annotations
 
@@ -33,33 +33,33 @@ def entry(topic: str, number: int, word: str) -> list[TopicPartition]:
 
 
 class Group:
-    """A group without members, which keeps one number and a word beside it."""
+    """A group without members that stores a number, with a text as metadata."""
 
     def __init__(self, consumer: Consumer, topic: str) -> None:
         self._consumer = consumer
         self._topic = topic
 
     def read(self) -> tuple[int, str] | None:
-        """Waits while a transaction that changes it is open: right after a commit its markers are still on their way.
+        """Waits while a transaction that changes it is open: right after a commit, its markers are still being written.
 
-        Kafka calls that "require stable"; it holds for partitions that are asked for by name, not for whole groups.
+        Kafka calls that "require stable"; it applies to partitions that are requested by name, not to whole groups.
         """
         [found] = _ask(self._consumer, [TopicPartition(self._topic, 0)])
         return (found.offset, found.metadata or "") if found.offset >= 0 else None
 
     def write(self, number: int, word: str) -> None:
-        """Outside of any transaction."""
+        """Outside any transaction."""
         written = entry(self._topic, number, word)
-        _patiently(lambda: self._consumer.commit(offsets=written, asynchronous=False))
+        _retry(lambda: self._consumer.commit(offsets=written, asynchronous=False))
 
     @property
     def metadata(self) -> Any:
-        """What a transaction names the group by."""
+        """By which a transaction identifies the group."""
         return self._consumer.consumer_group_metadata()
 
 
-def _patiently(ask: Callable[[], T]) -> T:
-    """A coordinator may be on the move, and the first group of a cluster waits for a topic to be made."""
+def _retry(ask: Callable[[], T]) -> T:
+    """Retries: a coordinator may be moving, and the first group of a cluster waits for a topic to be created."""
     deadline = time.monotonic() + _TIMEOUT_SECONDS
     while True:
         try:
@@ -71,18 +71,18 @@ def _patiently(ask: Callable[[], T]) -> T:
 
 
 def offsets_of_group(properties: Mapping[str, str], name: str, topic: str) -> list[TopicPartition]:
-    """For partition 0 of `topic` and of all others that the user may see."""
+    """For partition 0 of `topic` and of all other topics that the user may see."""
     with _consumer(properties, name, "read_uncommitted") as consumer:
-        topics = _patiently(lambda: consumer.list_topics(timeout=_TIMEOUT_SECONDS)).topics
+        topics = _retry(lambda: consumer.list_topics(timeout=_TIMEOUT_SECONDS)).topics
         return _read_committed(consumer, [TopicPartition(each, 0) for each in sorted({topic, *topics})])
 
 
 def fetch_committed_offsets(
     properties: Mapping[str, str], name: str, places: list[TopicPartition]
 ) -> list[TopicPartition]:
-    """Those that the group has, without what a transaction has pending.
+    """The offsets that the group has committed, without those of a pending transaction.
 
-    Asked by a consumer: librdkafka's admin client may crash in this question while a group has no coordinator.
+    Requested by a consumer: librdkafka's admin client may crash in this request while a group has no coordinator.
     """
     with _consumer(properties, name, "read_uncommitted") as consumer:
         return _read_committed(consumer, places)
@@ -100,14 +100,16 @@ def _ask(consumer: Consumer, places: list[TopicPartition]) -> list[TopicPartitio
         except KafkaException as error:
             raise (_refusal(consumer) or error) from None
 
-    return _patiently(ask)
+    return _retry(ask)
 
 
 def _refusal(consumer: Consumer) -> KafkaException | None:
-    """Who may not use the group waits for its coordinator in vain; why is said to those who poll."""
-    heard = consumer.poll(0)
-    said = None if heard is None else heard.error()
-    return KafkaException(said) if said is not None and said.code() == KafkaError.GROUP_AUTHORIZATION_FAILED else None
+    """A user without access to the group waits for its coordinator in vain; only polling reveals the reason."""
+    message = consumer.poll(0)
+    error = None if message is None else message.error()
+    return (
+        KafkaException(error) if error is not None and error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED else None
+    )
 
 
 @contextmanager

@@ -1,6 +1,6 @@
-"""The transactional ids that a job has used, noted in its checkpoint for the next start to fence them.
+"""Records the transactional ids that a job has used in its checkpoint, so that the next start can fence them.
 
-An id is the name of an empty file; one that is too long for a name is the content of its file.
+An id is the name of an empty file; if it is too long for a file name, it is the content of its file.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 IDS: Final = "transactions"
-"""The folder, in that of the job."""
+"""The name of the folder, inside the job's folder."""
 
 
 def note_id(folder: Path, transactional_id: str) -> None:
-    """On the disk when it returns."""
+    """The file is on disk when this returns."""
     quoted = quote(transactional_id, safe="")
     file = folder / shorten_name(quoted)
     if file.exists():
@@ -42,6 +42,6 @@ def read_ids(folder: Path) -> set[str]:
 
 
 def forget_ids(folder: Path, fenced: set[str]) -> None:
-    """A fenced id has nothing open; who uses it again notes it again first, and a zombie finds the claim taken."""
+    """A fenced id has nothing open. Whoever uses it again records it again, and a zombie finds the claim taken."""
     for transactional_id in fenced:
         (folder / shorten_name(quote(transactional_id, safe=""))).unlink(missing_ok=True)

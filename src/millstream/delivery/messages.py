@@ -1,4 +1,4 @@
-"""Arrow batches of messages, handed to a producer."""
+"""Passes Arrow batches of messages to a producer."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from confluent_kafka import Producer
 
 _MOST_WAITING: Final = 100_000
-"""Messages that wait in a producer: fewer than it takes, so that none is refused and their order stays."""
+"""The number of messages queued in a producer: less than its limit, so that none is rejected and the order is kept."""
 _MOST_BYTES_WAITING: Final = 256 << 20
 _CHUNK: Final = 16_384
 _CHUNK_TO_END_IN: Final = 4
-"""So that tests with few messages can end a job in the middle of them."""
+"""Lets tests with few messages end a job in the middle of them."""
 _LOOK_SECONDS: Final = 0.01
 _ANY_PARTITION: Final = -1
 
@@ -33,20 +33,20 @@ PRODUCER_ROOM: Final = {
 
 
 def produce(producer: Producer, topic: str | None, batches: Iterable[pa.RecordBatch]) -> None:
-    """All messages, in order; returns when the last is with the producer, which is earlier than with the broker."""
+    """Produces all messages in order; returns when the producer has the last one, which is before the broker has it."""
     for batch in batches:
         room = _room_for(batch)
         chunk = min(room, _CHUNK_TO_END_IN if is_armed("mid-produce") else _CHUNK)
         for start in range(0, batch.num_rows, chunk):
             _produce_some(producer, topic, batch.slice(start, chunk))
-            # A producer that gets nothing away raises in the end, because its messages have a time limit.
+            # A producer that cannot send anything raises eventually, because its messages have a timeout.
             while len(producer) > room:
                 producer.poll(_LOOK_SECONDS)
             reach("mid-produce", producer.flush)
 
 
 def _room_for(batch: pa.RecordBatch) -> int:
-    """How many messages of this size may wait."""
+    """How many messages of this size may be queued."""
     average = int(batch.nbytes) // max(int(batch.num_rows), 1)
     return max(1, min(_MOST_WAITING, _MOST_BYTES_WAITING // max(average, 1)))
 
@@ -71,7 +71,7 @@ def _pairs(headers: list[dict[str, Any]]) -> list[tuple[str, bytes | None]]:
 
 
 class Undelivered:
-    """Remembers the first message that a producer without transactions gave up on."""
+    """Remembers the first message that a producer without transactions failed to deliver."""
 
     def __init__(self) -> None:
         self._first: KafkaError | None = None

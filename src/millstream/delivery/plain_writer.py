@@ -1,4 +1,4 @@
-"""At-least-once by a producer of ours, for what Spark's sink does not write: the time of a message."""
+"""At-least-once delivery by our own producer, for what Spark's sink cannot write: the timestamp of a message."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from confluent_kafka import KafkaException, Producer
 
 from millstream.connectors.kafka.client_settings import producer_settings
-from millstream.delivery.failures import refusal_error
+from millstream.delivery.delivery_error import refusal_error
 from millstream.delivery.messages import PRODUCER_ROOM, Undelivered, produce
 
 if TYPE_CHECKING:
@@ -34,5 +34,5 @@ class PlainWriter:
             raise refusal_error(error) from error
 
     def close(self) -> None:
-        """A task that did not end does all of its messages again."""
+        """A task that did not finish delivers all of its messages again."""
         self._producer.purge()

@@ -1,7 +1,7 @@
 """The process that delivers for the tasks of one executor: `python -m millstream.delivery.process SOCKET PID`.
 
 Producers live here from batch to batch, wherever Spark runs a task next: a transactional producer takes up to a second
-to start. It ends when process PID does, when its socket's file is gone, or when nobody has come for long.
+to start. The process ends when process PID does, when its socket's file is gone, or after a long time without requests.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import pyarrow as pa
 
-from millstream.delivery.failures import DeliveryError, Failure
+from millstream.delivery.delivery_error import DeliveryError, Failure
 from millstream.delivery.plain_writer import PlainWriter
 from millstream.delivery.request import DeliveryRequest
 from millstream.delivery.transactional_writer import TransactionalWriter
@@ -44,7 +44,7 @@ class Writer(Protocol):
 
 
 class WriterSlot:
-    """One writer, at which its tasks take turns: an attempt that Spark gave up on may still be at it."""
+    """One writer, which its tasks use in turn: an attempt that Spark gave up on may still be using it."""
 
     def __init__(self) -> None:
         self._turn = threading.Lock()
@@ -54,7 +54,7 @@ class WriterSlot:
     def deliver(self, request: DeliveryRequest, batches: Iterable[pa.RecordBatch]) -> None:
         with self._turn:
             if self._transactions != request.transactions:
-                self._close()  # the job has started again since, and has fenced it
+                self._close()  # the job has restarted since, and has fenced it
             writer = self._writer = self._writer or _writer_for(request)
             self._transactions = request.transactions
             try:
@@ -96,7 +96,7 @@ class DeliveryProcess:
                 with suppress(TimeoutError):
                     connection, _ = listener.accept()
                     connection.settimeout(None)
-                    threading.Thread(target=self._attend, args=(connection,), daemon=True).start()
+                    threading.Thread(target=self._serve_connection, args=(connection,), daemon=True).start()
 
     def _is_wanted(self) -> bool:
         if self._busy:
@@ -104,7 +104,7 @@ class DeliveryProcess:
         is_idle = time.monotonic() - self._last_seen > _IDLE_SECONDS
         return self._path.exists() and _is_alive(self._watched) and not is_idle
 
-    def _attend(self, connection: socket.socket) -> None:
+    def _serve_connection(self, connection: socket.socket) -> None:
         self._busy += 1
         try:
             with connection, connection.makefile("rwb") as stream, suppress(OSError, EOFError):
@@ -121,13 +121,13 @@ class DeliveryProcess:
         except DeliveryError as error:
             answer = {"failure": error.failure, "why": error.why}
         except (OSError, EOFError, pa.ArrowInvalid):
-            raise EOFError from None  # the task is gone: nobody waits for an answer
+            raise EOFError from None  # the task is gone: nobody waits for a response
         except Exception as error:  # noqa: BLE001
             answer = {"failure": Failure.REFUSED, "why": f"{type(error).__name__}: {error}."}
         write_text(stream, json.dumps(answer).encode())
         connection.shutdown(socket.SHUT_WR)
-        with suppress(pa.ArrowInvalid):  # the task breaks off anywhere once it has its answer
-            for _ in rest:  # what is not read would be taken for a broken connection, and the answer be lost
+        with suppress(pa.ArrowInvalid):  # the task may break off anywhere once it has a response
+            for _ in rest:  # unread data would look like a broken connection, and the response would be lost
                 pass
 
     def _slot(self, request: DeliveryRequest) -> WriterSlot:
@@ -147,24 +147,24 @@ def _is_alive(process: int) -> bool:
     return True
 
 
-def _leave(path: Path) -> None:
+def _remove_socket(path: Path) -> None:
     for file in (path, *(path.with_suffix(suffix) for suffix in (".log", ".lock"))):
         file.unlink(missing_ok=True)
-    with suppress(OSError):  # others are at work in it, or it is gone
+    with suppress(OSError):  # others are using it, or it is gone
         path.parent.rmdir()
 
 
 def main() -> None:
     path, watched = Path(sys.argv[1]), int(sys.argv[2])
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for the job, which lets its batch finish
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is meant for the job, which lets its batch finish
     with path.with_suffix(".lock").open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            return  # another one serves, or is about to
+            return  # another process serves, or is about to
         DeliveryProcess(path, watched).serve()
-        _leave(path)
-    os._exit(0)  # a transaction that is open is left to the next one's step 1
+        _remove_socket(path)
+    os._exit(0)  # an open transaction is left to step 1 of the next process
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What is to be delivered, for whom, and in whose name: all that travels ahead of the messages."""
+"""What to deliver, for whom and in whose name: everything that precedes the messages."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Self
 
 CLAIM: Final = "claim"
-"""The group in which the last start of a job says that it is the one that writes."""
+"""The group in which the latest start of a job claims the right to write."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transactions:
-    """How the transactions of a sink are named, and whose they are."""
+    """How the transactions of a sink are named, and to whom they belong."""
 
     prefix: str
     progress_topic: str
-    """A topic of the sink: progress is kept as an offset that a group has committed for its partition 0."""
+    """A topic of the sink: progress is stored as an offset that a group has committed for its partition 0."""
     run: str
-    """Of the checkpoint: a job that starts over is another run, and the progress of the former is none of its own."""
+    """Identifies the checkpoint: a job that starts over is another run, and does not own earlier progress."""
     start: str
-    """Of the job's query: the last one to start is the only one to write."""
+    """The start of the job's query: only the latest one may write."""
     replayed: int | None
-    """The batch that was begun and not finished when the job started: only this one may be there already."""
+    """The unfinished batch at the start of the job: only this one may already be written."""
     timeout_ms: int
     ids: str
-    """A folder of the checkpoint in which every id that is used leaves its name, for the next start to fence it."""
+    """A folder of the checkpoint in which every id is recorded before use, so that the next start can fence it."""
 
     def id_of(self, writer: str) -> str:
-        """The transactional id, and the group that keeps its progress."""
+        """The transactional id, which is also the group that stores its progress."""
         return f"{self.prefix}-{writer}"
 
     @property
@@ -37,30 +37,30 @@ class Transactions:
 
     @property
     def claim(self) -> str:
-        """What stands beside a claim and beside progress.
+        """The metadata of a claim and of progress.
 
-        The length of the prefix tells whose a group is: `orders-eu-0` may be of prefix `orders` or of `orders-eu`.
+        The length of the prefix tells to whom a group belongs: `orders-eu-0` may have prefix `orders` or `orders-eu`.
         """
         return f"{self.run} {self.start} {len(self.prefix)}"
 
     def is_of_this_run(self, metadata: str | None) -> bool:
-        return _run_of(metadata) == self.run
+        return _read_run(metadata) == self.run
 
     def is_progress(self, metadata: str | None, former: str) -> bool:
-        """Whether it stands beside progress under this prefix, in a group whose name begins with the prefix.
+        """Whether it is metadata of progress under this prefix, in a group whose name begins with the prefix.
 
-        Older progress has no length beside it: it counts if it is of the run that claimed last.
+        Older progress has no length in its metadata: it counts if it belongs to the run that made the latest claim.
         """
         match (metadata or "").split(" "):
             case [_run, _start, length]:
                 return length == str(len(self.prefix))
             case [run, _start]:
-                return run == _run_of(former)
+                return run == _read_run(former)
             case _:
                 return False
 
 
-def _run_of(metadata: str | None) -> str:
+def _read_run(metadata: str | None) -> str:
     return (metadata or "").partition(" ")[0]
 
 
@@ -70,10 +70,10 @@ class DeliveryRequest:
 
     table: str
     topic: str | None
-    """None where each message names its own."""
+    """None if each message names its own."""
     properties: dict[str, str] = field(repr=False)
     writer: str
-    """Numbers those who write a table; on replay, the same writer has the same rows."""
+    """The number of the writer of a table; in a repeated batch, the same writer has the same rows."""
     batch: int
     transactions: Transactions | None = None
     """None for at-least-once."""
@@ -84,5 +84,5 @@ class DeliveryRequest:
     @classmethod
     def from_json(cls, text: bytes) -> Self:
         fields: dict[str, Any] = json.loads(text)
-        told = fields.pop("transactions")
-        return cls(**fields, transactions=None if told is None else Transactions(**told))
+        transactions = fields.pop("transactions")
+        return cls(**fields, transactions=None if transactions is None else Transactions(**transactions))

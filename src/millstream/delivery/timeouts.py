@@ -1,4 +1,4 @@
-"""An end to calls of Kafka's client that may have none of their own."""
+"""A timeout for calls of Kafka's client that have none of their own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def call_with_timeout(seconds: float, call: Callable[[], object]) -> None:
-    """Raises what the call raises, or that it took too long. What hangs is left to itself, with all that it holds."""
+    """Raises what the call raises, or a timeout. A call that hangs is abandoned, with all that it holds."""
     ended: SimpleQueue[Exception | None] = SimpleQueue()
 
     def run() -> None:

@@ -1,12 +1,12 @@
 """Exactly-once, step by step. A crash after any step does the batch again, and step 2 decides.
 
 1. `init_transactions` fences whoever else writes under the same id, and aborts what it left open.
-2. The writer's progress is read: a batch that is there already is passed over.
+2. The writer's progress is read: a batch that is already written is skipped.
 3. A transaction begins, and all messages are produced.
 4. The progress, batch + 1, goes into the same transaction.
 5. The transaction is committed; only then does the task end, and when all tasks have, Spark ends the batch.
 
-Why a claim stands beside the steps, and who numbers the writers: docs/adr/0011-delivery-processes.md.
+Why there is a claim as well, and who numbers the writers: docs/adr/0011-delivery-processes.md.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from confluent_kafka import KafkaException, Producer
 from millstream.connectors.kafka.client_settings import producer_settings
 from millstream.delivery.claims import newest_claim
 from millstream.delivery.committed import entry, group
-from millstream.delivery.failures import DeliveryError, Failure, fenced_error, is_fenced, refusal_error
+from millstream.delivery.delivery_error import DeliveryError, Failure, fenced_error, is_fenced, refusal_error
 from millstream.delivery.id_notes import note_id
 from millstream.delivery.messages import PRODUCER_ROOM, produce
 from millstream.delivery.timeouts import call_with_timeout
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 INIT_SECONDS: Final = 60.0
 PROGRESS_SECONDS: Final = 30.0
-"""The client may wait for ever for a coordinator that was restarted, whatever time it is given: ADR 11."""
+"""The client may wait forever for a coordinator that was restarted, whatever its timeout: ADR 11."""
 _ABORT_SECONDS: Final = 10.0
 
 
@@ -51,7 +51,7 @@ def transactional_producer(properties: Mapping[str, str], transactional_id: str,
 
 
 class TransactionalWriter:
-    """Holds one transactional id, from batch to batch; what goes wrong makes it start from step 1."""
+    """Holds one transactional id from batch to batch; after a failure it starts again from step 1."""
 
     def __init__(self, properties: Mapping[str, str], transactions: Transactions, writer: str) -> None:
         self._properties = properties
@@ -66,7 +66,7 @@ class TransactionalWriter:
     def deliver(self, request: DeliveryRequest, batches: Iterable[pa.RecordBatch]) -> None:
         try:
             producer = self._producer or self._open()
-            if self._is_there(request.batch):
+            if self._is_written(request.batch):
                 return
             self._write(producer, request, batches)
         except BaseException as error:
@@ -76,7 +76,7 @@ class TransactionalWriter:
             raise
 
     def close(self) -> None:
-        """What is open is aborted; should that fail, the next step 1 does it."""
+        """An open transaction is aborted; if that fails, the next step 1 does it."""
         producer, self._producer = self._producer, None
         if producer is not None:
             with suppress(KafkaException):
@@ -100,7 +100,7 @@ class TransactionalWriter:
         self._producer = producer
         return producer
 
-    def _is_there(self, batch: int) -> bool:
+    def _is_written(self, batch: int) -> bool:
         if self._progress <= batch:
             return False
         if self._progress == batch + 1 and (self._progress_is_ours or batch == self._transactions.replayed):
@@ -131,15 +131,15 @@ class TransactionalWriter:
             raise fenced_error(self._transactions.prefix)
 
     def _explain(self, error: KafkaException) -> DeliveryError:
-        """A producer is fenced by a later start, or by the broker for a transaction that took too long."""
+        """A producer is fenced by a later start, or by the broker because a transaction took too long."""
         if not is_fenced(error):
             return refusal_error(error)
         try:
             self._require_claim()
         except KafkaException:
             return refusal_error(error)
-        except DeliveryError as told:
-            return told
+        except DeliveryError as fenced:
+            return fenced
         seconds = f"{self._transactions.timeout_ms / 1000:g} s"
         return DeliveryError(
             Failure.ENDED_BY_BROKER,
@@ -149,7 +149,7 @@ class TransactionalWriter:
 
 
 def _note(transactions: Transactions, writer: str) -> None:
-    """Before the id is used: a start that comes later finds it, or has claimed already."""
+    """Recorded before the id is used: a later start finds it, or has already made a claim."""
     try:
         note_id(Path(transactions.ids), transactions.id_of(writer))
     except OSError as error:

@@ -1,7 +1,7 @@
-"""What goes over the socket between a task and the process that delivers.
+"""The protocol between a task and the process that delivers.
 
-A text has its length before it. Messages are an Arrow stream followed by the number of its rows. Without that number
-they are not all: Arrow takes a connection that is closed between two batches for the end of its stream.
+A text is preceded by its length. Messages are an Arrow stream, followed by the number of its rows. Without that number
+they are incomplete: Arrow treats a connection that is closed between two batches as the end of its stream.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ def write_text(stream: Stream, text: bytes) -> None:
 
 
 def read_text(stream: Stream) -> bytes:
-    """Raises EOFError where the other end is gone."""
+    """Raises EOFError if the other end has closed the connection."""
     (length,) = _LENGTH.unpack(_read(stream, _LENGTH.size))
     return _read(stream, length)
 
 
 def write_end(stream: Stream, rows: int) -> None:
-    """After the last batch: the messages are these, and no others follow."""
+    """Called after the last batch: the messages are complete."""
     stream.write(_ROWS.pack(rows))
     stream.flush()
 
 
 def read_batches(stream: Stream) -> Iterator[pa.RecordBatch]:
-    """Raises EOFError after the last batch unless its sender has said that it was the last."""
+    """Raises EOFError after the last batch unless the sender has confirmed that it was the last."""
     rows = 0
     for batch in pa.ipc.open_stream(stream):
         rows += batch.num_rows

@@ -1,1 +1,1 @@
-"""The page-view demo: a script, somebody who produces page views and counts them, somebody who reads the result."""
+"""The page-view demo: a script, a producer that counts its page views, and a consumer of the result."""

@@ -1,4 +1,4 @@
-"""Produces page views at a steady pace and counts them: the truth to compare with."""
+"""Produces page views at a steady rate and counts them, so that the result can be verified."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CHUNK: Final = 500
 class PageViewFeed(threading.Thread):
     """Writes `rows` page views over `seconds`; afterwards `truth` holds what was written.
 
-    The first few are written at once; the others wait for `go`, so that nobody misses the job at work.
+    The first few are written at once; the others wait for `go`, so that the job can be watched from the start.
     """
 
     def __init__(self, brokers: str, topic: str, rows: int, seconds: float, seed: int = 1) -> None:

@@ -1,4 +1,4 @@
-"""Reads the result topic as any Kafka consumer would: the last message of a key is its row."""
+"""Reads the result topic like any Kafka consumer: the last message of a key is its row."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class RegionTable(threading.Thread):
         self._consumer.close()
 
     def read_to_end(self, timeout: float = 30) -> None:
-        """Returns when all that is in the topic now has been read."""
+        """Returns when everything that is in the topic now has been read."""
         ends = {p.partition: offset for p, offset in self._admin.latest([self._topic]).items()}
         waited = 0.0
         while any(self._positions.get(number, 0) < end for number, end in ends.items()) and waited < timeout:

@@ -1,6 +1,6 @@
-"""Every error code explained: what it means, why it comes, what to do, and a screen that shows it.
+"""Explanations of all error codes: what they mean, why they occur, what to do, and a screen that shows them.
 
-A new code takes one entry in the module of its group, and a golden screen of the name given there.
+A new code needs one entry in the module of its group, and a golden screen with the name given there.
 """
 
 from __future__ import annotations

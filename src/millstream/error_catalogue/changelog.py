@@ -1,4 +1,4 @@
-"""M3: the changes that a query makes, and those that a sink takes."""
+"""M3: the changes that a query produces, and those that a sink accepts."""
 
 from __future__ import annotations
 

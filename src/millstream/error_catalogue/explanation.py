@@ -1,4 +1,4 @@
-"""What the reference tells about an error code."""
+"""The entry of an error code in the reference."""
 
 from __future__ import annotations
 

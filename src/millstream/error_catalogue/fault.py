@@ -1,4 +1,4 @@
-"""M9: a fault of Millstream itself."""
+"""M9: internal errors of Millstream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""M5: jobs that ran, and what they left in their checkpoints."""
+"""M5: jobs that have run, and their checkpoints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""M6: what this machine must have."""
+"""M6: requirements on this machine."""
 
 from __future__ import annotations
 

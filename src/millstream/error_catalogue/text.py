@@ -1,4 +1,4 @@
-"""M1: the text of a script, and what is said beside it."""
+"""M1: the text of a script, and its parameters and settings."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Formats: bytes to Arrow and back, as pure functions."""
+"""Formats: convert bytes to Arrow and back, as pure functions."""

@@ -1,7 +1,7 @@
-"""How each SQL type stands in an Arrow table.
+"""The Arrow type of each SQL type.
 
-Times and intervals are Flink's numbers: milliseconds of the day, months and milliseconds. Spark hands neither of
-its own to Python.
+Times and intervals are Flink's numbers: milliseconds of the day, months and milliseconds. Spark cannot pass its own
+types for them to Python.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rows as Avro data, by a schema that follows from the table or that a writer has told."""
+"""Rows as Avro data, by a schema derived from the table or provided by the writer."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 _MICROS_PER_MILLI: Final = 1000
 _NAMED_SCHEMAS: Final = "__named_schemas"
-"""Where fastavro keeps, in a schema it has parsed, those that others name."""
+"""Where fastavro keeps the named schemas within a schema that it has parsed."""
 _DATUM: Final = "datum"
 _NO_BRANCH: Final = "no branch"
-"""A type that fastavro does not know, and refuses."""
+"""A type that fastavro does not know, and therefore rejects."""
 
 
 class AvroData:
-    """Reads and writes bare data of one schema. Dates, times and decimals are their plain numbers and bytes."""
+    """Reads and writes bare data of one schema. Dates, times and decimals are plain numbers and bytes."""
 
     def __init__(self, schema: Any) -> None:
         plain = _without_logical_types(schema)
@@ -37,12 +37,12 @@ class AvroData:
         self._bounds = AvroBounds(self._schema)
         self._is_enclosed = not (isinstance(plain, dict) and plain.get("type") == "record")
         if self._is_enclosed:
-            # A record adds no bytes; what else is at the root would be parsed anew for each message.
+            # A record adds no bytes; any other root would be parsed again for each message.
             plain = {"type": "record", "name": "enclosing_datum__", "fields": [{"name": _DATUM, "type": plain}]}
         self._reading: Any = _reject_negative_indices(fastavro.parse_schema(plain))
 
     def read(self, data: bytes, start: int = 0) -> Any:
-        """Raises ValueError for bytes that are no datum of the schema."""
+        """Raises ValueError if the bytes are not a datum of the schema."""
         self._bounds.check(data, start)
         stream = io.BytesIO(data)
         stream.seek(start)
@@ -62,7 +62,7 @@ class AvroData:
 
 
 def _without_logical_types(schema: Any) -> Any:
-    # As Flink does, values are taken as the numbers they are: a writer's own logical types change nothing.
+    # As in Flink, values are read as plain numbers: the writer's logical types have no effect.
     if isinstance(schema, list):
         return [_without_logical_types(branch) for branch in schema]
     if not isinstance(schema, dict):
@@ -77,7 +77,7 @@ def _without_logical_types(schema: Any) -> Any:
 
 
 def _reject_negative_indices(schema: Any) -> Any:
-    """The parsed schema such that a branch or symbol of a negative number is refused, not counted from the end."""
+    """The parsed schema, such that a negative branch or symbol number is rejected, not counted from the end."""
     if isinstance(schema, list):
         return [*map(_reject_negative_indices, schema), *[_NO_BRANCH] * len(schema)]
     if not isinstance(schema, dict):
@@ -97,20 +97,20 @@ def _reject_negative_indices(schema: Any) -> Any:
     return indexed
 
 
-def reading(type_: DataType, count: ValueCount) -> Conversion:
-    """How a value that a writer wrote becomes one that `pa.array` takes for this type."""
-    convert = _reading(type_, count)
+def conversion_of(type_: DataType, count: ValueCount) -> Conversion:
+    """The conversion of a decoded value to one that `pa.array` accepts for this type."""
+    convert = _choose_conversion(type_, count)
     return lambda value: None if value is None else convert(value)
 
 
-def _reading(type_: DataType, count: ValueCount) -> Conversion:  # noqa: C901, PLR0912 - one line per type
+def _choose_conversion(type_: DataType, count: ValueCount) -> Conversion:  # noqa: C901, PLR0912 - one line per type
     match type_.root:
         case TypeRoot.BOOLEAN:
             return lambda value: _tag_type(value, bool)
         case TypeRoot.TINYINT | TypeRoot.SMALLINT:
-            return _narrowing(8 if type_.root is TypeRoot.TINYINT else 16)
+            return _narrow_to(8 if type_.root is TypeRoot.TINYINT else 16)
         case TypeRoot.INT | TypeRoot.DATE | TypeRoot.TIME:
-            return lambda value: _within(_tag_type(value, int), 32)
+            return lambda value: _check_range(_tag_type(value, int), 32)
         case TypeRoot.BIGINT:
             return lambda value: _tag_type(value, int)
         case root if root in APPROXIMATE:
@@ -120,7 +120,7 @@ def _reading(type_: DataType, count: ValueCount) -> Conversion:  # noqa: C901, P
         case root if root in BINARIES:
             return lambda value: _tag_type(value, bytes)
         case TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ:
-            return lambda value: _within(_tag_type(value, int) * _MICROS_PER_MILLI, 64)
+            return lambda value: _check_range(_tag_type(value, int) * _MICROS_PER_MILLI, 64)
         case TypeRoot.DECIMAL:
             return _decimal_reading(type_)
         case TypeRoot.ARRAY:
@@ -130,11 +130,11 @@ def _reading(type_: DataType, count: ValueCount) -> Conversion:  # noqa: C901, P
         case TypeRoot.MULTISET:
             return lambda value: list(_tag_type(value, dict).items())
         case _:
-            return row_reading(tuple((field.name, field.type) for field in type_.fields), count)
+            return row_conversion(tuple((field.name, field.type) for field in type_.fields), count)
 
 
 def _array_reading(element: DataType, count: ValueCount) -> Conversion:
-    convert, values = reading(element, count), width(element)
+    convert, values = conversion_of(element, count), width(element)
 
     def read(value: Any) -> list[object]:
         count.add(len(_tag_type(value, list)), values)
@@ -144,7 +144,7 @@ def _array_reading(element: DataType, count: ValueCount) -> Conversion:
 
 
 def _map_reading(element: DataType, count: ValueCount) -> Conversion:
-    convert, values = reading(element, count), 1 + width(element)
+    convert, values = conversion_of(element, count), 1 + width(element)
 
     def read(value: Any) -> list[tuple[str, object]]:
         count.add(len(_tag_type(value, dict)), values)
@@ -153,9 +153,9 @@ def _map_reading(element: DataType, count: ValueCount) -> Conversion:
     return read
 
 
-def row_reading(fields: tuple[tuple[str, DataType], ...], count: ValueCount) -> Conversion:
-    """Of a record: its fields by name, those it lacks NULL."""
-    readings = [(name, reading(type_, count), type_.nullable) for name, type_ in fields]
+def row_conversion(fields: tuple[tuple[str, DataType], ...], count: ValueCount) -> Conversion:
+    """The conversion of a record to its fields by name; missing fields are NULL."""
+    readings = [(name, conversion_of(type_, count), type_.nullable) for name, type_ in fields]
 
     def read(record: Any) -> dict[str, object]:
         members = _tag_type(record, dict)
@@ -177,13 +177,13 @@ def _decimal_reading(type_: DataType) -> Conversion:
     return read
 
 
-def _narrowing(bits: int) -> Conversion:
-    """As Java makes a byte or short of an int: the upper bits are dropped."""
+def _narrow_to(bits: int) -> Conversion:
+    """As Java converts an int to a byte or short: the upper bits are dropped."""
     half = 1 << (bits - 1)
     return lambda value: (_tag_type(value, int) + half) % (2 * half) - half
 
 
-def _within(number: int, bits: int) -> int:
+def _check_range(number: int, bits: int) -> int:
     if not -(1 << (bits - 1)) <= number < 1 << (bits - 1):
         raise ValueError(f"{number} is out of range")
     return number
@@ -196,7 +196,7 @@ def _tag_type(value: Any, *types: type) -> Any:
 
 
 def data_of(table: pa.Table, columns: tuple[tuple[str, DataType], ...]) -> list[dict[str, object]]:
-    """The rows as `AvroData.write` takes them."""
+    """The rows in the form that `AvroData.write` accepts."""
     arrays = {name: _data(table[name].combine_chunks(), type_) for name, type_ in columns}
     return [dict(zip(arrays, row, strict=True)) for row in zip(*arrays.values(), strict=True)]
 
@@ -252,6 +252,6 @@ def _lengths(array: pa.Array) -> list[int | None]:
 
 
 def _unscaled_bytes(value: Decimal, scale: int) -> bytes:
-    """As few bytes as two's complement needs, as Java's BigInteger has them."""
+    """As few bytes as two's complement needs, as in Java's BigInteger."""
     unscaled = java_text.unscaled_value(value, scale)
     return unscaled.to_bytes((unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1, "big", signed=True)

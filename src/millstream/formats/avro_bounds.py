@@ -1,7 +1,7 @@
-"""What an Avro message may ask of its reader, which believes every count and follows every nesting it is told.
+"""Limits what an Avro message can demand of its reader, which trusts every count and follows any nesting.
 
-Most schemas bound the work by themselves: an item takes a byte, and nesting ends with the schema. Where a record
-holds itself, or items take no bytes, a message is walked through before it is read.
+Most schemas bound the work by themselves: an item takes a byte, and nesting ends with the schema. If a record contains
+itself, or items take no bytes, a message is walked through before it is decoded.
 """
 
 from __future__ import annotations
@@ -9,32 +9,32 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 _DEEPEST: Final = 2000
-"""Far from what the stack of a thread bears."""
+"""Well below what the stack of a thread can hold."""
 _MOST_EMPTY_PARTS: Final = 1 << 16
 _SIZES: Final = {"null": 0, "boolean": 1, "float": 4, "double": 8}
 _NUMBERS: Final = frozenset({"int", "long"})
 _LONGEST_NUMBER: Final = 10
 _GOES_ON: Final = bytes(128) + b"\1" * 128
-"""Of a byte: whether the number that it belongs to has a further one."""
+"""The bit of a byte that says whether the number continues in the next one."""
 _TOO_LONG: Final = b"\1" * _LONGEST_NUMBER
 
 
 class _Extent(NamedTuple):
-    """How far a datum of a schema can go."""
+    """How far a datum of a schema can extend."""
 
     empty_parts: int = 0
-    """Nulls and other parts that take no bytes, beside those of items."""
+    """Nulls and other parts that take no bytes, not counting those of items."""
     empty_parts_of_an_item: int = 0
     takes_bytes: bool = True
     is_open: bool = False
-    """Whether it holds itself, or items that take no bytes."""
+    """Whether it contains itself, or items that take no bytes."""
 
 
 _OPEN: Final = _Extent(is_open=True)
 
 
 class AvroBounds:
-    """Of one schema, as fastavro has parsed it: types are named in full."""
+    """The bounds of one schema as fastavro has parsed it, with full names of types."""
 
     def __init__(self, schema: Any) -> None:
         self._schema = schema
@@ -45,16 +45,16 @@ class AvroBounds:
         self._empty_parts = extent.empty_parts, extent.empty_parts_of_an_item
 
     def check(self, data: bytes, start: int) -> None:
-        """Raises ValueError for a message that would be read beyond all bounds, or wrongly."""
-        if self._walks(len(data) - start) or _may_have_long_number(data, start):
+        """Raises ValueError if decoding the message would be unbounded or incorrect."""
+        if self._needs_walk(len(data) - start) or _may_have_long_number(data, start):
             self.walk(data, start)
 
     def walk(self, data: bytes, start: int) -> None:
-        """Raises ValueError for bytes that are no datum of the schema, though not for texts that are not UTF-8."""
+        """Raises ValueError if the bytes are not a datum of the schema; does not check that texts are UTF-8."""
         _Walk(self._named, data, start).run(self._schema)
 
-    def _walks(self, size: int) -> bool:
-        """Whether a message of this size may have too much in it: an item takes a byte at least."""
+    def _needs_walk(self, size: int) -> bool:
+        """Whether a message of this size may contain too much: an item takes at least one byte."""
         once, per_item = self._empty_parts
         return self._is_open or once + per_item * size > _MOST_EMPTY_PARTS
 
@@ -85,7 +85,7 @@ class AvroBounds:
 
     def _record_extent(self, schema: Any) -> _Extent:
         self._named[schema["name"]] = schema
-        self._extents[schema["name"]] = _OPEN  # as long as it is not complete, a record of this name is within itself
+        self._extents[schema["name"]] = _OPEN  # until it is complete, a record of this name is inside itself
         fields = [self._extent(field["type"]) for field in schema["fields"]]
         takes_bytes = any(field.takes_bytes for field in fields)
         empty_parts = sum(field.empty_parts for field in fields) or int(not takes_bytes)
@@ -96,9 +96,9 @@ class AvroBounds:
 
 
 def _may_have_long_number(data: bytes, start: int) -> bool:
-    """fastavro reads a number for as long as its bytes go on, and takes what comes of it.
+    """fastavro reads a number for as long as its bytes continue, and accepts the result.
 
-    Bytes of a text in UTF-8 go on like those of a number, which no fault makes look like a text.
+    Non-ASCII text in UTF-8 has the same continuation bit, so valid text is not counted; a number never looks like it.
     """
     goes_on = data.translate(_GOES_ON)
     at = goes_on.find(_TOO_LONG, start)
@@ -120,7 +120,7 @@ def _length_of_text(data: bytes) -> int:
 
 
 class _Items:
-    """The items of an array or map, each of these parts, of which some are still to come in the block begun."""
+    """The items of an array or map, each with these parts; some of the current block are still to come."""
 
     __slots__ = ("left", "parts")
 
@@ -130,7 +130,7 @@ class _Items:
 
 
 class _Walk:
-    """Through one message, without recursion: what is to come stands on a stack with its depth."""
+    """Walks through one message without recursion: what is to come is on a stack, with its depth."""
 
     def __init__(self, named: dict[str, Any], data: bytes, start: int) -> None:
         self._named = named
@@ -182,7 +182,7 @@ class _Walk:
                 self._skip(_SIZES[kind])
 
     def _next_item(self, items: _Items, depth: int) -> None:
-        """Puts the next item on the stack, above what follows it."""
+        """Pushes the next item on the stack, above what follows it."""
         if items.left == 0:
             count = self._number()
             if count < 0:

@@ -1,4 +1,4 @@
-"""Avro's own JSON encoding: a value of a union stands in an object under the name of its branch, `{"int":7}`."""
+"""Avro's own JSON encoding: a value of a union is an object with the name of its branch, `{"int":7}`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from millstream.formats import java_text
 from millstream.formats.arrow_types import arrow_schema
-from millstream.formats.avro_binary import data_of, row_reading
+from millstream.formats.avro_binary import data_of, row_conversion
 from millstream.formats.avro_schema import avro_schema
 from millstream.formats.decoded import preview
 from millstream.formats.json_text import escape_for_bytes
@@ -32,12 +32,12 @@ _ODD_NUMBERS: Final = {
 
 
 class AvroJsonDecoder:
-    """Reads each message by the schema of the table, which is that of the writer."""
+    """Reads each message by the schema of the table, which is also that of the writer."""
 
     def __init__(self, columns: Columns, needed: tuple[str, ...], *, legacy_timestamps: bool) -> None:
         self._avro_schema = avro_schema(columns, legacy_timestamps=legacy_timestamps)
         self._count = ValueCount()
-        self._row = row_reading(columns, self._count)
+        self._row = row_conversion(columns, self._count)
         types = dict(columns)
         self._schema = arrow_schema((name, types[name]) for name in needed)
 
@@ -68,7 +68,7 @@ class AvroJsonEncoder:
 
 
 def read_datum(schema: Any, value: object) -> Any:
-    """A parsed JSON value as the datum it encodes. Raises ValueError."""
+    """The datum that a parsed JSON value encodes. Raises ValueError."""
     if isinstance(schema, list):
         return _read_union(schema, value)
     match _kind(schema):
@@ -106,7 +106,7 @@ def _read_union(branches: list[Any], value: object) -> Any:
 
 
 def _read_record(schema: Any, members: JsonObject) -> dict[str, Any]:
-    """In any order; a field that no column has may only follow those that one has."""
+    """In any order; fields without a column may only follow those that have one."""
     wanted = {field["name"]: field["type"] for field in schema["fields"]}
     found: dict[str, Any] = {}
     strange: list[str] = []

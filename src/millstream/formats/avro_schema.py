@@ -1,4 +1,4 @@
-"""The Avro schema of a table, as Flink derives it: reader and writer need no other agreement."""
+"""The Avro schema of a table, derived as in Flink, so that readers and writers need no other agreement."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PRIMITIVES: Final[dict[TypeRoot, Any]] = {
 def avro_schema(
     columns: Iterable[tuple[str, DataType]], name: str = RECORD_NAME, *, legacy_timestamps: bool = True
 ) -> dict[str, Any]:
-    """`legacy_timestamps`: TIMESTAMP is Avro's timestamp-millis, and TIMESTAMP_LTZ has no place."""
+    """With `legacy_timestamps`, TIMESTAMP is Avro's timestamp-millis and TIMESTAMP_LTZ is not supported."""
     fields = [
         {"name": column, **_field(type_, f"{name}_{column}", legacy_timestamps=legacy_timestamps)}
         for column, type_ in columns
@@ -48,7 +48,7 @@ def debezium_schema(columns: Iterable[tuple[str, DataType]]) -> Any:
 
 
 def same_shape(one: Any, other: Any) -> bool:
-    """Whether two schemas say the same but for names of records, namespaces, docs and defaults."""
+    """Whether two schemas are equal except for names of records, namespaces, docs and defaults."""
     return bool(_shape(one) == _shape(other))
 
 

@@ -1,4 +1,4 @@
-"""Which columns the Avro formats can carry."""
+"""The column types that the Avro formats support."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MICROS: Final = 6
 
 
 def not_in_avro(type_: DataType) -> str | None:
-    """Why a column of this type cannot be carried, whatever the mapping of timestamps."""
+    """Why a column of this type is not supported, whatever the mapping of timestamps."""
     precision = type_.precision or 0
     match type_.root:
         case TypeRoot.TIME if precision > _MILLIS:
@@ -31,7 +31,7 @@ def not_in_avro(type_: DataType) -> str | None:
 
 
 def not_in_legacy_avro(type_: DataType) -> str | None:
-    """Why the legacy mapping, in which TIMESTAMP is timestamp-millis, cannot carry a column."""
+    """Why the legacy mapping, in which TIMESTAMP is timestamp-millis, does not support a column."""
     if type_.root is TypeRoot.TIMESTAMP_LTZ:
         return "The legacy mapping of timestamps has no Avro type for TIMESTAMP_LTZ"
     if type_.root is TypeRoot.TIMESTAMP and (type_.precision or 0) > _MILLIS:

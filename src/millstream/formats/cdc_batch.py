@@ -1,4 +1,4 @@
-"""A whole batch of change messages at once: the envelope is read as JSON, then taken apart by column."""
+"""Decodes a whole batch of change messages: the envelope is parsed as JSON, then split into columns."""
 
 from __future__ import annotations
 
@@ -61,18 +61,18 @@ class CdcBatchReader:
         if self._options.schema_include:
             payload = DataType(TypeRoot.ROW, fields=tuple(Field(name, type_) for name, type_ in envelope))
             envelope = ((PAYLOAD, payload), *batch_fields(m for m in metadata if not m.in_payload).items())
-        # Canal writes its values as texts, whatever their type.
+        # Canal writes all values as texts, whatever their type.
         quoted = [True, False] if self._dialect.shape is Shape.LISTS_OF_DATA_AND_OLD else [False]
         self._lines = [JsonLinesReader(envelope, format_.options.json, quoted_values=q) for q in quoted]
         self.able = self._lines[0].able
 
     def prepare(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
-        """The messages as `read` wants them, and which of them it may be given."""
+        """The messages in the form that `read` needs, and which of them it can decode."""
         messages, usable = self._lines[0].prepare(messages)
         return messages, usable & self._settles_updates(messages)
 
     def _settles_updates(self, messages: pa.Array) -> NDArray[np.bool_]:
-        """Which messages are no updates, or updates whose old values are told apart from missing ones."""
+        """Which messages are not updates, or are updates whose old values can be distinguished from missing ones."""
         pattern = _FLAT_OLD.get(self._dialect.shape)
         if pattern is None:
             return np.ones(len(messages), np.bool_)
@@ -84,12 +84,12 @@ class CdcBatchReader:
         return others | _mask(pc.fill_null(plain, False))
 
     def _plain_updates(self, messages: pa.Array) -> NDArray[np.bool_]:
-        """Which messages have the word for an update, written without escapes."""
+        """Which messages contain the word for an update, written without escapes."""
         update = next(word for word, change in self._dialect.changes if change is Change.UPDATE)
         return _mask(pc.match_substring(messages, f'"{update}"'))
 
     def read(self, messages: pa.Array) -> tuple[pa.Table, NDArray[np.int64]] | None:
-        """The rows with the index of their message, or None where only the exact reader can judge."""
+        """The rows with the index of their message; None if only the exact reader can decide."""
         envelope = next((read for lines in self._lines if (read := lines.read(messages)) is not None), None)
         if envelope is None:
             return None
@@ -115,7 +115,7 @@ class CdcBatchReader:
             changes = changes[index]
         elif not included.all():
             raise UnsettledError
-        # Where a row starts its message's rows is an even number, so that the row after an update is odd.
+        # The first row of a message has an even position, so that the row after an update has an odd one.
         rows = self._pieces(changes, old, new)
         order = np.argsort(np.concatenate([places for places, _, _ in rows]), kind="stable")
         structs = pa.concat_arrays([structs for _, structs, _ in rows]).take(pa.array(order))
@@ -125,8 +125,8 @@ class CdcBatchReader:
         copies = int(np.bincount(origin, minlength=1).max())
         if copies * sum(column.nbytes for column in columns) > MOST_COPIED_BYTES:
             raise UnsettledError
-        told = [column.take(pa.array(origin)) for column in columns]
-        arrays = [*structs.flatten(), *told, pa.array(kinds, pa.int8())]
+        metadata_columns = [column.take(pa.array(origin)) for column in columns]
+        arrays = [*structs.flatten(), *metadata_columns, pa.array(kinds, pa.int8())]
         return pa.Table.from_arrays(arrays, schema=self._schema), origin
 
     def _changes_of(self, fields: dict[str, pa.Array]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -145,7 +145,7 @@ class CdcBatchReader:
     def _pieces(
         self, changes: NDArray[np.int64], old: pa.Array, new: pa.Array
     ) -> list[tuple[NDArray[np.int64], pa.Array, NDArray[np.int8]]]:
-        """Rows that are retracted, then rows that are inserted: their places, values and kinds."""
+        """Retracted rows, then inserted rows: their positions, values and kinds."""
         updates, deletes = changes == Change.UPDATE.value, changes == Change.DELETE.value
         whole = self._dialect.shape is Shape.BEFORE_AND_AFTER
         taken_back, put_in = np.flatnonzero(updates | deletes), np.flatnonzero(~deletes)
@@ -175,7 +175,7 @@ def _one_by_one(
 
 
 def _merge(old: pa.Array, new: pa.Array, updates: NDArray[np.bool_]) -> pa.Array:
-    """The rows before a change: of an update the old values where there are some, else the new ones."""
+    """The rows before a change: for an update the old values if there are any, otherwise the new ones."""
     mask = pa.array(updates)
     if pc.any(pc.and_(mask, old.is_null())).as_py():
         raise UnsettledError

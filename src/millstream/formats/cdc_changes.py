@@ -1,4 +1,4 @@
-"""What a change makes of rows, in whatever encoding it came."""
+"""Turns a change into rows, whatever its encoding."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def change_of(word: object, dialect: CdcDialect) -> Change:
 
 
 def before_and_after(change: Change, before: object, after: object) -> Iterator[tuple[RowKind, Row]]:
-    """Of a message with whole rows."""
+    """For a message with whole rows."""
     if change is not Change.INSERT and before is None:
         raise ValueError(
             f'The "before" field of {change.name} message is null, if you are using Debezium Postgres Connector, '

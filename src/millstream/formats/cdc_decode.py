@@ -1,4 +1,4 @@
-"""Kafka values that tell changes in JSON, read into rows with their kinds."""
+"""Decodes Kafka values that describe changes in JSON to rows with their kinds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class CdcJsonDecoder(MessageDecoder):
-    """Reads change messages. `metadata` names further columns and the keys they show, e.g. ("t", "source.table")."""
+    """Decodes change messages. `metadata` names further columns and their keys, e.g. ("t", "source.table")."""
 
     def __init__(
         self,
@@ -35,13 +35,13 @@ class CdcJsonDecoder(MessageDecoder):
         self._arguments = columns, format_, metadata
         self._tool = format_.dialect.tool
         keys = {offered.key: offered for offered in format_.dialect.metadata}
-        told = tuple(keys[key] for _, key in metadata)
+        used = tuple(keys[key] for _, key in metadata)
         schema = arrow_schema(columns)
-        for (name, _), offered in zip(metadata, told, strict=True):
+        for (name, _), offered in zip(metadata, used, strict=True):
             schema = schema.append(pa.field(name, arrow_type(offered.type)))
         schema = schema.append(pa.field(KIND, pa.int8()))
-        self._batch = CdcBatchReader(columns, format_, told, schema)
-        self._exact = ExactCdcReader(columns, format_, told)
+        self._batch = CdcBatchReader(columns, format_, used, schema)
+        self._exact = ExactCdcReader(columns, format_, used)
         super().__init__(
             schema, reads_batches=self._batch.able, ignores_errors=format_.options.json.ignore_parse_errors
         )

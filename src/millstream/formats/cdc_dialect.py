@@ -1,4 +1,4 @@
-"""Change messages in JSON: how each of the capture tools spells an insert, an update and a delete."""
+"""Change messages in JSON: how each capture tool represents an insert, an update and a delete."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ class Change(Enum):
     UPDATE = auto()
     DELETE = auto()
     NONE = auto()
-    """A message that says something other than a change of rows."""
+    """A message that is not a change of rows."""
 
 
 class Shape(Enum):
-    """Where a message has its rows."""
+    """Where the rows are in a message."""
 
     BEFORE_AND_AFTER = auto()
     """`before` and `after`, each a whole row."""
     DATA_AND_OLD = auto()
-    """`data` a row, `old` those of its fields that had another value."""
+    """`data` is a row, `old` has those of its fields that had another value."""
     LISTS_OF_DATA_AND_OLD = auto()
     """As above, each a list with one entry per row."""
 
 
 class Reading(Enum):
-    """How a metadata value follows from its field in the message."""
+    """How a metadata value is derived from its field in the message."""
 
     AS_IS = auto()
     EPOCH_MILLIS = auto()
@@ -41,7 +41,7 @@ class Reading(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CdcMetadata:
-    """`member` names a part of the field, where the field is an object."""
+    """`member` names a part of the field, if the field is an object."""
 
     key: str
     type: DataType
@@ -61,7 +61,7 @@ class CdcMetadata:
 class CdcDialect:
     identifier: str
     tool: str
-    """As error texts name it."""
+    """As error messages name it."""
     doc: str
     shape: Shape
     kind_field: str
@@ -85,7 +85,7 @@ _MILLIS: Final = DataType(TypeRoot.TIMESTAMP_LTZ, precision=3)
 _MICROS: Final = DataType(TypeRoot.TIMESTAMP_LTZ, precision=6)
 
 
-def _of_source(key: str, type_: DataType, doc: str, member: str, reading: Reading = Reading.AS_IS) -> CdcMetadata:
+def _source_field(key: str, type_: DataType, doc: str, member: str, reading: Reading = Reading.AS_IS) -> CdcMetadata:
     return CdcMetadata(key, type_, doc, "source", _PROPERTIES, reading, member)
 
 
@@ -106,10 +106,10 @@ DEBEZIUM: Final = CdcDialect(
             "ingestion-timestamp", _MILLIS, "When the tool processed the change.", "ts_ms", BIGINT,
             Reading.EPOCH_MILLIS,
         ),
-        _of_source("source.timestamp", _MILLIS, "When the database made the change.", "ts_ms", Reading.EPOCH_MILLIS),
-        _of_source("source.database", STRING, "The database.", "db"),
-        _of_source("source.schema", STRING, "The schema in the database.", "schema"),
-        _of_source("source.table", STRING, "The table.", "table"),
+        _source_field("source.timestamp", _MILLIS, "When the database made the change.", "ts_ms", Reading.EPOCH_MILLIS),
+        _source_field("source.database", STRING, "The database.", "db"),
+        _source_field("source.schema", STRING, "The schema in the database.", "schema"),
+        _source_field("source.table", STRING, "The table.", "table"),
         CdcMetadata("source.properties", _PROPERTIES, "All source information.", "source", _PROPERTIES),
     ),
 )  # fmt: skip

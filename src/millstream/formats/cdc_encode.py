@@ -1,4 +1,4 @@
-"""Rows with their kinds as messages that tell changes, byte for byte as Flink writes them."""
+"""Encodes rows with their kinds as change messages, byte for byte as Flink does."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class CdcJsonEncoder:
-    """Writes each row as one message: +I and +U put it in, -U and -D take it back."""
+    """Writes each row as one message: +I and +U as an insert, -U and -D as a delete."""
 
     def __init__(self, columns: tuple[tuple[str, DataType], ...], format_: CdcJsonFormat) -> None:
         self._columns = columns
@@ -35,10 +35,10 @@ class CdcJsonEncoder:
         return pc.if_else(inserting, put_in, self._wrap(rows, puts_in=False))
 
     def _wrap(self, rows: pa.Array, *, puts_in: bool) -> pa.Array:
-        before, after = (pa.scalar(text.encode(), pa.binary()) for text in self._around(puts_in=puts_in))
+        before, after = (pa.scalar(text.encode(), pa.binary()) for text in self._envelope(puts_in=puts_in))
         return pc.binary_join_element_wise(before, rows, after, pa.scalar(b"", pa.binary()))
 
-    def _around(self, *, puts_in: bool) -> tuple[str, str]:
+    def _envelope(self, *, puts_in: bool) -> tuple[str, str]:
         dialect = self._format.dialect
         word = dialect.inserts_as if puts_in else dialect.deletes_as
         kind = f'"{dialect.kind_field}":"{word}"}}'

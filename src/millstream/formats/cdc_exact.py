@@ -1,4 +1,4 @@
-"""One change message at a time, by exactly the rules of Flink's CDC formats."""
+"""Decodes one change message at a time, by exactly the rules of Flink's CDC formats."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAYLOAD = "payload"
 
 
 class ExactCdcReader:
-    """Reads messages into rows: the values of the columns, then of the metadata, then the kind."""
+    """Decodes messages to rows: the values of the columns, then of the metadata, then the kind."""
 
     def __init__(
         self, columns: tuple[tuple[str, DataType], ...], format_: CdcJsonFormat, metadata: tuple[CdcMetadata, ...]
@@ -43,13 +43,13 @@ class ExactCdcReader:
         self._root = _EnvelopeReader(outside, format_, self._count) if self._options.schema_include else None
 
     def rows(self, message: bytes) -> tuple[list[list[object]], bool]:
-        """The rows of a message, and whether all of it was read. Raises the cause."""
+        """The rows of a message, and whether all of it was decoded. Raises the cause."""
         self._count.begin(message)
         rows: list[list[object]] = []
         try:
             rows.extend(self._read(message))
         except ValueError:
-            # Flink hands on what it had of a message when it met the fault.
+            # Flink emits what it had decoded of a message when it met the error.
             if not self._options.json.ignore_parse_errors:
                 raise
             return rows, False
@@ -65,11 +65,11 @@ class ExactCdcReader:
             values = self._root.read(root)
             payload = _object(dict(root).get(PAYLOAD), f'The "{PAYLOAD}" field')
         values |= self._payload.read(payload)
-        told = [value_of(values[metadata.field], metadata) for metadata in self._metadata]
+        metadata_values = [value_of(values[metadata.field], metadata) for metadata in self._metadata]
         if isinstance(rows := values[self._dialect.new_field], list):
-            _check_copies(told, len(rows))
+            _check_copies(metadata_values, len(rows))
         for kind, row in self._read_changes(values, payload):
-            yield [*(row[name] for name in self._names), *told, kind]
+            yield [*(row[name] for name in self._names), *metadata_values, kind]
 
     def _is_included(self, root: JsonObject) -> bool:
         members = dict(root)
@@ -138,9 +138,9 @@ def _names_within(value: object) -> frozenset[str]:
     return frozenset(names)
 
 
-def _check_copies(told: list[object], rows: int) -> None:
-    """Each row of a list has the metadata of its message."""
-    if rows * len(repr(told)) > MOST_COPIED_BYTES:
+def _check_copies(metadata_values: list[object], rows: int) -> None:
+    """Each row of a list repeats the metadata of its message."""
+    if rows * len(repr(metadata_values)) > MOST_COPIED_BYTES:
         raise ValueError(f"With its metadata each of the {rows} rows is too large")
 
 

@@ -1,4 +1,4 @@
-"""`debezium-json`, `canal-json`, `maxwell-json` and `ogg-json`: messages that say how rows change."""
+"""`debezium-json`, `canal-json`, `maxwell-json` and `ogg-json`: messages that describe changes of rows."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ TABLE_INCLUDE: Final = ConfigOption(
 )
 
 
-def _no_schema_is_written(use: DeclaredUse) -> None:
+def _refuse_schema_of_sink(use: DeclaredUse) -> None:
     if use.written and use.values[SCHEMA_INCLUDE.key]:
         use.report(
             Code.CONFLICTING_OPTIONS,
@@ -95,7 +95,7 @@ def _declaration(dialect: CdcDialect, *own: ConfigOption[Any], rules: tuple[Any,
     )
 
 
-DEBEZIUM_JSON: Final = _declaration(DEBEZIUM, SCHEMA_INCLUDE, rules=(_no_schema_is_written,))
+DEBEZIUM_JSON: Final = _declaration(DEBEZIUM, SCHEMA_INCLUDE, rules=(_refuse_schema_of_sink,))
 CANAL_JSON: Final = _declaration(CANAL, DATABASE_INCLUDE, TABLE_INCLUDE)
 MAXWELL_JSON: Final = _declaration(MAXWELL)
 OGG_JSON: Final = _declaration(OGG)

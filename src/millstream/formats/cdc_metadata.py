@@ -1,4 +1,4 @@
-"""What a change message tells beside its rows."""
+"""The metadata of a change message."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _MICROS_OF: Final = {Reading.EPOCH_MILLIS: 1000, Reading.EPOCH_SECONDS: 1_000_00
 
 
 def exact_fields(wanted: Iterable[CdcMetadata]) -> dict[str, DataType]:
-    """The fields of a message to read for these keys, as Flink reads them."""
+    """The fields of a message to parse for these keys, as Flink parses them."""
     return {metadata.field: metadata.field_type for metadata in wanted}
 
 
 def batch_fields(wanted: Iterable[CdcMetadata]) -> dict[str, DataType]:
-    """As above; where only members of an object are wanted, the object is a ROW of them."""
+    """As above; if only members of an object are needed, the object is a ROW of them."""
     fields: dict[str, DataType] = {}
     for metadata in wanted:
         before = fields.get(metadata.field)
@@ -45,7 +45,7 @@ def batch_fields(wanted: Iterable[CdcMetadata]) -> dict[str, DataType]:
 
 
 def column_of(array: pa.Array, metadata: CdcMetadata) -> pa.Array:
-    """The values of a key, from its field as a batch has it."""
+    """The values of a key, from its field as the batch reader parses it."""
     if metadata.member is not None:
         array = pc.struct_field(array, metadata.member)
     type_ = arrow_type(metadata.type)
@@ -57,7 +57,7 @@ def column_of(array: pa.Array, metadata: CdcMetadata) -> pa.Array:
 
 
 def value_of(value: object, metadata: CdcMetadata) -> object:
-    """The value of a key, from its field as the exact reader has it."""
+    """The value of a key, from its field as the exact reader parses it."""
     if metadata.member is not None and value is not None:
         assert isinstance(value, list)
         value = dict(value).get(metadata.member)
@@ -79,7 +79,7 @@ def value_of(value: object, metadata: CdcMetadata) -> object:
 
 
 def _iso_micros(text: str) -> int | None:
-    """Cut to milliseconds; a text in another form is read as SQL has it, or is NULL."""
+    """Truncated to milliseconds; a text in another form is parsed as in SQL, or is NULL."""
     try:
         if match := _ISO.fullmatch(text):
             micros = java_text.parse_timestamp(f"{match[1]} {match[2]}", java_text.SQL_TIMESTAMP)

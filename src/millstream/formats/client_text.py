@@ -1,4 +1,4 @@
-"""Values as Flink's SQL client shows them in the table of a SELECT."""
+"""Formats values as Flink's SQL client shows them in the table of a SELECT."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _decimal(value: Any) -> str:
 
 
 def _time(micros: int) -> str:
-    """A TIME of Flink's is a TIME(0): it shows no fraction, whatever there is of it."""
+    """Flink's TIME is a TIME(0): no fraction is shown, even if the value has one."""
     return _clock(micros).partition(".")[0]
 
 
@@ -36,7 +36,7 @@ def _day_time(micros: int) -> str:
 
 
 def _clock(micros: int) -> str:
-    """The declared precision is not known here: milliseconds, or microseconds where there are some."""
+    """The declared precision is not known here: milliseconds, or microseconds if there are any."""
     seconds, fraction = divmod(micros, _MICROS_PER_SECOND)
     return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}." + f"{fraction:06}".removesuffix("000")
 

@@ -1,4 +1,4 @@
-"""Times of day as they are shown: inside a job they are numbers, and only the declared types tell them."""
+"""Times of day for display: inside a job they are numbers, and only the declared types identify them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def with_clock_times(rows: pa.Table, columns: Iterable[tuple[str, DataType | None]]) -> pa.Table:
-    """The rows with times of Arrow's where the columns are of type TIME, or hold it."""
+    """The rows, with Arrow's time type in columns that are or contain a TIME."""
     for name, type_ in columns:
         if type_ is not None and holds(type_, TypeRoot.TIME):
             at = rows.schema.get_field_index(name)

@@ -1,4 +1,4 @@
-"""From a format to what reads and writes it."""
+"""Finds the decoder and encoder of a format."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def decoder_of(
     needed: tuple[str, ...],
     metadata: tuple[tuple[str, str], ...] = (),
 ) -> Decoder:
-    """What reads messages with these columns into the needed ones. Binary Avro has none: Spark reads it.
+    """A decoder from messages with these columns to the needed ones. Binary Avro has none: Spark decodes it.
 
-    `metadata` are the names of further columns, each with the key of the format that it shows.
+    `metadata` are the names of further columns, each with its key in the format.
     """
     types = dict(columns)
     chosen = tuple((name, types[name]) for name in needed)
@@ -60,7 +60,7 @@ def decoder_of(
 
 
 def encoder_of(format_: Format, columns: tuple[tuple[str, DataType], ...]) -> Encoder:
-    """What writes rows with these columns as messages. Binary Avro has none: Spark writes it."""
+    """An encoder from rows with these columns to messages. Binary Avro has none: Spark encodes it."""
     match format_:
         case JsonFormat(options):
             return JsonEncoder(columns, options)

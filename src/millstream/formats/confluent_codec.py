@@ -1,4 +1,4 @@
-"""Avro with the number of its schema in front: a zero byte, four bytes of number, then the datum."""
+"""Avro preceded by the id of its schema: a zero byte, four bytes of id, then the datum."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from millstream.changelog import ALL_CHANGES, KIND, RowKind
 from millstream.formats.arrow_types import arrow_schema
-from millstream.formats.avro_binary import AvroData, data_of, row_reading
+from millstream.formats.avro_binary import AvroData, data_of, row_conversion
 from millstream.formats.avro_schema import avro_schema, debezium_schema
 from millstream.formats.cdc_changes import before_and_after, change_of
 from millstream.formats.cdc_dialect import DEBEZIUM
@@ -41,7 +41,7 @@ def schema_number(message: bytes) -> int:
 
 
 class ConfluentAvroDecoder:
-    """Reads each message by its writer's schema; columns are found by name, nullable ones may be missing."""
+    """Decodes each message by its writer's schema; columns are found by name, and nullable ones may be missing."""
 
     def __init__(self, columns: tuple[tuple[str, DataType], ...], format_: ConfluentAvroFormat) -> None:
         self._columns = columns
@@ -50,17 +50,17 @@ class ConfluentAvroDecoder:
         schema = arrow_schema(columns)
         self._schema = schema.append(pa.field(KIND, pa.int8())) if self._changes else schema
         self._count = ValueCount()
-        self._row = row_reading(_change_fields(columns) if self._changes else columns, self._count)
+        self._row = row_conversion(_change_fields(columns) if self._changes else columns, self._count)
         self._registry = SchemaRegistry(format_.options.registry)
         self._data: dict[int, AvroData] = {}
         self._without_schema: dict[int, str] = {}
-        """Why a number stands for no schema, as far as the batch has found out."""
+        """Why an id has no schema, as far as this batch has found out."""
 
     def __reduce__(self) -> tuple[object, ...]:
         return ConfluentAvroDecoder, (self._columns, self._format)
 
     def decode(self, values: pa.Array, *, sets_aside: bool = False) -> Decoded:
-        """A registry that does not answer raises RegistryError. It may have by the next batch what it has not."""
+        """Raises RegistryError if a registry does not respond. A missing schema may exist by the next batch."""
         self._without_schema.clear()
         rows_of = self._changes_of if self._changes else self._rows
         return decode_each(values, OneByOne(self._schema, rows_of, self._failure), sets_aside=sets_aside)
@@ -70,7 +70,7 @@ class ConfluentAvroDecoder:
         return [[record[name] for name in self._schema.names]], True
 
     def _changes_of(self, message: bytes) -> tuple[list[list[object]], bool]:
-        """A message of no bytes says as little as one that is NULL."""
+        """An empty message has no changes, like one that is NULL."""
         if not message:
             return [], True
         record = self._record(message)
@@ -113,8 +113,8 @@ class ConfluentAvroEncoder:
         self._format = format_
         self._changes = format_.changelog == ALL_CHANGES
         derived = debezium_schema(columns) if self._changes else avro_schema(columns)
-        given = format_.options.schema
-        self._written = derived if given is None else json.loads(given)
+        declared = format_.options.schema
+        self._written = derived if declared is None else json.loads(declared)
         self._data = AvroData(self._written)
         self._registry = SchemaRegistry(format_.options.registry)
 

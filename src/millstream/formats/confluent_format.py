@@ -1,4 +1,4 @@
-"""`avro-confluent` and `debezium-avro-confluent`: Avro whose schema a registry keeps."""
+"""`avro-confluent` and `debezium-avro-confluent`: Avro with schemas in a registry."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ConfluentAvroFormat:
     changelog: ChangelogMode
 
     def with_default_subject(self, subject: str) -> ConfluentAvroFormat:
-        """The subject a Kafka sink with a single topic implies: `<topic>-key` or `<topic>-value`."""
+        """The subject that a Kafka sink with a single topic implies: `<topic>-key` or `<topic>-value`."""
         if self.options.subject is not None:
             return self
         return replace(self, options=replace(self.options, subject=subject))
@@ -149,13 +149,13 @@ def _has_an_address(use: DeclaredUse) -> None:
 
 
 def _schema_says_the_same(use: DeclaredUse) -> None:
-    given = use.values[SCHEMA.key]
-    if given is None or not use.columns:
+    declared = use.values[SCHEMA.key]
+    if declared is None or not use.columns:
         return
     columns = [(column.name, column.type) for column in use.columns]
     changes = use.under.endswith("debezium-avro-confluent.")
     derived = debezium_schema(columns) if changes else avro_schema(columns)
-    if not same_shape(json.loads(given), derived):
+    if not same_shape(json.loads(declared), derived):
         needs = (
             "a nullable record with the fields 'before', 'after' and 'op', whose rows have"
             if changes
@@ -170,19 +170,19 @@ def _schema_says_the_same(use: DeclaredUse) -> None:
 
 
 def _registry(values: dict[str, Any]) -> RegistryOptions:
-    # An option of its own comes before the same among the properties.
-    told = {
+    # The option itself takes precedence over the same one among the properties.
+    options = {
         _JAVA_KEYS[key].key: _JAVA_KEYS[key].parse(value) for key, value in values[PROPERTIES.key] if key in _JAVA_KEYS
     }
-    told |= {key: value for key, value in values.items() if value is not None}
+    options |= {key: value for key, value in values.items() if value is not None}
     return RegistryOptions(
-        told.get(URL.key, ""),
-        told.get(KEYSTORE_LOCATION.key),
-        told.get(KEYSTORE_PASSWORD.key),
-        told.get(TRUSTSTORE_LOCATION.key),
-        told.get(BASIC_AUTH_SOURCE.key),
-        told.get(BASIC_AUTH_USER.key),
-        told.get(BEARER_AUTH_TOKEN.key),
+        options.get(URL.key, ""),
+        options.get(KEYSTORE_LOCATION.key),
+        options.get(KEYSTORE_PASSWORD.key),
+        options.get(TRUSTSTORE_LOCATION.key),
+        options.get(BASIC_AUTH_SOURCE.key),
+        options.get(BASIC_AUTH_USER.key),
+        options.get(BEARER_AUTH_TOKEN.key),
     )
 
 

@@ -1,6 +1,6 @@
-"""How large messages become where a message has several rows, each with all that it tells beside them.
+"""Limits the size of messages with several rows, each of which repeats the rest of the message.
 
-A row of the value goes with each row of the key: two lists of 60 KB are 400,000,000 rows.
+Each row of the value is combined with each row of the key: two lists of 60 KB are 400,000,000 rows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _BYTES_OF_A_ROW: Final = 64
-"""Of one that is there only because rows of key and value are put together."""
+"""For a row that exists only because rows of key and value are combined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Repeated:
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """Of each message in a batch: the rows of its value and of its key, and what they come to together."""
+    """For each message of a batch: the rows of its value and of its key, and the size of their combination."""
 
     value_rows: NDArray[np.int64]
     key_rows: NDArray[np.int64]
@@ -42,7 +42,7 @@ class Copies:
     def of(
         cls, messages: pa.RecordBatch, columns: Repeated, values: NDArray[np.int64], keys: NDArray[np.int64]
     ) -> Copies:
-        """`values` and `keys` hold for each row of them the index of its message."""
+        """`values` and `keys` have the index of the message for each row."""
         value_rows = np.bincount(values, minlength=messages.num_rows)
         key_rows = np.bincount(keys, minlength=messages.num_rows)
         rows = value_rows * key_rows
@@ -65,7 +65,7 @@ class Copies:
         )
 
     def pieces(self, origin: NDArray[np.int64]) -> list[NDArray[np.int64]] | None:
-        """The rows of values, by their number, in pieces that are not too large; None: all of them are one."""
+        """The rows of values, by number, in pieces that are not too large; None if they are one piece."""
         if self.sizes.sum() <= MOST_COPIED_BYTES:
             return None
         kept = np.flatnonzero(self.sizes[origin] <= MOST_COPIED_BYTES)
@@ -76,7 +76,7 @@ class Copies:
 
 
 def _copied_sizes(column: pa.Array, copies: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The bytes of each value as often as it is copied; of a nested one only where it is copied at all."""
+    """The bytes of each value times its number of copies; for a nested value only if it is copied."""
     if pa.types.is_binary(column.type) or pa.types.is_string(column.type):
         lengths: NDArray[np.int64] = pc.fill_null(pc.binary_length(column), 0).to_numpy().astype(np.int64)
         return lengths * copies

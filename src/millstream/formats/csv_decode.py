@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class CsvDecoder(MessageDecoder):
-    """Reads lines into rows. Fields have their meaning by position, so all columns are told; `needed` are kept."""
+    """Decodes lines to rows. Fields are identified by position, so all columns are passed; `needed` are kept."""
 
     empty_says_nothing = False
 

@@ -1,4 +1,4 @@
-"""Arrow tables as Kafka values in the `csv` format, byte for byte as Flink writes them."""
+"""Encodes Arrow tables as Kafka values in the `csv` format, byte for byte as Flink does."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _LONGEST_CHECKED: Final = 24
-"""Jackson quotes longer texts without looking at them."""
+"""Jackson quotes longer texts without examining them."""
 _ONE_BYTE: Final = 0x80
 
 
@@ -42,7 +42,7 @@ class CsvEncoder:
         self._options = options
         self._null = options.null_literal or ""
         self._first_safe = max(ord(options.delimiter), ord(options.quote or "\0")) + 1
-        # Where no escape is set, Jackson still quotes for the sake of a backslash.
+        # Without an escape character, Jackson still quotes texts that contain a backslash.
         self._escape = options.escape or "\\"
 
     def encode(self, table: pa.Table) -> pa.Array:
@@ -105,7 +105,7 @@ class CsvEncoder:
         quote = self._options.quote
         if quote is None:
             return texts
-        needing = self._needing_quotes(texts)
+        needing = self._find_quoted(texts)
         if not needing.any():
             return texts
         escaped = texts
@@ -114,7 +114,7 @@ class CsvEncoder:
         escaped = pc.replace_substring(escaped, quote, quote * 2)
         return pc.if_else(pa.array(needing), pc.binary_join_element_wise(quote, escaped, quote, ""), texts)
 
-    def _needing_quotes(self, texts: pa.Array) -> NDArray[np.bool_]:
+    def _find_quoted(self, texts: pa.Array) -> NDArray[np.bool_]:
         """Jackson's loose rule: long, or with any character up to the delimiter or quote, or with an escape."""
         lengths = pc.fill_null(pc.utf8_length(texts), 0).to_numpy()
         needing: NDArray[np.bool_] = lengths > _LONGEST_CHECKED

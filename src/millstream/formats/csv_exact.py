@@ -1,4 +1,4 @@
-"""One CSV message at a time, by exactly the rules of Flink's csv format."""
+"""Decodes one CSV message at a time, by exactly the rules of Flink's csv format."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BITS: Final = {TypeRoot.TINYINT: 8, TypeRoot.SMALLINT: 16, TypeRoot.INT: 32, Ty
 
 
 class ExactCsvReader:
-    """Reads messages into rows with one value per needed column, as `pa.array` takes them."""
+    """Decodes messages to rows with one value per needed column, as `pa.array` accepts them."""
 
     def __init__(self, columns: Sequence[tuple[str, DataType]], needed: Sequence[int], options: CsvOptions) -> None:
         self._options = options
@@ -36,7 +36,7 @@ class ExactCsvReader:
         fields = self._splitter.fields(message)
         self._check_arity(self._arity, len(fields))
         return [
-            [_of_field(name, read, fields[i]) if i < len(fields) else None for i, name, read in self._readers]
+            [_read_field(name, read, fields[i]) if i < len(fields) else None for i, name, read in self._readers]
         ], True
 
     def _check_arity(self, expected: int, actual: int) -> None:
@@ -60,9 +60,9 @@ class ExactCsvReader:
             if not elements:
                 return None
             self._check_arity(len(readers), len(elements))
-            # An iterator of fields that ends early leaves the rest NULL.
-            given = dict(zip((name for name, _ in readers), elements, strict=False))
-            return {name: _of_field(name, read, given[name]) if name in given else None for name, read in readers}
+            # If there are too few fields, the rest are NULL.
+            texts = dict(zip((name for name, _ in readers), elements, strict=False))
+            return {name: _read_field(name, read, texts[name]) if name in texts else None for name, read in readers}
 
         return read
 
@@ -90,7 +90,7 @@ class ExactCsvReader:
         return read_or_null
 
 
-def _of_field(name: str, read: Reader, text: str) -> object:
+def _read_field(name: str, read: Reader, text: str) -> object:
     try:
         return read(text)
     except ValueError as cause:
@@ -115,9 +115,9 @@ def scalar_reader(type_: DataType) -> Reader:
             precision, scale = cast("int", type_.precision), cast("int", type_.scale)
             return lambda text: _number(lambda number: java_text.parse_decimal(number, precision, scale), text)
         case TypeRoot.DATE:
-            return lambda text: _moment(java_text.parse_sql_date, text)
+            return lambda text: _parse_time(java_text.parse_sql_date, text)
         case TypeRoot.TIME:
-            return lambda text: _moment(java_text.parse_iso_time, text)
+            return lambda text: _parse_time(java_text.parse_iso_time, text)
         case TypeRoot.TIMESTAMP_LTZ:
             return lambda text: _timestamp(text, java_text.SQL_TIMESTAMP_LTZ)
         case _:
@@ -144,7 +144,7 @@ def _number(parse: Callable[[str], T], text: str) -> T:
         raise ValueError(f'For input string: "{text}"') from None
 
 
-def _moment(parse: Callable[[str], int], text: str) -> int:
+def _parse_time(parse: Callable[[str], int], text: str) -> int:
     try:
         return parse(text)
     except ValueError:
@@ -152,7 +152,7 @@ def _moment(parse: Callable[[str], int], text: str) -> int:
 
 
 def _timestamp(text: str, pattern: re.Pattern[str]) -> int:
-    return _moment(lambda moment: java_text.parse_timestamp(moment, pattern), java_text.trim(text))
+    return _parse_time(lambda moment: java_text.parse_timestamp(moment, pattern), java_text.trim(text))
 
 
 def _bytes(text: str) -> bytes:

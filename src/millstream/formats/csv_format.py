@@ -18,7 +18,7 @@ _CONTROLS: Final = {"b": "\b", "n": "\n", "t": "\t", "f": "\f", "r": "\r"}
 
 @dataclass(frozen=True, slots=True)
 class CsvOptions:
-    """`quote` is None where quotes are switched off."""
+    """`quote` is None if quotes are disabled."""
 
     delimiter: str = ","
     quote: str | None = '"'
@@ -49,7 +49,7 @@ def character(value: str) -> str:
 
 
 def unescape_character(value: str) -> str:
-    r"""A character as Java source may write it: `\t` or `\u0001`."""
+    r"""A character in Java's syntax: `\t` or `\u0001`."""
     return character(_JAVA_ESCAPE.sub(_unescape, value))
 
 

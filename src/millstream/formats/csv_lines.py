@@ -1,7 +1,7 @@
-"""A whole batch of CSV messages at once, as one text.
+"""Decodes a whole batch of CSV messages as one text.
 
-The reader gives up rather than guess: where Flink's rules are more lenient or merely different, `read`
-returns None and the messages go to the exact reader.
+The reader gives up rather than guess: where Flink's rules are more lenient or merely different, `read` returns None and
+the messages go to the exact reader.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ class CsvLinesReader:
             strings_can_be_null=bool(nulls),
             quoted_strings_can_be_null=True,
         )
-        self._well_quoted = _well_quoted(options)
+        self._well_quoted = _well_quoted_pattern(options)
 
     def plausible(self, messages: pa.Array) -> NDArray[np.bool_]:
-        """Which messages (none NULL) `read` may be given: one line of UTF-8, quotes around whole fields only."""
+        """Which messages (none NULL) `read` can decode: one line of UTF-8, with quotes around whole fields only."""
         starts, ends, data = bounds(messages)
         if not len(data):
             return np.zeros(len(messages), np.bool_)
@@ -108,8 +108,8 @@ class CsvLinesReader:
         return values_of(texts, type_)
 
     def _elements(self, texts: pa.Array) -> tuple[pa.Array, pa.Array]:
-        """Where the elements of each text start, and all of them, NULL where they say so."""
-        # An array has no NULL literal of its own: the literal is its one element.
+        """Where the elements of each text start, and all elements, NULL where they are the NULL literal."""
+        # An array has no NULL literal of its own: the literal is its only element.
         if texts.null_count:
             raise UnsettledError
         lists = pc.split_pattern(texts, self._options.element_delimiter)
@@ -138,8 +138,8 @@ def _replace_null_literals(texts: pa.Array, literal: str) -> pa.Array:
     return pc.if_else(pc.equal(texts, literal), pa.scalar(None, pa.string()), texts)
 
 
-def _well_quoted(options: CsvOptions) -> str:
-    """A regular expression for lines in which every quoted field is quoted from its first to its last character."""
+def _well_quoted_pattern(options: CsvOptions) -> str:
+    """A regular expression for lines in which quoted fields are quoted from their first to their last character."""
     if options.quote is None:
         return ""
     quote, delimiter = (re.escape(character) for character in (options.quote, options.delimiter))

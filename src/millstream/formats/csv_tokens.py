@@ -1,4 +1,4 @@
-"""One line of CSV as Jackson splits it into fields."""
+"""Splits one line of CSV into fields like Jackson."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _ESCAPED: Final = {"0": "\0", "n": "\n", "r": "\r", "t": "\t"}
 
 
 class LineSplitter:
-    """Splits the first line of a message; what follows that line is never looked at."""
+    """Splits the first line of a message; anything after it is ignored."""
 
     def __init__(self, options: CsvOptions, columns: int) -> None:
         self._options = options
         self._columns = columns
 
     def fields(self, message: bytes) -> list[str]:
-        """The fields that stand for columns. Raises ValueError with the cause."""
+        """The fields of columns. Raises ValueError with the cause."""
         text = message.decode(json.detect_encoding(message)).removeprefix("\ufeff")
         start = _after_comments(text) if self._options.allow_comments else 0
         if start == len(text):
@@ -43,7 +43,7 @@ class LineSplitter:
 
     def _check_extra(self, field: str, rest: Iterator[str]) -> None:
         if self._options.ignore_trailing_unmappable:
-            for _ in rest:  # what is ignored must still be well quoted
+            for _ in rest:  # ignored fields must still be quoted correctly
                 pass
             return
         if self._options.allow_trailing_comma:
@@ -62,7 +62,7 @@ class LineSplitter:
             yield field
 
     def _field(self, text: str, at: int) -> tuple[str, int, bool]:
-        """A field, where the next one starts, and whether there is one."""
+        """A field, the start of the next one, and whether there is one."""
         if self._options.trim_spaces:
             while at < len(text) and text[at] <= " " and text[at] not in (self._options.delimiter, *_LINE_ENDS):
                 at += 1

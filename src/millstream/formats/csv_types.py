@@ -1,4 +1,4 @@
-"""Which columns the csv format can carry."""
+"""The column types that the csv format supports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NOT_FLAT: Final = INTERVALS | {TypeRoot.MAP, TypeRoot.MULTISET}
 
 
 def not_in_csv(type_: DataType) -> str | None:
-    """Why a column of this type cannot be carried, or None."""
+    """Why a column of this type is not supported, or None."""
     if type_.root in (TypeRoot.ARRAY, TypeRoot.ROW):
         for part in parts(type_):
             if part.root in (TypeRoot.ARRAY, TypeRoot.ROW) or part.root in _NOT_FLAT:

@@ -1,4 +1,4 @@
-"""A format as data: its options, its changelog, what it refuses and what it can tell about a message."""
+"""A format as data: its options, its changelog, the types it rejects and its metadata."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class CarriedColumn(Protocol):
-    """A column as far as a format cares."""
+    """The properties of a column that matter to a format."""
 
     @property
     def name(self) -> str: ...
@@ -31,7 +31,7 @@ class CarriedColumn(Protocol):
 
 
 class Format(Protocol):
-    """What a table's options make of a declaration: frozen, and all that a decoder or encoder needs."""
+    """A format with its options resolved: everything that a decoder or encoder needs."""
 
     @property
     def name(self) -> str: ...
@@ -42,7 +42,7 @@ class Format(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MetadataKey:
-    """What `METADATA FROM 'value.<key>'` gives."""
+    """A key of `METADATA FROM 'value.<key>'`."""
 
     key: str
     type: DataType
@@ -51,7 +51,7 @@ class MetadataKey:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredUse:
-    """One use of a format: the options written for it and the columns it has to carry."""
+    """One use of a format: its options, and the columns that it encodes."""
 
     reader: OptionReader
     named_by: ConfigOption[str]
@@ -87,16 +87,16 @@ class FormatDeclaration:
     identifier: str
     doc: str
     bind: Callable[[dict[str, Any]], Format | None]
-    """None where the options, whose problems are told, make no format."""
+    """None if the options, whose problems have been reported, are not valid."""
     options: tuple[ConfigOption[Any], ...] = ()
     changelog: ChangelogMode = INSERT_ONLY
-    """Both of what it reads and of what it writes."""
+    """Both for reading and for writing."""
     refuses: Callable[[DataType], str | None] = lambda _: None
-    """Why a column of this type cannot be carried, or None."""
+    """Why a column of this type is not supported, or None."""
     rules: tuple[Callable[[DeclaredUse], None], ...] = ()
     """Checks across options and columns, in the order in which they are reported."""
     metadata: tuple[MetadataKey, ...] = ()
     without_effect: tuple[tuple[str, str], ...] = ()
-    """Keys that are accepted and do nothing here, each with the reason."""
+    """Keys that are accepted and have no effect here, each with the reason."""
     fallback_keys: tuple[tuple[str, str], ...] = ()
-    """Older spellings of option keys: (the older, the present one)."""
+    """Older spellings of option keys: (older, current)."""

@@ -1,4 +1,4 @@
-"""What a decoder gives back."""
+"""The result of a decoder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from millstream.changelog import KIND, RowKind
 _SHOWN_CHARACTERS: Final = 500
 _SHOWN_BYTES: Final = 100
 _LONGEST_TEXT: Final = 2000
-"""A cause may quote a value, and a value be as long as its message."""
+"""A cause may quote a value, which may be as long as its message."""
 MOST_COPIED_BYTES: Final = 1 << 28
 """What one message may grow to where its parts are repeated, row by row; Flink hands on row after row without end."""
 _BLANKS: Final = str.maketrans("", "", "\t\r\n")
@@ -21,7 +21,7 @@ _BLANKS: Final = str.maketrans("", "", "\t\r\n")
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A message that the format cannot read, by its index, and why."""
+    """A message that cannot be decoded, by its index, and the reason."""
 
     index: int
     text: str
@@ -55,18 +55,18 @@ class Decoded:
 
 class Decoder(Protocol):
     def decode(self, values: pa.Array, *, sets_aside: bool = False) -> Decoded:
-        """The rows of the messages. Raises DecodeError for one that cannot be read, unless it is to be set aside."""
+        """The rows of the messages. Raises DecodeError for one that cannot be decoded, unless it is to be set aside."""
         ...
 
 
 class Encoder(Protocol):
     def encode(self, table: pa.Table) -> pa.Array:
-        """The messages, one per row; a format of changes looks at the column KIND."""
+        """The messages, one per row; a changelog format uses the column KIND."""
         ...
 
 
 class DecodeError(Exception):
-    """A message that the format cannot read. The caller knows topic, partition and offset of `index`."""
+    """A message that cannot be decoded. The caller knows the topic, partition and offset of `index`."""
 
     def __init__(self, index: int, text: str, half: str = "value") -> None:
         super().__init__(index, text, half)
@@ -80,7 +80,7 @@ class DecodeError(Exception):
 
 
 class UnreadableMessages:
-    """What a decoder finds unreadable: the first raises, or all are gathered."""
+    """Handles messages that cannot be decoded: raises for the first, or collects all."""
 
     def __init__(self, *, sets_aside: bool) -> None:
         self._sets_aside = sets_aside
@@ -97,18 +97,18 @@ class UnreadableMessages:
 
 
 def table_of(arrays: list[pa.Array], schema: pa.Schema, rows: int) -> pa.Table:
-    """A table that knows its number of rows even where it has no column."""
+    """A table that knows its number of rows even if it has no columns."""
     if arrays:
         return pa.Table.from_arrays(arrays, schema=schema)
     return pa.table({"": pa.nulls(rows)}).select([])
 
 
 def preview(payload: bytes, size: int | None = None) -> str:
-    """A payload as it may stand in an error message: a text as it is, other bytes in hex, neither too long.
+    """A payload for an error message: a text as it is, other bytes in hex, and neither too long.
 
-    `size` is told where `payload` is only the beginning.
+    `size` is passed if `payload` is only the beginning.
 
-    >>> shown(bytes([0, 255]))
+    >>> preview(bytes([0, 255]))
     '0x00ff'
     """
     size = len(payload) if size is None else size
@@ -121,7 +121,7 @@ def preview(payload: bytes, size: int | None = None) -> str:
 
 
 def _text(payload: bytes, *, is_whole: bool) -> str | None:
-    """None for bytes that are no text; where the beginning ends within a character, up to there."""
+    """None if the bytes are not a text; a character that is cut off at the end is dropped."""
     try:
         text = codecs.getincrementaldecoder("utf-8")().decode(payload, final=is_whole)
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Numbers, dates and times as Java reads and writes them, one value at a time."""
+"""Parses and formats numbers, dates and times like Java, one value at a time."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ import pyarrow as pa
 MICROS_PER_DAY: Final = 86_400_000_000
 
 _ASCII_TRIM: Final = "".join(map(chr, range(33)))
-# Possessive: a long text that turns out to be no number is looked through once.
+# Possessive: a long text that is not a number is scanned only once.
 _INTEGER: Final = re.compile(r"[+-]?\d++")
 _DECIMAL: Final = re.compile(r"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?")
 _FLOATING: Final = re.compile(
     r"([+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?)[fFdD]?|([+-]?)(NaN|Infinity)"
 )
-# Python's own context rounds to 28 digits. This one is wider than the longest number Jackson accepts.
+# Python's default context rounds to 28 digits. This one is wider than the longest number that Jackson accepts.
 _EXACT: Final = Context(prec=2000, Emax=10**18 - 1, Emin=-(10**18) + 1)
 _PLAIN_EXPONENTS: Final = range(-3, 7)
 _SHOWN_DIGITS: Final = 40
 
-# Jackson lets blanks stand before each group of four, nowhere else, and reads on after one with padding.
+# Jackson allows spaces before each group of four, nowhere else, and continues after one with padding.
 _BASE64_GROUP: Final = r"[\x00-\x20]*+([A-Za-z0-9+/]{2}(?:==|[A-Za-z0-9+/][A-Za-z0-9+/=]))"
 _BASE64_GROUPS: Final = re.compile(_BASE64_GROUP)
 _BASE64: Final = re.compile(rf"(?:{_BASE64_GROUP})*+")
@@ -48,7 +48,7 @@ ISO_TIMESTAMP_LTZ: Final = re.compile(f"{_DATE_TEXT}T{_SHORT_TIME_TEXT}Z")
 
 
 def trim(text: str) -> str:
-    """`String.trim`: everything up to the blank goes, other Unicode white space stays."""
+    """`String.trim`: removes everything up to the space character; other Unicode white space stays."""
     return text.strip(_ASCII_TRIM)
 
 
@@ -58,7 +58,7 @@ def encodable(text: str) -> str:
 
 
 def parse_base64(text: str) -> bytes:
-    # A search for groups would begin anew at each of the blanks that no group follows.
+    # A search for groups would start again at each space that is not followed by one.
     text = text.rstrip(_ASCII_TRIM)
     if _BASE64.fullmatch(text) is None:
         raise ValueError("not base64")
@@ -72,20 +72,20 @@ def parse_integer(text: str) -> int:
 
 
 def parse_double(text: str) -> float:
-    number, special = _floating(text)
+    number, special = _match_float(text)
     return special if number is None else float(number)
 
 
 def parse_float(text: str) -> float:
-    """The nearest 32-bit number; going through 64 bits would round twice."""
-    number, special = _floating(text)
+    """The nearest 32-bit number; converting via 64 bits would round twice."""
+    number, special = _match_float(text)
     if number is None:
         return special
     nearest: float = pa.scalar(number.removeprefix("+")).cast(pa.float32()).as_py()
     return nearest
 
 
-def _floating(text: str) -> tuple[str | None, float]:
+def _match_float(text: str) -> tuple[str | None, float]:
     match = _FLOATING.fullmatch(text)
     if match is None:
         raise ValueError(text)
@@ -94,7 +94,7 @@ def _floating(text: str) -> tuple[str | None, float]:
 
 
 def parse_decimal(text: str, precision: int, scale: int) -> Decimal | None:
-    """Rounded half up to the scale; None when it then has too many digits."""
+    """Rounded half up to the scale; None if it then has too many digits."""
     if _DECIMAL.fullmatch(text) is None:
         raise ValueError(text)
     number = exact_decimal(text)
@@ -109,7 +109,7 @@ def parse_decimal(text: str, precision: int, scale: int) -> Decimal | None:
 
 
 def exact_decimal(text: str) -> Decimal:
-    """Raises ValueError for a number that no decimal can hold, such as 1e99999999999999999999."""
+    """Raises ValueError for a number that no decimal can represent, such as 1e99999999999999999999."""
     try:
         return Decimal(text)
     except DecimalException:
@@ -125,21 +125,21 @@ def unscaled_value(value: Decimal, scale: int) -> int:
 
 
 def double_text(value: float) -> str:
-    return _floating_text(value, repr(value))
+    return _float_text(value, repr(value))
 
 
 def float_text(value: float) -> str:
-    return _floating_text(value, str(np.format_float_scientific(np.float32(value))))
+    return _float_text(value, str(np.format_float_scientific(np.float32(value))))
 
 
-def _floating_text(value: float, shortest: str) -> str:
+def _float_text(value: float, shortest: str) -> str:
     if not isfinite(value):
         return "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if value == 0:
         return "-0.0" if str(value).startswith("-") else "0.0"
     number = Decimal(shortest).normalize(_EXACT)
     if len(number.as_tuple().digits) == 1:
-        # Java shows two digits at least, the nearest two: the smallest double is 4.9E-324, not 5E-324.
+        # Java shows at least two digits, the nearest two: the smallest double is 4.9E-324, not 5E-324.
         number = Decimal(f"{value:.1e}").normalize(_EXACT)
     if (exponent := number.adjusted()) in _PLAIN_EXPONENTS:
         plain = format(number, "f")
@@ -162,7 +162,7 @@ def days_since_epoch(year: int, month: int, day: int) -> int:
 
 
 GREGORIAN_CUTOVER_GAP: Final = range(days_since_epoch(1582, 10, 5), days_since_epoch(1582, 10, 15))
-"""The days that the change of calendars left out."""
+"""The days that the change of calendars skipped."""
 
 
 def date_text(days: int) -> str:
@@ -196,7 +196,7 @@ def parse_date(text: str) -> int:
 
 
 def parse_sql_date(text: str) -> int:
-    """`java.sql.Date.valueOf`, which rolls the 30th of February into March and skips the days of October 1582."""
+    """`java.sql.Date.valueOf`, which turns 30 February into a day of March and skips the days of October 1582."""
     match = _SQL_DATE.fullmatch(text)
     if match is None:
         raise ValueError(text)
@@ -214,7 +214,7 @@ def parse_sql_date(text: str) -> int:
 
 
 def parse_iso_time(text: str) -> int:
-    """Milliseconds of the day of an ISO local time, which may leave out its seconds."""
+    """Milliseconds of the day of an ISO local time, whose seconds are optional."""
     match = _SHORT_TIME.fullmatch(text)
     if match is None:
         raise ValueError(text)
@@ -230,12 +230,12 @@ def parse_time(text: str) -> int:
 
 
 def _whole_seconds(micros: int) -> int:
-    """A column of Flink's is TIME(0), whatever precision is declared: the fraction is read and dropped."""
+    """Flink's columns are TIME(0), whatever precision is declared: the fraction is parsed and dropped."""
     return micros // 1_000_000 * 1000
 
 
 def parse_timestamp(text: str, pattern: re.Pattern[str]) -> int:
-    """Microseconds since the epoch. Only ISO_LOCAL_DATE_TIME is strict; Java resolves the others smartly."""
+    """Microseconds since the epoch. Only ISO_LOCAL_DATE_TIME is strict; Java resolves the others leniently."""
     match = pattern.fullmatch(text)
     if match is None:
         raise ValueError(text)

@@ -1,4 +1,4 @@
-"""A column of scalars as JSON text."""
+"""Formats a column of scalars as JSON text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Texts of a column, NULL where it is NULL; each is still to be put between `before` and `after`."""
+    """The texts of a column, NULL where it is NULL; each still has to be put between `before` and `after`."""
 
     array: pa.Array
     before: str = ""

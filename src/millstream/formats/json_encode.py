@@ -1,4 +1,4 @@
-"""Arrow tables as Kafka values in the `json` format, byte for byte as Flink writes them."""
+"""Encodes Arrow tables as Kafka values in the `json` format, byte for byte as Flink does."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class JsonEncoder:
         pieces: list[str | pa.Array] = []
         pending = "{"
         for name, texts in members:
-            # A NULL is written bare, so only a column without one can leave its quotes to its neighbours.
+            # A NULL is written without quotes, so only a column without NULLs can leave its quotes to its neighbours.
             whole = Texts(texts.complete()) if texts.array.null_count else texts
             pieces += [f"{pending}{_key(name)}{whole.before}", whole.array]
             pending = f"{whole.after},"
@@ -95,7 +95,7 @@ def _objects_without_nulls(members: Sequence[tuple[str, Texts]]) -> pa.Array:
         pc.binary_join_element_wise(f",{_key(name)}{texts.before}", texts.array, texts.after, "")
         for name, texts in members
     ]
-    # Arrow's own way to skip NULLs loses the rows where all are NULL.
+    # Arrow's own way to skip NULLs loses rows in which all values are NULL.
     objects = pc.binary_join_element_wise("{", *written, "}", "", null_handling="replace", null_replacement="")
     return pc.replace_substring(objects, "{,", "{", max_replacements=1)
 

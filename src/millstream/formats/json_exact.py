@@ -1,8 +1,8 @@
-"""One JSON message at a time, by exactly the rules of Flink's json format.
+"""Decodes one JSON message at a time, by exactly the rules of Flink's json format.
 
-This is the path for whatever the batch reader cannot settle. Values become what `pa.array` takes for their
-column: dates, times and timestamps are integers. Where Flink loses its place after a wrong nested value
-(ignore-parse-errors), only the value is NULL here.
+It handles whatever the batch reader cannot decide. Values become what `pa.array` accepts for their column: dates, times
+and timestamps are integers. Where Flink loses its place after an invalid nested value (ignore-parse-errors), only the
+value is NULL here.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _BITS: Final = {
 
 
 class ExactJsonReader:
-    """Reads messages into rows, each a list with one value per column.
+    """Decodes messages to rows, each a list with one value per column.
 
-    `of_trees`: as Flink's change formats read, from a tree of values instead of a stream of tokens.
+    With `of_trees`, as Flink's change formats do: from a tree of values instead of a stream of tokens.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class ExactJsonReader:
         self.row_of = self._row(columns)
 
     def rows(self, message: bytes) -> tuple[list[list[object]], bool]:
-        """The rows of a message, and whether all of it was read. Raises the cause."""
+        """The rows of a message, and whether all of it was decoded. Raises the cause."""
         self._count.begin(message)
         root = parse(message)
         if isinstance(root, JsonObject):
@@ -84,7 +84,7 @@ class ExactJsonReader:
 
         def read_row(members: JsonObject) -> list[object]:
             row: list[object] = [None] * arity
-            # Flink stops looking once it has seen as many fields as the row has, repeated ones counted.
+            # Flink stops once it has seen as many fields as the row has, counting repeated ones.
             unseen = arity
             for name, value in members:
                 if unseen == 0:
@@ -192,7 +192,7 @@ def _integer_reader(root: TypeRoot) -> Reader:
     def read(value: object) -> int:
         if truncates and isinstance(value, FractionToken):
             number = float(value)
-            # Java compares as doubles and saturates, so 2^63 itself still passes as the largest BIGINT.
+            # Java compares as doubles and saturates, so 2^63 itself is accepted as the largest BIGINT.
             if not -limit <= number <= float(limit - 1):
                 raise ValueError(value)
             return min(int(number), limit - 1)
@@ -224,7 +224,7 @@ def _bytes(value: object) -> bytes:
 
 
 def _bytes_of_node(value: object) -> bytes | None:
-    """A node that is no text has no bytes, and that is no mistake."""
+    """A node that is not a text has no bytes, which is not an error."""
     if not isinstance(value, str) or isinstance(value, (IntegerToken, FractionToken)):
         return None
     return java_text.parse_base64(java_text.trim(value))

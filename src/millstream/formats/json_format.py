@@ -64,7 +64,7 @@ SHARED_OPTIONS: Final[tuple[ConfigOption[Any], ...]] = (
     DECIMAL_AS_PLAIN_NUMBER,
     IGNORE_NULL_FIELDS,
 )
-"""What every format has that writes its rows as JSON objects."""
+"""The options of every format that writes its rows as JSON objects."""
 
 
 def json_options(values: dict[str, Any]) -> JsonOptions:

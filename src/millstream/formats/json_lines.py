@@ -1,7 +1,7 @@
-"""A whole batch of JSON messages at once, as one newline-delimited text.
+"""Decodes a whole batch of JSON messages as one newline-delimited text.
 
-The reader gives up rather than guess: where Flink's rules are more lenient or merely different, `read`
-returns None and the messages go to the exact reader.
+The reader gives up rather than guess: where Flink's rules are more lenient or merely different, `read` returns None and
+the messages go to the exact reader.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 _READ_AS_TEXT: Final = frozenset({TypeRoot.DATE, TypeRoot.TIME, TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ, *BINARIES})
 _QUOTED: Final = NUMERIC | {TypeRoot.BOOLEAN}
 _BY_THE_EXACT_READER: Final = (TypeRoot.MAP, TypeRoot.MULTISET, TypeRoot.NULL)
-# A column nobody has, so that the parser counts rows when no column is asked for.
+# A column that does not exist, so that the parser counts rows even if no column is needed.
 _NO_COLUMN: Final = "\x00"
 _BARE_WORDS: Final = ("NaN", "Inf")
 _BARE_WORD_IN_MESSAGE: Final = r"[:,\[\s-](?:NaN|Inf|Infinity)\s*[,}\]]"
-# Arrow looks up powers of ten by a number's scale, 38 at most, without a check: beyond, it reads foreign memory.
+# Arrow looks up powers of ten by a number's scale, at most 38, unchecked: beyond that it reads out of bounds.
 _UNCHECKED_SCALE: Final = r"[:,\[\s]-?[0-9]+(?:\.[0-9]{39}|\.[0-9]{30,}[eE]|(?:\.[0-9]+)?[eE](?:-[0-9]{2}|\+?[0-9]{3}))"
 
 
@@ -47,7 +47,7 @@ _DEEPEST: Final = 300
 
 
 class JsonLinesReader:
-    """`quoted_values`: numbers and booleans are expected as texts, which is how some tools write them."""
+    """With `quoted_values`, numbers and booleans are expected as texts, as some tools write them."""
 
     def __init__(
         self, columns: tuple[tuple[str, DataType], ...], options: JsonOptions, *, quoted_values: bool = False
@@ -67,7 +67,7 @@ class JsonLinesReader:
         )
 
     def prepare(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
-        """The messages, blanks around them trimmed where there are some, and which of them `read` may be given."""
+        """The messages, without surrounding spaces, and which of them `read` can decode."""
         usable = _plausible(messages)
         if not usable.all():
             messages = _trim(messages)
@@ -80,11 +80,11 @@ class JsonLinesReader:
         return messages, usable
 
     def read(self, messages: pa.Array) -> pa.Table | None:
-        """One row per message, or None. The messages are `prepared`."""
+        """One row per message, or None. The messages come from `prepare`."""
         try:
-            messages.cast(pa.string())  # refuses what is not UTF-8
+            messages.cast(pa.string())  # rejects anything that is not UTF-8
             parsed = self._parse(join(messages, b"\n"))
-            # A line break within a string is refused, and after a } no { may follow inside an object:
+            # A line break within a string is rejected, and after a } no { may follow inside an object:
             # no row spans two messages, so equal counts mean one row for each.
             if parsed.num_rows != len(messages):
                 return None
@@ -96,7 +96,7 @@ class JsonLinesReader:
         return pa.Table.from_arrays(arrays, schema=self._schema)
 
     def _parse(self, text: pa.Buffer) -> pa.Table:
-        # One block: the parser splits blocks at line breaks, which a message may hold between its fields.
+        # One block: the parser splits blocks at line breaks, which a message may have between its fields.
         reading = pj.ReadOptions(use_threads=False, block_size=text.size + 1)
         return pj.read_json(pa.BufferReader(text), read_options=reading, parse_options=self._parsing)
 
@@ -115,7 +115,7 @@ class JsonLinesReader:
             case root if self._quoted_values and root in _QUOTED:
                 return values_of(array, type_)
             case TypeRoot.DECIMAL:
-                array.validate(full=True)  # the parser lets 12345 into DECIMAL(5, 3)
+                array.validate(full=True)  # the parser accepts 12345 as DECIMAL(5, 3)
                 return array
             case TypeRoot.ARRAY:
                 return self._lists(array, type_)
@@ -145,7 +145,7 @@ def _trim(messages: pa.Array) -> pa.Array:
 
 
 def _plausible(messages: pa.Array) -> NDArray[np.bool_]:
-    """Which messages (none NULL) are {…} without a bare NaN, which the parser lets pass."""
+    """Which messages (none NULL) are {…} without a bare NaN, which the parser would accept."""
     starts, ends, data = bounds(messages)
     if not len(data):
         return np.zeros(len(messages), np.bool_)
@@ -159,7 +159,7 @@ def _plausible(messages: pa.Array) -> NDArray[np.bool_]:
 
 
 def _find_deeply_nested(messages: pa.Array) -> NDArray[np.bool_]:
-    """Which messages only the exact reader may judge: it knows how deep is too deep."""
+    """Which messages only the exact reader can decide, since it enforces the limit of nesting."""
     openings = sum(pc.count_substring(messages, bracket).to_numpy() for bracket in ("{", "["))
     deep: NDArray[np.bool_] = openings > _DEEPEST
     for i in np.flatnonzero(deep).tolist():

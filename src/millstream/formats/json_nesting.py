@@ -1,4 +1,4 @@
-"""How deeply JSON may be nested: as deep for every caller, however much of its stack is in use."""
+"""Limits the nesting of JSON, independently of how much of its stack a caller uses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _STEPS[[ord("}"), ord("]")]] = -1
 
 
 def first_value(text: str, start: int, syntax: json.JSONDecoder) -> object:
-    """The JSON value at this place of a text. Raises ValueError."""
+    """The JSON value at this position of a text. Raises ValueError."""
     if text.count("[") + text.count("{") > _SHALLOW:
         depth = nesting(text[start:].encode("utf-8", "surrogatepass"))
         if depth > DEEPEST:
@@ -35,7 +35,7 @@ def first_value(text: str, start: int, syntax: json.JSONDecoder) -> object:
 
 
 def nesting(content: bytes) -> int:
-    """The levels of the first JSON value; brackets in strings are none, and what follows the value is not looked at."""
+    """The levels of the first JSON value; ignores brackets in strings, and everything after the value."""
     data = np.frombuffer(content.replace(rb"\\", b"").replace(rb"\"", b""), np.uint8)
     is_outside = np.cumsum(data == ord('"')) % 2 == 0
     steps = _STEPS[data[is_outside]]

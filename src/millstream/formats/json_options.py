@@ -19,7 +19,7 @@ class MapNullKeyMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JsonOptions:
-    """`map_null_key_*` can have no effect: neither Spark nor Arrow knows a NULL key."""
+    """`map_null_key_*` has no effect: neither Spark nor Arrow supports NULL keys."""
 
     fail_on_missing_field: bool = False
     ignore_parse_errors: bool = False

@@ -1,4 +1,4 @@
-"""JSON text as Jackson writes it."""
+"""Formats JSON text like Jackson."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _SPECIAL_IN_BYTES: Final = re.compile('["\\\\\x00-\x1f\U00010000-\U0010ffff]')
 
 
 def quote(text: str) -> str:
-    """A string as Jackson puts it into characters."""
+    """A string as Jackson writes it to characters."""
     return f'"{_SPECIAL.sub(_escape, text)}"'
 
 
 def escape_for_bytes(text: str) -> str:
-    """The inside of a string as Jackson puts it into UTF-8, where it writes surrogates as escapes."""
+    """The inside of a string as Jackson writes it to UTF-8, with surrogates as escapes."""
     return _SPECIAL_IN_BYTES.sub(_escape, text)
 
 

@@ -1,4 +1,4 @@
-"""JSON messages as Jackson sees them: numbers keep their text, objects keep repeated names."""
+"""Parses JSON messages like Jackson: numbers keep their text, objects keep repeated names."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _last_of_each_name(members: list[tuple[str, object]]) -> JsonObject:
     return JsonObject(dict(members).items())
 
 
-def _whole(text: str) -> str:
+def _normalise_zero(text: str) -> str:
     return "0" if text == "-0" else text
 
 
@@ -73,17 +73,17 @@ def _strip(text: str) -> str:
 
 
 _SYNTAX: Final = _syntax(JsonObject, str, str)
-_TREE: Final = _syntax(_last_of_each_name, _whole, lambda text: java_text.double_text(float(text)))
-_EXACT_TREE: Final = _syntax(_last_of_each_name, _whole, _strip)
+_TREE: Final = _syntax(_last_of_each_name, _normalise_zero, lambda text: java_text.double_text(float(text)))
+_EXACT_TREE: Final = _syntax(_last_of_each_name, _normalise_zero, _strip)
 
 
 def parse(message: bytes) -> object:
-    """The first JSON value of the message. What follows it is never looked at."""
+    """The first JSON value of the message. Anything after it is ignored."""
     return _parse(message, _SYNTAX)
 
 
 def parse_tree(message: bytes, *, exact_fractions: bool) -> object:
-    """As Jackson's tree keeps it: of repeated names the last, and numbers as they are worth."""
+    """As in Jackson's tree: the last of repeated names, and numbers by value."""
     return _parse(message, _EXACT_TREE if exact_fractions else _TREE)
 
 
@@ -98,7 +98,7 @@ def _parse(message: bytes, syntax: json.JSONDecoder) -> object:
 
 
 def token_text(value: object) -> str:
-    """The text of the token a value starts with."""
+    """The text of a value's first token."""
     if isinstance(value, str):
         return str(value)
     if isinstance(value, bool):
@@ -107,7 +107,7 @@ def token_text(value: object) -> str:
 
 
 def tree_text(value: object, *, exact_fractions: bool) -> str:
-    """A value as compact JSON, numbers as Jackson's tree keeps them. Not recursive: it may be deep."""
+    """A value as compact JSON, with numbers as in Jackson's tree. Not recursive, since it may be deep."""
     pieces: list[str] = []
     left = [value]
     while left:
@@ -136,7 +136,7 @@ def _scalar_text(value: object, *, exact_fractions: bool) -> str:
         case FractionToken():
             return _fraction_text(value, exact=exact_fractions)
         case IntegerToken():
-            return _whole(value)
+            return _normalise_zero(value)
         case str():
             return quote(value)
         case _:

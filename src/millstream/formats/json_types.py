@@ -1,4 +1,4 @@
-"""Which columns the json formats can carry."""
+"""The column types that the json formats support."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def check_types(columns: Iterable[tuple[str, DataType]]) -> None:
 
 
 def not_in_json(type_: DataType) -> str | None:
-    """Why a column of this type cannot be carried, or None."""
+    """Why a column of this type is not supported, or None."""
     if type_.key is not None and type_.key.root not in CHARACTER:
         return f"JSON format doesn't support non-string as key type of map. The type is: {type_}"
     if type_.root is TypeRoot.MULTISET and type_.element is not None and type_.element.root not in CHARACTER:
@@ -27,7 +27,7 @@ def not_in_json(type_: DataType) -> str | None:
 
 
 def holds(type_: DataType, root: TypeRoot) -> bool:
-    """Whether a type is of this kind or has a part that is."""
+    """Whether a type is of this kind or contains one that is."""
     return type_.root is root or any(holds(part, root) for part in parts(type_))
 
 

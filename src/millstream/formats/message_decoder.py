@@ -1,4 +1,4 @@
-"""The way of a batch of messages into a table: as a whole where that is exact, else one by one."""
+"""Decodes a batch of messages to a table: as a whole where that is exact, otherwise one by one."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from millstream.formats.one_by_one import OneByOne
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# After a failed batch the odd message costs at most so many exact reads.
+# After a failed batch, an odd message costs at most this many exact reads.
 _SMALL_BATCH: Final = 256
 _BATCH_BYTES: Final = 1 << 28
 
 
 class MessageDecoder(ABC):
-    """What all text formats share. `schema` may hold a column KIND; an empty message may say something."""
+    """What all text formats have in common. `schema` may have a column KIND; an empty message may have a meaning."""
 
     empty_says_nothing = True
 
@@ -33,15 +33,15 @@ class MessageDecoder(ABC):
 
     @abstractmethod
     def _prepare(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
-        """The messages (none NULL) as the batch reader wants them, and which of them it may be given."""
+        """The messages (none NULL) in the form that the batch reader needs, and which of them it can decode."""
 
     @abstractmethod
     def _read_batch(self, messages: pa.Array) -> tuple[pa.Table, NDArray[np.int64] | None] | None:
-        """The rows with the index of their message (None: one row each), or None for `not to be settled here`."""
+        """The rows with the index of their message (None: one row each); None if the batch reader cannot decide."""
 
     @abstractmethod
     def _rows(self, message: bytes) -> tuple[list[list[object]], bool]:
-        """The rows of a message, and whether all of it was read. Raises the cause."""
+        """The rows of a message, and whether all of it was decoded. Raises the cause."""
 
     @abstractmethod
     def _failure(self, message: bytes, cause: Exception) -> str: ...
@@ -62,7 +62,7 @@ class MessageDecoder(ABC):
         return found.in_order(len(values))
 
     def _read_lines(self, messages: pa.Array, index: NDArray[np.int64], found: _Found) -> list[NDArray[np.int64]]:
-        """Adds what the batch reader settles, and returns the indices of the other messages."""
+        """Adds what the batch reader decodes, and returns the indices of the other messages."""
         if self._exact_only:
             return [index]
         messages, usable = self._prepare(messages)
@@ -100,7 +100,7 @@ class MessageDecoder(ABC):
 
 
 class _Found:
-    """Tables of rows gathered from parts of a batch, and where each row comes from."""
+    """Tables of rows from parts of a batch, and where each row comes from."""
 
     def __init__(self, schema: pa.Schema, unreadable: UnreadableMessages) -> None:
         self.unreadable = unreadable

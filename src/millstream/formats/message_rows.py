@@ -1,4 +1,4 @@
-"""Messages as rows: key, value and what else a message tells, put together."""
+"""Combines key, value and metadata of messages into rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NO_ROW: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class MessageHalf:
-    """The key or the value: what decodes it, and which of the table's columns it gives, in the decoder's order."""
+    """The key or the value: its decoder, and the table's columns that it provides, in the decoder's order."""
 
     decoder: Decoder
     columns: tuple[str, ...]
@@ -37,12 +37,12 @@ class MessageHalf:
 
 @dataclass(frozen=True, slots=True)
 class RowsRead:
-    """What became of a batch of messages."""
+    """The result of decoding a batch of messages."""
 
     pieces: Iterable[pa.Table]
-    """The rows, with KIND where they are changes; made as they are asked for, once."""
+    """The rows, with KIND if they are changes; computed on demand, and can be iterated once."""
     skipped: int = 0
-    """Messages passed over, wholly or in part, because a format ignores parse errors."""
+    """Messages skipped, wholly or in part, because a format ignores parse errors."""
     unreadable: tuple[Unreadable, ...] = ()
     """Messages that were set aside, each once."""
 
@@ -55,17 +55,17 @@ class RowsRead:
 
 @dataclass(frozen=True, slots=True)
 class MessageRows:
-    """Reads batches whose columns are VALUE, KEY where there is a key, and message parts by their column's name."""
+    """Decodes batches with the columns VALUE, KEY if there is a key, and message parts by their column's name."""
 
     columns: tuple[str, ...]
-    """Those of the rows, in order."""
+    """The columns of the rows, in order."""
     value: MessageHalf
     key: MessageHalf | None = None
     with_kinds: bool = False
     upserts: bool = False
-    """A value is the row of its key from then on, and no value deletes it: only key and parts are known of that."""
+    """A value is the row of its key, and a message without value deletes it: then only key and parts are known."""
     sets_aside: bool = False
-    """Whether messages that cannot be read are told in the end; else the first raises DecodeError."""
+    """Whether undecodable messages are reported at the end; otherwise the first raises DecodeError."""
 
     def read(self, messages: pa.RecordBatch) -> RowsRead:
         values = messages.column(VALUE)
@@ -88,7 +88,7 @@ class MessageRows:
                 for piece in rows.slice(copies.pieces(rows.origin))
             ),
             len({*decoded.passed_over, *(() if keys is None else keys.passed_over)}),
-            _each_once((*decoded.unreadable, *too_large.all()), () if keys is None else keys.unreadable),
+            _merge_unreadable((*decoded.unreadable, *too_large.all()), () if keys is None else keys.unreadable),
         )
 
     @property
@@ -134,7 +134,7 @@ class MessageRows:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Per row the number of its message, of its decoded value (_NO_ROW for a tombstone) and of its decoded key."""
+    """The index of the message, the decoded value (_NO_ROW for a tombstone) and the decoded key of each row."""
 
     origin: NDArray[np.int64]
     value: NDArray[np.int64]
@@ -150,7 +150,7 @@ class _Rows:
         return not (self.value == _NO_ROW).any()
 
     def with_tombstones(self, is_tombstone: NDArray[np.bool_]) -> _Rows:
-        """`raw` makes a row of no value: here it is none."""
+        """`raw` makes a row of a missing value: here there is none."""
         if not is_tombstone.any():
             return self
         has_value = ~is_tombstone[self.origin]
@@ -169,7 +169,7 @@ class _Rows:
             yield _Rows(self.origin[piece], self.value[piece], self.key)
 
     def join(self, keys: NDArray[np.int64], messages: int) -> _Rows:
-        """Each row with each row of its message's key: where the key has none, there is no row."""
+        """Each row with each row of its message's key: if the key has none, there is no row."""
         if len(keys) == messages and (keys == np.arange(messages)).all():
             return _Rows(self.origin, self.value, self.origin)
         per_message = np.bincount(keys, minlength=messages)
@@ -181,7 +181,7 @@ class _Rows:
         return _Rows(origin, self.value[row], first_key[origin] + which)
 
 
-def _each_once(values: tuple[Unreadable, ...], keys: tuple[Unreadable, ...]) -> tuple[Unreadable, ...]:
+def _merge_unreadable(values: tuple[Unreadable, ...], keys: tuple[Unreadable, ...]) -> tuple[Unreadable, ...]:
     texts = {found.index: found.text for found in values}
     for found in keys:
         of_value = texts.get(found.index)
@@ -204,9 +204,9 @@ def _take(column: pa.ChunkedArray, rows: NDArray[np.int64]) -> pa.ChunkedArray:
 
 @dataclass(frozen=True, slots=True)
 class StructDecoder:
-    """For a half that came decoded, as a struct: NULL is no row, and was no message or an unreadable one.
+    """For a half that is already decoded, as a struct: NULL is not a row, but a missing or undecodable message.
 
-    What may be set aside comes as a struct of both, ROW and BYTES, which is NULL where there is no message.
+    If messages may be set aside, it is a struct of both, ROW and BYTES, which is NULL if there is no message.
     """
 
     columns: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Messages read one at a time, so that whatever is wrong with one is that one's fault alone."""
+"""Decodes messages one at a time, so that a problem with one affects only that one."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 class UnavailableError(Exception):
-    """Something that reading needs does not answer: no fault of a message."""
+    """Something needed for decoding does not respond: not a problem of a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowsOfMessages:
-    """`origin` holds for each row the index of its message."""
+    """`origin` has the index of the message of each row."""
 
     table: pa.Table
     origin: NDArray[np.int64]
@@ -42,7 +42,7 @@ class OneByOne:
     schema: pa.Schema
     rows_of: Callable[[bytes], tuple[Rows, bool]]
     failure: Callable[[bytes, Exception], str]
-    """What is said of a message that cannot be read."""
+    """The reason why a message cannot be decoded."""
     ignores_errors: bool = False
 
     def read(self, values: pa.Array, index: Iterable[int], unreadable: UnreadableMessages) -> RowsOfMessages:
@@ -71,7 +71,7 @@ class OneByOne:
         return RowsOfMessages(table, origin, tuple(sorted(passed_over)))
 
     def _table(self, rows: dict[int, Rows], fail: Callable[[int, Exception], None]) -> pa.Table:
-        """Takes those out of `rows` that Arrow has no place for."""
+        """Removes those from `rows` that Arrow cannot represent."""
         try:
             return self._convert(rows.values())
         except MemoryError:

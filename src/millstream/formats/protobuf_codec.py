@@ -1,4 +1,4 @@
-"""Rows as Protocol Buffers messages and back; what is absent, and what is NULL, is as Flink has it."""
+"""Converts rows to Protocol Buffers messages and back; absent and NULL fields are treated as in Flink."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _UNRECOGNIZED: Final = "UNRECOGNIZED"
 
 
 class ProtobufDecoder:
-    """Reads each message by the descriptor of its type, and of its fields the needed ones."""
+    """Decodes each message by the descriptor of its type, and only its needed fields."""
 
     def __init__(
         self, columns: tuple[tuple[str, DataType], ...], format_: ProtobufFormat, needed: tuple[str, ...]
@@ -74,7 +74,7 @@ class _Reading:
         self._plain_defaults = format_.read_default_values or _is_proto3(message.file)
 
     def field(self, field: Any, type_: DataType) -> Conversion:
-        """What a message has under this field, NULL where it is absent and no default is read."""
+        """The value of this field, NULL if it is absent and defaults are not read."""
         name, convert = field.name, self._value(field, type_)
         reads_default = self._nested_defaults if type_.root in NESTED else self._plain_defaults
         if reads_default or not (field.has_presence or is_repeated(field)):
@@ -89,16 +89,16 @@ class _Reading:
             assert type_.element is not None
             entry = field.message_type.fields_by_name
             key, item = self._single(entry["key"], type_.key), self._single(entry["value"], type_.element)
-            return self._counted(
+            return self._count_elements(
                 1 + width(type_.element), lambda entries: [(key(name), item(entries[name])) for name in entries]
             )
         if is_repeated(field):
             assert type_.element is not None
             element = self._single(field, type_.element)
-            return self._counted(width(type_.element), lambda elements: [element(one) for one in elements])
+            return self._count_elements(width(type_.element), lambda elements: [element(one) for one in elements])
         return self._single(field, type_)
 
-    def _counted(self, values: int, convert: Conversion) -> Conversion:
+    def _count_elements(self, values: int, convert: Conversion) -> Conversion:
         def read(elements: Any) -> Any:
             self._count.add(len(elements), values)
             return convert(elements)
@@ -169,7 +169,7 @@ class _Writing:
         return self._single(field, type_)
 
     def _element(self, field: Any, type_: DataType) -> Conversion:
-        """No element is NULL in a message: it is the default of its type."""
+        """Elements cannot be NULL in a message: they become the default of their type."""
         write = self._single(field, type_)
         missing = self._default(field)
         return lambda value: missing if value is None else write(value)

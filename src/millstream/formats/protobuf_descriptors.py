@@ -1,4 +1,4 @@
-"""A compiled set of .proto files, and the message in it that a Java class or a full name stands for."""
+"""A compiled set of .proto files, and its messages by Java class or full name."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _SAME_NAME_SUFFIX: Final = "OuterClass"
 
 @dataclass(frozen=True, slots=True)
 class DescriptorFile:
-    """What `protoc --include_imports --descriptor_set_out=…` has written, read once: tasks need no file."""
+    """The output of `protoc --include_imports --descriptor_set_out=…`, read once: tasks need no file."""
 
     path: str
     data: bytes = field(repr=False)
 
     @classmethod
     def read(cls, path: str) -> DescriptorFile:
-        """ValueError where there is no such file or it is none of protoc's."""
+        """Raises ValueError if there is no such file, or if protoc has not written it."""
         from google.protobuf.message import DecodeError
 
         try:
@@ -36,7 +36,7 @@ class DescriptorFile:
         return found
 
     def messages(self) -> dict[str, str]:
-        """Each name that a message goes by, Java's or its own, with its full name."""
+        """Each name of a message, Java's or its own, with its full name."""
         found = {name: full_name for file in self._files() for name, full_name in _names(file)}
         if found:
             self.pool()
@@ -92,7 +92,7 @@ def _paths(messages: Any) -> Iterator[list[str]]:
 
 
 def _outer_class(file: Any) -> str:
-    """The class around those of a file: named by an option, or after the file."""
+    """The class that contains those of a file: named by an option, or after the file."""
     if file.options.HasField("java_outer_classname"):
         return str(file.options.java_outer_classname)
     stem = file.name.rsplit("/", 1)[-1].split(".")[0]

@@ -1,4 +1,4 @@
-"""`protobuf`: one Protocol Buffers message per message, by a file of descriptors instead of Java classes."""
+"""`protobuf`: one Protocol Buffers message per message, by a descriptor file instead of Java classes."""
 
 from __future__ import annotations
 

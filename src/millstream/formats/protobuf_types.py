@@ -1,4 +1,4 @@
-"""Which columns a field of a Protocol Buffers message can be read into, by the rules of Flink's protobuf format."""
+"""The column types that a Protocol Buffers field can be read into, by the rules of Flink's protobuf format."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _KINDS: Final = {
     _BYTES: ("bytes", BINARIES),
     _ENUM: ("an enum", CHARACTER | INTEGERS),
 }
-"""The types of descriptor.proto by their numbers."""
+"""The types of descriptor.proto by number."""
 _ZEROS: Final = {_DOUBLE: 0.0, _FLOAT: 0.0, _BOOL: False, _BYTES: b""}
 
 
 def mismatch(field: Any, type_: DataType, name: str) -> str | None:
-    """Why a column cannot be this field, or None."""
+    """Why a column does not match this field, or None."""
     if field is None:
         return f'The message has no field "{name}"'
     if is_map(field):
@@ -81,10 +81,10 @@ def is_text(field: Any) -> bool:
 
 
 def zero_of(field: Any) -> object:
-    """The default of a type, whatever a .proto file says of a field."""
+    """The default of a type, whatever a .proto file says about a field."""
     return _ZEROS.get(field.type, 0)
 
 
 def unsigned_bits(field: Any) -> int | None:
-    """Of a number that Java keeps as a signed one of the same size."""
+    """For a number that Java stores as a signed one of the same size."""
     return {13: 32, 7: 32, 4: 64, 6: 64}.get(field.type)

@@ -1,4 +1,4 @@
-"""Kafka values in the `raw` format: one column, nothing around it."""
+"""Kafka values in the `raw` format: the bytes of one column."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _DTYPES: Final = {
 
 
 class RawDecoder:
-    """Reads each message into one row; a NULL message is a NULL. `needed` may leave the column out."""
+    """Decodes each message to one row; a NULL message is a NULL. `needed` may exclude the column."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class RawDecoder:
         return Decoded(table.select(list(self._needed)), origins, unreadable=unreadable.all())
 
     def _wrong_sizes(self, values: pa.Array, origin: NDArray[np.int64] | None) -> NDArray[np.int64]:
-        """The messages that have a value of another size than the column's."""
+        """The messages whose value has another size than the column."""
         size = FIXED_SIZES.get(self._type.root)
         if size is None:
             return np.empty(0, np.int64)
@@ -71,8 +71,8 @@ class RawDecoder:
 
     def _failure(self, message: bytes) -> str:
         size = FIXED_SIZES[self._type.root]
-        told = f"Size of data received for deserializing {self._type.root} type is not {size}."
-        return f"{told} It is '{preview(message)}'."
+        reason = f"Size of data received for deserializing {self._type.root} type is not {size}."
+        return f"{reason} It is '{preview(message)}'."
 
     def _lines(self, values: pa.Array, delimiter: str) -> tuple[pa.Array, NDArray[np.int64]]:
         lines: list[bytes] = []
@@ -89,7 +89,7 @@ class RawDecoder:
 
     def _column(self, values: pa.Array) -> pa.Array:
         if self._type.root in FIXED_SIZES:
-            return self._fixed(values)
+            return self._convert_fixed(values)
         if self._type.root in CHARACTER:
             return self._texts(values)
         return values
@@ -105,7 +105,7 @@ class RawDecoder:
             [None if value is None else text_of(value, charset) for value in values.to_pylist()], pa.string()
         )
 
-    def _fixed(self, values: pa.Array) -> pa.Array:
+    def _convert_fixed(self, values: pa.Array) -> pa.Array:
         present = values.drop_null()
         starts, ends, data = bounds(present)
         order = "<" if self._options.endianness is Endianness.LITTLE else ">"
@@ -120,7 +120,7 @@ class RawDecoder:
 
 
 class RawEncoder:
-    """Writes the one column; a NULL is a message without value."""
+    """Writes the only column; a NULL is a message without value."""
 
     def __init__(
         self,
@@ -140,13 +140,13 @@ class RawEncoder:
 
     def _values(self, array: pa.Array) -> pa.Array:
         if self._type.root in FIXED_SIZES:
-            return self._fixed(array)
+            return self._convert_fixed(array)
         if self._type.root not in CHARACTER or self._options.charset == _UTF_8:
             return array.cast(pa.binary())
         charset = self._options.charset
         return pa.array([None if text is None else bytes_of(text, charset) for text in array.to_pylist()], pa.binary())
 
-    def _fixed(self, array: pa.Array) -> pa.Array:
+    def _convert_fixed(self, array: pa.Array) -> pa.Array:
         order = "<" if self._options.endianness is Endianness.LITTLE else ">"
         numbers = pc.fill_null(array, False if self._type.root is TypeRoot.BOOLEAN else 0).to_numpy(
             zero_copy_only=False
@@ -158,7 +158,7 @@ class RawEncoder:
 
 
 def text_of(value: bytes, charset: str) -> str:
-    """As Java reads it: what cannot be read is replaced, and bytes without a mark are big-endian."""
+    """As Java decodes it: invalid sequences are replaced, and bytes without a byte order mark are big-endian."""
     if charset in _BIG_ENDIAN_IN_JAVA and not value.startswith(_BIG_ENDIAN_IN_JAVA[charset]):
         charset += "-be"
     return encodable(value.decode(charset, "replace"))

@@ -43,7 +43,7 @@ class RawFormat:
     changelog: ChangelogMode = INSERT_ONLY
 
 
-# They do not read every sequence of bytes, and Java knows none of them.
+# They cannot decode every sequence of bytes, and Java does not have them.
 _ENCODINGS_OF_PYTHON_ALONE: Final = frozenset({"idna", "punycode", "raw-unicode-escape", "unicode-escape"})
 
 

@@ -1,4 +1,4 @@
-"""The formats a table can name, and the one way from a table's options to a format."""
+"""All formats, and how a table's options are resolved to a format."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def read_format(
 ) -> Format | None:
     """The format that an option names, with its own options under `prefix` (`value.json.…`).
 
-    What only a table that is written to must keep to is checked when `role` says so.
+    Rules for sinks are checked only if `role` says so.
     """
     identifier = reader.get(named_by)
     if identifier is None:

@@ -1,4 +1,4 @@
-"""Rows as people read them: the lines of a print table, and what the table of a SELECT shares with them."""
+"""Formats rows for people: the lines of a print table, and what they share with the table of a SELECT."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _MICROS_PER_SECOND: Final = 1_000_000
 
 Writers = tuple[tuple["Callable[[pa.DataType], bool]", "Callable[[Any], str]"], ...]
-"""How values of a type are written; dates and times come as numbers, and the first that fits holds."""
+"""How values of a type are formatted; dates and times are numbers, and the first that fits applies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class ValueStyle:
     """Inside a row, an array or a map."""
     writers: Writers
     has_local_time: bool = False
-    """Whether an instant is written as the session's clock shows it."""
+    """Whether an instant is shown in the session's time zone."""
 
 
 def row_lines(rows: pa.Table, kinds: Sequence[int] | None = None, prefix: str = "") -> list[str]:
@@ -97,7 +97,7 @@ def _format_signed_bytes(value: bytes) -> str:
 
 
 def _clock(micros: int, *, with_seconds: bool = False) -> str:
-    """Seconds only where there are some, fractions in groups of three digits."""
+    """Seconds only if there are any, fractions in groups of three digits."""
     seconds, fraction = divmod(micros, _MICROS_PER_SECOND)
     text = f"{seconds // 3600:02}:{seconds // 60 % 60:02}"
     if with_seconds or seconds % 60 or fraction:
@@ -118,7 +118,7 @@ def _instant(micros: int) -> str:
 
 
 def _duration(micros: int) -> str:
-    """Hours, minutes and seconds where there are some, each with the sign."""
+    """Hours, minutes and seconds if there are any, each with the sign."""
     seconds, fraction = divmod(abs(micros), _MICROS_PER_SECOND)
     rest = f"{seconds % 60}" + f".{fraction:06}".rstrip("0").rstrip(".")
     parts = ((f"{seconds // 3600}", "H"), (f"{seconds // 60 % 60}", "M"), (rest, "S"))
@@ -140,4 +140,4 @@ _WRITERS: Final[Writers] = (
     (pa.types.is_fixed_size_binary, _format_signed_bytes),
 )
 JAVA: Final = ValueStyle("+I[", "]", "null", _WRITERS)
-"""As Java's `toString` gives it."""
+"""As Java's `toString` formats it."""

@@ -1,4 +1,4 @@
-"""A client of a Confluent schema registry: the schema of a number, and a number for a schema."""
+"""A client of a Confluent schema registry: finds the schema of an id, and the id of a schema."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _SECONDS: Final = 30
 
 
 class RegistryError(UnavailableError):
-    """The registry has no such schema, refuses one, or cannot be reached."""
+    """The registry does not have a schema, rejects one, or cannot be reached."""
 
 
 class NoSchemaError(RegistryError):
-    """The registry answers, and has no such schema: whoever asks for it is mistaken."""
+    """The registry responds, and has no such schema: the request is wrong."""
 
 
 class SchemaRegistry:
-    """Remembers what it has asked: schemas and their numbers never change."""
+    """Caches all responses: schemas and their ids never change."""
 
     def __init__(self, options: RegistryOptions) -> None:
         self._urls, credentials = _addresses(options.url)
@@ -63,7 +63,7 @@ class SchemaRegistry:
         return self._ids[subject, text]
 
     def _ask(self, method: str, path: str, body: dict[str, str] | None = None) -> dict[str, Any]:
-        """The first answer that one of the addresses gives."""
+        """The first response from one of the addresses."""
         unreachable = ""
         data = None if body is None else json.dumps(body).encode()
         for url in self._urls:
@@ -83,7 +83,7 @@ class SchemaRegistry:
 
 
 def _parse(answer: dict[str, Any]) -> Any:
-    """Raises ValueError for a schema of another kind than Avro's."""
+    """Raises ValueError for a schema that is not Avro."""
     if not isinstance(text := answer.get("schema"), str):
         raise RegistryError(f"The registry answered without a schema: {json.dumps(answer)[:200]}")
     return json.loads(text)
@@ -98,7 +98,7 @@ def _read_message(error: urllib.error.HTTPError) -> str:
 
 
 def _addresses(text: str) -> tuple[list[str], str | None]:
-    """Several addresses stand between commas; user and password may stand in them."""
+    """Several addresses are separated by commas, and may contain user and password."""
     urls: list[str] = []
     credentials = None
     for url in (part.strip().rstrip("/") for part in text.split(",") if part.strip()):

@@ -1,4 +1,4 @@
-"""Rows as an aligned table of text."""
+"""Formats rows as an aligned table."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def table_lines(rows: pa.Table, kinds: Sequence[int] | None = None, *, max_width
 def columns_of(
     rows: pa.Table, cells: Iterable[Sequence[str]], *, with_kinds: bool, max_width: int = _MAX_WIDTH
 ) -> tuple[TableColumn, ...]:
-    """As wide as the widest of these cells; to be kept for later rows of the same table."""
+    """As wide as the widest of these cells; reused for later rows of the same table."""
     headers = [*([_KIND_HEADER] if with_kinds else []), *(printable(name) for name in rows.column_names)]
     numbers = [*([False] if with_kinds else []), *(_is_number(field.type) for field in rows.schema)]
     widths = [display_width(header) for header in headers]
@@ -58,7 +58,7 @@ def columns_of(
 
 
 def cells_of(rows: pa.Table, kinds: Sequence[int] | None = None) -> list[tuple[str, ...]]:
-    """The text of each value on one line, the kind of the row first where there are kinds."""
+    """The text of each value on one line, preceded by the row kind if there are kinds."""
     columns: list[list[str]] = [] if kinds is None else [[RowKind(kind).symbol for kind in kinds]]
     columns += ([_NULL if text is None else printable(text) for text in column_texts(c, CLIENT)] for c in rows.columns)
     return list(zip(*columns, strict=True)) if columns else [()] * rows.num_rows
@@ -87,7 +87,7 @@ def _cell(column: TableColumn, text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """On one line, whatever is in it."""
+    """On one line, whatever it contains."""
     return "".join(
         character.encode("unicode_escape").decode() if unicodedata.category(character) in _CONTROL else character
         for character in text

@@ -1,7 +1,7 @@
-"""Columns of texts as columns of values, by vector operations.
+"""Converts columns of texts to columns of values, by vector operations.
 
-Nothing here guesses: where Java's reading is more lenient or merely different, UnsettledError leaves the
-batch to an exact reader.
+Nothing here guesses: where Java's parsing is more lenient or merely different, UnsettledError leaves the batch to an
+exact reader.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _TIMESTAMP_LENGTH: Final = len("2024-01-02 03:04:05")
 _TIME_LENGTH: Final = len("03:04:05")
 _SEPARATOR_AT: Final = len("2024-01-02")
-# Arrow looks up powers of ten by a number's scale, 38 at most, without a check: beyond, it reads foreign memory.
+# Arrow looks up powers of ten by a number's scale, at most 38, unchecked: beyond that it reads out of bounds.
 _UNCHECKED_SCALE: Final = r"\.[0-9]{39}"
 
 
@@ -39,7 +39,7 @@ _OF_FLOATS: Final = _bytes_in("0123456789-.eE")
 
 
 class UnsettledError(Exception):
-    """This batch holds something that only an exact reader can judge."""
+    """This batch contains something that only an exact reader can decide."""
 
 
 def bounds(texts: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]:
@@ -100,11 +100,11 @@ def values_of(texts: pa.Array, type_: DataType) -> pa.Array:
         case root if root in BINARIES:
             return base64_bytes(texts)
         case root if root in INTEGERS:
-            return _find_made_of(texts, _OF_INTEGERS).cast(arrow_type(type_))
+            return _require_bytes_of(texts, _OF_INTEGERS).cast(arrow_type(type_))
         case root if root in APPROXIMATE:
-            return _finite(_find_made_of(texts, _OF_FLOATS).cast(arrow_type(type_)))
+            return _finite(_require_bytes_of(texts, _OF_FLOATS).cast(arrow_type(type_)))
         case TypeRoot.DECIMAL:
-            return _decimals(_find_made_of(texts, _OF_DECIMALS), type_)
+            return _decimals(_require_bytes_of(texts, _OF_DECIMALS), type_)
         case TypeRoot.BOOLEAN:
             return _booleans(texts)
         case TypeRoot.DATE:
@@ -115,7 +115,7 @@ def values_of(texts: pa.Array, type_: DataType) -> pa.Array:
             return timestamps(texts, type_, " ")
 
 
-def _find_made_of(texts: pa.Array, allowed: NDArray[np.bool_]) -> pa.Array:
+def _require_bytes_of(texts: pa.Array, allowed: NDArray[np.bool_]) -> pa.Array:
     starts, ends, data = bounds(texts)
     if len(texts) and not allowed[data[starts[0] : ends[-1]]].all():
         raise UnsettledError

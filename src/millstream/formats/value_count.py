@@ -1,4 +1,4 @@
-"""How many values the rows of one message may have: a field that is missing costs its writer nothing, here a NULL.
+"""Limits the number of values in the rows of one message: a missing field costs its writer nothing, but is a NULL here.
 
 An empty object in a list takes three bytes of a message, and becomes a row of all columns.
 """
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MOST_VALUES: Final = 1 << 20
-"""Beside one for each byte of the message, which covers whatever it spells out."""
+"""In addition to one for each byte of the message, which covers everything that it spells out."""
 
 
 class TooManyValuesError(Exception):
-    """No ValueError, which a lenient reader takes for the fault of a field: it is that of the whole message."""
+    """Not a ValueError, which a lenient reader would attribute to a field: it concerns the whole message."""
 
 
 class ValueCount:
-    """Counts while a message is read, before what is counted is made."""
+    """Counts while a message is decoded, before the values are created."""
 
     def __init__(self) -> None:
         self._most = self._left = MOST_VALUES
@@ -38,7 +38,7 @@ class ValueCount:
 
 
 def width(type_: DataType) -> int:
-    """The values of a type that have their place even in a NULL: the fields of a ROW, but no element of a list."""
+    """The values of a type that take space even in a NULL: the fields of a ROW, but no elements of a list."""
     return row_width(field.type for field in type_.fields) if type_.root is TypeRoot.ROW else 1
 
 
@@ -47,7 +47,7 @@ def row_width(types: Iterable[DataType]) -> int:
 
 
 def widest_element(types: Iterable[DataType]) -> int:
-    """Of all lists in the types, at whatever depth; 0 where there is none."""
+    """Of all lists in the types, at any depth; 0 if there is none."""
     return max((_widest_element(type_) for type_ in types), default=0)
 
 

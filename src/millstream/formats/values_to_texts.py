@@ -1,4 +1,4 @@
-"""Columns of values as columns of texts, by vector operations; only odd values are written one by one."""
+"""Converts columns of values to columns of texts, by vector operations; only odd values are written one by one."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _FIRST_PLAIN_DAY: Final = java_text.days_since_epoch(0, 1, 1)
 _LAST_PLAIN_DAY: Final = java_text.days_since_epoch(9999, 12, 31)
 _SEPARATOR_AT: Final = len("2024-01-02")
 SUPPLEMENTARY_LEAD_BYTE: Final = 0xF0
-"""The first byte, at least, of a character that Java keeps as two."""
+"""The lowest first byte of a character that Java stores as two."""
 
 
 def float_texts(array: pa.Array, write_odd: Callable[[str], str] = str) -> pa.Array:
-    """Numbers as Java's toString; what is neither plain nor finite goes through `write_odd`."""
+    """Numbers as in Java's toString; those that are neither plain nor finite go through `write_odd`."""
     text_of = java_text.float_text if array.type == pa.float32() else java_text.double_text
     texts = pl.Series(array).cast(pl.String).to_arrow().cast(pa.string())
     size = np.abs(_numbers(array))
@@ -51,7 +51,7 @@ def base64_texts(array: pa.Array) -> pa.Array:
 
 def date_texts(array: pa.Array) -> pa.Array:
     days = array.cast(pa.int32())
-    return replace_odd(array.cast(pa.string()), _far(_numbers(days)), days, java_text.date_text)
+    return replace_odd(array.cast(pa.string()), _is_out_of_range(_numbers(days)), days, java_text.date_text)
 
 
 def timestamp_texts(array: pa.Array, separator: str) -> pa.Array:
@@ -63,12 +63,12 @@ def timestamp_texts(array: pa.Array, separator: str) -> pa.Array:
         texts = without_trailing_zeros(texts)
     if separator != " ":
         texts = pc.binary_replace_slice(texts, _SEPARATOR_AT, _SEPARATOR_AT + 1, separator)
-    far = _far(numbers // java_text.MICROS_PER_DAY)
+    far = _is_out_of_range(numbers // java_text.MICROS_PER_DAY)
     return replace_odd(texts, far, micros, lambda value: java_text.timestamp_text(value, separator))
 
 
 def time_texts(array: pa.Array, *, fraction: bool) -> pa.Array:
-    """`HH:mm:ss` of milliseconds of the day, with their fraction where there is one and it is wanted."""
+    """`HH:mm:ss` of milliseconds of the day, with the fraction if there is one and it is wanted."""
     if not fraction:
         return pc.divide(array, pa.scalar(1000, pa.int32())).cast(pa.time32("s")).cast(pa.string())
     return without_trailing_zeros(array.cast(pa.time32("ms")).cast(pa.string()))
@@ -80,7 +80,7 @@ def without_trailing_zeros(texts: pa.Array) -> pa.Array:
 
 
 def rows_with(texts: pa.Array, is_special: Callable[[NDArray[np.uint8]], NDArray[np.bool_]]) -> NDArray[np.bool_]:
-    """Which of the texts hold a byte that is special."""
+    """Which texts contain a special byte."""
     odd = np.zeros(len(texts), np.bool_)
     if not len(texts) or texts.buffers()[2] is None:
         return odd
@@ -112,7 +112,7 @@ def _coarsest_unit(micros: NDArray[np.int64]) -> str:
     return "us"
 
 
-def _far(days: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _is_out_of_range(days: NDArray[np.int64]) -> NDArray[np.bool_]:
     return (days < _FIRST_PLAIN_DAY) | (days > _LAST_PLAIN_DAY)
 
 

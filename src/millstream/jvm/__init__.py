@@ -1,1 +1,1 @@
-"""Java, and the jars that Millstream adds to what PySpark brings."""
+"""Java, and the jars that Millstream adds to those of PySpark."""

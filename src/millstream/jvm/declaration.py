@@ -1,4 +1,4 @@
-"""What is declared about the JVM parts: ivy.xml says which are wanted, jars.sha256 which files they are."""
+"""The declaration of the JVM parts: ivy.xml says which are needed, jars.sha256 which files they are."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read_locked_jars(part: Part) -> tuple[LockedJar, ...]:
 
 
 def declaration_digest() -> str:
-    """Changes with either file, so that a cache folder named by it holds exactly what they say."""
+    """Changes with either file, so that a cache folder named after it holds exactly what they declare."""
     return hashlib.sha256(IVY_FILE.read_bytes() + LOCK_FILE.read_bytes()).hexdigest()[:16]
 
 

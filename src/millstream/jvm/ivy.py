@@ -1,4 +1,4 @@
-"""One run of the Ivy that PySpark ships, as a process of its own."""
+"""Runs the Ivy that PySpark ships, in a process of its own."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 REPOSITORY_VARIABLE = "MILLSTREAM_MAVEN_REPOSITORY"
 
-# Four look-ups fail before Ivy gives up, so that a silent network costs a minute and not an hour.
+# Four look-ups fail before Ivy gives up, so that an unresponsive network costs a minute and not an hour.
 _SETTINGS = """<ivysettings>
   <settings defaultResolver="repository"/>
   <timeout-constraints>
@@ -48,9 +48,9 @@ def resolve(
     *,
     declaration: Path = IVY_FILE,
 ) -> Path:
-    """Download the jars of a part, a configuration of the declaration, into a folder below `work`; return that folder.
+    """Downloads the jars of a part, a configuration of the declaration, into a folder below `work`, and returns it.
 
-    Ivy holds `lock` too: were this process killed, Ivy would go on writing into `work` for a while.
+    Ivy holds `lock` too: if this process is killed, Ivy continues to write into `work` for a while.
     """
     (work / "ivysettings.xml").write_text(_SETTINGS.format(root=_repository_attribute()), encoding="utf-8")
     command = [
@@ -71,12 +71,12 @@ def resolve(
     ) as ivy:
         try:
             assert ivy.stdout is not None
-            said = _follow(ivy.stdout, notice, expected)
+            output = _follow(ivy.stdout, notice, expected)
         except BaseException:
             ivy.kill()
             raise
     if ivy.returncode != 0:
-        raise _failure(part, said)
+        raise _failure(part, output)
     return work / "jars"
 
 
@@ -105,24 +105,24 @@ def _ivy_jar() -> Path:
 
 
 def _follow(lines: Iterable[str], notice: Callable[[str], None], expected: int) -> list[str]:
-    said: list[str] = []
+    output: list[str] = []
     started = 0
     for line in lines:
-        said.append(line.rstrip())
+        output.append(line.rstrip())
         if found := _FOUND.match(line):
             notice(Passing(f"found {found[1]} {found[2]}"))
         elif downloading := _DOWNLOADING.match(line):
             started += 1
             notice(Passing(f"downloading {downloading[1]} ({started} of {expected})"))
-    return said
+    return output
 
 
-def _matching(pattern: re.Pattern[str], said: list[str]) -> list[str]:
-    return list(dict.fromkeys(line.strip() for line in said if pattern.search(line)))
+def _find_lines(pattern: re.Pattern[str], output: list[str]) -> list[str]:
+    return list(dict.fromkeys(line.strip() for line in output if pattern.search(line)))
 
 
-def _failure(part: str, said: list[str]) -> SetupError:
-    reasons = _matching(_FAILED, said) or _matching(_MISSING, said) or said[-_REASONS_SHOWN:]
+def _failure(part: str, output: list[str]) -> SetupError:
+    reasons = _find_lines(_FAILED, output) or _find_lines(_MISSING, output) or output[-_REASONS_SHOWN:]
     damaged = any(map(_INVALID_CHECKSUM.search, reasons))
     return SetupError(
         Diagnostic(

@@ -1,4 +1,4 @@
-"""The Java this machine offers."""
+"""Finds Java on this machine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Java:
 
 
 def find_java() -> Java:
-    """The Java that Spark will use too: JAVA_HOME decides, and PATH only where JAVA_HOME is not set."""
+    """The Java that Spark will use too: that of JAVA_HOME, or of PATH if JAVA_HOME is not set."""
     executable = _executable()
     version, major = _version(executable)
     if major not in ACCEPTED_MAJORS:
@@ -53,11 +53,11 @@ def _executable() -> Path:
     if home := os.environ.get("JAVA_HOME"):
         found = shutil.which("java", path=str(Path(home) / "bin"))
         if found is None:
-            raise _missing("JAVA_HOME names a folder without bin/java", detail=f"JAVA_HOME is {home}.")
+            raise _java_missing_error("JAVA_HOME names a folder without bin/java", detail=f"JAVA_HOME is {home}.")
         return Path(found).absolute()
     found = shutil.which("java")
     if found is None:
-        raise _missing("no Java was found", detail="JAVA_HOME is not set, and there is no java on PATH.")
+        raise _java_missing_error("no Java was found", detail="JAVA_HOME is not set, and there is no java on PATH.")
     return Path(found).absolute()
 
 
@@ -74,15 +74,15 @@ def _version(executable: Path) -> tuple[str, int]:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise _missing(f"{executable} could not be run", detail=str(error)) from error
+        raise _java_missing_error(f"{executable} could not be run", detail=str(error)) from error
     version = _VERSION.search(shown.stdout)
     if shown.returncode != 0 or version is None:
-        said = shown.stdout.strip() or f"exit code {shown.returncode}"
-        raise _missing(f"{executable} does not report its version", detail=said)
+        output = shown.stdout.strip() or f"exit code {shown.returncode}"
+        raise _java_missing_error(f"{executable} does not report its version", detail=output)
     whole, first, second = version.groups()
     is_before_java_9 = first == "1" and second is not None
     return whole, int(second if is_before_java_9 else first)
 
 
-def _missing(primary: str, detail: str) -> SetupError:
+def _java_missing_error(primary: str, detail: str) -> SetupError:
     return SetupError(Diagnostic(Code.JAVA_MISSING, primary, detail=detail, hint=_INSTALL_HINT))

@@ -1,4 +1,4 @@
-"""Java's key stores as PEM, for clients that read nothing else. Whatever Java can read, its own keytool can."""
+"""Converts Java's key stores to PEM, for clients that read nothing else, by Java's own keytool."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ _ENTRY: Final = re.compile(r"^Alias name: (?P<alias>.*)\n(?P<rest>(?:(?!Alias na
 _CERTIFICATE: Final = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----\n?", re.DOTALL)
 _OF_A_KEY: Final = "Entry type: PrivateKeyEntry"
 _ENCRYPTED_BY: Final = "-J-Dkeystore.pkcs12.keyProtectionAlgorithm=PBEWithSHA1AndDESede"
-"""What both of Kafka's clients read: Java's knows no PBES2, the way of today."""
+"""An encryption that both of Kafka's clients read: Java's does not support PBES2, the current standard."""
 _ENCRYPTED_KEY: Final = bytes.fromhex("060b2a864886f70d010c0a0102")
-"""The object identifier that stands before a private key in PKCS12, as keytool writes it."""
+"""The object identifier that precedes a private key in PKCS12, as keytool writes it."""
 _LONG_LENGTH: Final = 0x80
 _SECONDS: Final = 60
 
 
 class KeyStoreError(Exception):
-    """The store cannot be read; the text says why, in keytool's words."""
+    """The store cannot be read; the text is keytool's reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyStore:
-    """JKS or PKCS12: a file tells which it is."""
+    """JKS or PKCS12, which the file itself reveals."""
 
     path: Path
     password: str | None = field(repr=False)
     key_password: str | None = field(default=None, repr=False)
-    """Where it is not that of the store."""
+    """If it differs from that of the store."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyPair:
-    """In PEM: a private key, what it is encrypted with, and the certificates that speak for it."""
+    """In PEM: a private key, its encryption password, and its certificate chain."""
 
     key: str = field(repr=False)
     password: str = field(repr=False)
@@ -64,7 +64,7 @@ def key_pair_in(store: KeyStore) -> KeyPair:
 
 
 def _version(path: Path) -> int:
-    """So that a store that was renewed is read again."""
+    """The version of the file, so that a renewed store is read again."""
     try:
         return path.stat().st_mtime_ns
     except OSError as error:
@@ -73,7 +73,7 @@ def _version(path: Path) -> int:
 
 @lru_cache
 def _entries(store: KeyStore, _version: int) -> tuple[tuple[str | None, str], ...]:
-    """The certificates of each entry, with its alias where there is a private key too."""
+    """The certificates of each entry, with its alias if it has a private key too."""
     password = ("-storepass:env", "STORE") if store.password else ()
     listed = _keytool({"STORE": store.password or ""}, "-list", "-rfc", "-keystore", store.path, *password)
     return tuple(
@@ -101,7 +101,7 @@ def _key_pair(store: KeyStore, version: int) -> KeyPair:
 
 
 def _encrypted_key(pkcs12: bytes) -> str:
-    """Behind its identifier comes the key in one wrapping, both as DER elements."""
+    """The identifier is followed by the key in one wrapping, both as DER elements."""
     start, _ = _content(pkcs12, pkcs12.index(_ENCRYPTED_KEY) + len(_ENCRYPTED_KEY))
     _, end = _content(pkcs12, start)
     body = "\n".join(textwrap.wrap(base64.b64encode(pkcs12[start:end]).decode(), 64))
@@ -109,7 +109,7 @@ def _encrypted_key(pkcs12: bytes) -> str:
 
 
 def _content(der: bytes, at: int) -> tuple[int, int]:
-    """From where to where the content of the element at a place goes."""
+    """The range of the content of the element at a position."""
     length, start = der[at + 1], at + 2
     if length >= _LONG_LENGTH:
         size = length - _LONG_LENGTH
@@ -118,7 +118,7 @@ def _content(der: bytes, at: int) -> tuple[int, int]:
 
 
 def _keytool(passwords: dict[str, str], *arguments: str | Path) -> str:
-    """Passwords go through the environment: others can read command lines, but not that."""
+    """Passwords are passed in the environment: other users can read command lines, but not that."""
     ended = subprocess.run(
         [_tool(), "-J-Duser.language=en", "-J-XX:TieredStopAtLevel=1", *arguments],
         stdin=subprocess.DEVNULL,
@@ -139,6 +139,6 @@ def _tool() -> Path:
     return find_java().executable.with_name("keytool")
 
 
-def _reason(said: str) -> str:
-    lines = [line.removeprefix("keytool error: ") for line in said.splitlines() if line.startswith("keytool error: ")]
+def _reason(output: str) -> str:
+    lines = [line.removeprefix("keytool error: ") for line in output.splitlines() if line.startswith("keytool error: ")]
     return re.sub(r"^(?:\w+\.)+\w+: ", "", lines[0]) if lines else ""

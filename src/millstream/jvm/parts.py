@@ -58,7 +58,7 @@ def _no_op(_: str) -> None:
 
 
 def _is_intact(folder: Path, part: Part) -> bool:
-    """Quick on purpose: digests were compared when the folder was filled, only losses are looked for now."""
+    """Quick on purpose: digests were compared when the folder was filled; this only looks for missing files."""
     try:
         return all((folder / jar.name).stat().st_size == jar.size for jar in read_locked_jars(part))
     except OSError:
@@ -68,7 +68,7 @@ def _is_intact(folder: Path, part: Part) -> bool:
 def _fill(folder: Path, part: Part, notice: Callable[[str], None]) -> None:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(folder.parent / f"{part}.lock", notice) as lock:
+        with _hold_lock(folder.parent / f"{part}.lock", notice) as lock:
             if _is_intact(folder, part):
                 return
             _remove_remains(folder, part)
@@ -85,7 +85,7 @@ def _fill(folder: Path, part: Part, notice: Callable[[str], None]) -> None:
 
 
 @contextmanager
-def _alone(lock: Path, notice: Callable[[str], None]) -> Iterator[IO[str]]:
+def _hold_lock(lock: Path, notice: Callable[[str], None]) -> Iterator[IO[str]]:
     with lock.open("w") as held:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -96,7 +96,7 @@ def _alone(lock: Path, notice: Callable[[str], None]) -> Iterator[IO[str]]:
 
 
 def _remove_remains(folder: Path, part: Part) -> None:
-    """Under the lock, so a half-filled folder belongs to a process that was killed."""
+    """Called with the lock held, so an incomplete folder belongs to a process that was killed."""
     for unfinished in folder.parent.glob(f".{part}-*"):
         shutil.rmtree(unfinished, ignore_errors=True)
     if folder.exists():

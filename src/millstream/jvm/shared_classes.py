@@ -1,6 +1,6 @@
-"""Java's class archive for Spark: loading its thousands of classes from it halves the start of a job.
+"""Java's class data archive for Spark, which halves the time a job takes to start.
 
-The first JVM that ends in order leaves the archive behind; see docs/adr/0004-class-data-archive.md.
+The first JVM that exits normally leaves the archive behind; see docs/adr/0004-class-data-archive.md.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LONG_ENOUGH_TO_WRITE: Final = 600
 
 @dataclass(frozen=True, slots=True)
 class SharedClasses:
-    """What to tell the JVM, and the file it will leave behind, if it is to leave one."""
+    """The option for the JVM, and the file that it will create, if any."""
 
     java_option: str | None
     unfinished: Path | None = None
@@ -36,7 +36,7 @@ class SharedClasses:
         return self.unfinished is not None
 
     def keep(self) -> None:
-        """Call when the JVM has ended: only a whole archive gets its name."""
+        """Called when the JVM has ended: only a complete archive gets its final name."""
         if self.unfinished is not None and self.archive is not None and self.unfinished.exists():
             self.unfinished.replace(self.archive)
 

@@ -1,1 +1,1 @@
-"""Incremental operators on Arrow data: pure, no Spark, no Kafka."""
+"""Incremental operators on Arrow data, without Spark or Kafka."""

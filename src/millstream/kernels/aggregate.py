@@ -1,7 +1,7 @@
-"""GROUP BY, kept up to date: what a batch adds to each group is added to what the group had.
+"""GROUP BY, maintained incrementally: what a batch adds to each group is added to the group's stored state.
 
-Each group has one row of accumulators. Functions that need single values keep them in tables beside it, one per
-argument and filter; a batch then costs in proportion to what it touches.
+Each group has one row of accumulators. Functions that need individual values store them in separate tables, one per
+argument and filter; the cost of a batch is proportional to what it touches.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from millstream.aggregates.record import EntryKind, KeepsValues
 from millstream.aggregates.registry import aggregate_function
 from millstream.changelog import KIND
 from millstream.kernels.aggregate_kernel import GROUPS, AggregateKernel
-from millstream.kernels.changes import coming
+from millstream.kernels.changes import is_added
 from millstream.kernels.entries import ENTRY, SIGN, VALUE, VALUE_HASH, entry_hash
 from millstream.kernels.entry_calls import EVENTS, EntrySpec
 from millstream.kernels.kept_values import KeptValue
@@ -39,7 +39,7 @@ _ONE_HASH: Final = "__hash_"
 
 @dataclass(frozen=True, slots=True)
 class AggregateOperator:
-    """What to compute, and of what: `schema` has the keys, the arguments and the filters."""
+    """What to compute, and from what: `schema` has the keys, the arguments and the filters."""
 
     inputs: ClassVar = (ROWS,)
     may_ask_for_wakeup: ClassVar = False
@@ -50,12 +50,12 @@ class AggregateOperator:
     emits_before: bool = False
     """Whether an update is preceded by -U with the old row."""
     insert_only: bool = False
-    """No row is ever retracted: some functions need no single values then."""
+    """No row is ever retracted, so some functions need no individual values."""
     repeats: bool = False
-    """Unchanged results are emitted too: state has a time to live, and a reader's must not expire before this one's."""
+    """Unchanged results are emitted too: with a TTL, the state of a reader must not expire before this one's."""
 
     def entries_of(self, call: Call) -> EntrySpec | None:
-        """Where the call's single values are kept, if it needs them."""
+        """Where the call's individual values are stored, if it needs them."""
         function = aggregate_function(call.function)
         kind = function.entry_kind(distinct=call.distinct, insert_only=self.insert_only)
         if kind is None or call.argument is None:
@@ -83,7 +83,7 @@ class AggregateOperator:
 
     @property
     def counters(self) -> tuple[str, ...]:
-        """What is counted of each group, whatever the calls are."""
+        """What is counted for each group, whatever the calls are."""
         return (ROW_COUNT, EVENTS) if self.needs_order(ROWS) else (ROW_COUNT,)
 
     def kept_values(self, spec: EntrySpec) -> list[KeptValue]:
@@ -116,7 +116,7 @@ class AggregateOperator:
         return _ONE_HASH + spec.argument
 
     def accumulator(self, call: Call) -> Accumulator | None:
-        """None where the call lives on single values; with DISTINCT, an accumulator adds up those that are new."""
+        """None if the call needs individual values; with DISTINCT, an accumulator adds up those that are new."""
         function = aggregate_function(call.function)
         if function.keeps_values is not KeepsValues.NEVER and self.entries_of(call) is not None:
             return None
@@ -124,9 +124,9 @@ class AggregateOperator:
         return function.accumulator(call, self.argument_type(call))
 
     def combine(self, _: str, batch: pa.Table) -> Parts:
-        """What one batch of rows adds, per group and per value: far fewer rows than came in."""
+        """What one batch adds, per group and per value: far fewer rows than its input."""
         rows = pl.DataFrame(batch)
-        comes = coming(rows)
+        comes = is_added(rows)
         sign = None if comes is None else pl.when(comes).then(1).otherwise(-1)
         weight = (pl.len() if sign is None else sign.sum()).cast(pl.Int64)
         parts = {name: self._values(spec, rows, sign, weight) for name, spec in self.entry_tables.items()}
@@ -134,7 +134,7 @@ class AggregateOperator:
         for call in self.calls:
             accumulator = self.accumulator(call)
             if accumulator is not None and self.entries_of(call) is None:
-                sums += accumulator.partial(Input(_counting(call), sign, pl.col(ORDER)))
+                sums += accumulator.partial(Input(_filtered_argument(call), sign, pl.col(ORDER)))
         return {GROUPS: rows.group_by(HASH, *self.keys).agg(sums).to_arrow()} | parts
 
     def _values(self, spec: EntrySpec, rows: pl.DataFrame, sign: pl.Expr | None, weight: pl.Expr) -> pa.Table:
@@ -156,7 +156,7 @@ class AggregateOperator:
         return AggregateKernel(self, open_table)
 
 
-def _counting(call: Call) -> pl.Expr:
-    """The argument, NULL in rows that the filter leaves out."""
+def _filtered_argument(call: Call) -> pl.Expr:
+    """The argument, NULL in rows that the filter excludes."""
     value = pl.lit(1) if call.argument is None else pl.col(call.argument)
     return value if call.filter is None else pl.when(pl.col(call.filter)).then(value)

@@ -1,4 +1,4 @@
-"""One bucket's groups, opened for one batch."""
+"""The groups of one bucket, opened for one batch."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class AggregateKernel:
         self._results = {owner.call: owner.result for owner in owners}
 
     def step(self, parts: Parts, _: BatchTime) -> StepResult:
-        """Takes what `combine` gave for any number of batches; gives the groups that changed."""
-        frame = self._with_old(self._merge(pl.DataFrame(parts[GROUPS])))
+        """Receives the output of `combine` for any number of batches; returns the groups that changed."""
+        frame = self._look_up_old(self._merge(pl.DataFrame(parts[GROUPS])))
         for name, entries in self._entries.items():
             frame = entries.step(frame, parts.get(name))
         applied = [(pl.col(name) + pl.col(OLD + name).fill_null(0)).alias(name) for name in self._spec.counters]
@@ -49,7 +49,7 @@ class AggregateKernel:
         return StepResult((self._changes(frame),), self._count_ignored(frame))
 
     def _count_ignored(self, frame: pl.DataFrame) -> int:
-        """Rows taken from a group that has none, or whose value it lacks; one that several tables miss is one row."""
+        """Rows removed from a group that lacks them or their value; one missing in several tables counts once."""
         missed = [pl.col(entries.missed).fill_null(0) for entries in self._entries.values()]
         return int(frame.select(pl.max_horizontal(-pl.col(ROW_COUNT), 0, *missed).sum()).item())
 
@@ -63,7 +63,7 @@ class AggregateKernel:
         ]
         return part.group_by(HASH, *self._spec.keys).agg(*counters, *merged)
 
-    def _with_old(self, groups: pl.DataFrame) -> pl.DataFrame:
+    def _look_up_old(self, groups: pl.DataFrame) -> pl.DataFrame:
         found = self._groups.lookup(groups.select(HASH, *self._spec.keys).to_arrow())
         old = pl.DataFrame(found.values).rename(lambda name: OLD + name)
         existed = pl.DataFrame({EXISTED: found.mask})

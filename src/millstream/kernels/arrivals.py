@@ -1,6 +1,6 @@
-"""(group, number) -> value: the values of a group in order of arrival, as FIRST_VALUE, LAST_VALUE and the lists need.
+"""(group, number) -> value: the values of a group in order of arrival, for FIRST_VALUE, LAST_VALUE and the lists.
 
-A retraction takes the earliest equal value, for each of these functions, as Flink does.
+A retraction removes the earliest equal value, for each of these functions, as in Flink.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _STORED: Final = "__stored"
 class Arrivals(EntryTable):
     """`values` are the columns that make two entries equal.
 
-    The lower half of an entry's hash is half the value's, so that equal values lie together, and half the number,
-    so that many equal values do not share one hash.
+    The lower half of an entry's hash consists of half of the value's hash, so that equal values are adjacent, and half
+    of the number, so that many equal values do not share one hash.
     """
 
     def __init__(self, keys: Sequence[str], values: Sequence[str], table: StateTable) -> None:
@@ -49,13 +49,13 @@ class Arrivals(EntryTable):
         return moves
 
     def _equal_to(self, goes: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
-        """The stored entries that could be meant."""
+        """The stored entries that may be equal."""
         low = np.unique(goes.select(_hash_of(pl.col(HASH), pl.col(VALUE_HASH), pl.lit(0)))[HASH].to_numpy())
         stored = self.in_ranges(low, low | _SHORT, groups)
         return stored.join(goes, on=[GROUP, *self._values], how="semi", nulls_equal=True)
 
     def _replay(self, pushed: pl.DataFrame, stored: pl.DataFrame) -> Moves:
-        """Values queue up among their equals: a retraction takes the head, or nothing from an empty queue."""
+        """Equal values form a queue: a retraction removes its head, or nothing if the queue is empty."""
         columns = [GROUP, HASH, *self._keys, NUMBER, *self._values]
         queue = [GROUP, *self._values]
         played = pl.concat(

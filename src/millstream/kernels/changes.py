@@ -1,4 +1,4 @@
-"""From rows before and after a batch to the changes that lead from one to the other."""
+"""Computes the changes that lead from the rows before a batch to the rows after it."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ EXISTS: Final = "__exists"
 _PLACE: Final = "__place"
 
 
-def coming(rows: pl.DataFrame) -> pl.Expr | None:
-    """Whether a row comes or goes; None where the input has inserts only."""
+def is_added(rows: pl.DataFrame) -> pl.Expr | None:
+    """Whether a row is added rather than removed; None if the input is insert-only."""
     if KIND not in rows.columns:
         return None
     return pl.col(KIND).is_in([RowKind.INSERT, RowKind.UPDATE_AFTER])
 
 
-def differing(values: Sequence[str]) -> pl.Expr:
-    """Whether a row's values are not what they were."""
+def values_differ(values: Sequence[str]) -> pl.Expr:
+    """Whether the values of a row have changed."""
     differs = pl.lit(value=False)
     for name in values:
         differs |= pl.col(name).ne_missing(pl.col(OLD + name))
@@ -41,13 +41,13 @@ def changelog(
     emits_before: bool,
     emits_unchanged: bool = False,
 ) -> pa.Table:
-    """`images` has per key its values before (`__old…`) and after, and whether it existed and exists.
+    """`images` has, per key, its values before (`__old…`) and after, and whether it existed and exists.
 
-    A key appears with +I, changes with +U (and -U before it, if wanted) and goes with -D of its last row.
+    A new key gives +I, a changed one +U (preceded by -U if requested), and a removed one -D with its last row.
     """
     values = [name for name in schema.names if name not in (*keys, KIND)]
     existed, exists = pl.col(EXISTED), pl.col(EXISTS)
-    differs = differing(values) | emits_unchanged
+    differs = values_differ(values) | emits_unchanged
     changed = images.filter(pl.when(existed & exists).then(differs).otherwise(existed | exists)).with_row_index(_PLACE)
     new = [pl.when(exists).then(pl.col(name)).otherwise(pl.col(OLD + name)).alias(name) for name in values]
     kind = pl.when(~exists).then(RowKind.DELETE).when(existed).then(RowKind.UPDATE_AFTER).otherwise(RowKind.INSERT)
@@ -67,7 +67,7 @@ def to_arrow(rows: pl.DataFrame, schema: pa.Schema) -> pa.Table:
 
 
 def _cast(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
-    """Arrow casts no list of pairs to a map."""
+    """Arrow cannot cast a list of pairs to a map."""
     if not pa.types.is_map(type_) or pa.types.is_map(column.type):
         return column.cast(type_)
     chunks = [chunk.cast(pa.list_(chunk.type.value_type)) for chunk in column.chunks]

@@ -1,6 +1,7 @@
-"""The single values of groups, kept beside the groups' rows so that a group's values lie together.
+"""The individual values of groups, stored so that the values of a group are adjacent.
 
-An entry's hash has the group's upper half and the value's lower half: one range of hashes is one group.
+An entry's hash has the upper half of the group's hash and the lower half of the value's: one range of hashes is one
+group.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
     from millstream.state.state_table import StateTable
 
 GROUP: Final = "__group"
-"""Which of the batch's groups: its row in the frame of groups."""
+"""The index of the group in the batch's frame of groups."""
 VALUE: Final = "__value"
 VALUE_HASH: Final = "__value_hash"
 ENTRY: Final = "__entry"
-"""The hash an entry is kept by."""
+"""The hash by which an entry is stored."""
 NUMBER: Final = "__number"
-"""A value's place in its group's order of arrival."""
+"""A value's position in its group's order of arrival."""
 SIGN: Final = "__sign"
 MISSED: Final = "__missed"
 LOWER_HALF: Final = 0xFFFF_FFFF
@@ -37,12 +38,12 @@ LOWER_HALF: Final = 0xFFFF_FFFF
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """The entries a batch brought and took, each with its `__group`."""
+    """The entries that a batch added and removed, each with its `__group`."""
 
     added: pl.DataFrame
     removed: pl.DataFrame
     missed: pl.DataFrame | None = None
-    """How many were to be taken that were not there, in `__missed`; a group may stand in several rows."""
+    """How many entries to be removed did not exist, in `__missed`; a group may appear in several rows."""
 
     @property
     def ignored(self) -> int:
@@ -77,7 +78,7 @@ class EntryTable:
 
 
 def _match_groups(entries: pl.DataFrame, groups: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """By all key columns. In a join of one row with one by a single float, Polars tells two NaN apart."""
+    """By all key columns. When it joins single rows by a float, Polars does not consider two NaN equal."""
     floats = [key for key in keys if entries.schema[key].is_float()]
     is_nan = [pl.col(key).is_nan().alias(f"__nan_{key}") for key in floats]
     no_nan = [pl.col(key).fill_nan(None).alias(f"__number_{key}") for key in floats]
@@ -88,14 +89,14 @@ def _match_groups(entries: pl.DataFrame, groups: pl.DataFrame, keys: Sequence[st
 
 
 def join_groups(groups: pl.DataFrame, rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
-    """Rows with the columns of their group. `key` begins with the hash, which mostly tells groups apart by itself."""
+    """Rows with the columns of their group. `key` begins with the hash, which usually identifies a group by itself."""
     if groups[HASH].n_unique() == groups.height:
         return rows.join(groups.drop(key[1:]), on=HASH)
     return rows.join(groups, on=key, nulls_equal=True)
 
 
 def number(events: pl.DataFrame, groups: pl.DataFrame, seen: str, key: Sequence[str]) -> pl.DataFrame:
-    """Rows with their group, and their number in it: they go on from the `seen` that the group had before."""
+    """Rows with their group and their number in it, which continues from the group's previous `seen`."""
     placed = join_groups(groups.select(GROUP, seen, *key), events, key)
     rank = pl.col(ORDER).rank("ordinal").over(GROUP).cast(pl.Int64)
     return placed.with_columns((pl.col(seen).fill_null(0) + rank).alias(NUMBER))

@@ -1,4 +1,4 @@
-"""One table of single values, and the calls that live on it."""
+"""One table of individual values, and the calls that use it."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from millstream.kernels.operator import OpenTable
 
 EVENTS: Final = "__events"
-"""How many rows a group has seen, those that went included: the next one gets this number."""
+"""How many rows a group has seen, including removed ones: the number of the next row."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntrySpec:
-    """One table of values; calls that ask the same of the same argument share it."""
+    """One table of values; calls that need the same of the same argument share it."""
 
     kind: EntryKind
     argument: str
@@ -51,7 +51,7 @@ class EntryCalls:
     def __init__(self, spec: AggregateOperator, name: str, entries: EntrySpec, open_table: OpenTable) -> None:
         self._keys = spec.keys
         self.missed = f"{MISSED}-{name}"
-        """The column of the frame that counts what was to be taken and was not there."""
+        """The column of the frame that counts entries to be removed that did not exist."""
         calls = [call for call in spec.calls if spec.entries_of(call) == entries]
         self._distinct = [found for call in calls if (found := spec.accumulator(call)) is not None]
         self.kept = spec.kept_values(entries)
@@ -70,7 +70,7 @@ class EntryCalls:
         self._nothing = pl.DataFrame(no_moves).with_columns(pl.lit(0, dtype=pl.get_index_type()).alias(GROUP))
 
     def step(self, frame: pl.DataFrame, part: pa.Table | None) -> pl.DataFrame:
-        """Brings the table up to date, and with it the calls' columns in the frame of groups."""
+        """Updates the table, and the calls' columns in the frame of groups."""
         frame = self._read(frame, OLD)
         moves = Moves(self._nothing, self._nothing) if part is None else self._update(frame, pl.DataFrame(part))
         for kept in self.kept:
@@ -96,7 +96,7 @@ class EntryCalls:
         return self.table.update(number(part, frame, OLD + EVENTS, group), frame)
 
     def _steps(self, moves: Moves) -> pl.DataFrame:
-        """What the values that came to be there, or ceased to, add to accumulators: DISTINCT."""
+        """What values that appeared or disappeared add to accumulators: DISTINCT."""
         steps = pl.concat(
             [
                 moves.added.select(GROUP, VALUE, pl.lit(1, dtype=pl.Int64).alias(SIGN)),

@@ -1,4 +1,4 @@
-"""Changes of a key that the next one makes needless, taken out of a stream of Arrow batches."""
+"""Removes changes that the next change of the same key makes redundant from a stream of Arrow batches."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _PLACE: Final = "__place"
 
 
 def fold_updates(rows: Iterator[pa.RecordBatch], key_columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Drops each -U that the +U of its key follows; a -U that stays takes its row back.
+    """Drops each -U that is followed by the +U of its key; any other -U retracts its row.
 
-    However the rows are cut into batches: a -U at the end of one waits for the first row of the next.
+    The result does not depend on batch boundaries: a -U at the end of a batch waits for the first row of the next.
     """
     held: pa.RecordBatch | None = None
     for batch in rows:
@@ -34,7 +34,7 @@ def fold_updates(rows: Iterator[pa.RecordBatch], key_columns: Sequence[str]) -> 
 
 
 def last_changes(rows: Iterator[pa.RecordBatch], key_columns: Sequence[str], max_keys: int) -> Iterator[pa.RecordBatch]:
-    """Gathers rows until there are `max_keys` keys or no more rows, and gives the last one of each key."""
+    """Collects rows until there are `max_keys` keys or no more rows, and returns the last row of each key."""
     gathered: list[pa.RecordBatch] = []
     for batch in rows:
         gathered += [batch] if batch.num_rows else []
@@ -49,7 +49,7 @@ def last_changes(rows: Iterator[pa.RecordBatch], key_columns: Sequence[str], max
 
 
 def _find_replaced(batch: pa.RecordBatch, key_columns: Sequence[str]) -> pa.Array:
-    """Per row whether it is a -U and the next one the +U of the same key."""
+    """For each row, whether it is a -U and the next one is the +U of the same key."""
     rows = batch.num_rows - 1
     here, following = batch.slice(0, rows), batch.slice(1)
     found = pc.and_(

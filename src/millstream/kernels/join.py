@@ -1,7 +1,7 @@
-"""The inner equi-join of two changelogs, kept up to date.
+"""The inner equi-join of two changelogs, maintained incrementally.
 
-Each side keeps its rows with the count of each, so that all rows of a join key lie together. A batch reads of a side
-its own rows, and the rows of the keys that changed on the other side.
+Each side stores its rows with their counts, so that all rows of a join key are adjacent. A batch reads, from each side,
+its own rows and the rows of the keys that changed on the other side.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 
 from millstream.changelog import KIND
-from millstream.kernels.changes import coming
+from millstream.kernels.changes import is_added
 from millstream.kernels.join_kernel import JoinKernel
 from millstream.kernels.multiset import COUNT
 from millstream.kernels.operator import LEFT, RIGHT, StateTableSpec
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class JoinSide:
-    """All columns of an input, and those of the join key among them."""
+    """All columns of an input, and which of them are the join key."""
 
     schema: pa.Schema
     keys: tuple[str, ...]
@@ -40,11 +40,11 @@ class JoinSide:
 
 @dataclass(frozen=True, slots=True)
 class JoinOperator:
-    """Rows whose keys are equal, the first key with the first, and none of them NULL.
+    """Joins rows whose keys are equal, in order, and not NULL.
 
-    The two sides have columns of different names, and keys of the same types. An input that is not insert-only has
-    `__kind` and the old row of each update. The result has -D and +I alone, in a batch all -D before the first +I:
-    rows in which a batch changed nothing are left out, and what is left of an update need not have a partner.
+    The two sides have columns with different names, and keys of the same types. An input that is not insert-only has
+    `__kind` and the old row of each update. The result has only -D and +I, and in a batch all -D come first: rows that
+    a batch did not change are left out, and the remaining half of an update need not have a partner.
     """
 
     inputs: ClassVar = (LEFT, RIGHT)
@@ -53,7 +53,7 @@ class JoinOperator:
     left: JoinSide
     right: JoinSide
     expires: bool = False
-    """State has a TTL: a row that is retracted and comes again counts as written, and its results are given again."""
+    """State has a TTL: a row that is retracted and added again counts as written, and its results are emitted again."""
 
     def __post_init__(self) -> None:
         assert set(self.left.columns).isdisjoint(self.right.columns), "columns of the same name on both sides"
@@ -84,10 +84,10 @@ class JoinOperator:
         return False
 
     def combine(self, name: str, batch: pa.Table) -> Parts:
-        """Each row once, with by how much its count changes. A key with NULL in it never has a partner."""
+        """Each row once, with the change of its count. A key with a NULL never has a partner."""
         side = self.side(name)
         rows = pl.DataFrame(batch).drop_nulls(list(side.keys))
-        comes = coming(rows)
+        comes = is_added(rows)
         count = pl.lit(1) if comes is None else pl.when(comes).then(1).otherwise(-1)
         counted = rows.select(HASH, ROW_HASH, *side.columns, count.cast(pl.Int64).alias(COUNT))
         return {name: sum_counts(counted, side.columns, keeps_zero=self.expires).to_arrow()}

@@ -28,19 +28,19 @@ _RIGHT: Final = "__right"
 _TIMES: Final = "__times"
 _MATCHES: Final = "__matches"
 _LARGEST_TABLE: Final = 1 << 17
-"""Rows of one table of changes: a key with many rows on both sides has more results than memory has room for."""
+"""Rows in one table of changes: a key with many rows on both sides may have more results than fit in memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """The rows of one side that a batch has to do with, by their columns and their counts before and after it."""
+    """The rows of one side that concern a batch, with their columns and their counts before and after it."""
 
     written: pl.DataFrame
     others: pl.DataFrame
-    """Rows that stay as they are, of the keys that the other side wrote."""
+    """Unchanged rows, of the keys that the other side wrote."""
 
     def to(self, kind: RowKind) -> pl.DataFrame:
-        """Those written that may bring about changes of a kind by themselves."""
+        """Written rows that may cause changes of this kind by themselves."""
         falls = kind is RowKind.DELETE
         return self.written.filter(pl.col(AFTER) <= pl.col(BEFORE) if falls else pl.col(AFTER) >= pl.col(BEFORE))
 
@@ -70,7 +70,7 @@ class JoinKernel:
         return sum_counts(pl.DataFrame(rows), self._spec.side(name).columns, keeps_zero=self._spec.expires)
 
     def _changes(self, left: _Batch, right: _Batch) -> Iterator[pa.Table]:
-        """Each pair of rows is joined once for its kind, so that what it gives needs no folding."""
+        """Each pair of rows is joined once per kind, so that its results need no folding."""
         for kind in (RowKind.DELETE, RowKind.INSERT):
             own, other = left.to(kind), right.to(kind)
             yield from self._changes_of(kind, own, right.others)
@@ -86,7 +86,7 @@ class JoinKernel:
             yield from self._repeat(pairs.with_columns(self._times(kind).alias(_TIMES)), kind)
 
     def _times(self, kind: RowKind) -> pl.Expr:
-        """How often a pair of rows is in the result for this batch."""
+        """How often a pair of rows is in the result of this batch."""
         before = pl.col(BEFORE) * pl.col(_RIGHT + BEFORE)
         after = pl.col(AFTER) * pl.col(_RIGHT + AFTER)
         times = (before - after if kind is RowKind.DELETE else after - before).clip(0)
@@ -104,7 +104,7 @@ class JoinKernel:
 def _slices(
     left: pl.DataFrame, left_keys: list[str], right: pl.DataFrame, right_keys: list[str]
 ) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
-    """What to join with what, to have all pairs in portions that do not take up much memory."""
+    """What to join with what, so that all pairs are covered in portions that need little memory."""
     if not left.height or not right.height:
         return
     if left.height * right.height <= _LARGEST_TABLE:
@@ -116,7 +116,7 @@ def _slices(
 
 
 def _slice(rows: pl.DataFrame, keys: list[str], others: pl.DataFrame, other_keys: list[str]) -> Iterator[pl.DataFrame]:
-    """Those rows that have partners, in slices that have about as many as a table of changes may."""
+    """The rows that have partners, in slices with about as many results as a table of changes may have."""
     matches = others.group_by(other_keys).agg(pl.len().cast(pl.Int64).alias(_MATCHES))
     matched = _join(rows, keys, matches, other_keys)
     portions = (matched[_MATCHES].cum_sum().to_numpy() - 1) // _LARGEST_TABLE
@@ -126,7 +126,7 @@ def _slice(rows: pl.DataFrame, keys: list[str], others: pl.DataFrame, other_keys
 
 
 def _join(left: pl.DataFrame, left_keys: list[str], right: pl.DataFrame, right_keys: list[str]) -> pl.DataFrame:
-    """Pairs of equal keys, NaN and NaN among them: in a join of one row with one, Polars tells two NaN apart."""
+    """Pairs of equal keys, where NaN equals NaN: when it joins single rows, Polars does not consider two NaN equal."""
     return left.join(
         right,
         left_on=_comparable(left, left_keys),
@@ -137,5 +137,5 @@ def _join(left: pl.DataFrame, left_keys: list[str], right: pl.DataFrame, right_k
 
 
 def _comparable(rows: pl.DataFrame, keys: list[str]) -> list[pl.Expr]:
-    """No key is NULL, so NULL can stand for NaN."""
+    """No key is NULL, so NULL can represent NaN."""
     return [pl.col(key).fill_nan(None) if rows.schema[key].is_float() else pl.col(key) for key in keys]

@@ -1,7 +1,7 @@
-"""MIN, MAX, FIRST_VALUE and LAST_VALUE when rows can be retracted.
+"""MIN, MAX, FIRST_VALUE and LAST_VALUE of rows that can be retracted.
 
-The group's row keeps the value that leads (the least, the greatest, the first, the last to arrive). Only when that one
-is retracted, and nothing better came, the group's entries are read for the next.
+The group's row stores the leading value (the least, the greatest, the first or the last to arrive). Only if that one is
+retracted, and the batch has no better one, are the group's entries read to find the next.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ class KeptValue:
     @property
     def fields(self) -> tuple[pa.Field, ...]:
         value = pa.field(self.call.column("value"), self.argument)
-        return (value,) if self._by_value else (value, pa.field(self.call.column("number"), pa.int64()))
+        return (value,) if self._is_by_value else (value, pa.field(self.call.column("number"), pa.int64()))
 
     def result(self, prefix: str) -> pl.Expr:
         return pl.col(prefix + self.call.column("value"))
 
     def step(self, frame: pl.DataFrame, moves: Moves, entries: EntryTable) -> pl.DataFrame:
         leads = [field.name for field in self.fields]
-        old_lead, new_lead = pl.col(OLD + self._lead), pl.col("__new" + self._lead)
-        frame = frame.join(self._leading(moves.added, "__new"), on=GROUP, how="left").join(
-            moves.removed.select(GROUP, self._by).unique().with_columns(pl.lit(value=True).alias("__lost")),
-            left_on=[GROUP, OLD + self._lead],
-            right_on=[GROUP, self._by],
+        old_lead, new_lead = pl.col(OLD + self._leading_column), pl.col("__new" + self._leading_column)
+        frame = frame.join(self._find_leaders(moves.added, "__new"), on=GROUP, how="left").join(
+            moves.removed.select(GROUP, self._order_column).unique().with_columns(pl.lit(value=True).alias("__lost")),
+            left_on=[GROUP, OLD + self._leading_column],
+            right_on=[GROUP, self._order_column],
             how="left",
         )
         lost = pl.col("__lost").fill_null(value=False)
         overtaken = new_lead.is_not_null() & (better(new_lead, old_lead, greatest=self._leader.greatest) == new_lead)
         orphans = frame.filter(lost & ~overtaken)
-        found = self._leading(entries.of_groups(orphans) if orphans.height else moves.added.clear(), "__found")
+        found = self._find_leaders(entries.of_groups(orphans) if orphans.height else moves.added.clear(), "__found")
         frame = frame.join(found, on=GROUP, how="left")
         columns = [
             pl.when(old_lead.is_null() | overtaken)
@@ -63,10 +63,10 @@ class KeptValue:
             "__lost", *("__new" + n for n in leads), *("__found" + n for n in leads)
         )
 
-    def _leading(self, entries: pl.DataFrame, prefix: str) -> pl.DataFrame:
-        """Per group the entry that leads."""
+    def _find_leaders(self, entries: pl.DataFrame, prefix: str) -> pl.DataFrame:
+        """The leading entry of each group."""
         value, number = prefix + self.call.column("value"), prefix + self.call.column("number")
-        if self._by_value:
+        if self._is_by_value:
             found = extreme(pl.col(VALUE), self.argument, greatest=self._leader.greatest)
             return entries.group_by(GROUP).agg(found.alias(value))
         arrival = pl.col(NUMBER)
@@ -74,16 +74,16 @@ class KeptValue:
         return entries.group_by(GROUP).agg(pl.col(VALUE).get(at).alias(value), arrival.get(at).alias(number))
 
     @property
-    def _by_value(self) -> bool:
+    def _is_by_value(self) -> bool:
         return not self._leader.by_arrival
 
     @property
-    def _by(self) -> str:
-        return VALUE if self._by_value else NUMBER
+    def _order_column(self) -> str:
+        return VALUE if self._is_by_value else NUMBER
 
     @property
-    def _lead(self) -> str:
-        return self.call.column("value" if self._by_value else "number")
+    def _leading_column(self) -> str:
+        return self.call.column("value" if self._is_by_value else "number")
 
     @property
     def _leader(self) -> Leader:

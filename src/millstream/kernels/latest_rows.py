@@ -1,4 +1,4 @@
-"""(group, upsert key) -> row and when it came: rows that replace the earlier one of their upsert key."""
+"""(group, upsert key) -> row and its arrival: rows that replace the previous one with the same upsert key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class LatestRows(EntryTable):
-    """A row that is replaced moves to the end, as the latest to arrive."""
+    """A row that replaces another one moves to the end, as the latest to arrive."""
 
     def __init__(self, keys: Sequence[str], upsert_key: Sequence[str], table: StateTable) -> None:
         super().__init__(keys, table)

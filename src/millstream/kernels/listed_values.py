@@ -1,4 +1,4 @@
-"""Results that need all values of their group: the group's entries are read for each."""
+"""Results that need all values of their group: the group's entries are read each time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ListedValues:
         return pl.col(prefix + self.call.column("value"))
 
     def read(self, frame: pl.DataFrame, entries: pl.DataFrame, prefix: str) -> pl.DataFrame:
-        """Adds the result as it follows from these entries."""
+        """Adds the result computed from these entries."""
         function, name = aggregate_function(self.call.function), prefix + self.call.column("value")
         assert function.reads is not None
         if self.call.distinct or function.needs_order:

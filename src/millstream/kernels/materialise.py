@@ -1,7 +1,7 @@
-"""For upsert sinks whose primary key is not the query's upsert key: several rows may claim one key.
+"""For upsert sinks whose primary key is not the query's upsert key: several rows may have the same primary key.
 
-All rows of a key are kept in order of arrival. The latest is what the sink shows; when it is retracted, the one before
-it shows again.
+All rows of a key are stored in order of arrival. The latest is the one in the sink; when it is retracted, the previous
+one takes its place.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyarrow as pa
 from millstream.aggregates.calls import OLD, Call
 from millstream.changelog import KIND
 from millstream.kernels.arrivals import Arrivals
-from millstream.kernels.changes import EXISTED, EXISTS, changelog, coming
+from millstream.kernels.changes import EXISTED, EXISTS, changelog, is_added
 from millstream.kernels.entries import GROUP, NUMBER, SIGN, VALUE, VALUE_HASH, number
 from millstream.kernels.entry_calls import EVENTS
 from millstream.kernels.kept_values import KeptValue
@@ -36,7 +36,7 @@ _ROW_HASH: Final = "__hash_row"
 class MaterialiseOperator:
     """`keys` is the sink's primary key, `schema` all columns.
 
-    With an upsert key, a row replaces and takes back that of the same upsert key; without, the earliest equal row.
+    With an upsert key, a row replaces or retracts the row with the same upsert key; otherwise the earliest equal row.
     """
 
     inputs: ClassVar = (ROWS,)
@@ -58,7 +58,7 @@ class MaterialiseOperator:
 
     @property
     def shown(self) -> KeptValue:
-        """The row that the sink shows."""
+        """The row that is in the sink."""
         return KeptValue(Call("row", "LAST_VALUE", VALUE), pa.struct(list(self.schema)))
 
     def _fields(self, names: tuple[str, ...]) -> tuple[pa.Field, ...]:
@@ -76,7 +76,7 @@ class MaterialiseOperator:
 
     def combine(self, _: str, batch: pa.Table) -> Parts:
         rows = pl.DataFrame(batch)
-        comes = coming(rows)
+        comes = is_added(rows)
         sign = pl.lit(1) if comes is None else pl.when(comes).then(1).otherwise(-1)
         keys = dict.fromkeys((*self.keys, *self.upsert_key))
         row = pl.struct(self.schema.names).alias(VALUE)
@@ -91,7 +91,7 @@ class MaterialiseOperator:
 
 
 class MaterialiseKernel:
-    """One bucket's keys, opened for one batch."""
+    """The keys of one bucket, opened for one batch."""
 
     def __init__(self, spec: MaterialiseOperator, open_table: OpenTable) -> None:
         self._spec = spec
@@ -106,7 +106,7 @@ class MaterialiseKernel:
     def step(self, parts: Parts, _: BatchTime) -> StepResult:
         events = pl.DataFrame(parts[ROWS])
         group = [HASH, *self._spec.keys]
-        frame = self._with_old(events.group_by(group).agg(pl.len().cast(pl.Int64).alias(EVENTS)))
+        frame = self._look_up_old(events.group_by(group).agg(pl.len().cast(pl.Int64).alias(EVENTS)))
         moves = self._rows.update(number(events, frame, OLD + EVENTS, group), frame)
         frame = self._shown.step(frame, moves, self._rows).with_columns(
             (pl.col(EVENTS) + pl.col(OLD + EVENTS).fill_null(0)).alias(EVENTS),
@@ -117,7 +117,7 @@ class MaterialiseKernel:
         self._keys.put(touched.select(*group, *kept, (~pl.col(EXISTS)).alias(DEAD)).to_arrow())
         return StepResult((self._changes(touched),), moves.ignored)
 
-    def _with_old(self, groups: pl.DataFrame) -> pl.DataFrame:
+    def _look_up_old(self, groups: pl.DataFrame) -> pl.DataFrame:
         found = self._keys.lookup(groups.select(HASH, *self._spec.keys).to_arrow())
         old = pl.DataFrame(found.values).rename(lambda name: OLD + name)
         existed = pl.DataFrame({EXISTED: found.mask})

@@ -1,4 +1,4 @@
-"""(group, value) -> how often: what DISTINCT, MIN, MAX and COLLECT ask of a group."""
+"""(group, value) -> count: for DISTINCT, MIN, MAX and COLLECT."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ COUNT: Final = "__count"
 
 
 class Multiset(EntryTable):
-    """Counts never fall below zero: a value that is not there cannot be retracted."""
+    """Counts never become negative: a value that does not exist cannot be retracted."""
 
     def update(self, weights: pl.DataFrame) -> Moves:
-        """`weights` has each (group, value) once, and in `__count` by how much its count changes."""
-        # Hashes in order are found several times faster: neighbours lie in the same pages of a segment.
+        """`weights` has each (group, value) once, with the change of its count in `__count`."""
+        # Sorted hashes are found several times faster: neighbours are in the same pages of a segment.
         weights = weights.sort(ENTRY)
-        asked = weights.select(pl.col(ENTRY).alias(HASH), *self._keys, VALUE).to_arrow()
-        found = self._table.lookup(asked)
+        keys = weights.select(pl.col(ENTRY).alias(HASH), *self._keys, VALUE).to_arrow()
+        found = self._table.lookup(keys)
         before = pl.Series("__before", numbers_of(found.values.column(COUNT), found.mask))
         free = weights.with_columns(before).with_columns(pl.col(COUNT) + pl.col("__before"))
         counted = free.with_columns(pl.col(COUNT).clip(0))

@@ -1,6 +1,6 @@
-"""A topic of upserts and tombstones as a proper changelog: what a row does depends on the row its key had.
+"""Turns upserts and tombstones into a complete changelog: what a row means depends on the previous row of its key.
 
-A key that was not there gives +I, another row +U, the same row nothing, a tombstone -D of the full row that is stored.
+A new key gives +I, a different row +U, the same row nothing, and a tombstone -D with the full stored row.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from millstream.aggregates.calls import OLD
 from millstream.changelog import KIND
-from millstream.kernels.changes import EXISTED, EXISTS, changelog, coming, differing
+from millstream.kernels.changes import EXISTED, EXISTS, changelog, is_added, values_differ
 from millstream.kernels.operator import ORDER, ROWS, StateTableSpec, StepResult
 from millstream.state.state_table import DEAD, HASH
 
@@ -27,9 +27,9 @@ _COMES: Final = "__comes"
 
 @dataclass(frozen=True, slots=True)
 class NormaliseOperator:
-    """`schema` has all columns, the primary key's (`keys`) among them.
+    """`schema` has all columns, including those of the primary key (`keys`).
 
-    -U deletes the stored row as -D does, so that doubled change events come out once.
+    -U deletes the stored row like -D, so that duplicate change events have no effect.
     """
 
     inputs: ClassVar = (ROWS,)
@@ -40,9 +40,9 @@ class NormaliseOperator:
     emits_before: bool = False
     """Whether an update is preceded by -U with the old row."""
     filter: str | None = None
-    """A boolean column beside the schema's: rows where it is not true are as if deleted, and never stored."""
+    """A boolean column in addition to the schema: rows where it is not true count as deleted, and are never stored."""
     expires: bool = False
-    """State has a time to live: the same row again is an update, which keeps the readers' state alive."""
+    """State has a TTL: an unchanged row is emitted as an update, which keeps the state of readers alive."""
 
     @property
     def state_tables(self) -> Mapping[str, StateTableSpec]:
@@ -64,9 +64,9 @@ class NormaliseOperator:
         return True
 
     def combine(self, _: str, batch: pa.Table) -> Parts:
-        """The last row of each key: what a key was in between, no reader of batches sees."""
+        """The last row of each key: readers do not see the states of a key within a batch."""
         rows = pl.DataFrame(batch)
-        comes = coming(rows)
+        comes = is_added(rows)
         rows = rows.with_columns((pl.lit(value=True) if comes is None else comes).alias(_COMES))
         matches = pl.lit(value=True) if self.filter is None else pl.col(self.filter).fill_null(value=False)
         exists = (pl.col(_COMES) & matches).alias(EXISTS)
@@ -80,7 +80,7 @@ class NormaliseOperator:
 
 
 class NormaliseKernel:
-    """One bucket's keys, opened for one batch."""
+    """The keys of one bucket, opened for one batch."""
 
     def __init__(self, spec: NormaliseOperator, open_table: OpenTable) -> None:
         self._spec = spec
@@ -95,7 +95,7 @@ class NormaliseKernel:
         ignored = images.filter(~existed & ~pl.col(_COMES)).height
         changed = images.filter(
             pl.when(existed & exists)
-            .then(differing(self._spec.values) | self._spec.expires)
+            .then(values_differ(self._spec.values) | self._spec.expires)
             .otherwise(existed | exists)
         )
         self._stored.put(changed.select(HASH, *self._spec.schema.names, (~exists).alias(DEAD)).to_arrow())

@@ -1,4 +1,4 @@
-"""The contract between a stateful operator and its host: all that an operator's author needs to write."""
+"""The interface between a stateful operator and its host: everything that the author of an operator implements."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from millstream.state.state_table import StateTable
 
 ORDER: Final = "__order"
-"""A number per row that rises in order of arrival within a batch, and is the same when the batch is replayed."""
+"""A number per row that increases in order of arrival within a batch, and is the same if the batch is repeated."""
 ROWS: Final = "rows"
-"""The input of an operator that has just one."""
+"""The name of the input of an operator that has only one."""
 LEFT: Final = "left"
 RIGHT: Final = "right"
 """The inputs of a join."""
 
 Parts: TypeAlias = Mapping[str, pa.Table]
-"""What `combine` makes of a batch, by name. Each part has `__hash`, which says where its rows go."""
+"""The result of `combine` for a batch, by name. Each part has `__hash`, which decides where its rows go."""
 OpenTable: TypeAlias = "Callable[[str], StateTable]"
 """Opens one of the operator's `state_tables` by its name."""
 
@@ -35,29 +35,29 @@ class StateTableSpec:
 
 @dataclass(frozen=True, slots=True)
 class BatchTime:
-    """What a kernel may know of time; in milliseconds since the epoch."""
+    """What a kernel may know about time; in milliseconds since the epoch."""
 
     watermark: int | None = None
-    """No row with an event time at or below it is expected any more; None where no input has one."""
+    """No row with an event time at or below it is expected any more; None if no input has a watermark."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What a kernel made of one bucket's share of a batch."""
+    """The result of a kernel for one bucket of a batch."""
 
     changes: Iterable[pa.Table]
-    """Tables of the operator's output schema, in order; to be read once, as each may be made when it is asked for."""
+    """Tables with the operator's output schema, in order; can be iterated once, as each may be computed on demand."""
     ignored: int = 0
     """How many retractions found no row to retract."""
     wake_at: int | None = None
-    """The time at which the kernel wants a step even if no rows come."""
+    """The time at which the kernel needs a step even if there are no rows."""
 
 
 class Kernel(Protocol):
-    """One bucket's share of the operator, opened for one batch."""
+    """The state of an operator for one bucket, opened for one batch."""
 
     def step(self, parts: Parts, time: BatchTime, /) -> StepResult:
-        """Takes the parts of any number of `combine` calls, each put together; one without rows is missing."""
+        """Receives the parts of any number of `combine` calls, concatenated by name; parts without rows are missing."""
         ...
 
 
@@ -79,7 +79,7 @@ class Operator(Protocol):
 
     @property
     def may_ask_for_wakeup(self) -> bool:
-        """Whether a step may give a `wake_at`. The host on `transformWithState` has no timers and refuses those."""
+        """Whether a step may return a `wake_at`. The host on `transformWithState` has no timers and refuses that."""
         ...
 
     def hashes(self, input_name: str, /) -> Mapping[str, tuple[str, ...]]:
@@ -91,7 +91,7 @@ class Operator(Protocol):
         ...
 
     def combine(self, input_name: str, batch: pa.Table, /) -> Parts:
-        """The parts of one batch of an input. Two inputs never give parts of the same name."""
+        """The parts of one batch of an input. Two inputs never have parts of the same name."""
         ...
 
     def open(self, open_table: OpenTable, /) -> Kernel: ...

@@ -1,6 +1,6 @@
-"""(group, value) -> how often, and since when: the order of arrival with DISTINCT.
+"""(group, value) -> count and first arrival: the order of arrival with DISTINCT.
 
-A value's place is that of the row that brought it when it was not there; further rows only count.
+A value's position is that of the row that added it when it was absent; further rows are only counted.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Presences(EntryTable):
             hashed.sort(NUMBER)
             .join(values.select(*one, "__before"), on=one, how="left", nulls_equal=True, maintain_order="left")
             .with_columns((pl.col(SIGN).cum_sum().over(one) + pl.col("__before")).alias("__free"))
-            # Below zero there is nothing to take: the count stands still until it rises again.
+            # A count of zero cannot be decreased: it stays zero until it increases again.
             .with_columns((-pl.col("__free").cum_min().over(one).clip(upper_bound=0)).alias(MISSED))
             .with_columns((pl.col("__free") + pl.col(MISSED)).alias(COUNT))
         )

@@ -1,4 +1,4 @@
-"""row -> how often: the rows of one side of a join, those of a join key together."""
+"""row -> count: the rows of one side of a join, with those of a join key adjacent."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ AFTER: Final = "__after"
 
 
 def sum_counts(rows: pl.DataFrame, columns: Sequence[str], *, keeps_zero: bool) -> pl.DataFrame:
-    """Equal rows as one, with the sum of their counts; one that comes to zero is left out, unless `keeps_zero`."""
+    """Merges equal rows, adding up their counts; rows with a count of zero are left out, unless `keeps_zero`."""
     repeated = rows[ROW_HASH].is_duplicated()
-    if repeated.any():  # rows whose hashes differ differ: only the others are compared
+    if repeated.any():  # rows with different hashes differ: only the others are compared
         sums = rows.filter(repeated).group_by(HASH, ROW_HASH, *columns).agg(pl.col(COUNT).sum())
         rows = pl.concat([rows.filter(~repeated), sums])
     return rows if keeps_zero else rows.filter(pl.col(COUNT) != 0)
@@ -37,7 +37,7 @@ def sum_counts(rows: pl.DataFrame, columns: Sequence[str], *, keeps_zero: bool) 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Rows of a side that a batch wrote, with their counts before and after it."""
+    """The rows of a side that a batch wrote, with their counts before and after it."""
 
     rows: pl.DataFrame
     ignored: int
@@ -45,7 +45,7 @@ class Written:
 
 
 class RowCounts:
-    """Counts never fall below zero. Everything is read before anything is written."""
+    """Counts never become negative. Everything is read before anything is written."""
 
     def __init__(self, columns: Sequence[str], table: StateTable, *, expires: bool) -> None:
         self._columns = list(columns)
@@ -53,9 +53,9 @@ class RowCounts:
         self._expires = expires
 
     def apply(self, counts: pl.DataFrame) -> Written:
-        """Adds `counts`, each row once, to what is stored; `write` stores the result."""
+        """Adds `counts`, with each row once, to the stored counts; `write` stores the result."""
         counts = counts.with_columns(entry_hash(pl.col(HASH), pl.col(ROW_HASH)).alias(ENTRY))
-        found = self._table.lookup(self._by_entry(counts).to_arrow())
+        found = self._table.lookup(self._key_by_entry(counts).to_arrow())
         before = pl.Series(BEFORE, numbers_of(found.values.column(COUNT), found.mask))
         summed = counts.with_columns(before).with_columns((pl.col(BEFORE) + pl.col(COUNT)).alias(AFTER))
         missing = summed.select((-pl.col(AFTER)).clip(0).sum()).item()
@@ -66,12 +66,12 @@ class RowCounts:
     def others(self, hashes: pl.Series, written: pl.DataFrame) -> pl.DataFrame:
         """The stored rows of these join keys, by their hashes, except those that the batch writes.
 
-        Rows of another key whose hash begins alike may be among them.
+        They may include rows of another key whose hash has the same upper half.
         """
         low = np.unique(hashes.to_numpy() & ~LOWER_HALF)
         stored = self._table.scan(low, low | LOWER_HALF)
-        asked = self._by_entry(written).to_arrow().cast(stored.select([HASH, *self._columns]).schema)
-        _, found = matching_rows(stored, asked, np.arange(asked.num_rows), self._columns)
+        keys = self._key_by_entry(written).to_arrow().cast(stored.select([HASH, *self._columns]).schema)
+        _, found = matching_rows(stored, keys, np.arange(keys.num_rows), self._columns)
         stays = np.ones(stored.num_rows, dtype=bool)
         stays[found] = False
         others = pl.DataFrame(stored.filter(pa.array(stays)))
@@ -83,5 +83,5 @@ class RowCounts:
         )
         self._table.put(rows.to_arrow())
 
-    def _by_entry(self, rows: pl.DataFrame) -> pl.DataFrame:
+    def _key_by_entry(self, rows: pl.DataFrame) -> pl.DataFrame:
         return rows.select(pl.col(ENTRY).alias(HASH), *self._columns)

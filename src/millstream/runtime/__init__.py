@@ -1,1 +1,1 @@
-"""A job's life: checks before it starts, its checkpoint, its progress, its end."""
+"""The life of a job: the checks before it starts, its checkpoint, its progress and its end."""

@@ -1,6 +1,6 @@
-"""What Spark's checkpoint says of batches: each is noted in `offsets` when it begins, in `commits` when it has ended.
+"""Spark's log of batches in a checkpoint: an entry in `offsets` when a batch begins, one in `commits` when it ends.
 
-Read before Spark does, so that what is damaged is named, and so that a job knows what it will read next.
+It is read before Spark reads it, so that damaged files are reported by name and a job knows where it will continue.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NOTHING_READ: Final = "-"
 
 @dataclass(frozen=True, slots=True)
 class BatchLog:
-    """Of one job; `folder` is its checkpoint."""
+    """The batch log of one job; `folder` is the job's checkpoint."""
 
     folder: Path
 
@@ -39,7 +39,7 @@ class BatchLog:
 
     @property
     def unfinished(self) -> int | None:
-        """The batch that was begun and not finished: it is done again, with the same input, when the job goes on."""
+        """The batch that has begun and not finished. It is processed again, with the same input, on resuming."""
         begun = self.last_begun
         return None if begun is None or begun == self.last_finished else begun
 
@@ -49,7 +49,7 @@ class BatchLog:
         return milliseconds / 1000
 
     def read_up_to(self) -> list[Offsets]:
-        """Per source, in the order of the plan, where the next batch begins; nothing before the first has ended."""
+        """Where the next batch begins, for each source in the order of the plan; empty before a batch has ended."""
         finished = self.last_finished
         if finished is None:
             return []
@@ -57,7 +57,7 @@ class BatchLog:
         return [flat_offsets({} if line == _NOTHING_READ else self._json("offsets", finished, line)) for line in lines]
 
     def check(self) -> None:
-        """Raises what would keep Spark from going on, or would make it go on from another place."""
+        """Raises an error if Spark could not resume from these files, or would resume from the wrong place."""
         begun, finished = self._numbers("offsets"), self._numbers("commits")
         if not begun and finished:
             raise self._damage_error("offsets", "It is empty, although batches have ended.")
@@ -97,7 +97,7 @@ class BatchLog:
         return lines
 
     def _text(self, name: str) -> str:
-        """Spark writes checksums beside its files and does not look at them here."""
+        """Spark writes checksums beside these files but does not verify them when it reads the log."""
         file = self.folder / name
         try:
             if is_damaged(file):

@@ -1,4 +1,4 @@
-"""What is settled before the jobs of a script start: that all of it can be done."""
+"""Checks that everything a script asks for can be done, before any of its jobs start."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from millstream.errors import Code, Diagnostic, ScriptError, by_place
 from millstream.plan.operators.roots import Write
-from millstream.runtime.kafka.shared_prefixes import shared_prefixes
+from millstream.runtime.kafka.shared_prefixes import find_shared_prefixes
 from millstream.runtime.random_keys import random_keys
 
 if TYPE_CHECKING:
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 
 
 def refuse_unbuilt(program: Program) -> None:
-    """Raises all that the tables say and no job can do yet, or not on this machine."""
+    """Raises all problems of the tables: options that are not supported yet, or that do not work on this machine."""
     problems = [*unbuilt_in(program), *_find_problems_here(program)]
     if problems:
         raise ScriptError(by_place(problems))
 
 
 def unbuilt_in(program: Program) -> Iterator[Diagnostic]:
-    """What can be read and planned and not be run: known from the script alone, so `check` tells it too."""
+    """What can be parsed and planned but not run. It follows from the script alone, so `check` reports it too."""
     for job in program.jobs:
         for table in job.tables:
             yield from table.find_unsupported()
         yield from _types(job)
         yield from _check_statement_set(job)
         yield from random_keys(job)
-    yield from shared_prefixes(program.jobs)
+    yield from find_shared_prefixes(program.jobs)
 
 
 def _find_problems_here(program: Program) -> Iterator[Diagnostic]:
-    """A folder that an earlier job of the script writes need not be there yet."""
+    """Skips folders that an earlier job of the script writes: they need not exist yet."""
     written: set[str | None] = set()
     for job in program.jobs:
         for scan in job.scans:
@@ -48,7 +48,7 @@ def _find_problems_here(program: Program) -> Iterator[Diagnostic]:
 
 
 def _check_statement_set(job: JobPlan) -> Iterator[Diagnostic]:
-    """What keeps the INSERTs of a statement set from being one query."""
+    """Reports why the INSERTs of a statement set cannot run as one query."""
     writes = [root for root in job.roots if isinstance(root, Write)]
     first = writes[0].sink if writes else None
     for root in writes if len(writes) > 1 else ():
@@ -72,7 +72,7 @@ def _separate(root: Write, primary: str) -> Diagnostic:
 
 
 def _types(job: JobPlan) -> Iterator[Diagnostic]:
-    """Types that can be declared and not be carried through a job."""
+    """Reports types that can be declared but not processed by a job."""
     used: list[tuple[Source | Sink, set[str]]] = [(scan.source, {c.name for c in scan.columns}) for scan in job.scans]
     used += [(root.sink, set(root.sink.table.column_names)) for root in job.roots if isinstance(root, Write)]
     for end, names in used:

@@ -1,6 +1,6 @@
-"""Where a script's jobs keep what they need to go on after a stop or a crash.
+"""The folder in which the jobs of a script keep what they need to resume after a stop or a crash.
 
-<root>/millstream.json     which jobs live here and what their state is made of
+<root>/millstream.json     which jobs are stored here, and a description of their state
 <root>/lock                held while a process runs these jobs
 <root>/jobs/<name>/        Spark's checkpoint of one job
 <root>/jobs/<name>/kernels the state of its kernels
@@ -55,28 +55,28 @@ _REPLAY: Final = "replay"
 _MIXED: Final = "mixed"
 _CLEARING: Final = "clearing"
 _CLAIM_SECONDS: Final = 60.0
-"""How long the JVM of a killed run may take to go."""
+"""How long the JVM of a killed process may take to exit."""
 _LOOK_SECONDS: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class JobFolder:
-    """One job's share of the checkpoint."""
+    """The part of the checkpoint that belongs to one job."""
 
     path: Path
     resumes: bool
-    """Whether it has finished or begun a batch before."""
+    """Whether the job has begun a batch before."""
     buckets: int
     run_folder: Path
     """Of all jobs of this run, on the temporary disk."""
     unfinished_batch: int | None = None
-    """The batch that was begun and not finished: it is done again first, by the job as it is now."""
+    """The batch that has begun and not finished. It is processed first, by the job as it is defined now."""
     must_be_unwritten: bool = False
-    """Whether the job has changed so that it may do the unfinished batch only if nothing of it is written."""
+    """Whether the job has changed so much that it may redo the unfinished batch only if none of it has been written."""
     is_of_other_version: bool = False
-    """Whether another version of Millstream ran it last, which alone could finish a batch that is written in part."""
+    """Whether another version of Millstream ran the job last. Only that version can finish a partly written batch."""
     prefixes: Mapping[str, str] | None = None
-    """Of the job that ran last, by the tables that it wrote exactly once; None where the checkpoint does not say."""
+    """The transactional id prefixes of the previous run, by exactly-once table; None if none are recorded."""
 
     @property
     def state(self) -> Path:
@@ -85,13 +85,13 @@ class JobFolder:
 
 
 class Checkpoint:
-    """Claims the folder: no other process runs these jobs until `release`. A fresh one does not look at old jobs."""
+    """Locks the folder until `release`, so that no other process runs these jobs. A fresh one ignores existing jobs."""
 
     def __init__(self, root: Path, *, fresh: bool = False) -> None:
         self.root = root.absolute()
         self._lock = self._claim()
         self._changing = threading.Lock()
-        """Jobs that a fault of their broker has ended start again all at once, each in a thread of its own."""
+        """Guards the marker: jobs that a broker failure has ended restart at once, in separate threads."""
         try:
             if (self.root / _CLEARING).exists():
                 self._clear()
@@ -109,18 +109,18 @@ class Checkpoint:
 
     @property
     def lock(self) -> IO[str]:
-        """Whoever writes here beside us holds it too: Spark's JVM outlives a killed driver by a moment."""
+        """Also inherited by Spark's JVM, which writes here too and may outlive a killed driver by a moment."""
         return self._lock
 
-    def pinned_to_checkpoint(self, job: JobPlan) -> JobPlan:
-        """A job that was begun on the kernel stays there, whatever operator a new one would get."""
+    def pin_to_checkpoint(self, job: JobPlan) -> JobPlan:
+        """A job that began on the kernel stays on it, whichever operator a new job would get."""
         known = self._jobs.get(job.name)
         kernel = job.on_kernel()
         keeps_kernel = known is not None and compare_state(known, kernel) is None and self._has_begun(job)
         return kernel if keeps_kernel else job
 
     def find_job(self, job: JobPlan) -> JobFolder | None:
-        """The folder of a job that has begun a batch before; refuses one whose state was made by another query."""
+        """The folder of a job that has begun a batch before. Raises if its state was written by a different query."""
         folder = self._folder(job.name)
         if job.is_shown:
             return None
@@ -137,7 +137,7 @@ class Checkpoint:
                 )
             )
         if (difference := compare_state(known, job)) is not None:
-            raise JobError(_changed(self.root, job, difference))
+            raise JobError(_mismatch(self.root, job, difference))
         return JobFolder(
             folder,
             resumes=True,
@@ -150,21 +150,21 @@ class Checkpoint:
         )
 
     def jobs_beside(self, names: Collection[str]) -> list[str]:
-        """Jobs that have state here and other names."""
+        """The names of other jobs that have state here."""
         return [
             name for name in self._jobs if name not in names and BatchLog(self._folder(name)).last_begun is not None
         ]
 
     def check_jobs(self) -> list[str]:
-        """All that have state here; raises what is damaged."""
+        """Checks all jobs that have state here, and raises if a file is damaged."""
         for name in self._jobs:
             self._check_files(name)
         return self.jobs_beside(())
 
     def record_start(self, job: JobPlan) -> None:
-        """What begins now is this job, whatever ran here before; called when nothing can refuse it any more.
+        """Records this job as the one that runs from now on; called once nothing can refuse the start any more.
 
-        From then on the files that it keeps beside Spark's must be there.
+        From then on, the files that it keeps beside Spark's must exist.
         """
         if job.is_shown:
             return
@@ -173,14 +173,14 @@ class Checkpoint:
         with self._changing:
             before = self._jobs[job.name]
             now = {"buckets": before["buckets"], **_description(job), "files": files}
-            if (mixed := _mixed(before, now, BatchLog(folder).unfinished)) is not None:
+            if (mixed := _mix_on_error(before, now, BatchLog(folder).unfinished)) is not None:
                 now[_MIXED] = mixed
             if now != before:
                 self._jobs[job.name] = now
                 self._write_marker()
 
     def new_job(self, job: JobPlan, buckets: int) -> JobFolder:
-        """An empty folder for a job that starts from nothing."""
+        """Creates an empty folder for a job that starts from scratch."""
         folder = self._folder(job.name)
         shutil.rmtree(folder, ignore_errors=True)
         if job.is_shown:
@@ -191,7 +191,7 @@ class Checkpoint:
         return JobFolder(folder, False, buckets, self._run_folder.path)
 
     def clear(self) -> None:
-        """Forgets all jobs. A folder that holds anything else is left as it is."""
+        """Removes all jobs. A folder that contains anything else is left untouched."""
         strangers = sorted(entry.name for entry in self.root.iterdir() if not _OURS.fullmatch(entry.name))
         if strangers:
             raise JobError(
@@ -207,7 +207,7 @@ class Checkpoint:
         self._jobs = {}
 
     def _clear(self) -> None:
-        """What is begun is brought to its end by the next start: half of a checkpoint is no checkpoint."""
+        """An interrupted removal is completed by the next start: a partly removed checkpoint is useless."""
         shutil.rmtree(self.root / "jobs", ignore_errors=True)
         (self.root / _MARKER).unlink(missing_ok=True)
         sync_folder(self.root)
@@ -222,7 +222,7 @@ class Checkpoint:
         return BatchLog(self._folder(job.name)).last_begun is not None
 
     def _check_files(self, job: str) -> None:
-        """Raises what is damaged, or is missing although it was there."""
+        """Raises if a file is damaged, or is missing although it existed before."""
         folder = self._folder(job)
         log = BatchLog(folder)
         log.check()
@@ -236,7 +236,7 @@ class Checkpoint:
                 raise damage_error(file, "It is missing.")
 
     def _folder(self, job: str) -> Path:
-        """A table may be called `../x`, and the name of a statement set may be longer than that of a file."""
+        """Escapes the name: a table may be called `../x`, and a statement set's name may be too long for a file."""
         return self.root / "jobs" / shorten_name(quote(job, safe="").replace(".", "%2E"))
 
     def _claim(self) -> IO[str]:
@@ -253,7 +253,7 @@ class Checkpoint:
                 )
             ) from error
         deadline = time.monotonic() + _CLAIM_SECONDS
-        while not _locked(lock):
+        while not _try_lock(lock):
             owner = _owner(lock)
             if _is_alive(owner) or time.monotonic() > deadline:
                 lock.close()
@@ -265,7 +265,7 @@ class Checkpoint:
                         hint="Stop the other job, or give this one a folder of its own with --checkpoint.",
                     )
                 )
-            time.sleep(_LOOK_SECONDS)  # its owner was killed, and Spark's JVM is still on its way out
+            time.sleep(_LOOK_SECONDS)  # its owner was killed, and Spark's JVM is still exiting
         lock.truncate(0)
         lock.write(str(os.getpid()))
         lock.flush()
@@ -279,8 +279,8 @@ def _description(job: JobPlan) -> dict[str, Any]:
     return {**declare_state(job), _REPLAY: ReplayIdentity.of(job).to_json()}
 
 
-def left_out_of_copies(folder: str, names: list[str]) -> list[str]:
-    """What belongs to a process and not to the jobs."""
+def ignore_in_copies(folder: str, names: list[str]) -> list[str]:
+    """Names the files that belong to a process rather than to the jobs."""
     at_the_top = (Path(folder) / _MARKER).exists()
     return [name for name in names if at_the_top and name not in (_MARKER, "jobs")]
 
@@ -294,7 +294,7 @@ def _parse_jobs(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _layout_2(root: Path) -> Callable[[str], dict[str, Any]]:
-    """Reads a marker that stands for itself, with a checksum of its jobs in later versions."""
+    """Reads a marker of layout 2, which later versions extended by a checksum of its jobs."""
 
     def parse(text: str) -> dict[str, Any]:
         content: dict[str, Any] = json.loads(text)
@@ -310,7 +310,7 @@ def _layout_2(root: Path) -> Callable[[str], dict[str, Any]]:
     return parse
 
 
-def _locked(lock: IO[str]) -> bool:
+def _try_lock(lock: IO[str]) -> bool:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -327,7 +327,7 @@ def _owner(lock: IO[str]) -> int | None:
 def _is_alive(process: int | None) -> bool:
     if process is None:
         return False
-    with suppress(PermissionError):  # it runs, as somebody else
+    with suppress(PermissionError):  # the process exists, but belongs to another user
         try:
             os.kill(process, 0)
         except ProcessLookupError:
@@ -335,7 +335,7 @@ def _is_alive(process: int | None) -> bool:
     return True
 
 
-def _changed(root: Path, job: JobPlan, difference: StateDifference) -> Diagnostic:
+def _mismatch(root: Path, job: JobPlan, difference: StateDifference) -> Diagnostic:
     hint = (
         "Undo the change, start over with --fresh (`millstream savepoint` keeps a copy of what is there), "
         "or name another folder with --checkpoint."
@@ -355,7 +355,7 @@ def _changed(root: Path, job: JobPlan, difference: StateDifference) -> Diagnosti
 
 
 def _own_files(folder: Path) -> list[Path]:
-    """Those that a job may have: in its folder, or in that of a table that it reads."""
+    """The files that a job may keep, in its own folder or in that of a table it reads."""
     return [place / name for place in (folder, *folder.glob("sources/*")) for name in JobFile]
 
 
@@ -375,8 +375,8 @@ def _is_of_other_version(job: JobPlan, known: Mapping[str, Any]) -> bool:
     return not ReplayIdentity.of(job).is_comparable(ReplayIdentity.from_json(known[_REPLAY]))
 
 
-def _mixed(before: Mapping[str, Any], now: Mapping[str, Any], unfinished: int | None) -> dict[str, Any] | None:
-    """What has been done with the unreadable messages of an unfinished batch, over all starts that wrote some of it."""
+def _mix_on_error(before: Mapping[str, Any], now: Mapping[str, Any], unfinished: int | None) -> dict[str, Any] | None:
+    """How unreadable messages of an unfinished batch were handled, over all starts that wrote a part of it."""
     if unfinished is None or _REPLAY not in before:
         return None
     earlier = before.get(_MIXED, {})
@@ -385,7 +385,7 @@ def _mixed(before: Mapping[str, Any], now: Mapping[str, Any], unfinished: int | 
 
 
 def _prefixes(job: JobPlan, known: Mapping[str, Any]) -> Mapping[str, str] | None:
-    """An earlier version kept no prefixes: those of `delivery.json` may be of a run before the last."""
+    """Earlier versions stored no prefixes. Those in `delivery.json` may belong to a run before the last one."""
     if _REPLAY in known:
         return dict(known[_REPLAY]["prefixes"])
     return None if _may_finish(job, known, None) else {}

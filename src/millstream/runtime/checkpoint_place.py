@@ -1,4 +1,4 @@
-"""Where a checkpoint may lie: on a file system that this machine has mounted."""
+"""Where a checkpoint may be: on a file system that is mounted on this machine."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ _URI: Final = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?://(?P<host>[^/
 _THIS_MACHINE: Final = (None, "", "localhost")
 
 
-def checkpoint_folder(given: str | Path) -> Path:
+def checkpoint_folder(location: str | Path) -> Path:
     """The folder that a user names: a path, or a URI such as `file:///var/lib/jobs`.
 
     >>> checkpoint_folder("file:///var/lib/my%20jobs#1").as_posix()
     '/var/lib/my jobs#1'
     """
-    text = str(given)  # a Path has made one slash of two
+    text = str(location)  # a Path has already collapsed two slashes into one
     uri = _URI.fullmatch(text)
     if uri is None:
-        return Path(given)
+        return Path(location)
     scheme = uri["scheme"].lower()
     if scheme == "file" and uri["host"] in _THIS_MACHINE and uri["path"].startswith("/"):
         return Path(unquote(uri["path"]))
-    here = Path(given).absolute()
+    here = Path(location).absolute()
     if uri["host"] is None and not uri["path"].startswith("/"):
         primary = f'checkpoint "{text}" has no / after "{uri["scheme"]}:"'
         detail = "It could be a URI or a local folder."

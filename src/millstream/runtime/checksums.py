@@ -22,26 +22,26 @@ _CHECKSUM: Final = struct.Struct(">I")
 
 
 def is_damaged(file: Path) -> bool:
-    """Whether the file is not what its checksums say; without checksums, nobody can tell."""
+    """Whether the file does not match its checksums; False if it has none."""
     beside = file.with_name(f".{file.name}.crc")
     if not beside.exists():
         return False
     checksums = beside.read_bytes()
     if len(checksums) < _HEADER.size or len(checksums) % _CHECKSUM.size:
-        return False  # they are damaged themselves
+        return False  # the checksums themselves are damaged
     length = max(_HEADER.unpack_from(checksums)[1], 1)
-    said = (number for (number,) in _CHECKSUM.iter_unpack(checksums[_HEADER.size :]))
-    return any(found != wanted for found, wanted in zip_longest(_of_pieces(file, length), said))
+    stored = (number for (number,) in _CHECKSUM.iter_unpack(checksums[_HEADER.size :]))
+    return any(found != wanted for found, wanted in zip_longest(_compute_checksums(file, length), stored))
 
 
 def find_damaged_files(folder: Path) -> list[Path]:
-    """All below the folder that are not what their checksums say."""
+    """All files below the folder that do not match their checksums."""
     files = (beside.with_name(beside.name[1:].removesuffix(".crc")) for beside in sorted(folder.rglob(".*.crc")))
     return [file for file in files if file.exists() and is_damaged(file)]
 
 
 def damaged_checkpoint_error(job: str, files: Sequence[Path], failure: MillstreamError) -> JobError:
-    """What became of it stays behind the error as its cause."""
+    """The original failure becomes the cause of the error."""
     names = ", ".join(str(file) for file in files[:_FILES_NAMED])
     error = JobError(
         Diagnostic(
@@ -55,7 +55,7 @@ def damaged_checkpoint_error(job: str, files: Sequence[Path], failure: Millstrea
     return error
 
 
-def _of_pieces(file: Path, length: int) -> Iterator[int]:
+def _compute_checksums(file: Path, length: int) -> Iterator[int]:
     with file.open("rb") as content:
         while piece := content.read(length):
             yield zlib.crc32(piece)

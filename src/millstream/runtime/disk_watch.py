@@ -1,4 +1,4 @@
-"""Whether the disk of a checkpoint is full: Spark may wait for ever where a kernel had no room for its state."""
+"""Detects that the checkpoint's disk is full: Spark may wait forever after a kernel failed to write its state."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Final
 
-from millstream.spark.failures import job_error
+from millstream.spark.job_errors import job_error
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ class DiskWatch:
         self._was_full = False
 
     def ask(self) -> MillstreamError | None:
-        """What to fail with: the disk is full, and was so when asked before."""
+        """The error to fail with if the disk is full, and was already full at the previous check."""
         before, self._was_full = self._was_full, shutil.disk_usage(self._folder).free < _NO_ROOM_BYTES
         if not (before and self._was_full):
             return None

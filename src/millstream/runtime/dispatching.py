@@ -1,4 +1,4 @@
-"""How the messages of a job are delivered, settled at each start of its query."""
+"""Chooses how the messages of a job are delivered, at each start of its query."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Dispatching:
         self._numbers = count(1)
 
     def begin(self) -> Dispatch:
-        """A query that starts again may have a batch to finish, and its former tasks may still be at it."""
+        """A restarted query may have a batch to finish, and tasks of the previous query may still be running."""
         from millstream.spark.delivery import Dispatch
 
         start = Start(self._process, next(self._numbers))
@@ -45,6 +45,6 @@ class Dispatching:
             must_be_unwritten=self._must_be_unwritten,
             is_of_other_version=self._folder.is_of_other_version,
         )
-        # What is written from now on is this job's.
+        # From here on, what is written belongs to this job.
         self._prefixes, self._must_be_unwritten = None, False
         return Dispatch(self._place, transactions)

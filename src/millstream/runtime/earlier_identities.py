@@ -1,6 +1,6 @@
-"""The state of a job as versions 1 and 2 of the identity described it in a checkpoint: in words.
+"""The state of a job as versions 1 and 2 of the identity described it in a checkpoint: as text.
 
-Jobs that an earlier version has begun go on if they are described alike. New checkpoints hold data: job_identity.py.
+A job that an earlier version began resumes if its description is the same. New checkpoints hold data: job_identity.py.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from millstream.plan.program import JobPlan
 
 NATIVELY: Final = " natively"
-"""Marks state that Spark's own operator keeps, which the kernel cannot read, nor the other way round."""
+"""Marks state of Spark's own operator. The kernel cannot read it, and Spark's operator cannot read the kernel's."""
 OF_CHANGES: Final = " of rows that may go"
-"""Marks an aggregate that keeps more than one of rows that stay."""
+"""Marks an aggregate over a changelog, which keeps more than one over inserts."""
 _INPUT: Final = "input of the aggregate"
 _OPERATOR: Final = "operator of the aggregate"
 _IN_WORDS: Final = {
@@ -54,12 +54,12 @@ _STEPS: Final = (
 
 
 def describe_state(job: JobPlan, identity: int) -> list[str]:
-    """Version 1 left out the FILTER of ARRAY_AGG and what stands below a WHERE."""
+    """Version 1 left out the FILTER of ARRAY_AGG and everything below a WHERE."""
     return [step for root in job.physical.roots for step in _state_shape(root, job.physical, identity)]
 
 
 def _state_shape(node: PhysicalNode, plan: PhysicalPlan, identity: int) -> Iterator[str]:
-    """What the checkpoint depends on: what is read, and what is kept by which key."""
+    """What the checkpoint depends on: what is read, and what is stored under which key."""
     operator = node.operator
     match operator:
         case Scan():
@@ -91,18 +91,18 @@ def _aggregate_shape(node: PhysicalNode, operator: Aggregate, identity: int) -> 
     below = {name: f"{defined[name]} {type_}" for name, type_ in inputs.column_types().items()}
     keys = ", ".join(below[key] for key in operator.keys if key in below)
 
-    def described(call: AggregateCall) -> str:
+    def describe(call: AggregateCall) -> str:
         parts = aggregate_function(call.function).state_of(
             below.get(call.argument or ""),
             distinct=call.distinct,
             condition=defined[call.filter] if call.filter is not None and identity > 1 else None,
             parameters=call.parameters,
         )
-        # How values are stored is said by OF_CHANGES, once for all calls.
-        described = ((part, text) for part, text in parts if part != "values")
-        return " ".join(f"FILTER (WHERE {text})" if part == "filter" else text for part, text in described)
+        # OF_CHANGES says how values are stored, once for all calls.
+        describe = ((part, text) for part, text in parts if part != "values")
+        return " ".join(f"FILTER (WHERE {text})" if part == "filter" else text for part, text in describe)
 
-    calls = ", ".join(map(described, operator.calls))
+    calls = ", ".join(map(describe, operator.calls))
     of_changes = OF_CHANGES if operator.keeps_more_for_changes else ""
     native = NATIVELY if node.execution is Execution.NATIVE else ""
     yield f"group by [{keys}] compute [{calls}]{of_changes}{native}"
@@ -111,26 +111,26 @@ def _aggregate_shape(node: PhysicalNode, operator: Aggregate, identity: int) -> 
 
 
 def _definition(name: str, defined: Mapping[str, str]) -> str:
-    """What is computed for a column, where it is not one of the table's by the same name."""
+    """The expression that defines a column, unless it is the table's column of the same name."""
     found = defined.get(name)
     return "" if found is None or found == quote_name(name) else f" = {found}"
 
 
 def describe_changes(before: Sequence[str], now: Sequence[str]) -> str:
-    """The differences of two states, in sentences: what was, and what is."""
+    """The differences between two states, as sentences: what was, and what is."""
     was, is_ = _parts(before), _parts(now)
-    told: list[str] = []
+    changes: list[str] = []
     for kind, i, j, k, n in SequenceMatcher(a=was, b=is_, autojunk=False).get_opcodes():
         if kind == "equal":
             continue
         pairs = zip(was[i:j], is_[k:n], strict=True) if j - i == n - k else ()
         same_names = [(old, new) for old, new in pairs if old[0] == new[0]]
         if j - i == n - k == len(same_names):
-            told += [f"{old[0]}: was {old[1]}, is {new[1]}." for old, new in same_names]
+            changes += [f"{old[0]}: was {old[1]}, is {new[1]}." for old, new in same_names]
         else:
-            told += [f"{name}: was {value}, is no more." for name, value in was[i:j]]
-            told += [f"{name}: was not there, is {value}." for name, value in is_[k:n]]
-    return " ".join(told)
+            changes += [f"{name}: was {value}, is no more." for name, value in was[i:j]]
+            changes += [f"{name}: was not there, is {value}." for name, value in is_[k:n]]
+    return " ".join(changes)
 
 
 def _parts(state: Sequence[str]) -> list[tuple[str, str]]:
@@ -138,9 +138,9 @@ def _parts(state: Sequence[str]) -> list[tuple[str, str]]:
     for step in state:
         for pattern, names in _STEPS:
             if match := pattern.fullmatch(step):
-                found += ((name, _shown(name, text)) for name, text in zip(names, match.groups(""), strict=True))
+                found += ((name, _in_words(name, text)) for name, text in zip(names, match.groups(""), strict=True))
     return found
 
 
-def _shown(name: str, text: str) -> str:
+def _in_words(name: str, text: str) -> str:
     return _IN_WORDS.get(name, {}).get(text, f"[{text}]")

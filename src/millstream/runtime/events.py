@@ -1,4 +1,4 @@
-"""What happens to a running job beside its batches: it waits, it goes on, messages were gone."""
+"""Events of a running job other than its batches: it waits, it continues, messages were lost."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class JobWaits:
-    """Something the job needs is away. It has lost nothing and goes on by itself."""
+    """The job waits for something that is unavailable. Nothing is lost, and it continues by itself."""
 
     job: str
     why: str
     since: float
-    """Since when, in seconds since the epoch."""
+    """When it began to wait, in seconds since the epoch."""
     attempt: int = 0
-    """How often the job has been started again since its last batch."""
+    """How often the job has been restarted since its last batch."""
     retry_seconds: float | None = None
-    """When it starts again; None while its own clients try to get through."""
+    """Seconds until the next restart; None while the clients of the running query keep trying."""
 
     @property
     def text(self) -> str:
@@ -31,7 +31,7 @@ class JobWaits:
 
 @dataclass(frozen=True, slots=True)
 class JobGoesOn:
-    """It has finished a batch again, or Kafka answers again."""
+    """The job has finished a batch again, or Kafka responds again."""
 
     job: str
     waited_seconds: float
@@ -47,14 +47,14 @@ class JobGoesOn:
 
 @dataclass(frozen=True, slots=True)
 class MessagesLost:
-    """Messages that the job had not read are gone, and 'scan.fail-on-data-loss' is false."""
+    """Messages were deleted before the job had read them, and 'scan.fail-on-data-loss' is false."""
 
     job: str
     topic: str
     partition: int
     first_offset: int
     end_offset: int
-    """The first that is still there."""
+    """The first offset that still exists."""
 
     @property
     def count(self) -> int:

@@ -1,4 +1,4 @@
-"""One job while it runs."""
+"""A running job."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ class Job:
         self.name = plan.name
         self.tables: Mapping[str, Span] = {used.table.name: used.table.span for used in plan.tables}
         self.is_bounded = plan.is_bounded
-        """Whether it ends by itself."""
+        """Whether the job ends by itself."""
         self.resumes = folder.resumes
-        """Whether the job went on from an earlier run's checkpoint."""
+        """Whether the job resumed from the checkpoint of an earlier run."""
         self._plan = plan
         self._folder = folder
         self._on_progress = on_progress
@@ -88,22 +88,22 @@ class Job:
 
     @property
     def is_running(self) -> bool:
-        """Also while it waits to be started again."""
+        """True also while the job waits for a restart."""
         return self._supervision is not None and not self._supervision.is_over
 
     @property
     def is_waiting(self) -> bool:
-        """Whether something it needs is away, such as a broker."""
+        """Whether the job waits for something that is unavailable, such as a broker."""
         return self._supervision is not None and self._supervision.is_waiting
 
     def show_result(self) -> None:
-        """What is left to show of a SELECT that has ended; once."""
+        """Shows what is left of the result of a SELECT that has ended; only once."""
         if self._result is not None:
             self._result.end()
             self._result = None
 
     def start(self, start_query: Callable[[], RunningQuery]) -> None:
-        """`start_query` is called again after each fault that passes."""
+        """`start_query` is called again after each transient failure."""
 
         def start() -> RunningQuery:
             self._last_report.clear()
@@ -116,8 +116,8 @@ class Job:
             kafka=KafkaWatch(self._plan, self._clients),
             disk=DiskWatch(self.name, self._folder.path.parents[1]),
             tell=self._on_event,
-            explain=self._naming_files,
-            on_end=self._conclude,
+            explain=self._name_damaged_files,
+            on_end=self._finish,
         )
         self._supervision.begin()
 
@@ -130,7 +130,7 @@ class Job:
         targets = self._topics.ends_now()
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
-            was_running = self.is_running  # asked first: a job may reach the end and end between two questions
+            was_running = self.is_running  # first: the job may reach the end and terminate between the two checks
             if _has_reached(self._read_committed_offsets(), targets):
                 break
             self.raise_failure()
@@ -139,31 +139,31 @@ class Job:
             if deadline is not None and time.monotonic() > deadline:
                 raise self._error(f'job "{self.name}" did not catch up within {timeout} s')
             time.sleep(_POLL_SECONDS)
-        with self._reported:  # so that `progress` tells of it; a job that had nothing left to read reports nothing
+        with self._reported:  # so that `progress` includes it; a job that had nothing left to read reports nothing
             self._reported.wait_for(lambda: _has_reached(self._reported_offsets, targets), _REPORT_SECONDS)
 
     def await_end(self, timeout: float | None = None) -> bool:
-        """Waits until the job ends by itself; raises its failure. False when the time is over first."""
-        if not self._supervised().await_end(timeout):
+        """Waits until the job ends by itself, and raises its failure. Returns False on a timeout."""
+        if not self._require_supervision().await_end(timeout):
             return False
         self.raise_failure()
         self._await_last_commit()
         return True
 
     def stop(self, *, finish_batch: bool = True) -> None:
-        """Lets the batch under way finish, then stops. Raises the failure of a job that had failed."""
-        self._supervised().stop(finish_batch=finish_batch)
+        """Lets the current batch finish, then stops. Raises the failure of a job that has already failed."""
+        self._require_supervision().stop(finish_batch=finish_batch)
         self.raise_failure()
         if not self.is_waiting:
             self._await_last_commit()
 
     def raise_failure(self) -> None:
-        self._supervised().raise_failure()
+        self._require_supervision().raise_failure()
 
     def report(self, report: Mapping[str, Any]) -> None:
-        """Takes Spark's report of a batch, on the listener's thread."""
+        """Receives Spark's report of a batch, on the listener's thread."""
         if not report["durationMs"].get("addBatch"):
-            return  # a trigger that found nothing to do
+            return  # a trigger without new data
         reach("after-batch")
         lost = self._topics.after_batch(report)
         counted = self._counts_of(report, sum(each.count for each in lost))
@@ -173,18 +173,18 @@ class Job:
             for source in report["sources"]:
                 self._reported_offsets |= flat_offsets(source["endOffset"])
             self._reported.notify_all()
-        self._supervised().on_batch_finished()
+        self._require_supervision().on_batch_finished()
         read_up_to = least_offsets(report)
         self._topics.commit(read_up_to)
         for each in lost:
             self._on_event(each)
         self._on_progress(progress)
         if self.is_bounded and self._ends and _has_reached(read_up_to, self._ends):
-            # What comes behind the end is dropped: no need to read it. The listener's thread must not wait for Spark.
+            # Rows after the end are dropped, so they need not be read. The listener's thread must not wait for Spark.
             threading.Thread(target=self._end_early, daemon=True).start()
 
-    def counting(self, emit: Callable[[list[str]], None]) -> Callable[[list[str]], None]:
-        """`emit`, with the rows it is given counted as the job's output."""
+    def count_rows(self, emit: Callable[[list[str]], None]) -> Callable[[list[str]], None]:
+        """Wraps `emit` so that the rows it receives count as output of the job."""
 
         def count(rows: list[str]) -> None:
             self._shown = (self._shown or 0) + len(rows)
@@ -193,7 +193,7 @@ class Job:
         return count
 
     def show(self, rows: pa.Table, kinds: list[int] | None) -> None:
-        """Takes rows of a SELECT."""
+        """Shows rows of a SELECT."""
         assert self._result is not None
         self._shown = (self._shown or 0) + rows.num_rows
         self._result.take(rows, kinds)
@@ -210,38 +210,38 @@ class Job:
         )
 
     def _end_early(self) -> None:
-        with suppress(MillstreamError):  # it has ended by itself, or its failure is told elsewhere
-            self._supervised().query.stop()
+        with suppress(MillstreamError):  # it has ended by itself, or its failure is reported elsewhere
+            self._require_supervision().query.stop()
 
     def discreet(self, text: str) -> str:
-        """What Spark and its Kafka clients said of this job, without the secrets of its tables and settings."""
+        """Text from Spark and its Kafka clients about this job, without the secrets of its tables and settings."""
         sinks = [root.sink.table for root in self._plan.roots if isinstance(root, Write)]
         tables = [*(scan.source.table for scan in self._plan.scans), *sinks]
         return without_secrets_of(tables, text, self._plan.setting_texts)
 
     def report_end(self) -> None:
-        """Comes after the last report of a query."""
+        """Called after the last report of a query."""
         self._last_report.set()
-        self._supervised().wake()
+        self._require_supervision().wake()
 
-    def _conclude(self) -> None:
-        if not self.is_waiting:  # what it needs is away: there is nothing to report, and nobody to commit to
+    def _finish(self) -> None:
+        if not self.is_waiting:  # what it needs is unavailable: nothing to report, and no broker to commit to
             self._last_report.wait(_LAST_REPORT_SECONDS)
             self._topics.close()
         self._clients.close()
         self._ended.set()
 
     def await_last_report(self, timeout: float) -> None:
-        """Reports reach us after the fact; this waits for the last of an ended job."""
+        """Reports arrive with a delay; this waits for the last one of a job that has ended."""
         self._ended.wait(timeout)
 
     def _await_last_commit(self) -> None:
-        """Whoever starts the next job of a group finds what this one has read."""
+        """Waits, so that the next job of the consumer group finds what this one has read."""
         if self._topics.commits_offsets:
             self._ended.wait(_LAST_COMMIT_SECONDS)
 
-    def _naming_files(self, failure: MillstreamError) -> MillstreamError:
-        """Spark does not always say that it could not read a file of the checkpoint, or which one."""
+    def _name_damaged_files(self, failure: MillstreamError) -> MillstreamError:
+        """Spark does not always say that it could not read a checkpoint file, or which one."""
         may_be_it = self._progress is None and failure.code in (Code.CHECKPOINT_MISMATCH, Code.JOB_FAILED)
         damaged = find_damaged_files(self._folder.path) if self.resumes and may_be_it else []
         return damaged_checkpoint_error(self.name, damaged, failure) if damaged else failure
@@ -251,14 +251,14 @@ class Job:
         stored = (operator["customMetrics"].get("rocksdbSstFileSize", 0) for operator in report["stateOperators"])
         return int(held or sum(stored))
 
-    def _supervised(self) -> Supervision:
+    def _require_supervision(self) -> Supervision:
         assert self._supervision is not None, "the job has not been started"
         return self._supervision
 
     def _read_committed_offsets(self) -> dict[tuple[str, int], int]:
         committed: dict[tuple[str, int], int] = {}
-        for of_source in self._supervised().query.committed_offsets():
-            for partition, offset in flat_offsets(of_source).items():  # a topic may be read in several places
+        for of_source in self._require_supervision().query.committed_offsets():
+            for partition, offset in flat_offsets(of_source).items():  # a topic may be read by several scans
                 committed[partition] = min(offset, committed.get(partition, offset))
         return committed
 
@@ -267,7 +267,7 @@ class Job:
 
 
 def _last_ends(ranges: Iterable[ReadRange]) -> dict[tuple[str, int], int]:
-    """Where a topic is read twice, the later end."""
+    """If a topic is read twice, the later end counts."""
     ends: dict[tuple[str, int], int] = {}
     for place, end in (item for found in ranges for item in (found.ends or {}).items()):
         ends[place] = max(end, ends.get(place, end))

@@ -1,4 +1,4 @@
-"""What a checkpoint knows of a job's state, as data: enough to tell whether a changed script can go on with it."""
+"""The state of a job as its checkpoint describes it, as data: enough to decide whether a changed script can resume."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from millstream.plan.program import JobPlan
 
     State = dict[str, dict[str, Any]]
-    """What each operator declares, by its id."""
+    """What each operator declares, by the operator's id."""
 
 IDENTITY: Final = 4
 """How a state is described and kept. Versions 1 and 2 were texts; up to 3, Spark kept the state of kernels."""
@@ -49,21 +49,21 @@ _RUNS_ON: Final = {Execution.NATIVE: "Spark's own operator", Execution.KERNEL: "
 
 @dataclass(frozen=True, slots=True)
 class StateDifference:
-    """In which a job differs from what a checkpoint holds."""
+    """How a job differs from what its checkpoint holds."""
 
     detail: str
-    """In sentences: what was, and what is."""
+    """As sentences: what was, and what is."""
     began_natively: bool
-    """Whether all of it is that the job began on Spark's own operator."""
+    """Whether the only difference is that the job began on Spark's own operator."""
 
 
 def declare_state(job: JobPlan) -> dict[str, Any]:
-    """What a checkpoint remembers; it must be the same whenever the job goes on."""
+    """The description that a checkpoint stores. It must not change for as long as the job can resume."""
     return {_STATE: _state_of(job), _VERSION: IDENTITY}
 
 
 def compare_state(known: Mapping[str, Any], job: JobPlan) -> StateDifference | None:
-    """None where the job can go on. What a checkpoint does not say the version of was written by version 1."""
+    """None if the job can resume. A description without a version was written by version 1."""
     version = known.get(_VERSION, 1)
     if version < _FIRST_AS_DATA:
         difference = _compare_texts(known[_STATE], describe_state(job, version))
@@ -94,7 +94,7 @@ def _state_of(job: JobPlan) -> State:
 
 
 def _inputs(node: PhysicalNode) -> Iterator[str]:
-    """The operators whose rows it gets, as far down as they are kept in the checkpoint themselves."""
+    """The operators that feed it, down to the next ones that have state themselves."""
     for below in node.inputs:
         if below.execution.keeps_state or not below.inputs:
             yield below.id

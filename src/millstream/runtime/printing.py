@@ -1,4 +1,4 @@
-"""Where answers and rows go unless a session says otherwise."""
+"""Where results and rows are printed by default."""
 
 from __future__ import annotations
 

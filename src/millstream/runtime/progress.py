@@ -1,4 +1,4 @@
-"""What a running job tells after each batch."""
+"""What a running job reports after each batch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SourceLag:
-    """How many messages of a source are waiting."""
+    """How many messages of a source have not been read yet."""
 
     source: str
     messages: int
@@ -36,14 +36,14 @@ class JobProgress:
     total_rows_in: int
     total_rows_out: int
     ignored_retractions: int
-    """How often a row was retracted that was not there: the input contradicts itself, or its state expired."""
+    """How many retractions found no row: the input contradicts itself, or the state has expired."""
     total_ignored_retractions: int
     skipped: int = 0
-    """Messages passed over since the job started, because their format ignores parse errors."""
+    """Messages skipped since the job started, because their format ignores parse errors."""
     dead_letters: int = 0
-    """Messages written to topics of dead letters since the job started, because they could not be read."""
+    """Messages written to dead-letter topics since the job started, because they could not be read."""
     lost: int = 0
-    """Offsets that were gone before they were read, since the job started; 'scan.fail-on-data-loss' is false."""
+    """Offsets deleted before they were read, since the job started; 'scan.fail-on-data-loss' is false."""
 
     @property
     def rows_in_per_second(self) -> float:
@@ -68,7 +68,7 @@ class JobProgress:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What Spark's report does not tell, or tells otherwise than a user would."""
+    """What Spark's report does not contain, or counts differently than a user would."""
 
     state_bytes: int
     skipped: int = 0
@@ -76,13 +76,13 @@ class Counted:
     lost: int = 0
     """In this batch."""
     rows_in: int | None = None
-    """Where generated rows start."""
+    """Counted where rows are generated."""
     rows_out: int | None = None
-    """Where they are shown."""
+    """Counted where rows are shown."""
 
 
 def progress_of(job: str, report: Mapping[str, Any], before: JobProgress | None, counted: Counted) -> JobProgress:
-    """One batch, from the report that Spark makes of it."""
+    """The progress of one batch, from Spark's report."""
     rows_in = int(report["numInputRows"]) if counted.rows_in is None else counted.rows_in
     ignored = ignored_retractions(report)
     delivered = delivered_messages(report)
@@ -115,7 +115,7 @@ def _lag(source: Mapping[str, Any]) -> SourceLag:
 
 
 def least_offsets(report: Mapping[str, Any]) -> dict[tuple[str, int], int]:
-    """How far all of a job has read: where a topic is read twice, what both have."""
+    """How far the whole job has read: if a topic is read twice, what both scans have read."""
     return least(flat_offsets(source.get("endOffset")) for source in report["sources"])
 
 
@@ -127,7 +127,7 @@ def least(offsets: Iterable[Offsets]) -> dict[tuple[str, int], int]:
 
 
 def flat_offsets(offsets: Any) -> dict[tuple[str, int], int]:
-    """Spark's `{"topic": {"0": 42}}` as `{("topic", 0): 42}`; what is read from elsewhere has other offsets."""
+    """Spark's `{"topic": {"0": 42}}` as `{("topic", 0): 42}`; sources other than Kafka have other offsets."""
     return {
         (topic, int(partition)): offset
         for topic, partitions in (offsets.items() if isinstance(offsets, dict) else ())

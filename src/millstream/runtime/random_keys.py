@@ -1,7 +1,7 @@
-"""What is drawn by chance, in a job that writes exactly once.
+"""Refuses random values where an exactly-once job would depend on them.
 
-A batch that is done again draws other values. In a key, a row that one writer has written already would come to
-another, or the other way round; below an aggregate, results that are written would not be those of the state.
+A repeated batch draws other values. In a key, a row that one writer has already written would go to another writer, or
+the other way round; below an aggregate, the results that are written would not match the state.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _in_sink(root: Write, sink: Sink) -> Iterator[Diagnostic]:
 
 
 def _in_query(node: Node, sink: Sink) -> Iterator[Diagnostic]:
-    """Of the last operators that keep state, all that goes into them."""
+    """Everything that goes into the last stateful operators."""
     if not node.keeps_state:
         for below in node.inputs:
             yield from _in_query(below, sink)

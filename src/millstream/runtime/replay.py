@@ -1,9 +1,9 @@
-"""Which changes a job may have when it does an unfinished batch again.
+"""Decides which changes to a job allow it to redo an unfinished batch.
 
-Writers that have committed their part of the batch are passed over, and the others write theirs as the script is now.
-A change thus takes effect between two writers instead of between two batches, which is as sound for a writer that has
-its rows straight from one partition or file. Where rows come to writers through an exchange, what goes into it must be
-the same as before, or a row could be missing, appear twice, or contradict the state; or nothing of the batch may be
+Writers that have committed their part of the batch are skipped, and the others write theirs as the script is now. A
+change thus takes effect between two writers instead of between two batches, which is equally correct for a writer that
+gets its rows directly from one partition or file. Where rows reach writers through an exchange, its input must be the
+same as before, or a row could be missing, appear twice, or contradict the state; otherwise nothing of the batch may be
 written yet. See docs/recovery.md.
 """
 
@@ -32,38 +32,38 @@ if TYPE_CHECKING:
 
 _VERSION: Final = 2
 _LEFT_OUT: Final = ("table", "properties", "span", "notices", "places", "id")
-"""Of a table its name, columns and connection: what matters of them stands in the nodes too."""
+"""The name, columns and connection of a table: what matters of them is in the nodes too."""
 _FAILS: Final = "fail"
 _ON_ERRORS: Final = ("ignore_parse_errors", "dead_letters", "fails_on_data_loss")
-"""What a source does with messages that it cannot give; kept apart from what it gives."""
+"""How a source handles messages that it cannot decode; compared separately from what it returns."""
 _OF_OTHER_BATCHES: Final = ("start", "discovery", "max_batch_records", "idle_timeout")
-"""What an unfinished batch reads stands in the checkpoint, whatever these say by now."""
+"""What an unfinished batch reads is in the checkpoint, whatever these options say now."""
 
 _OF_RESULTS: Final = ("emits_before", "repeats")
-"""How an operator tells what it keeps, which depends on who reads it."""
+"""Which results an operator emits, which depends on what reads them."""
 
 
 _OF_STATE: Final = (STATE_TTL.key, LOCAL_TIME_ZONE.key)
-"""Settings that change what is kept, and stand in no node of the plan."""
+"""Settings that change the state and are in no node of the plan."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayIdentity:
-    """What decides which rows a writer of a batch has, and where its progress is found."""
+    """What decides which rows a writer of a batch gets, and where its progress is found."""
 
     version: int
-    """By which `exchanged` was made: checksums of different versions tell nothing of each other."""
+    """The version that computed `exchanged`: checksums of different versions cannot be compared."""
     prefixes: Mapping[str, str]
-    """Of transactional ids, by the table that is written exactly once."""
+    """The transactional id prefix of each exactly-once table."""
     exchanged: str | None = None
-    """What goes through exchanges, as a checksum; None where all rows are written straight from where they are read."""
+    """A checksum of what goes through exchanges; None if all rows are written directly from where they are read."""
     on_error: tuple[str, ...] = ()
-    """Per scan: what happens to a message that cannot be read."""
+    """For each scan, what happens to a message that cannot be read."""
 
     @classmethod
     def of(cls, job: JobPlan) -> Self:
         prefixes = {sink.table.name: sink.delivery.transactional_id_prefix or "" for sink in exactly_once_sinks(job)}
-        inputs = [_exchanged(root, in_a_set=len(job.roots) > 1) for root in job.roots]
+        inputs = [_describe_exchange(root, in_a_set=len(job.roots) > 1) for root in job.roots]
         if not any(inputs):
             return cls(_VERSION, prefixes)
         settings = sorted(each for each in job.setting_texts if each[0] in _OF_STATE)
@@ -88,13 +88,14 @@ class ReplayIdentity:
         }
 
     def is_comparable(self, before: ReplayIdentity) -> bool:
-        """Whether the two can be told apart: what earlier versions began is theirs to finish."""
+        """Whether the two can be compared: a batch that an earlier version began must be finished by that version."""
         return self.version == before.version or self.exchanged is None is before.exchanged
 
     def may_finish(self, before: ReplayIdentity) -> bool:
-        """Whether this job may write the rest of a batch that a job of identity `before` has written a part of.
+        """Whether this job may write the rest of a batch that a job of identity `before` has partly written.
 
-        A writer has committed only where nothing failed: there, a job that fails and one that does not are the same.
+        A writer has committed only if nothing failed; as far as its part goes, a job that fails on errors and one that
+        does not are the same.
         """
         return (
             self.exchanged == before.exchanged
@@ -105,28 +106,28 @@ class ReplayIdentity:
         )
 
 
-def _exchanged(node: Node, *, in_a_set: bool) -> Any:
-    """What is below the last exchange, with that; None where there is none.
+def _describe_exchange(node: Node, *, in_a_set: bool) -> Any:
+    """The part of the plan below the last exchange, with the exchange; None if there is none.
 
-    The writers of a set are numbered by their INSERT, so all of it counts.
+    The writers of a statement set are numbered by their INSERT, so the whole set counts.
     """
     match node:
         case Write() if node.sink.parallelism is not None:
-            return (node.sink.parallelism, node.sink.exchange_keys, _described(node.inputs[0]))
+            return (node.sink.parallelism, node.sink.exchange_keys, _describe_input(node.inputs[0]))
         case Scan() if node.source.spreads_rows_by_number:
-            return _described(node)
+            return _describe_input(node)
         case Union():
-            return _described(node)  # writers are called by the number of their query
+            return _describe_input(node)  # writers are identified by the number of their query
         case _ if node.keeps_state or (in_a_set and node.inputs):
-            return _described(node)
-    below = [_exchanged(each, in_a_set=in_a_set) for each in node.inputs]
+            return _describe_input(node)
+    below = [_describe_exchange(each, in_a_set=in_a_set) for each in node.inputs]
     if len(below) == 1:
         return below[0]
     return tuple(below) if any(below) else None
 
 
-def _described(node: Node) -> Any:
-    """With what stands in no field of a node: which messages are read, and what the user's functions are."""
+def _describe_input(node: Node) -> Any:
+    """Adds what is in no field of a node: which messages are read, and what the user's functions are."""
     committed = [scan.source.reads_committed for scan in _scans(node)]
     called = (function for expression in expressions_below(node) for function in user_functions_in(expression))
     functions = sorted({function.implementation for function in called})
@@ -138,7 +139,7 @@ def _scans(node: Node) -> list[Scan]:
 
 
 def combine_on_error(then: Sequence[str], now: Sequence[str]) -> list[str]:
-    """Of two jobs that wrote parts of one batch: what either did with unreadable messages, unless it failed on them."""
+    """How two jobs that wrote parts of one batch handled unreadable messages, unless they failed on them."""
     return [before if after == _FAILS else after for before, after in zip(then, now, strict=True)]
 
 
@@ -149,7 +150,7 @@ def _on_error(scan: Scan) -> str:
 
 
 def _skips_errors(value: Any) -> bool:
-    """Whether a format within it does, wherever it keeps that option."""
+    """Whether a format inside it skips errors, wherever it has that option."""
     if not is_dataclass(value):
         return False
     parts = {part.name: getattr(value, part.name) for part in fields(value)}
@@ -157,7 +158,7 @@ def _skips_errors(value: Any) -> bool:
 
 
 def _describe(value: Any, left_out: Collection[str] = ()) -> Any:
-    """The value without the places in the script that its parts come from, and without fields of the names given."""
+    """The value without positions in the script, and without fields of the given names."""
     if isinstance(value, InputColumn | Constant | Call | UserCall | Conversion | FieldOf):
         return sql_text(value)
     if is_dataclass(value) and not isinstance(value, type):

@@ -1,4 +1,4 @@
-"""When a job that met a transient failure starts again: Flink's four strategies."""
+"""When to restart a job after a transient failure: Flink's four strategies."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class Restarts(Protocol):
-    """Told of each fault; knows how many there were."""
+    """Counts transient failures, and decides whether to restart."""
 
     def delay_after_fault(self, now: float) -> float | None:
-        """How many seconds to wait before the next start; None when it was one fault too many."""
+        """Seconds to wait before the next start; None if there were too many failures."""
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ class ExponentialDelay:
     longest: float
     multiplier: float
     reset_after: float
-    """Seconds of running well after which the next fault is the first again."""
+    """Seconds without a failure after which the count starts again."""
     jitter: float
     attempts: int | None = None
     random_share: Callable[[], float] = random.random

@@ -1,4 +1,4 @@
-"""What a SELECT shows: each change as a line while it runs, or the table that is left when it has ended."""
+"""What a SELECT shows: each change as a line while it runs, or the final table when it has ended."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _TAKES_BACK = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
 
 class Result(Protocol):
     def take(self, rows: pa.Table, kinds: Sequence[int] | None) -> None:
-        """A batch of changes."""
+        """Receives a batch of changes."""
 
     def end(self) -> None:
-        """All has been taken."""
+        """Called after the last batch."""
 
 
 def result_of(plan: JobPlan, emit: Callable[[list[str]], None], *, as_data: bool = False) -> Result:
-    """Unless the user chose, a query that ends shows its table, one that does not its changes.
+    """Unless the user chooses, a bounded query shows its final table and an unbounded one its changes.
 
-    `as_data` gives JSON objects instead of text, one a line, whatever the mode.
+    `as_data` returns JSON objects instead of text, one per line, in either mode.
     """
     usual = ResultMode.TABLE if plan.is_bounded else ResultMode.CHANGELOG
     mode = plan.settings.result_mode or usual
@@ -77,7 +77,7 @@ class ChangeObjects:
 
 
 class Tableau:
-    """A table that grows by a row for each change, its columns as wide as the first batch needs."""
+    """A table that gets one row per change; its columns are as wide as the first batch needs."""
 
     def __init__(self, emit: Callable[[list[str]], None]) -> None:
         self._emit = emit
@@ -100,7 +100,7 @@ class Tableau:
 
 
 class ResultTable:
-    """The changes folded into the rows that are left; shown once, at the end."""
+    """Folds the changes into the remaining rows, and shows them once, at the end."""
 
     def __init__(
         self,
@@ -140,11 +140,11 @@ class ResultTable:
 
 
 def objects(rows: pa.Table, kinds: Sequence[int] | None = None) -> list[str]:
-    """Each row as a JSON object, with its kind where there are kinds."""
-    told = [{}] * rows.num_rows if kinds is None else [{"kind": RowKind(kind).symbol} for kind in kinds]
+    """Each row as a JSON object, with its kind if `kinds` are passed."""
+    kind_fields = [{}] * rows.num_rows if kinds is None else [{"kind": RowKind(kind).symbol} for kind in kinds]
     return [
         json.dumps({**kind, "row": row}, ensure_ascii=False, default=_as_text)
-        for kind, row in zip(told, rows.to_pylist(), strict=True)
+        for kind, row in zip(kind_fields, rows.to_pylist(), strict=True)
     ]
 
 

@@ -1,4 +1,4 @@
-"""A copy of a stopped job's checkpoint, to try a change of the script on."""
+"""Copies the checkpoint of a stopped job, to try out a change to the script."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from millstream.durable_files import make_folder, sync_folder
 from millstream.errors import Code, Diagnostic, JobError
-from millstream.runtime.checkpoint import Checkpoint, left_out_of_copies
+from millstream.runtime.checkpoint import Checkpoint, ignore_in_copies
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 def copy_checkpoint(checkpoint: Path, to: Path) -> list[str]:
-    """The names of the jobs in it. Nobody can run them meanwhile; `to` is there whole or not at all."""
+    """Returns the names of the jobs in it. They cannot run meanwhile; `to` is written completely or not at all."""
     if not checkpoint.is_dir():
         raise _refuse(f"there is no checkpoint {checkpoint}", "Check the path; `run` makes .millstream/SCRIPT.")
     if to.exists():
@@ -29,8 +29,8 @@ def copy_checkpoint(checkpoint: Path, to: Path) -> list[str]:
         if not jobs:
             raise _refuse(f"{checkpoint} holds no job's state", "A job keeps state from its first batch on.")
         make_folder(to.parent)
-        shutil.rmtree(unfinished, ignore_errors=True)  # of a copy that was broken off, and may be older
-        shutil.copytree(checkpoint, unfinished, ignore=left_out_of_copies)
+        shutil.rmtree(unfinished, ignore_errors=True)  # left by an interrupted copy, and possibly outdated
+        shutil.copytree(checkpoint, unfinished, ignore=ignore_in_copies)
         _force_to_disk(unfinished)
         unfinished.rename(to)
         sync_folder(to.parent)

@@ -1,4 +1,4 @@
-"""The way in from Python: a session understands SQL and runs jobs."""
+"""The entry point from Python: a session parses SQL and runs jobs."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ class Session:
 
     `spark` is a SparkSession to run in; without it one is started when the first job is. Settings are those of
     SET, by their own names in `settings={"parallelism.default": "2"}`, or as keywords with `_` for `.` and `-`.
-    Answers of SHOW and its kin go to `on_answer`, rows of a SELECT or a print table to `on_rows`: stdout unless set.
-    With `on_data` the rows of a SELECT go there as JSON objects instead. That a job waits for Kafka and goes on is told
-    to `on_event`, or as text to `on_notice`.
+    Results of SHOW and the like go to `on_answer`, rows of a SELECT or a print table to `on_rows`: stdout by default.
+    With `on_data` the rows of a SELECT go there as JSON objects instead. `on_event`, or as text `on_notice`,
+    is called when a job waits for Kafka and when it continues.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ class Session:
         return self.start(self.compile(text, name, parameters), drain=drain)
 
     def start(self, program: Program, *, drain: bool = False) -> tuple[Job, ...]:
-        """Takes a compiled script's steps in order; waits for each job that ends by itself."""
+        """Executes the steps of a compiled script in order, and waits for each job that ends by itself."""
         jobs = []
         for job in self.walk(program, drain=drain):
             jobs.append(job)
@@ -170,10 +170,10 @@ class Session:
         return tuple(jobs)
 
     def walk(self, program: Program, *, drain: bool = False) -> Iterator[Job]:
-        """As `start`, but leaves the waiting to the caller.
+        """Like `start`, but leaves the waiting to the caller.
 
-        No job starts before all are known to be good, up to one that ends by itself: what comes behind that is asked of
-        Kafka and Spark when it has ended, because it may have made the topics and files that are read then.
+        No job starts before all are checked, up to one that ends by itself: later ones are checked with Kafka and Spark
+        when it has ended, because it may create the topics and files that they read.
         """
         refuse_unbuilt(program)
         self._tell_once(program.notices)
@@ -262,13 +262,13 @@ class Session:
             interval_ms=settings.trigger_interval_ms,
             drain=drain,
             partitions_of=partitions_of,
-            printed=job.counting(print_errors if goes_to_standard_error(plan) else self._on_rows),
+            printed=job.count_rows(print_errors if goes_to_standard_error(plan) else self._on_rows),
             shown=job.show,
             dispatch=dispatching.begin(),
         )
 
     def _pin_to_checkpoint(self, plan: JobPlan, checkpoint: Checkpoint) -> JobPlan:
-        begun = checkpoint.pinned_to_checkpoint(plan)
+        begun = checkpoint.pin_to_checkpoint(plan)
         if begun != plan:
             self._notice(
                 f'job "{plan.name}" stays on the kernel, on which it began; with --fresh it would run natively'

@@ -1,4 +1,4 @@
-"""What a session is given, or would have been given."""
+"""Checks the arguments of a session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeps the query of a job running: starts it again after faults that pass, and tells when Kafka is away."""
+"""Keeps the query of a job running: restarts it after transient failures, and reports when Kafka is unavailable."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 _LOOK_SECONDS: Final = 0.5
 _SILENCE_SECONDS: Final = 3.0
-"""After how long without a batch Kafka is asked whether it is there."""
+"""How long to wait for a batch before checking that Kafka responds."""
 _FINISH_BATCH_SECONDS: Final = 120.0
 _LEAVE_SECONDS: Final = 2.0
 _POLL_SECONDS: Final = 0.02
 
 
 class Supervision:
-    """One job from its first start to its end, over as many queries as that takes."""
+    """Supervises one job from its first start to its end, across all of its queries."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Supervision:
 
     @property
     def query(self) -> RunningQuery:
-        """The one that runs now, or ran last."""
+        """The current query, or the last one."""
         assert self._query is not None, "the job has not been started"
         return self._query
 
@@ -77,7 +77,7 @@ class Supervision:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether something that the job needs is away."""
+        """Whether something that the job needs is unavailable."""
         return self._waits_since is not None
 
     def await_end(self, timeout: float | None) -> bool:
@@ -88,17 +88,17 @@ class Supervision:
             raise self._failure
 
     def wake(self) -> None:
-        """The query has ended, or there is another reason to look at it."""
+        """The query has ended, or should be checked for another reason."""
         self._woken.set()
 
     def on_batch_finished(self) -> None:
-        """The surest sign that all is well."""
+        """A finished batch is the surest sign that all is well."""
         self._last_sign = time.monotonic()
-        self._waits_no_more()
+        self._end_waiting()
         self._attempts = 0
 
     def stop(self, *, finish_batch: bool) -> None:
-        """Returns when the query has stopped; a job that waits is not waited for."""
+        """Returns when the query has stopped; a job that is waiting is not waited for."""
         self._stopping.set()
         self.wake()
         before, deadline = self.query.last_finished_batch, time.monotonic() + _FINISH_BATCH_SECONDS
@@ -119,15 +119,15 @@ class Supervision:
         self._over.wait()
 
     def _leave_query(self) -> None:
-        """Spark's clients let go of a broker that is away when their own time is over, which may be a minute."""
+        """Spark's clients give up on an unavailable broker only after their own timeout, which may be a minute."""
 
         def stop(query: RunningQuery) -> None:
             with suppress(MillstreamError):  # nobody waits for it any more
                 query.stop()
 
-        asked = threading.Thread(target=stop, args=(self.query,), daemon=True)
-        asked.start()
-        asked.join(_LEAVE_SECONDS)
+        stopping = threading.Thread(target=stop, args=(self.query,), daemon=True)
+        stopping.start()
+        stopping.join(_LEAVE_SECONDS)
 
     def _supervise(self) -> None:
         try:
@@ -141,12 +141,12 @@ class Supervision:
             self._on_end()
 
     def _fault_of_query(self) -> MillstreamError | None:
-        """Waits until the query ends; None when it ended well or as it was asked to."""
+        """Waits until the query ends; None if it ended successfully or was stopped."""
         while self.query.is_active:
             self._woken.wait(_LOOK_SECONDS)
             self._woken.clear()
             if self._stopping.is_set() and self.is_waiting:
-                continue  # whoever stops the job need not wait for another answer
+                continue  # so that stopping the job need not wait for another response
             if time.monotonic() - self._last_sign > _SILENCE_SECONDS or self._stopping.is_set():
                 self._look_for_kafka()
                 if (full := self._disk.ask()) is not None:
@@ -160,11 +160,11 @@ class Supervision:
         self._last_sign = time.monotonic()
         if away is not None and not self.is_waiting:
             self._wait_for(away)
-        if away is None and not self._attempts:  # a job that was started again waits until it has finished a batch
-            self._waits_no_more()
+        if away is None and not self._attempts:  # a restarted job counts as waiting until it has finished a batch
+            self._end_waiting()
 
     def _restart_after(self, fault: MillstreamError) -> bool:
-        """Whether the query runs again."""
+        """Returns whether the query runs again."""
         passing = find_transient_failure(fault)
         if passing is None or (passing.attempts is not None and self._attempts >= passing.attempts):
             self._failure = self._explain(fault)
@@ -184,7 +184,7 @@ class Supervision:
         return False
 
     def _start_again(self) -> MillstreamError | None:
-        """Kafka may go while the query is prepared."""
+        """Kafka may become unavailable while the query is prepared."""
         try:
             self._query = self._start()
         except MillstreamError as error:
@@ -192,7 +192,7 @@ class Supervision:
                 raise
             return error
         self._last_sign = time.monotonic()
-        if self._stopping.is_set():  # by somebody who saw the query before
+        if self._stopping.is_set():  # by a caller that had the previous query
             self.query.stop()
         return None
 
@@ -201,7 +201,7 @@ class Supervision:
         why = fault.diagnostics[0].primary
         self._tell(JobWaits(self._job, why, self._waits_since, self._attempts, retry_seconds))
 
-    def _waits_no_more(self) -> None:
+    def _end_waiting(self) -> None:
         since, self._waits_since = self._waits_since, None
         if since is not None:
             self._tell(JobGoesOn(self._job, time.time() - since, self._attempts))

@@ -1,4 +1,4 @@
-"""Which keys hold secrets, and how text that names one is shown."""
+"""Which keys hold secrets, and how text that contains one is masked."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ __all__ = [
 MASK: Final = "******"
 
 _CREDENTIALS_IN_VALUE: Final = re.compile(r"://(?:[^\s@/:,]{0,200}:)?(?P<inside>(?:(?!://).){0,5000})@", re.DOTALL)
-"""Where all of the text is known to be one value: blanks and quotes in it end nothing."""
+"""For text that is known to be a single value: spaces and quotes do not end it."""
 _SHORTEST_PREFIX: Final = 8
 
 
 def conceal(text: str, start: int = 0, end: int | None = None) -> str:
-    """A part of a script with stars for what is secret, as many for each; the script need not be correct SQL.
+    """A part of a script with its secrets masked, all by the same number of asterisks; it need not be valid SQL.
 
-    >>> concealed("WITH ('properties.ssl.key.password' = 'tiger')")
+    >>> conceal("WITH ('properties.ssl.key.password' = 'tiger')")
     "WITH ('properties.ssl.key.password' = '******')"
     """
     end = len(text) if end is None else end
@@ -65,7 +65,7 @@ def secrets_in_urls(value: str) -> Iterator[str]:
 
 
 def without_url_credentials(message: str) -> str:
-    """A message that quotes an address, wherever that came from.
+    """A message that quotes an address from anywhere.
 
     >>> without_url_credentials('"ftp://me:tiger@registry" is not the address of a registry')
     '"ftp://me:******@registry" is not the address of a registry'
@@ -80,9 +80,9 @@ def _mask(pattern: re.Pattern[str], text: str) -> str:
 
 
 def without_secrets(message: str, text: str, at: int | None = None) -> str:
-    """A message about script text, in which no secret of the text is quoted, be it whole or cut off.
+    """A message about script text, without any secret of the text, whole or truncated.
 
-    `at` is the place in the text that the message is about.
+    `at` is the position in the text that the message is about.
     """
     return without_values(message, secret_values(text, at))
 

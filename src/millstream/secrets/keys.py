@@ -1,4 +1,4 @@
-"""Which keys hold secrets: of options and settings, and the names of parameters."""
+"""Which keys of options and settings, and which names of parameters, hold secrets."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _ANYWHERE: Final = re.compile(
 _LAST_PART: Final = re.compile(r"token|pem$")
 _KEY_MATERIAL: Final = ("ssl.keystore.key", "ssl.keystore.certificate.chain", "ssl.truststore.certificates", "key.pem")
 _NUMBERED: Final = re.compile(r"properties\.\d+\.value$")
-"""Another option says whose value it is, `connector.properties.0.key`: it may be a password."""
+"""Another option says what this is the value of, `connector.properties.0.key`: it may be a password."""
 _PARTS: Final = re.compile(r"[._-]")
 _OFTEN_MISTYPED: Final = ("password", "passphrase", "credentials")
 _ALIKE: Final = 0.8
 JAVA_PATTERN: Final = "(?i)" + "|".join(
     (_ANYWHERE.pattern, r"(^|\.)[^.]*(token|pem)[^.]*$", *(re.escape(key) for key in _KEY_MATERIAL), r"(^|\.)url$")
 )
-"""The same for Java, where a key alone decides; what credentials an address may hold is not looked for there."""
+"""The same pattern for Java, where the key alone decides; credentials inside addresses are not searched for there."""
 
 
 @lru_cache(maxsize=4096)
 def is_secret(key: str) -> bool:
-    """Whether a key's value must not be shown; a key that is misspelt counts as the one that it resembles.
+    """Whether a key's value must not be shown; a misspelt key counts as the one that it resembles.
 
     >>> is_secret("properties.ssl.key.pasword"), is_secret("properties.sasl.oauthbearer.token.endpoint.url")
     (True, False)

@@ -1,4 +1,4 @@
-"""Where in a script secrets stand; the script need not be correct SQL."""
+"""Finds secrets in a script, which need not be valid SQL."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _PAIR: Final = re.compile(
         {_GAP}(?P<sign>[=:>]*){_GAP}""",
     re.VERBOSE,
 )
-"""A key and all up to its value; a name, or what is in backticks, may be a column where there is a query.
+"""A key and everything up to its value; in a query, a name or a name in backticks may be a column.
 
-Found in any text, also where quotes do not match; `_TOKENS` finds what takes a correct reading of them.
+It matches in any text, even if quotes do not match; `_TOKENS` finds what requires parsing them correctly.
 """
 _TOKENS: Final = re.compile(
     r"""(?P<comment>--[^\n]*|/\*(?!\+).*?\*/)
@@ -48,20 +48,20 @@ _ENTRY: Final = re.compile(r"(?<=['\s,;])(?P<key>[\w-]+(?:\.[\w-]+)+):(?P<inside
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """What a text is made of, as far as it tells where a key can stand."""
+    """The structure of a text, as far as it determines where a key may be."""
 
     tokens: tuple[re.Match[str], ...]
     """Without comments."""
     comments: tuple[tuple[int, int], ...]
-    """Up to the sign that ends them."""
+    """Including the characters that end them."""
     queries: tuple[tuple[int, int], ...]
-    """Where names and texts are compared: none where a quote is open, since all behind it may be read wrongly."""
+    """Where names and texts are compared; none after an unclosed quote, since the rest may be misread."""
 
     def comment_end(self, place: int) -> int | None:
         return _end_around(self.comments, place)
 
     def statement(self, place: int, length: int) -> tuple[int, int]:
-        """From where to where the statement around a place goes."""
+        """The range of the statement around a position."""
         ends = [token.start() for token in self.tokens if token.group() == ";"]
         before = max((end for end in ends if end < place), default=0)
         return before, min((end for end in ends if end >= place), default=length)
@@ -71,7 +71,7 @@ class _Layout:
 
 
 def _end_around(spans: tuple[tuple[int, int], ...], place: int) -> int | None:
-    """The end of the span in which a place lies; spans are in order."""
+    """The end of the span that contains a position; spans are in order."""
     at = bisect_right(spans, place, key=lambda span: span[0]) - 1
     return spans[at][1] if at >= 0 and place < spans[at][1] else None
 
@@ -84,12 +84,12 @@ class _Place(NamedTuple):
 
 
 def secret_places(text: str) -> tuple[tuple[int, int], ...]:
-    """From where to where secrets stand in a script, in order; those that touch are one."""
+    """The ranges of secrets in a script, in order; adjacent ones are merged."""
     return tuple((place.start, place.end) for place in _places(text))
 
 
 def secret_values(text: str, at: int | None = None) -> Iterator[str]:
-    """What is secret, for messages about a place: bare values, and their words, count in their own statement only."""
+    """The secrets, for messages about a position: bare values, and their words, count in their own statement only."""
     layout = _layout(text)
     first, last = (0, 0) if at is None else layout.statement(at, len(text))
     for start, end, is_bare in _places(text):
@@ -162,7 +162,7 @@ def _places_in_any_text(text: str, layout: _Layout) -> Iterator[_Place]:
 
 
 def _places_between_tokens(layout: _Layout) -> Iterator[_Place]:
-    """What stands behind `'key' =`, up to a comma, a parenthesis or the next key: `('a')`, `x'0F'`, `'a' 'b'`."""
+    """The text after `'key' =`, up to a comma, a parenthesis or the next key: `('a')`, `x'0F'`, `'a' 'b'`."""
     tokens = layout.tokens
     for at, (key, sign) in enumerate(pairwise(tokens)):
         if key["text"] is None or sign["sign"] is None or not is_secret(key["text"]):
@@ -186,7 +186,7 @@ def _value_tokens(tokens: Sequence[re.Match[str]], first: int) -> Sequence[re.Ma
 
 
 def _value_places(text: str, layout: _Layout, at: int) -> Iterator[_Place]:
-    """The value behind the key there, which ends with the comment that it is in; in a query, only a text is one."""
+    """The value after the key, which ends with the comment that contains it; in a query, only a text is a value."""
     end = layout.comment_end(at)
     stop = len(text) if end is None else end
     pair = _PAIR.match(text, at, stop)

@@ -1,1 +1,1 @@
-"""The only room that imports pyspark: plans become streaming DataFrames."""
+"""The only package that imports pyspark: turns plans into streaming DataFrames."""

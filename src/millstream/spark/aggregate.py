@@ -1,6 +1,6 @@
-"""GROUP BY on the kernel host: arguments and hashes in the JVM, the rest in the kernel.
+"""GROUP BY on the kernel host: arguments and hashes are computed in the JVM, the rest in the kernel.
 
-Inside, columns are called by number: PySpark looks them up unquoted, and a user's name may have dots in it.
+Columns have numbers for names inside: PySpark looks names up unquoted, and a user's name may contain dots.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def aggregate(rows: Rows, node: Aggregate, kernel_settings: KernelSettings) -> P
 
 
 def _argument(rows: Rows, call: AggregateCall) -> Column:
-    """In the type that the function takes: SUM adds up in a wider one than its argument's."""
+    """The argument in the type that the function takes: SUM adds up in a wider type than its argument's."""
     assert call.argument is not None
     value = comparable(rows, call.argument)
     widens = aggregate_function(call.function).widens

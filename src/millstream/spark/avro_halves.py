@@ -1,4 +1,4 @@
-"""Avro keys and values, which Spark reads itself."""
+"""Avro keys and values, which Spark decodes itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from millstream.changelog import KIND, RowKind
 from millstream.formats.avro_schema import avro_schema
 from millstream.formats.message_rows import BYTES, ROW
-from millstream.spark.failures import undecodable_message
+from millstream.spark.job_errors import undecodable_message
 from millstream.spark.message_parts import part_of
 from millstream.spark.types import quote_name, spark_type
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from millstream.formats.avro_format import AvroFormat
-    from millstream.spark.failures import TableHalf
+    from millstream.spark.job_errors import TableHalf
     from millstream.spark.message_layout import MessageLayout
     from millstream.sql.types import DataType
 
@@ -28,8 +28,8 @@ _IS_READ: Final = "__is_read"
 NO_AVRO: Final = "Failed to deserialize Avro record."
 
 
-def written_schema(columns: tuple[tuple[str, DataType], ...], format_: AvroFormat) -> dict[str, Any]:
-    """What Spark is to write or read: the bytes of Flink, in which times and all timestamps count milliseconds."""
+def flink_schema(columns: tuple[tuple[str, DataType], ...], format_: AvroFormat) -> dict[str, Any]:
+    """The Avro schema with which Spark reads and writes Flink's bytes: times and all timestamps in milliseconds."""
     schema: dict[str, Any] = _in_milliseconds(avro_schema(columns, legacy_timestamps=format_.legacy_timestamps))
     return schema
 
@@ -40,16 +40,16 @@ def _in_milliseconds(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     logical = str(schema.get("logicalType"))
-    if logical == "time-millis":  # Spark would make its own TIME of it, where ours is a number
+    if logical == "time-millis":  # Spark would read it as its own TIME, while ours is a number
         return "int"
     changed = {key: _in_milliseconds(value) for key, value in schema.items()}
     return {**changed, "logicalType": logical.replace("micros", "millis")} if "logicalType" in schema else changed
 
 
 def avro_struct(of: TableHalf, format_: AvroFormat, columns: tuple[tuple[str, DataType], ...]) -> Column:
-    """The key or value as a struct of these columns; NULL where the message has none, and an error where it is no Avro.
+    """The key or value as a struct; NULL if the message has none, and an error if it is not Avro.
 
-    All columns are read, be they needed or not: Avro has no field names in its bytes.
+    All columns are decoded, whether they are needed or not: the bytes of Avro contain no field names.
     """
     row, fields = _permissive(of.half, format_, columns)
     checked = F.when(row[_IS_READ], row).otherwise(undecodable_message(of, NO_AVRO))
@@ -57,18 +57,18 @@ def avro_struct(of: TableHalf, format_: AvroFormat, columns: tuple[tuple[str, Da
 
 
 def avro_struct_with_bytes(half: str, format_: AvroFormat, columns: tuple[tuple[str, DataType], ...]) -> Column:
-    """As StructDecoder wants it, to set aside what is no Avro: then the row is NULL."""
+    """In the form that StructDecoder needs to set aside messages that are not Avro: their struct is NULL."""
     row, fields = _permissive(half, format_, columns)
     both = F.struct(F.when(row[_IS_READ], row).cast(fields).alias(ROW), F.col(half).alias(BYTES))
     return F.when(F.col(half).isNotNull(), both)
 
 
 def _permissive(half: str, format_: AvroFormat, columns: tuple[tuple[str, DataType], ...]) -> tuple[Column, str]:
-    """The struct, whose _IS_READ is NULL where the bytes are no Avro, and its type as it is declared."""
+    """The struct, whose _IS_READ is NULL where the bytes are not Avro, with its declared type."""
     from pyspark.sql.avro.functions import from_avro
 
-    written = written_schema(columns, format_)
-    # Spark gives a row of NULLs for what it cannot read: a field that only a reader fills tells such rows.
+    written = flink_schema(columns, format_)
+    # For bytes that it cannot decode, Spark returns a row of NULLs. A field with a default in the reader reveals them.
     is_read = {"name": _IS_READ, "type": "boolean", "default": True}
     read = {**written, "fields": [*written["fields"], is_read]}
     row = from_avro(F.col(half), json.dumps(written), {"mode": "PERMISSIVE", "avroSchema": json.dumps(read)})
@@ -80,7 +80,7 @@ def _permissive(half: str, format_: AvroFormat, columns: tuple[tuple[str, DataTy
 def rows_of_avro(
     messages: DataFrame, layout: MessageLayout, key: Column | None, value: Column, beside: Iterable[Column] = ()
 ) -> DataFrame:
-    """The rows where all of a message is Avro: then there is one for each message, or none."""
+    """The rows, if the whole message is Avro: one for each message, or none."""
     halves = messages.withColumn("__value_row", value)
     if key is not None:
         halves = halves.withColumn("__key_row", key).where("key IS NOT NULL")

@@ -1,4 +1,4 @@
-"""Values of one type as another, with Flink's results, as Spark SQL."""
+"""Casts between types with Flink's results, as Spark SQL."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _ENTRY: Final = "(millstream_key, millstream_value) -> concat(millstream_key, '=
 
 
 def _item(depth: int) -> str:
-    """The variable of a function on elements: a name that no column has."""
+    """The variable of a lambda over elements: a name that no column has."""
     return f"millstream_item{depth}"
 
 
 def coerce(text: str, found: DataType, wanted: DataType) -> str:
-    """The same value in a wider type, or a text and a number as each other; nothing is cut or padded."""
+    """The same value in a wider type, or a text as a number and vice versa; nothing is cut or padded."""
     if spark_type(found) == spark_type(wanted):
         return text
     if wanted.root is TypeRoot.TIME or _is_text_and_number(found, wanted):
@@ -34,7 +34,7 @@ def coerce(text: str, found: DataType, wanted: DataType) -> str:
 
 
 def store(text: str, found: DataType, wanted: DataType) -> str:
-    """A value in a column that it fits into without a CAST; a timestamp still loses the digits that are not there."""
+    """A value in a column that it fits without a CAST; a timestamp still loses digits that the column does not have."""
     return convert(text, found, wanted) if _is_cut(found, wanted) else f"CAST({text} AS {spark_type(wanted)})"
 
 
@@ -58,7 +58,7 @@ def convert(text: str, found: DataType, wanted: DataType, *, attempt: bool = Fal
         result = moved if is_exact else truncate(moved, _digits(wanted), with_zone=_has_zone(wanted))
     elif wanted.root in INTEGERS and found.root in CHARACTER:
         result = cast.format(f"regexp_replace({text}, {_WITH_FRACTION}, {_WHOLE})")
-    elif wanted.root is TypeRoot.DECIMAL and found.root in NUMERIC:  # too many digits are NULL in Flink
+    elif wanted.root is TypeRoot.DECIMAL and found.root in NUMERIC:  # a number with too many digits is NULL in Flink
         result = f"try_cast({text} AS {spark_type(wanted)})"
     elif wanted.root in (TypeRoot.ARRAY, TypeRoot.MAP, TypeRoot.ROW):
         result = _cast_nested(text, found, wanted, attempt=attempt, depth=depth)
@@ -192,4 +192,4 @@ _WRITERS: Final[dict[TypeRoot, Callable[[str, DataType, int], str]]] = {
     TypeRoot.INTERVAL_YEAR_MONTH: _months_text,
     TypeRoot.INTERVAL_DAY_TIME: _day_time_text,
 }
-"""How a value looks as text, where Spark would write it otherwise."""
+"""How a value is written as text, where Spark would write it differently."""

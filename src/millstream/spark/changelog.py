@@ -17,7 +17,7 @@ _RETRACTIONS: Final = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
 
 
 def is_retraction(rows: Rows) -> Column:
-    """Whether a row takes something back; a stream without kinds is insert-only."""
+    """Whether a row is a retraction; a stream without kinds is insert-only."""
     if KIND not in rows.columns:
         return F.lit(False)
     return F.col(KIND).isin([int(kind) for kind in _RETRACTIONS])

@@ -1,4 +1,4 @@
-"""Values as kernels take them: what SQL finds equal is made alike before it is hashed and compared."""
+"""Makes values that SQL considers equal identical, before kernels hash and compare them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def alike(value: Column, type_: DataType) -> Column:
-    """Minus zero is zero, and a map has its entries in the order of their keys; inside of nested values too."""
+    """Turns minus zero into zero and sorts the entries of a map by key, inside nested values too."""
     match type_:
         case FloatType() | DoubleType():
             return value + F.lit(0.0).cast(type_)
@@ -33,7 +33,7 @@ def alike(value: Column, type_: DataType) -> Column:
 
 
 def hashable(value: Column, type_: DataType) -> Column:
-    """Spark hashes no maps, lest equal ones hash otherwise; of maps that are `alike` it may hash the entries."""
+    """Spark refuses to hash maps, since equal ones may have different hashes. Maps that are `alike` can be hashed."""
     match type_:
         case StructType() if _has(type_, (MapType,)):
             return F.struct(*(hashable(value[field.name], field.dataType) for field in type_.fields))
@@ -46,7 +46,7 @@ def hashable(value: Column, type_: DataType) -> Column:
 
 
 def kernel_schema(schema: StructType) -> pa.Schema:
-    """Kernels keep a row as one value, and of a row that is gone every column is NULL."""
+    """Kernels store a row as one value, and every column of a deleted row is NULL."""
     return to_arrow_schema(_nullable(schema), timezone="UTC")
 
 
@@ -67,7 +67,7 @@ def _nullable_inside(type_: DataType) -> DataType:
 
 
 def _has(type_: DataType, wanted: tuple[type[DataType], ...]) -> bool:
-    """`wanted` are scalars or maps: a map is one wherever it stands, whatever is inside."""
+    """`wanted` are scalars or maps: a map is found at any depth, whatever it contains."""
     match type_:
         case StructType():
             return any(_has(field.dataType, wanted) for field in type_.fields)

@@ -1,4 +1,4 @@
-"""Dead letters are written by the Python worker that could not read them, before it hands on any row behind them."""
+"""Dead letters are written by the Python worker that could not decode them, before it passes on any later row."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 
 from millstream.connectors.kafka.client_settings import client_settings
 from millstream.connectors.kafka.dead_letters import LONGEST_ERROR_BYTES, DeadLetterHeader
-from millstream.spark.failures import DeadLetterError
+from millstream.spark.job_errors import DeadLetterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 _SETTINGS: Final = {
     "acks": "all",
     "enable.idempotence": True,
-    "partitioner": "murmur2_random",  # as Java's producer does: a key goes where it would have gone there
-    "message.max.bytes": 1_000_000_000,  # the broker knows what is too large
-    "compression.type": "zstd",  # the size limit of the topic it was read from may be that of a compressed message
+    "partitioner": "murmur2_random",  # as in Java's producer: a key goes to the partition that it would have there
+    "message.max.bytes": 1_000_000_000,  # the broker decides what is too large
+    "compression.type": "zstd",  # the size limit of the source topic may apply to compressed messages
     "delivery.timeout.ms": 120_000,
 }
 _ROOM_SECONDS: Final = 1.0
@@ -32,7 +32,7 @@ _ROOM_SECONDS: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A message as it was, where it stood, and why it could not be read."""
+    """A message as it was, where it was read, and why it could not be decoded."""
 
     key: bytes | None
     value: bytes | None
@@ -49,9 +49,9 @@ class DeadLetter:
 
 
 def write_dead_letters(to: DeadLetterTopic, letters: Iterable[DeadLetter]) -> None:
-    """Returns when all of them are in Kafka, and raises DeadLetterError if one is not."""
+    """Returns when all of them are in Kafka; raises DeadLetterError if one is not."""
     for letter, error in _failures(to, letters):
-        # A request holds several letters and may be too large as a whole: each is tried alone.
+        # A request holds several letters and may be too large as a whole, so each is also tried alone.
         again = _failures(to, [letter]) if _is_too_large(error) else [(letter, error)]
         for _, last in again:
             size = _size(letter, to.table) if _is_too_large(last) else None
@@ -81,19 +81,19 @@ def _is_too_large(error: KafkaError) -> bool:
 
 
 def _size(letter: DeadLetter, table: str) -> int:
-    """Of key, value and headers: a lower bound of what the broker counts."""
+    """The size of key, value and headers: a lower bound of what the broker counts."""
     headers = sum(len(name.encode()) + len(value or b"") for name, value in _headers(letter, table))
     return len(letter.key or b"") + len(letter.value or b"") + headers
 
 
 @cache
 def _producer(properties: tuple[tuple[str, str], ...]) -> Producer:
-    """One for all tasks of a worker: to make one takes a connection."""
+    """One producer for all tasks of a worker: creating one takes a connection."""
     return Producer({**client_settings(dict(properties)), **_SETTINGS})
 
 
 def _is_taken(producer: Producer, topic: str, content: dict[str, Any], delivered: Any) -> bool:
-    """Whether there was room in the producer's queue."""
+    """Whether the producer's queue had room."""
     try:
         producer.produce(topic, **content, on_delivery=delivered)
     except BufferError:
@@ -102,7 +102,7 @@ def _is_taken(producer: Producer, topic: str, content: dict[str, Any], delivered
 
 
 def _headers(letter: DeadLetter, table: str) -> list[tuple[str, bytes | None]]:
-    """The message's own, and where it comes from."""
+    """The message's own headers, followed by those that say where it comes from."""
     texts = {
         DeadLetterHeader.TOPIC: letter.topic,
         DeadLetterHeader.PARTITION: letter.partition,

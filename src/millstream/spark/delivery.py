@@ -1,4 +1,4 @@
-"""The last step of a task whose messages our own producers write."""
+"""The last step of a task whose messages are written by our own producers."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pyspark import TaskContext
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.delivery.client import deliver
-from millstream.delivery.failures import DeliveryError
+from millstream.delivery.delivery_error import DeliveryError
 from millstream.delivery.request import DeliveryRequest
-from millstream.spark.failures import UndeliveredError
+from millstream.spark.job_errors import UndeliveredError
 from millstream.spark.observed_counts import DELIVERED, fresh_name
 from millstream.spark.splits import SPLIT
 from millstream.spark.task_input import require_all, require_end_markers
@@ -39,9 +39,9 @@ class Dispatch:
     """What all deliveries of a job have in common."""
 
     folder: Path
-    """For sockets, on each machine that has workers."""
+    """The folder for sockets, on each machine that has workers."""
     transactions: Mapping[str, Transactions] = field(default_factory=dict)
-    """By the table that is written exactly once."""
+    """The transactions of each exactly-once table."""
 
     @property
     def is_exactly_once(self) -> bool:
@@ -50,7 +50,7 @@ class Dispatch:
 
 @dataclass(frozen=True, slots=True)
 class Delivering:
-    """A step on the messages of one table; gives how many there were. Nothing is committed of a task that fails."""
+    """A step that delivers the messages of one table and returns their number. A failed task commits nothing."""
 
     table: str
     topic: str | None
@@ -66,13 +66,13 @@ class Delivering:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A worker unpickles its step before it opens the rows of the task."""
-        return _arrive, tuple(getattr(self, part.name) for part in fields(self))
+        return _unpickle, tuple(getattr(self, part.name) for part in fields(self))
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         present = (batch for batch in require_all(batches) if batch.num_rows)
         first = next(present, None)
         if first is None:
-            return  # nothing to write, now and whenever this batch is done again
+            return  # nothing to write, neither now nor when this batch is repeated
         context = TaskContext.get()
         assert context is not None
         batch = context.getLocalProperty(_BATCH)
@@ -81,13 +81,13 @@ class Delivering:
         request = DeliveryRequest(self.table, self.topic, self.properties, writer, int(batch), self.transactions)
         messages = _Counted(first, present)
         try:
-            deliver(self.folder, _desk_of(writer), request, messages.batches())
+            deliver(self.folder, _process_number(writer), request, messages.batches())
         except DeliveryError as error:
             raise UndeliveredError(self.table, error.failure, error.why) from None
         yield pa.RecordBatch.from_arrays([pa.array([messages.count], pa.int64())], names=[DELIVERED])
 
 
-def _arrive(*parts: Any) -> Delivering:
+def _unpickle(*parts: Any) -> Delivering:
     require_end_markers()
     return Delivering(*parts)
 
@@ -105,12 +105,12 @@ class _Counted:
             yield batch.select(columns)
 
 
-def _desk_of(writer: str) -> int:
-    """One process per core serves the writers: each has Python's lock for itself."""
+def _process_number(writer: str) -> int:
+    """One process per core serves the writers, so that each has a Python interpreter lock of its own."""
     number = re.search(r"\d+$", writer)
     return int(number[0] if number else 0) % (os.cpu_count() or 1)
 
 
 def start_delivery(counts: DataFrame) -> DataStreamWriter:
-    """The messages are written when the last row is; what is left goes nowhere."""
+    """Messages are written while Spark computes the counts, which are observed and then discarded."""
     return counts.observe(fresh_name(), F.sum(DELIVERED).alias(DELIVERED)).writeStream.format("noop")

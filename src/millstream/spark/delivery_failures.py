@@ -1,10 +1,10 @@
-"""Why messages were not delivered, told to the user."""
+"""Explains to the user why messages were not delivered."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from millstream.delivery.failures import Failure
+from millstream.delivery.delivery_error import Failure
 from millstream.errors import Code, Diagnostic
 
 _GO_ON: Final = "Start it again to continue from its last finished batch; nothing is lost or written twice."

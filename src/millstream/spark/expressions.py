@@ -1,4 +1,4 @@
-"""Expressions as Spark computes them, from the form that each function declares."""
+"""Translates expressions to Spark, using the Spark SQL that each function declares."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def column_of(expression: Typed, spark: SparkSession | None = None, wanted: DataType | None = None) -> Column:
-    """An expression as a column, of type `wanted` if that is given.
+    """An expression as a column, of type `wanted` if that is not None.
 
     The user's functions are registered with `spark`, the session of the rows.
     """

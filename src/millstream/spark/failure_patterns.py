@@ -1,4 +1,4 @@
-"""How Spark and its Kafka client word the failures that happen often, and what they mean for the user."""
+"""The wording of common failures in Spark and its Kafka client, and what they mean to the user."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from millstream.errors import Code, Diagnostic
 WORKER_ENDED: Final = (
     "Python worker (?:exited unexpectedly|failed to connect back)|while reading the port number from [^\n]+'s stdout"
 )
-"""The last is said of the process that forks the workers."""
+"""The last one concerns the process that forks the workers."""
 _GO_ON: Final = "Start it again to continue from its last finished batch."
 START_OVER: Final = "Start over with --fresh to read what is there now; earlier results are computed again."
 WITHOUT_THEM: Final = (
@@ -22,7 +22,7 @@ WITHOUT_THEM: Final = (
 
 @dataclass(frozen=True, slots=True)
 class FailurePattern:
-    """Texts may name `{job}` and the groups of the expression; a detail whose group did not match is left out."""
+    """Texts may refer to `{job}` and the groups of the expression; a detail whose group did not match is omitted."""
 
     words: re.Pattern[str]
     code: Code
@@ -30,11 +30,11 @@ class FailurePattern:
     hint: str
     detail: str | None = None
 
-    def diagnostic(self, job: str, said: str) -> Diagnostic | None:
-        found = self.words.search(said)
+    def diagnostic(self, job: str, message: str) -> Diagnostic | None:
+        found = self.words.search(message)
         if found is None:
             return None
-        names = {"job": job, **{name: _plain(text) for name, text in found.groupdict().items() if text is not None}}
+        names = {"job": job, **{name: _plain(part) for name, part in found.groupdict().items() if part is not None}}
         detail = self.detail.format_map(names) if self.detail and _is_complete(self.detail, names) else None
         return Diagnostic(self.code, self.primary.format_map(names), detail=detail, hint=self.hint)
 
@@ -44,7 +44,7 @@ def _is_complete(template: str, names: dict[str, str]) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Spark marks the type of a number by a letter."""
+    """Spark marks the type of a number with a letter."""
     return re.sub(r"^(-?[\d.]+(?:E-?\d+)?)[LDSB]$", r"\1", text.strip())
 
 
@@ -59,10 +59,10 @@ def _any_of(*words: str) -> str:
 
 
 _REST: Final = r"(?:: (?P<said>[^\n]*?))?\.?(?: SQLSTATE|\n|$)"
-"""What an exception says after its name."""
+"""The message of an exception, after its class name."""
 _LAST_CAUSE: Final = r"(?:[\s\S]*\nCaused by: (?:[\w.$]+: )?(?P<said>[^\n]*?)\.?(?:\n|$))?"
 _FILE: Final = r"(?s:.*?\bfile:(?P<file>/\S+?)[,.;:]?(?=\s|$))?"
-"""The first that is named behind what went before; it may be on another line."""
+"""The first file named after the preceding match; it may be on another line."""
 _PARTITION: Final = r"(?P<topic>\S+)-(?P<partition>\d+)"
 _VALUE: Final = r'The value (?P<value>.*?) of the type "[^"]+" cannot be cast to "(?P<type>[^"]+)"'
 _TRY_CAST: Final = "Use TRY_CAST, which gives NULL for such a value, or filter the row."
@@ -278,4 +278,4 @@ _MACHINE: Final = _patterns(
 )
 
 PATTERNS: Final = (*_EXPRESSIONS, *_CHECKPOINT, *_TWO_WRITERS, *_KAFKA, *_MACHINE)
-"""The first that matches is taken."""
+"""The first that matches is used."""

@@ -1,4 +1,4 @@
-"""A folder that batches add files to, each batch wholly and once, on any file system Spark knows."""
+"""A folder to which each batch adds its files completely and once, on any file system that Spark supports."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ if TYPE_CHECKING:
 
 
 class UnpublishedFilesError(Exception):
-    """A batch's files are not, or not all, where they belong; its text reaches the user as the detail."""
+    """The files of a batch could not be moved, or not all of them; the text becomes the detail of the error."""
 
 
 class FileFolder:
-    """A batch writes into a hidden folder; its files are then moved out under names that tell job and batch.
+    """A batch writes to a hidden folder; its files are then moved to names that contain the job and the batch.
 
-    The first batch of a run may have been run before, and later ones too if the checkpoint is older than the files: it
-    removes what the job has moved since. A move that fails leaves the hidden folder as it is, and the batch fails.
+    The first batch of a run may have run before, and later ones too if the checkpoint is older than the files; so it
+    removes the files that the job has moved since. If a move fails, the hidden folder stays and the batch fails.
     """
 
     def __init__(self, spark: SparkSession, location: str, job: str) -> None:
         jvm: Any = spark._jvm  # noqa: SLF001
         self._path_of: Any = jvm.org.apache.hadoop.fs.Path
-        given = self._path_of(location)
-        self._files = given.getFileSystem(spark._jsc.hadoopConfiguration())  # noqa: SLF001
-        self._root = self._files.makeQualified(given)  # as files are listed: `hdfs:///x` is not a part of their names
+        path = self._path_of(location)
+        self._files = path.getFileSystem(spark._jsc.hadoopConfiguration())  # noqa: SLF001
+        self._root = self._files.makeQualified(path)  # as files are listed: `hdfs:///x` is not a prefix of their names
         self._job = job
         self._may_repeat = True
 
@@ -49,14 +49,14 @@ class FileFolder:
         return self._path_of(self._root, f"_unfinished-{self._job}-{batch}")
 
     def _target_of(self, folder: Any, staging: Any) -> Any:
-        """The same place below the root."""
+        """The same relative path below the root."""
         if folder.equals(staging):
             return self._root
         assert folder.getParent() is not None, f"{folder} is not in {staging}"
         return self._path_of(self._target_of(folder.getParent(), staging), folder.getName())
 
     def _move(self, file: Any, to: Any) -> None:
-        """File systems differ in what they say when they do not rename: some raise, some answer false."""
+        """File systems report a failed rename differently: some raise, some return false."""
         if self._files.exists(to):
             raise UnpublishedFilesError(f"{to.toString()} is there already: a copy of this checkpoint writes there too")
         if not (self._files.mkdirs(to.getParent()) and self._files.rename(file, to)):
@@ -73,7 +73,7 @@ class FileFolder:
             raise UnpublishedFilesError(f"{path.toString()} could not be removed")
 
     def _written_files(self, folder: Any) -> list[Any]:
-        """In the order of Spark's tasks; its own marks are left behind."""
+        """In the order of Spark's tasks, without Spark's own marker files."""
         found = [file for file in self._all(folder) if file.getName().startswith("part-")]
         return sorted(found, key=lambda file: str(file.toString()))
 

@@ -1,4 +1,4 @@
-"""Values in files of text, written as the formats of messages write them: 2024-01-02 03:04:05.1."""
+"""Values in text files, written as the message formats write them: 2024-01-02 03:04:05.1."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def text_type(type_: DataType, format_: FileFormat) -> str:
-    """What Spark is to read a column as; CSV has no binaries of its own."""
+    """The type that Spark reads a column as; CSV has no binary type."""
     is_base64 = isinstance(format_, CsvFiles) and type_.root in BINARIES
     return "STRING" if is_base64 else spark_type(type_)
 
@@ -28,7 +28,7 @@ def from_text(column: Column, type_: DataType, format_: FileFormat) -> Column:
 
 
 def text_of(column: Column, type_: DataType, format_: FileFormat) -> Column:
-    """What Spark is to write; timestamps of text files become texts, however deep they lie."""
+    """What Spark writes; timestamps in text files become strings, at any depth."""
     if isinstance(format_, ParquetFiles):
         return column
     if isinstance(format_, CsvFiles) and type_.root in BINARIES:

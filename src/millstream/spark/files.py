@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from millstream.connectors.local.tables import FilesystemSink, FilesystemSource
 
 _UNREAD: Final = "__unread"
-"""The column in which Spark puts a line that it could not read, or not wholly."""
+"""The column in which Spark puts a line that it could not parse completely."""
 _NOTHING: Final = "\u0000"
 _ANY_AGE: Final = "36500d"
 
@@ -38,7 +38,7 @@ _ANY_AGE: Final = "36500d"
 def read_files(
     spark: SparkSession, source: FilesystemSource, columns: Iterable[str], folder: Path, *, with_splits: bool = False
 ) -> DataFrame:
-    """The named columns of all files; of a bounded source, those that are there when its job first starts."""
+    """The given columns of all files; for a bounded source, of those that exist when its job first starts."""
     table, format_ = source.table, source.format
     skips_errors = not isinstance(format_, ParquetFiles) and format_.ignore_parse_errors
     schema = [f"{quote_name(column.name)} {text_type(column.type, format_)}" for column in table.physical_columns]
@@ -64,7 +64,7 @@ def read_files(
 def write_files(rows: DataFrame, sink: FilesystemSink, folder: Path) -> DataStreamWriter:
     """Adds files to a folder, batch by batch.
 
-    Spark's own file sink keeps its log beside the files and takes the first batches of a second job for done.
+    Spark's own file sink keeps its log beside the files, and would skip the first batches of a second job.
     """
     job = keep_value(folder, JobFile.FILE_NAMES, "[0-9a-f]{12}", lambda: uuid.uuid4().hex[:12])
     target = FileFolder(rows.sparkSession, _location(sink.path), job)
@@ -80,7 +80,7 @@ def write_files(rows: DataFrame, sink: FilesystemSink, folder: Path) -> DataStre
             .options(**_writer_options(sink.format))
             .partitionBy(*sink.table.partitioned_by)
             .mode("overwrite")
-            .option("partitionOverwriteMode", "static")  # of a batch that is run again, nothing older stays
+            .option("partitionOverwriteMode", "static")  # files of an earlier attempt at this batch are removed
             .save(staging)
         )
         target.publish(batch_id)
@@ -110,7 +110,7 @@ def _read_location(path: str) -> str:
 
 
 def _folder_options(source: FilesystemSource) -> dict[str, str | bool]:
-    """Folders below are looked into, for their names as values where the table is partitioned."""
+    """Subfolders are read too; their names are the values of partition columns."""
     if not source.table.partitioned_by:
         return {"recursiveFileLookup": True}
     return {"basePath": _location(source.path)}

@@ -1,4 +1,4 @@
-"""One made-up value as a Spark expression over the number and time of its row."""
+"""One generated value as a Spark expression over the number and time of its row."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ if TYPE_CHECKING:
     from millstream.connectors.local.tables import Generator
 
 _HEX_DIGITS: Final = 16
-"""Of one 64-bit hash."""
+"""The number of hexadecimal digits in a 64-bit hash."""
 _MAX_COUNT: Final = 10
-"""How often a MULTISET has an element at most."""
+"""The maximum number of occurrences of an element in a MULTISET."""
 _MAX_SPAN: Final = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Where in the stream a value is generated."""
+    """The position in the stream at which a value is generated."""
 
     row: Column
     time: Column
     seed: Column
-    """Together with the row and the path of the part, what randomness is drawn from."""
+    """Random values depend on this, the row and the path of the part."""
 
-    def call_with_timeout(self, index: Column) -> Moment:
-        """Of one element of a collection."""
+    def of_element(self, index: Column) -> Moment:
+        """The position of one element of a collection."""
         return replace(self, seed=F.xxhash64(self.seed, index))
 
     def hash(self, path: str, purpose: str = "") -> Column:
         return F.xxhash64(self.seed, self.row, F.lit(f"{path}/{purpose}"))
 
     def share(self, path: str, purpose: str = "") -> Column:
-        """Even over [0, 1), with the 53 bits a double holds."""
+        """Uniform in [0, 1), with the 53 bits of a double."""
         return F.shiftrightunsigned(self.hash(path, purpose), 11) * F.lit(2.0**-53)
 
 
@@ -79,7 +79,7 @@ def _integer(generator: Generator, at: Moment) -> Column:
     return F.pmod(drawn.cast(wide), F.lit(str(span)).cast(wide)) + F.lit(str(least)).cast(wide)
 
 
-def _floating(generator: Generator, at: Moment) -> Column:
+def _random_float(generator: Generator, at: Moment) -> Column:
     return _between(at.share(generator.path), *generator.bounds)
 
 
@@ -89,12 +89,12 @@ def _between(share: Column, least: float, greatest: float) -> Column:
 
 
 def _decimal(generator: Generator, at: Moment) -> Column:
-    """The greatest double may be above the greatest decimal: one step inwards it rounds to what fits."""
+    """The greatest double may exceed the greatest decimal; the next smaller one rounds to a value that fits."""
     least, greatest = (float(bound) for bound in generator.bounds)
     return _between(at.share(generator.path), nextafter(least, greatest), nextafter(greatest, least))
 
 
-def _past(generator: Generator, at: Moment) -> Column:
+def _random_timestamp(generator: Generator, at: Moment) -> Column:
     if not generator.max_past_ms:
         return F.timestamp_millis(F.unix_millis(at.time))
     past = F.pmod(at.hash(generator.path), F.lit(generator.max_past_ms))
@@ -114,17 +114,17 @@ def _binary(generator: Generator, at: Moment) -> Column:
 
 
 def _hex_text(generator: Generator, at: Moment, digits_per_unit: int) -> Column:
-    """Hashes as hexadecimal digits, as many as the length asks for."""
+    """Hashes as hexadecimal digits, as many as the length requires."""
     path, digits = generator.path, generator.length * digits_per_unit
     last = -(-digits // _HEX_DIGITS) - 1
     block = F.transform(
         F.sequence(F.lit(0), F.lit(last)),
-        lambda index: F.lpad(F.lower(F.hex(at.call_with_timeout(index).hash(path))), _HEX_DIGITS, "0"),
+        lambda index: F.lpad(F.lower(F.hex(at.of_element(index).hash(path))), _HEX_DIGITS, "0"),
     )
     text = F.array_join(block, "")
     if not generator.varies_in_length or generator.length == 1:
         return F.substring(text, 1, digits)
-    # As in Flink, the given length itself is never reached.
+    # As in Flink, the length itself is never reached.
     length = F.pmod(at.hash(path, "length"), F.lit(generator.length - 1)) + 1
     return F.left(text, (length * digits_per_unit).cast("int"))
 
@@ -142,30 +142,30 @@ def _elements(generator: Generator, part: Generator, at: Moment) -> Column:
     if not generator.length:
         return F.array().cast(f"ARRAY<{spark_type(part.type)}>")
     indexes = F.sequence(F.lit(0), F.lit(generator.length - 1))
-    return F.transform(indexes, lambda index: value_of(part, at.call_with_timeout(index)))
+    return F.transform(indexes, lambda index: value_of(part, at.of_element(index)))
 
 
 def _map(generator: Generator, at: Moment) -> Column:
-    """Equal keys fall together, as they do in a Java map; NULL keys, which Spark does not have, are left out."""
+    """Equal keys are merged, as in a Java map; NULL keys, which Spark does not support, are left out."""
     key, *values = generator.parts
     keys = F.filter(F.array_distinct(_elements(generator, key, at)), lambda each: each.isNotNull())
 
     def value(_: Column, index: Column) -> Column:
         if values:
-            return value_of(values[0], at.call_with_timeout(index))
-        return F.pmod(at.call_with_timeout(index).hash(generator.path, "count"), F.lit(_MAX_COUNT + 1)).cast("int")
+            return value_of(values[0], at.of_element(index))
+        return F.pmod(at.of_element(index).hash(generator.path, "count"), F.lit(_MAX_COUNT + 1)).cast("int")
 
     return F.map_from_arrays(keys, F.transform(keys, value))
 
 
 _MADE_BY_TYPE: Final[dict[TypeRoot, Callable[[Generator, Moment], Column]]] = {
     TypeRoot.BOOLEAN: _boolean,
-    TypeRoot.FLOAT: _floating,
-    TypeRoot.DOUBLE: _floating,
+    TypeRoot.FLOAT: _random_float,
+    TypeRoot.DOUBLE: _random_float,
     TypeRoot.DECIMAL: _decimal,
-    TypeRoot.DATE: _past,
-    TypeRoot.TIMESTAMP: _past,
-    TypeRoot.TIMESTAMP_LTZ: _past,
+    TypeRoot.DATE: _random_timestamp,
+    TypeRoot.TIMESTAMP: _random_timestamp,
+    TypeRoot.TIMESTAMP_LTZ: _random_timestamp,
     TypeRoot.TIME: _time_of_day,
     **dict.fromkeys(CHARACTER, _text),
     **dict.fromkeys(BINARIES, _binary),

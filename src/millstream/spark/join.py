@@ -1,6 +1,6 @@
 """The inner equi-join on the kernel host.
 
-Inside, columns are called by number: PySpark looks them up unquoted, and a user's name may have dots in it.
+Columns have numbers for names inside: PySpark looks names up unquoted, and a user's name may contain dots.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def join(left: DataFrame, right: DataFrame, node: Join, kernel_settings: KernelS
 def _number(rows: DataFrame, names: Mapping[str, str]) -> DataFrame:
     def column(name: str) -> Column:
         value = F.col(quote_name(name))
-        return alike(value, rows.schema[name].dataType)  # equal maps are one row, in whichever order their entries come
+        return alike(value, rows.schema[name].dataType)  # equal maps are one row, whatever the order of their entries
 
     kind = [F.col(KIND)] if KIND in rows.columns else []
     return rows.select(*(column(name).alias(inside) for name, inside in names.items()), *kind)

@@ -1,4 +1,4 @@
-"""Rows as messages: key and value encoded, a retraction being a key without a value."""
+"""Turns rows into messages: key and value are encoded, and a retraction is a key without a value."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from millstream.failpoints import reach
 from millstream.formats.codecs import encoder_of
 from millstream.formats.registry import AvroFormat, ConfluentAvroFormat
 from millstream.kernels.fold import fold_updates, last_changes
-from millstream.spark.avro_halves import written_schema
+from millstream.spark.avro_halves import flink_schema
 from millstream.spark.changelog import is_retraction
 from millstream.spark.delivery import DELIVERED_TYPE
-from millstream.spark.failures import null_in_key
+from millstream.spark.job_errors import null_in_key
 from millstream.spark.message_metadata import HEADERS_TYPE, headers_of, topic_of
 from millstream.spark.observed_counts import DELIVERED
 from millstream.spark.python_stage import PythonStage
@@ -47,7 +47,7 @@ _TYPES: Final = {
     "partition": "INT",
     "timestamp": "LONG",
 }
-"""What a message has. Spark's Kafka sink takes no timestamp; a producer of ours takes it in milliseconds."""
+"""The columns of a message. Spark's Kafka sink has no timestamp; our own producer takes it in milliseconds."""
 
 
 def encode_messages(
@@ -58,11 +58,11 @@ def encode_messages(
     folds: bool = False,
     delivering: Delivering | None = None,
 ) -> PythonStage:
-    """The messages of the rows; one that takes something back has no value, unless the format tells it.
+    """The messages of the rows. A retraction has no value, unless the format encodes the row kind.
 
-    `partitioning` gives them a column `partition`; without it Kafka's producer chooses.
-    `folds`: the rows have old images of updates that a reader by key need not see. With `delivering` the messages are
-    delivered as they are made, and how many there were is all that comes out.
+    `partitioning` adds a column `partition`; without it, Kafka's producer chooses. `folds`: the rows contain old images
+    of updates that a reader by key need not see. With `delivering`, messages are delivered as they are made, and only
+    their number is returned.
     """
     columns: dict[str, Column] = {}
     encoders: dict[str, Encoder] = {}
@@ -82,12 +82,12 @@ def encode_messages(
     beside = [] if delivering is None else split_columns(rows)
     prepared = rows.select(*(column.alias(name) for name, column in columns.items()), *beside)
     if delivering is not None:
-        return PythonStage(prepared, DELIVERED_TYPE, _one_after_another([*steps, delivering], [DELIVERED]))
-    given = [name for name in _TYPES if name in columns or (name == "partition" and partitioning is not None)]
+        return PythonStage(prepared, DELIVERED_TYPE, _chain([*steps, delivering], [DELIVERED]))
+    names = [name for name in _TYPES if name in columns or (name == "partition" and partitioning is not None)]
     return PythonStage(
         prepared,
-        ", ".join(f"{name} {_TYPES[name]}" for name in given),
-        _one_after_another(steps, given) if steps else None,
+        ", ".join(f"{name} {_TYPES[name]}" for name in names),
+        _chain(steps, names) if steps else None,
         {} if "topic" in columns else {"topic": sink.topic},
     )
 
@@ -103,11 +103,11 @@ def encode_with(encoders: dict[str, Encoder], batches: Iterator[pa.RecordBatch])
         yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
-def _one_after_another(steps: list[Step], given: list[str]) -> Step:
+def _chain(steps: list[Step], names: list[str]) -> Step:
     def through(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for step in steps:
             batches = step(batches)
-        return (batch.select(given) for batch in batches)
+        return (batch.select(names) for batch in batches)
 
     return through
 
@@ -123,24 +123,24 @@ def _encode_rows(encoder: Encoder, rows: pa.StructArray) -> pa.Array:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The key or the value of a message: the columns it has, by their names in the message."""
+    """The key or the value of a message: its columns, by their names in the message."""
 
     name: str
     sink: KafkaSink
     format: Format
     columns: tuple[tuple[str, PhysicalColumn], ...]
     kind: Column | None = None
-    """For a format that tells it."""
+    """The row kind, for a format that encodes it."""
     is_there: Column | None = None
 
     def encode(self) -> tuple[Column, Encoder | None]:
-        """The column to hand on, and what is left for Python to encode."""
+        """The column to pass on, and what remains for Python to encode."""
         named = tuple((name, column.type) for name, column in self.columns)
         if not isinstance(self.format, AvroFormat):
             return self._row(), encoder_of(self._with_subject(), named)
         from pyspark.sql.avro.functions import to_avro
 
-        return to_avro(self._row(), json.dumps(written_schema(named, self.format))), None
+        return to_avro(self._row(), json.dumps(flink_schema(named, self.format))), None
 
     def _row(self) -> Column:
         kind = [] if self.kind is None else [self.kind.cast("tinyint").alias(KIND)]
@@ -150,7 +150,7 @@ class _Part:
     def _field(self, column: PhysicalColumn) -> Column:
         value = _check_not_null(column, self.sink)
         if isinstance(self.format, AvroFormat) and self.format.legacy_timestamps:
-            # Avro's timestamp-millis is the wall clock as if it were UTC, which is our session's zone.
+            # Avro's timestamp-millis is the wall clock as if it were UTC, which is our session's time zone.
             return value.cast(spark_type(column.type).replace("TIMESTAMP_NTZ", "TIMESTAMP_LTZ"))
         return value
 
@@ -172,7 +172,7 @@ def _parts(rows: Rows, sink: KafkaSink) -> Iterator[_Part]:
 
 
 def _beside_the_row(sink: KafkaSink) -> dict[str, Column]:
-    """What the sink's metadata columns say of a message."""
+    """The parts of a message that the sink's metadata columns define."""
     columns: dict[str, Column] = {}
     for use in sink.metadata:
         value = _check_not_null(use.column, sink).cast(spark_type(use.type))
@@ -186,7 +186,7 @@ def _beside_the_row(sink: KafkaSink) -> dict[str, Column]:
 
 
 def _check_not_null(column: PhysicalColumn | MetadataColumn, sink: KafkaSink) -> Column:
-    """The column's value; where it is NOT NULL, a NULL fails the job."""
+    """The column's value; a NULL fails the job if the column is NOT NULL."""
     value = F.col(quote_name(column.name))
     if column.type.nullable:
         return value

@@ -1,4 +1,4 @@
-"""Topics as rows: Spark reads the bytes, the formats decode them."""
+"""Reads topics as rows: Spark reads the bytes, the formats decode them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from millstream.formats.codecs import decoder_of
 from millstream.formats.message_rows import KEY, VALUE, MessageHalf, MessageRows, StructDecoder
 from millstream.spark.avro_halves import NO_AVRO, avro_struct, avro_struct_with_bytes, rows_of_avro
 from millstream.spark.casts import convert
-from millstream.spark.failures import TableHalf
+from millstream.spark.job_errors import TableHalf
 from millstream.spark.message_decoding import HEADERS, OFFSET, PARTITION, TIMESTAMP, TOPIC, DecodeStep
 from millstream.spark.message_layout import MessageLayout
 from millstream.spark.message_parts import needs_headers, part_of
@@ -44,7 +44,7 @@ def read_rows(
     *,
     splits: Splits | None = None,
 ) -> DataFrame:
-    """`splits`: to tell beside each row."""
+    """`splits` adds the origin of each row as a column."""
     layout = MessageLayout.of(scan, source)
     with_headers = source.dead_letters is not None or needs_headers(layout.message_parts)
     messages = _messages(spark, source, positions, max_batch_rows, with_headers=with_headers)
@@ -73,7 +73,7 @@ def _messages(
 
 
 def _is_before(ends: Offsets) -> Column:
-    """Spark's streams have no end of their own: what lies behind it is read and dropped, until the job sees its end."""
+    """Spark's streams have no end: later messages are read and dropped until the job notices that it is at its end."""
     pairs = ", ".join(f"'{topic}-{partition}', {end}L" for (topic, partition), end in ends.items())
     return F.expr(f"offset < try_element_at(map({pairs}), concat(topic, '-', partition))" if pairs else "false")
 
@@ -89,20 +89,20 @@ def _decode(
     if source.key_format is not None:
         decoder = _decoder(source.key_format, layout.key_fields, layout.key_names_read)
         key = MessageHalf(decoder, layout.key_columns_read)
-    # Every column that crosses to Python costs; the topic is known where there is only one.
+    # Every column that is passed to Python has a cost; with a single topic, its name is known.
     origin = [F.col("partition").alias(PARTITION), F.col("offset").alias(OFFSET)]
     only_topic = source.topics[0] if len(source.topics) == 1 else None
     if only_topic is None:
         origin.append(F.col("topic").alias(TOPIC))
     if source.dead_letters is not None:
-        # Spark measures an Arrow batch after each row, and goes through all lists that are NULL to do so.
+        # Spark measures an Arrow batch after each row, and visits all NULL lists to do so.
         headers = F.coalesce("headers", F.array()).alias(HEADERS)
         origin += [F.unix_millis("timestamp").alias(TIMESTAMP), headers]
     formats = {"value": source.value_format.name} | ({"key": source.key_format.name} if source.key_format else {})
     rows = _message_rows(layout, key)
     step: Step = DecodeStep(rows, source.table.name, formats, only_topic, source.dead_letters, counters)
     parts = [F.expr(part_of(use)).alias(use.column.name) for use in layout.message_parts]
-    schema = spark_schema(_crossing(layout)) + (f", {KIND} TINYINT" if layout.has_kinds else "")
+    schema = spark_schema(_decoded_columns(layout)) + (f", {KIND} TINYINT" if layout.has_kinds else "")
     if splits is not None:
         step = splits.beside(step, PARTITION, TOPIC)
         schema += f", {SPLIT} {splits.column_type}"
@@ -111,9 +111,9 @@ def _decode(
 
 
 def _message_rows(layout: MessageLayout, key: MessageHalf | None) -> MessageRows:
-    told = tuple((use.column.name, by_format) for use, by_format in layout.format_parts)
-    decoder = _decoder(layout.source.value_format, layout.value_fields, layout.value_columns_read, told)
-    value = MessageHalf(decoder, (*layout.value_columns_read, *(name for name, _ in told)))
+    metadata = tuple((use.column.name, by_format) for use, by_format in layout.format_parts)
+    decoder = _decoder(layout.source.value_format, layout.value_fields, layout.value_columns_read, metadata)
+    value = MessageHalf(decoder, (*layout.value_columns_read, *(name for name, _ in metadata)))
     names = tuple(name for name, _ in layout.columns)
     sets_aside = layout.source.dead_letters is not None
     return MessageRows(names, value, key, with_kinds=layout.has_kinds, upserts=layout.upserts, sets_aside=sets_aside)
@@ -132,24 +132,26 @@ def _decoder(
     format_: Format,
     fields: tuple[tuple[str, DataType], ...],
     read: tuple[str, ...],
-    told: tuple[tuple[str, str], ...] = (),
+    metadata: tuple[tuple[str, str], ...] = (),
 ) -> Decoder:
-    return StructDecoder(read, NO_AVRO) if isinstance(format_, AvroFormat) else decoder_of(format_, fields, read, told)
+    return (
+        StructDecoder(read, NO_AVRO) if isinstance(format_, AvroFormat) else decoder_of(format_, fields, read, metadata)
+    )
 
 
-def _crossing(layout: MessageLayout) -> Iterator[tuple[str, DataType]]:
-    """What comes out of Python: what a format tells of a change is still of the format's type."""
-    told = {use.column.name: use.type for use, _ in layout.format_parts}
-    return ((name, told.get(name, type_)) for name, type_ in layout.columns)
+def _decoded_columns(layout: MessageLayout) -> Iterator[tuple[str, DataType]]:
+    """The columns that Python returns: metadata from a format still has the format's type."""
+    metadata = {use.column.name: use.type for use, _ in layout.format_parts}
+    return ((name, metadata.get(name, type_)) for name, type_ in layout.columns)
 
 
 def _select_declared(decoded: DataFrame, layout: MessageLayout) -> DataFrame:
-    told = {use.column.name: use for use, _ in layout.format_parts}
-    if not told:
+    metadata = {use.column.name: use for use, _ in layout.format_parts}
+    if not metadata:
         return decoded
     columns = (
-        F.expr(convert(quote_name(name), told[name].type, type_)).alias(name)
-        if name in told
+        F.expr(convert(quote_name(name), metadata[name].type, type_)).alias(name)
+        if name in metadata
         else F.col(quote_name(name))
         for name, type_ in layout.columns
     )

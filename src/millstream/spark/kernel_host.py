@@ -49,7 +49,7 @@ def host(inputs: Mapping[str, Rows], operator: Operator, id_: str, kernel_settin
 
 
 def pack_input(name: str, rows: Rows, operator: Operator, kernel_settings: KernelSettings) -> PythonStage:
-    """Packets of one input, which may be put together with those of the others by `union`."""
+    """The packets of one input, which `union` can combine with those of the others."""
 
     def combine_and_pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for table in read_in_order(batches) if operator.needs_order(name) else map(_table, batches):
@@ -73,7 +73,7 @@ def step_kernel(stage: KernelStage, packets: DataFrame) -> DataFrame:
 
 
 def _hash_columns(hashes: Mapping[str, tuple[str, ...]], schema: StructType) -> dict[str, Column]:
-    """What an operator wants hashed, computed in the JVM: stable over versions, and the same on every machine."""
+    """The hashes that an operator needs, computed in the JVM: the same in every version and on every machine."""
 
     def hash_of(columns: tuple[str, ...]) -> Column:
         if not columns:
@@ -88,7 +88,7 @@ def _table(batch: pa.RecordBatch) -> pa.Table:
 
 
 def read_in_order(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Rows numbered as they come, task after task; a batch that is done again finds them in the same order."""
+    """Numbers rows in the order of arrival, task by task; a repeated batch has them in the same order."""
     context = TaskContext.get()
     assert context is not None
     count: int | None = None
@@ -105,7 +105,7 @@ def read_in_order(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def _place_of_task(batch: pa.RecordBatch, task: int) -> int:
-    """Among the tasks; two splits in one place would only leave open which comes first."""
+    """The task's position. If two splits shared a position, only the order between them would be undefined."""
     if SPLIT not in batch.schema.names or not batch.num_rows:
         return task
     return zlib.crc32(str(batch.column(SPLIT)[0].as_py()).encode()) % _PLACES

@@ -1,6 +1,6 @@
 """Normalise and materialise on the kernel host.
 
-Inside, columns are called by number: PySpark looks them up unquoted, and a user's name may have dots in it.
+Columns have numbers for names inside: PySpark looks names up unquoted, and a user's name may contain dots.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class _Numbered:
 
     rows: Rows
     names: dict[str, str]
-    """What each column of the user's is called inside."""
+    """The inner name of each of the user's columns."""
 
     @property
     def schema(self) -> pa.Schema:

@@ -1,4 +1,4 @@
-"""Tables without a broker, as streams that are read and written."""
+"""Reads and writes tables without a broker as streams."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 def read_local(
     spark: SparkSession, source: Source, columns: Iterable[str], folder: Path, pinned_tasks: int | None = None
 ) -> DataFrame:
-    """The named columns of a table; `folder` belongs to the job and to this source alone.
+    """The given columns of a table; `folder` belongs to this source of the job alone.
 
-    With `pinned_tasks`, a batch that is done again on another number of cores gives tasks and kernels the same rows.
+    With `pinned_tasks`, a batch that is repeated on another number of cores passes the same rows to tasks and kernels.
     """
     match source:
         case DatagenSource():
@@ -42,7 +42,7 @@ def read_local(
 
 
 def write_local(rows: DataFrame, sink: Sink, folder: Path, emit: Callable[[list[str]], None]) -> DataStreamWriter:
-    """A writer that still needs a checkpoint, an output mode and a trigger; `emit` takes the lines of a print table."""
+    """A writer that still needs a checkpoint, an output mode and a trigger; `emit` receives lines of a print table."""
     match sink:
         case PrintSink():
             return print_rows(rows, sink, emit)

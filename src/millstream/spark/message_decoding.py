@@ -10,7 +10,7 @@ import pyarrow as pa
 from millstream.failpoints import reach
 from millstream.formats.decoded import DecodeError
 from millstream.formats.message_rows import BYTES, KEY, VALUE
-from millstream.spark.failures import TableHalf, UndecodableMessageError
+from millstream.spark.job_errors import TableHalf, UndecodableMessageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,12 +30,12 @@ HEADERS: Final = "__headers"
 
 @dataclass(frozen=True, slots=True)
 class DecodeStep:
-    """Messages in, rows out. They come with TOPIC where a table has several, TIMESTAMP and HEADERS for dead letters."""
+    """Decodes messages. They have TOPIC if a table has several, and TIMESTAMP and HEADERS for dead letters."""
 
     rows: MessageRows
     table: str
     formats: dict[str, str]
-    """By half."""
+    """The format of each half."""
     only_topic: str | None = None
     dead_letters: DeadLetterTopic | None = None
     counters: MessageCounters | None = None
@@ -62,7 +62,7 @@ class DecodeStep:
         return UndecodableMessageError(half, topic, place[PARTITION], place[OFFSET], error.text)
 
     def _set_aside(self, batch: pa.RecordBatch, unreadable: tuple[Unreadable, ...]) -> None:
-        """A reader further on may stop the task before its last batch, so each batch waits for its own letters."""
+        """A later reader may stop the task before its last batch, so each batch waits for its own letters."""
         from millstream.spark.dead_letters import write_dead_letters  # few workers ever need Kafka's client
 
         assert self.dead_letters is not None, "else the first would have raised"
@@ -92,7 +92,7 @@ class DecodeStep:
 
 
 def _bytes(half: pa.Scalar) -> bytes | None:
-    """A half that came decoded has its bytes beside it."""
+    """The bytes of a half that Spark has decoded are in a column of their own."""
     if isinstance(half, pa.StructScalar):
         half = half[BYTES] if half.is_valid else pa.scalar(None)
     content: bytes | None = half.as_py()

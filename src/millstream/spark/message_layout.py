@@ -20,7 +20,7 @@ Columns = tuple[tuple[str, "DataType"], ...]
 @dataclass(frozen=True, slots=True)
 class MessageLayout:
     columns: Columns
-    """What is asked for, as the table declares it."""
+    """The columns to read, as the table declares them."""
     source: KafkaSource
 
     @classmethod
@@ -29,7 +29,7 @@ class MessageLayout:
 
     @property
     def upserts(self) -> bool:
-        """Whether a message is the row of its key from then on."""
+        """Whether a message is the current row of its key."""
         return RowKind.INSERT not in self.source.changelog
 
     @property
@@ -38,7 +38,7 @@ class MessageLayout:
 
     @property
     def key_fields(self) -> Columns:
-        """All of the key, by the names that the key format has for them."""
+        """All fields of the key, by their names in the key format."""
         key = self.source.key
         return tuple((name, column.type) for name, column in zip(key.names, key.columns, strict=True))
 
@@ -53,7 +53,7 @@ class MessageLayout:
 
     @property
     def key_columns_read(self) -> tuple[str, ...]:
-        """A column that the value has too is the value's, but a tombstone has none."""
+        """A column in both key and value is read from the value, except for tombstones, which have none."""
         return tuple(column for column, _ in self._read_from_key())
 
     @property
@@ -62,12 +62,12 @@ class MessageLayout:
 
     @property
     def message_parts(self) -> tuple[MetadataUse, ...]:
-        """The needed metadata that a message tells whatever its format."""
+        """The needed metadata that any message has, whatever its format."""
         return tuple(use for use in self._metadata() if format_key(use) is None)
 
     @property
     def format_parts(self) -> tuple[tuple[MetadataUse, str], ...]:
-        """The needed metadata that is written in the value, each with the format's key."""
+        """The needed metadata that is part of the value, each with the format's key."""
         return tuple((use, key) for use in self._metadata() if (key := format_key(use)) is not None)
 
     def _metadata(self) -> tuple[MetadataUse, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.connectors.kafka.metadata import HEADERS
-from millstream.spark.failures import unwritable_row
+from millstream.spark.job_errors import unwritable_row
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -18,19 +18,19 @@ HEADERS_TYPE: Final = "ARRAY<STRUCT<key: STRING, value: BINARY>>"
 
 
 def topic_of(value: Column, sink: KafkaSink) -> Column:
-    """The topic a row names; one that is not of the table fails the job, in Flink's words."""
+    """The topic that a row names. If it does not belong to the table, the job fails with Flink's message."""
     if sink.topic_pattern is None:
         fits = value.isin(list(sink.topics))
         expected = f"to be in: [{', '.join(sink.topics)}]"
     else:
         fits = value.rlike(rf"\A(?:{sink.topic_pattern})\z")
         expected = f"to match: {sink.topic_pattern}"
-    told = f"The topic of the sink record is not valid. Expected topic {expected} but was: "
-    why = F.concat(F.lit(told), F.coalesce(value, F.lit("null")))
+    reason = f"The topic of the sink record is not valid. Expected topic {expected} but was: "
+    why = F.concat(F.lit(reason), F.coalesce(value, F.lit("null")))
     return F.when(fits, value).otherwise(unwritable_row(sink.table.name, why))
 
 
 def headers_of(value: Column, key: str) -> Column:
-    """The headers in their order; a header without a key is left out."""
+    """The headers in order, without those that have no key."""
     headers = F.map_entries(value) if key == HEADERS.key else value
     return F.filter(headers, lambda header: header.isNotNull() & header["key"].isNotNull())

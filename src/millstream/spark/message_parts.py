@@ -1,4 +1,4 @@
-"""Metadata columns that Spark's Kafka source can tell, as expressions over its columns."""
+"""Metadata columns that Spark's Kafka source provides, as expressions over its columns."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _EXPRESSIONS: Final = {
     ),
     "headers": f"map_from_entries({_LAST_OF_EACH_KEY})",
     "header-list": _HEADERS,
-    "leader-epoch": "CAST(NULL AS INT)",  # Spark's consumers know it and do not hand it on
+    "leader-epoch": "CAST(NULL AS INT)",  # Spark's consumers know it and do not pass it on
 }
 _NEED_HEADERS: Final = ("headers", "header-list")
 
 
 def format_key(use: MetadataUse) -> str | None:
-    """The key by which the value's format knows it; None where the message itself does."""
+    """The format's key for it; None if it is metadata of the message itself."""
     return use.key.removeprefix(_OF_THE_VALUE) if use.key.startswith(_OF_THE_VALUE) else None
 
 
@@ -42,5 +42,5 @@ def needs_headers(uses: Iterable[MetadataUse]) -> bool:
 
 
 def part_of(use: MetadataUse) -> str:
-    """What the message tells, as the column's type."""
+    """The metadata, in the column's type."""
     return convert(_EXPRESSIONS[use.key], use.type, use.column.type)

@@ -1,4 +1,4 @@
-"""GROUP BY on Spark's own streaming aggregation, for the calls of which it makes the kernel's results."""
+"""GROUP BY on Spark's own streaming aggregation, for calls on which Spark and the kernel have the same results."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def native_aggregate(rows: DataFrame, node: Aggregate) -> DataFrame:
-    """Spark does not tell a group's first row from a later one: each is an update, which may insert."""
+    """Spark does not distinguish a group's first row from later ones: each is an update, which may insert."""
     keys = {name: f"key{number}" for number, name in enumerate(node.keys)}
-    # Calls of one argument share its column: what they have in common is then one part of Spark's state.
+    # Calls with the same argument share its column, so that what they have in common is stored once in Spark's state.
     arguments = dict.fromkeys(call.argument for call in node.calls if call.argument is not None)
     values = {name: f"argument{number}" for number, name in enumerate(arguments)}
     prepared = rows.select(
@@ -43,7 +43,7 @@ def native_aggregate(rows: DataFrame, node: Aggregate) -> DataFrame:
 
 
 class _NativeCall:
-    """A call as Spark SQL over columns that are called by number: a user's name may have dots in it."""
+    """A call as Spark SQL over columns with numbers for names: a user's name may contain dots."""
 
     def __init__(self, call: AggregateCall, result: str, value: str | None, type_: DataType | None) -> None:
         self._name = call.name

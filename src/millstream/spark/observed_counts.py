@@ -1,4 +1,4 @@
-"""What kernels count in a batch, on its way through Spark's report of it. Read without loading Spark."""
+"""The counts that kernels make in a batch, as part of Spark's report. Can be read without loading Spark."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ if TYPE_CHECKING:
 
 _OURS: Final = "millstream-"
 IGNORED: Final = "ignored"
-"""The column that counts retractions of what was not there."""
+"""The column that counts retractions without a matching row."""
 
 DELIVERED: Final = "delivered"
-"""The column that counts messages which our own producers have written."""
+"""The column that counts messages written by our own producers."""
 
 
 def fresh_name() -> str:
-    """One per operator: a query has each name once."""
+    """One for each operator: names must be unique within a query."""
     return _OURS + uuid.uuid4().hex
 
 
 def ignored_retractions(report: Mapping[str, Any]) -> int:
-    """Over all operators; one that had no rows counted NULL."""
+    """The sum over all operators; the count of one without rows is NULL."""
     observed: Mapping[str, Mapping[str, Any]] = report.get("observedMetrics", {})
     return sum(counts.get(IGNORED) or 0 for name, counts in observed.items() if name.startswith(_OURS))
 
 
 def delivered_messages(report: Mapping[str, Any]) -> int | None:
-    """None where Spark itself has written."""
+    """None if Spark itself has written the messages."""
     observed: Mapping[str, Mapping[str, Any]] = report.get("observedMetrics", {})
     found = [counts[DELIVERED] for name, counts in observed.items() if name.startswith(_OURS) and DELIVERED in counts]
     return sum(count or 0 for count in found) if found else None

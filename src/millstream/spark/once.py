@@ -1,6 +1,6 @@
-"""A stream of one row that comes once: what VALUES, SELECT without FROM and finite generators start from.
+"""A stream of a single row, from which VALUES, SELECT without FROM and bounded generators start.
 
-It is a file of one line in the job's folder, so Spark's own checkpoint knows whether the row has been read.
+It is a file of one line in the job's folder, so Spark's own checkpoint records whether the row has been read.
 """
 
 from __future__ import annotations
@@ -25,38 +25,38 @@ _FILE: Final = "row.txt"
 _LINE: Final = "once\n"
 _PATTERN_CHARACTERS: Final = "\\*?[]{}"
 _CHUNK: Final = 16_384
-"""Rows that one array holds while they are spread over tasks."""
+"""The number of rows in one array while they are spread over tasks."""
 
 
 def one_row(spark: SparkSession, folder: Path) -> DataFrame:
-    """One row without columns of meaning; `folder` belongs to the job and stays as long as its checkpoint."""
+    """A row without meaningful columns; `folder` belongs to the job and exists as long as its checkpoint."""
     file = folder / _FOLDER / _FILE
-    if not file.exists():  # whether it was read stands in Spark's log, by its name alone
+    if not file.exists():  # Spark's log records whether it was read, by the file's name alone
         write_text(file, _LINE)
     elif file.read_bytes() != _LINE.encode():
         raise damage_error(file, "It is not the line that it was.")
     return (
         spark.readStream.format("text")
         .schema("value STRING")
-        .option("fileNameOnly", True)  # the job's folder may be moved, which a pattern does not mind
+        .option("fileNameOnly", True)  # the job's folder may be moved, which does not matter to a pattern
         .option("maxFileAge", "36500d")
         .load(pattern_of(file))
     )
 
 
 def pattern_of(file: Path) -> str:
-    """A pattern that matches one file alone: Spark, given a plain path, would take it for a folder."""
+    """A pattern that matches only this file: Spark would treat a plain path as a folder."""
     literal = literal_path(file)
     return f"{literal[:-1]}[{literal[-1]}]"
 
 
 def literal_path(path: Path) -> str:
-    """A path on this machine for Spark to read, which takes some characters for those of a pattern."""
+    """A local path with the characters escaped that Spark would interpret as a pattern."""
     return "file:" + "".join(f"\\{each}" if each in _PATTERN_CHARACTERS else each for each in str(path.absolute()))
 
 
 def keep_value(folder: Path, name: JobFile, pattern: str, make: Callable[[], str]) -> str:
-    """A value that is made when a job first starts, and is the same whenever it goes on; `pattern` matches it."""
+    """A value that is written when a job first starts and never changes; `pattern` matches its file."""
 
     def parse(content: str) -> str:
         if not re.fullmatch(pattern, content):
@@ -72,7 +72,7 @@ def keep_value(folder: Path, name: JobFile, pattern: str, make: Callable[[], str
 
 
 def number_rows(spark: SparkSession, folder: Path, count: int, tasks: int | None = None) -> DataFrame:
-    """`row` from 0 to below `count`, in order where they are few enough for one task; else over `tasks`."""
+    """`row` from 0 to below `count`; in order if one task can hold them, otherwise spread over `tasks`."""
     chunks = -(-count // _CHUNK)
     starts = one_row(spark, folder).select(F.explode(F.sequence(F.lit(0), F.lit(chunks - 1))).alias("chunk"))
     if chunks > 1:

@@ -23,12 +23,12 @@ _ARROW_SCHEMA: Final = pa.schema([("bucket", pa.int32()), ("part", pa.string()),
 
 
 def pack(parts: Parts, buckets: int) -> pa.RecordBatch:
-    """Each part cut by `__hash mod buckets`."""
+    """Splits each part by `__hash mod buckets`."""
     rows = [
         (bucket, name, payload)
         for name, table in parts.items()
         if table.num_rows
-        for bucket, piece in _by_bucket(table, buckets)
+        for bucket, piece in _split_by_bucket(table, buckets)
         for payload in to_payloads(piece)
     ]
     return _packets(rows)
@@ -40,7 +40,7 @@ def exchange(tasks: int, packets: DataFrame) -> DataFrame:
 
 
 def post(batches: Iterable[pa.RecordBatch], bucket: int) -> Iterator[pa.RecordBatch]:
-    """Rows that no kernel waits for, as packets that stay in their order."""
+    """Packs rows that no kernel needs into packets that keep their order."""
     for batch in batches:
         yield _packets([(bucket, "", payload) for payload in to_payloads(pa.Table.from_batches([batch]))])
 
@@ -72,7 +72,7 @@ def unpack_by_part(packets: Iterable[tuple[str, bytes | pa.Buffer]]) -> dict[str
     return {part: pa.concat_tables(tables) for part, tables in parts.items()}
 
 
-def _by_bucket(table: pa.Table, buckets: int) -> Iterator[tuple[int, pa.Table]]:
+def _split_by_bucket(table: pa.Table, buckets: int) -> Iterator[tuple[int, pa.Table]]:
     owner = table.column(HASH).to_numpy() % buckets
     order = np.argsort(owner, kind="stable")
     ordered = table.take(pa.array(order))
@@ -83,7 +83,7 @@ def _by_bucket(table: pa.Table, buckets: int) -> Iterator[tuple[int, pa.Table]]:
 
 
 def to_payloads(table: pa.Table) -> Iterator[bytes]:
-    """The rows in order, in packets that the JVM can hold several of."""
+    """The rows in order, in packets small enough for the JVM to hold several of them."""
     if table.num_rows == 0:
         return
     size = -(-table.num_rows // -(-table.nbytes // _LARGEST_BYTES))

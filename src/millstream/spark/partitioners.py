@@ -1,4 +1,4 @@
-"""Which partition a message goes to, where Kafka's producer is not the one to say."""
+"""Chooses the partition of a message where Kafka's producer does not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 from pyspark import TaskContext
 
-from millstream.spark.failures import UnwritableRowError
+from millstream.spark.job_errors import UnwritableRowError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,14 +24,14 @@ _BATCH: Final = "streaming.sql.batchId"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How the tasks that write a table choose; it travels to them."""
+    """How the tasks that write a table choose; it is pickled and sent to them."""
 
     table: str
     topic: str | None
-    """The only one; None where each message names its own."""
+    """The only topic; None if each message names its own."""
     parallelism: int | None
     partitions_of: Callable[[str], tuple[int, ...]]
-    """Asked once per topic in each task of a batch, so that partitions that are added are seen."""
+    """Called once per topic in each task of a batch, so that added partitions are noticed."""
     custom_name: str = ""
     custom: Callable[[], SinkPartitioner] | None = None
     """Without it the choice is fixed: a task writes to one partition."""
@@ -47,7 +47,7 @@ class Choice:
             partitions = partitions_of(topic)
             try:
                 chosen = partitioner.partition(key, value, topic, partitions)
-            except Exception as error:  # whatever the user's class does
+            except Exception as error:  # the user's class may raise anything
                 raise self._failure(error) from error
             if chosen not in partitions:
                 there = f"partitions 0 to {partitions[-1]}" if len(partitions) > 1 else "partition 0 only"
@@ -74,11 +74,11 @@ class Choice:
 
 
 def choose_partitions(choice: Choice, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The messages with a column `partition`."""
+    """Adds a column `partition` to the messages."""
     context = TaskContext.get()
     assert context is not None
     task = context.partitionId()
-    # In a set of statements the tasks of all sinks are numbered through.
+    # In a statement set, the tasks of all sinks are numbered consecutively.
     choose = choice.open(task if choice.parallelism is None else task % choice.parallelism)
     for batch in batches:
         keys = batch.column("key").to_pylist() if "key" in batch.schema.names else [None] * batch.num_rows
@@ -89,14 +89,14 @@ def choose_partitions(choice: Choice, batches: Iterator[pa.RecordBatch]) -> Iter
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """Messages without a key, to the partitions of their topic in turn: round-robin."""
+    """Distributes messages without a key over the partitions of their topic in turn: round-robin."""
 
     topic: str | None
     partitions_of: Callable[[str], tuple[int, ...]]
-    """The same two as in Choice."""
+    """These two are as in Choice."""
 
     def turns(self, first: int) -> Callable[[str], Iterator[int]]:
-        """Per topic its partitions over and over; `first` says with which of them to begin."""
+        """The partitions of a topic, repeatedly; `first` says which of them comes first."""
 
         @cache
         def turns_of(topic: str) -> Iterator[int]:
@@ -107,9 +107,10 @@ class Rotation:
 
 
 def rotate_partitions(rotation: Rotation, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The messages with a column `partition`.
+    """Adds a column `partition` to the messages.
 
-    A task lives as long as a batch: to begin where its number and the batch's say is even for batches of one row too.
+    A task lives as long as a batch. Starting at a partition that depends on the numbers of the task and the batch keeps
+    the distribution even for batches of one row too.
     """
     context = TaskContext.get()
     assert context is not None

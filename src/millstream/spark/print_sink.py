@@ -1,4 +1,4 @@
-"""A batch of rows brought to the driver in its order, to be shown."""
+"""Collects each batch of rows on the driver, in order, to show it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def print_rows(rows: DataFrame, sink: PrintSink, emit: Callable[[list[str]], None]) -> DataStreamWriter:
-    """Hands the lines of each batch to `emit`; where they appear is for the caller to decide."""
+    """Passes the lines of each batch to `emit`, which decides where they appear."""
     columns = [(column.name, column.type) for column in sink.table.physical_columns]
     return show_rows(rows, lambda table, kinds: emit(row_lines(table, kinds, sink.prefix)), columns)
 
@@ -30,7 +30,7 @@ def show_rows(
     show: Callable[[pa.Table, list[int] | None], None],
     columns: Iterable[tuple[str, DataType | None]] = (),
 ) -> DataStreamWriter:
-    """Hands each batch that has rows to `show`: the values, and the kinds where the stream has some."""
+    """Passes each batch that has rows to `show`: the values, and the kinds if the stream has any."""
     declared = tuple(columns)
 
     def collect(batch: DataFrame, _: int) -> None:

@@ -1,4 +1,4 @@
-"""Rows on their way through a step in Python, alone or beside what others make of the same rows."""
+"""Rows that pass through a step in Python, alone or together with other readers of the same rows."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ Step: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 @dataclass(frozen=True, slots=True)
 class PythonStage:
     rows: Rows
-    """With just the columns that cross."""
+    """With only the columns that are passed to Python."""
     schema: str | StructType
-    """Of what comes back."""
+    """The schema of the result."""
     step: Step | None = None
-    """None where nothing is left for Python to do."""
+    """None if nothing remains for Python to do."""
     constants: Mapping[str, str] = field(default_factory=dict)
     """Columns that say the same in every row, and so need not cross."""
     exchange: Callable[[DataFrame], DataFrame] | None = None
     """Sends packets to their buckets, where that is what comes back."""
     after: tuple[Callable[[DataFrame], DataFrame], ...] = ()
-    """What is done with that."""
+    """Applied to the result."""
 
     def then(self, more: Callable[[DataFrame], DataFrame]) -> PythonStage:
         return replace(self, after=(*self.after, more))

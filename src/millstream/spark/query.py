@@ -1,4 +1,4 @@
-"""A plan as a running streaming query, and the reports it makes."""
+"""Turns a plan into a running streaming query, and receives its reports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.spark.failures import in_short, job_error
+from millstream.spark.job_errors import in_short, job_error
 from millstream.spark.running_query import RunningQuery
 from millstream.spark.translate import TranslationContext, shuffle_partitions
 from millstream.spark.writers import writer_of
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
 
 class ReportTaker(Protocol):
-    """Whoever wants to hear of a query's batches and of its end."""
+    """Receives the reports of a query's batches and of its end."""
 
     name: str
     tables: Mapping[str, Span]
-    """Where the tables that it uses are written."""
+    """Where the tables that it uses are declared."""
 
     def report(self, report: Mapping[str, Any]) -> None: ...
 
@@ -52,7 +52,7 @@ class ReportTaker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class QueryRequest:
-    """One job, and all that is decided about how it runs."""
+    """One job, with all decisions about how it runs."""
 
     job: JobPlan
     checkpoint: Path
@@ -84,7 +84,7 @@ def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWrite
     context = replace(context, kernel_settings=replace(request.kernel_settings, tasks=tasks))
     writer = (
         _start_writer(request.job, context)
-        .option("checkpointLocation", f"file://{request.checkpoint}")  # Hadoop takes a % as it is
+        .option("checkpointLocation", f"file://{request.checkpoint}")  # Hadoop does not decode a %
         .queryName(f"{request.job.name}@{request.checkpoint}")
     )
     if request.drain or request.job.is_bounded:
@@ -93,10 +93,10 @@ def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWrite
 
 
 class QueryStart:
-    """Starts a query: the first time as it was prepared with all others, later prepared anew.
+    """Starts a query: the first time as it was prepared together with all others, later by preparing it again.
 
-    `ask` is called for each: what a query must know of the checkpoint, such as an unfinished batch, may have changed.
-    `record` is called right before a start, when nothing can refuse it any more.
+    `ask` is called before each: what a query must know of the checkpoint, such as an unfinished batch, may have
+    changed. `record` is called right before a start, when nothing can refuse it any more.
     """
 
     def __init__(self, spark: SparkSession, ask: Callable[[], QueryRequest], record: Callable[[], None]) -> None:
@@ -125,7 +125,7 @@ def start_query(spark: SparkSession, query: DataStreamWriter, job: ReportTaker) 
 
 
 def _start_writer(job: JobPlan, context: TranslationContext) -> DataStreamWriter:
-    """The plan as a query; what only Spark finds wrong with an expression is told as an error of the script."""
+    """Turns the plan into a query; problems that only Spark finds in an expression are errors of the script."""
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(name).disabled = True  # they would print the whole plan
     try:
@@ -145,7 +145,7 @@ def _start_writer(job: JobPlan, context: TranslationContext) -> DataStreamWriter
 
 @contextmanager
 def _workers_of_this_python(spark: SparkSession) -> Iterator[None]:
-    """On one machine, workers run the Python that runs us, whatever PYSPARK_PYTHON a given session started with."""
+    """On one machine, workers run the same Python as this process, whatever PYSPARK_PYTHON an existing session has."""
     context = spark.sparkContext
     before = context.pythonExec
     if (context.master or "").startswith("local"):
@@ -157,7 +157,7 @@ def _workers_of_this_python(spark: SparkSession) -> Iterator[None]:
 
 
 class _Reports(StreamingQueryListener):
-    """Hands each report to the job of its query. One listener serves all jobs of a Spark session."""
+    """Passes each report to the job of its query. One listener serves all jobs of a Spark session."""
 
     def __init__(self) -> None:
         self.starting = threading.Lock()
@@ -179,7 +179,7 @@ class _Reports(StreamingQueryListener):
     def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
         run = str(event.runId)
         if taker := self._taker(run):
-            # Spark never lets go of a listener: a job kept here would keep its query in the JVM, with its plans.
+            # Spark never releases a listener: a job kept here would keep its query in the JVM, with its plans.
             del self._takers[run]
             taker.report_end()
 

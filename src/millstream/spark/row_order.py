@@ -7,12 +7,12 @@ import pyarrow as pa
 
 
 class OrderInFiles:
-    """Numbers rows after the place in their file: the same however files are shared out among tasks."""
+    """Numbers rows by their position in their file, which does not depend on how files are assigned to tasks."""
 
     def __init__(self) -> None:
         self._last: int | None = None
         self._count = 0
-        """How many rows in a row had the last split."""
+        """How many consecutive rows had the last split."""
 
     def of(self, splits: pa.Array) -> pa.Array:
         values = splits.to_numpy()

@@ -1,4 +1,4 @@
-"""A started streaming query, asked in our words; that Spark has died is an answer too."""
+"""A wrapper of a started streaming query, which also handles the death of Spark's JVM."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_CAUSES: Final = 10
 
 
 class RunningQuery:
-    """`tell` makes the job's error of what Spark says, and of the causes behind it."""
+    """`tell` creates the job's error from Spark's message and its causes."""
 
     def __init__(
         self, job: str, query: StreamingQuery, tell: Callable[[BaseException, list[str]], MillstreamError]
@@ -33,7 +33,7 @@ class RunningQuery:
 
     @property
     def is_active(self) -> bool:
-        """A query whose JVM is gone is not."""
+        """A query whose JVM is gone is not active."""
         try:
             return bool(self._query.isActive)
         except (Py4JError, OSError):
@@ -41,20 +41,20 @@ class RunningQuery:
 
     @property
     def is_in_a_batch(self) -> bool:
-        """Whether data is being processed now; looking for data does not count."""
+        """Whether data is being processed now; looking for new data does not count."""
         with self._translate_failures():
             status = self._query.status
             return bool(status["isTriggerActive"] and status["isDataAvailable"])
 
     @property
     def last_finished_batch(self) -> int:
-        """-1 before the first."""
+        """-1 before the first batch."""
         with self._translate_failures():
             last = self._query._jsq.lastProgress()  # noqa: SLF001
             return -1 if last is None else int(last.batchId())
 
     def committed_offsets(self) -> list[dict[str, dict[str, int]]]:
-        """Per source what finished batches have read, from Spark's own book, also right after a restart."""
+        """What finished batches have read, for each source; from Spark's own log, so also right after a restart."""
         with self._translate_failures():
             offsets = self._query._jsq.streamingQuery().committedOffsets().values().toList()  # noqa: SLF001
             return [json.loads(offsets.apply(index).json()) for index in range(offsets.size())]
@@ -64,9 +64,9 @@ class RunningQuery:
             error = self._query.exception()
             return None if error is None else self._tell(error, self._causes(str(error)))
 
-    def _causes(self, said: str) -> list[str]:
-        """Spark tells its own exception, and of those behind it only what a task threw."""
-        if _WITHOUT_REASON not in said:
+    def _causes(self, message: str) -> list[str]:
+        """Spark reports its own exception, and of its causes only what a task raised."""
+        if _WITHOUT_REASON not in message:
             return []
         found: list[str] = []
         thrown = self._query._jsq.exception().get().getCause()  # noqa: SLF001

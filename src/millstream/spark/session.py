@@ -1,4 +1,4 @@
-"""The Spark session a job runs in: our own, or one the user brings."""
+"""The Spark session that jobs run in: our own, or one that the user passes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from millstream.errors import Code, Diagnostic, SetupError
 from millstream.jvm.java import find_java
 from millstream.jvm.parts import Part, jars
 from millstream.jvm.shared_classes import shared_classes
-from millstream.spark.failures import in_short
+from millstream.spark.job_errors import in_short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -49,15 +49,15 @@ STREAMING: Final = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
     "spark.sql.caseSensitive": "true",
-    # A crossing to Python has a fixed price per Arrow batch; these two make batches large.
+    # Passing data to Python has a fixed cost per Arrow batch; these two make batches large.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(64 << 20),
     # Plans show the options of sources and sinks, in errors, logs and the user interface.
     "spark.sql.redaction.options.regex": JAVA_PATTERN,
-    # Rows must meet the same task again when a batch is replayed.
+    # Rows must reach the same task again when a batch is repeated.
     "spark.sql.adaptive.enabled": "false",
 }
-"""What every job needs, settable on a running session."""
+"""What every job needs, and what can be set on a running session."""
 
 _SPARKS_OWN_PARTITIONS: Final = "200"
 _JAVA_CHATTER: Final = ("Picked up ", "NOTE: Picked up ", "WARNING: ")
@@ -68,10 +68,10 @@ _AVRO_LIMITS: Final = {
     "org.apache.avro.limits.bytes.maxLength": str(64 << 20),
     "org.apache.avro.limits.collectionItems.maxLength": str(16 << 20),
 }
-"""An Avro message says how long its parts are: a broken one would be given all memory, and take the JVM with it."""
+"""An Avro message declares the length of its parts: a corrupt one would allocate all memory and crash the JVM."""
 _JVM_END_SECONDS: Final = 60
 _JVM_END_SOON_SECONDS: Final = 3
-"""A consumer says farewell to its broker, for half a minute if that does not answer."""
+"""A consumer leaves its group when it closes, which takes half a minute if the broker does not respond."""
 _LAUNCH: Final = {
     "spark.redaction.regex": JAVA_PATTERN,
     "spark.ui.enabled": "false",
@@ -85,18 +85,18 @@ _WITHOUT_INTERFACE: Final = {
     "spark.ui.retainedTasks": "1000",
     "spark.sql.ui.retainedExecutions": "20",
 }
-"""Spark keeps jobs, stages and plans that are over for its user interface, even if that is off: 3 MB in 100 batches."""
+"""Spark keeps finished jobs, stages and plans for its web UI, even if that is disabled: 3 MB per 100 batches."""
 _ON_THIS_MACHINE: Final = {"spark.driver.host": "localhost", "spark.driver.bindAddress": "127.0.0.1"}
 _SUBMIT_ARGUMENTS: Final = "PYSPARK_SUBMIT_ARGS"
 _PLAIN_IN_PROPERTIES: Final = frozenset(f"{string.ascii_letters}{string.digits}./_-,")
 _NOT_OURS: Final = ("SPARK_HOME", "SPARK_REMOTE", _SUBMIT_ARGUMENTS)
-"""Of another Spark that the user may have: they would make ours start that one, or not at all."""
+"""These belong to another Spark installation of the user: ours would start that one, or fail to start."""
 
 
 class OwnedSession:
-    """A Spark session started here, with everything on board; `close` leaves nothing of it behind.
+    """A Spark session that is started here with everything it needs; `close` leaves nothing of it behind.
 
-    `log` takes what Spark has to say. The JVM holds `lock` for as long as it lives.
+    Spark's log goes to `log`. The JVM holds `lock` for as long as it lives.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class OwnedSession:
             "spark.app.name": settings.pipeline_name or "millstream",
             "spark.jars": ",".join(str(jar) for jar in jars(Part.SPARK, notice)),
             "spark.sql.shuffle.partitions": str(parallelism),
-            "spark.executorEnv.POLARS_MAX_THREADS": "1",  # Spark runs one worker per core already
+            "spark.executorEnv.POLARS_MAX_THREADS": "1",  # Spark already runs one worker per core
             **dict(settings.spark),
         }
         java_home = str(java.executable.parent.parent)
@@ -142,9 +142,9 @@ class OwnedSession:
             raise
 
     def close(self, *, soon: bool = False) -> None:
-        """Stops Spark and its JVM, and waits for both; `soon` where Spark's clients wait for a broker that is away."""
+        """Stops Spark and its JVM, and waits for both; `soon` if Spark's clients wait for an unavailable broker."""
         gateway = SparkContext._gateway  # noqa: SLF001
-        with suppress(Py4JError, OSError):  # a JVM that was killed cannot be asked to stop
+        with suppress(Py4JError, OSError):  # a killed JVM cannot be asked to stop
             self.spark.stop()
         if gateway is None:
             return
@@ -166,8 +166,8 @@ class OwnedSession:
 
     def _start(self, configuration: dict[str, str], log: Path, lock: IO[str] | None) -> SparkSession:
         limits = [f"-D{key}={value}" for key, value in _AVRO_LIMITS.items()]
-        options = [f"-Dlog4j2.configurationFile={_logging_to(log)}", self._classes.java_option, *limits]
-        ours = [f'"{option}"' for option in options if option]  # a path may have blanks in it
+        options = [f"-Dlog4j2.configurationFile={_configure_log(log)}", self._classes.java_option, *limits]
+        ours = [f'"{option}"' for option in options if option]  # a path may contain spaces
         configuration[_JAVA_OPTIONS] = " ".join([*ours, configuration.get(_JAVA_OPTIONS, "")]).strip()
         configuration[_EXECUTOR_OPTIONS] = " ".join([*limits, configuration.get(_EXECUTOR_OPTIONS, "")]).strip()
         spark_conf = SparkConf().setAll(list(configuration.items()))
@@ -176,28 +176,28 @@ class OwnedSession:
         try:
             with printed.open("ab") as output:
                 inherited = (lock.fileno(),) if lock else ()
-                # In a session of its own, so that a signal to our process group reaches us alone.
+                # In a process session of its own, so that a signal to our process group does not reach it.
                 launch = {"stdout": output, "stderr": output, "pass_fds": inherited, "start_new_session": True}
                 with _submit_arguments(configuration):
                     SparkContext._ensure_initialized(gateway=launch_gateway(None, launch))  # noqa: SLF001
             spark = SparkSession.builder.config(conf=spark_conf).getOrCreate()
         except Exception as error:
             output_now = printed.read_bytes()[before:].decode(errors="replace")
-            said = in_short(without_secrets_of((), _java_error(output_now) or str(error), configuration.items()))
+            detail = in_short(without_secrets_of((), _java_error(output_now) or str(error), configuration.items()))
             raise SetupError(
                 Diagnostic(
                     Code.SPARK_NOT_STARTED,
                     "Spark did not start",
-                    detail=f"{said.rstrip('.')}.",
+                    detail=f"{detail.rstrip('.')}.",
                     hint=f"Check the settings under 'spark.'. What Spark said is in {log} and {printed}.",
                 )
             ) from error
-        _hush_counters(spark)
+        _silence_counters(spark)
         return spark
 
 
-def _hush_counters(spark: SparkSession) -> None:
-    """A JVM that was killed is told of by the jobs that need it: not also by a traceback of what takes its counts."""
+def _silence_counters(spark: SparkSession) -> None:
+    """The jobs report that the JVM was killed; the thread that collects counters need not print a traceback as well."""
     server: Any = spark.sparkContext._accumulatorServer  # noqa: SLF001
     printed = server.handle_error
 
@@ -209,7 +209,7 @@ def _hush_counters(spark: SparkSession) -> None:
 
 
 def _java_error(printed: str) -> str | None:
-    """What a JVM says that refuses to start: its reason, then that it could not be created."""
+    """The output of a JVM that refuses to start: the reason, then that it could not be created."""
     before, failed, _ = printed.partition("Error: Could not create the Java Virtual Machine")
     reasons = [line for line in before.splitlines() if line and not line.startswith(_JAVA_CHATTER)]
     return reasons[-1] if failed and reasons else None
@@ -217,7 +217,7 @@ def _java_error(printed: str) -> str | None:
 
 @contextmanager
 def _defer_signals() -> Iterator[None]:
-    """Ctrl-C and SIGTERM wait until Spark's JVM can be stopped: half started, it would be left behind."""
+    """Delays Ctrl-C and SIGTERM until Spark's JVM can be stopped: otherwise a half-started one would be left behind."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -234,7 +234,7 @@ def _defer_signals() -> Iterator[None]:
 
 @contextmanager
 def _submit_arguments(configuration: Mapping[str, str]) -> Iterator[None]:
-    """The configuration in a file of ours alone: everybody can read the command line of a JVM."""
+    """The configuration, in a file that only we can read: everybody can see the command line of a JVM."""
     with TemporaryDirectory(prefix="millstream-spark-") as private:
         file = Path(private) / "spark.properties"
         file.touch(mode=0o600)
@@ -251,7 +251,7 @@ def _submit_arguments(configuration: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def _environment(**variables: str) -> Iterator[None]:
-    """What Spark's start reads from the environment; afterwards it is the user's again."""
+    """The environment while Spark starts; the user's is restored afterwards."""
     before = dict(os.environ)
     for name in _NOT_OURS:
         os.environ.pop(name, None)
@@ -264,7 +264,7 @@ def _environment(**variables: str) -> Iterator[None]:
 
 
 def adopt_session(spark: SparkSession, parallelism: int | None) -> SparkSession:
-    """A sibling of the user's session, with our settings and their executors; theirs stays as it is."""
+    """A new session of the user's Spark, with our settings and the same executors; the user's own is unchanged."""
     if not isinstance(spark, SparkSession):
         raise SetupError(
             Diagnostic(
@@ -309,7 +309,7 @@ def _has_class(spark: SparkSession, name: str) -> bool:
     return True
 
 
-def _logging_to(log: Path) -> str:
+def _configure_log(log: Path) -> str:
     log.parent.mkdir(parents=True, exist_ok=True)
     configuration = log.with_suffix(".log4j2.properties")
     configuration.write_text(
@@ -336,7 +336,7 @@ def _logging_to(log: Path) -> str:
 
 
 def _in_properties(text: str) -> str:
-    """As Java reads keys and values in files of properties: all that may mean something there is an escape."""
+    """Escapes everything that has a meaning in a Java properties file."""
     units = text.encode("utf-16-be")
     codes = (int.from_bytes(units[at : at + 2]) for at in range(0, len(units), 2))
     return "".join(chr(code) if chr(code) in _PLAIN_IN_PROPERTIES else f"\\u{code:04x}" for code in codes)

@@ -1,8 +1,8 @@
-"""Several readers of the same rows in one pass over them.
+"""Several readers of the same rows in a single pass.
 
-Spark runs what is below a union once per branch, unless it is an exchange, and the same one in each branch. So readers
-that only write messages write them together; else what all readers make goes as packets through one exchange, behind
-which each takes out its own.
+Spark runs the input of a union once per branch, unless it is an exchange, and the same one in each branch. So readers
+that only write messages write them together; otherwise the output of all readers goes through one exchange as packets,
+and each reader takes its own packets after it.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _READER: Final = "reader"
 
 
 def write_in_one_pass(rows: DataFrame, readers: Sequence[Reader]) -> DataFrame:
-    """All messages of readers that make nothing else."""
-    frame, lanes = _side_by_side(rows, readers)
+    """All messages of readers that only write messages."""
+    frame, lanes = _combine_columns(rows, readers)
     fields = {field.name: field for lane in lanes for field in _schema(lane.stage).fields}
     constant = {name for lane in lanes for name in lane.stage.constants}
     schema = StructType(list(fields.values()))
@@ -51,7 +51,7 @@ def write_in_one_pass(rows: DataFrame, readers: Sequence[Reader]) -> DataFrame:
 
 def pack_in_one_pass(rows: DataFrame, readers: Sequence[Reader], tasks: int) -> list[DataFrame]:
     """Per reader what comes of its stage; all packets go to so many tasks."""
-    frame, lanes = _side_by_side(rows, readers)
+    frame, lanes = _combine_columns(rows, readers)
     steps = []
     for number, lane in enumerate(lanes):
         through = lane.through()
@@ -63,12 +63,12 @@ def pack_in_one_pass(rows: DataFrame, readers: Sequence[Reader], tasks: int) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Lane:
-    """One reader's columns among all that cross, and what is made of them."""
+    """The columns of one reader among all that are passed, and what is computed from them."""
 
     columns: Mapping[str, str]
-    """By the names they have in the frame."""
+    """By their names in the frame."""
     passes: str | None
-    """The column that says which rows are the reader's; None for all."""
+    """The column that selects the reader's rows; None for all."""
     stage: PythonStage
 
     @property
@@ -76,11 +76,11 @@ class _Lane:
         return self.stage.schema == PACKET_SCHEMA
 
     def through(self) -> Step:
-        """What travels to Python: the stage itself holds on to Spark's session."""
-        return partial(_through, dict(self.columns), self.passes, self.stage.step)
+        """The part that is sent to Python: the stage itself refers to Spark's session."""
+        return partial(_run_lane, dict(self.columns), self.passes, self.stage.step)
 
 
-def _side_by_side(rows: DataFrame, readers: Sequence[Reader]) -> tuple[DataFrame, list[_Lane]]:
+def _combine_columns(rows: DataFrame, readers: Sequence[Reader]) -> tuple[DataFrame, list[_Lane]]:
     """The columns of all readers in one frame."""
     hidden = {name: f"__row{number}" for number, name in enumerate(rows.columns)}
     frame = rows.select(*(F.col(quote_name(name)).alias(inside) for name, inside in hidden.items()))
@@ -98,7 +98,7 @@ def _side_by_side(rows: DataFrame, readers: Sequence[Reader]) -> tuple[DataFrame
 
 
 def in_turns(steps: Sequence[Step]) -> Step:
-    """Each step has every batch; they take turns, so that few batches are kept for a slow one."""
+    """Each step gets every batch; they take turns, so that few batches are buffered for a slow one."""
 
     def through(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         made = (step(copy) for step, copy in zip(steps, tee(batches, len(steps)), strict=True))
@@ -108,14 +108,14 @@ def in_turns(steps: Sequence[Step]) -> Step:
     return through
 
 
-def _through(
+def _run_lane(
     columns: Mapping[str, str], passes: str | None, step: Step | None, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    own = (_own(batch, columns, passes) for batch in batches)
+    own = (_select_lane(batch, columns, passes) for batch in batches)
     return own if step is None else step(own)
 
 
-def _own(batch: pa.RecordBatch, columns: Mapping[str, str], passes: str | None) -> pa.RecordBatch:
+def _select_lane(batch: pa.RecordBatch, columns: Mapping[str, str], passes: str | None) -> pa.RecordBatch:
     rows = batch.select(list(columns)).rename_columns(list(columns.values()))
     return rows if passes is None else rows.filter(batch.column(passes))
 
@@ -135,16 +135,16 @@ def _tag(step: Step, number: int, batches: Iterator[pa.RecordBatch]) -> Iterator
 def _fill(
     step: Step, schema: pa.Schema, constants: Mapping[str, str], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Messages with all the columns that those of any reader have."""
+    """Adds the columns that messages of any reader have."""
     for batch in step(batches):
-        given = dict(zip(batch.schema.names, batch.columns, strict=True))
-        given |= {name: pa.repeat(value, batch.num_rows) for name, value in constants.items()}
-        columns = [given.get(field.name, pa.nulls(batch.num_rows, field.type)) for field in schema]
+        arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
+        arrays |= {name: pa.repeat(value, batch.num_rows) for name, value in constants.items()}
+        columns = [arrays.get(field.name, pa.nulls(batch.num_rows, field.type)) for field in schema]
         yield pa.RecordBatch.from_arrays(columns, names=schema.names)
 
 
 def _take_out(packets: DataFrame, number: int, lane: _Lane) -> DataFrame:
-    """A condition that Spark knew the value of would go below the exchange, which were then another for each reader."""
+    """Spark would push a constant condition below the exchange, which would then differ between readers."""
     own = packets.where(F.floor(F.col(_READER) + F.rand(0)) == number)
     return own if lane.gives_packets else own.mapInArrow(unpack_posted, _schema(lane.stage))
 

@@ -1,7 +1,7 @@
-"""One reader's view of rows that others read in the same pass.
+"""One reader's view of rows that several readers read in the same pass.
 
-Rows that it drops stay for the others, and what it computes stands beside what they do; so its columns have the names
-that it gives them, and those of the others are out of sight.
+Rows that it drops stay for the others, and what it computes is added beside their columns; so its columns keep their
+own names, and those of the others are hidden.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PASSES: Final = "__passes"
 
 @dataclass(frozen=True, slots=True)
 class SharedRows:
-    """To be used as the DataFrame that its reader would have alone."""
+    """Can be used like the DataFrame that its reader would have alone."""
 
     frame: DataFrame
     columns: tuple[str, ...]
@@ -35,10 +35,10 @@ class SharedRows:
 
     @property
     def schema(self) -> StructType:
-        return self.frame.select(*self._visible()).schema
+        return self.frame.select(*self._visible_columns()).schema
 
     def where(self, condition: Column) -> SharedRows:
-        """What comes later is not computed for the rows that are dropped here: it may fail on them."""
+        """Later expressions are not evaluated for rows that are dropped here: they might fail on them."""
         condition = F.when(F.col(_PASSES), condition) if self.is_filtered else condition
         frame = self.frame.withColumn(_PASSES, F.coalesce(condition, F.lit(False)))
         return replace(self, frame=frame, is_filtered=True)
@@ -61,7 +61,7 @@ class SharedRows:
         flag = [] if passes is None else [F.col(_PASSES).alias(passes)]
         return self.frame.select(*map(F.col, self.carried), *renamed, *flag)
 
-    def _visible(self) -> list[Column]:
+    def _visible_columns(self) -> list[Column]:
         return [F.col(quote_name(name)) for name in self.columns]
 
     def _hidden_columns(self) -> list[Column]:

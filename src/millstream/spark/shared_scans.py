@@ -1,4 +1,4 @@
-"""Scans that several INSERTs of a set share: each is read and decoded once, up to where its readers part."""
+"""Scans that several INSERTs of a statement set share: each is read and decoded once, up to where the plans diverge."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Encode: TypeAlias = Callable[[Rows, PhysicalNode], PythonStage]
 
 
 def read_together(plan: PhysicalPlan, context: TranslationContext, encode: Encode) -> dict[PhysicalNode, DataFrame]:
-    """What leaves the nodes up to which scans are shared."""
+    """The output of the nodes up to which scans are shared."""
     made: dict[PhysicalNode, DataFrame] = {}
     for shared in plan.shared:
         readers = [partial(_python_stage, end, context, encode) for end in shared.ends]

@@ -1,4 +1,4 @@
-"""The rows of a table that is written, before they become messages: which are left, and in which tasks."""
+"""Prepares the rows of a sink before they become messages: which rows remain, and in which tasks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def drop_null_rows(rows: Rows, sink: KafkaSink, *, drops_nulls: bool) -> Rows:
-    """`drops_nulls`: a row with NULL where the table has NOT NULL is left out; else it fails when it is encoded."""
+    """`drops_nulls` drops rows with NULL in a NOT NULL column; otherwise the job fails when they are encoded."""
     if sink.ignore_retraction:
         rows = rows.where(~is_retraction(rows))
     if drops_nulls:
@@ -33,7 +33,7 @@ def drop_null_rows(rows: Rows, sink: KafkaSink, *, drops_nulls: bool) -> Rows:
 
 
 def _is_complete(rows: Rows, sink: KafkaSink) -> Column:
-    """Only what is written counts: a row retracted by its key alone may lack the rest."""
+    """Only columns that are written count: a row retracted by its key alone may lack the others."""
     always = _present((*sink.key_columns, *(use.column for use in sink.metadata)))
     value = _present(sink.value_columns)
     by_key_alone = sink.value_format.changelog == INSERT_ONLY
@@ -46,10 +46,10 @@ def _present(columns: Iterable[PhysicalColumn | MetadataColumn]) -> Column:
 
 
 def repartition(rows: DataFrame, sink: KafkaSink, pinned_tasks: int | None) -> DataFrame:
-    """Over as many tasks as 'sink.parallelism' says, the rows of a key in one of them and in their order.
+    """Spreads rows over as many tasks as 'sink.parallelism' says, the rows of a key in one task and in order.
 
-    Exactly once, a batch that is done again must spread its rows as before: those of files go by their file, over
-    `pinned_tasks`, whatever number of cores there is now.
+    For exactly-once, a repeated batch must spread its rows as before: rows of files go by their file, over
+    `pinned_tasks`, whatever the number of cores is now.
     """
     if sink.parallelism is None:
         if pinned_tasks is None or not is_of_files(rows):
@@ -58,7 +58,7 @@ def repartition(rows: DataFrame, sink: KafkaSink, pinned_tasks: int | None) -> D
     rows = rows.drop(SPLIT)
     keys, tasks = sink.exchange_keys, sink.parallelism
     if not keys and sink.is_exactly_once:
-        # One after the other would depend on the number of the task, which differs when a batch is done again.
+        # Round-robin would depend on the number of the task, which differs when a batch is repeated.
         keys = tuple(field.name for field in rows.schema if "map<" not in field.dataType.simpleString())
-        tasks = tasks if keys else 1  # Spark has no hash of a map
+        tasks = tasks if keys else 1  # Spark cannot hash maps
     return rows.repartition(tasks, *(F.col(quote_name(name)) for name in keys))

@@ -1,7 +1,7 @@
-"""Which partition of which topic, or which file, rows come from, carried beside them up to the first shuffle.
+"""The partition of a topic, or the file, that rows come from, carried with them up to the first shuffle.
 
-Spark numbers the tasks of a batch that it does again otherwise than the first time where there are up to four
-partitions, and shares files out by the number of cores: whoever must meet the same rows again goes by this instead.
+When Spark repeats a batch, it numbers its tasks differently if there are up to four partitions, and it assigns files by
+the number of cores. Whatever must see the same rows again uses this instead of the task's number.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 SPLIT: Final = "__split"
 _SCAN: Final = 1_000_000
-"""More partitions than a topic has."""
+"""More partitions than any topic has."""
 _POSITION_BITS: Final = 46
 _ROOM_BITS: Final = 6
-"""A row of a file may become several: room for their order between two positions."""
+"""A row of a file may become several: leaves room for their order between two positions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Splits:
-    """Of one scan: a number where there is one topic, which is cheap to carry, else a text."""
+    """The splits of one scan: a number if there is one topic, which is cheap to carry, otherwise a text."""
 
     scan: int
-    """Counts the scans of a job."""
+    """The number of the scan in its job."""
     has_one_topic: bool
 
     @classmethod
@@ -53,7 +53,7 @@ class Splits:
         return F.concat(F.lit(f"{self.scan}-"), F.col("topic"), F.lit("-"), F.col("partition")).alias(SPLIT)
 
     def beside(self, step: Step, partition: str, topic: str) -> Step:
-        """`step`, and the split beside its rows; it reads messages that have columns of these names."""
+        """Wraps `step` so that it adds the split to its rows; its messages have columns of these names."""
 
         def through(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for first in batches:
@@ -73,9 +73,9 @@ class Splits:
 
 
 def file_split(*, has_row_numbers: bool) -> Column:
-    """Of a row of a file: which file, and where in it. In order along a file, however Spark cuts it into tasks.
+    """The split of a row of a file: the file and the position in it, which is ordered, however Spark splits the file.
 
-    The position is the row's own where the format numbers its rows, else where its block of the file begins.
+    The position is the row's own if the format numbers its rows, otherwise the start of its block of the file.
     """
     file = F.pmod(F.xxhash64("_metadata.file_path"), F.lit(1 << (63 - _POSITION_BITS)))
     position = F.col("_metadata.row_index" if has_row_numbers else "_metadata.file_block_start")
@@ -83,7 +83,7 @@ def file_split(*, has_row_numbers: bool) -> Column:
 
 
 def file_of(split: Column) -> Column:
-    """The part of a file's split that all of its rows have in common."""
+    """The part of a split that all rows of a file have in common."""
     return F.shiftright(split, _POSITION_BITS)
 
 
@@ -92,13 +92,13 @@ def is_of_files(rows: Rows) -> bool:
 
 
 def split_of_insert(insert: int) -> Column:
-    """Of rows behind a shuffle, in a set: their task among those of their own INSERT.
+    """For rows after a shuffle, in a statement set: their task among those of the same INSERT.
 
-    Spark numbers the tasks of a set through, and how many come before may differ when a batch is done again.
+    Spark numbers the tasks of a set consecutively, and how many come first may differ when a batch is repeated.
     """
     return F.concat(F.lit(f"i{insert}-"), F.spark_partition_id()).alias(SPLIT)
 
 
 def split_columns(rows: Rows) -> list[Column]:
-    """The split, where the rows have it still."""
+    """The split, if the rows still have it."""
     return [F.col(SPLIT)] if SPLIT in rows.columns else []

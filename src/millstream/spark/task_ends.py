@@ -1,4 +1,4 @@
-"""The failpoint between the end of a task and that of its batch, where the driver is while Spark waits for it."""
+"""The failpoint between the end of a task and the end of its batch, where the driver is while Spark waits."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 def report_end(step: Step | None, spark: SparkSession) -> Step | None:
-    """`step`, which tells the driver when its task has ended if that is armed."""
+    """Wraps `step` so that it reports the end of its task to the driver, if the failpoint is armed."""
     if step is None or not is_armed("after-task"):
         return step
     return partial(_run_and_report, step, spark.sparkContext.accumulator(0, _Ends()))
 
 
 class _Ends(AccumulatorParam[int]):
-    """A task sends what it has added, be it nothing; Spark ends the batch when the driver has taken that of each."""
+    """Every task sends its update, even an empty one; Spark ends the batch once the driver has all of them."""
 
     def zero(self, value: int) -> int:
         return value

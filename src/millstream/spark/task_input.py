@@ -1,7 +1,7 @@
-"""Whether a task was given all of its rows.
+"""Detects whether a task has received all of its rows.
 
-Spark ends the rows of a task with Arrow's end marker, and closes the connection without one when anything upstream
-fails or the task is cancelled. Arrow's reader takes both for the end: a step that commits what it was given must not.
+Spark ends the rows of a task with Arrow's end marker, and closes the connection without one if anything upstream fails
+or the task is cancelled. Arrow's reader treats both as the end: a step that commits its input must not.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ class IncompleteInputError(Exception):
 
 
 class _InputState:
-    """Of the task that this worker runs: it runs one at a time."""
+    """The state of the task that this worker runs: it runs one at a time."""
 
     is_complete = False
 
 
 def require_end_markers() -> None:
-    """Makes this worker read rows strictly; takes effect for a task whose rows have not been opened yet."""
+    """Makes this worker read rows strictly; takes effect for tasks whose rows have not been opened yet."""
     ArrowStreamSerializer.load_stream = _load_stream  # type: ignore[method-assign,assignment]
 
 
 def require_all(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """All batches of the task; raises IncompleteInputError after the last one unless they are known to be all."""
+    """All batches of the task; raises IncompleteInputError after the last one unless they are known to be complete."""
     yield from batches
     if not _InputState.is_complete:
         raise IncompleteInputError
 
 
 def _load_stream(_serializer: ArrowStreamSerializer, stream: IO[bytes]) -> Iterator[pa.RecordBatch]:
-    """As Spark's own, but for a connection that is closed between two batches."""
+    """Spark's own, except that it detects a connection that is closed between two batches."""
     _InputState.is_complete = False
     yield from pa.ipc.open_stream(_FullReads(stream))
     _InputState.is_complete = True

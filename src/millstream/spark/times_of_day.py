@@ -13,12 +13,12 @@ _FULL_HOUR: Final = "'$1:00'"
 
 
 def text_of_time(time: str) -> str:
-    """A TIME of Flink's is a TIME(0), so its text has no fraction, whatever there is of it."""
+    """Flink's TIME is a TIME(0), so its text has no fraction, even if the value has one."""
     return f"date_format(timestamp_millis({time}), 'HH:mm:ss')"
 
 
 def time_of_text(text: str, *, attempt: bool) -> str:
-    """`7`, `7:08` or `07:08:09.5`, in whole seconds; another text fails as one that is no timestamp."""
+    """`7`, `7:08` or `07:08:09.5`, in whole seconds; any other text fails like one that is not a timestamp."""
     clock = f"regexp_replace(regexp_replace({text}, {_BLANKS}, ''), {_HOUR_ONLY}, {_FULL_HOUR})"
     moment = f"if({text} RLIKE {_SHAPE}, concat('1970-01-01 ', {clock}), concat('TIME ', {text}))"
     return time_of_timestamp(f"{'try_cast' if attempt else 'CAST'}({moment} AS TIMESTAMP_LTZ)")
@@ -30,5 +30,5 @@ def time_of_timestamp(timestamp: str) -> str:
 
 
 def timestamp_of_time(time: str, spark_type: str) -> str:
-    """On the first of January 1970."""
+    """On 1 January 1970."""
     return f"CAST(timestamp_millis({time}) AS {spark_type})"

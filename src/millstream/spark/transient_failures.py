@@ -1,6 +1,6 @@
-"""Which failures of a query pass by themselves, so that the job may start again.
+"""Failures of a query that pass by themselves, after which the job may restart.
 
-What is not named here is a fault of the script, the data or the checkpoint: it comes back, and fails the job at once.
+Any other failure is a problem of the script, the data or the checkpoint: it would recur, and fails the job at once.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from millstream.delivery.failures import Failure
+from millstream.delivery.delivery_error import Failure
 from millstream.errors import Code
 from millstream.spark.failure_patterns import WORKER_ENDED
 
@@ -24,7 +24,7 @@ _PLAN: Final = "\n=== Streaming Query ==="
 class TransientFailure:
     words: re.Pattern[str]
     attempts: int | None = None
-    """How often in a row it is believed to pass; None leaves that to the restart strategy."""
+    """How often in a row it is retried; None leaves that to the restart strategy."""
 
 
 def _kafka(*exceptions: str) -> str:
@@ -32,13 +32,13 @@ def _kafka(*exceptions: str) -> str:
 
 
 def _delivery_failure_pattern(*failures: Failure) -> str:
-    """As UndeliveredError is marked. That another run has taken over is none of them: two would take turns."""
+    """As UndeliveredError marks it. A takeover by another run is not among them: the two would fence each other."""
     return rf'UndeliveredError: <<millstream [^\n]*"failure": "(?:{"|".join(failures)})"'
 
 
 _A_FEW: Final = 3
 TRANSIENT_FAILURES: Final = (
-    # A broker is away, or the connection to it was lost.
+    # A broker is unavailable, or the connection to it was lost.
     TransientFailure(re.compile(r"kafka\.common\.errors\." + _kafka("Timeout", "Disconnect", "Network"))),
     TransientFailure(re.compile(_kafka("BrokerNotAvailable", "KafkaStorage"))),
     TransientFailure(re.compile(r"Cannot fetch record for offset|Failed to construct kafka consumer[^\n]*bootstrap")),
@@ -47,27 +47,27 @@ TRANSIENT_FAILURES: Final = (
     ),
     TransientFailure(re.compile(r"Broker transport failure|All broker connections are down")),
     TransientFailure(re.compile(r"(?:Local|Broker): (?:Message |Request )?[Tt]imed out")),
-    # Another broker takes over.
+    # Another broker becomes leader or coordinator.
     TransientFailure(re.compile(_kafka("NotLeaderOrFollower", "LeaderNotAvailable", "FencedLeaderEpoch"))),
     TransientFailure(re.compile(_kafka("UnknownLeaderEpoch", "OffsetNotAvailable", "ReplicaNotAvailable"))),
     TransientFailure(re.compile(_kafka("NotEnoughReplicas(?:AfterAppend)?", "NotController"))),
     TransientFailure(re.compile(_kafka("CoordinatorNotAvailable", "CoordinatorLoadInProgress", "NotCoordinator"))),
     TransientFailure(re.compile(_kafka("RebalanceInProgress", "ThrottlingQuotaExceeded"))),
-    # A topic may be missed for a moment by a broker that has just started; one that is deleted stays away.
+    # A broker that has just started may not know a topic for a moment; one that is deleted stays missing.
     TransientFailure(re.compile(_kafka("UnknownTopicOrPartition", "UnknownTopicId")), _A_FEW),
-    # The same, said to a producer of ours.
+    # The same, reported to our own producer.
     TransientFailure(re.compile(_delivery_failure_pattern(Failure.AWAY))),
-    # A batch that took too long once may take less the next time; so may a process that was killed for its size.
+    # A batch that took too long may be faster the next time, and a process killed for its size may be smaller.
     TransientFailure(re.compile(_delivery_failure_pattern(Failure.ENDED_BY_BROKER, Failure.NO_PROCESS)), _A_FEW),
-    # The system killed a worker that was large; or the worker crashes whenever it meets this message.
+    # The system killed a worker that used too much memory; or the worker crashes on this message every time.
     TransientFailure(re.compile(WORKER_ENDED), _A_FEW),
 )
-"""Looked for in all that Spark said; the first that matches is taken."""
+"""Searched for in Spark's whole message; the first that matches is used."""
 
 
 def find_transient_failure(failure: MillstreamError) -> TransientFailure | None:
-    """None for a failure that would come back."""
+    """None for a failure that would recur."""
     if failure.code not in _MAY_PASS:
         return None
-    said = str(failure.__cause__ or "").partition(_PLAN)[0]
-    return next((fault for fault in TRANSIENT_FAILURES if fault.words.search(said)), None)
+    message = str(failure.__cause__ or "").partition(_PLAN)[0]
+    return next((fault for fault in TRANSIENT_FAILURES if fault.words.search(message)), None)

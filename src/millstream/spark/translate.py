@@ -1,4 +1,4 @@
-"""Each node of a physical plan as a step on a streaming DataFrame; nothing is decided here."""
+"""Translates each node of a physical plan to a step on a streaming DataFrame; no decisions are made here."""
 
 from __future__ import annotations
 
@@ -59,26 +59,26 @@ class TranslationContext:
 
     spark: SparkSession
     folder: Path
-    """The job's own, kept over restarts."""
+    """The job's own folder, which survives restarts."""
     positions: Mapping[str, ReadRange]
-    """By the id of a scan of topics, from where to where it reads."""
+    """The range to read, by the id of a scan of topics."""
     kernel_settings: KernelSettings
     max_batch_rows: int
     printed: Callable[[list[str]], None]
-    """Takes the lines of a print table."""
+    """Receives the lines of a print table."""
     partitions_of: Callable[[Mapping[str, str], str], tuple[int, ...]]
-    """The partitions of a topic, by the properties of its table; asked by the tasks that choose among them."""
+    """The partitions of a topic, by the properties of its table; called by the tasks that choose among them."""
     shown: Callable[[pa.Table, list[int] | None], None]
-    """Takes the rows of a SELECT, and their kinds where they are changes."""
+    """Receives the rows of a SELECT, and their kinds if they are changes."""
     dispatch: Dispatch
     """How messages are delivered that Spark's own sink does not write."""
     scan_numbers: Mapping[str, int] = field(default_factory=dict)
-    """Of scans of topics, by their ids: the same at each start."""
+    """The numbers of scans of topics, by their ids: the same at each start."""
     shared: Mapping[PhysicalNode, DataFrame] = field(default_factory=dict)
-    """What leaves the nodes up to which a scan is read together with others; of a Write, its messages."""
+    """The output of nodes up to which a scan is read together with others; for a Write, its messages."""
 
     def pinned_tasks(self) -> int | None:
-        """Over how many tasks rows are spread that must meet the same task again, at whichever start of the job.
+        """The number of tasks for rows that must reach the same task again, at whichever start of the job.
 
         None where nothing is written exactly once.
         """
@@ -93,7 +93,7 @@ def shuffle_partitions(spark: SparkSession) -> int:
 
 
 def rows_of(node: PhysicalNode, context: TranslationContext) -> DataFrame:
-    """The rows that leave a node; where they are changes, with their kind beside them."""
+    """The output of a node; if the rows are changes, with their kind in a column."""
     if node in context.shared:
         return context.shared[node]
     match node.execution:
@@ -121,7 +121,7 @@ def _stateless(inputs: list[DataFrame], node: PhysicalNode, context: Translation
 
 
 def stateless_step(rows: AnyRows, node: PhysicalNode, context: TranslationContext) -> AnyRows:
-    """Filter and Project: row by row, without a state."""
+    """Filter and Project: row by row, without state."""
     operator = node.operator
     if isinstance(operator, Filter):
         return rows.where(column_of(operator.condition, context.spark))
@@ -132,7 +132,7 @@ def stateless_step(rows: AnyRows, node: PhysicalNode, context: TranslationContex
 
 
 def stateful_step(inputs: Sequence[Rows], node: PhysicalNode, context: TranslationContext) -> PythonStage:
-    """On the kernel, with a state."""
+    """On the kernel, with state."""
     match node.operator:
         case Aggregate() as operator:
             return aggregate(inputs[0], operator, context.kernel_settings)

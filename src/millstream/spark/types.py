@@ -16,7 +16,7 @@ _NAMES: Final = {
     TypeRoot.VARBINARY: "BINARY",
     TypeRoot.BYTES: "BINARY",
     TypeRoot.NULL: "VOID",
-    TypeRoot.TIME: "INT",  # milliseconds of the day: Spark's own TIME does not reach Python
+    TypeRoot.TIME: "INT",  # milliseconds of the day: Spark cannot pass its own TIME to Python
     TypeRoot.TIMESTAMP: "TIMESTAMP_NTZ",
     TypeRoot.TIMESTAMP_LTZ: "TIMESTAMP_LTZ",
 }

@@ -1,4 +1,4 @@
-"""UNION ALL: the rows of several DataFrames, each still told from the others where a replay must know it again."""
+"""UNION ALL: the rows of several DataFrames, which stay distinguishable where a repeated batch depends on it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def union(inputs: Sequence[DataFrame], node: Union, *, has_kinds: bool, pinned_tasks: int | None) -> DataFrame:
-    """`pinned_tasks`: over which rows of files are spread where a batch that is done again must meet the same task."""
+    """`pinned_tasks` is the number of tasks for rows of files that must reach the same task in a repeated batch."""
     branches = [
         _branch(rows, node, f"{node.id}-{number}-", has_kinds=has_kinds, pinned_tasks=pinned_tasks)
         for number, rows in enumerate(inputs)
@@ -45,5 +45,5 @@ def _kind(rows: DataFrame) -> Column:
 
 
 def _place(rows: DataFrame) -> Column:
-    """The split of a row, or else its task: Spark numbers the tasks of the branches of a union through."""
+    """The split of a row, or else its task: Spark numbers the tasks of all branches of a union consecutively."""
     return F.col(SPLIT).cast("string") if SPLIT in rows.columns else F.spark_partition_id().cast("string")

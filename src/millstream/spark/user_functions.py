@@ -1,4 +1,4 @@
-"""The user's Python functions inside Spark, on Arrow data."""
+"""Runs the user's Python functions in Spark, on Arrow data."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ _TIME: Final = pa.time32("ms")
 
 
 def spark_name(function: UserFunction) -> str:
-    """The name under which Spark knows it: no function of Spark's has such a one."""
+    """The name by which Spark knows it, which no function of Spark's has."""
     return f"millstream_user_{function.name.lower()}"
 
 
 def register(spark: SparkSession, expression: Typed) -> None:
-    """Makes the functions that the expression calls known to the session."""
+    """Registers the functions that the expression calls with the session."""
     for function in {id(found): found for found in user_functions_in(expression)}.values():
         for module in function.modules:
             cloudpickle.register_pickle_by_value(module)
-        assert function.function is not None  # a script that is run has imported it
+        assert function.function is not None  # a script that runs has imported it
         code = function.function
-        compute = _by_array(code) if function.is_vectorised else _by_value(code, function.result)
-        made = arrow_udf(_with_times(compute, function), spark_type(function.result))  # type: ignore[call-overload]
+        compute = _wrap_vectorised(code) if function.is_vectorised else _apply_to_values(code, function.result)
+        made = arrow_udf(_convert_times(compute, function), spark_type(function.result))  # type: ignore[call-overload]
         spark.udf.register(spark_name(function), made)
 
 
-def _by_array(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Spark looks at annotations to tell what a function takes; the user's need not have them."""
+def _wrap_vectorised(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Spark infers the kind of a function from its annotations, which the user's function need not have."""
 
     def compute(*arrays: pa.Array) -> pa.Array:
         return function(*arrays)
@@ -53,8 +53,8 @@ def _by_array(function: Callable[..., Any]) -> Callable[..., Any]:
     return compute
 
 
-def _by_value(function: Callable[..., Any], result: DataType) -> Callable[..., Any]:
-    """A function of single values, applied along the arrays."""
+def _apply_to_values(function: Callable[..., Any], result: DataType) -> Callable[..., Any]:
+    """Applies a function of single values to each row of the arrays."""
     arrow_type = _arrow_type(result)
 
     def compute(*arrays: pa.Array) -> pa.Array:
@@ -64,16 +64,16 @@ def _by_value(function: Callable[..., Any], result: DataType) -> Callable[..., A
     return compute
 
 
-def _with_times(compute: Callable[..., Any], user: UserFunction) -> Callable[..., Any]:
-    """A function sees times where Spark has milliseconds of the day."""
+def _convert_times(compute: Callable[..., Any], user: UserFunction) -> Callable[..., Any]:
+    """Passes times to a function where Spark has milliseconds of the day."""
     if not any(type_.root is TypeRoot.TIME for type_ in (*user.arguments, user.result)):
         return compute
     are_times = [type_.root is TypeRoot.TIME for type_ in user.arguments]
     gives_time = user.result.root is TypeRoot.TIME
 
     def through(*arrays: pa.Array) -> pa.Array:
-        given = (array.cast(_TIME) if is_time else array for array, is_time in zip(arrays, are_times, strict=True))
-        found = compute(*given)
+        converted = (array.cast(_TIME) if is_time else array for array, is_time in zip(arrays, are_times, strict=True))
+        found = compute(*converted)
         return found.cast(_TIME).cast(pa.int32()) if gives_time else found
 
     return through

@@ -1,7 +1,7 @@
-"""The process that Spark's Python workers are forked from, with what they need already loaded.
+"""The process that Spark's Python workers are forked from, with their modules already loaded.
 
-Without it each worker imports pyspark, pandas and pyarrow for itself, which costs a new job seconds before its
-first batch. Polars stays out: it starts a thread, which a fork would lose. See docs/adr/0003-preloaded-workers.md.
+Without it, each worker imports pyspark, pandas and pyarrow itself, which costs a new job seconds before its first
+batch. Polars is not loaded: it starts a thread, which a fork would lose. See docs/adr/0003-preloaded-workers.md.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _PRELOADED: Final = (
 
 
 def preload() -> None:
-    # Spark puts its zipped copy of pyspark first, which is compiled anew in every process.
+    # Spark puts its zipped copy of pyspark first, which is compiled again in every process.
     sys.path[:] = [entry for entry in sys.path if not _is_zipped_spark(entry)]
     for name in _PRELOADED:
         importlib.import_module(name)
-    # A worker looks for garbage after every task: not among what is loaded here, which takes 27 ms and finds nothing.
+    # A worker collects garbage after every task. Freezing what is loaded here saves it 27 ms each time.
     gc.collect()
     gc.freeze()
 

@@ -1,4 +1,4 @@
-"""Where the rows of a job go: each kind of sink as a writer of Spark's."""
+"""Creates the writer of each kind of sink."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def writer_of(job: JobPlan, context: TranslationContext) -> DataStreamWriter:
 
 
 def _writer(plan: PhysicalPlan, context: TranslationContext, encode: Encode) -> DataStreamWriter:
-    """Several sinks of a statement set are topics of one Kafka."""
+    """Several sinks of a statement set are topics of one Kafka cluster."""
     first = plan.roots[0]
     match first.operator:
         case Collect() as collect:
@@ -69,10 +69,10 @@ def _writer(plan: PhysicalPlan, context: TranslationContext, encode: Encode) -> 
 
 
 def _kafka_writer(plan: PhysicalPlan, context: TranslationContext, encode: Encode) -> DataStreamWriter:
-    """Other sets than of topics of one cluster are refused before anything starts."""
+    """Sets with other sinks than topics of one cluster are refused before anything starts."""
     numbered = len(plan.roots) > 1 and context.dispatch.is_exactly_once
     messages = [_messages(root, context, encode, place if numbered else None) for place, root in enumerate(plan.roots)]
-    apart = {id(frame): frame for frame in messages}.values()  # those of several INSERTs may be one
+    apart = {id(frame): frame for frame in messages}.values()  # several INSERTs may share one
     together = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), apart)
     if plan.has_own_producers:
         return start_delivery(together)
@@ -86,7 +86,7 @@ def _sink(root: PhysicalNode) -> KafkaSink:
 
 
 def _messages(root: PhysicalNode, context: TranslationContext, encode: Encode, insert: int | None) -> DataFrame:
-    """`insert` numbers those of a set that writes exactly once."""
+    """`insert` is the number of the INSERT in a set that writes exactly once."""
     if root in context.shared:
         return context.shared[root]
     rows = repartition(rows_of(root, context), _sink(root), context.pinned_tasks())
@@ -99,12 +99,12 @@ def _encode(rows: Rows, output: Output, context: TranslationContext, *, drops_nu
     sink = _sink(output.root)
     delivering = Delivering.to(sink, context.dispatch) if output.producer is Producer.OWN else None
     kept = drop_null_rows(rows, sink, drops_nulls=drops_nulls)
-    messages = encode_messages(kept, sink, _partitioning(sink, context), folds=output.folds, delivering=delivering)
+    messages = encode_messages(kept, sink, _partitioning_step(sink, context), folds=output.folds, delivering=delivering)
     return replace(messages, step=report_end(messages.step, context.spark))
 
 
-def _partitioning(sink: KafkaSink, context: TranslationContext) -> Step | None:
-    """None where Kafka's producer chooses: by the key, or without one as many messages in a row as fill a request."""
+def _partitioning_step(sink: KafkaSink, context: TranslationContext) -> Step | None:
+    """None if Kafka's producer chooses: by the key, or without one by filling a request for each partition."""
     topic = sink.topic if len(sink.topics) == 1 else None
     partitions_of = partial(context.partitions_of, sink.properties)
     match sink.partitioner.kind:

@@ -1,1 +1,1 @@
-"""From script text to frozen statements that know where they stand."""
+"""Parses script text to immutable statements that know their position in it."""

@@ -1,4 +1,4 @@
-"""What to write in place of clauses that are not supported yet, by the name under which each is refused."""
+"""What to write instead of clauses that are not supported yet, by the name in the error."""
 
 from __future__ import annotations
 

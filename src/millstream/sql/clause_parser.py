@@ -1,4 +1,4 @@
-"""sqlglot's reading of queries, which also remembers where a clause's keyword stands and where a call ends."""
+"""sqlglot's parser of queries, extended to record where a clause's keyword is and where a call ends."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Clause = tuple[str, exp.Expr | None]
 
 KEYWORD: Final = "keyword"
-"""Under this name, a clause's meta has the start and end of its keyword in the text."""
+"""The key in a clause's meta that has the start and end of its keyword in the text."""
 _MOST_JOIN_WORDS: Final = 4
 
 
@@ -63,7 +63,7 @@ class ClauseParser(sqlglot_parser.Parser):
         return operation
 
     def _match_r_paren(self, expression: exp.Expr | None = None) -> None:
-        """sqlglot keeps the place of a call's name; its closing parenthesis belongs to the call as well."""
+        """sqlglot records the position of a call's name; its closing parenthesis belongs to the call as well."""
         super()._match_r_paren(expression)
         if isinstance(expression, exp.Anonymous):
             expression.meta["end"] = self._prev.end

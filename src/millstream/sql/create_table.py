@@ -1,4 +1,4 @@
-"""Reading `CREATE TABLE`."""
+"""Parses `CREATE TABLE`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _REFUSED_WORDS: Final = tuple(clause.partition(" ")[0] for clause in _REFUSED_CL
 
 
 class _Body:
-    """What the parentheses of a CREATE TABLE declare, gathered item by item."""
+    """The contents of the parentheses of a CREATE TABLE, collected item by item."""
 
     def __init__(self) -> None:
         self.columns: list[Column] = []
@@ -116,7 +116,7 @@ def _refuse_clauses(cursor: TokenCursor) -> None:
     for clause, instead in _REFUSED_CLAUSES.items():
         if cursor.at(*clause.split()):
             if clause == _QUERY:
-                cursor.noted.clear()  # what is listed before a query has no types
+                cursor.noted.clear()  # columns listed before a query have no types
             raise cursor.unsupported_error(f"CREATE TABLE … {clause}", instead)
 
 
@@ -138,7 +138,7 @@ def _item(cursor: TokenCursor, body: _Body) -> None:
         _refuse_unique(cursor)
         cursor.expect("PRIMARY", "KEY")
         columns = tuple(column.text for column in cursor.column_names())
-        _not_enforced(cursor)
+        _read_not_enforced(cursor)
         body.set_primary_key(columns, cursor.since(start), name)
     else:
         _refuse_unique(cursor)
@@ -182,7 +182,7 @@ def _column(cursor: TokenCursor, body: _Body) -> None:
     _refuse_unique(cursor)
     if start is not None and (constraint is not None or cursor.at("PRIMARY")):
         cursor.expect("PRIMARY", "KEY")
-        _not_enforced(cursor)
+        _read_not_enforced(cursor)
         body.set_primary_key((name.text,), cursor.since(start), constraint)
     body.columns.append(PhysicalColumn(name.text, type_, name.span, read_comment(cursor)))
 
@@ -196,7 +196,7 @@ def _refuse_unique(cursor: TokenCursor) -> None:
         raise cursor.unsupported_error("UNIQUE", "A table can have only a primary key: PRIMARY KEY (…) NOT ENFORCED.")
 
 
-def _not_enforced(cursor: TokenCursor) -> None:
+def _read_not_enforced(cursor: TokenCursor) -> None:
     if not cursor.accept("NOT", "ENFORCED"):
         raise cursor.error(
             Code.INVALID_PRIMARY_KEY,

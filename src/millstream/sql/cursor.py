@@ -1,4 +1,4 @@
-"""Reading tokens one by one, with errors that point at the token where reading stopped."""
+"""Reads tokens one by one, with errors that point at the token where parsing stopped."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class TokenCursor:
     """A position in the tokens of one statement."""
 
     def __init__(self, script: Script, tokens: list[Token], *, takes_reserved: bool = False) -> None:
-        """`takes_reserved` is for text of our own, in which names have no backticks."""
+        """`takes_reserved` is for generated text, in which names have no backticks."""
         self.script = script
         self._takes_reserved = takes_reserved
         self.noted: list[Diagnostic] = []
-        """Problems behind which reading could go on."""
+        """Problems after which parsing could continue."""
         self._written = tokens
         pairs = [(word, index) for index, token in enumerate(tokens) for word in _words(script, token)]
         self._tokens = [word for word, _ in pairs]
@@ -63,7 +63,7 @@ class TokenCursor:
         return self._tokens[index] if 0 <= index < len(self._tokens) else None
 
     def at(self, *words: str) -> bool:
-        """Whether the next tokens are these words or marks, in any case."""
+        """Whether the next tokens are these words or symbols, case-insensitively."""
         return all(is_mark(self.ahead(distance), word) for distance, word in enumerate(words))
 
     def at_any(self, *words: str) -> bool:
@@ -99,7 +99,7 @@ class TokenCursor:
         return Name(token.text, self.script.place(token))
 
     def column_name(self, what: str = "a column name") -> Name:
-        """Of a column or a field: Flink's reserved words are none."""
+        """The name of a column or a field, which cannot be one of Flink's reserved words."""
         token = self.current
         is_word = token is not None and token.token_type not in QUOTED and _is_name(token)
         if token is not None and is_word and is_reserved(token.text) and not self._takes_reserved:
@@ -135,7 +135,7 @@ class TokenCursor:
         return int(token.text)
 
     def read_list(self, what: str, read: Callable[[], T]) -> tuple[T, ...]:
-        """`(item, item)`: a wrong item is noted, and reading goes on behind the comma that ends it."""
+        """`(item, item)`: an invalid item is recorded, and parsing continues after the comma that ends it."""
         self.expect("(")
         items: list[T] = []
         while True:
@@ -164,7 +164,7 @@ class TokenCursor:
         return self.read_list("a column name", self.column_name)
 
     def up_to(self, is_end: Callable[[], bool]) -> list[Token]:
-        """The tokens, as sqlglot cut them, up to an end outside parentheses, which stays unread."""
+        """The tokens, as sqlglot split them, up to an end outside parentheses, which is not consumed."""
         depth, start = 0, self._index
         while (token := self.current) is not None and not (depth == 0 and is_end()):
             depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
@@ -175,14 +175,14 @@ class TokenCursor:
         return self.up_to(lambda: False)
 
     def end(self, *clauses: str) -> None:
-        """Nothing may follow; the clauses are those that could have stood here."""
+        """Raises if anything follows; `clauses` are those that could be used here."""
         if self.current is not None:
             following = next_statement(self._tokens, self._index)
             hint = following[1] if following else did_you_mean(self.current.text, clauses)
             raise self.expected_error("the end of the statement", hint)
 
     def here(self) -> Span:
-        """The next token's place; past the end, the last token's."""
+        """The next token's position; at the end, the last token's."""
         return self.script.place(self.current or self._tokens[-1])
 
     def since(self, start: Token) -> Span:
@@ -190,11 +190,11 @@ class TokenCursor:
         return self.script.span(start.start, last.end + 1)
 
     def span_read(self) -> Span:
-        """From the statement's first word to the last one read."""
+        """From the statement's first word to the last one that was consumed."""
         return self.since(self._tokens[0])
 
     def expected_error(self, what: str, hint: str | None = None) -> ScriptError:
-        """Reading stops here, because something else should stand here."""
+        """The error that something else is expected here."""
         token = self.current
         if token is not None and token.token_type is TokenType.HINT:
             return self.unsupported_error("a hint in this place")
@@ -214,7 +214,7 @@ class TokenCursor:
         return ScriptError(Diagnostic(code, primary, self.here(), hint=hint))
 
     def _near_to(self, what: str) -> str | None:
-        """The keyword among those expected here that was meant."""
+        """The expected keyword that was probably meant."""
         token = self.current
         words = _KEYWORD.findall(what)
         return did_you_mean(token.text, words) if token is not None and token.token_type not in QUOTED else None
@@ -223,7 +223,7 @@ class TokenCursor:
         return "a double quote" if is_mark(token, '"') else f'"{excerpt(self._format_token(token))}"'
 
     def _format_token(self, token: Token) -> str:
-        """A parameter is told by its name: its value may be a secret."""
+        """A parameter is shown by its name, since its value may be a secret."""
         written = self.script.place(token).text
         return token.text if written == self.script.text[token.start : token.end + 1] else written
 
@@ -243,7 +243,7 @@ class TokenCursor:
         return self.expected_error(", or )", hint)
 
     def _skip_item(self, begin: int) -> None:
-        """To the `,` or `)` that ends the item: those inside its own brackets do not."""
+        """Skips to the `,` or `)` that ends the item, ignoring those inside its own brackets."""
         self._index = begin
         depth = angles = 0
         while (token := self.current) is not None and not (depth == angles == 0 and self.at_any(",", ")")):
@@ -258,7 +258,7 @@ class TokenCursor:
 
 
 def _words(script: Script, token: Token) -> Iterator[Token]:
-    """Cuts a keyword that sqlglot joins (`PRIMARY KEY`) into words, each with its own place."""
+    """Splits a keyword that sqlglot joins (`PRIMARY KEY`) into words, each with its own position."""
     if token.token_type in QUOTED or len(token.text.split()) <= 1:
         yield token
         return

@@ -1,6 +1,6 @@
-"""Flink SQL as a sqlglot dialect: its words, quotes and comments, and its expressions.
+"""Flink SQL as a sqlglot dialect: its keywords, quotes, comments and expressions.
 
-Statements of the DDL are read by this package from the same tokens; queries and expressions by sqlglot.
+DDL statements are parsed by this package from the same tokens; queries and expressions by sqlglot.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from millstream.sql.expression_parser import ExpressionParser
 from millstream.sql.expression_writer import ExpressionWriter
 
 _NOT_FLINKS: Final = (TokenType.COMMAND, TokenType.SESSION)
-"""Flink hands no statement on as raw text, and SESSION is the name of a window."""
+"""Flink passes no statement on as raw text, and SESSION is the name of a window."""
 
 
 class Flink(Dialect):

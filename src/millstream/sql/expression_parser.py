@@ -1,7 +1,7 @@
-"""How Flink writes expressions, where that differs from what sqlglot reads by itself.
+"""Parses Flink's expressions, where they differ from what sqlglot accepts.
 
-Every function call becomes `exp.Anonymous`: its name, its arguments, bare words (`DAY`, `BOTH`) as `exp.Var`
-and clauses (`… ON ERROR`) as `exp.Kwarg`. So one table of functions can judge them all.
+Every function call becomes `exp.Anonymous`: its name, its arguments, bare words (`DAY`, `BOTH`) as `exp.Var` and
+clauses (`… ON ERROR`) as `exp.Kwarg`. So one table of functions can check them all.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _ODBC_UNITS: Final = {
     **{f"SQL_TSI_{unit}": unit for unit in (*_UNITS, "MICROSECOND")},
     **dict.fromkeys(("FRAC_SECOND", "SQL_TSI_FRAC_SECOND"), "NANOSECOND"),
 }
-"""Other names for units, in TIMESTAMPADD and TIMESTAMPDIFF alone."""
+"""Other names for units, only in TIMESTAMPADD and TIMESTAMPDIFF."""
 _LITERALS: Final = frozenset({"DATE", "TIME", "TIMESTAMP"})
 _FRACTION: Final = re.compile(r"\.(\d+)\s*$")
 _WORDS_BETWEEN: Final = {"OVERLAY": ("PLACING", "FROM", "FOR"), "POSITION": ("IN",), "SUBSTRING": ("FROM", "FOR")}
@@ -62,7 +62,7 @@ def call(name: str, *arguments: exp.Expr) -> exp.Anonymous:
 
 
 def make_type(text: str) -> exp.DataType:
-    """A type inside an expression; sqlglot knows fewer types than Flink, so it is kept as text."""
+    """A type inside an expression, kept as text because sqlglot knows fewer types than Flink."""
     return exp.DataType(this=exp.DType.USERDEFINED, kind=text)
 
 
@@ -92,7 +92,7 @@ class ExpressionParser(ClauseParser):
     }  # fmt: skip
 
     def _parse_csv(self, parse_method: Callable[[], T | None], sep: TokenType = TokenType.COMMA) -> list[T]:
-        """As sqlglot's, but a comma must have something on both its sides."""
+        """Like sqlglot's, but requires an item on both sides of a comma."""
         items: list[T] = []
         while True:
             item = parse_method()
@@ -104,7 +104,7 @@ class ExpressionParser(ClauseParser):
                 return items
 
     def _parse_lambda(self, alias: bool = False) -> exp.Expr | None:  # noqa: ARG002, FBT001, FBT002
-        """A function's argument: Flink has no lambdas, and an argument has no alias."""
+        """An argument of a function: Flink has no lambdas, and an argument has no alias."""
         if self._match(TokenType.DISTINCT):
             return self.expression(exp.Distinct(expressions=self._parse_csv(self._parse_disjunction)))
         self._match(TokenType.ALL)
@@ -117,7 +117,7 @@ class ExpressionParser(ClauseParser):
         allow_identifiers: bool = True,  # noqa: FBT001, FBT002
         with_collation: bool = False,  # noqa: FBT001, FBT002
     ) -> exp.Expr | None:
-        """In the midst of an expression a type stands before a literal, `DATE '2020-01-01'`."""
+        """Inside an expression, a type precedes a literal: `DATE '2020-01-01'`."""
         if not check_func:
             return super()._parse_types(check_func, schema, allow_identifiers, with_collation)
         word = self._curr.text.upper()
@@ -163,7 +163,7 @@ class ExpressionParser(ClauseParser):
         return self.expression(exp.Not(this=found)) if negated else found
 
     def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
-        """`ARRAY[…]` and `MAP[…]` make a value; after anything else, `[…]` takes one out."""
+        """`ARRAY[…]` and `MAP[…]` construct a value; after anything else, `[…]` is a subscript."""
         if not self._match(TokenType.L_BRACKET):
             return this
         items = self._parse_csv(self._parse_disjunction)
@@ -202,7 +202,7 @@ class ExpressionParser(ClauseParser):
         return self.expression(exp.Case(this=value, ifs=ifs, default=default))
 
     def read_special(self, name: str) -> exp.Expr:
-        """A function with words among its arguments, from after its opening parenthesis to before the closing one."""
+        """Parses a function with words among its arguments, without its opening and closing parentheses."""
         start = self._tokens[self._index - 2]
         match name:
             case "CAST" | "TRY_CAST":
@@ -219,7 +219,9 @@ class ExpressionParser(ClauseParser):
                 made = self._read_json_path(name)
             case _:
                 words = _WORDS_BETWEEN.get(name)
-                made = self._read_json_constructor(name) if words is None else self._read_worded(name, *words)
+                made = (
+                    self._read_json_constructor(name) if words is None else self._read_keyword_arguments(name, *words)
+                )
         if not self._match(TokenType.R_PAREN, advance=False):
             self.raise_error("Expecting )")
         made.update_positions(start)
@@ -236,7 +238,7 @@ class ExpressionParser(ClauseParser):
         return arguments
 
     def _read_type(self) -> exp.DataType:
-        """What is wrong with a type is told with its place in the text that sqlglot was given."""
+        """Reports problems of a type with their position in the text that sqlglot parses."""
         ahead = self._tokens[self._index : self._type_end()]
         cursor = TokenCursor(Script(SourceText("", self.sql), self.sql), ahead)
         type_ = parse_type(cursor)
@@ -257,7 +259,7 @@ class ExpressionParser(ClauseParser):
         if word.removesuffix("S") not in _UNITS:
             self.raise_error(f"Expecting one of {', '.join(_UNITS)}")
         self._advance()
-        if self._match(TokenType.L_PAREN):  # how many digits are kept is not ours to limit
+        if self._match(TokenType.L_PAREN):  # the number of digits is not limited here
             self._match(TokenType.NUMBER)
             self._match_r_paren()
         return exp.Var(this=word.removesuffix("S"))
@@ -290,7 +292,7 @@ class ExpressionParser(ClauseParser):
         made.set("expressions", [*made.expressions, *self._parse_csv(self._parse_lambda)])
         return made
 
-    def _read_worded(self, name: str, *words: str) -> exp.Expr:
+    def _read_keyword_arguments(self, name: str, *words: str) -> exp.Expr:
         """`name(a WORD b …)`, which is the same as `name(a, b, …)`."""
         made = self._make_call(name, [self._parse_bitwise()])
         if self._match(TokenType.COMMA):
@@ -348,7 +350,7 @@ class ExpressionParser(ClauseParser):
         return ahead[1:] == ["ON", "NULL"] and ahead[0] in ("NULL", "ABSENT")
 
     def _read_behaviour(self) -> exp.Expr | None:
-        """What stands before ON ERROR: words, or after DEFAULT an expression."""
+        """What precedes ON ERROR: words, or an expression after DEFAULT."""
         if self._match_text_seq("DEFAULT"):
             return self._parse_bitwise()
         for words in _BEHAVIOURS:

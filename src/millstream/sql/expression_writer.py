@@ -1,4 +1,4 @@
-"""Expressions as Flink SQL text, which reads back as the same tree."""
+"""Writes expressions as Flink SQL, which parses to the same tree."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BEFORE_NEXT: Final = {
     "OVERLAY": (" PLACING ", " FROM ", " FOR "),
     "POSITION": (" IN ",),
 }
-"""What stands between the arguments, for functions that have words instead of commas there."""
+"""The words between arguments, for functions that use words instead of commas."""
 _BARE: Final = frozenset(WITHOUT_PARENTHESES.values())
 
 

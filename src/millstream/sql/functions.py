@@ -1,4 +1,4 @@
-"""What a function is: names, signatures, a result type, a Spark expression, and a word on how it compares to Flink."""
+"""The declaration of a function: names, signatures, result type, Spark expression, and its differences from Flink."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Nulls(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Types that a parameter takes, under the name that users read."""
+    """The types that a parameter accepts, with the name that users see."""
 
     name: str
     roots: frozenset[TypeRoot]
@@ -68,7 +68,7 @@ MAP: Final = Family("MAP", frozenset({TypeRoot.MAP}))
 COLLECTION: Final = Family("ARRAY, MAP or MULTISET", frozenset({TypeRoot.ARRAY, TypeRoot.MAP, TypeRoot.MULTISET}))
 ANY: Final = Family("ANY", frozenset(TypeRoot))
 WORD: Final = Family("word", frozenset())
-"""Of a parameter that takes one of some bare words, not a value."""
+"""For a parameter that takes one of several bare words, not a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +76,12 @@ class Parameter:
     name: str
     family: Family = ANY
     read_as: DataType | None = None
-    """What an argument is cast to before Spark sees it."""
+    """The type that an argument is cast to before it is passed to Spark."""
     words: frozenset[str] = frozenset()
     literal: bool = False
-    """Whether only a literal will do."""
+    """Whether only a literal is allowed."""
     problem: Callable[[str], str | None] | None = None
-    """What is wrong with a text that is given as a literal, in words."""
+    """What is wrong with a string literal, as text."""
 
     def __str__(self) -> str:
         return self.name if self.family is WORD else f"{self.name} {self.family.name}"
@@ -101,7 +101,7 @@ class Given:
 
 
 class MismatchError(Exception):
-    """Types that are fine one by one and do not go together; the text says why."""
+    """Types that are valid individually but cannot be combined; the text says why."""
 
     def __init__(self, why: str, hint: str | None = None, argument: int | None = None) -> None:
         super().__init__(why)
@@ -119,9 +119,9 @@ class Signature:
     result_text: str
     """The result as the reference shows it."""
     optional: int = 0
-    """How many parameters at the end may be left out."""
+    """How many parameters at the end are optional."""
     repeats: bool = False
-    """Whether the last parameter can be given any number of times more."""
+    """Whether the last parameter can be repeated."""
     nulls: Nulls = Nulls.FROM_ARGUMENTS
 
     def takes(self, count: int) -> bool:
@@ -141,17 +141,17 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class SparkCall:
-    """One call on its way to Spark: its arguments as Spark SQL, and what is known of them."""
+    """One call to be translated to Spark: its arguments as Spark SQL, and what is known about them."""
 
     texts: tuple[str, ...]
     given: Given
     result: DataType
     clauses: Mapping[str, str]
-    """Of a clause with an expression, `DEFAULT 0 ON ERROR`, that expression."""
+    """For a clause with an expression, `DEFAULT 0 ON ERROR`, that expression."""
     made_by: tuple[str, ...]
-    """The function that each argument is a call of, or nothing."""
+    """The function that each argument is a call of, if any."""
     cast: Callable[[str, DataType, DataType], str]
-    """A Spark expression of one type as another: `cast(text, from, to)`."""
+    """Casts a Spark expression from one type to another: `cast(text, from, to)`."""
     type_name: Callable[[DataType], str]
 
     def __getitem__(self, index: int) -> str:
@@ -166,7 +166,7 @@ class SparkCall:
 
 
 SparkForm = str | Callable[[SparkCall], str]
-"""`upper({0})`, or a function that writes it; `{rest}` is all arguments, `{type}` the result's type."""
+"""`upper({0})`, or a function that returns it; `{rest}` is all arguments, `{type}` the result's type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,13 +175,13 @@ class Function:
     category: Category
     signatures: tuple[Signature, ...]
     spark: SparkForm | None
-    """None for what an operator of its own computes, such as an aggregate."""
+    """None if an operator computes it, such as an aggregate."""
     note: str = ""
-    """How it differs from Flink; empty where it does not."""
+    """How it differs from Flink; empty if it does not."""
     written: str | None = None
-    """How it is written, where that is not `NAME(arguments)`."""
+    """Its syntax, if that is not `NAME(arguments)`."""
     clauses: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """The words that may stand in each clause; DEFAULT there allows an expression, TYPE a type."""
+    """The words that are allowed in each clause; DEFAULT allows an expression, TYPE a type."""
 
     @property
     def is_aggregate(self) -> bool:
@@ -195,7 +195,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A function of Flink that is recognised and refused."""
+    """A function of Flink that is recognised but not supported."""
 
     name: str
     category: Category

@@ -1,4 +1,4 @@
-"""Hints: `/*+ OPTIONS('key' = 'value') */` behind a table. All others are refused by name."""
+"""Hints: `/*+ OPTIONS('key' = 'value') */` after a table. All others are refused by name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WrittenHint:
-    """A hint's tokens, from `/*+` to `*/`, and how many tokens of the query stand before it."""
+    """A hint's tokens, from `/*+` to `*/`, and how many tokens of the query precede it."""
 
     tokens: tuple[Token, ...]
     position: int
@@ -41,7 +41,7 @@ class WrittenHint:
 
 
 def read_hint(cursor: TokenCursor) -> tuple[OptionEntry, ...]:
-    """The options of a hint, if one stands here."""
+    """The options of a hint, if there is one here."""
     if not cursor.accept("/*+"):
         return ()
     if not cursor.accept("OPTIONS"):
@@ -55,7 +55,7 @@ def read_hint(cursor: TokenCursor) -> tuple[OptionEntry, ...]:
 
 
 def cut_hints(tokens: Sequence[Token]) -> tuple[list[Token], list[WrittenHint]]:
-    """What is left for sqlglot, and the hints with their places."""
+    """The remaining tokens for sqlglot, and the hints with their positions."""
     bare: list[Token] = []
     hints: list[WrittenHint] = []
     inside: list[Token] | None = None
@@ -77,7 +77,7 @@ def cut_hints(tokens: Sequence[Token]) -> tuple[list[Token], list[WrittenHint]]:
 def options_of_tables(
     script: Script, tree: exp.Expr, tokens: Sequence[Token], hints: Sequence[WrittenHint]
 ) -> tuple[tuple[int, tuple[OptionEntry, ...]], ...]:
-    """Each hint's options with the offset of the table they are for."""
+    """Each hint's options with the offset of their table."""
     tables = {
         table.this.meta.get("start") for table in tree.find_all(exp.Table) if isinstance(table.this, exp.Identifier)
     }

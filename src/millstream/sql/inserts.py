@@ -1,4 +1,4 @@
-"""Reading what starts jobs: INSERT, statement sets, queries, and EXPLAIN of each."""
+"""Parses the statements that start jobs: INSERT, statement sets, queries, and EXPLAIN of each."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _runnable(cursor: TokenCursor) -> InsertInto | Select:
 
 
 def _statement_set(cursor: TokenCursor) -> StatementSet:
-    """Each INSERT is read on its own, so that the problems of all of them are found."""
+    """Each INSERT is parsed separately, so that the problems of all of them are reported."""
     span = cursor.span_read()
     parts = _between_semicolons(cursor.rest())
     inserts: list[InsertInto] = []

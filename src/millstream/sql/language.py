@@ -1,4 +1,4 @@
-"""The statements of the language: their leading words, and who reads what follows."""
+"""The statements of the language: their leading words, and the parser of each."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ REFUSED: Final[dict[str, str | None]] = {
     "UPGRADE STATEMENT SET": None,
     "USE MODULES": "The functions are built in.",
 }
-"""What Flink has beside these, and what to do instead where there is something."""
+"""Other statements of Flink, and what to do instead where there is an alternative."""
 
 _LONGEST_FIRST: Final = sorted([*READERS, *REFUSED], key=lambda words: -len(words.split()))
 
@@ -155,7 +155,7 @@ def read_statement(cursor: TokenCursor) -> Statement:
 
 
 def _not_a_statement(cursor: TokenCursor) -> ScriptError:
-    """Points at the first word with which no statement goes on, and names those that would."""
+    """Points at the first word with which no statement continues, and lists those that would."""
     going_on = [words.split() for words in (*READERS, *BEGINS_A_QUERY)]
     refused = [words.split() for words in REFUSED]
     depth = 0
@@ -163,7 +163,11 @@ def _not_a_statement(cursor: TokenCursor) -> ScriptError:
         (words[depth] for words in going_on + refused if cursor.at(*words[depth : depth + 1])), None
     ):
         cursor.expect(following)
-        going_on, refused, depth = _behind(going_on, following, depth), _behind(refused, following, depth), depth + 1
+        going_on, refused, depth = (
+            _continuations(going_on, following, depth),
+            _continuations(refused, following, depth),
+            depth + 1,
+        )
     offered = list(dict.fromkeys(words[depth] for words in going_on))
     written = cursor.current.text if cursor.current is not None else ""
     near = did_you_mean(written, [*offered, *(words[depth] for words in refused)])
@@ -171,7 +175,7 @@ def _not_a_statement(cursor: TokenCursor) -> ScriptError:
     return cursor.expected_error(what, near)
 
 
-def _behind(beginnings: list[list[str]], word: str, depth: int) -> list[list[str]]:
+def _continuations(beginnings: list[list[str]], word: str, depth: int) -> list[list[str]]:
     return [words for words in beginnings if words[depth] == word and len(words) > depth + 1]
 
 

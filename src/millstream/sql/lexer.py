@@ -1,6 +1,6 @@
-"""From text to tokens: comments vanish, hints become tokens like any other.
+"""Splits text into tokens: comments are dropped, hints become tokens like any other.
 
-`t /*+ OPTIONS('a' = 'b') */` reads as `t`, `/*+`, `OPTIONS`, `(` … `)`, `*/`.
+`t /*+ OPTIONS('a' = 'b') */` becomes `t`, `/*+`, `OPTIONS`, `(` … `)`, `*/`.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _HEX_DIGITS: Final = re.compile(r"'[0-9a-fA-F]*'")
 
 
 def read_tokens(script: Script) -> list[Token]:
-    """sqlglot cuts the words; what a comment is, and where hints stand, is Flink's rule and decided here."""
+    """sqlglot splits the words; comments and hints follow Flink's rules and are handled here."""
     bare, marks = _without_comments(script)
     tokens = list(Flink().tokenize(bare))
     return sorted([*tokens, *marks], key=lambda token: token.start)
 
 
 def _without_comments(script: Script) -> tuple[str, list[Token]]:
-    """The text with blanks in place of comments, so that every offset stays what it was."""
+    """The text with spaces in place of comments, so that offsets stay the same."""
     kept: list[str] = []
     marks: list[Token] = []
     taken = 0
@@ -38,7 +38,7 @@ def _without_comments(script: Script) -> tuple[str, list[Token]]:
     for piece in PIECES.finditer(script.text):
         start, end = piece.span()
         if piece["open"]:
-            raise ScriptError(_unclosed(script, piece.group(), start))
+            raise ScriptError(_unclosed_error(script, piece.group(), start))
         if piece["quoted"] and start > 0 and _HEX_PREFIX.match(script.text, start - 1):
             _require_bytes(script, piece.group(), start)
         if piece["hint"] or (piece["hint_end"] and opened is not None):
@@ -49,11 +49,11 @@ def _without_comments(script: Script) -> tuple[str, list[Token]]:
         kept += (script.text[taken:start], _VISIBLE.sub(" ", piece.group()))
         taken = end
     if opened is not None:
-        raise ScriptError(_unclosed(script, "/*+", opened))
+        raise ScriptError(_unclosed_error(script, "/*+", opened))
     return "".join([*kept, script.text[taken:]]), marks
 
 
-def _unclosed(script: Script, mark: str, start: int) -> Diagnostic:
+def _unclosed_error(script: Script, mark: str, start: int) -> Diagnostic:
     return Diagnostic(Code.SYNTAX, f"{mark} is opened here and never closed", script.span(start, start + len(mark)))
 
 

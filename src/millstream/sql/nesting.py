@@ -1,4 +1,4 @@
-"""Room for what is deeply nested: generated SQL has hundreds of parentheses and thousands of ANDs."""
+"""Stack space for deep nesting: generated SQL has hundreds of parentheses and thousands of ANDs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 _DEEPEST: Final = 20_000
 _STACK_BYTES: Final = 512 << 20
-"""Only what is used of it takes memory."""
+"""Only the part that is used takes memory."""
 _limits = threading.Lock()
 _has_room: ContextVar[bool] = ContextVar("has_room", default=False)
 
@@ -27,7 +27,7 @@ class _Outcome(Generic[T]):
 def with_room(call: Callable[[], T]) -> T:
     """Calls it in a thread with a stack that fits Python's recursion limit, which is raised meanwhile.
 
-    Past that limit there is a RecursionError as ever, and never a crash for want of stack.
+    Beyond that limit it raises RecursionError as usual, and never crashes for lack of stack.
     """
     if _has_room.get():
         return call()

@@ -1,4 +1,4 @@
-"""Reading what makes, changes and drops views, functions and tables, CREATE TABLE aside."""
+"""Parses statements that create, alter and drop views, functions and tables, except CREATE TABLE."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a script to its statements; every statement that cannot be read is reported, not only the first."""
+"""Parses a script to its statements; every statement that cannot be parsed is reported, not only the first."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ParsedScript:
-    """The statements that could be read, and what is wrong with the others."""
+    """The statements that could be parsed, and the problems of the others."""
 
     statements: tuple[Statement, ...]
     problems: tuple[Diagnostic, ...]
     unreadable_tables: frozenset[str]
-    """Tables and views whose CREATE could not be read: they are missing for no other reason."""
+    """Tables and views whose CREATE could not be parsed, so that they are not also reported as undefined."""
     warnings: tuple[Diagnostic, ...] = ()
 
 
@@ -46,7 +46,7 @@ def parse_script(script: Script) -> ParsedScript:
             cursor.noted += error.diagnostics
         except RecursionError:
             cursor.noted.append(Diagnostic(Code.SYNTAX, "this is nested too deeply", cursor.here()))
-        names = set(_name_created(TokenCursor(script, tokens)))
+        names = set(_created_names(TokenCursor(script, tokens)))
         created |= names
         if cursor.noted:
             problems += cursor.noted
@@ -56,8 +56,8 @@ def parse_script(script: Script) -> ParsedScript:
     return ParsedScript(tuple(statements), tuple(problems), frozenset(unreadable), tuple(warnings))
 
 
-def _name_created(cursor: TokenCursor) -> Iterator[str]:
-    """The name after CREATE TABLE or CREATE VIEW, if that much can be read."""
+def _created_names(cursor: TokenCursor) -> Iterator[str]:
+    """The name after CREATE TABLE or CREATE VIEW, if it can be parsed."""
     if not cursor.accept("CREATE"):
         return
     cursor.accept("TEMPORARY")

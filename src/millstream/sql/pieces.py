@@ -1,4 +1,4 @@
-"""What in a text is quoted, a comment, a hint or a parameter: below all that reads SQL, the dialect included."""
+"""Finds quotes, comments, hints and parameters in a text; used by everything that parses SQL, including the dialect."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ PIECES: Final = re.compile(
       | (?P<open>['`]|/\*|\{\#)""",
     re.DOTALL | re.VERBOSE,
 )
-"""What stands in a script apart from plain words: in quotes nothing is a comment, in comments nothing a quote."""
+"""Everything in a script other than plain words: inside quotes there are no comments, and vice versa."""
 
 QUOTED: Final = frozenset({TokenType.STRING, TokenType.IDENTIFIER, TokenType.HEX_STRING})

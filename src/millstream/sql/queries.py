@@ -1,4 +1,4 @@
-"""Queries and expressions, read by sqlglot from a statement's tokens."""
+"""Parses queries and expressions by sqlglot, from a statement's tokens."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _IN_OUR_WORDS: Final = (
     ("Required keyword", _OPERAND_MISSING[0]),
     ("Invalid expression / Unexpected token", _UNEXPECTED),
 )
-"""sqlglot speaks of tokens and expressions; the user wrote words."""
+"""sqlglot's messages refer to tokens and expressions, which mean nothing to a user."""
 
 
 _TOKEN: Final = re.compile(r"\s*(but got|, got)\s*<Token .*", re.DOTALL)
@@ -55,7 +55,7 @@ def at_query(cursor: TokenCursor, distance: int = 0) -> bool:
 
 
 def read_query(cursor: TokenCursor) -> Query:
-    """All that is left of the statement, which has to be a query."""
+    """The rest of the statement, which has to be a query."""
     if not at_query(cursor):
         raise cursor.expected_error("SELECT or VALUES")
     script, written = cursor.script, cursor.rest()
@@ -82,7 +82,7 @@ def read_expression(cursor: TokenCursor, written: list[Token]) -> Expression:
 
 
 def _read(script: Script, tokens: list[Token], kind: type[exp.Expr]) -> exp.Expr:
-    """One tree from these tokens; what sqlglot raises becomes a diagnostic of ours."""
+    """Parses these tokens to a tree; an exception of sqlglot becomes a diagnostic."""
     refuse_named_arguments(script, tokens)
     for token, slip in slips_in_query(tokens):
         raise ScriptError(_diagnostic(script, tokens, slip, token))
@@ -113,7 +113,7 @@ def _reserved_word(script: Script, name: exp.Identifier) -> Diagnostic:
 
 
 def _place(script: Script, problem: Diagnostic) -> Diagnostic:
-    """A type's problem is found in the text with its parameters filled in; the user sees what they wrote."""
+    """A problem of a type is found in the text with parameters replaced; the user sees the original text."""
     return problem if problem.span is None else replace(problem, span=script.span(problem.span.start, problem.span.end))
 
 

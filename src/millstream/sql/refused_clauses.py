@@ -1,4 +1,4 @@
-"""What Flink's queries have and Millstream's do not: told from the tokens, so that each is refused by its name."""
+"""Refuses clauses that Flink supports and Millstream does not, each by name, from the tokens of a query."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CLAUSES: Final[dict[tuple[str, ...], str]] = {
     ("UNNEST", "("): "UNNEST",
     ("TABLE", "("): "a table function",
 }
-"""The first of these that is found anywhere in the query is the one that is told."""
+"""Only the first of these that occurs anywhere in the query is reported."""
 
 
 def refuse_clauses(script: Script, tokens: Sequence[Token]) -> None:

@@ -1,6 +1,6 @@
-"""From a statement back to text, laid out as Flink's SHOW CREATE TABLE prints it.
+"""Renders a statement as text, in the layout of Flink's SHOW CREATE TABLE.
 
-All names stand in backticks; queries and expressions are given as they were written.
+All names are in backticks; queries and expressions are unchanged.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @singledispatch
 def render(statement: Statement) -> str:
-    """The statement's text, without a semicolon behind it."""
+    """The statement's text, without a semicolon."""
     raise TypeError(type(statement))
 
 

@@ -1,4 +1,4 @@
-"""The words that Flink 2.2 reserves: as the name of a column or field, each stands in backticks."""
+"""The words that Flink 2.2 reserves: as the name of a column or field, they need backticks."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ RESERVED: Final = frozenset({
     "WHEN", "WHENEVER", "WHERE", "WIDTH_BUCKET", "WINDOW", "WITH", "WITHIN", "WITHOUT", "YEAR",
 })
 # fmt: on
-"""As Flink's parser has them: it reads more words as names than its documents say, WEEK and ZONE for example."""
+"""As in Flink's parser, which accepts more words as names than its documentation says, WEEK and ZONE for example."""
 
 
 def is_reserved(word: str) -> bool:
@@ -65,13 +65,13 @@ def is_reserved(word: str) -> bool:
 
 
 def reserved_names(tree: exp.Expr) -> list[exp.Identifier]:
-    """The columns, fields and aliases in a query that are reserved words without backticks, in their order."""
+    """The columns, fields and aliases in a query that are reserved words without backticks, in order."""
     words = (name for name in tree.find_all(exp.Identifier) if not name.quoted and is_reserved(name.name))
     return sorted(filter(_is_of_column, words), key=lambda name: name.meta["start"])
 
 
 def _is_of_column(name: exp.Identifier) -> bool:
-    """The first of several parts may be a table, as `t` in `t.a`; a name without a place is not the user's."""
+    """The first of several parts may be a table, as `t` in `t.a`; a name without a position is not the user's."""
     if "start" not in name.meta:
         return False
     match name.parent:

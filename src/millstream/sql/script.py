@@ -1,4 +1,4 @@
-"""A script with its `${NAME}` parameters filled in, still able to point into what the user wrote."""
+"""A script with its `${NAME}` parameters replaced, whose positions still map to the user's text."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ _SINGLE_VALUE: Final = rf"""(?>
     (?:\s*\(\s*\d+\s*(?:,\s*\d+\s*)?\))?(?:\s+WITH(?:OUT|\s+LOCAL)?\s+TIME\s+ZONE)?(?:\s+NOT\s+NULL|\s+NULL)?(?!\w)
   | {_NAME}(?:\.{_NAME})*)"""
 _VALUES: Final = re.compile(rf"{_SINGLE_VALUE}(?:\s*,\s*{_SINGLE_VALUE})*", re.VERBOSE | re.IGNORECASE)
-"""What a parameter may stand for outside quotes: numbers, literals, simple types, names such as `a.b`, or words.
+"""The values that a parameter may have outside quotes: numbers, literals, simple types, names such as `a.b`, or words.
 
-None of them brings SQL of its own. Each is tried one way only, so that a long list takes no longer than its length.
+None of them adds SQL of its own. Each has only one way to match, so that matching takes linear time.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class _Replacement:
     start: int
-    """Where the value stands in the expanded text."""
+    """Where the value is in the expanded text."""
     end: int
     written: tuple[int, int]
-    """Where the parameter stands in the user's text."""
+    """Where the parameter is in the user's text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """`text` is what is parsed; `span` maps a place in it back to `source`, what the user wrote."""
+    """`text` is what is parsed; `span` maps a position in it back to `source`, which the user wrote."""
 
     source: SourceText
     text: str
@@ -60,7 +60,7 @@ class Script:
         return self.span(token.start, token.end + 1)
 
     def text_of(self, span: Span) -> str:
-        """What a span covers, with its parameters filled in; one that is cut by the span is given whole."""
+        """The text of a span, with parameters replaced; one that the span cuts is included completely."""
         pieces: list[str] = []
         taken = span.start
         for replacement in self.replacements:
@@ -88,7 +88,7 @@ _SETTING_BEFORE: Final = re.compile(r"""(\w+)\s*=\s*["']?\Z""")
 
 
 def expand(source: SourceText, parameters: Mapping[str, str]) -> Script:
-    """Replaces each `${NAME}` outside comments by a value that stays where it stands; problems are reported at once.
+    """Replaces each `${NAME}` outside comments by a value that cannot affect its context; reports all problems.
 
     >>> expand(SourceText("s", "SELECT '${a}', ${b}"), {"a": "it's", "b": "1"}).text
     "SELECT 'it''s', 1"
@@ -102,13 +102,13 @@ def expand(source: SourceText, parameters: Mapping[str, str]) -> Script:
         span = source.span(match.start(), match.end())
         value = parameters.get(name)
         if value is None:
-            problems.append(_missing(name, span, parameters))
+            problems.append(_missing_parameter_error(name, span, parameters))
             continue
         if not quote and not _VALUES.fullmatch(value := value.strip()):
             problems.append(_not_a_value(name, value, span))
             continue
         before = source.text[taken : match.start()]
-        value = _quote(value, quote) if quote else _apart(before, value)
+        value = _quote(value, quote) if quote else _separate_sign(before, value)
         pieces += (before, value)
         length += len(before) + len(value)
         replacements.append(_Replacement(length - len(value), length, (match.start(), match.end())))
@@ -121,7 +121,7 @@ def expand(source: SourceText, parameters: Mapping[str, str]) -> Script:
 
 
 def _secrets(text: str, match: re.Match[str], parameters: Mapping[str, str]) -> Iterator[str]:
-    """What of a parameter's value is secret, by its name, by where it stands, or by what it is."""
+    """The secret parts of a parameter's value, by its name, its position or its content."""
     name = match.group(1)
     value = parameters[name]
     found = [*secrets_in_urls(value)]
@@ -141,7 +141,7 @@ def _is_secret_place(text: str, match: re.Match[str]) -> bool:
 
 
 def _parameters(text: str) -> Iterator[tuple[re.Match[str], str]]:
-    """Each with the quote it stands in, if any."""
+    """Each with the kind of quote around it, if any."""
     for piece in PIECES.finditer(text):
         if piece["open"]:
             return
@@ -151,22 +151,22 @@ def _parameters(text: str) -> Iterator[tuple[re.Match[str], str]]:
 
 
 def _quote(value: str, quote: str) -> str:
-    """The value as content of a literal or a quoted name, which it cannot leave."""
+    """The value as content of a literal or a quoted name, from which it cannot break out."""
     return value.replace(quote, quote * 2)
 
 
-def _apart(before: str, value: str) -> str:
-    """`a -${b}` with -1 for b is no comment."""
+def _separate_sign(before: str, value: str) -> str:
+    """`a -${b}` with -1 for b must not become a comment."""
     return f" {value}" if value.startswith(("-", "+")) and before.endswith(value[0]) else value
 
 
-def _missing(name: str, span: Span, parameters: Mapping[str, str]) -> Diagnostic:
-    given = ", ".join(sorted(parameters)) or "none"
+def _missing_parameter_error(name: str, span: Span, parameters: Mapping[str, str]) -> Diagnostic:
+    known = ", ".join(sorted(parameters)) or "none"
     return Diagnostic(
         Code.MISSING_PARAMETER,
         f'parameter "{name}" has no value',
         span,
-        detail=f"Parameters given: {given}.",
+        detail=f"Parameters given: {known}.",
         hint=f"Add --param {name}=VALUE.",
     )
 

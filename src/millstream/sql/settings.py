@@ -1,4 +1,4 @@
-"""Reading what a session is told and asked: SET, RESET, USE, SHOW, DESCRIBE."""
+"""Parses SET, RESET, USE, SHOW and DESCRIBE."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def read_use(cursor: TokenCursor, *, is_catalog: bool) -> Use:
 
 
 def _setting(cursor: TokenCursor, what: str) -> str:
-    """In quotes, or bare as the older clients took it: `SET table.local-time-zone = UTC`."""
+    """In quotes, or bare as in older clients: `SET table.local-time-zone = UTC`."""
     if cursor.at_string():
         return cursor.string(what).text
     start = cursor.current

@@ -1,4 +1,4 @@
-"""The slips that are made again and again, told from the tokens around the place where reading stopped."""
+"""Recognises common mistakes from the tokens around the place where parsing stopped."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CLAUSES: Final = (
     "EXCEPT", "FROM", "GROUP BY", "HAVING", "INTERSECT", "LIMIT", "ORDER BY", "UNION", "WHERE",
 )  # fmt: skip
 _GO_ON: Final = (",", "SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "PARTITION BY", "ON", "JOIN")
-"""Behind these, something has to follow before the next clause, a closing parenthesis or the end."""
+"""After these, something must follow before the next clause, a closing parenthesis or the end."""
 
 
 def is_mark(token: Token | None, *marks: str) -> bool:
@@ -81,7 +81,7 @@ def did_you_mean(written: str, words: Iterable[str]) -> str | None:
 
 
 def hint_at(found: Token | None, before: Token | None) -> str | None:
-    """What may have been meant by the token at which reading stopped."""
+    """What was probably meant by the token at which parsing stopped."""
     if is_mark(found, '"'):
         return "Write text in single quotes, 'text', and names in backticks, `name`."
     if is_mark(found, "=="):
@@ -92,7 +92,7 @@ def hint_at(found: Token | None, before: Token | None) -> str | None:
 
 
 def hint_for_name(found: Token | None) -> str | None:
-    """A reserved word where a name should stand."""
+    """A reserved word where a name is expected."""
     return in_backticks(found.text) if found is not None and is_mark(found, *RESERVED) else None
 
 
@@ -101,12 +101,12 @@ def in_backticks(word: str) -> str:
 
 
 def find_word_used_as_name(found: Token, following: Token | None) -> str | None:
-    """A reserved word where an operand should stand, followed by what follows a name."""
+    """A reserved word where an operand is expected, followed by what can follow a name."""
     return hint_for_name(found) if following is None or is_mark(following, *_BEHIND_A_NAME) else None
 
 
 def misspelt_keyword(tokens: Sequence[Token], stopped: int) -> tuple[Token, str] | None:
-    """A typo in a keyword is read as a name, so reading stops at it or right behind it."""
+    """A typo in a keyword is parsed as a name, so parsing stops at it or right after it."""
     for token in reversed(tokens[max(stopped - 1, 0) : stopped + 1]):
         if token.token_type not in QUOTED and len(token.text) >= _SHORTEST_TYPO and token.text.upper() not in RESERVED:
             near = nearest(token.text, _KEYWORDS, may_be_right=True)
@@ -116,7 +116,7 @@ def misspelt_keyword(tokens: Sequence[Token], stopped: int) -> tuple[Token, str]
 
 
 def next_statement(tokens: Sequence[Token], stopped: int) -> tuple[Token, str] | None:
-    """The word that begins another statement: SHOW, say, was read as an alias, and reading stopped behind it."""
+    """The first word of another statement: SHOW, for example, was parsed as an alias, and parsing stopped after it."""
     for token in reversed(tokens[max(stopped - 1, 1) : stopped + 1]):
         if is_mark(token, *_BEGIN):
             return token, f'Is a ; missing before "{token.text}"?'
@@ -124,7 +124,7 @@ def next_statement(tokens: Sequence[Token], stopped: int) -> tuple[Token, str] |
 
 
 def open_parenthesis(tokens: Sequence[Token]) -> Token | None:
-    """The innermost parenthesis that these tokens open and do not close."""
+    """The innermost parenthesis that these tokens open but do not close."""
     opened: list[Token] = []
     for token in tokens:
         if token.token_type is TokenType.L_PAREN:
@@ -160,7 +160,7 @@ def find_joined_numbers(tokens: Sequence[Token], text: str) -> Iterator[tuple[To
 
 
 def slips_in_query(tokens: Sequence[Token]) -> Iterator[tuple[Token, str]]:
-    """What sqlglot would read past, or stumble over without saying why: the token, and what is wrong there."""
+    """What sqlglot would accept, or reject without a reason: the token, and what is wrong with it."""
     for token, following in pairwise([*tokens, None]):
         assert token is not None
         if is_mark(token, '"'):

@@ -19,7 +19,7 @@ _NOT_A_SELECT_LIST: Final = ("SELECT", "VALUES", "WITH", "TABLE", "PARTITION", "
 
 
 def split_statements(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    """Semicolons separate statements, except between BEGIN and END of a statement set, where they stay."""
+    """Semicolons separate statements, except between BEGIN and END of a statement set."""
     parts = list(_split_at_semicolons(tokens))
     while parts:
         statement = parts.pop(0)
@@ -52,7 +52,7 @@ def _opens_set(part: Sequence[Token]) -> bool:
 
 
 def _parts_of_set(following: Sequence[Sequence[Token]]) -> int:
-    """Up to END; where that is missing, as far as there are INSERTs, so that the rest can be read."""
+    """Up to END; if that is missing, as long as there are INSERTs, so that the rest can be parsed."""
     inserts = 0
     is_broken = False
     for count, part in enumerate(following, start=1):
@@ -72,9 +72,9 @@ def _reads(tokens: Sequence[Token], *words: str) -> bool:
 def part_joined_select(
     script: Script, tokens: Sequence[Token], tables: Collection[str]
 ) -> tuple[list[Token], list[Diagnostic]]:
-    """`INSERT INTO totalsSELECT a, b FROM t` as published examples have it: read as two words, with a warning.
+    """`INSERT INTO totalsSELECT a, b FROM t`, as in published examples: parsed as two words, with a warning.
 
-    Only where table "totals" was made by the script, "totalsSELECT" was not, and a select list follows.
+    Only if the script created table "totals" and not "totalsSELECT", and a select list follows.
     """
     parted: list[Token] = []
     warnings: list[Diagnostic] = []

@@ -1,4 +1,4 @@
-"""What a script says, statement by statement."""
+"""The statements of a script."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ObjectName:
 
     @property
     def text(self) -> str:
-        """The last part: what the object is called where it lives."""
+        """The last part: the name of the object inside its database."""
         return self.parts[-1]
 
 
@@ -55,30 +55,30 @@ class Expression:
 
     @property
     def text(self) -> str:
-        """As written, with its parameters filled in."""
+        """As written, with its parameters replaced."""
         return self.script.text_of(self.span)
 
     @property
     def column_names(self) -> frozenset[str]:
         """The columns that it names."""
-        from sqlglot import exp  # Spark's workers load statements and need no parser
+        from sqlglot import exp  # Spark's workers load statements but need no parser
 
         return frozenset(column.name for column in self.tree.find_all(exp.Column))
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """SELECT, VALUES, a set operation or WITH … SELECT, as sqlglot read it."""
+    """SELECT, VALUES, a set operation or WITH … SELECT, as parsed by sqlglot."""
 
     tree: exp.Query
     script: Script
     span: Span
     hints: tuple[tuple[int, tuple[OptionEntry, ...]], ...] = ()
-    """`/*+ OPTIONS(…) */` behind a table: the offset at which the table's own name starts in `script.text`."""
+    """`/*+ OPTIONS(…) */` after a table: the offset at which the table's own name starts in `script.text`."""
 
     @property
     def text(self) -> str:
-        """As written, with its parameters filled in, hints and comments included."""
+        """As written, with its parameters replaced, including hints and comments."""
         return self.script.text_of(self.span)
 
 
@@ -100,7 +100,7 @@ class MetadataColumn:
     type: DataType
     span: Span
     key: str
-    """What FROM says, else the column's name."""
+    """The key after FROM, or the column's name."""
     is_virtual: bool = False
     comment: str | None = None
 
@@ -155,7 +155,7 @@ class LikeStrategy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LikeOption:
-    """`INCLUDING OPTIONS` and its kin."""
+    """`INCLUDING OPTIONS` and the like."""
 
     strategy: LikeStrategy
     feature: LikeFeature
@@ -256,7 +256,7 @@ class InsertInto:
     """INSERT INTO and the target's name."""
     columns: tuple[Name, ...] = ()
     hints: tuple[OptionEntry, ...] = ()
-    """`/*+ OPTIONS(…) */` behind the target."""
+    """`/*+ OPTIONS(…) */` after the target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +284,7 @@ class SetOption:
 
 @dataclass(frozen=True, slots=True)
 class ResetOption:
-    """`RESET` takes back every SET, `RESET 'key'` one."""
+    """`RESET` undoes every SET, `RESET 'key'` one of them."""
 
     key: str | None
     span: Span
@@ -292,7 +292,7 @@ class ResetOption:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """`USE CATALOG default_catalog`, `USE default_database`: the ones that are in use anyway."""
+    """`USE CATALOG default_catalog`, `USE default_database`: both are already in use."""
 
     name: ObjectName
     is_catalog: bool

@@ -1,4 +1,4 @@
-"""Reading a column's type, e.g. `DECIMAL(10, 2) NOT NULL` or `ROW<a INT, b ARRAY<STRING>>`."""
+"""Parses a column's type, e.g. `DECIMAL(10, 2) NOT NULL` or `ROW<a INT, b ARRAY<STRING>>`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _REFUSED: Final = {
     "STRUCTURED": "ROW<…>",
     "VARIANT": "STRING",
 }
-"""Types Flink has and a Kafka table has no use for, and what to declare instead."""
+"""Types of Flink that a Kafka table does not support, and what to declare instead."""
 _MONTH_UNITS: Final = ("YEAR", "QUARTER", "MONTH")
 _TIME_UNITS: Final = ("WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
 _MAX_FRACTION_DIGITS: Final = 9
@@ -148,7 +148,7 @@ def _time(cursor: TokenCursor, root: TypeRoot) -> DataType:
 
 
 def _interval(cursor: TokenCursor) -> DataType:
-    """Flink keeps months or milliseconds whatever the units; only the digits of the seconds are worth keeping."""
+    """Flink stores months or milliseconds, whatever the units; only the digits of the seconds matter."""
     for units, root in ((_MONTH_UNITS, TypeRoot.INTERVAL_YEAR_MONTH), (_TIME_UNITS, TypeRoot.INTERVAL_DAY_TIME)):
         if (unit := cursor.accept_any(*units)) is None:
             continue
@@ -210,4 +210,4 @@ _READERS: Final[dict[str, Callable[[TokenCursor], DataType]]] = {
     "MAP": _map,
     "ROW": _row,
 }
-"""A type's first word, and who reads the rest of it."""
+"""The first word of a type, and the parser of the rest."""

@@ -1,4 +1,4 @@
-"""A type from its text, as it stands inside an expression."""
+"""Parses a type from text inside an expression."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=1024)
 def type_of_text(text: str) -> DataType:
-    """Raises a ScriptError where the text is no type."""
+    """Raises ScriptError if the text is not a type."""
     cursor = TokenCursor(Script(SourceText("type", text), text), list(Flink().tokenize(text)), takes_reserved=True)
     type_ = parse_type(cursor)
     cursor.end()

@@ -1,4 +1,4 @@
-"""The SQL types of Flink, as far as a column can be declared with them."""
+"""Flink's SQL types, as far as columns can have them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TypeRoot(StrEnum):
     INTERVAL_YEAR_MONTH = "INTERVAL YEAR TO MONTH"
     INTERVAL_DAY_TIME = "INTERVAL DAY TO SECOND"
     NULL = "NULL"
-    """Of a bare NULL: it fits everywhere."""
+    """The type of a bare NULL, which fits everywhere."""
 
 
 INTEGERS: Final = frozenset({TypeRoot.TINYINT, TypeRoot.SMALLINT, TypeRoot.INT, TypeRoot.BIGINT})

@@ -1,4 +1,4 @@
-"""Which pieces of a segment a range of hashes, or a batch of them, has to do with."""
+"""Finds the pieces of a segment that overlap with ranges or batches of hashes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from millstream.state.manifest import Piece, Segment
 
 Range = tuple[int | None, int | None]
-"""From one hash (included) to another (not included); None is no end."""
+"""From one hash (inclusive) to another (exclusive); None is unbounded."""
 
 
-def by_piece(
+def split_by_piece(
     segment: Segment, rows: NDArray[np.int64], hashes: NDArray[np.int64]
 ) -> Iterator[tuple[Piece, NDArray[np.int64]]]:
     """`rows` are places in `hashes`, in order of their hash: those that each piece may have, where there are any."""
@@ -30,7 +30,7 @@ def by_piece(
             yield piece, rows[start:end]
 
 
-def covering(segment: Segment, wanted: Range) -> list[Piece]:
+def pieces_in_range(segment: Segment, wanted: Range) -> list[Piece]:
     """The pieces that may have rows in a range."""
     start, end = wanted
     return [
@@ -40,7 +40,7 @@ def covering(segment: Segment, wanted: Range) -> list[Piece]:
     ]
 
 
-def overlapping(segment: Segment, low: NDArray[np.int64], high: NDArray[np.int64]) -> list[Piece]:
+def pieces_in_ranges(segment: Segment, low: NDArray[np.int64], high: NDArray[np.int64]) -> list[Piece]:
     """The pieces that may have rows in one of many ranges (ascending, ends included)."""
     found = []
     for piece, (_, after) in zip(segment.pieces, _ranges(segment), strict=True):
@@ -51,10 +51,10 @@ def overlapping(segment: Segment, low: NDArray[np.int64], high: NDArray[np.int64
 
 
 def ranges_to_merge(segments: Sequence[Segment]) -> list[Range]:
-    """All hashes, in ranges that hold no more than a few pieces of each segment."""
+    """Divides all hashes into ranges with no more than a few pieces of each segment."""
     return _ranges(max(segments, key=lambda segment: len(segment.pieces))) if segments else [(None, None)]
 
 
 def _ranges(segment: Segment) -> list[Range]:
-    """Where each piece's hashes lie."""
+    """The range of hashes of each piece."""
     return list(pairwise([None, *(piece.first for piece in segment.pieces[1:]), None]))

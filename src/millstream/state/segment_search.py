@@ -1,4 +1,4 @@
-"""Finding rows in a segment, which is sorted by hash: by key, or by a range of hashes."""
+"""Searches a segment, which is sorted by hash, by key or by a range of hashes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ HASH: Final = "__hash"
 
 
 def matching_rows(
-    stored: pa.Table, asked: pa.Table, asked_rows: NDArray[np.int64], keys: Sequence[str]
+    stored: pa.Table, probe: pa.Table, probe_rows: NDArray[np.int64], keys: Sequence[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pairs of (row asked, row stored) whose keys are equal, hashes of other keys being equal or not."""
+    """Pairs of (probe row, stored row) with equal keys; different keys may have the same hash."""
     stored_hashes = as_numpy(stored.column(HASH))
-    hashes = as_numpy(asked.column(HASH))[asked_rows]
+    hashes = as_numpy(probe.column(HASH))[probe_rows]
     candidates = np.searchsorted(stored_hashes, hashes)
     rows_out: list[NDArray[np.int64]] = []
     stored_out: list[NDArray[np.int64]] = []
@@ -34,8 +34,8 @@ def matching_rows(
         open_rows, at = open_rows[inside], at[inside]
         same_hash = stored_hashes[at] == hashes[open_rows]
         open_rows, at = open_rows[same_hash], at[same_hash]
-        equal = _keys_equal(stored, at, asked, asked_rows[open_rows], keys)
-        rows_out.append(asked_rows[open_rows[equal]])
+        equal = _keys_equal(stored, at, probe, probe_rows[open_rows], keys)
+        rows_out.append(probe_rows[open_rows[equal]])
         stored_out.append(at[equal])
         open_rows = open_rows[~equal]
         candidates[open_rows] += 1
@@ -43,7 +43,7 @@ def matching_rows(
 
 
 def rows_in_ranges(stored: pa.Table, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The rows whose hash lies in one of the ranges, ends included; the ranges do not overlap."""
+    """The rows whose hash is in one of the ranges, ends included; the ranges do not overlap."""
     hashes = as_numpy(stored.column(HASH))
     starts = np.searchsorted(hashes, low, side="left")
     lengths = np.searchsorted(hashes, high, side="right") - starts
@@ -53,7 +53,7 @@ def rows_in_ranges(stored: pa.Table, low: NDArray[np.int64], high: NDArray[np.in
 
 
 def rows_between(stored: pa.Table, wanted: Range) -> pa.Table:
-    """The rows whose hash lies in a range, without copying them."""
+    """The rows whose hash is in a range, without copying them."""
     start, end = wanted
     hashes = as_numpy(stored.column(HASH))
     begin = 0 if start is None else int(np.searchsorted(hashes, start))
@@ -76,8 +76,8 @@ def _keys_equal(
 
 
 def _same_values(left: pa.ChunkedArray, right: pa.ChunkedArray) -> NDArray[np.bool_]:
-    """NULL is NULL and NaN is NaN."""
-    if pa.types.is_nested(left.type):  # Arrow compares none
+    """NULL equals NULL, and NaN equals NaN."""
+    if pa.types.is_nested(left.type):  # Arrow cannot compare nested values
         import polars as pl  # starts threads, and this module is loaded before workers are forked
 
         nested: NDArray[np.bool_] = pl.Series(left).eq_missing(pl.Series(right)).to_numpy()

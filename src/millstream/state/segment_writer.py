@@ -1,4 +1,4 @@
-"""Sorted rows cut into pieces and written, a few pieces in memory at a time."""
+"""Splits sorted rows into pieces and writes them, with a few pieces in memory at a time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class PieceStore(Protocol):
 
 
 class SegmentWriter:
-    """Takes rows in order of their hash; rows of the same hash come together."""
+    """Receives rows sorted by hash; rows with the same hash arrive together."""
 
     def __init__(self, store: PieceStore, piece_bytes: int) -> None:
         self._store = store
@@ -45,7 +45,7 @@ class SegmentWriter:
             self._flush()
 
     def keep(self, piece: Piece) -> None:
-        """A piece that stays as it is, all its hashes after those that were added."""
+        """Keeps a piece as it is; all its hashes come after those that were added."""
         self._flush()
         self._pieces.append(piece)
 

@@ -1,7 +1,7 @@
-"""A table from key to value, kept as a few sorted immutable segments.
+"""A table from key to value, stored as a few sorted immutable segments.
 
-The newest segment that has a key wins. Each write merges its smaller neighbours, so the number of segments
-grows with the logarithm of the rows and a lookup is one binary search per segment.
+The newest segment that has a key wins. Each write merges its smaller neighbours, so the number of segments grows with
+the logarithm of the rows and a lookup is one binary search per segment.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.state.manifest import TableManifest
-from millstream.state.segment_pieces import by_piece, covering, overlapping, ranges_to_merge
+from millstream.state.segment_pieces import pieces_in_range, pieces_in_ranges, ranges_to_merge, split_by_piece
 from millstream.state.segment_search import HASH, as_numpy, concatenate, matching_rows, rows_between, rows_in_ranges
 from millstream.state.segment_writer import PIECE_BYTES, SegmentWriter
 
@@ -36,7 +36,7 @@ _SWEEPS_PER_TTL: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a lookup gave: per asked key whether it is there, and its values (NULL where it is not)."""
+    """The result of a lookup: whether each key exists, and its values (NULL if it does not)."""
 
     mask: NDArray[np.bool_]
     values: pa.Table
@@ -44,23 +44,23 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class TimeToLive:
-    """Rows are gone when they were last written `length` before `now`, or earlier; both in milliseconds."""
+    """Rows last written `length` before `now`, or earlier, have expired; both in milliseconds."""
 
     now: int
     length: int
 
     @property
     def end(self) -> int:
-        """When the youngest of the rows that are gone was written."""
+        """When the newest of the expired rows was written."""
         return self.now - self.length
 
 
 class StateTable:
-    """`keys` and `values` name the columns; rows are found by `__hash` and told apart by the keys.
+    """`keys` and `values` name the columns; rows are found by `__hash` and distinguished by the keys.
 
-    With a TTL each row remembers when it was last written. A TTL may come, change and go between two batches:
-    all pieces are rewritten when it comes, their rows counting as written then, and when it goes, without those that
-    have expired. What has expired under one TTL stays so under a longer one.
+    With a TTL, each row stores when it was last written. A TTL may be added, changed and removed between two batches.
+    When it is added, all pieces are rewritten and their rows count as written then; when it is removed, they are
+    rewritten without expired rows. Rows that have expired under one TTL stay expired under a longer one.
     """
 
     def __init__(
@@ -83,39 +83,39 @@ class StateTable:
         self._swept = manifest.swept
         self._clock = manifest.clock
         self._horizon = manifest.horizon
-        self._ttl = ttl and self._onward(ttl)
+        self._ttl = ttl and self._advance_clock(ttl)
         if self._is_sweep_due():
             self._sweep_all()
 
-    def lookup(self, asked: pa.Table) -> Found:
-        """`asked` has `__hash` and the key columns, each key once."""
+    def lookup(self, keys: pa.Table) -> Found:
+        """`keys` has `__hash` and the key columns, with each key once."""
         wanted = pa.schema([self._schema.field(name) for name in (HASH, *self._keys)])
-        asked = asked.select(wanted.names).cast(wanted)
-        hashes = as_numpy(asked.column(HASH))
-        # Hashes in order are found several times faster: neighbours lie in the same pages of a segment.
+        keys = keys.select(wanted.names).cast(wanted)
+        hashes = as_numpy(keys.column(HASH))
+        # Sorted hashes are found several times faster: neighbours are in the same pages of a segment.
         pending = np.argsort(hashes)
-        is_found = np.zeros(asked.num_rows, dtype=bool)
+        is_found = np.zeros(keys.num_rows, dtype=bool)
         taken: list[pa.Table] = []
         places: list[NDArray[np.int64]] = []
         for segment in reversed(self._segments):
-            for piece, rows_asked in by_piece(segment, pending, hashes):
+            for piece, key_rows in split_by_piece(segment, pending, hashes):
                 stored = self._load(piece)
-                rows, matches = matching_rows(stored, asked, rows_asked, self._keys)
+                rows, matches = matching_rows(stored, keys, key_rows, self._keys)
                 places.append(rows)
                 taken.append(stored.drop_columns([HASH, *self._keys]).take(pa.array(matches)))
                 is_found[rows] = True
             pending = pending[~is_found[pending]]
-        return self._gather(asked.num_rows, taken, places)
+        return self._gather(keys.num_rows, taken, places)
 
     def scan(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> pa.Table:
         """All rows with a hash in one of the ranges (ascending, ends included): `__hash`, keys and values."""
         found = self._schema.empty_table()
         for segment in reversed(self._segments):
-            pieces = (self._load(piece) for piece in overlapping(segment, low, high))
+            pieces = (self._load(piece) for piece in pieces_in_ranges(segment, low, high))
             taken = [stored.take(pa.array(rows_in_ranges(stored, low, high))) for stored in pieces]
             older = pa.concat_tables([self._schema.empty_table(), *taken])
             found = self._merge(found, older) if older.num_rows else found
-        return self._living(found).select([HASH, *self._keys, *self._values])
+        return self._drop_dead(found).select([HASH, *self._keys, *self._values])
 
     def put(self, rows: pa.Table) -> None:
         """Writes rows (each key once): `__hash`, keys, values and `__dead` for those to be removed."""
@@ -130,14 +130,14 @@ class StateTable:
         writer = self._writer()
         for part in ranges_to_merge(merged):
             older = (self._between(segment, part) for segment in merged)
-            writer.add(self._without_expired(reduce(self._merge, older, rows_between(newest, part))))
+            writer.add(self._drop_expired(reduce(self._merge, older, rows_between(newest, part))))
         self._append(writer.finish())
         self._save()
 
-    def _onward(self, ttl: TimeToLive) -> TimeToLive:
-        """A clock that was set back stands still until it is where it was: what has expired does not come back.
+    def _advance_clock(self, ttl: TimeToLive) -> TimeToLive:
+        """A clock that was set back stops until it is where it was: expired rows do not reappear.
 
-        Kept at once, for a lookup that finds nothing has told as much as a write.
+        Stored at once, since a lookup that finds nothing has as much effect as a write.
         """
         if self._clock is not None and ttl.now <= self._clock:
             ttl = replace(ttl, now=self._clock)
@@ -149,13 +149,13 @@ class StateTable:
         return ttl
 
     def _is_sweep_due(self) -> bool:
-        """Without a TTL, once: what an earlier one left must neither be found nor be taken for younger later."""
+        """Without a TTL, once: rows that expired under an earlier one must neither be found nor count as new."""
         if self._ttl is None or self._swept is None:
             return (self._ttl is None) != (self._swept is None)
         return self._ttl.now >= self._swept + self._ttl.length // _SWEEPS_PER_TTL
 
     def _sweep_all(self) -> None:
-        """Drops the pieces most of whose rows are past their time: such rows are never found, but take up space."""
+        """Drops the pieces in which most rows have expired: such rows are never found, but take up space."""
         segments, self._segments = self._segments, []
         for segment in segments:
             writer = self._writer()
@@ -171,7 +171,7 @@ class StateTable:
         stored = self._store.load(piece)
         is_timed = _WRITTEN in stored.column_names
         unexpired = stored.filter(pc.greater(stored.column(_WRITTEN), self._horizon)) if is_timed else stored
-        fresh = self._without_expired(self._add_times(unexpired))
+        fresh = self._drop_expired(self._add_times(unexpired))
         if is_timed == (self._ttl is not None) and 2 * fresh.num_rows >= stored.num_rows:
             writer.keep(piece)
             return
@@ -190,29 +190,29 @@ class StateTable:
         return self._add_times(self._store.load(piece))
 
     def _add_times(self, rows: pa.Table) -> pa.Table:
-        """As the table has them now; rows without a time get this batch's."""
+        """Adds the columns of time that the table has now; rows without a time get that of this batch."""
         if self._ttl is not None and _WRITTEN not in rows.column_names:
             rows = rows.append_column(_WRITTEN, pa.repeat(pa.scalar(self._ttl.now, pa.int64()), rows.num_rows))
         return rows if rows.schema.equals(self._schema) else rows.select(self._schema.names).cast(self._schema)
 
-    def _without_expired(self, rows: pa.Table) -> pa.Table:
-        """What is worth writing. What a row past its time replaced is older still, so nothing comes back."""
-        if not self._segments:  # nothing below that a dead row would hide
-            return self._living(rows)
+    def _drop_expired(self, rows: pa.Table) -> pa.Table:
+        """The rows worth writing. What an expired row replaced is older still, so nothing reappears."""
+        if not self._segments:  # no older row below that a deleted row would hide
+            return self._drop_dead(rows)
         return rows if self._ttl is None else rows.filter(pc.greater(rows.column(_WRITTEN), self._horizon))
 
-    def _living(self, rows: pa.Table) -> pa.Table:
+    def _drop_dead(self, rows: pa.Table) -> pa.Table:
         return rows.filter(pa.array(self._is_alive(rows)))
 
     def _is_alive(self, rows: pa.Table) -> NDArray[np.bool_]:
-        """A row of NULLs is not."""
+        """A row of NULLs is deleted."""
         alive = pc.invert(pc.fill_null(rows.column(DEAD), fill_value=True))
         if self._ttl is not None:
             alive = pc.and_(alive, pc.greater(pc.fill_null(rows.column(_WRITTEN), 0), self._horizon))
         return as_numpy(alive)
 
     def _between(self, segment: Segment, part: Range) -> pa.Table:
-        found = [rows_between(self._load(piece), part) for piece in covering(segment, part)]
+        found = [rows_between(self._load(piece), part) for piece in pieces_in_range(segment, part)]
         return pa.concat_tables([self._schema.empty_table(), *found]).combine_chunks()
 
     def _merge(self, newest: pa.Table, older: pa.Table) -> pa.Table:
@@ -235,9 +235,9 @@ class StateTable:
 
 
 def _merge_ratio(segment: Segment) -> float:
-    """How much larger than what is above it a segment may be to be merged with it: between 1.5 and 2.5.
+    """How much larger than the newer rows a segment may be to be merged with them: between 1.5 and 2.5.
 
-    By chance, else all buckets of a job, which grow alike, would have their large merges in the same batch.
+    Random, as otherwise all buckets of a job, which grow alike, would have their large merges in the same batch.
     """
     return _LEAST_MERGE_RATIO + (segment.pieces[0].checksum & 0xFFFF) / 0xFFFF
 

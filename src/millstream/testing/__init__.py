@@ -1,1 +1,1 @@
-"""What Millstream ships for testing: a broker in a folder, and script tests."""
+"""Tools for testing that Millstream ships: a broker in a folder, and script tests."""

@@ -1,4 +1,4 @@
-"""Apache Kafka in one process of this machine, for tests and trials."""
+"""Apache Kafka in one local process, for tests and experiments."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ _SECONDS_TO_START = 90
 _SECONDS_TO_STOP = 30
 _SECONDS_BETWEEN_LOOKS = 0.05
 _PORTS_TRIED = 5
-# The quick compiler alone: starts sooner, and took a third less processor time for two million rows.
+# Only the quick compiler: starts sooner, and took a third less CPU time for two million rows.
 _JAVA_OPTIONS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
 _PORT_TAKEN = "Address already in use"
 
 
 class EmbeddedBroker:
-    """A broker that ends with the process that started it, whatever ends that.
+    """A broker that ends with the process that started it, however that ends.
 
-    With `port` 0 the system chooses one; without `data` the messages go when the broker stops.
-    With `security` it listens at more places, each `secured_bootstrap` of what it asks of clients.
+    With `port` 0 the system chooses one; without `data` the messages are deleted when the broker stops. With `security`
+    it has further listeners; `secured_bootstrap` is the address of each.
 
         with EmbeddedBroker() as broker:
             Producer({"bootstrap.servers": broker.bootstrap})
@@ -81,7 +81,7 @@ class EmbeddedBroker:
         return self._guard is not None and self._guard.poll() is None
 
     def start(self) -> Self:
-        """Return when the broker answers."""
+        """Returns when the broker responds."""
         if self.is_running:
             return self
         java = find_java().executable
@@ -106,7 +106,7 @@ class EmbeddedBroker:
         return self
 
     def stop(self) -> None:
-        """Return when the broker has ended; without effect where it has not been started."""
+        """Returns when the broker has ended; does nothing if it has not been started."""
         guard, folder = self._guard, self._folder
         self._guard = self._folder = None
         if guard is not None:
@@ -115,10 +115,10 @@ class EmbeddedBroker:
             shutil.rmtree(folder.root, ignore_errors=True)
 
     def failure(self, primary: str) -> SetupError:
-        """An error that shows what the broker logged; to be made before `stop` removes the log."""
-        said = self._folder.last_lines() if self._folder else None
-        hint = f"All of it is in {self._folder.logs}." if self._folder and self._data and said else None
-        return SetupError(Diagnostic(Code.BROKER_NOT_STARTED, primary, detail=said or None, hint=hint))
+        """An error with the broker's log; must be created before `stop` removes the log."""
+        output = self._folder.last_lines() if self._folder else None
+        hint = f"All of it is in {self._folder.logs}." if self._folder and self._data and output else None
+        return SetupError(Diagnostic(Code.BROKER_NOT_STARTED, primary, detail=output or None, hint=hint))
 
     def __enter__(self) -> Self:
         return self.start()
@@ -174,7 +174,7 @@ class EmbeddedBroker:
                 stderr=console,
                 cwd=folder.root,
                 pass_fds=(lock.fileno(),),
-                start_new_session=True,  # so that Ctrl-C reaches only the owner, who then stops the broker
+                start_new_session=True,  # so that Ctrl-C reaches only the owner, which then stops the broker
             )
 
     def _answers_in_time(self) -> bool:
@@ -187,7 +187,7 @@ class EmbeddedBroker:
 
 
 def _new_cluster_id() -> str:
-    """Kafka's way to write a UUID, without the hyphen that a command line takes for an option."""
+    """A UUID in Kafka's form, without the hyphen that a command line would take for an option."""
     return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "_")
 
 
@@ -196,7 +196,7 @@ def _temporary_folder() -> Path:
 
 
 def _free_ports(wanted: int, more: int = 0) -> list[int]:
-    """For the broker, its controller and so many more listeners."""
+    """For the broker, its controller and this many further listeners."""
     with ExitStack() as held:
         broker, *others = (held.enter_context(socket.socket()) for _ in range(2 + more))
         broker.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,4 @@
-"""The data folder of an embedded broker: what lies where, and what its settings say."""
+"""The data folder of an embedded broker: its files, and its settings."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ _LOG_SETTINGS = """\
 
 @dataclass(frozen=True, slots=True)
 class BrokerFolder:
-    """Java runs in it, and is told only relative paths: they need no escapes in the settings."""
+    """Java runs in it, and uses only relative paths: they need no escapes in the settings."""
 
     root: Path
 
@@ -98,7 +98,7 @@ class BrokerFolder:
 
     @property
     def console(self) -> Path:
-        """What Java itself says, before and beside the broker's log."""
+        """Output of Java itself, before and in addition to the broker's log."""
         return self.logs / "console.log"
 
     @property
@@ -150,7 +150,7 @@ class BrokerFolder:
         return any(words in line for line in _lines(self.log))
 
     def last_lines(self) -> str:
-        """The errors in the log without where in the code they arose; if there are none, its end."""
+        """The errors in the log without stack traces; if there are none, the end of the log."""
         logged = _lines(self.console) + _lines(self.log)
         telling = [line for line in logged if not _MERE_CIRCUMSTANCE.search(line)]
         return "\n".join(telling[:_LINES_SHOWN] or logged[-_LINES_SHOWN:])

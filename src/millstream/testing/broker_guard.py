@@ -1,8 +1,8 @@
-"""Runs a command, and sees to it that the command ends when the process that started the guard does.
+"""Runs a command, and makes sure that it ends when the process that started the guard does.
 
-Used as a script: broker_guard.py LEFT_BEHIND COMMAND..., where LEFT_BEHIND is empty or a folder that nobody
-else can remove when the owner is gone. The guard's standard input is a pipe from its owner. At the end of
-that input, on a signal to stop, or when the owner is gone, the command is asked to end, and later made to.
+Used as a script: broker_guard.py LEFT_BEHIND COMMAND..., where LEFT_BEHIND is empty or a folder that nobody else can
+remove when the owner is gone. The guard's standard input is a pipe from its owner. At the end of that input, on a
+signal to stop, or when the owner is gone, the command is terminated, and killed if it does not end.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OWNER = os.getppid()
 
 
 def main(left_behind: str, command: list[str]) -> int:
-    # Inheriting files is wanted: the lock on the data folder is held as long as the command lives.
+    # Files are inherited on purpose: the lock on the data folder is held as long as the command lives.
     guarded = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -50,7 +50,7 @@ def main(left_behind: str, command: list[str]) -> int:
 
 
 def _watch_owner() -> None:
-    """The pipe may outlive the owner in a process forked from it, so the owner itself is looked at too."""
+    """The pipe may outlive the owner in a process forked from it, so the owner itself is checked too."""
     while _has_owner():
         readable, _, _ = select.select([sys.stdin], [], [], _SECONDS_BETWEEN_LOOKS)
         if readable:

@@ -1,4 +1,4 @@
-"""What a broker asks of those who connect: listeners for each protocol, users, access rules."""
+"""The security of a broker: listeners for each protocol, users, access rules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _MODULES: Final = {
     "SCRAM-SHA-256": "scram.ScramLoginModule required;",
     "SCRAM-SHA-512": "scram.ScramLoginModule required;",
-    # Takes tokens without a signature.
+    # Accepts tokens without a signature.
     "OAUTHBEARER": 'oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="broker";',
 }
 _BROKER_KEYS: Final = "broker.p12"
@@ -26,7 +26,7 @@ _TRUSTED: Final = "trusted.p12"
 
 
 class Listener(StrEnum):
-    """A place where a secured broker listens, by what it asks."""
+    """A listener of a secured broker, by what it requires."""
 
     SSL = "SSL"
     MUTUAL_TLS = "MUTUAL_TLS"
@@ -35,7 +35,7 @@ class Listener(StrEnum):
 
     @property
     def protocol(self) -> str:
-        """As clients call it."""
+        """As clients name it."""
         return "SSL" if self is Listener.MUTUAL_TLS else self.value
 
     @property
@@ -51,8 +51,8 @@ class Listener(StrEnum):
 class BrokerSecurity:
     """`users` are passwords by name, for PLAIN and SCRAM; without `certificates` nothing is encrypted.
 
-    What an access rule names is for those it allows, all else for everybody, or for nobody with `denies_by_default`.
-    Who needs no login may do anything.
+    A resource with access rules is only for the users that they allow; any other is for everybody, or for nobody with
+    `denies_by_default`. Clients that need not log in may do anything.
     """
 
     users: Mapping[str, str] = field(repr=False)
@@ -65,7 +65,7 @@ class BrokerSecurity:
 
     @property
     def format_arguments(self) -> list[str]:
-        """What the data folder is formatted with: SCRAM's credentials live in the cluster's metadata."""
+        """Arguments for formatting the data folder: SCRAM's credentials are in the cluster's metadata."""
         return [
             argument
             for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512")

@@ -48,8 +48,8 @@ def make_certificates(folder: Path) -> Certificates:
         subprocess.run(command, check=True, capture_output=True)
 
     def copy(source: Path, target: Path, form: str, *which: str) -> Path:
-        given: tuple[str | Path, ...] = ("-srckeystore", source, "-srcstorepass", PASSWORD, *which)
-        run("-importkeystore", "-noprompt", *given, "-destkeystore", target, "-deststoretype", form)
+        arguments: tuple[str | Path, ...] = ("-srckeystore", source, "-srcstorepass", PASSWORD, *which)
+        run("-importkeystore", "-noprompt", *arguments, "-destkeystore", target, "-deststoretype", form)
         return target
 
     everything, authority = folder / "everything.p12", folder / "authority.pem"

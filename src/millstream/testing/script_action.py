@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from millstream.testing.script_steps import Columns, Step
 
 BROKERS: Final = "brokers"
-"""The parameter that holds the bootstrap servers, so no topic can be called that."""
+"""The parameter with the bootstrap servers, so no topic can have this name."""
 _Choice = TypeVar("_Choice", bound=StrEnum)
 _TOPIC: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _TIMEOUT_SECONDS: Final = 300
@@ -52,7 +52,7 @@ def parse_action(lines: ScriptLines) -> Step:
 
 
 def _one_line(lines: ScriptLines) -> str:
-    """The step's line, with the lines that a backslash at its end adds to it."""
+    """The step's line, joined with the lines that follow a backslash at its end."""
     written = lines.take()
     while written.endswith("\\") and not lines.at_end():
         written = written[:-1] + lines.take()
@@ -60,7 +60,7 @@ def _one_line(lines: ScriptLines) -> str:
 
 
 class _Arguments:
-    """The `key=value` pairs of a step; each is to be asked for, what is left is an error."""
+    """The `key=value` pairs of a step; those that nobody requests are errors."""
 
     def __init__(self, lines: ScriptLines, line: int, values: dict[str, str]) -> None:
         self.lines = lines

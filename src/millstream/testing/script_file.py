@@ -48,13 +48,13 @@ def read_script_file(path: Path) -> ScriptFile:
 
 
 def find_known_bug(text: str) -> str | None:
-    """Why the test in this text cannot pass yet, also when the rest of it cannot be read."""
+    """Why the test in this text cannot pass yet, even if the rest of it cannot be parsed."""
     found = _KNOWN_BUG.search(text)
     return found.group(1) if found else None
 
 
 def parse_script_file(source: SourceText) -> ScriptFile:
-    """The steps of a script test; ScriptError names the file and the line that cannot be read."""
+    """The steps of a script test; a ScriptError names the file and the line that cannot be parsed."""
     lines = ScriptLines(source)
     purpose = _PURPOSE.match(lines.take())
     if purpose is None:
@@ -95,7 +95,7 @@ def _sql(lines: ScriptLines) -> str:
         if lines.at_end() or lines.at_step():
             raise lines.error(first, "the statement does not end: no line of it ends with ;")
         written.append(lines.take())
-    # Empty lines before it give every error in the SQL its line in the file.
+    # Empty lines before it give every error in the SQL the correct line of the file.
     return "\n" * (first - 1) + "\n".join(written)
 
 

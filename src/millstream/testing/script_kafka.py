@@ -1,4 +1,4 @@
-"""Topics, messages in and messages out, as a script test needs them."""
+"""Topics and messages for script tests."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ScriptKafka:
         self._admin.create_topics([topic])[name].result(_TIMEOUT_SECONDS)
 
     def produce(self, topic: str, messages: Iterable[Message], partition: int | None) -> None:
-        """Sends what goes to one partition in one piece, so that no job sees a part of it."""
+        """Sends all messages of one partition at once, so that no job sees a part of them."""
         failures: list[KafkaError] = []
 
         def on_delivery(error: KafkaError | None, _message: KafkaMessage) -> None:
@@ -54,7 +54,7 @@ class ScriptKafka:
             raise KafkaException(failures[0] if failures else KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001
 
     def read(self, topic: str) -> list[Received]:
-        """All that readers of committed messages see now, by partition and offset."""
+        """All messages that readers of committed messages see now, by partition and offset."""
         partitions = sorted(self._admin.list_topics(topic, timeout=_TIMEOUT_SECONDS).topics[topic].partitions)
         consumer = Consumer(
             {
@@ -91,7 +91,7 @@ class ScriptKafka:
 
 
 def show_avro(received: Received, key: Columns | None, value: Columns | None) -> Received:
-    """The message with its Avro parts written as JSON; ValueError when the bytes are not of these columns."""
+    """The message with its Avro parts as JSON; ValueError if the bytes do not match these columns."""
     message = received.message
     return replace(received, message=Message(_as_json(message.key, key), _as_json(message.value, value)))
 
@@ -110,7 +110,7 @@ def _as_json(part: bytes | None, columns: Columns | None) -> bytes | None:
 
 
 def _headers_of(message: KafkaMessage) -> tuple[tuple[str, bytes | None], ...]:
-    headers: Any = message.headers() or ()  # a list of pairs, though its annotation says more
+    headers: Any = message.headers() or ()  # a list of pairs, although its annotation allows more
     return tuple((name, _as_bytes(value)) for name, value in headers)
 
 

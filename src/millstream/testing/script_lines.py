@@ -1,4 +1,4 @@
-"""The lines of a script test, taken one by one; what is wrong with one is said with its place."""
+"""Reads the lines of a script test one by one, with errors that name the line."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ScriptLines:
 
     @property
     def number(self) -> int:
-        """Of the line that `take` will give, counted from 1."""
+        """The number of the line that `take` will return, from 1."""
         return self._next + 1
 
     def at_end(self) -> bool:
@@ -48,8 +48,8 @@ class ScriptLines:
         return line
 
     def skip_to_next(self) -> bool:
-        """Passes over lines that say nothing; whether there is one that does."""
-        while not self.at_end() and _says_nothing(self.peek()):
+        """Skips blank lines and comments; returns whether another line follows."""
+        while not self.at_end() and _is_blank(self.peek()):
             self.take()
         return not self.at_end()
 
@@ -66,7 +66,7 @@ class ScriptLines:
         return tuple(messages), Block(first, end)
 
     def read_lines(self) -> tuple[tuple[str, ...], Block]:
-        """What is shown, up to the next step."""
+        """The expected output, up to the next step."""
         first = self.number
         lines, end = [], first
         for number, line in self._up_to_step():
@@ -75,7 +75,7 @@ class ScriptLines:
         return tuple(lines), Block(first, end)
 
     def read_error(self, step: int) -> tuple[tuple[str, ...], tuple[str, ...], Block]:
-        """The `code:` and `contains:` lines up to the next step; the block has the codes."""
+        """The `code:` and `contains:` lines up to the next step; the block covers the codes."""
         first = self.number
         codes: list[str] = []
         contains: list[str] = []
@@ -105,6 +105,6 @@ class ScriptLines:
             yield self.number, self.take()
 
 
-def _says_nothing(line: str) -> bool:
+def _is_blank(line: str) -> bool:
     stripped = line.strip()
     return not stripped or stripped.startswith("#")

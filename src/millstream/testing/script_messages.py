@@ -33,7 +33,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A message where it was found."""
+    """A message with its partition and offset."""
 
     message: Message
     partition: int
@@ -51,7 +51,7 @@ class Received:
 
 
 def parse_message(line: str) -> Message:
-    """The message a line speaks of; ValueError when its `hex:` is not hexadecimal.
+    """The message in a line; ValueError if its `hex:` is not hexadecimal.
 
     >>> parse_message('7 => null')
     Message(key=b'7', value=None)
@@ -61,12 +61,12 @@ def parse_message(line: str) -> Message:
 
 
 def in_key_order(messages: Iterable[Message]) -> list[Message]:
-    """Keys sorted, the messages of each in their order: the order Kafka promises to a reader of a key."""
+    """Sorted by key, with the messages of a key in order, which is the order that Kafka guarantees."""
     return sorted(messages, key=lambda message: message.key or b"")
 
 
 def fold(received: Iterable[Received]) -> list[Message]:
-    """The table an upsert topic describes; ValueError when its messages do not make one."""
+    """The table in an upsert topic; ValueError if its messages are not consistent."""
     rows: dict[bytes, Message] = {}
     homes: dict[bytes, int] = {}
     for found in received:

@@ -1,4 +1,4 @@
-"""Rewriting a script test with what was found instead of what was expected."""
+"""Rewrites a script test with the actual results instead of the expected ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Rewrite:
 
 
 def rewritten(text: str, rewrites: Iterable[Rewrite]) -> str:
-    """The file's text with each block replaced; from the last to the first, so that lines keep their numbers."""
+    """The file's text with each block replaced, from the last to the first, so that line numbers stay valid."""
     lines = text.split("\n")
     for rewrite in sorted(rewrites, key=lambda rewrite: rewrite.block.first, reverse=True):
         lines[rewrite.block.first - 1 : rewrite.block.end - 1] = rewrite.lines

@@ -1,7 +1,7 @@
 """Runs a script test against a real broker and a real Spark session.
 
-Messages that one `$ produce` sends to one partition reach a job together, in one batch. So the messages a job
-writes are the same in every run if each group's rows come from one partition; how groups mix is not.
+Messages that one `$ produce` sends to one partition reach a job together, in one batch. So the messages that a job
+writes are the same in every run if the rows of each group come from one partition; the order between groups is not.
 """
 
 from __future__ import annotations
@@ -46,24 +46,24 @@ _DIFF_CONTEXT: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class ScriptContext:
-    """What a script test runs in."""
+    """The environment of a script test."""
 
     bootstrap: str
     spark: SparkSession | None
-    """None only where no statement starts a job."""
+    """None only if no statement starts a job."""
     folder: Path
-    """Holds the checkpoints; empty at the start."""
+    """Contains the checkpoints; empty at the start."""
     seed: str
-    """Becomes a part of each real topic's name, so that no two runs share one."""
+    """Part of the name of each topic, so that no two runs share one."""
 
 
 def run_script_file(script: ScriptFile, around: ScriptContext) -> None:
-    """AssertionError, with file and line, at the first step that does not go as written."""
+    """Raises AssertionError, with file and line, at the first step that does not behave as written."""
     _Run(script, around, records=False).run()
 
 
 def record_script_file(script: ScriptFile, around: ScriptContext) -> str:
-    """The file's text as it would have to be for the test to pass: expected messages and codes renewed."""
+    """The file's text with the expected messages and codes replaced so that the test would pass."""
     run = _Run(script, around, records=True)
     run.run()
     return rewritten(script.source.text, run.rewrites)
@@ -145,7 +145,7 @@ class _Run:
         jobs = self._running_jobs()
         if not jobs:
             raise AssertionError(f"{self._place(step)} no job runs")
-        for _ in jobs:  # a job may read what another, even one started later, writes
+        for _ in jobs:  # a job may read what another one writes, even one started later
             for job in jobs:
                 job.await_caught_up(step.timeout)
 
@@ -170,13 +170,13 @@ class _Run:
                 show_avro(found, step.key_columns, step.value_columns)
                 for found in self._kafka.read(self._parameters[step.topic])
             ]
-            found = fold(received) if step.view is View.FOLDED else self._unseen(step, received)
+            found = fold(received) if step.view is View.FOLDED else self._new_messages(step, received)
         except ValueError as error:
             raise AssertionError(f"{self._place(step)} topic {step.topic} has {error}") from None
         order = Order.KEY if step.view is View.FOLDED else step.order
         self._compare(step, _order(step.expected, order), _order(found, order))
 
-    def _unseen(self, step: Consume, received: list[Received]) -> list[Message]:
+    def _new_messages(self, step: Consume, received: list[Received]) -> list[Message]:
         places = {(step.topic, found.partition, found.offset): _view(found, step.view) for found in received}
         messages = [message for place, message in places.items() if place not in self._seen]
         self._seen |= places.keys()

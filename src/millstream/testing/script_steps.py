@@ -16,7 +16,7 @@ Columns = tuple[tuple[str, "DataType"], ...]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Lines `first` up to, not including, `end`: what recording may replace."""
+    """Lines `first` up to, not including, `end`, which recording may replace."""
 
     first: int
     end: int
@@ -31,7 +31,7 @@ class CreateTopic:
 
 @dataclass(frozen=True, slots=True)
 class Produce:
-    """Messages go to `partition`; else where their key's hash says, without a key to partition 0."""
+    """Messages go to `partition`, or by the hash of their key; without a key to partition 0."""
 
     line: int
     topic: str
@@ -41,7 +41,7 @@ class Produce:
 
 @dataclass(frozen=True, slots=True)
 class Execute:
-    """`> SQL`: must succeed. `sql` stands on the same lines and columns as in the file."""
+    """`> SQL`: must succeed. `sql` has the same line and column numbers as in the file."""
 
     line: int
     sql: str
@@ -49,7 +49,7 @@ class Execute:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """`! SQL`: must fail with these codes, in their order."""
+    """`! SQL`: must fail with these codes, in this order."""
 
     line: int
     sql: str
@@ -60,7 +60,7 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`? SQL`: must succeed, and show these lines: answers, and rows of a SELECT or of a print table."""
+    """`? SQL`: must succeed and show these lines: results, and rows of a SELECT or of a print table."""
 
     line: int
     sql: str
@@ -76,7 +76,7 @@ class AwaitCaughtUp:
 
 @dataclass(frozen=True, slots=True)
 class AwaitFailure:
-    """`job` may be left out where there is only one."""
+    """`job` may be omitted if there is only one."""
 
     line: int
     job: str | None
@@ -88,22 +88,22 @@ class AwaitFailure:
 
 class View(StrEnum):
     MESSAGES = "messages"
-    """The messages that this test has not seen yet, tombstones among them."""
+    """The messages that this test has not read yet, including tombstones."""
     FOLDED = "folded"
-    """The table the whole topic describes: the last value of each key."""
+    """The table in the whole topic: the last value of each key."""
     PARTITIONS = "partitions"
-    """As messages, each with the number of its partition in the place of its key."""
+    """As messages, each with the number of its partition instead of its key."""
     HEADERS = "headers"
-    """As messages, each with its headers in the place of its key: `a=1;b=null => VALUE`."""
+    """As messages, each with its headers instead of its key: `a=1;b=null => VALUE`."""
 
 
 class Order(StrEnum):
     KEY = "key"
-    """The messages of one key in their order; how keys mix is left open."""
+    """The messages of one key in order; the order between keys does not matter."""
     OFFSET = "offset"
     """By partition and offset."""
     ANY = "any"
-    """Left open."""
+    """The order does not matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Consume:
     view: View
     order: Order
     key_columns: Columns | None
-    """The columns of an Avro key; None where its bytes are shown as they are."""
+    """The columns of an Avro key; None to show its bytes."""
     value_columns: Columns | None
     expected: tuple[Message, ...]
     block: Block
@@ -121,7 +121,7 @@ class Consume:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The lines that jobs have shown and this test has not seen yet."""
+    """The lines that jobs have shown and this test has not read yet."""
 
     line: int
     order: Order

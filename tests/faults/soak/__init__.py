@@ -1,1 +1,1 @@
-"""Jobs that write exactly once, killed at random for as long as one likes: `make soak`."""
+"""Kills exactly-once jobs at random, for as long as you like: `make soak`."""

@@ -1,4 +1,4 @@
-"""`make soak MINUTES=10 SEED=7`: kills jobs at random, lets them finish, and looks for what is lost or doubled."""
+"""`make soak MINUTES=10 SEED=7`: kills jobs at random, lets them finish, and looks for lost or duplicate messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.faults.soak.life import Life
 
 _START_SECONDS: Final = 180.0
 _FAILPOINT_SECONDS: Final = 15.0
-"""A failpoint that is not come by until then is not waited for."""
+"""How long to wait until a failpoint is reached."""
 _LOOK_SECONDS: Final = 0.5
 _END_SECONDS: Final = 60.0
 _DRAIN_SECONDS: Final = 1200.0
@@ -42,7 +42,7 @@ class Soak:
         self._before: Life | None = None
         self.kills: Counter[Victim] = Counter()
         self.faults: list[str] = []
-        """Whatever a job must not do, beside losing and doubling."""
+        """Everything that a job must not do, other than losing and duplicating messages."""
 
     @property
     def is_over(self) -> bool:
@@ -135,23 +135,25 @@ class Soak:
 
 
 def check(brokers: str, fed: int) -> int:
-    """Prints what each table has; gives how much is lost or doubled."""
+    """Prints the result for each table; returns the number of lost and duplicate messages."""
     wrong = 0
-    print(f"{'table':8} {'messages':>9} {'lost':>5} {'doubled':>8}")
+    print(f"{'table':8} {'messages':>9} {'lost':>5} {'duplicates':>10}")
     for sink in SINKS:
         found = CHECKS[sink](ScriptKafka(brokers).read(sink), fed)
         wrong += found.lost + found.doubled
-        print(f"{sink:8} {found.messages:9,} {found.lost:5} {found.doubled:8}", flush=True)
+        print(f"{sink:8} {found.messages:9,} {found.lost:5} {found.doubled:10}", flush=True)
     return wrong
 
 
 def main(
     *,
-    minutes: Annotated[float, typer.Option(help="How long to kill.")] = 10.0,
-    kills: Annotated[int, typer.Option(help="How many kills are enough.")] = 100,
-    seed: Annotated[int | None, typer.Option(help="Of all choices.", show_default="the time")] = None,
+    minutes: Annotated[float, typer.Option(help="How long to kill jobs.")] = 10.0,
+    kills: Annotated[int, typer.Option(help="After how many kills to stop.")] = 100,
+    seed: Annotated[
+        int | None, typer.Option(help="The seed of all random choices.", show_default="the current time")
+    ] = None,
 ) -> None:
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that nothing is left running
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that no process is left running
     seed = int(time.time()) if seed is None else seed
     folder = Path(tempfile.mkdtemp(prefix="millstream-soak-"))
     print(f"seed {seed}, in {folder}", flush=True)
@@ -173,7 +175,7 @@ def main(
         print(f"{len(soak.faults)} faults", *soak.faults, sep="\n  ")
         wrong = check(broker.bootstrap, fed)
     if wrong or soak.faults:
-        print(f"all of it is kept in {folder}")
+        print(f"all files are kept in {folder}")
         sys.exit(1)
     shutil.rmtree(folder)
 

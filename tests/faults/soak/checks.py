@@ -1,4 +1,4 @@
-"""Whether each message is there once, told from the messages alone."""
+"""Checks that each message was written once, from the messages alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from tests.faults.soak.jobs import changed_truth, counted_truth
+from tests.faults.soak.jobs import expected_changes, expected_counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.faults.soak.jobs import Row
 
     Sequences = dict[tuple[int, int], list[Any]]
-    """What was written of a partition's customer, in its order."""
+    """What was written for a customer of a partition, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,26 +28,26 @@ class Found:
 
 
 def check_passed(received: Sequence[Received], fed: int) -> Found:
-    """Each number once; one that was never fed counts as too much."""
+    """Each number occurs once; one that was never produced is a duplicate."""
     found = Counter(json.loads(each.message.value or b"{}")["id"] for each in received)
     expected = Counter(range(fed))
     return Found(len(received), (expected - found).total(), (found - expected).total())
 
 
 def check_counted(received: Sequence[Received], fed: int) -> Found:
-    """A group's count only rises: a batch that is written again repeats one, or goes back."""
+    """A group's count only increases: a batch that is written again repeats a count, or decreases it."""
     sequences = _sequences(received)
     doubled = sum(
         after is None or (before is not None and after["orders"] <= before["orders"])
         for rows in sequences.values()
         for before, after in pairwise(rows)
     )
-    lost, more = _beside(counted_truth(fed), _ends(sequences, lambda rows: rows[-1]), "orders")
+    lost, more = _beside(expected_counts(fed), _ends(sequences, lambda rows: rows[-1]), "orders")
     return Found(len(received), lost, doubled + more)
 
 
 def check_changed(received: Sequence[Received], fed: int) -> Found:
-    """What is taken back is what stood there: a change that is missing or repeated breaks the chain."""
+    """Each retraction matches the previous row: a missing or repeated change breaks the chain."""
     sequences = _sequences(received)
     lost = doubled = 0
     for changes in sequences.values():
@@ -58,7 +58,7 @@ def check_changed(received: Sequence[Received], fed: int) -> Found:
                 lost, doubled = (lost, doubled + 1) if each in seen else (lost + 1, doubled)
             stands = each["after"]
             seen.append(each)
-    missing, more = _beside(changed_truth(fed), _ends(sequences, lambda changes: changes[-1]["after"]), "held")
+    missing, more = _beside(expected_changes(fed), _ends(sequences, lambda changes: changes[-1]["after"]), "held")
     return Found(len(received), lost + missing, doubled + more)
 
 
@@ -71,13 +71,13 @@ def _sequences(received: Iterable[Received]) -> Sequences:
 
 
 def _ends(sequences: Sequences, end_of: Callable[[list[Any]], Row | None]) -> list[tuple[int, Row]]:
-    """Of a customer in two partitions there are two: one of them is not the truth."""
+    """A customer in two partitions has two: one of them is wrong."""
     ends = ((customer, end_of(rows)) for (_, customer), rows in sequences.items())
     return [(customer, end) for customer, end in ends if end is not None]
 
 
 def _beside(truth: Mapping[int, Row], ends: list[tuple[int, Row]], counted: str) -> tuple[int, int]:
-    """Rows that are not in the table at its end, and rows that are too many."""
+    """Rows that are missing from the final table, and rows that should not be in it."""
     lost = sum(customer not in dict(ends) for customer in truth)
     doubled = 0
     for customer, row in ends:

@@ -1,4 +1,4 @@
-"""Input that keeps coming, whatever happens to the jobs."""
+"""Produces input continuously, whatever happens to the jobs."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message
 
 RATE: Final = 100
-"""Numbers a second; each is an order and a change."""
+"""Numbers per second; each is an order and a change."""
 _ROUND_SECONDS: Final = 0.1
 _FLUSH_SECONDS: Final = 60.0
 
 
 class Feed:
-    """Produces 0, 1, 2, …; `end` gives how many there were."""
+    """Produces 0, 1, 2, …; `end` returns how many there were."""
 
     def __init__(self, brokers: str) -> None:
         self._producer = Producer({**client_settings({"bootstrap.servers": brokers}), "enable.idempotence": True})
@@ -60,10 +60,10 @@ class Feed:
                     ("orders", order(number), place_of_order(number)),
                     ("changes", change(number), place_of_change(number)),
                 ):
-                    self._producer.produce(topic, as_json(value), partition=place, on_delivery=self._delivered)
+                    self._producer.produce(topic, as_json(value), partition=place, on_delivery=self._on_delivery)
             self._fed = max(due, self._fed)
             self._producer.poll(0)
 
-    def _delivered(self, error: KafkaError | None, _message: Message) -> None:
+    def _on_delivery(self, error: KafkaError | None, _message: Message) -> None:
         if error is not None:
             self._failures.append(error)

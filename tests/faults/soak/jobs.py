@@ -1,4 +1,4 @@
-"""What the jobs of a soak do, what they read, and what must come out: all of it follows from how much was fed."""
+"""The jobs of a soak test, their input and their expected output, all of which depend only on the amount of input."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SOURCES: Final = ("orders", "changes")
 SINKS: Final = ("passed", "counted", "changed")
 _CUSTOMERS: Final = 17
 _ALIKE: Final = 40
-"""So many orders in a row have one amount."""
+"""This many consecutive orders have the same amount."""
 _KAFKA: Final = "'properties.bootstrap.servers' = '${brokers}'"
 _ONCE: Final = "'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix'"
 SCRIPT: Final = f"""
@@ -42,7 +42,7 @@ def order(number: int) -> Row:
 
 
 def change(number: int) -> Row:
-    """Every row is inserted by an even number; the odd one after it changes or deletes it."""
+    """A row is inserted by an even number; the next odd one changes or deletes it."""
     row = number // 2
     old, new = ({"id": row, "customer": row % _CUSTOMERS, "amount": amount} for amount in (5, 7))
     if number % 2 == 0:
@@ -55,27 +55,27 @@ def place_of_order(number: int) -> int:
 
 
 def place_of_change(number: int) -> int:
-    """Both changes of a row are in one partition, in their order."""
+    """Both changes of a row are in the same partition, in order."""
     return number // 2 % PARTITIONS
 
 
-def counted_truth(fed: int) -> dict[int, Row]:
+def expected_counts(fed: int) -> dict[int, Row]:
     orders: Counter[int] = Counter()
     amounts: defaultdict[int, set[int]] = defaultdict(set)
-    for given in map(order, range(fed)):
-        orders[given["customer"]] += 1
-        amounts[given["customer"]].add(given["amount"])
+    for row in map(order, range(fed)):
+        orders[row["customer"]] += 1
+        amounts[row["customer"]].add(row["amount"])
     return {
         customer: {"customer": customer, "orders": orders[customer], "amounts": len(amounts[customer])}
         for customer in orders
     }
 
 
-def changed_truth(fed: int) -> dict[int, Row]:
+def expected_changes(fed: int) -> dict[int, Row]:
     held: Counter[int] = Counter()
     total: Counter[int] = Counter()
-    for given in map(change, range(fed)):
-        for image, sign in ((given["before"], -1), (given["after"], 1)):
+    for row in map(change, range(fed)):
+        for image, sign in ((row["before"], -1), (row["after"], 1)):
             if image is not None:
                 held[image["customer"]] += sign
                 total[image["customer"]] += sign * image["amount"]

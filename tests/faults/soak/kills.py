@@ -1,4 +1,4 @@
-"""What is random about a soak: all of it follows from the seed."""
+"""The random choices of a soak test, which depend only on the seed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 START_SECONDS: Final = 9.0
-"""About what a start takes: some kills come in the middle of it."""
+"""About the duration of a start: some kills happen during it."""
 BATCH_SECONDS: Final = 12.0
 _MOST_SURVIVED: Final = 3
 """Per life: a job gives up after more deaths of workers in a row."""
@@ -38,7 +38,7 @@ _SURVIVED: Final = (Victim.WORKER, Victim.DELIVERY)
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """Comes `moment` seconds after the start or the first batch; `lot`, below 1, draws one of several processes."""
+    """Happens `moment` seconds after the start or the first batch; `lot`, below 1, chooses one of several processes."""
 
     moment: float
     victim: Victim
@@ -47,7 +47,7 @@ class Kill:
 
 @dataclass(frozen=True, slots=True)
 class LifePlan:
-    """One run of the jobs: its kills in their order, the last one fatal; or a failpoint that is armed."""
+    """One run of the jobs: its kills in order, the last of them fatal; or an armed failpoint."""
 
     kills: tuple[Kill, ...]
     in_start: bool = False

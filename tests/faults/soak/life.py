@@ -1,4 +1,4 @@
-"""One run of the jobs as a process with all that it starts, any part of which can be killed."""
+"""One run of the jobs: a process with all that it starts, any part of which can be killed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Life:
                 stdout=subprocess.PIPE,
                 stderr=notices,
                 text=True,
-                start_new_session=True,  # a Ctrl-C is for the soak, which ends it
+                start_new_session=True,  # Ctrl-C is meant for the soak test, which ends it
             )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -56,8 +56,8 @@ class Life:
 
     @property
     def complaint(self) -> str:
-        said = self._log.read_text().strip().splitlines()
-        return next((line for line in said if line.startswith("error")), said[-1] if said else "nothing said")
+        lines = self._log.read_text().strip().splitlines()
+        return next((line for line in lines if line.startswith("error")), lines[-1] if lines else "nothing said")
 
     @property
     def gave_up_a_job(self) -> bool:
@@ -77,7 +77,7 @@ class Life:
         return self.exit_code is not None
 
     def kill(self, kill: Kill) -> Victim:
-        """Who was killed: the whole job where there is no such process yet."""
+        """Returns what was killed: the whole job if there is no such process yet."""
         members = self._members()
         driver = [self._driver.pid]
         match kill.victim:
@@ -94,20 +94,20 @@ class Life:
         return kill.victim if chosen else Victim.JOB
 
     def end(self) -> None:
-        """Lets the batch finish where it can."""
+        """Lets the batch finish if possible."""
         self._driver.send_signal(signal.SIGTERM)
         if not self.ends_within(60):
             _end([self._driver.pid, *(each.pid for each in self._members())])
             self._driver.wait()
 
     def sweep(self) -> int:
-        """What a life that is over has left behind."""
+        """Removes what a previous life has left behind."""
         left = [each.pid for each in self._members()]
         _end(left)
         return len(left)
 
     def _members(self) -> list[Process]:
-        """The JVM and all that it started; it is remembered, for the driver may be gone."""
+        """The JVM and everything that it started; remembered, since the driver may be gone."""
         running = processes()
         if self._jvm is None:
             self._jvm = jvm_of(self._driver.pid, running)
@@ -116,10 +116,10 @@ class Life:
     def _read(self) -> None:
         assert self._driver.stdout is not None
         for line in self._driver.stdout:
-            with suppress(json.JSONDecodeError):  # a line that a kill has cut
-                told = json.loads(line)
-                if "batch" in told:
-                    self._batches[told["job"]] = told["batch"]
+            with suppress(json.JSONDecodeError):  # a line that a kill has truncated
+                event = json.loads(line)
+                if "batch" in event:
+                    self._batches[event["job"]] = event["batch"]
                     self._is_under_way.set()
 
 

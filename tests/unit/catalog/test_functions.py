@@ -103,16 +103,16 @@ def test_types_come_from_annotations_or_the_decorator(
     assert read_function("f", f"user_code:{name}", SPAN, [folder]) == found
 
 
-def called(function: UserFunction, argument: int) -> Any:
+def call(function: UserFunction, argument: int) -> Any:
     assert function.function is not None
     return function.function(argument)
 
 
 def test_function_behind_a_dot_as_in_flink(folder: Path) -> None:
-    assert called(load(folder, "user_code.double"), 4) == 8
+    assert call(load(folder, "user_code.double"), 4) == 8
     (folder / "inside").mkdir()
     (folder / "inside" / "deeper.py").write_text("def half(a: int) -> int:\n    return a // 2\n")
-    assert called(load(folder, "inside.deeper.half"), 4) == 2
+    assert call(load(folder, "inside.deeper.half"), 4) == 2
 
 
 def test_search_path_is_the_users_again(folder: Path) -> None:

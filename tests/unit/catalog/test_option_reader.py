@@ -66,7 +66,7 @@ def test_what_a_slip_was_meant_for_is_not_missing_as_well(key: str, meant: str) 
 
 
 @pytest.mark.parametrize(
-    ("key", "said"),
+    ("key", "hint"),
     [
         ("scan.startup.mode", "earliest offset"),
         ("scan.startup.timestamp-millis", "earliest offset"),
@@ -76,10 +76,10 @@ def test_what_a_slip_was_meant_for_is_not_missing_as_well(key: str, meant: str) 
         ("sink.semantic", "'sink.delivery-guarantee'"),
     ],
 )
-def test_what_only_connector_kafka_has(key: str, said: str) -> None:
+def test_what_only_connector_kafka_has(key: str, hint: str) -> None:
     [problem] = problems(sink, declare({**UPSERT, key: "json"}, KEYED))
     assert problem.code is Code.UNDEFINED_OPTION
-    assert said in (problem.hint or "")
+    assert hint in (problem.hint or "")
 
 
 def test_what_only_connector_kafka_has_in_the_older_dialect() -> None:

@@ -245,8 +245,8 @@ def test_an_address_from_outside_is_quoted_without_credentials(value: str) -> No
 def test_the_words_of_others_are_cleared_of_a_tables_secrets() -> None:
     jaas = 'x.PlainLoginModule required username="ann" password="ti\\"ger";'
     table = declare({"properties.sasl.jaas.config": jaas, "avro-confluent.url": "http://me:lion@registry"})
-    said = without_secrets_of([table], f'{jaas} ti"ger for ann at http://me:lion@registry')
-    assert said == f"{MASK} {MASK} for ann at http://me:{MASK}@registry"
+    masked = without_secrets_of([table], f'{jaas} ti"ger for ann at http://me:lion@registry')
+    assert masked == f"{MASK} {MASK} for ann at http://me:{MASK}@registry"
 
 
 @pytest.mark.parametrize(("keys", "expected"), [(SECRET, True), (OPEN, False)])

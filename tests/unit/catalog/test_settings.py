@@ -78,9 +78,9 @@ def test_works(key: str, value: str) -> None:
 )
 def test_has_no_effect_and_says_why(key: str, value: str) -> None:
     check_setting(key, value)
-    told = setting_notice(key, value)
-    assert told is not None
-    assert told.startswith(f"setting '{key}' has no effect: ")
+    notice = setting_notice(key, value)
+    assert notice is not None
+    assert notice.startswith(f"setting '{key}' has no effect: ")
 
 
 @pytest.mark.parametrize(

@@ -60,22 +60,22 @@ class Feed:
     def batch(self, moves: list[Move]) -> Changes:
         changes: Changes = []
         for move, number, values, doubled in moves:
-            made = self._made(move, {"id": number, **values})
+            made = self._make(move, {"id": number, **values})
             changes += made
             if self.source == "doubled changes" and doubled:
                 changes += made
         return changes
 
-    def _made(self, move: str, row: Record) -> Changes:
+    def _make(self, move: str, row: Record) -> Changes:
         if self.source == "inserts":
             self.table.append(row)
             return [(RowKind.INSERT, row)]
         old = next((found for found in self.table if found["id"] == row["id"]), None)
         if self.source == "upserts":
-            return self._upserted(move, old, row)
-        return self._changed(move, old, row)
+            return self._upsert(move, old, row)
+        return self._change(move, old, row)
 
-    def _upserted(self, move: str, old: Record | None, row: Record) -> Changes:
+    def _upsert(self, move: str, old: Record | None, row: Record) -> Changes:
         if old is not None:
             self.table.remove(old)
         if move == "delete":
@@ -83,7 +83,7 @@ class Feed:
         self.table.append(row)
         return [(RowKind.UPDATE_AFTER, row)]
 
-    def _changed(self, move: str, old: Record | None, row: Record) -> Changes:
+    def _change(self, move: str, old: Record | None, row: Record) -> Changes:
         if old is None:
             self.table.append(row)
             return [(RowKind.INSERT, row)]

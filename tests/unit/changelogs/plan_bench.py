@@ -53,7 +53,7 @@ class PlanBench:
         self._expires = expires
         self._benches: list[Bench] = []
         self._database = database
-        self._step = self._built(root)
+        self._step = self._build(root)
 
     def step(self, batch: Changes, ttl: TimeToLive | None = None) -> Changes:
         for bench in self._benches:
@@ -64,55 +64,55 @@ class PlanBench:
     def ignored(self) -> int:
         return sum(bench.ignored for bench in self._benches)
 
-    def _built(self, node: PhysicalNode) -> Step:
-        operator, inputs = node.operator, [self._built(below) for below in node.inputs]
+    def _build(self, node: PhysicalNode) -> Step:
+        operator, inputs = node.operator, [self._build(below) for below in node.inputs]
         match operator:
             case Scan():
                 names = [column.name for column in operator.columns]
                 return lambda batch: [(kind, {name: row[name] for name in names}) for kind, row in batch]
             case Filter():
-                return self._filtered(operator, *inputs)
+                return self._filter(operator, *inputs)
             case Project():
-                return self._projected(operator, *inputs)
+                return self._project(operator, *inputs)
             case Expand():
-                return self._expanded(operator, *inputs)
+                return self._expand(operator, *inputs)
             case Aggregate():
-                return self._aggregated(operator, node.inputs[0], *inputs)
+                return self._aggregate_rows(operator, node.inputs[0], *inputs)
             case Normalise():
                 schema = _schema(operator.columns)
                 normalise = NormaliseOperator(operator.keys, schema, operator.emits_before, expires=self._expires)
-                return self._keyed(normalise, *inputs)
+                return self._keep_by_key(normalise, *inputs)
             case Materialise():
                 schema = _schema(operator.columns)
-                return self._keyed(MaterialiseOperator(operator.keys, schema, operator.replaced_by), *inputs)
+                return self._keep_by_key(MaterialiseOperator(operator.keys, schema, operator.replaced_by), *inputs)
             case Union():
                 names = [column.name for column in operator.columns]
                 return lambda batch: [
                     (kind, {name: row[name] for name in names}) for below in inputs for kind, row in below(batch)
                 ]
             case Join():
-                return self._joined(operator, *inputs)
+                return self._join(operator, *inputs)
             case Write() | Collect():
                 return inputs[0]
             case _:
                 raise AssertionError(f"{type(operator).__name__} reads no changelog")
 
-    def _filtered(self, node: Filter, below: Step) -> Step:
+    def _filter(self, node: Filter, below: Step) -> Step:
         columns = _input(node).columns
         return lambda batch: [
-            change for change, [keeps] in self._computed(columns, [_sql(node.condition)], below(batch)) if keeps
+            change for change, [keeps] in self._compute(columns, [_sql(node.condition)], below(batch)) if keeps
         ]
 
-    def _projected(self, node: Project, below: Step) -> Step:
+    def _project(self, node: Project, below: Step) -> Step:
         columns = _input(node).columns
         items = [f"CAST({_sql(item.expression)} AS {_duckdb_type(item)})" for item in node.items]
         names = [item.name for item in node.items]
         return lambda batch: [
             (kind, dict(zip(names, values, strict=True)))
-            for (kind, _), values in self._computed(columns, items, below(batch))
+            for (kind, _), values in self._compute(columns, items, below(batch))
         ]
 
-    def _computed(
+    def _compute(
         self, columns: Sequence[OutputColumn], expressions: Iterable[str], batch: Changes
     ) -> list[tuple[tuple[RowKind, Record], tuple[Any, ...]]]:
         """Each change with the values of expressions over its row."""
@@ -124,7 +124,7 @@ class PlanBench:
         return [(change, values[1:]) for change, values in zip(batch, found, strict=True)]
 
     @staticmethod
-    def _expanded(node: Expand, below: Step) -> Step:
+    def _expand(node: Expand, below: Step) -> Step:
         return lambda batch: [
             (kind, {**row, **{key: None for key in node.keys if key not in kept}, node.number: number})
             for kind, row in below(batch)
@@ -132,7 +132,7 @@ class PlanBench:
         ]
 
     @staticmethod
-    def _aggregate(node: Aggregate, *, insert_only: bool) -> AggregateOperator:
+    def _kernel_aggregate(node: Aggregate, *, insert_only: bool) -> AggregateOperator:
         types = {field.name: field.type for field in _schema(_input(node).columns)}
         calls, columns = [], {key: types[key] for key in node.keys}
         for call in node.calls:
@@ -153,18 +153,18 @@ class PlanBench:
             repeats=node.repeats,
         )
 
-    def _aggregated(self, node: Aggregate, rows: PhysicalNode, below: Step) -> Step:
-        kernel = self._kernel(self._aggregate(node, insert_only=not rows.has_kinds))
+    def _aggregate_rows(self, node: Aggregate, rows: PhysicalNode, below: Step) -> Step:
+        kernel = self._kernel(self._kernel_aggregate(node, insert_only=not rows.has_kinds))
         arguments = {_argument(call): call.argument for call in node.calls if call.argument is not None}
         return lambda batch: kernel(
             [(kind, row | {name: row[of] for name, of in arguments.items()}) for kind, row in below(batch)]
         )
 
-    def _keyed(self, operator: NormaliseOperator | MaterialiseOperator, below: Step) -> Step:
+    def _keep_by_key(self, operator: NormaliseOperator | MaterialiseOperator, below: Step) -> Step:
         kernel = self._kernel(operator)
         return lambda batch: kernel(below(batch))
 
-    def _joined(self, node: Join, left: Step, right: Step) -> Step:
+    def _join(self, node: Join, left: Step, right: Step) -> Step:
         """In several buckets, as the two halves of an update may be in two."""
         sides = [
             (LEFT, node.left, node.left_columns, node.left_keys, left),

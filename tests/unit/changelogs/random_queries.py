@@ -31,7 +31,7 @@ def random_query(chance: Random) -> RandomQuery:
     query = _TABLE
     for level in range(chance.choice([1, 1, 1, 2, 2, 3])):
         made = _Level(chance, query, level)
-        kinds = [made.grouped, made.grouped, made.selected, made.selected, made.united, made.joined]
+        kinds = [made.group, made.group, made.select, made.select, made.union, made.join]
         query = chance.choice(kinds)()
     return query
 
@@ -45,25 +45,25 @@ class _Level:
         self._columns = list(below.columns)
         self._level = level
 
-    def selected(self) -> RandomQuery:
+    def select(self) -> RandomQuery:
         verb = self._chance.choice(["SELECT", "SELECT DISTINCT"])
         first = self._columns[:1] if self._chance.random() < 0.6 else []  # most often a key, or a part of it
         items = dict.fromkeys(first + self._some(self._columns, 1, 3) + self._some(self._expressions(), 0, 1))
         return self._query(verb, list(items))
 
-    def grouped(self) -> RandomQuery:
+    def group(self) -> RandomQuery:
         keys = self._some(self._columns + self._expressions(), 0, 2)
         calls = self._some(self._calls(), 1, 3)
         listed = ", ".join(sql for sql, _ in keys)
         group = f" GROUP BY {f'ROLLUP ({listed})' if self._chance.random() < 0.2 else listed}" if keys else ""
         call, number, is_asked = self._chance.choice(calls), self._chance.randint(0, 2), self._chance.random() < 0.5
-        having = [_compared(*call, number)] if is_asked else []
+        having = [_compare(*call, number)] if is_asked else []
         asked, there = (f" HAVING {' AND '.join(all_)}" if all_ else "" for all_ in (having, [*having, "COUNT(*) > 0"]))
         return self._query("SELECT", keys + calls, group + asked, group + there)
 
-    def united(self) -> RandomQuery:
+    def union(self) -> RandomQuery:
         """A query over what is below, and one over the table with columns of the same types."""
-        first = self.selected()
+        first = self.select()
         other = _Level(self._chance, _TABLE, self._level + _OTHER_SIDE)
         second = other.of_types([type_ for _, type_ in first.columns])
         word = self._chance.choice(["UNION ALL", "UNION ALL", "UNION"])
@@ -74,10 +74,10 @@ class _Level:
         chosen = [self._chance.choice([item for item in self._columns if item[1] == type_]) for type_ in types]
         return self._query("SELECT", chosen)
 
-    def joined(self) -> RandomQuery:
+    def join(self) -> RandomQuery:
         """What is below and another query, by one or two columns of each."""
         other = _Level(self._chance, _TABLE, self._level + _OTHER_SIDE)
-        second = other.grouped() if self._chance.random() < 0.4 else other.selected()
+        second = other.group() if self._chance.random() < 0.4 else other.select()
         pairs = [
             (left, right)
             for left, type_ in self._columns
@@ -85,7 +85,7 @@ class _Level:
             if type_ == other_type
         ]
         if not pairs:
-            return self.selected()
+            return self.select()
         keys = self._chance.sample(pairs, min(len(pairs), self._chance.choice([1, 1, 2])))
         ends = [f"ON {' AND '.join(f'a.{left} = b.{right}' for left, right in keys)}"]
         if self._chance.random() < 0.3:
@@ -122,7 +122,7 @@ class _Level:
         name, type_ = self._chance.choice(self._columns)
         if self._chance.random() < 0.1:
             return f"{name} IS NOT NULL"
-        return _compared(name, type_, self._chance.randint(0, 1))
+        return _compare(name, type_, self._chance.randint(0, 1))
 
     def _expressions(self) -> Columns:
         """Several values become one, so that a key of the input is none of the output."""
@@ -146,5 +146,5 @@ class _Level:
         return list(dict.fromkeys(wanted))
 
 
-def _compared(sql: str, type_: str, number: int) -> str:
+def _compare(sql: str, type_: str, number: int) -> str:
     return f"{sql} > {number}" if type_ == NUMBER else f"{sql} >= '{'bcd'[number]}'"

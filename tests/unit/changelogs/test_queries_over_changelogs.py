@@ -41,7 +41,7 @@ def database() -> Iterator[Database]:
         yield connection
 
 
-def planned(script: str, *, expires: bool = False) -> PhysicalNode:
+def compile_query(script: str, *, expires: bool = False) -> PhysicalNode:
     ttl = {"table.exec.state.ttl": f"{LONG} ms"} if expires else {}
     [job] = compile_script(SourceText("s", script), {}, {"millstream.aggregate.native": "never", **ttl}).jobs
     [root] = job.physical.roots
@@ -58,7 +58,7 @@ def test_all_changes_make_the_table(database: Database, source: str, chance: Ran
     """The reader takes each change literally: what goes must be there."""
     query = random_query(chance)
     note(query.sql)
-    root = planned(f"{SOURCES[source]}{query.sql};", expires=expires)
+    root = compile_query(f"{SOURCES[source]}{query.sql};", expires=expires)
     bench = PlanBench(root, database, expires=expires)
     fed, seen = Feed(source, []), Counter[tuple[Any, ...]]()
     for now, moves in enumerate(random_moves(chance)):
@@ -75,14 +75,14 @@ def test_upserts_make_the_table(database: Database, source: str, chance: Random)
     query = random_query(chance)
     key = random_key(query, source, chance)
     forced = chance.choice(["", "", "SET 'table.exec.sink.upsert-materialize' = 'FORCE';"])
-    root = planned(f"{forced}{SOURCES[source]}{sink_for(query, source, key)}INSERT INTO sink {query.sql};")
+    root = compile_query(f"{forced}{SOURCES[source]}{sink_for(query, source, key)}INSERT INTO sink {query.sql};")
     note(f"{query.sql} by {key}")
     bench = PlanBench(root, database)
     fed, written = Feed(source, []), dict[tuple[Any, ...], tuple[Any, ...]]()
     names = [name for name, _ in query.columns]
     for moves in random_moves(chance):
         note(str(moves))
-        for kind, row in folded(bench.step(fed.batch(moves)), root, key):
+        for kind, row in fold(bench.step(fed.batch(moves)), root, key):
             place = tuple(row[name] for name in key)
             if kind in COMES:
                 written[place] = tuple(row.values())
@@ -95,7 +95,7 @@ def test_upserts_make_the_table(database: Database, source: str, chance: Random)
 
 def random_key(query: RandomQuery, source: str, chance: Random) -> list[str]:
     """Mostly that of the query: with another one, the sink keeps all rows."""
-    own = planned(f"{SOURCES[source]}{query.sql};").operator.upsert_key
+    own = compile_query(f"{SOURCES[source]}{query.sql};").operator.upsert_key
     if own and chance.random() < 0.8:
         return list(own)
     names = [name for name, _ in query.columns]
@@ -103,7 +103,7 @@ def random_key(query: RandomQuery, source: str, chance: Random) -> list[str]:
 
 
 def sink_for(query: RandomQuery, source: str, key: Sequence[str]) -> str:
-    types = {column.name: column.type for column in planned(f"{SOURCES[source]}{query.sql};").operator.columns}
+    types = {column.name: column.type for column in compile_query(f"{SOURCES[source]}{query.sql};").operator.columns}
     columns = ", ".join(f"{name} {type_}".removesuffix(" NOT NULL") for name, type_ in types.items())
     return (
         f"CREATE TABLE sink ({columns}, PRIMARY KEY ({', '.join(key)}) NOT ENFORCED) WITH ("
@@ -112,7 +112,7 @@ def sink_for(query: RandomQuery, source: str, key: Sequence[str]) -> str:
     )
 
 
-def folded(changes: Changes, root: PhysicalNode, key: Sequence[str]) -> Changes:
+def fold(changes: Changes, root: PhysicalNode, key: Sequence[str]) -> Changes:
     """As the sink folds them."""
     schema = arrow_schema((column.name, column.type) for column in root.operator.columns)
     rows = [row | {KIND: int(kind)} for kind, row in changes]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 KAFKA = "'connector' = 'kafka', 'properties.bootstrap.servers' = 'localhost:9092', 'format' = 'json'"
 
 
-def checked(folder: Path, script: str) -> tuple[int, dict[str, Any]]:
+def check(folder: Path, script: str) -> tuple[int, dict[str, Any]]:
     path = folder / "script.sql"
     path.write_text(script)
     result = CliRunner().invoke(app, ["check", str(path), "--json"])
@@ -24,7 +24,7 @@ def checked(folder: Path, script: str) -> tuple[int, dict[str, Any]]:
 
 
 def codes(folder: Path, script: str) -> list[str]:
-    return [error["code"] for error in checked(folder, script)[1]["errors"]]
+    return [error["code"] for error in check(folder, script)[1]["errors"]]
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def codes(folder: Path, script: str) -> list[str]:
 def test_table_that_no_query_uses(tmp_path: Path, options: str, code: str) -> None:
     script = f"CREATE TABLE t (a INT) WITH ({options});"
     assert codes(tmp_path, script) == [code]
-    assert checked(tmp_path, script)[0] == 2
+    assert check(tmp_path, script)[0] == 2
 
 
 def test_what_is_wrong_in_one_role_only_may_be_meant_for_the_other(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_problems_are_told_in_the_order_of_the_script(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("script", ["SELECT 1;", "SELEC 1;", "CREATE TABLE t (a INT) WITH ('connector' = 'kafak');"])
 def test_json_has_every_key_in_order_or_not(tmp_path: Path, script: str) -> None:
-    assert set(checked(tmp_path, script)[1]) == {"errors", "notices", "jobs"}
+    assert set(check(tmp_path, script)[1]) == {"errors", "notices", "jobs"}
 
 
 TABLES = f"CREATE TABLE a (id INT) WITH ({KAFKA}, 'topic' = 'a');"
@@ -114,7 +114,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(("code", "table", "jobs"), REFUSED.values(), ids=REFUSED)
 def test_what_run_refuses_before_it_starts(tmp_path: Path, code: str, table: str, jobs: str) -> None:
-    exit_code, found = checked(tmp_path, f"{TABLES} {table} {jobs}")
+    exit_code, found = check(tmp_path, f"{TABLES} {table} {jobs}")
     assert (exit_code, [error["code"] for error in found["errors"]]) == (2, [code])
 
 
@@ -169,10 +169,10 @@ def test_code_that_a_script_names_is_not_run(  # noqa: PLR0917
     (tmp_path / "foreign_code.py").write_text(FOREIGN_CODE.format(ran=str(tmp_path / "ran")))
     script = FOREIGN.format(function=function, partitioner=partitioner, kafka=KAFKA)
     if command == "check":
-        code, found = checked(tmp_path, script)
+        code, found = check(tmp_path, script)
         assert (code, found["errors"], found["jobs"]) == (0, [], jobs)
-        said = [notice for notice in found["notices"] if "be checked" in notice]
-        assert [("script.sql:" in notice and int(notice.split(":")[1])) or None for notice in said] == left_open
+        notices = [notice for notice in found["notices"] if "be checked" in notice]
+        assert [("script.sql:" in notice and int(notice.split(":")[1])) or None for notice in notices] == left_open
     else:
         (tmp_path / "script.sql").write_text(script)
         result = CliRunner().invoke(app, ["explain", str(tmp_path / "script.sql")])

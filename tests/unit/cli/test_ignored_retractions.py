@@ -31,7 +31,7 @@ def progress(observed: Mapping[str, Any], before: JobProgress | None = None) -> 
 SOME = {"millstream-a": {"ignored": 3}, "millstream-b": {"ignored": None}, "mine": {"ignored": 100}}
 
 
-def shown(job: JobProgress) -> str:
+def render_progress(job: JobProgress) -> str:
     console = Console(file=io.StringIO(), width=160)
     console.print(progress_table([job]))
     assert isinstance(console.file, io.StringIO)
@@ -59,4 +59,4 @@ def test_people_see_them_when_there_are_some(
     with PlainView() as view:
         view.progress(job)
     assert ("3 retractions ignored" in capsys.readouterr().out) is is_said
-    assert ("ignored" in shown(job)) is is_said
+    assert ("ignored" in render_progress(job)) is is_said

@@ -23,7 +23,7 @@ def progress(skipped: int = 0, dead_letters: int = 0) -> JobProgress:
     return progress_of("totals", report, None, Counted(0, skipped, dead_letters))
 
 
-def shown(job: JobProgress) -> str:
+def render_progress(job: JobProgress) -> str:
     console = Console(file=io.StringIO(), width=160)
     console.print(progress_table([job]))
     assert isinstance(console.file, io.StringIO)
@@ -33,8 +33,8 @@ def shown(job: JobProgress) -> str:
 def test_json_always_has_them(capsys: pytest.CaptureFixture[str]) -> None:
     with JsonView() as view:
         view.progress(progress(skipped=3))
-    told = json.loads(capsys.readouterr().out)
-    assert (told["skipped"], told["dead_letters"]) == (3, 0)
+    reported = json.loads(capsys.readouterr().out)
+    assert (reported["skipped"], reported["dead_letters"]) == (3, 0)
 
 
 @pytest.mark.parametrize(
@@ -53,5 +53,5 @@ def test_people_see_them_when_there_are_some(
     before, after = capsys.readouterr().out.strip().splitlines()[-2:]
     assert line not in before
     assert line in after
-    assert heading not in shown(progress())
-    assert heading in shown(job)
+    assert heading not in render_progress(progress())
+    assert heading in render_progress(job)

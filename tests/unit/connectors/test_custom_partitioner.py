@@ -41,7 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def written_with(partitioner: str, folder: Path) -> KafkaSink:
+def sink_with(partitioner: str, folder: Path) -> KafkaSink:
     found = sink(declare({**KAFKA, "sink.partitioner": partitioner}))
     source = SourceText(str(folder / "script.sql"), found.table.span.source.text)
     span = source.span(found.table.span.start, found.table.span.end)
@@ -49,7 +49,7 @@ def written_with(partitioner: str, folder: Path) -> KafkaSink:
 
 
 def test_is_found_beside_the_script(folder: Path) -> None:
-    loaded = load_partitioner(written_with("routing_of_this_test:Good", folder))
+    loaded = load_partitioner(sink_with("routing_of_this_test:Good", folder))
     assert loaded is not None
     assert loaded.make().partition(None, None, "t", [0]) == 0
     assert [module.__name__ for module in loaded.modules] == ["routing_of_this_test"]
@@ -72,7 +72,7 @@ def test_kafkas_own_need_no_class() -> None:
     ],
 )
 def test_what_cannot_be_used(partitioner: str, words: str, folder: Path) -> None:
-    [problem] = partitioner_problems(written_with(partitioner, folder))
+    [problem] = partitioner_problems(sink_with(partitioner, folder))
     assert problem.code is Code.INVALID_OPTION_VALUE
     assert words in problem.primary
     assert problem.span is not None
@@ -80,7 +80,7 @@ def test_what_cannot_be_used(partitioner: str, words: str, folder: Path) -> None
     assert problem.hint
     if not partitioner.startswith("broken"):
         with pytest.raises(ScriptError) as read_only:
-            check_partitioner(written_with(partitioner, folder))
+            check_partitioner(sink_with(partitioner, folder))
         assert read_only.value.diagnostics == (problem,)
 
 
@@ -89,7 +89,7 @@ def test_reading_runs_nothing(folder: Path, name: str) -> None:
     more = "class Derived(Good):\n    pass\nclass Late:\n    partition = Good.partition\n"
     trace = f"import pathlib; pathlib.Path({str(folder / 'ran')!r}).touch()\n"
     (folder / "routing_of_this_test.py").write_text(trace + MODULE + more)
-    found = written_with(f"routing_of_this_test:{name}", folder)
+    found = sink_with(f"routing_of_this_test:{name}", folder)
     if name == "Good":
         check_partitioner(found)
     else:

@@ -24,16 +24,16 @@ OIDC = {
 
 
 def test_a_plain_connection_is_told_little() -> None:
-    given = {"bootstrap.servers": "b:1", "group.id": "g", "sasl.jaas.config": PLAIN, "ssl.keystore.location": "x"}
-    assert client_properties(given) == {"bootstrap.servers": "b:1"}
-    assert list(untranslatable(given)) == []
+    properties = {"bootstrap.servers": "b:1", "group.id": "g", "sasl.jaas.config": PLAIN, "ssl.keystore.location": "x"}
+    assert client_properties(properties) == {"bootstrap.servers": "b:1"}
+    assert list(untranslatable(properties)) == []
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "scram-sha-512"])
 def test_user_and_password_stand_in_the_login_module(mechanism: str) -> None:
-    given = {**SASL, "sasl.mechanism": mechanism}
-    assert list(untranslatable(given)) == []
-    assert client_properties(given) == {
+    properties = {**SASL, "sasl.mechanism": mechanism}
+    assert list(untranslatable(properties)) == []
+    assert client_properties(properties) == {
         "security.protocol": "SASL_PLAINTEXT",
         "sasl.mechanism": mechanism,
         "sasl.username": "ann",
@@ -47,7 +47,7 @@ def test_the_login_module_may_have_no_quotes() -> None:
 
 
 def test_certificates_in_files_and_in_place() -> None:
-    given = {
+    properties = {
         "security.protocol": "SSL",
         "ssl.truststore.type": "PEM",
         "ssl.truststore.location": "/ca.pem",
@@ -56,8 +56,8 @@ def test_certificates_in_files_and_in_place() -> None:
         "ssl.key.password": "k",
         "ssl.endpoint.identification.algorithm": "",
     }
-    assert list(untranslatable(given)) == []
-    assert client_properties(given) == {
+    assert list(untranslatable(properties)) == []
+    assert client_properties(properties) == {
         "security.protocol": "SSL",
         "ssl.ca.location": "/ca.pem",
         "ssl.certificate.location": "/own.pem",
@@ -71,11 +71,11 @@ def test_certificates_in_files_and_in_place() -> None:
 
 @pytest.mark.parametrize("kind", [{}, {"ssl.truststore.type": "jks"}, {"ssl.truststore.type": "PKCS12"}])
 def test_a_store_of_java_is_known_by_its_type(kind: dict[str, str]) -> None:
-    given = {"security.protocol": "SSL", "ssl.truststore.location": "/trust", **kind}
-    assert javas_store(given, "truststore") == "/trust"
-    assert javas_store(given, "keystore") is None
-    assert javas_store({**given, "ssl.truststore.type": "PEM"}, "truststore") is None
-    assert javas_store({**given, "security.protocol": "SASL_PLAINTEXT"}, "truststore") is None
+    properties = {"security.protocol": "SSL", "ssl.truststore.location": "/trust", **kind}
+    assert javas_store(properties, "truststore") == "/trust"
+    assert javas_store(properties, "keystore") is None
+    assert javas_store({**properties, "ssl.truststore.type": "PEM"}, "truststore") is None
+    assert javas_store({**properties, "security.protocol": "SASL_PLAINTEXT"}, "truststore") is None
 
 
 def test_tokens_of_an_endpoint() -> None:
@@ -98,13 +98,13 @@ def test_tokens_that_nobody_signs() -> None:
     assert found["sasl.oauthbearer.config"] == "principal=ann lifeSeconds=60"
 
 
-@pytest.mark.parametrize("given", [SASL, OIDC], ids=["password", "token"])
-def test_the_client_takes_what_it_is_told(given: dict[str, str]) -> None:
-    AdminClient({**client_properties(given), "bootstrap.servers": "localhost:1", "log_level": 0})
+@pytest.mark.parametrize("properties", [SASL, OIDC], ids=["password", "token"])
+def test_the_client_takes_what_it_is_told(properties: dict[str, str]) -> None:
+    AdminClient({**client_properties(properties), "bootstrap.servers": "localhost:1", "log_level": 0})
 
 
 @pytest.mark.parametrize(
-    ("given", "key", "hint"),
+    ("properties", "key", "hint"),
     [
         ({**SASL, "sasl.jaas.config": "x required;"}, "sasl.jaas.config", "PLAIN"),
         ({"security.protocol": "SASL_SSL"}, "security.protocol", "Kerberos"),
@@ -123,8 +123,8 @@ def test_the_client_takes_what_it_is_told(given: dict[str, str]) -> None:
         ),
     ],
 )
-def test_what_cannot_be_told_is_named(given: dict[str, str], key: str, hint: str) -> None:
-    [found] = untranslatable(given)
+def test_what_cannot_be_told_is_named(properties: dict[str, str], key: str, hint: str) -> None:
+    [found] = untranslatable(properties)
     assert found.key == key
     assert hint in found.hint
 
@@ -139,8 +139,8 @@ def test_names_of_a_bundled_client(bundle: str) -> None:
 
 
 def test_java_gets_all_of_it_by_kafkas_own_class_names() -> None:
-    given = {**SASL, "sasl.jaas.config": f"org.apache.flink.kafka.shaded.{PLAIN}", "group.id": "g"}
-    options = reader_options(given)
+    properties = {**SASL, "sasl.jaas.config": f"org.apache.flink.kafka.shaded.{PLAIN}", "group.id": "g"}
+    options = reader_options(properties)
     assert options["kafka.sasl.jaas.config"] == PLAIN
     assert options["kafka.security.protocol"] == "SASL_PLAINTEXT"
     assert "kafka.group.id" not in options

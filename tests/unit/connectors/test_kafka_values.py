@@ -10,7 +10,7 @@ from tests.declaring import KAFKA, declare, problems, sink, source, source_codes
 BROKERS = "properties.bootstrap.servers"
 
 
-def told(**options: str) -> str:
+def notices_of(**options: str) -> str:
     """What is said of a table that is in order, whichever role it has."""
     table = declare({**KAFKA, **{key.replace("__", ".").replace("_", "-"): value for key, value in options.items()}})
     return "\n".join(notice.text for notice in (*source(table).notices, *sink(table).notices))
@@ -35,7 +35,7 @@ def test_brokers(address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "said"),
+    ("address", "detail"),
     [
         ("localhost", "write localhost:9092"),
         ("http://localhost:9092/", "write localhost:9092"),
@@ -48,10 +48,10 @@ def test_brokers(address: str) -> None:
         (",", "no address"),
     ],
 )
-def test_address_that_no_client_takes(address: str, said: str) -> None:
+def test_address_that_no_client_takes(address: str, detail: str) -> None:
     [problem] = problems(source, declare({**KAFKA, BROKERS: address}))
     assert problem.code is Code.INVALID_OPTION_VALUE
-    assert said in (problem.detail or "")
+    assert detail in (problem.detail or "")
 
 
 @pytest.mark.parametrize(
@@ -90,21 +90,21 @@ def test_property_without_a_name() -> None:
 
 
 def test_slip_in_a_property_is_told() -> None:
-    assert "did you mean 'properties.acks'" in told(properties__akcs="all")
-    assert "did you mean" not in told(properties__acks="all")
+    assert "did you mean 'properties.acks'" in notices_of(properties__akcs="all")
+    assert "did you mean" not in notices_of(properties__acks="all")
 
 
 def test_deserializer_is_told_to_be_overridden() -> None:
-    assert "'properties.key.deserializer' is overridden" in told(properties__key__deserializer="a.B")
+    assert "'properties.key.deserializer' is overridden" in notices_of(properties__key__deserializer="a.B")
 
 
 def test_placeholders_are_told() -> None:
-    assert "'topic' of table \"orders\" looks like a placeholder" in told(topic="<yourTopicName>")
+    assert "'topic' of table \"orders\" looks like a placeholder" in notices_of(topic="<yourTopicName>")
 
 
 def test_java_partitioner_is_told() -> None:
-    assert "'module:Class'" in told(sink__partitioner="org.mycompany.MyPartitioner")
-    assert told(sink__partitioner="mine:Mine") == ""
+    assert "'module:Class'" in notices_of(sink__partitioner="org.mycompany.MyPartitioner")
+    assert notices_of(sink__partitioner="mine:Mine") == ""
 
 
 @pytest.mark.parametrize(
@@ -119,5 +119,5 @@ def test_java_partitioner_is_told() -> None:
 def test_position_without_its_mode_has_no_effect(key: str, value: str, mode: str) -> None:
     [notice] = source(declare({**KAFKA, key: value})).notices
     assert f"'{key}' of table \"orders\" has no effect: '{mode}' is not" in notice.text
-    asked = "timestamp" if "timestamp" in key else "specific-offsets"
-    assert source(declare({**KAFKA, key: value, mode: asked})).notices == ()
+    position = "timestamp" if "timestamp" in key else "specific-offsets"
+    assert source(declare({**KAFKA, key: value, mode: position})).notices == ()

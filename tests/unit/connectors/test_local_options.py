@@ -21,7 +21,7 @@ from millstream.errors import Code, ScriptError
 from millstream.plan.program import compile_script
 from millstream.runtime.before_start import refuse_unbuilt
 from millstream.source import SourceText
-from tests.declaring import declared
+from tests.declaring import declare_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,8 +37,8 @@ COLUMNS = """
 
 def datagen(**options: str) -> DatagenSource:
     """Keywords with `__` for `.` and `_` for `-`."""
-    given = {key.replace("__", ".").replace("_", "-"): value for key, value in options.items()}
-    source = resolve_source(declared(COLUMNS, {"connector": "datagen", **given}))
+    options_ = {key.replace("__", ".").replace("_", "-"): value for key, value in options.items()}
+    source = resolve_source(declare_table(COLUMNS, {"connector": "datagen", **options_}))
     assert isinstance(source, DatagenSource)
     return source
 
@@ -54,7 +54,7 @@ def generator(source: DatagenSource, path: str) -> Generator:
 def codes(columns: str, options: dict[str, str], partitioned_by: tuple[str, ...] = ()) -> list[Code]:
     """As a source; the problems in the order in which they are found."""
     with pytest.raises(ScriptError) as caught:
-        resolve_source(declared(columns, options, partitioned_by))
+        resolve_source(declare_table(columns, options, partitioned_by))
     assert all(problem.span is not None for problem in caught.value.diagnostics)
     return [problem.code for problem in caught.value.diagnostics]
 
@@ -157,14 +157,14 @@ def test_who_only_reads_and_who_only_writes() -> None:
     assert codes("id INT", {"connector": "print"}) == [Code.NOT_A_SOURCE]
     assert codes("id INT", {"connector": "blackhole"}) == [Code.NOT_A_SOURCE]
     with pytest.raises(ScriptError) as caught:
-        resolve_sink(declared("id INT", {"connector": "datagen"}))
+        resolve_sink(declare_table("id INT", {"connector": "datagen"}))
     assert caught.value.code is Code.NOT_A_SINK
 
 
 def test_a_print_table_takes_all_changes_and_knows_its_prefix() -> None:
-    plain = resolve_sink(declared("id INT", {"connector": "print"}))
+    plain = resolve_sink(declare_table("id INT", {"connector": "print"}))
     named = resolve_sink(
-        declared(
+        declare_table(
             "id INT",
             {"connector": "print", "print-identifier": "x", "standard-error": "true", "sink.parallelism": "2"},
         )
@@ -179,7 +179,7 @@ def test_a_print_table_takes_all_changes_and_knows_its_prefix() -> None:
 def test_sinks_refuse_what_they_do_not_have() -> None:
     for options in ({"connector": "print", "identifier": "x"}, {"connector": "blackhole", "size": "1"}):
         with pytest.raises(ScriptError) as caught:
-            resolve_sink(declared("id INT", options))
+            resolve_sink(declare_table("id INT", options))
         assert caught.value.code is Code.UNDEFINED_OPTION
 
 
@@ -187,16 +187,16 @@ FILES = {"connector": "filesystem", "path": "data"}
 
 
 def test_files_of_a_folder_are_bounded_unless_it_is_watched() -> None:
-    bounded = resolve_source(declared("id INT", {**FILES, "format": "parquet"}))
-    watched = resolve_source(declared("id INT", {**FILES, "format": "parquet", "source.monitor-interval": "10 s"}))
+    bounded = resolve_source(declare_table("id INT", {**FILES, "format": "parquet"}))
+    watched = resolve_source(declare_table("id INT", {**FILES, "format": "parquet", "source.monitor-interval": "10 s"}))
     assert isinstance(watched, FilesystemSource)
     assert (bounded.is_bounded, watched.is_bounded, watched.monitor_interval_ms) == (True, False, 10_000)
 
 
 def test_formats_of_files_have_their_own_options() -> None:
     csv = {"format": "csv", "csv.field-delimiter": r"\t", "csv.disable-quote-character": "true"}
-    tabs = resolve_source(declared("id INT", {**FILES, **csv}))
-    lines = resolve_source(declared("id INT", {**FILES, "format": "json", "json.ignore-parse-errors": "true"}))
+    tabs = resolve_source(declare_table("id INT", {**FILES, **csv}))
+    lines = resolve_source(declare_table("id INT", {**FILES, "format": "json", "json.ignore-parse-errors": "true"}))
     assert isinstance(tabs, FilesystemSource)
     assert isinstance(lines, FilesystemSource)
     assert isinstance(tabs.format, CsvFiles)
@@ -235,11 +235,11 @@ def test_files_refuse(columns: str, options: dict[str, str], partitioned_by: tup
 @pytest.mark.parametrize("key", ["csv.trim-spaces", "auto-compaction", "partition.default-name"])
 def test_options_of_files_that_are_not_built_are_known_by_name(key: str) -> None:
     with pytest.raises(ScriptError, match=f"option '{key}' .* is not supported yet"):
-        resolve_source(declared("id INT", {**FILES, "format": "csv", key: "true"}))
+        resolve_source(declare_table("id INT", {**FILES, "format": "csv", key: "true"}))
 
 
 def test_what_has_no_effect_on_files_is_told() -> None:
-    sink = resolve_sink(declared("id INT", {**FILES, "format": "csv", "sink.rolling-policy.file-size": "1 mb"}))
+    sink = resolve_sink(declare_table("id INT", {**FILES, "format": "csv", "sink.rolling-policy.file-size": "1 mb"}))
     assert isinstance(sink, FilesystemSink)
     assert sink.accepts == INSERT_ONLY
     assert "has no effect: each batch ends the files it writes" in sink.notices[0].text
@@ -247,7 +247,7 @@ def test_what_has_no_effect_on_files_is_told() -> None:
 
 def test_a_missing_path_is_known_before_a_job_starts(tmp_path: Path) -> None:
     def source(path: str) -> FilesystemSource:
-        found = resolve_source(declared("id INT", {"connector": "filesystem", "path": path, "format": "csv"}))
+        found = resolve_source(declare_table("id INT", {"connector": "filesystem", "path": path, "format": "csv"}))
         assert isinstance(found, FilesystemSource)
         return found
 
@@ -283,7 +283,7 @@ def test_older_dialect(tmp_path: Path) -> None:
 def test_a_sink_is_not_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for path, is_wrong in ((tmp_path / "file", True), (tmp_path, False), (tmp_path / "new", False)):
-        sink = resolve_sink(declared("id INT", {"connector": "filesystem", "path": str(path), "format": "csv"}))
+        sink = resolve_sink(declare_table("id INT", {"connector": "filesystem", "path": str(path), "format": "csv"}))
         assert isinstance(sink, FilesystemSink)
         assert bool(list(sink.find_problems_here())) == is_wrong
 
@@ -300,7 +300,7 @@ def test_paths_are_local_unless_another_scheme_says_otherwise(monkeypatch: pytes
 def test_metadata_that_the_connector_has_not(connector: str) -> None:
     options = {"connector": connector, **({"path": "p", "format": "json"} if connector == "filesystem" else {})}
     with pytest.raises(ScriptError) as caught:
-        resolve_source(declared("id INT, `at` TIMESTAMP(3) METADATA FROM 'timestamp'", options))
+        resolve_source(declare_table("id INT, `at` TIMESTAMP(3) METADATA FROM 'timestamp'", options))
     assert [problem.code for problem in caught.value.diagnostics] == [Code.INVALID_METADATA]
 
 
@@ -313,7 +313,7 @@ def test_metadata_that_the_connector_has_not(connector: str) -> None:
 )
 def test_only_files_are_partitioned(options: dict[str, str]) -> None:
     with pytest.raises(ScriptError) as caught:
-        resolve_sink(declared("id INT, `day` DATE", options, ("day",)))
+        resolve_sink(declare_table("id INT, `day` DATE", options, ("day",)))
     [problem] = caught.value.diagnostics
     assert problem.code is Code.CONFLICTING_OPTIONS
     assert "PARTITIONED BY" in problem.primary
@@ -321,7 +321,7 @@ def test_only_files_are_partitioned(options: dict[str, str]) -> None:
 
 def test_option_that_a_column_has_not_is_answered_with_those_that_fit_it() -> None:
     with pytest.raises(ScriptError) as caught:
-        resolve_source(declared("a INT", {"connector": "datagen", "zzz": "1", "fields.a.zzz": "1"}))
+        resolve_source(declare_table("a INT", {"connector": "datagen", "zzz": "1", "fields.a.zzz": "1"}))
     of_column, of_table = (problem.detail or "" for problem in caught.value.diagnostics)
     assert "kind, start, end, min, max, null-rate" in of_column
     for key in ("kind", "min", "max", "null-rate"):

@@ -131,9 +131,9 @@ def test_watermarks_are_told_to_have_no_effect_once_per_table_that_is_read() -> 
     CREATE TABLE b (`at` TIMESTAMP(3), WATERMARK FOR `at` AS `at`) WITH ('connector' = 'print');
     INSERT INTO b SELECT `at` FROM a;
     SELECT `at` FROM a;"""
-    [told] = compile_script(SourceText("s.sql", script), {}, {}).notices
-    assert told.startswith('s.sql:2: WATERMARK of table "a" ')
-    assert "has no effect yet" in told
+    [notice] = compile_script(SourceText("s.sql", script), {}, {}).notices
+    assert notice.startswith('s.sql:2: WATERMARK of table "a" ')
+    assert "has no effect yet" in notice
 
 
 def test_what_is_said_of_watermarks_in_options_has_no_effect() -> None:
@@ -161,8 +161,8 @@ def test_two_jobs_cannot_share_a_prefix() -> None:
 def test_notices_are_told_once() -> None:
     twice = TABLES.format(read=", 'scan.parallelism' = '2'", written=", 'sink.semantic' = 'at-least-once'")
     script = f"SET 'table.exec.mini-batch.enabled' = 'true'; {twice} INSERT INTO b SELECT id FROM a;"
-    told = list(compile_script(SourceText("s", script), {}, {}).notices)
-    assert [text.split("'")[1] for text in told] == [
+    notices = list(compile_script(SourceText("s", script), {}, {}).notices)
+    assert [text.split("'")[1] for text in notices] == [
         "table.exec.mini-batch.enabled",
         "scan.parallelism",
         "sink.semantic",

@@ -8,7 +8,7 @@ import pytest
 
 from millstream.delivery import client
 from millstream.delivery.client import place_for_sockets
-from millstream.delivery.failures import DeliveryError, Failure
+from millstream.delivery.delivery_error import DeliveryError, Failure
 
 
 def test_a_socket_has_a_path_that_is_short_enough(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from millstream.delivery.failures import DeliveryError, Failure
+from millstream.delivery.delivery_error import DeliveryError, Failure
 from millstream.delivery.request import DeliveryRequest, Transactions
 from millstream.delivery.transactional_writer import TransactionalWriter
 
@@ -37,13 +37,13 @@ def test_names() -> None:
     ],
 )
 def test_what_is_passed_over(progress: int, by_this_start: bool, batch: int, is_there: bool) -> None:  # noqa: FBT001
-    assert writer_at(progress, by_this_start=by_this_start)._is_there(batch) is is_there
+    assert writer_at(progress, by_this_start=by_this_start)._is_written(batch) is is_there
 
 
 @pytest.mark.parametrize(("progress", "batch"), [(7, 6), (9, 7), (50, 7)])
 def test_topic_ahead_of_the_checkpoint_is_refused(progress: int, batch: int) -> None:
     with pytest.raises(DeliveryError) as caught:
-        writer_at(progress, by_this_start=False)._is_there(batch)
+        writer_at(progress, by_this_start=False)._is_written(batch)
     assert caught.value.failure is Failure.OLDER_CHECKPOINT
     assert f"Batch {progress - 1} is written" in caught.value.why
 

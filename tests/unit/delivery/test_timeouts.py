@@ -7,7 +7,7 @@ import threading
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from millstream.delivery.failures import Failure, refusal_error
+from millstream.delivery.delivery_error import Failure, refusal_error
 from millstream.delivery.timeouts import call_with_timeout
 
 

@@ -26,7 +26,7 @@ def name_of(golden: dict[str, Any]) -> str:
     return f"{golden['format']} {golden['columns']} {golden.get('options', {})} {messages[0]}"
 
 
-def bound(identifier: str, options: dict[str, str]) -> Format:
+def bind_format(identifier: str, options: dict[str, str]) -> Format:
     """The format that these options declare."""
     declaration = FORMATS[identifier]
     values: dict[str, Any] = {option.key: option.default for option in declaration.options}
@@ -118,7 +118,7 @@ def _millis(moment: time) -> int:
     return ((moment.hour * 60 + moment.minute) * 60 + moment.second) * 1000 + moment.microsecond // 1000
 
 
-def shown(value: object, type_: DataType) -> object:
+def show(value: object, type_: DataType) -> object:
     """A value as the recording shows it."""
     match value:
         case int() if type_.root is TypeRoot.TIME:

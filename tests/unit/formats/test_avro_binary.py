@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 
 from millstream.formats.arrow_types import arrow_schema
-from millstream.formats.avro_binary import AvroData, _without_logical_types, data_of, reading, row_reading
+from millstream.formats.avro_binary import AvroData, _without_logical_types, conversion_of, data_of, row_conversion
 from millstream.formats.avro_json import AvroJsonDecoder, AvroJsonEncoder
 from millstream.formats.avro_schema import avro_schema, same_shape
 from millstream.formats.value_count import ValueCount
@@ -39,7 +39,7 @@ def test_writes_the_bytes_of_flink(golden: dict[str, Any]) -> None:
     data = AvroData(avro_schema(columns))
     written = [data.write(datum) for datum in data_of(table, columns)]
     assert written == [bytes.fromhex(text) for text in golden["values_hex"]]
-    read = row_reading(columns, ValueCount())
+    read = row_conversion(columns, ValueCount())
     again = pa.Table.from_pylist([read(data.read(datum)) for datum in written], schema=arrow_schema(columns))
     assert comparable(again) == comparable(table)
 
@@ -51,25 +51,25 @@ def test_what_is_written_is_read_again(rows: tuple[tuple[tuple[str, DataType], .
     for name in set(table.column_names) & {"ts"}:
         cut = table[name].cast(millis, safe=False).cast(pa.timestamp("us"))
         table = table.set_column(table.column_names.index(name), name, cut)
-    data, read = AvroData(avro_schema(columns)), row_reading(columns, ValueCount())
+    data, read = AvroData(avro_schema(columns)), row_conversion(columns, ValueCount())
     again = [read(data.read(data.write(datum))) for datum in data_of(table, columns)]
     assert comparable(pa.Table.from_pylist(again, schema=arrow_schema(columns))) == comparable(table)
 
 
 def test_a_writer_may_have_other_fields_and_narrower_numbers() -> None:
     writer = {"type": "record", "name": "w", "fields": [{"name": "x", "type": "string"}, {"name": "n", "type": "int"}]}
-    row = row_reading((("n", BIGINT), ("d", SCALARS["do"]), ("missing", STRING)), ValueCount())
+    row = row_conversion((("n", BIGINT), ("d", SCALARS["do"]), ("missing", STRING)), ValueCount())
     datum = AvroData(writer).write({"x": "y", "n": 7})
     assert row(AvroData(writer).read(datum)) == {"n": 7, "d": None, "missing": None}
     with pytest.raises(ValueError, match='no field "must"'):
-        row_reading((("must", INT.not_null()),), ValueCount())(AvroData(writer).read(datum))
+        row_conversion((("must", INT.not_null()),), ValueCount())(AvroData(writer).read(datum))
 
 
 def test_numbers_that_do_not_fit() -> None:
-    assert reading(SCALARS["ti"], ValueCount())(300) == 44  # Java keeps the lowest byte
+    assert conversion_of(SCALARS["ti"], ValueCount())(300) == 44  # Java keeps the lowest byte
     for type_, value in ((INT, 2**31), (SCALARS["ts"], 2**62), (STRING, 7), (SCALARS["do"], True)):
         with pytest.raises(ValueError, match=r"out of range|a value of the writer is"):
-            reading(type_, ValueCount())(value)
+            conversion_of(type_, ValueCount())(value)
 
 
 def test_schemas_are_compared_by_what_they_say() -> None:
@@ -108,7 +108,7 @@ def test_what_is_written_as_json_is_read_again(rows: tuple[tuple[tuple[str, Data
 def test_every_digit_of_a_decimal_is_kept(text: str) -> None:
     columns = (("d", decimal(38, 2)),)
     table = pa.table({"d": pa.array([Decimal(text)], pa.decimal128(38, 2))})
-    data, read = AvroData(avro_schema(columns)), row_reading(columns, ValueCount())
+    data, read = AvroData(avro_schema(columns)), row_conversion(columns, ValueCount())
     [datum] = data_of(table, columns)
     unscaled = int(text.replace(".", ""))
     assert int.from_bytes(datum["d"], "big", signed=True) == unscaled  # type: ignore[arg-type]
@@ -136,8 +136,8 @@ def test_items_of_no_bytes_are_counted_and_others_are_not() -> None:
         "name": "c",
         "fields": [{"name": "before", "type": ["null", row]}, {"name": "after", "type": ["null", "v"]}],
     }
-    assert AvroData(nulls)._bounds._walks(2)
-    assert not AvroData(change)._bounds._walks(1_000_000)
+    assert AvroData(nulls)._bounds._needs_walk(2)
+    assert not AvroData(change)._bounds._needs_walk(1_000_000)
     assert AvroData(change).read(b"\0\2\4") == {"before": None, "after": {"x": 2}}
 
 

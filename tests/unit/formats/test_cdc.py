@@ -184,7 +184,7 @@ def test_the_schema_of_debezium_is_metadata() -> None:
 
 
 def test_metadata_of_the_others() -> None:
-    told: dict[str, object] = {}
+    metadata: dict[str, object] = {}
     for dialect, message in (
         (CANAL, {"type": "INSERT", "data": [{"id": "1"}], "sqlType": {"id": 4}, "pkNames": ["id"], "es": 1, "ts": 2}),
         (MAXWELL, {"type": "insert", "data": {}, "ts": 1596684883, "primary_key_columns": ["id"], "table": "t"}),
@@ -193,8 +193,8 @@ def test_metadata_of_the_others() -> None:
         keys = tuple((offered.key, offered.key) for offered in dialect.metadata)
         decoder = CdcJsonDecoder(COLUMNS, CdcJsonFormat(dialect), keys)
         (row,) = decoder.decode(pa.array([json.dumps(message).encode()], pa.binary())).table.to_pylist()
-        told |= {f"{dialect.tool} {key}": str(value) for key, value in row.items() if key not in ("id", "name")}
-    assert told == {
+        metadata |= {f"{dialect.tool} {key}": str(value) for key, value in row.items() if key not in ("id", "name")}
+    assert metadata == {
         "Canal database": "None", "Canal table": "None", "Canal sql-type": "[('id', 4)]", "Canal pk-names": "['id']",
         "Canal ingestion-timestamp": "1970-01-01 00:00:00.002000+00:00",
         "Canal event-timestamp": "1970-01-01 00:00:00.001000+00:00",

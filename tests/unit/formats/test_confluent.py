@@ -22,7 +22,7 @@ from millstream.formats.decoded import DecodeError
 from millstream.formats.schema_registry import RegistryError, SchemaRegistry
 from millstream.sql.types import BIGINT, INT, STRING
 from millstream.testing.schema_registry import EmbeddedSchemaRegistry
-from tests.unit.formats.flink_goldens import bound
+from tests.unit.formats.flink_goldens import bind_format
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -152,13 +152,13 @@ def test_writing_needs_a_subject(registry: EmbeddedSchemaRegistry) -> None:
 def test_the_registry_is_asked_once_per_schema(registry: EmbeddedSchemaRegistry) -> None:
     client = SchemaRegistry(RegistryOptions(registry.url))
     number = client.register("once", "string")
-    asked = len(registry.requests)
+    before = len(registry.requests)
     assert [client.register("once", "string"), client.schema_of(number), client.schema_of(number)] == [
         number,
         "string",
         "string",
     ]
-    assert len(registry.requests) == asked + 1
+    assert len(registry.requests) == before + 1
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_the_registry_is_asked_once_per_schema(registry: EmbeddedSchemaRegistry)
 def test_who_asks_is_told(header: str, options: dict[str, str]) -> None:
     with EmbeddedSchemaRegistry(header) as registry:
         written = {"url": registry.url} | options
-        format_ = bound("avro-confluent", {f"avro-confluent.{key}": value for key, value in written.items()})
+        format_ = bind_format("avro-confluent", {f"avro-confluent.{key}": value for key, value in written.items()})
         assert isinstance(format_, ConfluentAvroFormat)
         assert SchemaRegistry(format_.options.registry).register("s", "int") == 1
         with pytest.raises(RegistryError, match="401"):

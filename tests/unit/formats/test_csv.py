@@ -30,7 +30,9 @@ def read(message: str | None, *columns: tuple[str, DataType], options: CsvOption
     return [list(row.values()) for row in CsvDecoder(columns, options).decode(messages).table.to_pylist()]
 
 
-def written(rows: dict[str, list[object]], *columns: tuple[str, DataType], options: CsvOptions = PLAIN) -> list[str]:
+def encode_rows(
+    rows: dict[str, list[object]], *columns: tuple[str, DataType], options: CsvOptions = PLAIN
+) -> list[str]:
     arrays = [pa.array(rows[field.name], field.type) for field in arrow_schema(columns)]
     table = pa.Table.from_arrays(arrays, schema=arrow_schema(columns))
     return [message.decode() for message in CsvEncoder(columns, options).encode(table).to_pylist()]
@@ -164,17 +166,17 @@ def test_numbers_out_of_range_fail() -> None:
     ],
 )
 def test_a_backslash_is_quoted_and_doubled_where_it_is_the_escape(options: CsvOptions, text: str) -> None:
-    assert written({"s": ["a\\b"]}, ("s", STRING), options=options) == [text]
+    assert encode_rows({"s": ["a\\b"]}, ("s", STRING), options=options) == [text]
 
 
 def test_length_is_counted_as_java_counts_it() -> None:
     twelve, thirteen = "😀" * 12, "😀" * 13
-    assert written({"s": [twelve, thirteen, None]}, ("s", STRING)) == [twelve, f'"{thirteen}"', ""]
+    assert encode_rows({"s": [twelve, thirteen, None]}, ("s", STRING)) == [twelve, f'"{thirteen}"', ""]
 
 
 def test_scientific_decimals() -> None:
     options = CsvOptions(scientific_decimals=True)
-    assert written({"d": [100, 50, 1]}, ("d", decimal(10, 3)), options=options) == ["1E+2", "5E+1", "1"]
+    assert encode_rows({"d": [100, 50, 1]}, ("d", decimal(10, 3)), options=options) == ["1E+2", "5E+1", "1"]
 
 
 def test_only_needed_columns_are_read_and_the_decoder_travels() -> None:

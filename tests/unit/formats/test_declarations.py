@@ -35,7 +35,7 @@ NOTHING: Final[Mapping[str, str]] = {}
 URL: Final = {"url": "http://registry:8081"}
 
 
-def declared(
+def resolve_format(
     format_: str, options: Mapping[str, str] = NOTHING, columns: str = "a STRING", role: Role = Role.BOTH
 ) -> tuple[Format | None, list[Code], list[str]]:
     """The format, and the codes and texts of the problems, leftovers included."""
@@ -63,7 +63,7 @@ def test_every_format_of_flink_is_declared() -> None:
 @pytest.mark.parametrize("identifier", [name for name in FORMATS if name != "protobuf"])
 def test_every_format_can_be_used_without_its_optional_options(identifier: str) -> None:
     needed = URL if "confluent" in identifier else NOTHING
-    found, problems, _ = declared(identifier, needed)
+    found, problems, _ = resolve_format(identifier, needed)
     assert problems == []
     assert found is not None
     assert found.name == identifier
@@ -86,20 +86,22 @@ def test_every_option_says_what_it_does(identifier: str) -> None:
 
 
 def test_csv_takes_characters_as_java_writes_them() -> None:
-    found, problems, _ = declared("csv", {"field-delimiter": "\\t", "disable-quote-character": "true"})
+    found, problems, _ = resolve_format("csv", {"field-delimiter": "\\t", "disable-quote-character": "true"})
     assert problems == []
     assert found == CsvFormat(CsvOptions(delimiter="\t", quote=None))
-    assert declared("csv", {"field-delimiter": "\\u0001"})[0] == CsvFormat(CsvOptions(delimiter="\x01"))
+    assert resolve_format("csv", {"field-delimiter": "\\u0001"})[0] == CsvFormat(CsvOptions(delimiter="\x01"))
 
 
 def test_raw_takes_its_options() -> None:
-    found, problems, _ = declared("raw", {"charset": "ISO-8859-1", "endianness": "Little-Endian"})
+    found, problems, _ = resolve_format("raw", {"charset": "ISO-8859-1", "endianness": "Little-Endian"})
     assert problems == []
     assert found == RawFormat(RawOptions("iso8859-1", Endianness.LITTLE))
 
 
 def test_older_keys_of_the_registry_are_taken() -> None:
-    found, problems, _ = declared("avro-confluent", {"schema-registry.url": "http://r", "schema-registry.subject": "s"})
+    found, problems, _ = resolve_format(
+        "avro-confluent", {"schema-registry.url": "http://r", "schema-registry.subject": "s"}
+    )
     assert problems == []
     assert isinstance(found, ConfluentAvroFormat)
     assert (found.options.registry.url, found.options.subject) == ("http://r", "s")
@@ -114,14 +116,14 @@ def test_older_keys_of_the_registry_are_taken() -> None:
     ],
 )
 def test_a_schema_that_says_what_the_table_says_is_taken(format_: str, schema: object) -> None:
-    found, problems, _ = declared(format_, URL | {"schema": json.dumps(schema)})
+    found, problems, _ = resolve_format(format_, URL | {"schema": json.dumps(schema)})
     assert problems == []
     assert isinstance(found, ConfluentAvroFormat)
     assert found.options.schema is not None
 
 
 def test_the_topic_gives_the_subject() -> None:
-    found, _, _ = declared("avro-confluent", URL)
+    found, _, _ = resolve_format("avro-confluent", URL)
     assert isinstance(found, ConfluentAvroFormat)
     assert found.with_default_subject("t-value").options.subject == "t-value"
 
@@ -131,7 +133,7 @@ def test_the_topic_gives_the_subject() -> None:
     [("json", {"decode.json-parser.enabled": "true"}), ("avro", {"codec": "snappy"})],
 )
 def test_options_without_effect_are_accepted(format_: str, options: dict[str, str]) -> None:
-    assert declared(format_, options)[1] == []
+    assert resolve_format(format_, options)[1] == []
 
 
 @pytest.mark.parametrize(
@@ -157,7 +159,7 @@ def test_options_without_effect_are_accepted(format_: str, options: dict[str, st
     ],
 )
 def test_what_is_wrong_is_told(format_: str, options: dict[str, str], code: Code) -> None:
-    assert declared(format_, options)[1] == [code]
+    assert resolve_format(format_, options)[1] == [code]
 
 
 @pytest.mark.parametrize(
@@ -177,12 +179,12 @@ def test_what_is_wrong_is_told(format_: str, options: dict[str, str], code: Code
     ],
 )
 def test_columns_that_a_format_cannot_carry(format_: str, columns: str) -> None:
-    assert declared(format_, columns=columns)[1][0] is Code.UNSUPPORTED_TYPE
+    assert resolve_format(format_, columns=columns)[1][0] is Code.UNSUPPORTED_TYPE
 
 
 def test_the_newer_mapping_of_avro_has_all_timestamps() -> None:
     columns = "a TIMESTAMP(6), b TIMESTAMP_LTZ(3)"
-    found, problems, _ = declared("avro", {"timestamp_mapping.legacy": "false"}, columns=columns)
+    found, problems, _ = resolve_format("avro", {"timestamp_mapping.legacy": "false"}, columns=columns)
     assert problems == []
     assert isinstance(found, AvroFormat)
     assert not found.legacy_timestamps
@@ -190,16 +192,16 @@ def test_the_newer_mapping_of_avro_has_all_timestamps() -> None:
 
 def test_a_written_table_has_no_schema_in_its_messages() -> None:
     options = {"schema-include": "true"}
-    assert declared("debezium-json", options, role=Role.SINK)[1] == [Code.CONFLICTING_OPTIONS]
-    found, problems, _ = declared("debezium-json", options, role=Role.SOURCE)
+    assert resolve_format("debezium-json", options, role=Role.SINK)[1] == [Code.CONFLICTING_OPTIONS]
+    found, problems, _ = resolve_format("debezium-json", options, role=Role.SOURCE)
     assert problems == []
     assert isinstance(found, CdcJsonFormat)
     assert found.options.schema_include
 
 
 def test_metadata_keys_are_declared_with_their_types() -> None:
-    told = {key.key: str(key.type) for key in FORMATS["canal-json"].metadata}
-    assert told == {
+    metadata = {key.key: str(key.type) for key in FORMATS["canal-json"].metadata}
+    assert metadata == {
         "database": "STRING",
         "table": "STRING",
         "sql-type": "MAP<STRING, INT>",

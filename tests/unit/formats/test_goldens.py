@@ -12,7 +12,7 @@ from millstream.formats.arrow_types import arrow_schema
 from millstream.formats.codecs import decoder_of, encoder_of
 from millstream.formats.decoded import DecodeError
 from millstream.formats.message_decoder import MessageDecoder
-from tests.unit.formats.flink_goldens import bound, columns_of, goldens, literal, name_of, parts, shown
+from tests.unit.formats.flink_goldens import bind_format, columns_of, goldens, literal, name_of, parts, show
 
 CDC: Final = ("debezium-json", "canal-json", "maxwell-json", "ogg-json")
 # The causes of broken syntax are Jackson's own words; the others are Flink's.
@@ -33,7 +33,7 @@ def test_encodes_the_bytes_of_flink(golden: dict[str, Any]) -> None:
         for values, field in zip(zip(*rows, strict=True), arrow_schema(columns), strict=True)
     ]
     table = pa.Table.from_arrays(arrays, schema=arrow_schema(columns))
-    messages = encoder_of(bound(golden["format"], golden["options"]), columns).encode(table)
+    messages = encoder_of(bind_format(golden["format"], golden["options"]), columns).encode(table)
     assert messages.to_pylist() == [bytes.fromhex(text) for text in golden["values_hex"]]
 
 
@@ -41,7 +41,7 @@ def test_encodes_the_bytes_of_flink(golden: dict[str, Any]) -> None:
 @pytest.mark.parametrize("golden", goldens("source", "json", "csv", *CDC), ids=name_of)
 def test_decodes_the_rows_of_flink(golden: dict[str, Any], exact_only: bool) -> None:  # noqa: FBT001
     columns = columns_of(golden["columns"])
-    format_ = bound(golden["format"], golden.get("options", {}))
+    format_ = bind_format(golden["format"], golden.get("options", {}))
     decoder = decoder_of(format_, columns, tuple(name for name, _ in columns))
     assert isinstance(decoder, MessageDecoder)
     decoder._exact_only |= exact_only
@@ -49,7 +49,7 @@ def test_decodes_the_rows_of_flink(golden: dict[str, Any], exact_only: bool) -> 
     if "error" not in golden:
         *arrays, kinds = decoder.decode(messages).with_kinds().columns
         values = [
-            [shown(value, type_) for value in array.to_pylist()]
+            [show(value, type_) for value in array.to_pylist()]
             for array, (_, type_) in zip(arrays, columns, strict=True)
         ]
         rows = [list(row) for row in zip(*values, strict=True)]

@@ -56,7 +56,7 @@ def encode(
     return found
 
 
-def written(value: object, type_: DataType, options: JsonOptions = JsonOptions()) -> str:  # noqa: B008
+def encode_value(value: object, type_: DataType, options: JsonOptions = JsonOptions()) -> str:  # noqa: B008
     (message,) = encode({"v": type_}, [{"v": value}], options)
     return message.decode().removeprefix('{"v":').removesuffix("}")
 
@@ -109,15 +109,15 @@ def written(value: object, type_: DataType, options: JsonOptions = JsonOptions()
     ],
 )
 def test_writes(type_: DataType, value: object, expected: str) -> None:
-    assert written(value, type_) == expected
+    assert encode_value(value, type_) == expected
 
 
 def test_options() -> None:
     moment = datetime(2024, 5, 6, 7, 8, 9, 120000, UTC)
-    assert written(moment, TIMESTAMP_LTZ, ISO) == '"2024-05-06T07:08:09.12Z"'
-    assert written(moment.replace(tzinfo=None), TIMESTAMP, ISO) == '"2024-05-06T07:08:09.12"'
-    assert written(Decimal("50.00"), decimal(10, 2), PLAIN) == "50.00"
-    assert written(Decimal("0.000000027"), decimal(38, 18), PLAIN) == "0.000000027000000000"
+    assert encode_value(moment, TIMESTAMP_LTZ, ISO) == '"2024-05-06T07:08:09.12Z"'
+    assert encode_value(moment.replace(tzinfo=None), TIMESTAMP, ISO) == '"2024-05-06T07:08:09.12"'
+    assert encode_value(Decimal("50.00"), decimal(10, 2), PLAIN) == "50.00"
+    assert encode_value(Decimal("0.000000027"), decimal(38, 18), PLAIN) == "0.000000027000000000"
 
 
 def test_null_fields_are_left_out_of_rows_only() -> None:
@@ -267,7 +267,7 @@ def plain_text(value: Any, type_: DataType, options: JsonOptions) -> str:
         case Decimal():
             return format(value, "f") if options.decimal_as_plain_number else java_text.stripped_decimal_text(value)
         case str():
-            return plain_quoted(value)
+            return quote(value)
         case bytes():
             return f'"{base64.b64encode(value).decode()}"'
         case datetime():
@@ -278,12 +278,12 @@ def plain_text(value: Any, type_: DataType, options: JsonOptions) -> str:
         case list() if type_.root is TypeRoot.ARRAY:
             return f"[{','.join(plain_text(v, type_.element or STRING, options) for v in value)}]"
         case list():
-            return f"{{{','.join(f'{plain_quoted(k)}:{plain_text(v, INT, options)}' for k, v in value)}}}"
+            return f"{{{','.join(f'{quote(k)}:{plain_text(v, INT, options)}' for k, v in value)}}}"
         case _:
             return plain_object(value, {field.name: field.type for field in type_.fields}, options)
 
 
-def plain_quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Python writes the same short escapes, and lower-case hexadecimal digits in the others."""
     return "".join(
         json.dumps(c)[1:-1].replace("\\u", "\\\\").upper().replace("\\\\", "\\u")

@@ -12,8 +12,8 @@ from millstream.formats.codecs import decoder_of
 from millstream.formats.json_nesting import DEEPEST, nesting
 from millstream.formats.json_tokens import parse, tree_text
 from millstream.formats.message_decoder import MessageDecoder
-from tests.unit.formats.conformance.reading import columns_named
-from tests.unit.formats.flink_goldens import bound
+from tests.unit.formats.conformance.reading import parse_columns
+from tests.unit.formats.flink_goldens import bind_format
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,8 +29,8 @@ CASES: Final = {
 }
 
 
-def called_from_deep(call: Callable[[], T], frames: int) -> T:
-    return call() if frames == 0 else called_from_deep(call, frames - 1)
+def call_from_depth(call: Callable[[], T], frames: int) -> T:
+    return call() if frames == 0 else call_from_depth(call, frames - 1)
 
 
 def frames_in_use() -> int:
@@ -44,8 +44,8 @@ def frames_in_use() -> int:
 @pytest.mark.parametrize("name", CASES)
 def test_the_limit_is_the_same_from_everywhere(name: str, *, exact_only: bool) -> None:
     format_, columns, before, behind, around = CASES[name]
-    named = columns_named(columns)
-    decoder = decoder_of(bound(format_, {}), named, tuple(column for column, _ in named))
+    named = parse_columns(columns)
+    decoder = decoder_of(bind_format(format_, {}), named, tuple(column for column, _ in named))
     assert isinstance(decoder, MessageDecoder)
     decoder._exact_only = exact_only
 
@@ -55,8 +55,8 @@ def test_the_limit_is_the_same_from_everywhere(name: str, *, exact_only: bool) -
 
     # Room is left for the calls of the decoder itself.
     for frames in (0, sys.getrecursionlimit() - frames_in_use() - 200):
-        assert called_from_deep(lambda: unreadable(DEEPEST), frames) == []
-        [reason] = called_from_deep(lambda: unreadable(DEEPEST + 1), frames)
+        assert call_from_depth(lambda: unreadable(DEEPEST), frames) == []
+        [reason] = call_from_depth(lambda: unreadable(DEEPEST + 1), frames)
         assert f"nested more than {DEEPEST} levels" in reason
 
 

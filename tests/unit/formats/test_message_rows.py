@@ -15,7 +15,7 @@ from millstream.formats.codecs import decoder_of
 from millstream.formats.decoded import DecodeError
 from millstream.formats.message_rows import KEY, VALUE, MessageHalf, MessageRows, StructDecoder
 from millstream.sql.types import INT, STRING, DataType
-from tests.unit.formats.flink_goldens import bound, columns_of, goldens, name_of, shown
+from tests.unit.formats.flink_goldens import bind_format, columns_of, goldens, name_of, show
 
 GOLDENS = [
     golden
@@ -30,7 +30,7 @@ V: Columns = (("v", STRING),)
 def half(format_: str, columns: Columns, read: tuple[str, ...] | None = None, **options: str) -> MessageHalf:
     names = tuple(name for name, _ in columns) if read is None else read
     written = {f"{format_}.{key.replace('_', '-')}": value for key, value in options.items()}
-    return MessageHalf(decoder_of(bound(format_, written), columns, names), names)
+    return MessageHalf(decoder_of(bind_format(format_, written), columns, names), names)
 
 
 def batch(values: list[bytes | None], keys: list[bytes | None] | None = None, **parts: list[Any]) -> pa.RecordBatch:
@@ -49,14 +49,14 @@ def rows_of(rows: MessageRows, messages: pa.RecordBatch) -> list[tuple[object, .
 @pytest.mark.parametrize("golden", GOLDENS, ids=name_of)
 def test_what_flink_read(golden: dict[str, Any]) -> None:
     columns = columns_of(golden["columns"])
-    format_ = bound(golden["format"], golden.get("options", {}))
+    format_ = bind_format(golden["format"], golden.get("options", {}))
     names = tuple(name for name, _ in columns)
     value = MessageHalf(decoder_of(format_, columns, names), names)
     messages = [None if text is None else text.encode() for text in golden["messages"]]
     messages_at = batch(messages, at=list(range(len(messages))))
     table = MessageRows(("at", *names), value, with_kinds=True).read(messages_at).table
     found = [
-        [RowKind(row.pop(KIND)).symbol, [shown(row[name], type_) for name, type_ in columns]]
+        [RowKind(row.pop(KIND)).symbol, [show(row[name], type_) for name, type_ in columns]]
         for row in table.to_pylist()
     ]
     assert found == golden["rows"]
@@ -68,7 +68,7 @@ def test_a_key_beside_the_value() -> None:
 
 
 def test_names_of_the_key_are_the_key_formats() -> None:
-    key = MessageHalf(decoder_of(bound("json", {}), K, ("k",)), ("key_k",))
+    key = MessageHalf(decoder_of(bind_format("json", {}), K, ("k",)), ("key_k",))
     rows = MessageRows(("key_k", "v"), half("json", V), key)
     assert rows_of(rows, batch([b'{"v":"a"}'], [b'{"k":1}'])) == [(1, "a")]
 

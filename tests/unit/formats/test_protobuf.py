@@ -13,9 +13,9 @@ from millstream.errors import Code
 from millstream.formats.arrow_types import arrow_schema
 from millstream.formats.codecs import decoder_of, encoder_of
 from millstream.formats.protobuf_descriptors import DescriptorFile
-from tests.unit.formats.conformance.reading import Fails, columns_named, rows_read
-from tests.unit.formats.flink_goldens import bound
-from tests.unit.formats.test_declarations import declared
+from tests.unit.formats.conformance.reading import Fails, parse_columns, rows_read
+from tests.unit.formats.flink_goldens import bind_format
+from tests.unit.formats.test_declarations import resolve_format
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,13 +75,13 @@ def syntax(request: pytest.FixtureRequest) -> str:
 
 
 def format_of(path: Path, syntax: str, **options: str) -> Format:
-    given = {"message-class-name": "com.example.ShopOrders$Order", "descriptor-file": shop(path / "d.pb", syntax)}
-    given |= {key.replace("_", "-"): value for key, value in options.items()}
-    return bound("protobuf", {f"protobuf.{key}": value for key, value in given.items()})
+    options_ = {"message-class-name": "com.example.ShopOrders$Order", "descriptor-file": shop(path / "d.pb", syntax)}
+    options_ |= {key.replace("_", "-"): value for key, value in options.items()}
+    return bind_format("protobuf", {f"protobuf.{key}": value for key, value in options_.items()})
 
 
-def written(format_: Format, declared_: str, row: dict[str, Any]) -> str:
-    columns = columns_named(declared_)
+def encode_row(format_: Format, declared_: str, row: dict[str, Any]) -> str:
+    columns = parse_columns(declared_)
     schema = arrow_schema(columns)
     [message] = encoder_of(format_, columns).encode(pa.Table.from_pylist([row], schema)).to_pylist()
     return str(message.hex())
@@ -107,22 +107,22 @@ def written(format_: Format, declared_: str, row: dict[str, Any]) -> str:
 )  # fmt: skip
 def test_writes(tmp_path: Path, declared_: str, row: dict[str, Any], message: str) -> None:
     format_ = format_of(tmp_path, "proto2", write_null_string_literal="?")
-    assert written(format_, declared_, row) == message
+    assert encode_row(format_, declared_, row) == message
     if "None" not in str(row):  # inside of an array or a map a NULL is a default
-        columns = columns_named(declared_)
+        columns = parse_columns(declared_)
         values = [repr(row[name]) if isinstance(row[name], float) else row[name] for name, _ in columns]
         assert rows_read(format_, columns, [bytes.fromhex(message)]) == [["+I", *values]]
 
 
 def test_a_repeated_number_is_packed_as_the_syntax_says(tmp_path: Path) -> None:
     row = {"xs": [1, 2]}
-    assert written(format_of(tmp_path, "proto3"), "xs ARRAY<BIGINT>", row) == "5a020102"
-    assert written(format_of(tmp_path, "proto2"), "xs ARRAY<BIGINT>", row) == "58015802"
+    assert encode_row(format_of(tmp_path, "proto3"), "xs ARRAY<BIGINT>", row) == "5a020102"
+    assert encode_row(format_of(tmp_path, "proto2"), "xs ARRAY<BIGINT>", row) == "58015802"
 
 
 def test_what_is_absent(tmp_path: Path, syntax: str) -> None:
     """In proto3 plain values have their defaults, whatever the option says."""
-    columns = columns_named(DECLARED)
+    columns = parse_columns(DECLARED)
     defaults = [0, "", "0.0", False, b"", 0, 0, 0, "0.0", "OPEN"]
     plain = [None] * 10 if syntax == "proto2" else defaults
     assert rows_read(format_of(tmp_path, syntax), columns, [b""]) == [["+I", *plain, None, None, None, None, None]]
@@ -133,25 +133,25 @@ def test_what_is_absent(tmp_path: Path, syntax: str) -> None:
 
 def test_a_value_that_is_the_default_is_not_written_in_proto3(tmp_path: Path) -> None:
     row = {"id": 0, "name": ""}
-    assert written(format_of(tmp_path, "proto3"), "id INT, name STRING", row) == ""
-    assert written(format_of(tmp_path, "proto2"), "id INT, name STRING", row) == "08001200"
+    assert encode_row(format_of(tmp_path, "proto3"), "id INT, name STRING", row) == ""
+    assert encode_row(format_of(tmp_path, "proto2"), "id INT, name STRING", row) == "08001200"
 
 
 def test_enums_beyond_those_declared(tmp_path: Path) -> None:
     format_ = format_of(tmp_path, "proto3")
-    text, number = columns_named("status STRING"), columns_named("status INT")
+    text, number = parse_columns("status STRING"), parse_columns("status INT")
     assert rows_read(format_, text, [b"\x50\x07"]) == [["+I", "UNRECOGNIZED"]]
     assert isinstance(rows_read(format_, number, [b"\x50\x07"]), Fails)
-    assert written(format_, "status STRING", {"status": "LOST"}) == ""  # the first of them, which is the default
-    assert written(format_of(tmp_path, "proto2"), "status INT", {"status": 7}) == "5000"
+    assert encode_row(format_, "status STRING", {"status": "LOST"}) == ""  # the first of them, which is the default
+    assert encode_row(format_of(tmp_path, "proto2"), "status INT", {"status": 7}) == "5000"
 
 
 def test_messages_that_cannot_be_read(tmp_path: Path) -> None:
-    columns = columns_named("id INT")
+    columns = parse_columns("id INT")
     messages = [b"\x08\x01", b"\x08", None, b"\x08\x02\x98\x06\x01"]
     found = rows_read(format_of(tmp_path, "proto3"), columns, messages)
     assert isinstance(found, Fails)
-    assert found.said.startswith("Failed to deserialize PB object.")
+    assert found.message.startswith("Failed to deserialize PB object.")
     lenient = format_of(tmp_path, "proto3", ignore_parse_errors="true")
     decoded = pickle.loads(pickle.dumps(decoder_of(lenient, columns, ("id",)))).decode(pa.array(messages, pa.binary()))
     assert decoded.table.to_pydict() == {"id": [1, 2]}
@@ -176,8 +176,8 @@ def test_a_message_goes_by_several_names(tmp_path: Path, name: str) -> None:
     ],
 )
 def test_columns_are_fields(tmp_path: Path, columns: str, options: dict[str, str], codes: list[Code]) -> None:
-    given = {"message-class-name": "shop.Order", "descriptor-file": shop(tmp_path / "d", "proto3"), **options}
-    assert declared("protobuf", given, columns=columns)[1] == codes
+    options_ = {"message-class-name": "shop.Order", "descriptor-file": shop(tmp_path / "d", "proto3"), **options}
+    assert resolve_format("protobuf", options_, columns=columns)[1] == codes
 
 
 def test_a_file_of_something_else(tmp_path: Path) -> None:
@@ -188,4 +188,4 @@ def test_a_file_of_something_else(tmp_path: Path) -> None:
 
 
 def test_both_options_are_needed() -> None:
-    assert declared("protobuf")[1] == [Code.MISSING_OPTION] * 2
+    assert resolve_format("protobuf")[1] == [Code.MISSING_OPTION] * 2

@@ -21,7 +21,7 @@ from millstream.formats.one_by_one import OneByOne
 from millstream.formats.schema_registry import RegistryError
 from millstream.sql.types import INT, STRING
 from millstream.testing.schema_registry import EmbeddedSchemaRegistry
-from tests.unit.formats.flink_goldens import bound
+from tests.unit.formats.flink_goldens import bind_format
 
 if TYPE_CHECKING:
     from millstream.formats.decoded import Decoder
@@ -40,7 +40,7 @@ GOOD_AND_BROKEN = {
 
 def json_half(name: str, **options: str) -> MessageHalf:
     written = {f"json.{key.replace('_', '-')}": value for key, value in options.items()}
-    return MessageHalf(decoder_of(bound("json", written), ((name, INT),), (name,)), (name,))
+    return MessageHalf(decoder_of(bind_format("json", written), ((name, INT),), (name,)), (name,))
 
 
 def messages(pairs: list[tuple[bytes | None, bytes | None]]) -> pa.RecordBatch:
@@ -53,7 +53,7 @@ def messages(pairs: list[tuple[bytes | None, bytes | None]]) -> pa.RecordBatch:
 def test_each_broken_one_and_only_those(name: str, data: list[str]) -> None:
     good, broken = GOOD_AND_BROKEN[name]
     contents = {"good": good, "broken": broken, "none": None}
-    decoder: Decoder = decoder_of(bound(name, {}), ID, ("id",))
+    decoder: Decoder = decoder_of(bind_format(name, {}), ID, ("id",))
     decoded = decoder.decode(pa.array([contents[kind] for kind in data], pa.binary()), sets_aside=True)
     rows: dict[str, list[int | None]] = {"good": [1], "broken": [], "none": [None] if name == "raw" else []}
     assert decoded.table["id"].to_pylist() == [row for kind in data for row in rows[kind]]
@@ -64,7 +64,7 @@ def test_each_broken_one_and_only_those(name: str, data: list[str]) -> None:
 
 
 def test_a_line_of_many_takes_its_message_with_it() -> None:
-    decoder = decoder_of(bound("raw", {"raw.line-delimiter": "\n"}), ID, ("id",))
+    decoder = decoder_of(bind_format("raw", {"raw.line-delimiter": "\n"}), ID, ("id",))
     decoded = decoder.decode(pa.array([b"abcd\nef", b"abcd"], pa.binary()), sets_aside=True)
     assert decoded.table.num_rows == 1
     assert [found.index for found in decoded.unreadable] == [0]
@@ -116,7 +116,7 @@ def test_a_registry_that_does_not_answer_is_no_fault_of_a_message() -> None:
 
 
 @pytest.mark.parametrize(
-    ("payload", "size", "told"),
+    ("payload", "size", "expected"),
     [
         (b"a\tb", None, "a\tb"),
         (b"\0\xff", None, "0x00ff"),
@@ -129,8 +129,8 @@ def test_a_registry_that_does_not_answer_is_no_fault_of_a_message() -> None:
         (b"", None, ""),
     ],
 )
-def test_texts_are_shown_as_they_are_and_other_bytes_in_hex(payload: bytes, size: int | None, told: str) -> None:
-    assert preview(payload, size) == told
+def test_texts_are_shown_as_they_are_and_other_bytes_in_hex(payload: bytes, size: int | None, expected: str) -> None:
+    assert preview(payload, size) == expected
 
 
 def test_what_arrow_has_no_place_for_is_the_fault_of_its_message_alone() -> None:
@@ -172,6 +172,6 @@ def test_a_registry_that_answers_with_something_else_is_no_fault_of_a_message() 
 
 
 def test_a_reason_does_not_repeat_a_long_message() -> None:
-    decoder = decoder_of(bound("csv", {}), ID, ("id",))
+    decoder = decoder_of(bind_format("csv", {}), ID, ("id",))
     [found] = decoder.decode(pa.array([b"x" * 100_000]), sets_aside=True).unreadable
     assert len(found.text) < 3000

@@ -102,7 +102,7 @@ def average(values: list[Any]) -> Any:
         total = (sum(values) + 2**63) % 2**64 - 2**63
         return math.trunc(Fraction(total, len(values)))
     mean = sum(map(Fraction, values), Fraction()) / len(values)
-    return rounded(mean)
+    return round_half_up(mean)
 
 
 def variance(function: str, values: list[Any]) -> Any:
@@ -116,21 +116,21 @@ def variance(function: str, values: list[Any]) -> Any:
     if isinstance(values[0], float):
         return math.sqrt(spread) if root else float(spread)
     if isinstance(values[0], Decimal):
-        return square_root(spread) if root else rounded(spread)
+        return square_root(spread) if root else round_half_up(spread)
     return math.isqrt(math.floor(spread)) if root else math.floor(spread)
 
 
-def rounded(number: Fraction) -> Decimal | None:
+def round_half_up(number: Fraction) -> Decimal | None:
     with localcontext(prec=80):
         exact = Decimal(number.numerator) / Decimal(number.denominator)
-        return fitting(exact.quantize(Decimal("1.000000"), ROUND_HALF_UP))
+        return null_if_too_large(exact.quantize(Decimal("1.000000"), ROUND_HALF_UP))
 
 
 def square_root(number: Fraction) -> Decimal | None:
     with localcontext(prec=80):
         root = (Decimal(number.numerator) / Decimal(number.denominator)).sqrt()
-        return fitting(root.quantize(Decimal("1.000000"), ROUND_HALF_UP))
+        return null_if_too_large(root.quantize(Decimal("1.000000"), ROUND_HALF_UP))
 
 
-def fitting(number: Decimal) -> Decimal | None:
+def null_if_too_large(number: Decimal) -> Decimal | None:
     return number if abs(number) < Decimal("1e32") else None

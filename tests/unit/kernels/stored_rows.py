@@ -19,7 +19,7 @@ VALUE = (pa.field("value", pa.int64()),)
 _INT64 = np.iinfo(np.int64)
 
 
-def to_put(written: Mapping[int, int | None], *, colliding: bool) -> pa.Table:
+def rows_to_put(written: Mapping[int, int | None], *, colliding: bool) -> pa.Table:
     """None is a row to be removed."""
     keys = list(written)
     return pa.table(
@@ -32,13 +32,13 @@ def to_put(written: Mapping[int, int | None], *, colliding: bool) -> pa.Table:
     )
 
 
-def found_in(table: StateTable, keys: Iterable[int], *, colliding: bool) -> dict[int, int]:
-    asked = list(keys)
-    found = table.lookup(to_put(dict.fromkeys(asked), colliding=colliding))
+def look_up(table: StateTable, keys: Iterable[int], *, colliding: bool) -> dict[int, int]:
+    wanted = list(keys)
+    found = table.lookup(rows_to_put(dict.fromkeys(wanted), colliding=colliding))
     values = found.values.column("value").to_pylist()
-    return {key: value for key, value, there in zip(asked, values, found.mask, strict=True) if there}
+    return {key: value for key, value, there in zip(wanted, values, found.mask, strict=True) if there}
 
 
-def scanned_in(table: StateTable, low: int = _INT64.min, high: int = _INT64.max) -> dict[int, int]:
+def scan(table: StateTable, low: int = _INT64.min, high: int = _INT64.max) -> dict[int, int]:
     rows = table.scan(np.array([low]), np.array([high]))
     return dict(zip(rows.column("key").to_pylist(), rows.column("value").to_pylist(), strict=True))

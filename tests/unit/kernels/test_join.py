@@ -209,17 +209,17 @@ def small(*, expires: bool = False) -> JoinOperator:
     return JoinOperator(JoinSide(SMALL_LEFT, ("key",)), JoinSide(SMALL_RIGHT, ("other",)), expires)
 
 
-def seen(changes: list[dict[str, Any]]) -> list[tuple[str, int, int]]:
+def summarise(changes: list[dict[str, Any]]) -> list[tuple[str, int, int]]:
     return [(RowKind(change[KIND]).symbol, change["x"], change["y"]) for change in changes]
 
 
 def test_deletes_come_before_inserts() -> None:
     bench = Bench(small(), SMALL)
-    assert seen(bench.step_inputs({"left": [(INSERT, ("a", 1))], "right": [(INSERT, ("a", 7))]})) == [("+I", 1, 7)]
+    assert summarise(bench.step_inputs({"left": [(INSERT, ("a", 1))], "right": [(INSERT, ("a", 7))]})) == [("+I", 1, 7)]
     update = [(UA, ("a", 2)), (UB, ("a", 1))]
-    assert seen(bench.step_inputs({"left": update, "right": [(INSERT, ("a", 8))]}))[:1] == [("-D", 1, 7)]
+    assert summarise(bench.step_inputs({"left": update, "right": [(INSERT, ("a", 8))]}))[:1] == [("-D", 1, 7)]
     both = {"left": [(UB, ("a", 2)), (UA, ("a", 3))], "right": [(UB, ("a", 7)), (UA, ("a", 9))]}
-    changes = seen(bench.step_inputs(both))
+    changes = summarise(bench.step_inputs(both))
     assert sorted(changes[:2]) == [("-D", 2, 7), ("-D", 2, 8)]
     assert sorted(changes[2:]) == [("+I", 3, 8), ("+I", 3, 9)]
 
@@ -246,7 +246,7 @@ def test_a_retraction_of_a_row_that_is_not_there_is_counted() -> None:
     bench = Bench(small(), SMALL)
     bench.step_inputs({"left": [(INSERT, ("a", 1))], "right": [(INSERT, ("a", 7))]})
     assert bench.step_inputs({"left": [(D, ("a", 2)), (D, ("b", 1))]}) == []
-    assert seen(bench.step_inputs({"left": [(D, ("a", 1))] * 3})) == [("-D", 1, 7)]
+    assert summarise(bench.step_inputs({"left": [(D, ("a", 1))] * 3})) == [("-D", 1, 7)]
     assert bench.ignored == 4
     assert bench.stored_rows() == {"left": 0, "right": 1}
 
@@ -259,11 +259,11 @@ def test_rows_expire_after_their_last_write() -> None:
     again = [(UB, ("b", 1)), (UA, ("b", 1))]
     assert bench.step_inputs({"left": again}) == []
     bench.ttl = TimeToLive(30, 15)
-    assert seen(bench.step_inputs({"right": [(INSERT, ("a", 7)), (INSERT, ("b", 8))]})) == [("+I", 1, 8)]
+    assert summarise(bench.step_inputs({"right": [(INSERT, ("a", 7)), (INSERT, ("b", 8))]})) == [("+I", 1, 8)]
     assert bench.step_inputs({"left": [(D, ("a", 1))]}) == []
     assert bench.ignored == 1
     # What is written again is said again, so that the state of readers lives on too.
-    assert seen(bench.step_inputs({"left": again})) == [("-D", 1, 8), ("+I", 1, 8)]
+    assert summarise(bench.step_inputs({"left": again})) == [("-D", 1, 8), ("+I", 1, 8)]
 
 
 def test_nan_is_equal_to_nan() -> None:

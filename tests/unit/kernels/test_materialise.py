@@ -63,7 +63,7 @@ class ListPerKey:
             if comes:
                 rows.append(row)
 
-    def shown(self) -> dict[Row, Row]:
+    def last_rows(self) -> dict[Row, Row]:
         return {key: rows[-1] for key, rows in self.lists.items() if rows}
 
 
@@ -87,7 +87,7 @@ def test_the_latest_row_of_each_key_is_shown(
     for batch in batches(drawn):
         reader.read(bench.step(batch, pieces=pieces))
         oracle.follow(batch)
-        assert reader.table == oracle.shown()
+        assert reader.table == oracle.last_rows()
 
 
 def kinds(changes: list[dict[str, Any]]) -> list[tuple[str, Any]]:

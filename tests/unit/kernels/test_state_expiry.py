@@ -13,7 +13,7 @@ from millstream.kernels.normalise import NormaliseOperator
 from millstream.state.memory import MemoryPieces
 from millstream.state.state_table import StateTable, TimeToLive
 from tests.unit.kernels.bench import Bench
-from tests.unit.kernels.stored_rows import KEY, VALUE, found_in, scanned_in, to_put
+from tests.unit.kernels.stored_rows import KEY, VALUE, look_up, rows_to_put, scan
 
 SCHEMA = pa.schema([("key", pa.string()), ("x", pa.int64())])
 writes = st.lists(st.lists(st.tuples(st.integers(0, 9), st.none() | st.integers(0, 99)), max_size=8), max_size=12)
@@ -31,11 +31,11 @@ def test_rows_live_for_a_time_after_their_last_write(
     written: dict[int, tuple[int, int | None]] = {}
     for now, batch in enumerate(batches):
         table = StateTable(KEY, VALUE, store, TimeToLive(now, length), piece_bytes=piece_bytes)
-        table.put(to_put(dict(batch), colliding=colliding))
+        table.put(rows_to_put(dict(batch), colliding=colliding))
         written |= {key: (now, value) for key, value in batch}
         alive = {key: value for key, (at, value) in written.items() if at > now - length and value is not None}
-        assert found_in(table, range(10), colliding=colliding) == alive
-        assert scanned_in(table) == alive
+        assert look_up(table, range(10), colliding=colliding) == alive
+        assert scan(table) == alive
 
 
 @given(
@@ -47,9 +47,9 @@ def test_a_ttl_may_come_and_go_between_batches(batches: list[tuple[int | None, d
     written: dict[int, tuple[int, int]] = {}
     for now, (length, batch) in enumerate(batches):
         table = StateTable(KEY, VALUE, store, None if length is None else TimeToLive(now, length))
-        table.put(to_put(dict(batch), colliding=False))
+        table.put(rows_to_put(dict(batch), colliding=False))
         written |= {key: (now, value) for key, value in batch.items()}
-        found = found_in(table, range(10), colliding=False)
+        found = look_up(table, range(10), colliding=False)
         assert found.items() <= {key: value for key, (_, value) in written.items()}.items()
         shortest = min((other for other, _ in batches[: now + 1] if other is not None), default=now + 1)
         assert {key for key, (at, _) in written.items() if at > now - shortest} <= found.keys()
@@ -73,15 +73,15 @@ def test_what_was_deleted_or_replaced_never_comes_back(
     store = MemoryPieces()
     latest: dict[int, int | None] = {key: key for key in range(12)}
     now = 0
-    StateTable(KEY, VALUE, store, TimeToLive(now, 100)).put(to_put(latest, colliding=False))
+    StateTable(KEY, VALUE, store, TimeToLive(now, 100)).put(rows_to_put(latest, colliding=False))
     for length, later, batch in steps:
         now += later
         table = StateTable(KEY, VALUE, store, None if length is None else TimeToLive(now, length))
-        table.put(to_put(batch, colliding=False))
+        table.put(rows_to_put(batch, colliding=False))
         latest |= batch
         there = {key: value for key, value in latest.items() if value is not None}
-        assert found_in(table, range(16), colliding=False).items() <= there.items()
-        assert scanned_in(table).items() <= there.items()
+        assert look_up(table, range(16), colliding=False).items() <= there.items()
+        assert scan(table).items() <= there.items()
 
 
 Step = tuple[TimeToLive | None, dict[int, int | None]]
@@ -91,7 +91,7 @@ def _after(steps: list[Step]) -> StateTable:
     store = MemoryPieces()
     for ttl, batch in steps:
         table = StateTable(KEY, VALUE, store, ttl)
-        table.put(to_put(batch, colliding=False))
+        table.put(rows_to_put(batch, colliding=False))
     return table
 
 
@@ -107,29 +107,29 @@ def test_a_ttl_that_comes_back_soon_brings_no_deleted_key_back() -> None:
         (TimeToLive(60, 100), {}),
         (TimeToLive(111, 100), SOME),
     ]
-    assert found_in(_after(steps), [1], colliding=False) == {}
+    assert look_up(_after(steps), [1], colliding=False) == {}
 
 
 @pytest.mark.parametrize("later", [None, TimeToLive(313, 1000)], ids=["none", "longer"])
 def test_what_has_expired_stays_so_under_another_ttl(later: TimeToLive | None) -> None:
     steps: list[Step] = [(TimeToLive(210, 100), MANY), (TimeToLive(211, 100), {1: None}), (TimeToLive(265, 100), {})]
     table = _after([*steps, (TimeToLive(312, 100), SOME), (later, {})])
-    assert found_in(table, [0, 1, 100], colliding=False) == {100: 0}
+    assert look_up(table, [0, 1, 100], colliding=False) == {100: 0}
 
 
 def test_rows_from_a_time_without_a_ttl_expire_after_it_came() -> None:
     store = MemoryPieces()
-    StateTable(KEY, VALUE, store).put(to_put({1: 2}, colliding=False))
+    StateTable(KEY, VALUE, store).put(rows_to_put({1: 2}, colliding=False))
     for now, there in ((1000, True), (1009, True), (1010, False)):
         table = StateTable(KEY, VALUE, store, TimeToLive(now, 10))
-        assert bool(found_in(table, [1], colliding=False)) is there
+        assert bool(look_up(table, [1], colliding=False)) is there
 
 
 def test_a_sweep_frees_the_space_of_keys_that_never_come_again() -> None:
     store = MemoryPieces()
     for now in range(100):
         table = StateTable(KEY, VALUE, store, TimeToLive(now, 10))
-        table.put(to_put({now * 100 + each: each for each in range(100)}, colliding=False))
+        table.put(rows_to_put({now * 100 + each: each for each in range(100)}, colliding=False))
     assert sum(segment.rows for segment in store.manifest().segments) <= 4 * 10 * 100
 
 
@@ -171,23 +171,23 @@ def test_a_clock_that_is_set_back_stands_still(batches: list[tuple[int, dict[int
     for now, batch in batches:
         latest = max(latest, now)
         table = StateTable(KEY, VALUE, store, TimeToLive(now, length))
-        table.put(to_put(batch, colliding=False))
+        table.put(rows_to_put(batch, colliding=False))
         written |= {key: (latest, value) for key, value in batch.items()}
         alive = {key: value for key, (at, value) in written.items() if at > latest - length and value is not None}
-        assert found_in(table, range(6), colliding=False) == alive
+        assert look_up(table, range(6), colliding=False) == alive
 
 
 def test_what_a_lookup_did_not_find_is_not_found_when_the_clock_is_set_back() -> None:
     store = MemoryPieces()
-    StateTable(KEY, VALUE, store, TimeToLive(1000, 100)).put(to_put({1: 2}, colliding=False))
+    StateTable(KEY, VALUE, store, TimeToLive(1000, 100)).put(rows_to_put({1: 2}, colliding=False))
     for now, there in ((1099, True), (1000, True), (1100, False), (1050, False), (-(10**12), False)):
         table = StateTable(KEY, VALUE, store, TimeToLive(now, 100))
-        assert bool(found_in(table, [1], colliding=False)) is there
+        assert bool(look_up(table, [1], colliding=False)) is there
 
 
 def test_a_clock_that_was_behind_for_a_while_ends_no_row_early() -> None:
     store = MemoryPieces()
     for now, key in ((1000, 1), (400, 2), (1050, 3)):
-        StateTable(KEY, VALUE, store, TimeToLive(now, 100)).put(to_put({key: key}, colliding=False))
+        StateTable(KEY, VALUE, store, TimeToLive(now, 100)).put(rows_to_put({key: key}, colliding=False))
     table = StateTable(KEY, VALUE, store, TimeToLive(1099, 100))
-    assert found_in(table, [1, 2, 3], colliding=False) == {1: 1, 2: 2, 3: 3}
+    assert look_up(table, [1, 2, 3], colliding=False) == {1: 1, 2: 2, 3: 3}

@@ -39,21 +39,21 @@ def scope(
     return Scope(plain.columns, plain.script, plain.statement, functions or {})
 
 
-def bound(text: str, columns: Mapping[str, str] | None = None, *, aggregates: bool = False) -> exp.Expr:
+def bind(text: str, columns: Mapping[str, str] | None = None, *, aggregates: bool = False) -> exp.Expr:
     return scope(text, columns).bind(read(text), aggregates=aggregates)
 
 
 def type_of(text: str, columns: Mapping[str, str] | None = None, *, aggregates: bool = False) -> str:
-    return str(infer(bound(text, columns, aggregates=aggregates), scope(text, columns).type_of))
+    return str(infer(bind(text, columns, aggregates=aggregates), scope(text, columns).type_of))
 
 
-def typed_of(text: str, columns: Mapping[str, str] | None = None) -> Typed:
+def resolve(text: str, columns: Mapping[str, str] | None = None) -> Typed:
     return scope(text, columns).resolve(read(text))
 
 
 def problems(text: str, columns: Mapping[str, str] | None = None, *, aggregates: bool = False) -> list[Diagnostic]:
     try:
-        bound(text, columns, aggregates=aggregates)
+        bind(text, columns, aggregates=aggregates)
     except ScriptError as error:
         return list(error.diagnostics)
     return []

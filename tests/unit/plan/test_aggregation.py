@@ -24,7 +24,7 @@ def rows() -> Values:
     return Values((), columns, scope("SELECT", COLUMNS).statement)
 
 
-def grouped(*items: str, having: str | None = None) -> Project:
+def build_grouped(*items: str, having: str | None = None) -> Project:
     condition = exp.Having(this=read(having)) if having else None
     group = exp.Group(expressions=[read("k")])
     text = ", ".join(items)
@@ -42,7 +42,7 @@ def aggregate(project: Project) -> Aggregate:
 
 
 def calls(*items: str) -> list[str]:
-    return [str(call) for call in aggregate(grouped(*items)).calls]
+    return [str(call) for call in aggregate(build_grouped(*items)).calls]
 
 
 def test_calls_of_the_same_are_one() -> None:
@@ -77,11 +77,11 @@ def test_each_aggregate_is_planned(item: str, expected: list[str]) -> None:
     [("AVG(i)", "INT"), ("AVG(n)", "DECIMAL(38, 6)"), ("AVG(d)", "DOUBLE"), ("STDDEV_SAMP(i)", "INT")],
 )
 def test_averages_have_the_types_of_flink(item: str, type_: str) -> None:
-    assert str(grouped(item).items[0].type) == type_
+    assert str(build_grouped(item).items[0].type) == type_
 
 
 def test_having_filters_groups() -> None:
-    project = grouped("k", having="COUNT(*) > 1 AND k <> 'x'")
+    project = build_grouped("k", having="COUNT(*) > 1 AND k <> 'x'")
     [node] = project.inputs
     assert isinstance(node, Filter)
     assert sql_text(node.condition) == "`$aggregate0` > 1 AND `k` <> 'x'"
@@ -89,7 +89,7 @@ def test_having_filters_groups() -> None:
 
 def test_distinct_groups_by_all_columns() -> None:
     node = rows()
-    plain = Project(node, grouped("k").items, node.span)
+    plain = Project(node, build_grouped("k").items, node.span)
     found = distinct_rows(plain, scope("SELECT DISTINCT k", COLUMNS))
     assert isinstance(found, Aggregate)
     assert (found.keys, found.calls) == (("k",), ())
@@ -108,5 +108,5 @@ def test_distinct_groups_by_all_columns() -> None:
 )
 def test_what_cannot_be_aggregated_is_refused(item: str, code: Code) -> None:
     with pytest.raises(ScriptError) as caught:
-        grouped(item)
+        build_grouped(item)
     assert [problem.code for problem in caught.value.diagnostics] == [code]

@@ -14,7 +14,7 @@ INSERTS = f"'connector' = 'kafka', {KAFKA}, 'format' = 'json'"
 TTL = {"table.exec.state.ttl": "1 d"}
 
 
-def explained(script: str, settings: dict[str, str] | None = None) -> str:
+def explain(script: str, settings: dict[str, str] | None = None) -> str:
     return "\n".join(job.explain() for job in compile_script(SourceText("s", script), {}, settings or {}).jobs)
 
 
@@ -36,7 +36,7 @@ def explained(script: str, settings: dict[str, str] | None = None) -> str:
     ],
 )
 def test_key_stays_a_key_where_the_sinks_type_keeps_values_apart(found: str, wanted: str, *, is_kept: bool) -> None:
-    plan = explained(
+    plan = explain(
         f"CREATE TABLE a (k {found}, v INT, PRIMARY KEY (k) NOT ENFORCED) WITH ({UPSERTS});"
         f"CREATE TABLE b (k {wanted}, v INT, PRIMARY KEY (k) NOT ENFORCED) WITH ({UPSERTS});"
         "INSERT INTO b SELECT * FROM a;"
@@ -48,7 +48,7 @@ DISTINCT = f"CREATE TABLE t (a INT, b INT) WITH ({INSERTS}); CREATE VIEW d AS SE
 
 
 @pytest.mark.parametrize(
-    ("query", "settings", "given"),
+    ("query", "settings", "expected"),
     [
         ("SELECT * FROM d", {}, ["I"]),
         ("SELECT * FROM d", TTL, ["I"]),
@@ -59,10 +59,10 @@ DISTINCT = f"CREATE TABLE t (a INT, b INT) WITH ({INSERTS}); CREATE VIEW d AS SE
     ],
 )
 def test_distinct_rows_are_given_again_only_for_state_that_expires(
-    query: str, settings: dict[str, str], given: list[str]
+    query: str, settings: dict[str, str], expected: list[str]
 ) -> None:
-    steps = [line for line in explained(f"{DISTINCT}{query};", settings).splitlines() if "Aggregate(" in line]
-    assert [line.partition("changelog=[")[2].partition("]")[0] for line in steps] == given
+    steps = [line for line in explain(f"{DISTINCT}{query};", settings).splitlines() if "Aggregate(" in line]
+    assert [line.partition("changelog=[")[2].partition("]")[0] for line in steps] == expected
 
 
 @pytest.mark.parametrize(
@@ -77,5 +77,5 @@ def test_distinct_rows_are_given_again_only_for_state_that_expires(
 )
 def test_kind_of_a_row_has_its_name_for_itself(query: str) -> None:
     with pytest.raises(ScriptError) as refused:
-        explained(f"{DISTINCT}{query};")
+        explain(f"{DISTINCT}{query};")
     assert [problem.code for problem in refused.value.diagnostics] == [Code.DUPLICATE_COLUMN]

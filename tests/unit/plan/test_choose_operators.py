@@ -30,7 +30,7 @@ CREATE TABLE changes (k STRING, n BIGINT) WITH (
 COUNT = "INSERT INTO counts SELECT k, COUNT(*) FROM t GROUP BY k"
 
 
-def explained(statement: str, settings: dict[str, str] | None = None) -> str:
+def explain(statement: str, settings: dict[str, str] | None = None) -> str:
     return compile_script(SourceText("s", f"{TABLES}{statement};"), {}, settings or {}).jobs[0].explain()
 
 
@@ -49,8 +49,8 @@ def explained(statement: str, settings: dict[str, str] | None = None) -> str:
     ],
 )
 def test_native_where_both_operators_write_the_same(statement: str) -> None:
-    assert "[native]" in explained(statement)
-    assert "[kernel]" not in explained(statement)
+    assert "[native]" in explain(statement)
+    assert "[kernel]" not in explain(statement)
 
 
 @pytest.mark.parametrize(
@@ -76,10 +76,10 @@ def test_native_where_both_operators_write_the_same(statement: str) -> None:
     ],
 )
 def test_kernel_where_they_would_not(statement: str) -> None:
-    assert "[kernel]" in explained(statement)
-    assert "[native]" not in explained(statement)
+    assert "[kernel]" in explain(statement)
+    assert "[native]" not in explain(statement)
 
 
 @pytest.mark.parametrize("setting", [("millstream.aggregate.native", "never"), ("table.exec.state.ttl", "1 h")])
 def test_setting_rules_it_out(setting: tuple[str, str]) -> None:
-    assert "[native]" not in explained(COUNT, dict([setting]))
+    assert "[native]" not in explain(COUNT, dict([setting]))

@@ -32,18 +32,18 @@ CREATE TABLE t (a BIGINT, b STRING, c INT NOT NULL) WITH (
 """
 
 
-def wrapped(parts: SearchStrategy[str], word: str = "", least: int = 1) -> SearchStrategy[str]:
+def wrap(parts: SearchStrategy[str], word: str = "", least: int = 1) -> SearchStrategy[str]:
     return st.lists(parts, min_size=least, max_size=3).map(lambda chosen: f"{word} ({', '.join(chosen)})".strip())
 
 
 COLUMN = st.sampled_from("abc")
-SET = COLUMN | wrapped(COLUMN, least=0)
-PART = COLUMN | wrapped(COLUMN)
-ELEMENT = SET | wrapped(PART, "ROLLUP") | wrapped(PART, "CUBE")
-LIST = st.lists(ELEMENT | wrapped(ELEMENT, "GROUPING SETS"), min_size=1, max_size=3).map(", ".join)
+SET = COLUMN | wrap(COLUMN, least=0)
+PART = COLUMN | wrap(COLUMN)
+ELEMENT = SET | wrap(PART, "ROLLUP") | wrap(PART, "CUBE")
+LIST = st.lists(ELEMENT | wrap(ELEMENT, "GROUPING SETS"), min_size=1, max_size=3).map(", ".join)
 
 
-def planned(query: str) -> Aggregate:
+def compile_aggregate(query: str) -> Aggregate:
     root = compile_script(SourceText("s", f"{TABLE}{query};"), {}, {}).jobs[0].roots[0]
     [project] = root.inputs
     [aggregate] = project.inputs
@@ -64,7 +64,7 @@ def test_sets_are_those_of_duckdb(written: str) -> None:
 
 
 def test_aggregated_column_keeps_its_values_where_its_key_is_null() -> None:
-    aggregate = planned("SELECT c, SUM(c), MAX(c) FROM t GROUP BY ROLLUP (c)")
+    aggregate = compile_aggregate("SELECT c, SUM(c), MAX(c) FROM t GROUP BY ROLLUP (c)")
     [expand] = aggregate.inputs
     assert isinstance(expand, Expand)
     assert {call.argument for call in aggregate.calls}.isdisjoint(expand.keys)
@@ -77,7 +77,7 @@ def test_aggregated_column_keeps_its_values_where_its_key_is_null() -> None:
 
 def test_one_set_needs_no_expansion() -> None:
     for written in ("(a, b)", "GROUPING SETS ((a, b))", "DISTINCT GROUPING SETS ((a, b), (b, a))"):
-        aggregate = planned(f"SELECT GROUPING(a), GROUP_ID() FROM t GROUP BY {written}")
+        aggregate = compile_aggregate(f"SELECT GROUPING(a), GROUP_ID() FROM t GROUP BY {written}")
         assert (type(aggregate.inputs[0]), aggregate.keys) == (Scan, ("a", "b"))
 
 
@@ -115,5 +115,5 @@ def test_functions_of_the_set(call: str, values: str) -> None:
 )
 def test_what_is_refused_is_refused_once(query: str, code: Code) -> None:
     with pytest.raises(ScriptError) as refused:
-        planned(query)
+        compile_aggregate(query)
     assert [diagnostic.code for diagnostic in refused.value.diagnostics] == [code]

@@ -33,12 +33,12 @@ CREATE TABLE by_id (id BIGINT, name STRING, PRIMARY KEY (id) NOT ENFORCED) WITH 
 N = TypeVar("N", bound=Node)
 
 
-def planned(query: str) -> Root:
+def compile_query(query: str) -> Root:
     return compile_script(SourceText("s", f"{TABLES}{query};"), {}, {}).jobs[0].roots[0]
 
 
 def find(query: str, kind: type[N]) -> list[N]:
-    return [node for node in walk(planned(query)) if isinstance(node, kind)]
+    return [node for node in walk(compile_query(query)) if isinstance(node, kind)]
 
 
 @pytest.mark.parametrize(
@@ -50,12 +50,12 @@ def find(query: str, kind: type[N]) -> list[N]:
     ],
 )
 def test_columns_of_star(star: str, columns: list[str]) -> None:
-    root = planned(f"SELECT {star} FROM a AS x JOIN a AS y ON x.id = y.id")
+    root = compile_query(f"SELECT {star} FROM a AS x JOIN a AS y ON x.id = y.id")
     assert [column.name for column in root.columns] == columns
 
 
 def test_columns_of_using_are_one_and_come_first() -> None:
-    root = planned("SELECT *, b, y.b FROM a AS x JOIN a AS y USING (b)")
+    root = compile_query("SELECT *, b, y.b FROM a AS x JOIN a AS y USING (b)")
     assert [column.name for column in root.columns] == ["b", "id", "c", "id0", "c0", "b0", "b1"]
 
 
@@ -84,7 +84,7 @@ def test_no_two_columns_get_one_name() -> None:
     many = ", ".join(f"a{number} INT" for number in range(10))
     generated = "WITH ('connector' = 'datagen')"
     tables = f"CREATE TABLE lots (a INT, {many}) {generated}; CREATE TABLE few (a INT, a1 INT) {generated};"
-    root = planned(f"{tables} SELECT * FROM lots JOIN few ON lots.a = few.a")
+    root = compile_query(f"{tables} SELECT * FROM lots JOIN few ON lots.a = few.a")
     assert len({column.name for column in root.inputs[0].columns}) == 13
 
 
@@ -93,16 +93,16 @@ def test_no_two_columns_get_one_name() -> None:
 )
 def test_clauses_after_parentheses_are_refused(query: str) -> None:
     with pytest.raises(ScriptError, match="not supported yet"):
-        planned(query)
+        compile_query(query)
 
 
 def test_outer_join_is_no_inner_one() -> None:
     with pytest.raises(ScriptError, match="OUTER JOIN is not supported yet"):
-        planned("SELECT a.id FROM a OUTER JOIN u ON a.id = u.id")
+        compile_query("SELECT a.id FROM a OUTER JOIN u ON a.id = u.id")
 
 
 def test_what_is_random_is_drawn_for_each_pair() -> None:
-    root = planned("SELECT x.b FROM a AS x JOIN a AS y ON x.id = y.id WHERE RAND() < 0.5")
+    root = compile_query("SELECT x.b FROM a AS x JOIN a AS y ON x.id = y.id WHERE RAND() < 0.5")
     [join] = [node for node in walk(root) if isinstance(node, Join)]
     assert not any(isinstance(node, Filter) for node in walk(join))
     assert any(isinstance(node, Filter) for node in walk(root))
@@ -163,7 +163,7 @@ def test_each_reading_of_a_table_is_a_scan_of_its_own() -> None:
 
 
 def test_a_union_takes_the_names_of_the_first_query_and_types_that_fit_all() -> None:
-    root = planned("SELECT id, b FROM a UNION ALL SELECT id, name FROM u UNION ALL SELECT 1.5, NULL")
+    root = compile_query("SELECT id, b FROM a UNION ALL SELECT id, name FROM u UNION ALL SELECT 1.5, NULL")
     assert [(column.name, str(column.type)) for column in root.columns] == [("id", "DECIMAL(20, 1)"), ("b", "STRING")]
     [union] = find("SELECT id FROM a UNION ALL SELECT id FROM u UNION ALL SELECT id FROM v", Union)
     assert len(union.inputs) == 3
@@ -177,6 +177,6 @@ def test_rows_of_a_union_are_retracted_whole() -> None:
 
 
 def test_union_of_different_rows_is_an_aggregate_of_no_calls() -> None:
-    root = planned("SELECT id FROM a UNION SELECT id FROM a")
+    root = compile_query("SELECT id FROM a UNION SELECT id FROM a")
     assert root.upsert_key == ("id",)
     assert root.changelog == INSERT_ONLY

@@ -23,14 +23,14 @@ def problems(script: str) -> list[Diagnostic]:
     return []
 
 
-def marked(diagnostic: Diagnostic) -> str:
+def marked_text(diagnostic: Diagnostic) -> str:
     assert diagnostic.span is not None
     return diagnostic.span.source.text[diagnostic.span.start : diagnostic.span.end]
 
 
 def test_a_view_on_itself_is_a_view_on_nothing() -> None:
     [found] = problems("CREATE VIEW v5 AS SELECT * FROM v5; SELECT * FROM v5;")
-    assert (found.code, marked(found)) == (Code.UNDEFINED_TABLE, "v5")
+    assert (found.code, marked_text(found)) == (Code.UNDEFINED_TABLE, "v5")
 
 
 def test_views_in_a_circle_are_told_where_the_first_went() -> None:
@@ -44,7 +44,7 @@ def test_views_in_a_circle_are_told_where_the_first_went() -> None:
 
 def test_each_clause_of_a_query_has_its_say() -> None:
     found = problems("SELECT nope1, UPER(b), a + 'x' FROM p WHERE nope2 = 1 GROUP BY nope3, nope5 HAVING nope4 > 1;")
-    places = [marked(one).split("(")[0].split()[0] for one in found]
+    places = [marked_text(one).split("(")[0].split()[0] for one in found]
     assert places == ["nope1", "UPER", "a", "nope2", "nope3", "nope5", "nope4"]
 
 
@@ -95,7 +95,7 @@ def test_a_watermark_counts_milliseconds(type_: str, is_taken: bool) -> None:  #
 
 def test_a_function_cannot_take_the_name_of_a_built_in_one() -> None:
     [found] = problems("CREATE FUNCTION Upper AS 'voices:shout' LANGUAGE PYTHON;")
-    assert (found.code, marked(found)) == (Code.INVALID_FUNCTION, "Upper")
+    assert (found.code, marked_text(found)) == (Code.INVALID_FUNCTION, "Upper")
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_function_cannot_take_the_name_of_a_built_in_one() -> None:
 )
 def test_one_problem_in_the_words_of_the_user(query: str, primary: str, place: str) -> None:
     [found] = problems(f"{query};")
-    assert (found.primary, marked(found)) == (primary, place)
+    assert (found.primary, marked_text(found)) == (primary, place)
 
 
 @pytest.mark.parametrize(
@@ -247,11 +247,11 @@ def test_every_query_of_with_is_looked_at() -> None:
     found = problems(
         "WITH c AS (SELECT nope1 FROM p), d AS (SELECT * FROM c), e AS (SELECT nope2 FROM p) SELECT * FROM c;"
     )
-    assert [marked(one) for one in found] == ["nope1", "nope2"]
+    assert [marked_text(one) for one in found] == ["nope1", "nope2"]
 
 
 def test_every_value_is_looked_at() -> None:
-    assert [marked(one) for one in problems("INSERT INTO s VALUES (nope1, nope2);")] == ["nope1", "nope2"]
+    assert [marked_text(one) for one in problems("INSERT INTO s VALUES (nope1, nope2);")] == ["nope1", "nope2"]
 
 
 def test_what_is_taken_back_needs_a_key_where_the_format_has_inserts_only() -> None:

@@ -6,14 +6,14 @@ import pytest
 
 from millstream.plan.resolver.sql_text import sql_text
 from tests.runtime.expression_cases import GROUPS
-from tests.unit.plan.expressions import typed_of
+from tests.unit.plan.expressions import resolve
 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_text_reads_back_as_the_same_expression(group: str) -> None:
     for text, _ in GROUPS[group]:
-        expression = typed_of(text)
-        assert typed_of(sql_text(expression)) == expression, text
+        expression = resolve(text)
+        assert resolve(sql_text(expression)) == expression, text
 
 
 @pytest.mark.parametrize(
@@ -41,6 +41,6 @@ def test_text_reads_back_as_the_same_expression(group: str) -> None:
 )
 def test_parentheses_stand_where_they_are_needed(written: str, text: str | None) -> None:
     columns = dict.fromkeys("abc", "INT")
-    expression = typed_of(written, columns)
+    expression = resolve(written, columns)
     assert text is None or sql_text(expression) == text
-    assert typed_of(sql_text(expression), columns) == expression
+    assert resolve(sql_text(expression), columns) == expression

@@ -8,7 +8,7 @@ import pytest
 
 from millstream.errors import Code, ScriptError
 from millstream.plan.resolver.scope import Scope
-from tests.unit.plan.expressions import bound, problems, read, scope, type_of
+from tests.unit.plan.expressions import bind, problems, read, scope, type_of
 
 COLUMNS = {
     "a": "BIGINT", "i": "INT", "f": "FLOAT", "d": "DOUBLE", "s": "STRING", "n": "DECIMAL(10, 2)", "b": "BOOLEAN",
@@ -211,7 +211,7 @@ def test_signatures_and_near_names_are_shown() -> None:
 
 
 def test_binding_leaves_bare_quoted_columns() -> None:
-    assert bound("CONCAT(t.s, r.y.z)", COLUMNS).sql(dialect="flink") == "CONCAT(`s`, `r`.y.z)"
+    assert bind("CONCAT(t.s, r.y.z)", COLUMNS).sql(dialect="flink") == "CONCAT(`s`, `r`.y.z)"
 
 
 def test_columns_of_several_tables_are_told_apart() -> None:

@@ -101,11 +101,11 @@ def test_job_begun_on_the_kernel_stays_there(tmp_path: Path) -> None:
     """So does one of a version that knew no other operator: what is written of the kernel's state did not change."""
     checkpoint = Checkpoint(tmp_path)
     folder = checkpoint.new_job(insert(native="never"), buckets=5).path
-    assert checkpoint.pinned_to_checkpoint(insert()).explain() == insert().explain()
+    assert checkpoint.pin_to_checkpoint(insert()).explain() == insert().explain()
     begin_a_batch(folder)
-    assert "[kernel]" in checkpoint.pinned_to_checkpoint(insert()).explain()
-    assert checkpoint.find_job(checkpoint.pinned_to_checkpoint(insert())) is not None
-    assert checkpoint.pinned_to_checkpoint(insert("SUM(a)")).explain() == insert("SUM(a)").explain()
+    assert "[kernel]" in checkpoint.pin_to_checkpoint(insert()).explain()
+    assert checkpoint.find_job(checkpoint.pin_to_checkpoint(insert())) is not None
+    assert checkpoint.pin_to_checkpoint(insert("SUM(a)")).explain() == insert("SUM(a)").explain()
     checkpoint.release()
     assert json.loads((tmp_path / "millstream.json").read_text())["content"]["jobs"]["../counts"]["identity"] == 3
 
@@ -113,9 +113,9 @@ def test_job_begun_on_the_kernel_stays_there(tmp_path: Path) -> None:
 def test_job_begun_natively_is_not_moved_to_the_kernel(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path)
     begin_a_batch(checkpoint.new_job(insert(), buckets=5).path)
-    assert checkpoint.find_job(checkpoint.pinned_to_checkpoint(insert())) is not None
+    assert checkpoint.find_job(checkpoint.pin_to_checkpoint(insert())) is not None
     with pytest.raises(JobError) as refused:
-        checkpoint.find_job(checkpoint.pinned_to_checkpoint(insert(native="never")))
+        checkpoint.find_job(checkpoint.pin_to_checkpoint(insert(native="never")))
     checkpoint.release()
     assert refused.value.code is Code.CHECKPOINT_MISMATCH
     assert "'millstream.aggregate.native' = 'never'" in str(refused.value)
@@ -168,14 +168,14 @@ def test_changed_job_is_told_from_the_one_that_ran_last(tmp_path: Path) -> None:
     """Only while a batch is unfinished does it matter to sinks that may hold a part of it."""
     checkpoint = Checkpoint(tmp_path)
     begin_a_batch(checkpoint.new_job(insert(), buckets=5).path)
-    assert found(checkpoint, insert()).unfinished_batch == 0
-    assert not found(checkpoint, insert()).must_be_unwritten
-    assert found(checkpoint, insert(where="a > 3")).must_be_unwritten
+    assert find_folder(checkpoint, insert()).unfinished_batch == 0
+    assert not find_folder(checkpoint, insert()).must_be_unwritten
+    assert find_folder(checkpoint, insert(where="a > 3")).must_be_unwritten
     checkpoint.record_start(insert(where="a > 3"))
     checkpoint.release()
     again = Checkpoint(tmp_path)
-    assert not found(again, insert(where="a > 3")).must_be_unwritten
-    assert found(again, insert()).must_be_unwritten
+    assert not find_folder(again, insert(where="a > 3")).must_be_unwritten
+    assert find_folder(again, insert()).must_be_unwritten
     again.release()
 
 
@@ -186,12 +186,12 @@ def test_what_was_done_with_unreadable_messages_is_not_forgotten_while_the_batch
     folder = checkpoint.new_job(insert(reading=skips), buckets=5).path
     begin_a_batch(folder)
     for reading in (skips, None, None):
-        assert not found(checkpoint, insert(reading=reading)).must_be_unwritten
+        assert not find_folder(checkpoint, insert(reading=reading)).must_be_unwritten
         checkpoint.record_start(insert(reading=reading))
-    assert found(checkpoint, insert(reading=sets_aside)).must_be_unwritten
+    assert find_folder(checkpoint, insert(reading=sets_aside)).must_be_unwritten
     end_a_batch(folder)
     begin_a_batch(folder, 1)
-    assert not found(checkpoint, insert(reading=sets_aside)).must_be_unwritten
+    assert not find_folder(checkpoint, insert(reading=sets_aside)).must_be_unwritten
     checkpoint.release()
 
 
@@ -249,7 +249,7 @@ def test_batch_of_a_version_that_did_not_say_how_it_began_is_that_version_s(tmp_
     checkpoint = Checkpoint(tmp_path)
     begin_a_batch(checkpoint.new_job(insert(), buckets=5).path)
     checkpoint._jobs["../counts"] = {"state": describe_state(insert(), 2), "identity": 2, "buckets": 5}
-    kept = found(checkpoint, insert())
+    kept = find_folder(checkpoint, insert())
     assert (kept.prefixes, kept.must_be_unwritten, kept.is_of_other_version) == ({}, True, True)
     checkpoint.release()
 
@@ -259,12 +259,12 @@ def test_batch_behind_an_exchange_is_the_version_s_that_began_it(tmp_path: Path)
     begin_a_batch(checkpoint.new_job(insert(), buckets=5).path)
     del checkpoint._jobs["../counts"]["replay"]["version"]
     checkpoint._jobs["../counts"]["replay"]["exchanged"] = "of version 1"
-    kept = found(checkpoint, insert())
+    kept = find_folder(checkpoint, insert())
     assert (kept.must_be_unwritten, kept.is_of_other_version) == (True, True)
     checkpoint.release()
 
 
-def found(checkpoint: Checkpoint, job: JobPlan) -> JobFolder:
+def find_folder(checkpoint: Checkpoint, job: JobPlan) -> JobFolder:
     folder = checkpoint.find_job(job)
     assert folder is not None
     return folder
@@ -318,9 +318,9 @@ def test_unreadable_marker(tmp_path: Path, content: str) -> None:
 @pytest.mark.parametrize("checksum", ['"checksum": "{}", ', ""])
 def test_checkpoint_of_layout_2_goes_on(tmp_path: Path, checksum: str) -> None:
     jobs = {"../counts": {"state": describe_state(insert(), 1), "buckets": 7}}
-    told = checksum.format(hashlib.sha256(json.dumps(jobs, sort_keys=True).encode()).hexdigest()[:16])
+    stored = checksum.format(hashlib.sha256(json.dumps(jobs, sort_keys=True).encode()).hexdigest()[:16])
     marker = tmp_path / "millstream.json"
-    marker.write_text(f'{{"layout": 2, {told}"jobs": {json.dumps(jobs)}}}')
+    marker.write_text(f'{{"layout": 2, {stored}"jobs": {json.dumps(jobs)}}}')
     folder = tmp_path / "jobs" / "%2E%2E%2Fcounts"
     begin_a_batch(folder)
     (folder / "topics.json").write_text('{"t": "id-of-t"}')

@@ -14,7 +14,7 @@ from millstream.runtime.checkpoint_place import checkpoint_folder
 
 
 @pytest.mark.parametrize(
-    ("given", "folder"),
+    ("location", "folder"),
     [
         ("c", "c"),
         ("/var/c", "/var/c"),
@@ -31,34 +31,36 @@ from millstream.runtime.checkpoint_place import checkpoint_folder
         ("./job:1", "./job:1"),
     ],
 )
-def test_folder_of_this_machine(given: str | Path, folder: str) -> None:
-    assert checkpoint_folder(given) == Path(folder)
+def test_folder_of_this_machine(location: str | Path, folder: str) -> None:
+    assert checkpoint_folder(location) == Path(folder)
 
 
 REMOTE = ["s3a://bucket/jobs", "s3://bucket", "hdfs://name:8020/jobs", "hdfs:///jobs", "abfss://c@a.net/x"]
 
 
 @pytest.mark.parametrize(
-    "given", [*REMOTE, "gs://b/x", "viewfs:/x", "file://other/x", "file://localhost", Path("s3a://bucket/jobs")]
+    "location", [*REMOTE, "gs://b/x", "viewfs:/x", "file://other/x", "file://localhost", Path("s3a://bucket/jobs")]
 )
-def test_other_file_systems_are_refused(given: str | Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_file_systems_are_refused(location: str | Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ScriptError) as caught:
-        Session(checkpoint=given)
+        Session(checkpoint=location)
     assert caught.value.code is Code.BAD_ARGUMENT
-    assert str(given) in caught.value.diagnostics[0].primary
+    assert str(location) in caught.value.diagnostics[0].primary
     assert caught.value.diagnostics[0].hint
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("given", ["file:jobs/x", "hdfs:foo", "job:1", Path("file:jobs/x")])
-def test_scheme_without_a_slash_is_refused(given: str | Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("location", ["file:jobs/x", "hdfs:foo", "job:1", Path("file:jobs/x")])
+def test_scheme_without_a_slash_is_refused(
+    location: str | Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ScriptError) as caught:
-        checkpoint_folder(given)
+        checkpoint_folder(location)
     assert caught.value.code is Code.BAD_ARGUMENT
-    assert caught.value.diagnostics[0].hint == f"For the local folder, write {tmp_path / given}."
-    assert checkpoint_folder(tmp_path / given) == tmp_path / given
+    assert caught.value.diagnostics[0].hint == f"For the local folder, write {tmp_path / location}."
+    assert checkpoint_folder(tmp_path / location) == tmp_path / location
 
 
 def test_folder_that_an_earlier_version_made_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

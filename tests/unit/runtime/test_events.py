@@ -23,6 +23,6 @@ def test_event_is_shown(event: JobEvent, kind: str, text: str, capsys: pytest.Ca
     PlainView().event(event)
     assert text in capsys.readouterr().out
     JsonView().event(event)
-    told = json.loads(capsys.readouterr().out)
-    assert (told["event"], told["job"]) == (kind, "totals")
-    assert "batch" not in told
+    reported = json.loads(capsys.readouterr().out)
+    assert (reported["event"], reported["job"]) == (kind, "totals")
+    assert "batch" not in reported

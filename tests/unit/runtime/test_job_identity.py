@@ -43,7 +43,7 @@ IS_REFUSED = {
 ANOTHER_PLACE = ("INSERT INTO", "-- as agreed\n\n  INSERT INTO")
 
 
-def compiled(before: str = "", after: str = "", settings: dict[str, str] | None = None) -> JobPlan:
+def compile_job(before: str = "", after: str = "", settings: dict[str, str] | None = None) -> JobPlan:
     text = SCRIPT.replace(before, after) if before else SCRIPT
     assert not before or text != SCRIPT
     [job] = compile_script(SourceText("s", text), {}, settings or {}).jobs
@@ -55,28 +55,28 @@ def query(text: str) -> JobPlan:
     return job
 
 
-def kept(job: JobPlan) -> dict[str, Any]:
+def reload_state(job: JobPlan) -> dict[str, Any]:
     """As a checkpoint gives it back."""
     found: dict[str, Any] = json.loads(json.dumps(declare_state(job)))
     return found
 
 
 def difference(before: JobPlan, after: JobPlan) -> str | None:
-    found = compare_state(kept(before), after)
+    found = compare_state(reload_state(before), after)
     return None if found is None else found.detail
 
 
 @pytest.mark.parametrize("change", GOES_ON)
 def test_compatible_change_has_the_same_state(change: str) -> None:
-    assert difference(compiled(), compiled(*GOES_ON[change])) is None
-    assert describe_state(compiled(), 2) == describe_state(compiled(*GOES_ON[change]), 2)
+    assert difference(compile_job(), compile_job(*GOES_ON[change])) is None
+    assert describe_state(compile_job(), 2) == describe_state(compile_job(*GOES_ON[change]), 2)
 
 
 @pytest.mark.parametrize("change", IS_REFUSED)
 def test_other_state_is_named(change: str) -> None:
-    before, after, told = IS_REFUSED[change]
-    assert told in (difference(compiled(), compiled(before, after)) or "")
-    assert describe_state(compiled(), 2) != describe_state(compiled(before, after), 2)
+    before, after, sentence = IS_REFUSED[change]
+    assert sentence in (difference(compile_job(), compile_job(before, after)) or "")
+    assert describe_state(compile_job(), 2) != describe_state(compile_job(before, after), 2)
 
 
 LISTED = "INSERT INTO totals SELECT customer, CAST(CARDINALITY({}) AS BIGINT) FROM orders GROUP BY customer;"
@@ -116,8 +116,8 @@ MIXED = {
 
 @pytest.mark.parametrize("change", MIXED)
 def test_state_that_would_be_mixed_is_named(change: str) -> None:
-    before, after, told = MIXED[change]
-    assert told in (difference(query(before), query(after)) or "")
+    before, after, sentence = MIXED[change]
+    assert sentence in (difference(query(before), query(after)) or "")
     assert describe_state(query(before), 1) == describe_state(query(after), 1), "version 1 described them alike"
     assert describe_state(query(before), 2) != describe_state(query(after), 2)
 
@@ -141,7 +141,7 @@ def test_separator_is_no_state() -> None:
 
 
 def test_what_is_gone_and_what_is_new_is_named() -> None:
-    grouped, plain = compiled(), query("SELECT customer FROM orders;")
+    grouped, plain = compile_job(), query("SELECT customer FROM orders;")
     assert "GROUP BY: was [`customer` STRING], is no more." in (difference(grouped, plain) or "")
     assert "GROUP BY: was not there, is [`customer` STRING]." in (difference(plain, grouped) or "")
 
@@ -156,8 +156,8 @@ def test_sides_and_keys_of_a_join_are_state() -> None:
 
 
 def test_place_and_settings_do_not_count() -> None:
-    assert difference(compiled(), compiled(*ANOTHER_PLACE)) is None
-    assert difference(compiled(), compiled(settings={"table.exec.sink.not-null-enforcer": "DROP"})) is None
+    assert difference(compile_job(), compile_job(*ANOTHER_PLACE)) is None
+    assert difference(compile_job(), compile_job(settings={"table.exec.sink.not-null-enforcer": "DROP"})) is None
 
 
 UNITED = """SELECT id, SUM(v) FROM (SELECT customer AS id, {} AS {} FROM orders UNION ALL SELECT note, {} FROM orders)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def stopped(tmp_path: Path) -> Path:
+def stopped_checkpoint(tmp_path: Path) -> Path:
     checkpoint = Checkpoint(tmp_path / "jobs-of-mine")
     begin_a_batch(checkpoint.new_job(insert(), buckets=5).path)
     checkpoint.log.touch()
@@ -27,8 +27,8 @@ def stopped(tmp_path: Path) -> Path:
     return checkpoint.root
 
 
-def test_copy_goes_on_like_the_original(stopped: Path, tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["savepoint", str(stopped), str(tmp_path / "a" / "copy")])
+def test_copy_goes_on_like_the_original(stopped_checkpoint: Path, tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["savepoint", str(stopped_checkpoint), str(tmp_path / "a" / "copy")])
     assert result.exit_code == 0, result.stderr
     assert "copied ../counts to" in result.stdout
     assert sorted(entry.name for entry in (tmp_path / "a").iterdir()) == ["copy"]
@@ -40,26 +40,26 @@ def test_copy_goes_on_like_the_original(stopped: Path, tmp_path: Path) -> None:
     assert found.buckets == 5
 
 
-def test_running_job_is_not_copied(stopped: Path, tmp_path: Path) -> None:
-    held = Checkpoint(stopped)
+def test_running_job_is_not_copied(stopped_checkpoint: Path, tmp_path: Path) -> None:
+    held = Checkpoint(stopped_checkpoint)
     with pytest.raises(JobError) as caught:
-        copy_checkpoint(stopped, tmp_path / "copy")
+        copy_checkpoint(stopped_checkpoint, tmp_path / "copy")
     held.release()
     assert caught.value.code is Code.CHECKPOINT_IN_USE
     assert not (tmp_path / "copy").exists()
 
 
 @pytest.mark.parametrize(("source", "to"), [("none", "copy"), ("empty", "copy"), ("jobs-of-mine", "empty")])
-def test_what_cannot_be_copied(stopped: Path, source: str, to: str) -> None:
-    (stopped.parent / "empty").mkdir()
+def test_what_cannot_be_copied(stopped_checkpoint: Path, source: str, to: str) -> None:
+    (stopped_checkpoint.parent / "empty").mkdir()
     with pytest.raises(JobError) as caught:
-        copy_checkpoint(stopped.parent / source, stopped.parent / to)
+        copy_checkpoint(stopped_checkpoint.parent / source, stopped_checkpoint.parent / to)
     assert caught.value.code is Code.CHECKPOINT_MISMATCH
-    assert not (stopped.parent / "copy").exists()
+    assert not (stopped_checkpoint.parent / "copy").exists()
 
 
-def test_damaged_checkpoint_is_not_copied(stopped: Path, tmp_path: Path) -> None:
-    next(stopped.glob("jobs/*/metadata")).unlink()
+def test_damaged_checkpoint_is_not_copied(stopped_checkpoint: Path, tmp_path: Path) -> None:
+    next(stopped_checkpoint.glob("jobs/*/metadata")).unlink()
     with pytest.raises(JobError, match="metadata"):
-        copy_checkpoint(stopped, tmp_path / "copy")
+        copy_checkpoint(stopped_checkpoint, tmp_path / "copy")
     assert not (tmp_path / "copy").exists()

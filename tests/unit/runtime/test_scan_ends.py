@@ -48,5 +48,7 @@ def test_a_pattern_means_whole_names() -> None:
 
 def test_without_a_group_or_without_leave_nothing_is_committed() -> None:
     switched_off = {**KAFKA, **GROUP, "properties.commit.offsets.on.checkpoint": "false"}
-    for options, asked in ((KAFKA, False), ({**KAFKA, **GROUP}, True), (switched_off, False)):
-        assert GroupOffsets([(source(declare(options)), ReadRange("earliest"))], KafkaClients()).is_asked_for is asked
+    for options, expected in ((KAFKA, False), ({**KAFKA, **GROUP}, True), (switched_off, False)):
+        assert (
+            GroupOffsets([(source(declare(options)), ReadRange("earliest"))], KafkaClients()).is_asked_for is expected
+        )

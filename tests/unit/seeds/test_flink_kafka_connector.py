@@ -108,8 +108,8 @@ def test_startup_mode_that_is_none() -> None:
 
 def test_specific_offsets() -> None:
     mode = {**OPTIONS, "scan.startup.mode": "specific-offsets"}
-    given = {**mode, "scan.startup.specific-offsets": "partition:0,offset:42;partition:1,offset:300"}
-    assert source(declare(given, COLUMNS)).start.offsets == ((0, 42), (1, 300))
+    options = {**mode, "scan.startup.specific-offsets": "partition:0,offset:42;partition:1,offset:300"}
+    assert source(declare(options, COLUMNS)).start.offsets == ((0, 42), (1, 300))
     assert source_codes(declare(mode, COLUMNS)) == [Code.MISSING_OPTION]
     malformed = {**mode, "scan.startup.specific-offsets": "0:42"}
     assert source_codes(declare(malformed, COLUMNS)) == [Code.INVALID_OPTION_VALUE]
@@ -117,8 +117,8 @@ def test_specific_offsets() -> None:
 
 def test_timestamp() -> None:
     mode = {**OPTIONS, "scan.startup.mode": "timestamp"}
-    given = {**mode, "scan.startup.timestamp-millis": "1600000000000"}
-    assert source(declare(given, COLUMNS)).start.timestamp == 1600000000000
+    options = {**mode, "scan.startup.timestamp-millis": "1600000000000"}
+    assert source(declare(options, COLUMNS)).start.timestamp == 1600000000000
     assert source_codes(declare(mode, COLUMNS)) == [Code.MISSING_OPTION]
 
 

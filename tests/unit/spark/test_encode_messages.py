@@ -8,7 +8,7 @@ from millstream.changelog import KIND, RowKind
 from millstream.formats.codecs import encoder_of
 from millstream.spark.kafka_sink import encode_with
 from millstream.sql.types import INT, STRING
-from tests.unit.formats.flink_goldens import bound
+from tests.unit.formats.flink_goldens import bind_format
 
 COLUMNS = (("id", INT), ("name", STRING))
 ROWS = [{"id": 1, "name": "a"}, None, {"id": 2, "name": None}, None]
@@ -16,8 +16,8 @@ ROWS = [{"id": 1, "name": "a"}, None, {"id": 2, "name": None}, None]
 
 def test_a_retraction_has_a_key_and_no_value() -> None:
     encoders = {
-        "key": encoder_of(bound("raw", {}), (("id", INT),)),
-        "value": encoder_of(bound("json", {}), COLUMNS),
+        "key": encoder_of(bind_format("raw", {}), (("id", INT),)),
+        "value": encoder_of(bind_format("json", {}), COLUMNS),
     }
     struct = pa.struct([("id", pa.int32()), ("name", pa.string())])
     keys = pa.array([{"id": number} for number in (1, 1, 2, None)], pa.struct([("id", pa.int32())]))
@@ -29,7 +29,7 @@ def test_a_retraction_has_a_key_and_no_value() -> None:
 
 
 def test_a_format_of_changes_tells_the_kind() -> None:
-    encoders = {"value": encoder_of(bound("maxwell-json", {}), (("id", INT),))}
+    encoders = {"value": encoder_of(bind_format("maxwell-json", {}), (("id", INT),))}
     rows = [{"id": 1, KIND: kind} for kind in RowKind]
     batch = pa.record_batch({"value": pa.array(rows, pa.struct([("id", pa.int32()), (KIND, pa.int8())]))})
     [encoded] = encode_with(encoders, iter([batch]))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from millstream.spark.failures import UnwritableRowError
+from millstream.spark.job_errors import UnwritableRowError
 from millstream.spark.partitioners import Choice, Rotation
 
 if TYPE_CHECKING:
@@ -47,16 +47,16 @@ def test_a_task_writes_to_one_partition_of_a_topic(task: int) -> None:
 
 
 def test_partitions_are_asked_for_once() -> None:
-    asked: list[str] = []
+    looked_up: list[str] = []
 
     def partitions_of(topic: str) -> tuple[int, ...]:
-        asked.append(topic)
+        looked_up.append(topic)
         return SIZES[topic]
 
     choose = Choice("t", None, None, partitions_of).open(0)
     for topic in ("large", "small", "large"):
         choose(None, b"v", topic)
-    assert asked == ["large", "small"]
+    assert looked_up == ["large", "small"]
 
 
 def test_a_class_is_opened_and_asked() -> None:

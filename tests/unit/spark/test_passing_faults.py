@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from millstream.delivery.failures import Failure
+from millstream.delivery.delivery_error import Failure
 from millstream.errors import Code
-from millstream.spark.failures import TableHalf, UndecodableMessageError, UndeliveredError, job_error
+from millstream.spark.job_errors import TableHalf, UndecodableMessageError, UndeliveredError, job_error
 from millstream.spark.transient_failures import find_transient_failure
 
 EXCEPTIONS = Path(__file__).parent / "exceptions"
@@ -29,7 +29,7 @@ def test_exception_of_spark(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "message",
     [
         f"{KAFKA}.TimeoutException: Expiring 10 record(s) for totals-0: 120000 ms has passed since batch creation",
         f"{KAFKA}.NotLeaderOrFollowerException: For requests intended only for the leader",
@@ -39,14 +39,14 @@ def test_exception_of_spark(name: str) -> None:
         'cimpl.KafkaException: KafkaError{code=_TRANSPORT,val=-195,str="Local: Broker transport failure"}',
     ],
 )
-def test_passes(said: str) -> None:
-    fault = find_transient_failure(job_error("totals", RuntimeError(f"Job aborted.\nCaused by: {said}")))
+def test_passes(message: str) -> None:
+    fault = find_transient_failure(job_error("totals", RuntimeError(f"Job aborted.\nCaused by: {message}")))
     assert fault is not None
     assert fault.attempts is None
 
 
 @pytest.mark.parametrize(
-    "said",
+    "message",
     [
         f"{KAFKA}.TopicAuthorizationException: Not authorized to access topics: [orders]",
         f"{KAFKA}.ProducerFencedException: There is a newer producer",
@@ -58,15 +58,15 @@ def test_passes(said: str) -> None:
         "boom\n\n=== Streaming Query ===\nProject ['Connection refused' AS reason]",
     ],
 )
-def test_comes_back(said: str) -> None:
-    assert find_transient_failure(job_error("totals", RuntimeError(f"Job aborted.\nCaused by: {said}"))) is None
+def test_comes_back(message: str) -> None:
+    assert find_transient_failure(job_error("totals", RuntimeError(f"Job aborted.\nCaused by: {message}"))) is None
 
 
 @pytest.mark.parametrize("failure", Failure)
 def test_undelivered_messages(failure: Failure) -> None:
     """A run that another has replaced must not take its place again."""
-    said = f"millstream.spark.failures.UndeliveredError: {UndeliveredError('sink', failure, 'Local: Fenced.')}"
-    error = job_error("totals", RuntimeError(f"Job aborted.\nCaused by: {said}"))
+    message = f"millstream.spark.job_errors.UndeliveredError: {UndeliveredError('sink', failure, 'Local: Fenced.')}"
+    error = job_error("totals", RuntimeError(f"Job aborted.\nCaused by: {message}"))
     fault = find_transient_failure(error)
     assert (fault is not None) == (failure in UNDELIVERED)
     assert (error.code is Code.JOB_FAILED) == (failure in (*UNDELIVERED, Failure.REFUSED))

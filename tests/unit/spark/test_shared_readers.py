@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from millstream.spark.packets import post, unpack_posted
 from millstream.spark.shared_readers import in_turns
-from millstream.spark.task_buckets import hash_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +21,7 @@ def batch(values: list[int | None]) -> pa.RecordBatch:
     return pa.record_batch({"n": pa.array(values, pa.int64())})
 
 
-def named(name: str, *, gathers: bool) -> Step:
+def rename_step(name: str, *, gathers: bool) -> Step:
     """Gives each batch as it comes, or all of them at the end, under a name."""
 
     def step(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -34,7 +33,7 @@ def named(name: str, *, gathers: bool) -> Step:
 
 @given(st.lists(st.lists(st.integers(-9, 9)), max_size=6))
 def test_every_reader_has_every_batch_in_order(batches: list[list[int]]) -> None:
-    steps = [named("a", gathers=False), named("b", gathers=True), named("c", gathers=False)]
+    steps = [rename_step("a", gathers=False), rename_step("b", gathers=True), rename_step("c", gathers=False)]
     made = list(in_turns(steps)(iter([batch(list(values)) for values in batches])))
     for name in "abc":
         assert [each.column(0).to_pylist() for each in made if each.schema.names == [name]] == batches
@@ -45,7 +44,3 @@ def test_posted_rows_arrive_in_their_order(batches: list[list[int | None]]) -> N
     packets = list(post([batch(values) for values in batches], bucket=3))
     assert {bucket for each in packets for bucket in each.column("bucket").to_pylist()} <= {3}
     assert [each.column("n").to_pylist() for each in unpack_posted(iter(packets))] == batches
-
-
-def test_hash_is_sparks() -> None:
-    assert [hash_of(number) for number in (0, 1)] == [933211791, -559580957]

@@ -10,7 +10,7 @@ from sqlglot.errors import ParseError
 
 from millstream.errors import ScriptError
 from tests.runtime.expression_cases import GROUPS
-from tests.unit.plan.expressions import bound, read
+from tests.unit.plan.expressions import bind, read
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -18,7 +18,7 @@ def test_text_reads_back_as_the_same_tree(group: str) -> None:
     for text, _ in GROUPS[group]:
         tree = read(text)
         assert read(tree.sql(dialect="flink")) == tree, text
-        assert bound(tree.sql(dialect="flink")).sql(dialect="flink") == bound(text).sql(dialect="flink"), text
+        assert bind(tree.sql(dialect="flink")).sql(dialect="flink") == bind(text).sql(dialect="flink"), text
 
 
 @given(st.text())

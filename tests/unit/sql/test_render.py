@@ -122,18 +122,18 @@ def some(strategy: st.SearchStrategy[Any], least: int = 0, most: int = 3) -> st.
     return st.lists(strategy, min_size=least, max_size=most).map(tuple)
 
 
-def rooted(roots: Sequence[TypeRoot], precision: st.SearchStrategy[int | None]) -> st.SearchStrategy[DataType]:
+def types_of(roots: Sequence[TypeRoot], precision: st.SearchStrategy[int | None]) -> st.SearchStrategy[DataType]:
     return st.builds(DataType, st.sampled_from(roots), flags, precision)
 
 
 plain_types = st.one_of(
-    rooted(
+    types_of(
         [TypeRoot.BOOLEAN, TypeRoot.INT, TypeRoot.DOUBLE, TypeRoot.STRING, TypeRoot.BYTES, TypeRoot.DATE], st.none()
     ),
-    rooted([TypeRoot.CHAR, TypeRoot.VARCHAR, TypeRoot.BINARY, TypeRoot.VARBINARY], st.integers(1, 2**31 - 1)),
-    rooted([TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ, TypeRoot.INTERVAL_DAY_TIME], fraction_digits),
-    rooted([TypeRoot.TIME], st.integers(0, 9)),
-    rooted([TypeRoot.INTERVAL_YEAR_MONTH], st.none()),
+    types_of([TypeRoot.CHAR, TypeRoot.VARCHAR, TypeRoot.BINARY, TypeRoot.VARBINARY], st.integers(1, 2**31 - 1)),
+    types_of([TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ, TypeRoot.INTERVAL_DAY_TIME], fraction_digits),
+    types_of([TypeRoot.TIME], st.integers(0, 9)),
+    types_of([TypeRoot.INTERVAL_YEAR_MONTH], st.none()),
     st.builds(DataType, st.just(TypeRoot.DECIMAL), flags, st.integers(9, 38), st.integers(0, 9)),
 )
 types = st.recursive(

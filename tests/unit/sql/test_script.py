@@ -98,7 +98,7 @@ def test_blanks_around_a_bare_value_are_dropped(value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "value", "said"),
+    ("text", "value", "message"),
     [
         ("${v}", "", "is empty"),
         ("${v}", " \n", "is empty"),
@@ -107,10 +107,10 @@ def test_blanks_around_a_bare_value_are_dropped(value: str) -> None:
         ("${v}", "two words", "cannot be used outside quotes"),
     ],
 )
-def test_refusal_of_a_bare_value_says_why(text: str, value: str, said: str) -> None:
+def test_refusal_of_a_bare_value_says_why(text: str, value: str, message: str) -> None:
     with pytest.raises(ScriptError) as caught:
         expand(SourceText("s", f"SELECT {text}"), {"v": value})
-    assert said in caught.value.diagnostics[0].primary
+    assert message in caught.value.diagnostics[0].primary
 
 
 def test_a_long_list_is_refused_in_one_pass() -> None:

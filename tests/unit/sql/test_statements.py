@@ -24,7 +24,7 @@ def problems_of(text: str) -> tuple[Diagnostic, ...]:
         return error.diagnostics
 
 
-def rendered(text: str) -> str:
+def parse_and_render(text: str) -> str:
     parsed = parse(text)
     assert parsed.problems == ()
     assert parsed.warnings == ()
@@ -132,7 +132,7 @@ def rendered(text: str) -> str:
     ],
 )  # fmt: skip
 def test_accepted(text: str, expected: str) -> None:
-    assert rendered(text) == expected
+    assert parse_and_render(text) == expected
 
 
 @pytest.mark.parametrize(

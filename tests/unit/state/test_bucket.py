@@ -13,7 +13,7 @@ from millstream.state.bucket import BucketState
 from millstream.state.job_state import TableSize, discard_after, measure
 from millstream.state.state_table import StateTable
 from millstream.state.storage import LocalStorage, StateFileError
-from tests.unit.kernels.stored_rows import KEY, VALUE, found_in, to_put
+from tests.unit.kernels.stored_rows import KEY, VALUE, look_up, rows_to_put
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,14 +26,14 @@ LARGE = {key: key for key in range(60_000)}
 
 def write(root: Path, batch: int, rows: dict[int, int | None], *, commits: bool = True, retained: int = 10) -> None:
     bucket = BucketState(LocalStorage(root), FOLDER, batch, retained=retained)
-    StateTable(KEY, VALUE, bucket.table("groups")).put(to_put(rows, colliding=False))
+    StateTable(KEY, VALUE, bucket.table("groups")).put(rows_to_put(rows, colliding=False))
     if commits:
         bucket.commit()
 
 
 def read(root: Path, batch: int) -> dict[int, int]:
     bucket = BucketState(LocalStorage(root), FOLDER, batch, retained=10)
-    return found_in(StateTable(KEY, VALUE, bucket.table("groups")), range(100), colliding=False)
+    return look_up(StateTable(KEY, VALUE, bucket.table("groups")), range(100), colliding=False)
 
 
 def names(root: Path, suffix: str) -> list[str]:
@@ -99,14 +99,14 @@ def test_small_pieces_share_a_file_and_large_ones_do_not(tmp_path: Path) -> None
     bucket = BucketState(LocalStorage(tmp_path), FOLDER, 0, retained=10)
     tables = {name: StateTable(KEY, VALUE, bucket.table(name)) for name in ("a", "b", "c")}
     for number, (name, table) in enumerate(tables.items()):
-        table.put(to_put({number: number} if name != "c" else dict(LARGE), colliding=False))
-        assert found_in(table, [number], colliding=False) == {number: number}  # before it is committed
+        table.put(rows_to_put({number: number} if name != "c" else dict(LARGE), colliding=False))
+        assert look_up(table, [number], colliding=False) == {number: number}  # before it is committed
     bucket.commit()
     assert len(names(tmp_path, ".arrow")) == 2
     again = BucketState(LocalStorage(tmp_path), FOLDER, 1, retained=10)
     for number, name in enumerate(tables):
         table = StateTable(KEY, VALUE, again.table(name))
-        assert found_in(table, [number], colliding=False) == {number: number}
+        assert look_up(table, [number], colliding=False) == {number: number}
 
 
 def test_files_that_no_retained_batch_needs_are_removed(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from millstream.state.memory import MemoryPieces
 from millstream.state.state_table import StateTable
-from tests.unit.kernels.stored_rows import KEY, VALUE, found_in, scanned_in, to_put
+from tests.unit.kernels.stored_rows import KEY, VALUE, look_up, rows_to_put, scan
 
 batches = st.lists(st.dictionaries(st.integers(0, 60), st.none() | st.integers(0, 99), max_size=40), max_size=8)
 
@@ -28,23 +28,23 @@ def test_a_table_in_pieces_is_the_same_table(
     store = MemoryPieces()
     truth: dict[int, int | None] = {}
     for batch in batches:
-        StateTable(KEY, VALUE, store, piece_bytes=piece_bytes).put(to_put(batch, colliding=colliding))
+        StateTable(KEY, VALUE, store, piece_bytes=piece_bytes).put(rows_to_put(batch, colliding=colliding))
         truth |= batch
         table = StateTable(KEY, VALUE, store, piece_bytes=piece_bytes)
         alive = {key: value for key, value in truth.items() if value is not None}
-        assert found_in(table, range(61), colliding=colliding) == alive
-        assert scanned_in(table) == alive
+        assert look_up(table, range(61), colliding=colliding) == alive
+        assert scan(table) == alive
         if not colliding:
             low, high = sorted(ends)
             some = {key: value for key, value in alive.items() if low <= key <= high}
-            assert scanned_in(table, low * 7919, high * 7919) == some
+            assert scan(table, low * 7919, high * 7919) == some
 
 
 def test_no_piece_is_larger_than_wanted() -> None:
     store = MemoryPieces()
     for start in (0, 1):
         table = StateTable(KEY, VALUE, store, piece_bytes=10_000)
-        table.put(to_put({key: key for key in range(start, 9000, 2)}, colliding=False))
+        table.put(rows_to_put({key: key for key in range(start, 9000, 2)}, colliding=False))
     [segment] = store.manifest().segments
     assert segment.rows == 9000
     assert len(segment.pieces) >= 9000 * 25 // 10_000

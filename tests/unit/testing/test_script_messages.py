@@ -48,22 +48,22 @@ def test_key_order_keeps_the_messages_of_a_key_in_order() -> None:
     assert [message.line for message in in_key_order(messages)] == ["0", "a => 2", "b => 1", "b => null"]
 
 
-def received(*lines: str, partition: int = 0) -> list[Received]:
+def receive(*lines: str, partition: int = 0) -> list[Received]:
     return [Received(parse_message(line), partition, offset) for offset, line in enumerate(lines)]
 
 
 def test_a_fold_has_the_last_value_of_each_key() -> None:
-    topic = received("b => 1", "a => 1", "b => 2", "a => null", "c => 1", "c => null", "c => 3")
+    topic = receive("b => 1", "a => 1", "b => 2", "a => null", "c => 1", "c => null", "c => 3")
     assert [message.line for message in fold(topic)] == ["b => 2", "c => 3"]
 
 
 @pytest.mark.parametrize(
     ("topic", "why"),
     [
-        (received("a => null"), "tombstone for a key that is not there: a => null"),
-        (received("a => 1", "a => null", "a => null"), "tombstone for a key"),
-        (received("1"), "message without a key: 1"),
-        (received("a => 1") + received("a => 2", partition=1), "key in partitions 0 and 1: a => 2"),
+        (receive("a => null"), "tombstone for a key that is not there: a => null"),
+        (receive("a => 1", "a => null", "a => null"), "tombstone for a key"),
+        (receive("1"), "message without a key: 1"),
+        (receive("a => 1") + receive("a => 2", partition=1), "key in partitions 0 and 1: a => 2"),
     ],
 )
 def test_what_is_no_table_is_not_folded(topic: list[Received], why: str) -> None:

@@ -1,1 +1,1 @@
-"""One module per family of aggregate functions; each lists its records in `FUNCTIONS`, and is found by being here."""
+"""One module per family of aggregate functions; every module here is loaded, and lists its records in `FUNCTIONS`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from millstream.aggregates.accumulators import ROW_COUNT, added, present
+from millstream.aggregates.accumulators import ROW_COUNT, add_to_old, present
 from millstream.aggregates.libraries import pa, pl
 from millstream.aggregates.record import AggregateFunction, NativeForm
 from millstream.sql.functions import Nulls, Parameter, signature
@@ -20,7 +20,7 @@ _STAR: Final = "COUNT(*)"
 
 @dataclass(frozen=True, slots=True)
 class RowCount:
-    """The group counts its rows anyway."""
+    """Uses the count of rows that every group has."""
 
     call: Call
 
@@ -56,7 +56,7 @@ class Count:
         return [pl.col(field.name).sum() for field in self.fields]
 
     def apply(self) -> list[pl.Expr]:
-        return [added(field.name) for field in self.fields]
+        return [add_to_old(field.name) for field in self.fields]
 
     def result(self, prefix: str) -> pl.Expr:
         return pl.col(prefix + self.call.column("count"))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The first or the last value where no row is retracted."""
+    """The first or the last value, if no row is retracted."""
 
     call: Call
     argument: pa.DataType

@@ -21,7 +21,7 @@ _EXACT: Final = NUMERIC | CHARACTER | TIMESTAMPS | {TypeRoot.DATE, TypeRoot.BOOL
 
 @dataclass(frozen=True, slots=True)
 class Extreme:
-    """The least or the greatest value where no row is retracted."""
+    """The least or the greatest value, if no row is retracted."""
 
     call: Call
     argument: pa.DataType

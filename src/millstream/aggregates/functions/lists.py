@@ -1,4 +1,4 @@
-"""LISTAGG, ARRAY_AGG and COLLECT: results as long as their group, so the group's values are read for each."""
+"""LISTAGG, ARRAY_AGG and COLLECT: results as long as their group, so all values of the group are read each time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PERCENTILE: the value below which a share of the values lies, interpolated between the two that are nearest."""
+"""PERCENTILE: the value below which a share of the values lies, interpolated between the two nearest ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _double(given: Given) -> DataType:
 
 
 def _as_double(argument: pa.DataType) -> pa.DataType:
-    """Spark rounds a DECIMAL to the nearest DOUBLE, and Polars to one beside it."""
+    """Spark rounds a DECIMAL to the nearest DOUBLE, while Polars may be off by one."""
     return pa.float64() if pa.types.is_decimal(argument) else argument
 
 

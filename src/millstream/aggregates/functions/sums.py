@@ -1,11 +1,11 @@
-"""SUM and AVG: NULL where there is no value."""
+"""SUM and AVG: NULL if there is no value."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from millstream.aggregates.accumulators import added, polars_type, present
+from millstream.aggregates.accumulators import add_to_old, polars_type, present
 from millstream.aggregates.exact_numbers import divide_half_up, divide_toward_zero
 from millstream.aggregates.libraries import pa, pl
 from millstream.aggregates.record import AggregateFunction, NativeForm
@@ -45,8 +45,8 @@ class Sum:
         return [pl.col(field.name).sum() for field in self.fields]
 
     def apply(self) -> list[pl.Expr]:
-        count, total = (added(field.name) for field in self.fields)
-        # No value left is no sum at all: what floats lost on the way is not carried on.
+        count, total = (add_to_old(field.name) for field in self.fields)
+        # Without values there is no sum, so rounding errors of floats are not carried over.
         return [count, pl.when(count != 0).then(total).otherwise(0).alias(self.call.column("sum"))]
 
     def result(self, prefix: str) -> pl.Expr:
@@ -81,7 +81,7 @@ def average_type(argument: pa.DataType) -> pa.DataType:
 
 
 def average_of(given: Given) -> DataType:
-    """AVG keeps its argument's type, so that of integers is an integer; of a decimal it has all 38 digits."""
+    """AVG has its argument's type, so that of integers is an integer; for a decimal it has all 38 digits."""
     [argument] = given.types
     if argument.root is TypeRoot.DECIMAL:
         return decimal(MAX_DECIMAL_PRECISION, max(_LEAST_AVERAGE_SCALE, argument.scale or 0))
@@ -89,7 +89,7 @@ def average_of(given: Given) -> DataType:
 
 
 def _sum_of(given: Given) -> DataType:
-    """SUM keeps its argument's type; of a decimal it has all 38 digits."""
+    """SUM has its argument's type; for a decimal it has all 38 digits."""
     [argument] = given.types
     if argument.root is TypeRoot.DECIMAL:
         return decimal(MAX_DECIMAL_PRECISION, argument.scale or 0)
@@ -97,7 +97,7 @@ def _sum_of(given: Given) -> DataType:
 
 
 def _native_sums(argument: DataType | None) -> tuple[str, ...]:
-    """A BIGINT in three parts, so that their sums never leave 64 bits: Spark's SUM would fail, ours wraps."""
+    """A BIGINT in three parts whose sums never exceed 64 bits: Spark's SUM would fail on overflow, ours wraps."""
     assert argument is not None
     match argument.root:
         case TypeRoot.BIGINT:
@@ -110,7 +110,7 @@ def _native_sums(argument: DataType | None) -> tuple[str, ...]:
 
 
 def _native_total(argument: DataType | None) -> str:
-    """The sum of which these are the parts' sums, as 64 bits hold it."""
+    """The total of the sums of the parts, wrapped to 64 bits."""
     assert argument is not None
     if argument.root is not TypeRoot.BIGINT:
         return "{0}"
@@ -124,7 +124,7 @@ def _native_average_parts(argument: DataType | None) -> tuple[str, ...]:
 
 
 def _native_average(argument: DataType | None) -> str:
-    """Cut off toward zero; a group without values has no average."""
+    """Truncated toward zero; a group without values has no average."""
     count = len(_native_sums(argument))
     return f"CAST({_native_total(argument)} div nullif({{{count}}}, 0) AS {{type}})"
 
@@ -138,7 +138,7 @@ FUNCTIONS: Final = (
         result_type=sum_type,
         accumulator=Sum,
         widens=sum_type,
-        # The last digit of a sum of floats depends on the order, and a batch that is done again may have another.
+        # The last digit of a sum of floats depends on the order, which may differ in a repeated batch.
         native=NativeForm(INTEGERS | {TypeRoot.DECIMAL}, _native_sums, _native_total, changes_with_rows=True),
     ),
     AggregateFunction(

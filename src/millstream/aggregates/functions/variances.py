@@ -1,11 +1,11 @@
-"""VAR and STDDEV: exact for whole numbers and decimals, by mean and squared distance for floats."""
+"""VAR and STDDEV: exact for integers and decimals, by mean and squared distance for floats."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from millstream.aggregates.accumulators import added, polars_type, present
+from millstream.aggregates.accumulators import add_to_old, polars_type, present
 from millstream.aggregates.calls import OLD
 from millstream.aggregates.exact_numbers import (
     decimal_of,
@@ -38,7 +38,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class ExactVariance:
-    """Sums of limbs and of their products: linear, and no digit is lost when rows go."""
+    """Sums of limbs and of their products: linear, and exact even when rows are retracted."""
 
     call: Call
     argument: pa.DataType
@@ -66,7 +66,7 @@ class ExactVariance:
         return [pl.col(field.name).sum() for field in self.fields]
 
     def apply(self) -> list[pl.Expr]:
-        return [added(field.name) for field in self.fields]
+        return [add_to_old(field.name) for field in self.fields]
 
     def result(self, prefix: str) -> pl.Expr:
         columns = [pl.col(prefix + field.name).alias(field.name) for field in self.fields]
@@ -103,7 +103,7 @@ class ExactVariance:
 
 @dataclass(frozen=True, slots=True)
 class FloatVariance:
-    """Count, mean and sum of squared distances from it, merged as sets are: stable, as no large squares cancel."""
+    """Count, mean and sum of squared distances, which can be merged: stable, as no large squares cancel out."""
 
     call: Call
     argument: pa.DataType

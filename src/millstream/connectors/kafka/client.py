@@ -1,6 +1,6 @@
-"""`properties.*` for Kafka's C client, which asks brokers what Spark does not, and writes what Spark cannot.
+"""`properties.*` for Kafka's C client, which makes requests that Spark does not, and writes what Spark cannot.
 
-Java's clients take them as they are.
+Java's clients use them as they are.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _SHADED: Final = re.compile(r"\b[\w.]*shaded\.(?=org\.apache\.kafka\.)")
-"""Bundled connectors keep Kafka's classes under a name of their own; here they have Kafka's."""
+"""Connectors that bundle Kafka's classes rename their packages; here the classes have their original names."""
 _SAME: Final = ("bootstrap.servers", "security.protocol", "client.id", "sasl.mechanism", "ssl.key.password")
 _PEM: Final = {
     "ssl.truststore.certificates": "ssl.ca.pem",
@@ -31,7 +31,7 @@ _HOST_CHECK: Final = "ssl.endpoint.identification.algorithm"
 
 
 def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
-    """What of a table's properties concerns the connection, by the C client's names. Its stores are PEM by now."""
+    """The properties that concern the connection, by the C client's names. Key stores have been converted to PEM."""
     found = {key: properties[key] for key in _SAME if key in properties}
     if _is_authenticated(properties):
         found |= login(properties)
@@ -56,13 +56,13 @@ def untranslatable(properties: Mapping[str, str]) -> Iterator[Untranslatable]:
 
 
 def javas_store(properties: Mapping[str, str], store: str) -> str | None:
-    """The file of a `truststore` or `keystore` that is Java's own, and not PEM."""
+    """The file of a `truststore` or `keystore` in one of Java's own formats rather than PEM."""
     is_javas = properties.get(f"ssl.{store}.type", "JKS").upper() in _JAVAS_STORES
     return properties.get(f"ssl.{store}.location") if is_javas and is_encrypted(properties) else None
 
 
 def with_kafkas_names(value: str) -> str:
-    """A value that names classes of Kafka, as Kafka itself names them.
+    """A value with the original names of Kafka's classes.
 
     >>> with_kafkas_names("org.apache.flink.kafka.shaded.org.apache.kafka.common.security.plain.PlainLoginModule")
     'org.apache.kafka.common.security.plain.PlainLoginModule'

@@ -1,4 +1,4 @@
-"""All that a client that does not run in Java is set to: every one of them is made with these settings."""
+"""The settings of all clients that do not run in Java."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _OF_A_PRODUCER: Final = {
     "send.buffer.bytes": "socket.send.buffer.bytes",
 }
 _ALWAYS_OF_A_PRODUCER: Final = {"partitioner": "murmur2_random", "enable.idempotence": "true"}
-"""Keys go where Java's producers send them, and a retry inside the client writes nothing twice."""
+"""Keys go to the same partitions as with Java's producers, and a retry inside the client writes nothing twice."""
 _SETTLED_BY_TRANSACTIONS: Final = frozenset(
     {"acks", "enable.idempotence", "max.in.flight.requests.per.connection", "retries", "message.timeout.ms"}
 )
@@ -47,7 +47,7 @@ _SILENT.propagate = False
 
 
 def client_settings(properties: Mapping[str, str]) -> dict[str, Any]:
-    """The part of a table's properties that concerns the connection, and no chatter on stderr.
+    """The settings from a table's properties that concern the connection, without logging to stderr.
 
     Raises UnreadableStoreError.
     """
@@ -55,7 +55,7 @@ def client_settings(properties: Mapping[str, str]) -> dict[str, Any]:
 
 
 def producer_settings(properties: Mapping[str, str], *, transactional: bool = False) -> dict[str, Any]:
-    """The same for a producer of a table's messages, with what concerns sending them."""
+    """The same for a producer of a table's messages, with the settings that concern sending."""
     found = {name: properties[key].strip() for key, name in _OF_A_PRODUCER.items() if key in properties}
     if transactional:
         found = {name: value for name, value in found.items() if name not in _SETTLED_BY_TRANSACTIONS}

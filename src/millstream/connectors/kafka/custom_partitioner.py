@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class SinkPartitioner(Protocol):
-    """What the class has to look like. It is made without arguments, in every task that writes a batch.
+    """The interface of the class. It is created without arguments, in every task that writes a batch.
 
-    It may have a method `open(task, tasks)` too, called before the first row: `task` is the task's number from 0,
-    `tasks` how many there are where 'sink.parallelism' says so, else None.
+    It may also have a method `open(task, tasks)`, called before the first row: `task` is the task's number from 0, and
+    `tasks` the number of tasks if 'sink.parallelism' is set, otherwise None.
     """
 
     def partition(self, key: bytes | None, value: bytes | None, topic: str, partitions: Sequence[int]) -> int:
-        """One of the topic's `partitions` for a message; its key and value are as they will be written."""
+        """Returns one of the topic's `partitions` for a message, with key and value as they will be written."""
         ...
 
 
@@ -39,7 +39,7 @@ class LoadedPartitioner:
 
 
 def load_partitioner(sink: KafkaSink) -> LoadedPartitioner | None:
-    """The class that the table names, looked for in the script's folder too; None where it names none."""
+    """The class that the table names, also searched for in the script's folder; None if it names none."""
     name = sink.partitioner.implementation
     if name is None:
         return None
@@ -57,7 +57,7 @@ def load_partitioner(sink: KafkaSink) -> LoadedPartitioner | None:
 
 
 def partitioner_problems(sink: KafkaSink) -> tuple[Diagnostic, ...]:
-    """Why the class of a table cannot be used; asked when a job is about to start, as its module is imported."""
+    """Why the class of a table cannot be used. Called when a job is about to start, since it imports the module."""
     try:
         load_partitioner(sink)
     except ScriptError as error:
@@ -66,9 +66,9 @@ def partitioner_problems(sink: KafkaSink) -> tuple[Diagnostic, ...]:
 
 
 def check_partitioner(sink: KafkaSink) -> None:
-    """As far as the text of the module tells: none of its code is run.
+    """Checks the class as far as the source of its module allows, without running any of its code.
 
-    Raises `NotReadableError` where only running it would tell.
+    Raises `NotReadableError` if only running it would tell.
     """
     name = sink.partitioner.implementation
     if name is None:

@@ -1,4 +1,4 @@
-"""Messages that a table's formats cannot read, kept in a topic of their own: what each has beside its own content."""
+"""Messages that a table's formats cannot decode, written to a topic of their own with additional headers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 
 class DeadLetterHeader(StrEnum):
-    """Behind the message's own headers; values are UTF-8 text."""
+    """Added after the message's own headers; values are UTF-8 text."""
 
     TOPIC = "millstream.dead-letter.source-topic"
     PARTITION = "millstream.dead-letter.source-partition"
@@ -29,14 +29,14 @@ HEADERS: Final = {
 
 
 LONGEST_ERROR_BYTES: Final = 4096
-"""More of what the formats said is cut off."""
+"""Longer error messages are truncated."""
 HEADROOM_BYTES: Final = 4 * LONGEST_ERROR_BYTES
-"""What the headers may add to a message: a topic for dead letters takes messages longer by this than those read."""
+"""What the headers may add to a message: a dead-letter topic accepts messages that are larger by this much."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterTopic:
-    """Where they go: a topic of the table's own Kafka."""
+    """Where they go: a topic in the table's own Kafka cluster."""
 
     topic: str
     table: str

@@ -1,4 +1,4 @@
-"""A Kafka table whose options are read and not yet judged: what the rules look at."""
+"""A Kafka table whose options have been read but not checked yet: what the rules examine."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class DeclaredTable:
     connector: ConnectorDeclaration
     reader: OptionReader
     key_names: tuple[str, ...]
-    """The columns of the message key by name, be they there or not."""
+    """The columns of the message key by name, whether they exist or not."""
     key: KeyFields
     value_columns: tuple[PhysicalColumn, ...]
     key_format: Format | None
@@ -56,7 +56,7 @@ class DeclaredTable:
         return self.reader.table
 
     def value(self, option: ConfigOption[T]) -> T | None:
-        """An option's value; its default where the connector, or this dialect of it, has no such option."""
+        """An option's value; its default if the connector, or this dialect of it, has no such option."""
         has_it = option in self.connector.options or (self.reader.is_legacy and option in self.connector.legacy_options)
         return self.reader.get(option) if has_it else option.default
 
@@ -81,7 +81,7 @@ def judge(declared: DeclaredTable, rules: Iterable[Callable[[DeclaredTable], Ite
 def read_declared_table(
     connector: ConnectorDeclaration, reader: OptionReader, key_names: tuple[str, ...], role: Role
 ) -> DeclaredTable:
-    """Reads all there is to read; what cannot be read is among the reader's problems."""
+    """Reads all options; those that cannot be read are among the reader's problems."""
     reader.read(connector.options)
     if reader.is_legacy:
         reader.read(connector.legacy_options)

@@ -101,7 +101,7 @@ def resolve_sink(reader: OptionReader) -> KafkaSink:
 
 
 def _is_written_by_key(table: DeclaredTable) -> bool:
-    """In the older dialect, 'update-mode' has a format of inserts tell changes as an upsert-kafka table does."""
+    """In the older dialect, 'update-mode' makes an insert-only format encode changes like an upsert-kafka table."""
     mode = table.value(sink.UPDATE_MODE)
     has_changes = mode in (UpdateMode.RETRACT, UpdateMode.UPSERT) and not table.carries_changes
     return has_changes and bool(table.table.primary_key)

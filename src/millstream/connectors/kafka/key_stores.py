@@ -1,4 +1,4 @@
-"""Java's key stores in a table's properties, given as PEM to a client that reads nothing else."""
+"""Converts Java's key stores in a table's properties to PEM, for a client that reads nothing else."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _ENCRYPTED: Final = re.compile(r"-----BEGIN ENCRYPTED PRIVATE KEY-----(.*?)-----END", re.DOTALL)
 _PBES2: Final = bytes.fromhex("06092a864886f70d01050d")
-"""The object identifier of an encryption, near the beginning of a key."""
+"""The object identifier of an encryption, near the start of a key."""
 _BEGINNING: Final = 24
 _UNREAD: Final = (
     "Java's Kafka client cannot read a PEM private key that is encrypted with PBES2; write it anew with "
@@ -43,15 +43,15 @@ class UnreadableStoreError(Exception):
 
 
 def with_pem_stores(properties: Mapping[str, str]) -> dict[str, str]:
-    """The same properties, with the contents of Java's stores in the place of their files."""
+    """The same properties, with the contents of Java's stores instead of their files."""
     _refuse_unread_key(properties)
-    given = dict(properties)
+    converted = dict(properties)
     for store in ("truststore", "keystore"):
         location = javas_store(properties, store)
         if location is not None:
             found = dict(_contents(properties, store, location))
-            given = {key: value for key, value in given.items() if not key.startswith(f"ssl.{store}.")} | found
-    return given
+            converted = {key: value for key, value in converted.items() if not key.startswith(f"ssl.{store}.")} | found
+    return converted
 
 
 def _contents(properties: Mapping[str, str], store: str, location: str) -> Iterator[tuple[str, str]]:
@@ -68,13 +68,13 @@ def _contents(properties: Mapping[str, str], store: str, location: str) -> Itera
 
 
 def _refuse_unread_key(properties: Mapping[str, str]) -> None:
-    """Java's client fails on such a key when the job has started, and does not say so."""
+    """Java's client fails on such a key only after the job has started, without giving the reason."""
     file = properties.get("ssl.keystore.location", "") if properties.get("ssl.keystore.type") == "PEM" else ""
     try:
-        given = properties.get("ssl.keystore.key") or (Path(file).read_text(encoding="utf-8") if file else "")
-        found = _ENCRYPTED.search(given)
+        text = properties.get("ssl.keystore.key") or (Path(file).read_text(encoding="utf-8") if file else "")
+        found = _ENCRYPTED.search(text)
         key = base64.b64decode("".join(found[1].split())) if found else b""
     except (OSError, ValueError, binascii.Error):
-        return  # told by the client
+        return  # reported by the client
     if _PBES2 in key[:_BEGINNING]:
         raise UnreadableStoreError("keystore", file, _UNREAD)

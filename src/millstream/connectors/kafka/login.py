@@ -1,4 +1,4 @@
-"""How a table's properties log in to Kafka, and the same in the words of Kafka's C client."""
+"""How a table's properties log in to Kafka, and the equivalent settings of Kafka's C client."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ELSEWHERE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Untranslatable:
-    """A property that Java's clients would take and the C client cannot."""
+    """A property that Java's clients support and the C client does not."""
 
     key: str
     why: str
@@ -43,7 +43,7 @@ def _mechanism_of(properties: Mapping[str, str]) -> str:
 
 
 def login(properties: Mapping[str, str]) -> dict[str, str]:
-    """Empty where it cannot be told."""
+    """Empty if it cannot be determined."""
     settings = jaas_settings(properties.get(_JAAS, ""))
     if _mechanism_of(properties) != _WITH_TOKEN:
         return {f"sasl.{word}": settings[word] for word in ("username", "password") if word in settings}
@@ -51,7 +51,7 @@ def login(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def untranslatable_login(properties: Mapping[str, str]) -> Iterator[Untranslatable]:
-    mechanism, told = _mechanism_of(properties), login(properties)
+    mechanism, credentials = _mechanism_of(properties), login(properties)
     written = _MECHANISM if _MECHANISM in properties else "security.protocol"
     if mechanism not in (*_WITH_PASSWORD, _WITH_TOKEN):
         yield Untranslatable(
@@ -59,7 +59,7 @@ def untranslatable_login(properties: Mapping[str, str]) -> Iterator[Untranslatab
             f"SASL mechanism {mechanism} is not supported",
             f"{_OTHER_WAYS}{'; ' + _ELSEWHERE[mechanism] if mechanism in _ELSEWHERE else '.'}",
         )
-    elif mechanism == _WITH_TOKEN and not told:
+    elif mechanism == _WITH_TOKEN and not credentials:
         yield Untranslatable(
             _JAAS if _JAAS in properties else written,
             "it is not said where tokens come from",
@@ -72,7 +72,7 @@ def untranslatable_login(properties: Mapping[str, str]) -> Iterator[Untranslatab
             f"tokens are asked for by a class that 'properties.{_HANDLER}' names",
             f"Set it to '{_KAFKAS_HANDLER}'.",
         )
-    elif mechanism in _WITH_PASSWORD and len(told) < len(("username", "password")):
+    elif mechanism in _WITH_PASSWORD and len(credentials) < len(("username", "password")):
         yield Untranslatable(
             _JAAS if _JAAS in properties else written,
             f"'properties.{_JAAS}' has no username and password",
@@ -83,26 +83,26 @@ def untranslatable_login(properties: Mapping[str, str]) -> Iterator[Untranslatab
 def _with_token(properties: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
     if _TOKEN_URL not in properties or not {"clientId", "clientSecret"} <= settings.keys():
         return {}
-    told = {
+    translated = {
         "sasl.oauthbearer.method": "oidc",
         _TOKEN_URL: properties[_TOKEN_URL],
         "sasl.oauthbearer.client.id": settings["clientId"],
         "sasl.oauthbearer.client.secret": settings["clientSecret"],
     }
     if scope := settings.get("scope"):
-        told["sasl.oauthbearer.scope"] = scope
+        translated["sasl.oauthbearer.scope"] = scope
     extensions = [
         f"{name.removeprefix(_EXTENSION)}={text}" for name, text in settings.items() if name.startswith(_EXTENSION)
     ]
     if extensions:
-        told["sasl.oauthbearer.extensions"] = ",".join(extensions)
-    return told
+        translated["sasl.oauthbearer.extensions"] = ",".join(extensions)
+    return translated
 
 
 def _with_unsigned_token(settings: Mapping[str, str]) -> dict[str, str]:
-    """What Kafka's own classes do where no handler is named: for trials, a token that nobody vouches for."""
+    """What Kafka's own classes do if no handler is named: for testing, a token without a signature."""
     if _UNSIGNED_SUBJECT not in settings:
         return {}
     seconds = settings.get(_UNSIGNED_SECONDS)
-    told = f"principal={settings[_UNSIGNED_SUBJECT]}" + (f" lifeSeconds={seconds}" if seconds else "")
-    return {"enable.sasl.oauthbearer.unsecure.jwt": "true", "sasl.oauthbearer.config": told}
+    token = f"principal={settings[_UNSIGNED_SUBJECT]}" + (f" lifeSeconds={seconds}" if seconds else "")
+    return {"enable.sasl.oauthbearer.unsecure.jwt": "true", "sasl.oauthbearer.config": token}

@@ -1,4 +1,4 @@
-"""What a Kafka message tells beside its key and value."""
+"""The metadata of a Kafka message: what it has besides its key and value."""
 
 from __future__ import annotations
 
@@ -52,6 +52,6 @@ def message_parts(value_format: Format | None, *, many_topics: bool) -> dict[str
     parts = {part.key: part for part in KAFKA_METADATA}
     parts[TOPIC.key] = replace(TOPIC, is_writable=many_topics)
     if value_format is not None and value_format.name in FORMATS:
-        for told in FORMATS[value_format.name].metadata:
-            parts[_OF_THE_VALUE + told.key] = MessagePart(_OF_THE_VALUE + told.key, told.type, told.doc)
+        for metadata in FORMATS[value_format.name].metadata:
+            parts[_OF_THE_VALUE + metadata.key] = MessagePart(_OF_THE_VALUE + metadata.key, metadata.type, metadata.doc)
     return parts

@@ -1,4 +1,4 @@
-"""Names of topics and addresses of brokers: what Kafka takes, and what a document leaves for the reader to fill in."""
+"""Names of topics and addresses of brokers: what Kafka accepts, and placeholders from documentation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PLACEHOLDER: Final = re.compile(r"<[^<>]*>|\.{3}|…")
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value is printed for someone to replace: `<yourTopicName>` or `...`."""
+    """Whether a value is a placeholder to be replaced: `<yourTopicName>` or `...`."""
     return _PLACEHOLDER.search(value) is not None
 
 

@@ -1,4 +1,4 @@
-"""What a Kafka table may say and no running job can do. `check` and `run` ask for it, `explain` does not."""
+"""Options of a Kafka table that no running job supports. `check` and `run` report them, `explain` does not."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WHO_ASKS: Final = "Topics and offsets are read with Kafka's C client, which lac
 
 
 def find_connections_of_java(table: KafkaSource | KafkaSink) -> Iterator[Diagnostic]:
-    """Each property by name, at the place of its key."""
+    """Each property by name, at the position of its key."""
     for found in untranslatable(table.properties):
         place = table.places.key(options.PROPERTIES + found.key)
         yield Diagnostic(Code.INVALID_OPTION_VALUE, found.why, place, detail=_WHO_ASKS, hint=found.hint)

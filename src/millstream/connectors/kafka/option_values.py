@@ -1,4 +1,4 @@
-"""What the options of the Kafka connectors can be set to."""
+"""The values of the Kafka connectors' options."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Partitioning(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Partitioner:
-    """How a row finds its partition; `implementation` names the class of a custom one."""
+    """How the partition of a row is chosen; `implementation` names the class of a custom partitioner."""
 
     kind: Partitioning = Partitioning.DEFAULT
     implementation: str | None = None
@@ -75,7 +75,7 @@ class Partitioner:
 
 DEFAULT_PARTITIONER: Final = Partitioner()
 MISPRINT: Final = "at-lease-once"
-"""How a widely copied page spells at-least-once."""
+"""A widely copied misspelling of at-least-once."""
 
 
 def delivery_guarantee(value: str) -> DeliveryGuarantee:

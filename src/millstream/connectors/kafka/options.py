@@ -1,4 +1,4 @@
-"""The options of a Kafka table whether it is read or written, each declared once."""
+"""The options that both sources and sinks of Kafka have, each declared once."""
 
 from __future__ import annotations
 

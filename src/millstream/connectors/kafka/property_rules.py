@@ -1,4 +1,4 @@
-"""What must hold for the properties that a table hands over to Kafka's clients, and what is told about them."""
+"""Rules and notices for the properties that a table passes to Kafka's clients."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def properties_have_values_kafka_takes(declared: DeclaredTable) -> Iterator[Diag
 
 
 def properties_have_names(declared: DeclaredTable) -> Iterator[Diagnostic]:
-    """Any name may be read by a plugin of Kafka's clients: what looks like a slip of the pen is told, not refused."""
+    """Plugins of Kafka's clients may read any name, so a probable typo causes a notice rather than an error."""
     reader = declared.reader
     for key in declared.properties:
         written = reader.written_key(PROPERTIES + key)
@@ -54,7 +54,7 @@ def properties_have_names(declared: DeclaredTable) -> Iterator[Diagnostic]:
 
 
 def check_shaded_names(declared: DeclaredTable) -> Iterator[Diagnostic]:
-    """Scripts that ran elsewhere name Kafka's classes as a bundle of that place does."""
+    """Scripts that ran elsewhere may use the class names of a bundled connector."""
     reader = declared.reader
     for key, value in declared.properties.items():
         if with_kafkas_names(value) != value:
@@ -67,7 +67,7 @@ def check_shaded_names(declared: DeclaredTable) -> Iterator[Diagnostic]:
 
 
 def check_placeholders(declared: DeclaredTable) -> Iterator[Diagnostic]:
-    """Examples are checked as they are printed; they run once someone has filled them in."""
+    """Examples can be checked as they are published; they run once their placeholders are replaced."""
     reader = declared.reader
     for option in (TOPIC, BOOTSTRAP_SERVERS):
         value = reader.raw(option.key)

@@ -1,4 +1,4 @@
-"""From where to where a table's topics are read, once Kafka has been asked."""
+"""The range of a table's topics to read, once Kafka has been asked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Offsets: TypeAlias = Mapping[tuple[str, int], int]
 
 
 class Tally(Protocol):
-    """A number that many processes add to."""
+    """A counter that many processes add to."""
 
     @property
     def value(self) -> int: ...
@@ -21,18 +21,18 @@ class Tally(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MessageCounters:
-    """Messages of a job that no row was made of, since it started."""
+    """Messages since the start of a job from which no row was made."""
 
     skipped: Tally
-    """Passed over, because their format ignores parse errors."""
+    """Skipped because their format ignores parse errors."""
     dead_letters: Tally
-    """Written to a topic of dead letters."""
+    """Written to a dead-letter topic."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadRange:
     start: str
-    """Where a new job starts, in Spark's words: `earliest`, or JSON of offsets. A restarted one goes on by itself."""
+    """Where a new job starts, in Spark's form: `earliest`, or JSON of offsets. A restarted job resumes by itself."""
     ends: Offsets | None = None
-    """What a bounded scan reads up to, without these offsets; partitions that are not named are not read."""
+    """Where a bounded scan ends, exclusively; partitions that are not listed are not read."""
     counters: MessageCounters | None = field(default=None, compare=False)

@@ -1,4 +1,4 @@
-"""From a table whose options are in order to what reads or writes it."""
+"""Creates the source or sink of a table whose options are valid."""
 
 from __future__ import annotations
 

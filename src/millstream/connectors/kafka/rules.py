@@ -1,4 +1,4 @@
-"""What must hold among the options of a Kafka table whether it is read or written. One rule, one function."""
+"""Rules between options that both sources and sinks of Kafka have. Each rule is a function."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def key_format_is_insert_only(declared: DeclaredTable) -> Iterator[Diagnostic]:
 
 
 def primary_key_needs_changes(declared: DeclaredTable) -> Iterator[Diagnostic]:
-    """A topic of inserts cannot keep a key unique. The older dialect has the clause there: it is told, not refused."""
+    """An insert-only topic cannot keep a key unique. The older dialect allows the clause, with a notice."""
     table, reader = declared.table, declared.reader
     if not table.primary_key or declared.carries_changes or declared.value_format is None:
         return

@@ -1,4 +1,4 @@
-"""The options of a Kafka table that is read."""
+"""The options of Kafka sources."""
 
 from __future__ import annotations
 

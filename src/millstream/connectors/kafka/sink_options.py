@@ -1,4 +1,4 @@
-"""The options of a Kafka table that is written."""
+"""The options of Kafka sinks."""
 
 from __future__ import annotations
 
@@ -113,4 +113,4 @@ UPDATE_MODE: Final = ConfigOption(
     legacy=("update-mode",),
 )
 LEGACY_ONLY: Final[tuple[ConfigOption[Any], ...]] = (IGNORE_RETRACTION, UPDATE_MODE)
-"""They have no key in the `connector` dialect: the connector and its format say the same."""
+"""They have no key in the `connector` dialect, where the connector and its format imply them."""

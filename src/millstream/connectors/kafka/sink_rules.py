@@ -1,4 +1,4 @@
-"""What must hold for a Kafka table that is written."""
+"""Rules for Kafka sinks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def one_topic_or_a_column_naming_it(declared: DeclaredTable) -> Iterator[Diagnos
 
 
 def a_registry_knows_the_subject(declared: DeclaredTable) -> Iterator[Diagnostic]:
-    """One topic gives its schemas their subject; several do not."""
+    """A single topic determines the subject of its schemas; several do not."""
     under = "" if declared.reader.has(FORMAT.key) and FORMAT in declared.connector.options else "value."
     for prefix, found in (("key.", declared.key_format), (under, declared.value_format)):
         if declared.has_many_topics and isinstance(found, ConfluentAvroFormat) and found.options.subject is None:
@@ -80,7 +80,7 @@ def check_java_partitioner(declared: DeclaredTable) -> Iterator[Diagnostic]:
 
 
 def transactions_need_a_prefix(declared: DeclaredTable) -> Iterator[Diagnostic]:
-    """`sink.semantic` is older than the prefix: with it the table's name stands in, and that is told."""
+    """`sink.semantic` is older than the prefix: with it the table's name is used instead, with a notice."""
     reader = declared.reader
     if reader.has(TRANSACTIONAL_ID_PREFIX.key):
         return

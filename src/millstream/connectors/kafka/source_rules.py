@@ -1,4 +1,4 @@
-"""What must hold for a Kafka table that is read."""
+"""Rules for Kafka sources."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ASKED_FOR: Final[tuple[tuple[ConfigOption[Any], StartupMode | BoundedMode, Conf
     (BOUNDED_MODE, BoundedMode.TIMESTAMP, BOUNDED_TIMESTAMP),
     (BOUNDED_MODE, BoundedMode.SPECIFIC, BOUNDED_OFFSETS),
 )
-"""Which mode asks for which option."""
+"""The option that each mode requires."""
 
 
 def modes_have_what_they_need(declared: DeclaredTable) -> Iterator[Diagnostic]:
@@ -88,7 +88,7 @@ def auto_commit_needs_a_group(declared: DeclaredTable) -> Iterator[Diagnostic]:
 
 
 def offset_reset_is_a_position(declared: DeclaredTable) -> Iterator[Diagnostic]:
-    """Only group offsets fall back on it; any other startup mode decides by itself."""
+    """Only group offsets fall back on it; any other startup mode determines the position itself."""
     reader = declared.reader
     value = reader.raw(_RESET)
     if value is None:
@@ -108,7 +108,7 @@ def offset_reset_is_a_position(declared: DeclaredTable) -> Iterator[Diagnostic]:
 
 
 def dead_letters_leave_the_table(declared: DeclaredTable) -> Iterator[Diagnostic]:
-    """A dead letter that is read again cannot be read again, and so on for ever."""
+    """A dead letter in a topic that the table reads would become a dead letter again, without end."""
     letters, pattern = declared.value(DEAD_LETTER_TOPIC), declared.topic_pattern
     if letters is None:
         return
@@ -131,7 +131,7 @@ def dead_letters_leave_the_table(declared: DeclaredTable) -> Iterator[Diagnostic
 
 
 def check_dead_letters(declared: DeclaredTable) -> Iterator[Diagnostic]:
-    """A format that skips what it cannot read leaves nothing to set aside."""
+    """A format that skips messages leaves none to set aside."""
     reader = declared.reader
     if declared.value(DEAD_LETTER_TOPIC) is None:
         return

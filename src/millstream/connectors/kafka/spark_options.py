@@ -28,7 +28,7 @@ _NOT_FOR_SPARK: Final = frozenset(
         "allow.auto.create.topics",
     }
 )
-"""Spark refuses them or gives them another meaning; positions and groups are handled by the job."""
+"""Spark rejects them or interprets them differently; positions and groups are handled by the job."""
 
 _OF_READERS: Final = frozenset(
     {
@@ -48,7 +48,7 @@ _OF_READERS: Final = frozenset(
         "session.timeout.ms",
     }
 )
-"""What a table that is written may say too, having been declared LIKE one that is read."""
+"""A sink may have them too, if it was declared LIKE a source."""
 
 
 def reader_options(properties: Mapping[str, str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What the Kafka connectors make of a table's options: all that reading or writing needs to know."""
+"""Kafka tables with their options resolved: everything that reading and writing needs."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StartPosition:
-    """Where a new job begins to read."""
+    """Where a new job starts to read."""
 
     mode: StartupMode
     timestamp: int | None = None
     offsets: tuple[tuple[int, int], ...] = ()
     chosen: bool = True
-    """False when the script says nothing: then the choice made is told to the user."""
+    """False if the script does not say: then a notice tells the user which one was chosen."""
 
 
 @dataclass(frozen=True, slots=True)
 class EndPosition:
-    """Where a bounded scan ends; offsets are not read themselves."""
+    """Where a bounded scan ends; offsets are exclusive."""
 
     mode: BoundedMode
     timestamp: int | None = None
@@ -59,7 +59,7 @@ class EndPosition:
 
 @dataclass(frozen=True, slots=True)
 class KeyFields:
-    """The message key: the table's columns in the key's order, and what the key format calls each."""
+    """The message key: the table's columns in the key's order, and their names in the key format."""
 
     columns: tuple[PhysicalColumn, ...] = ()
     names: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ class KeyFields:
 
 @dataclass(frozen=True, slots=True)
 class BufferFlush:
-    """Changes are gathered per key until there are `rows` keys or `interval` has passed."""
+    """Changes are buffered per key until there are `rows` keys or `interval` has passed."""
 
     rows: int
     interval: timedelta
@@ -77,13 +77,13 @@ class BufferFlush:
 class Delivery:
     guarantee: DeliveryGuarantee = DeliveryGuarantee.AT_LEAST_ONCE
     transactional_id_prefix: str | None = None
-    """Always there with exactly-once."""
+    """Always set with exactly-once."""
     naming: NamingStrategy = NamingStrategy.INCREMENTING
 
 
 @dataclass(frozen=True, slots=True)
 class KafkaSource(OrdinarySource):
-    """Topics that rows are read from: those of `topics`, or all whose names match `topic_pattern`."""
+    """Reads rows from `topics`, or from all topics that match `topic_pattern`."""
 
     table: CatalogTable
     topics: tuple[str, ...]
@@ -99,14 +99,14 @@ class KafkaSource(OrdinarySource):
     metadata: tuple[MetadataUse, ...] = ()
     end: EndPosition | None = None
     discovery: timedelta = timedelta(0)
-    """How often new partitions are looked for; zero for never."""
+    """How often to look for new partitions; zero for never."""
     parallelism: int | None = None
     idle_timeout: timedelta | None = None
     max_batch_records: int | None = None
-    """A bound on one batch over all partitions; None for the job's own."""
+    """The maximum size of a batch over all partitions; None for the job's own limit."""
     fails_on_data_loss: bool = True
     dead_letters: DeadLetterTopic | None = None
-    """Where messages go that cannot be read; None to fail with the first."""
+    """Where unreadable messages go; None to fail on the first one."""
     notices: tuple[Notice, ...] = field(default=(), compare=False)
     places: OptionPlaces = field(kw_only=True, compare=False, repr=False)
 
@@ -126,12 +126,12 @@ class KafkaSource(OrdinarySource):
 
     @property
     def reads_all_there_is(self) -> bool:
-        """Whether it says so itself: then Spark needs no positions from us."""
+        """Whether the script asks for the earliest offsets and no end: then Spark needs no positions from us."""
         return self.start.mode is StartupMode.EARLIEST and self.start.chosen and self.end is None
 
     @property
     def reads_committed(self) -> bool:
-        """Whether messages of open and aborted transactions are passed over."""
+        """Whether messages of open and aborted transactions are skipped."""
         return self.properties.get("isolation.level", "").strip().lower() == "read_committed"
 
     @property
@@ -144,7 +144,7 @@ class KafkaSource(OrdinarySource):
 
     @property
     def decodes_in_spark(self) -> bool:
-        """Whether all of a message is Avro, which Spark reads; but dead letters are written by Python."""
+        """Whether both key and value are Avro, which Spark decodes; but dead letters are written by Python."""
         if self.dead_letters is not None:
             return False
         return isinstance(self.value_format, AvroFormat) and isinstance(self.key_format, AvroFormat | None)
@@ -160,7 +160,7 @@ class KafkaSource(OrdinarySource):
 
 @dataclass(frozen=True, slots=True)
 class KafkaSink(OrdinarySink):
-    """Topics that rows are written to: the only one of `topics`, else the one its metadata column `topic` names."""
+    """Writes rows to the only one of `topics`, or to the topic in the metadata column `topic`."""
 
     table: CatalogTable
     topics: tuple[str, ...]
@@ -207,7 +207,7 @@ class KafkaSink(OrdinarySink):
 
     @property
     def needs_own_producer(self) -> bool:
-        """Spark's Kafka sink knows no transactions, and no time of a message."""
+        """Spark's Kafka sink supports neither transactions nor timestamps."""
         return self.is_exactly_once or any(use.key == TIMESTAMP.key for use in self.metadata)
 
     @property

@@ -1,4 +1,4 @@
-"""`connector` = `upsert-kafka`: a topic as a table, the last message of a key being its row."""
+"""`connector` = `upsert-kafka`: a topic as a table, where the last message of a key is its row."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 IDENTIFIER: Final = "upsert-kafka"
 _GIVES: Final[ChangelogMode] = frozenset({RowKind.UPDATE_AFTER, RowKind.DELETE})
-"""Whether a message is the first of its key is not written in it: normalising tells inserts from updates."""
+"""A message does not say whether it is the first of its key: normalising distinguishes inserts from updates."""
 _OPTIONS: Final = (
     options.TOPIC,
     options.TOPIC_PATTERN,
@@ -107,7 +107,7 @@ def primary_key_is_physical(table: DeclaredTable) -> Iterator[Diagnostic]:
 
 
 def check_formats(table: DeclaredTable) -> Iterator[Diagnostic]:
-    """In the older dialect both have one name, and it is missed once."""
+    """In the older dialect one key names both formats, so it is reported once if it is missing."""
     wanted = {table.reader.written_key(option.key): option for option in (options.VALUE_FORMAT, options.KEY_FORMAT)}
     for option in wanted.values():
         if not table.reader.has(option.key):

@@ -1,4 +1,4 @@
-"""`connector` = `blackhole`: takes every row and keeps none, to measure what comes before it."""
+"""`connector` = `blackhole`: discards every row, to measure what comes before it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`connector` = `datagen`: generated rows, to try a query without any data."""
+"""`connector` = `datagen`: generated rows, to try out a query without data."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def resolve_source(reader: OptionReader) -> DatagenSource:
 
 
 class _FieldReader:
-    """Reads what stands under `fields.`, column by column and part by part."""
+    """Reads the options under `fields.`, column by column and part by part."""
 
     def __init__(self, reader: OptionReader) -> None:
         self._reader = reader
@@ -93,7 +93,7 @@ class _FieldReader:
         for key in sorted(self._unread):
             under = key.removeprefix(FIELDS)
             if any(under.startswith(f"{name}.") for name in names):
-                options = ", ".join([KIND.key, *(option.key for option in self._fitting(under))])
+                options = ", ".join([KIND.key, *(option.key for option in self._allowed_options(under))])
                 self._reader.report(
                     Code.UNDEFINED_OPTION,
                     f"connector 'datagen' has no option '{key}'",
@@ -109,8 +109,8 @@ class _FieldReader:
                 hint=f"Did you mean '{FIELDS}{near}.…'?" if near else f"Columns: {', '.join(names)}.",
             )
 
-    def _fitting(self, under: str) -> list[FieldOption]:
-        """What a column can have; one with parts has what they can have too."""
+    def _allowed_options(self, under: str) -> list[FieldOption]:
+        """The options that a column can have; one with parts can have those of its parts too."""
         types = [c.type for c in self._reader.table.physical_columns if under.startswith(f"{c.name}.")]
         return [o for o in FIELD_OPTIONS if any(type_.root in o.fits or type_.root in NESTED for type_ in types)]
 
@@ -189,12 +189,12 @@ class _FieldReader:
         )
 
     def _values(self, path: str, type_: DataType, kind: Kind) -> dict[str, Any]:
-        """The values of all options written for a part; those that do not fit it are problems."""
+        """The values of all options of a part; those that do not fit its type are problems."""
         under = f"{FIELDS}{path}."
         self._unread.difference_update(under + option.key for option in FIELD_OPTIONS)
         values = {}
         for option in FIELD_OPTIONS:
-            why = _misfit(option, type_, kind, under)
+            why = _why_unsuitable(option, type_, kind, under)
             if why and self._reader.has(under + option.key):
                 self._reader.report(
                     Code.CONFLICTING_OPTIONS,
@@ -215,7 +215,7 @@ def _format_type(type_: DataType) -> str:
     return "d" if type_.root in INTEGERS else "g"
 
 
-def _misfit(option: FieldOption, type_: DataType, kind: Kind, under: str) -> str | None:
+def _why_unsuitable(option: FieldOption, type_: DataType, kind: Kind, under: str) -> str | None:
     if option is LENGTH and type_.root in FIXED_LENGTH:
         return f"The length of {type_} is fixed by its type."
     if type_.root not in option.fits:

@@ -47,7 +47,7 @@ _DOUBLE_RANGE: Final = (5e-324, 1.7976931348623157e308)
 
 @dataclass(frozen=True, slots=True)
 class FieldOption:
-    """What can stand under `fields.<column>.`, and where it makes sense."""
+    """An option under `fields.<column>.`, and the types that it applies to."""
 
     key: str
     doc: str
@@ -75,11 +75,11 @@ DECLARED_FIELD_OPTIONS: Final[tuple[ConfigOption[Any], ...]] = (
     replace(KIND, key=f"{FIELDS}<column>.{KIND.key}", role=Role.SOURCE),
     *(ConfigOption(f"{FIELDS}<column>.{option.key}", str, option.doc, role=Role.SOURCE) for option in FIELD_OPTIONS),
 )
-"""As the reference shows them; each is read as the column's type asks for."""
+"""As the reference shows them; the value is parsed by the column's type."""
 
 
 def integer_range(type_: DataType) -> tuple[int, int]:
-    """What a whole number of this type can be; texts and binaries count as BIGINT does."""
+    """The range of an integer of this type; for strings and binaries, that of BIGINT."""
     if type_.root is TypeRoot.DECIMAL:
         digits = (type_.precision or 0) - (type_.scale or 0)
         greatest = min(10**digits - 1, 2**63 - 1)
@@ -89,7 +89,7 @@ def integer_range(type_: DataType) -> tuple[int, int]:
 
 
 def default_bounds(type_: DataType) -> tuple[float, float]:
-    """Integers take all values of their type, other numbers the positive ones."""
+    """Integers have the whole range of their type, other numbers the positive half."""
     match type_.root:
         case TypeRoot.FLOAT:
             return _FLOAT_RANGE
@@ -102,7 +102,7 @@ def default_bounds(type_: DataType) -> tuple[float, float]:
 
 
 def field_option(option: FieldOption, type_: DataType) -> ConfigOption[Any]:
-    """The option as it is read for a column of this type."""
+    """The option with the parser for a column of this type."""
     return ConfigOption(option.key, _parser(option, type_), option.doc)
 
 

@@ -66,7 +66,7 @@ class FileFormatDeclaration:
     options: tuple[ConfigOption[Any], ...]
     bind: Callable[[dict[str, Any]], FileFormat]
     refuses: Callable[[DataType], str | None]
-    """Why a column of this type cannot be kept, or None."""
+    """Why a column of this type cannot be stored, or None."""
     recognised: tuple[str, ...] = ()
 
 

@@ -23,7 +23,7 @@ METADATA: Final = {
     "file.size": "file_size",
     "file.modification-time": "file_modification_time",
 }
-"""What can be known of the file a row comes from, and Spark's name for it."""
+"""The metadata of the file that a row comes from, with Spark's names."""
 
 FORMAT: Final = ConfigOption("format", str, "The format of the files: csv, json or parquet.", legacy=("format.type",))
 MONITOR_INTERVAL: Final = ConfigOption(

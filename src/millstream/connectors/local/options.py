@@ -1,4 +1,4 @@
-"""What the connectors without a broker share in reading their options."""
+"""Reading options, for all connectors without a broker."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def not_a_sink(reader: OptionReader, connector: str, hint: str) -> NoReturn:
 
 
 def without_effect(reader: OptionReader, reasons: Mapping[ConfigOption[str], str]) -> None:
-    """A notice for each option that is right, written, and does nothing here."""
+    """A notice for each option that is set and has no effect here."""
     for option, why in reasons.items():
         reader.get(option)
         reader.without_effect(option.key, why)
 
 
 def finish(reader: OptionReader, connector: str, metadata: Mapping[str, str] | None = None) -> tuple[Notice, ...]:
-    """Raises all problems at once, leftovers and metadata that the connector does not have among them."""
+    """Raises all problems at once, including unknown options and unsupported metadata."""
     known = metadata or {}
     for column in reader.table.metadata_columns:
         if column.key not in known:

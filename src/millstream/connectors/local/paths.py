@@ -1,4 +1,4 @@
-"""Paths of tables that are kept in files, and what may be wrong with them on this machine."""
+"""Paths of tables that are stored in files, and their problems on this machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOCAL_SCHEMES: Final = ("", "file")
 
 
 def local_path(path: str) -> Path | None:
-    """Where a path is on this machine, relative ones from the current folder; None for another file system."""
+    """The path on this machine, relative to the current folder; None for another file system."""
     parts = urlsplit(path)
     if parts.scheme not in _LOCAL_SCHEMES:
         return None
@@ -27,7 +27,7 @@ def local_path(path: str) -> Path | None:
 
 
 def find_unreadable_path(source: FilesystemSource) -> Iterator[Diagnostic]:
-    """Another file system is not asked."""
+    """Does not check other file systems."""
     path = local_path(source.path)
     if path is not None and not path.exists():
         yield Diagnostic(

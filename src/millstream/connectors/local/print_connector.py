@@ -1,4 +1,4 @@
-"""`connector` = `print`: every row as a line, with what it does to the table: `+I[1, hello]`."""
+"""`connector` = `print`: prints each row as a line, with its row kind: `+I[1, hello]`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables that need no broker: rows that are generated, printed, thrown away, or kept in files."""
+"""Tables that need no broker: rows that are generated, printed, discarded, or stored in files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from millstream.sql.types import DataType
 
 _NOT_IN_FILES: Final = INTERVALS | {TypeRoot.TIME}
-"""Spark has no way to hand intervals to Python, and its files know another TIME than the formats of messages."""
+"""Spark cannot pass intervals to Python, and TIME has a different representation in its files than in messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +30,14 @@ class Generator:
     """How the values of one column, or of a part of it, are generated."""
 
     path: str
-    """`price`, or `buyer.name` for a part: what stands between `fields.` and the option."""
+    """`price`, or `buyer.name` for a part: the text between `fields.` and the option."""
     type: DataType
     sequence: tuple[int, int] | None = None
     """First and last value; None for random values."""
     bounds: tuple[float, float] = (0, 0)
-    """Least and greatest value of a number; those of integers are whole."""
+    """Minimum and maximum of a number; those of integers are whole."""
     length: int = 0
-    """Of a text, a binary or a collection."""
+    """Of a string, a binary or a collection."""
     varies_in_length: bool = False
     max_past_ms: int = 0
     null_rate: float = 0.0
@@ -51,7 +51,7 @@ class DatagenSource(OrdinarySource):
     generators: tuple[Generator, ...]
     rows_per_second: int
     number_of_rows: int | None
-    """What the source ends after: the number asked for, or the length of the shortest sequence."""
+    """After how many rows the source ends: the requested number, or the length of the shortest sequence."""
     notices: tuple[Notice, ...] = field(default=(), compare=False)
     places: OptionPlaces = field(kw_only=True, compare=False, repr=False)
     changelog: ChangelogMode = INSERT_ONLY
@@ -80,9 +80,24 @@ class DatagenSource(OrdinarySource):
         return f"rows generated for {self.table.name}"
 
 
+class _InFiles:
+    """What reading and writing files have in common."""
+
+    __slots__ = ()
+    path: str
+
+    @property
+    def folder(self) -> str | None:
+        return self.path
+
+    @property
+    def unsupported_types(self) -> frozenset[TypeRoot]:
+        return _NOT_IN_FILES
+
+
 @dataclass(frozen=True, slots=True)
-class FilesystemSource(OrdinarySource):
-    """All files of a folder, or one file; with `monitor_interval_ms` those that come later too."""
+class FilesystemSource(_InFiles, OrdinarySource):
+    """All files of a folder, or one file; with `monitor_interval_ms`, also those that are added later."""
 
     table: CatalogTable
     path: str
@@ -109,20 +124,12 @@ class FilesystemSource(OrdinarySource):
     def decoding(self) -> str | None:
         return f"{self.format.name} [Spark]"
 
-    @property
-    def folder(self) -> str | None:
-        return self.path
-
-    @property
-    def unsupported_types(self) -> frozenset[TypeRoot]:
-        return _NOT_IN_FILES
-
     def find_problems_here(self) -> Iterable[Diagnostic]:
         return find_unreadable_path(self)
 
 
 @dataclass(frozen=True, slots=True)
-class FilesystemSink(OrdinarySink):
+class FilesystemSink(_InFiles, OrdinarySink):
     table: CatalogTable
     path: str
     format: FileFormat
@@ -130,14 +137,6 @@ class FilesystemSink(OrdinarySink):
     places: OptionPlaces = field(kw_only=True, compare=False, repr=False)
     accepts: ChangelogMode = INSERT_ONLY
     connector: str = "filesystem"
-
-    @property
-    def folder(self) -> str | None:
-        return self.path
-
-    @property
-    def unsupported_types(self) -> frozenset[TypeRoot]:
-        return _NOT_IN_FILES
 
     def find_problems_here(self) -> Iterable[Diagnostic]:
         return find_unwritable_path(self)

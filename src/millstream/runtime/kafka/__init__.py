@@ -1,1 +1,1 @@
-"""The Kafka part of a job's life: what is asked of brokers before, between and after its batches."""
+"""The Kafka part of a job's life: the requests to brokers before, between and after its batches."""

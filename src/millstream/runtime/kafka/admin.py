@@ -1,4 +1,4 @@
-"""Questions to the brokers that are settled before Spark starts."""
+"""Requests to brokers that are made before Spark starts."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from millstream.connectors.kafka.key_stores import UnreadableStoreError
 from millstream.delivery.committed import fetch_committed_offsets
 from millstream.errors import BrokerError, Code, Diagnostic, ScriptError
 from millstream.runtime.kafka.broker_probe import Finding, probe
+from millstream.runtime.kafka.client_errors import Question, broker_error, is_final, is_unclear
 from millstream.runtime.kafka.clients import KafkaClients
-from millstream.runtime.kafka.failures import Question, broker_error, is_final, is_unclear
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 _TIMEOUT_SECONDS: Final = 10.0
 _FIRST_LOOK_SECONDS: Final = 1.0
-"""By then a broker has answered, or its client has said what is wrong."""
+"""By then a broker has responded, or its client has reported what is wrong."""
 _RETRY_SECONDS: Final = 0.1
 _SOON_OVER: Final = (
     KafkaError.LEADER_NOT_AVAILABLE,
@@ -50,17 +50,17 @@ _SOON_OVER: Final = (
     KafkaError.COORDINATOR_NOT_AVAILABLE,
     KafkaError.NOT_COORDINATOR,
 )
-"""A topic that was just made has no leader for a moment, and the first group of a cluster no coordinator."""
+"""Errors that pass: a new topic has no leader at first, and a cluster's first group has no coordinator."""
 _INTERNAL: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 _DONE: Final = {AclOperation.READ: "read", AclOperation.WRITE: "written"}
 _NO_ID: Final = str(Uuid(0, 0))
 
 
 class KafkaAdmin:
-    """One cluster, as the tables of a script name it.
+    """Administrative requests to one cluster, as the tables of a script name it.
 
-    `place` tells where a table's option is written, `topic_key` which one names its topics. `clients` are those of the
-    job that asks; without them this has a client of its own.
+    `place` gives the position of a table's option in the script, and `topic_key` the option that names its topics.
+    `clients` belong to the job that asks; without them this object opens a client of its own.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class KafkaAdmin:
         self._client = self._connection.client
 
     def ping(self, seconds: float) -> MillstreamError | None:
-        """Why no broker answers; None when one does, whatever it says."""
+        """Why no broker responds; None if one does, whatever its response."""
         try:
             self._client.describe_cluster(request_timeout=seconds).result(seconds)
         except (KafkaException, TimeoutError) as error:
@@ -97,7 +97,7 @@ class KafkaAdmin:
         return None
 
     def topics(self) -> list[str]:
-        """All but the brokers' own."""
+        """All topics except Kafka's internal ones."""
         return sorted(topic for topic in self._metadata().topics if topic not in _INTERNAL)
 
     def partitions(self, topic: str) -> list[int] | None:
@@ -108,14 +108,14 @@ class KafkaAdmin:
         return sorted(found.partitions)
 
     def require_readable(self, topic: str, table: str) -> None:
-        """As far as the topic is there: one that the user may not even see is not listed."""
+        """Raises if the topic exists and the user may not read it; one that the user may not describe is not listed."""
         self._require_access(topic, table, AclOperation.READ)
 
     def require_writable(self, topic: str, table: str) -> None:
         self._require_access(topic, table, AclOperation.WRITE)
 
     def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
-        """What Kafka knows topics by; brokers older than 2.8 give none."""
+        """The ids by which Kafka identifies topics; brokers older than 2.8 return none."""
         answers = self._client.describe_topics(TopicCollection(list(topics)), request_timeout=_TIMEOUT_SECONDS)
         try:
             found = {topic: answer.result(_TIMEOUT_SECONDS).topic_id for topic, answer in answers.items()}
@@ -125,25 +125,25 @@ class KafkaAdmin:
 
     def require_topic(self, topic: str, table: str) -> None:
         if self.partitions(topic) is None:
-            raise self._missing(topic, table, "The job has read from it before.")
+            raise self._topic_missing_error(topic, table, "The job has read from it before.")
 
     def ensure_topic(self, topic: str, table: str, config: Mapping[str, str] | None = None) -> bool:
-        """Whether the topic had to be created. Where that is not allowed, a missing one is an error.
+        """Returns whether the topic had to be created. If creating it is not allowed, a missing topic is an error.
 
-        `config` is what it is created with, unless the brokers do not take that from us.
+        `config` is what the topic is created with, unless the brokers do not allow us to set it.
         """
         if self.partitions(topic) is not None:
             return False
         if not self._allows_creation:
-            raise self._missing(topic, table, "'properties.allow.auto.create.topics' is false.")
+            raise self._topic_missing_error(topic, table, "'properties.allow.auto.create.topics' is false.")
         if not self._broker_creates_topics():
-            raise self._missing(topic, table, "The broker does not create topics automatically.")
+            raise self._topic_missing_error(topic, table, "The broker does not create topics automatically.")
         wanted = NewTopic(topic, num_partitions=-1, replication_factor=-1, config=dict(config or {}))
         try:
             self._client.create_topics([wanted])[topic].result(_TIMEOUT_SECONDS)
         except KafkaException as error:
             if _is(error, KafkaError.TOPIC_ALREADY_EXISTS):
-                return False  # somebody else was faster
+                return False  # another client created it first
             if config and _is(error, KafkaError.POLICY_VIOLATION, KafkaError.INVALID_CONFIG):
                 return self.ensure_topic(topic, table)
             doing = f'topic "{topic}" of table "{table}" does not exist and was not created'
@@ -151,12 +151,12 @@ class KafkaAdmin:
         return True
 
     def broker_setting(self, name: str) -> int | None:
-        """A number that the brokers are set to; None where it is not theirs to tell us."""
+        """A numeric setting of the brokers; None if the user may not see it."""
         found = self._broker_settings().get(name)
         return int(found.value) if found is not None and found.value else None
 
     def topic_setting(self, topic: str, name: str) -> int | None:
-        """A number that the topic is set to, or the brokers for all; None where it is not ours to see."""
+        """A numeric setting of the topic, or the brokers' default; None if the user may not see it."""
         found = self._settings_of(ConfigResource(ResourceType.TOPIC, topic)).get(name)
         return int(found.value) if found is not None and found.value else None
 
@@ -166,7 +166,7 @@ class KafkaAdmin:
         return found
 
     def groups(self, prefix: str) -> set[str]:
-        """Those whose names begin so."""
+        """The groups whose names have this prefix."""
         try:
             listed = self._client.list_consumer_groups().result(_TIMEOUT_SECONDS).valid
         except (KafkaException, TimeoutError) as error:
@@ -182,14 +182,14 @@ class KafkaAdmin:
     def at_timestamp(
         self, topics: Iterable[str], timestamp: int, *, committed_only: bool = False
     ) -> dict[TopicPartition, int]:
-        """The first offset at or after the time; a partition without one starts at its end."""
+        """The first offset at or after the time; the end of a partition that has none."""
         topics = tuple(topics)
         found = self._offsets(topics, OffsetSpec.for_timestamp(timestamp), committed_only=committed_only)
         ends = self.latest(topics, committed_only=committed_only)
         return {partition: offset if offset >= 0 else ends[partition] for partition, offset in found.items()}
 
     def committed(self, topics: Iterable[str], group: str) -> dict[TopicPartition, int]:
-        """What the group has committed; partitions it never read are left out."""
+        """The offsets that the group has committed, without partitions that it has never read."""
         try:
             found = fetch_committed_offsets(self._properties, group, self._all_partitions(topics))
         except KafkaException as error:
@@ -197,30 +197,30 @@ class KafkaAdmin:
         return {TopicPartition(entry.topic, entry.partition): entry.offset for entry in found}
 
     def commit(self, offsets: Iterable[TopicPartition], group: str) -> None:
-        """In the name of a group that has no members."""
-        asked = [ConsumerGroupTopicPartitions(group, list(offsets))]
+        """Commits on behalf of a group that has no members."""
+        request = [ConsumerGroupTopicPartitions(group, list(offsets))]
 
         def ask() -> None:
-            answer = self._client.alter_consumer_group_offsets(asked)[group].result(_TIMEOUT_SECONDS)
+            answer = self._client.alter_consumer_group_offsets(request)[group].result(_TIMEOUT_SECONDS)
             refused = (entry.error for entry in answer.topic_partitions if entry.error is not None)
             if (error := next(refused, None)) is not None:
                 raise KafkaException(error)
 
         try:
-            _patiently(ask)
+            _retry(ask)
         except (KafkaException, TimeoutError) as error:
             raise self._failure(f'the offsets of group "{group}" cannot be committed', error) from error
 
     def _require_access(self, topic: str, table: str, operation: AclOperation) -> None:
-        self._metadata()  # says sooner what is wrong, if all is
-        asked = TopicCollection([topic])
+        self._metadata()  # reports a problem sooner if there is one
+        request = TopicCollection([topic])
         try:
             described = self._client.describe_topics(
-                asked, include_authorized_operations=True, request_timeout=_TIMEOUT_SECONDS
+                request, include_authorized_operations=True, request_timeout=_TIMEOUT_SECONDS
             )[topic].result(_TIMEOUT_SECONDS)
         except (KafkaException, TimeoutError) as error:
             if not _is(error, KafkaError.TOPIC_AUTHORIZATION_FAILED):
-                return  # told by the questions that follow
+                return  # reported by the requests that follow
             refused = error
         else:
             allowed = described.authorized_operations
@@ -237,12 +237,12 @@ class KafkaAdmin:
         isolation = IsolationLevel.READ_COMMITTED if committed_only else IsolationLevel.READ_UNCOMMITTED
 
         def ask() -> dict[TopicPartition, int]:
-            asked = dict.fromkeys(self._all_partitions(topics), spec)
-            answers = self._client.list_offsets(asked, isolation_level=isolation, request_timeout=_TIMEOUT_SECONDS)
+            request = dict.fromkeys(self._all_partitions(topics), spec)
+            answers = self._client.list_offsets(request, isolation_level=isolation, request_timeout=_TIMEOUT_SECONDS)
             return {partition: answer.result(_TIMEOUT_SECONDS).offset for partition, answer in answers.items()}
 
         try:
-            return _patiently(ask)
+            return _retry(ask)
         except (KafkaException, TimeoutError) as error:
             raise self._failure(f"the offsets of {', '.join(topics)} cannot be read", error) from error
 
@@ -254,13 +254,13 @@ class KafkaAdmin:
         return [TopicPartition(topic, number) for topic in topics for number in sorted(found[topic].partitions)]
 
     def _metadata(self) -> Any:
-        """Where asking again is in vain, it is not waited for."""
+        """Does not retry where that would be pointless."""
         deadline = time.monotonic() + _TIMEOUT_SECONDS
         while True:
             try:
                 found = self._client.list_topics(timeout=min(_FIRST_LOOK_SECONDS, _TIMEOUT_SECONDS))
             except KafkaException as error:
-                is_over = time.monotonic() > deadline or is_final(error, self._connection.heard, self._properties)
+                is_over = time.monotonic() > deadline or is_final(error, self._connection.reported, self._properties)
                 probed = None if is_over else self._probe(error)
                 if is_over or (probed is not None and probed.finding is not Finding.HANGS_UP):
                     raise self._failure("the topics cannot be listed", error, Code.BROKER_UNREACHABLE) from error
@@ -277,7 +277,7 @@ class KafkaAdmin:
         return self._settings_of(ConfigResource(ResourceType.BROKER, str(next(iter(self._metadata().brokers)))))
 
     def _settings_of(self, resource: ConfigResource) -> dict[str, Any]:
-        """Nothing where they are not ours to see."""
+        """Empty if the user may not see them."""
         try:
             settings: dict[str, Any] = self._client.describe_configs([resource])[resource].result(_TIMEOUT_SECONDS)
         except (KafkaException, TimeoutError):
@@ -292,10 +292,10 @@ class KafkaAdmin:
         at: str = "properties.bootstrap.servers",
     ) -> MillstreamError:
         question = Question(doing, code, self._properties, self._place, at)
-        return broker_error(error, question, self._connection.heard, self._probe(error))
+        return broker_error(error, question, self._connection.reported, self._probe(error))
 
     def _probe(self, error: KafkaException | TimeoutError) -> Probe | None:
-        if not is_unclear(error, self._connection.heard):
+        if not is_unclear(error, self._connection.reported):
             return None
         return probe(self._properties["bootstrap.servers"], self._connection.settings)
 
@@ -311,7 +311,7 @@ class KafkaAdmin:
             )
         )
 
-    def _missing(self, topic: str, table: str, why: str) -> BrokerError:
+    def _topic_missing_error(self, topic: str, table: str, why: str) -> BrokerError:
         return BrokerError(
             Diagnostic(
                 Code.TOPIC_MISSING,
@@ -323,7 +323,7 @@ class KafkaAdmin:
         )
 
 
-def _patiently(ask: Callable[[], T]) -> T:
+def _retry(ask: Callable[[], T]) -> T:
     deadline = time.monotonic() + _TIMEOUT_SECONDS
     while True:
         try:

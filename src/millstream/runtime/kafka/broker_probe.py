@@ -1,6 +1,6 @@
-"""A closer look at a broker with which no client came to terms: does it speak TLS, and with whose certificate.
+"""Examines a broker that no client could connect to: whether it uses TLS, and with which certificate.
 
-Kafka's client says no more than that nobody answered, or that a certificate could not be verified.
+Kafka's client only reports that nobody answered, or that a certificate could not be verified.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _SECONDS: Final = 2.0
 _DATES: Final = (9, 10)
 _NAMES: Final = (62, 64)
-"""Numbers of OpenSSL's for what is wrong with a certificate."""
+"""OpenSSL's error numbers for problems with a certificate."""
 
 
 class Finding(Enum):
@@ -32,11 +32,11 @@ class Finding(Enum):
 @dataclass(frozen=True, slots=True)
 class Probe:
     finding: Finding
-    said: str | None = None
+    detail: str | None = None
 
 
 def probe(servers: str, settings: Mapping[str, str]) -> Probe | None:
-    """What the first server is like that takes connections; None where there is none, or nothing is wrong with it.
+    """Examines the first server that accepts connections; None if none does, or if nothing is wrong with it.
 
     `settings` are those of the C client.
     """
@@ -59,12 +59,12 @@ def _addresses(servers: str) -> list[tuple[str, int]]:
 def _protocol(connection: socket.socket) -> Probe:
     anyone = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     anyone.check_hostname = False
-    anyone.verify_mode = ssl.CERT_NONE  # nothing is said to it
+    anyone.verify_mode = ssl.CERT_NONE  # nothing is sent over this connection
     try:
         with anyone.wrap_socket(connection):
             return Probe(Finding.SPEAKS_TLS)
     except ssl.SSLError as error:
-        # An alert is an answer in TLS; Kafka without TLS closes the connection on what is not a request.
+        # An alert is a TLS response; a Kafka broker without TLS closes the connection instead.
         return Probe(Finding.SPEAKS_TLS if "ALERT" in (error.reason or "") else Finding.HANGS_UP)
     except OSError:
         return Probe(Finding.HANGS_UP)
@@ -75,11 +75,11 @@ def _certificate(connection: socket.socket, host: str, settings: Mapping[str, st
         trusting = ssl.create_default_context(cafile=settings.get("ssl.ca.location"), cadata=settings.get("ssl.ca.pem"))
         trusting.check_hostname = settings.get("ssl.endpoint.identification.algorithm") != "none"
         with trusting.wrap_socket(connection, server_hostname=host):
-            return Probe(Finding.HANGS_UP)  # so what it does not like comes later
+            return Probe(Finding.HANGS_UP)  # so the problem arises later, after the handshake
     except ssl.SSLCertVerificationError as error:
-        said = f"{error.verify_message[:1].upper()}{error.verify_message[1:].rstrip('.')}."
+        detail = f"{error.verify_message[:1].upper()}{error.verify_message[1:].rstrip('.')}."
         if error.verify_code in _NAMES:
-            return Probe(Finding.OTHER_HOST, said)
-        return Probe(Finding.OUT_OF_DATE if error.verify_code in _DATES else Finding.NOT_TRUSTED, said)
+            return Probe(Finding.OTHER_HOST, detail)
+        return Probe(Finding.OUT_OF_DATE if error.verify_code in _DATES else Finding.NOT_TRUSTED, detail)
     except OSError:
         return None

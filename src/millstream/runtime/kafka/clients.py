@@ -1,4 +1,4 @@
-"""The clients that ask Kafka questions for a job: one for each cluster and way to log in, whoever asks."""
+"""The admin clients of a job: one for each cluster and set of credentials, shared by everything that asks Kafka."""
 
 from __future__ import annotations
 
@@ -15,44 +15,44 @@ if TYPE_CHECKING:
 
     from confluent_kafka import KafkaError
 
-_HEARD: Final = 20
-"""How many of a client's reports are kept: it repeats itself."""
+_MOST_REPORTS: Final = 20
+"""How many errors of a client are kept; it repeats itself."""
 _SOON: Final = {"reconnect.backoff.max.ms": 500}
-"""A client that lives as long as its job goes back soon to a broker that was away; by itself it may take 10 s."""
+"""A client that lives as long as its job reconnects quickly; its default may take 10 s."""
 
 
 class Connection:
-    """A client, with what it reported while its questions had no answer."""
+    """A client, together with the errors that it reported while its requests had no response."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        self._heard: deque[KafkaError] = deque(maxlen=_HEARD)
+        self._reported: deque[KafkaError] = deque(maxlen=_MOST_REPORTS)
         self.settings = settings
-        reporting: dict[str, Any] = {**settings, "error_cb": self._heard.append}
+        reporting: dict[str, Any] = {**settings, "error_cb": self._reported.append}
         self.client = AdminClient(reporting)
 
     @property
-    def heard(self) -> tuple[KafkaError, ...]:
-        """The reports wait for somebody who asks."""
+    def reported(self) -> tuple[KafkaError, ...]:
+        """The errors so far. The client delivers them only when it is polled."""
         self.client.poll(0)
-        return tuple(self._heard)
+        return tuple(self._reported)
 
     def forget(self) -> None:
-        """Called when a broker has answered: what was wrong before is over."""
+        """Called when a broker has responded: earlier errors no longer matter."""
         self.client.poll(0)
-        self._heard.clear()
+        self._reported.clear()
 
 
 class KafkaClients:
-    """Connections are made when somebody asks, and kept until the job ends. Threads may share them."""
+    """Connections are opened on first use and kept until the job ends. They may be shared by threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._connections: dict[frozenset[tuple[str, Any]], Connection] = {}
 
     def connect(self, properties: Mapping[str, str]) -> Connection:
-        """By the properties of a table, of which only those count that concern a connection.
+        """Connects by the properties of a table, of which only those that concern the connection matter.
 
-        Raises UnreadableStoreError, and KafkaException where the client does not take them.
+        Raises UnreadableStoreError, or KafkaException if the client rejects the properties.
         """
         settings = {**client_settings(properties), **_SOON}
         key = frozenset(settings.items())
@@ -62,6 +62,6 @@ class KafkaClients:
             return self._connections[key]
 
     def close(self) -> None:
-        """A client ends with the last question that is still asked of it."""
+        """Each client closes when its last pending request has finished."""
         with self._lock:
             self._connections.clear()

@@ -1,4 +1,4 @@
-"""Whether the Kafka clusters of a job answer: Spark's clients wait for a lost broker without a word."""
+"""Checks whether the Kafka clusters of a job respond: Spark's clients wait for a lost broker without reporting it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class KafkaWatch:
         self._admins: list[KafkaAdmin] | None = None
 
     def ask(self) -> MillstreamError | None:
-        """What keeps the first cluster that is away from answering; None when all answer."""
+        """The error of the first cluster that does not respond; None if all do."""
         if self._admins is None:
             self._admins = [KafkaAdmin(properties, clients=self._clients) for properties in self._clusters]
         return next((away for admin in self._admins if (away := admin.ping(_ANSWER_SECONDS))), None)

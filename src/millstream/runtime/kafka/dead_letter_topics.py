@@ -1,4 +1,4 @@
-"""Topics for dead letters, before a job starts: they are there, and take messages as large as those that are read."""
+"""Checks before a job starts that its dead-letter topics exist and accept messages as large as those that are read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LARGEST: Final = 2**31 - 1
 def check_dead_letters(
     source: KafkaSource, read: Iterable[str], clients: KafkaClients, notice: Callable[[str], None]
 ) -> None:
-    """`read` are the topics of the table, as far as they are known."""
+    """`read` are the known topics of the table."""
     assert source.dead_letters is not None
     topic, table = source.dead_letters.topic, source.table.name
     admin = KafkaAdmin(source.properties, source.places.value, DEAD_LETTER_TOPIC.key, clients=clients)
@@ -38,7 +38,7 @@ def check_dead_letters(
 
 
 def _needed_size(admin: KafkaAdmin, read: Iterable[str]) -> int | None:
-    """None where the sizes are not ours to see. A topic that is missing yet is made with the brokers' size."""
+    """None if the user may not see the sizes. A topic that does not exist yet gets the brokers' default."""
     sizes = [admin.topic_setting(topic, _OF_A_TOPIC) for topic in read]
     if None in sizes or not sizes:
         sizes.append(admin.broker_setting(_OF_THE_BROKERS))

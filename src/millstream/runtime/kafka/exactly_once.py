@@ -1,4 +1,4 @@
-"""What a job that writes exactly once settles before its first batch.
+"""What an exactly-once job establishes before its first batch.
 
 Whether its progress can be trusted, who writes from now on (a claim), and that nobody else does (fencing). The steps of
 the tasks are in delivery/transactional_writer.py.
@@ -18,7 +18,7 @@ from confluent_kafka import KafkaException
 
 from millstream.delivery.claims import claim, newest_claim
 from millstream.delivery.committed import offsets_of_group
-from millstream.delivery.failures import fenced_error, is_away
+from millstream.delivery.delivery_error import fenced_error, is_away
 from millstream.delivery.id_notes import IDS, forget_ids, read_ids
 from millstream.delivery.request import Transactions
 from millstream.delivery.transactional_writer import INIT_SECONDS, transactional_producer
@@ -26,7 +26,7 @@ from millstream.durable_files import JobFile, damage_error, read_json, write_jso
 from millstream.errors import Code, Diagnostic, JobError, ScriptError
 from millstream.runtime.batch_log import BatchLog
 from millstream.runtime.kafka.admin import KafkaAdmin
-from millstream.runtime.kafka.failures import Question, broker_error
+from millstream.runtime.kafka.client_errors import Question, broker_error
 from millstream.runtime.kafka.tables import exactly_once_sinks
 from millstream.runtime.kafka.unfinished_batch import require_same_prefix, require_unwritten
 from millstream.spark.delivery_failures import undelivered_error
@@ -43,7 +43,7 @@ TIMEOUT: Final = "transaction.timeout.ms"
 _LONGEST: Final = "transaction.max.timeout.ms"
 _RETENTION: Final = "offsets.retention.minutes"
 _DEFAULT_TIMEOUT_MS: Final = 900_000
-"""What brokers allow unless they are told otherwise. A transaction lasts as long as a task of a batch."""
+"""The brokers' default. A transaction lasts as long as a task of a batch."""
 _LEAST_RETENTION_MINUTES: Final = 1440
 _AT_ONCE: Final = 16
 _DAY: Final = 86_400
@@ -51,7 +51,7 @@ _DAY: Final = 86_400
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """Of one table, in the checkpoint: under which name its progress is found."""
+    """Stored in the checkpoint for one table: the name under which its progress is found."""
 
     prefix: str
     progress_topic: str
@@ -59,7 +59,7 @@ class _Kept:
 
 
 def check_timeout(sink: KafkaSink, admin: KafkaAdmin) -> int:
-    """The time that a transaction may take, in milliseconds; refuses one that the broker would refuse later."""
+    """The transaction timeout in milliseconds. Raises if the broker would reject it later."""
     longest = admin.broker_setting(_LONGEST)
     written = sink.properties.get(TIMEOUT)
     if written is None:
@@ -79,7 +79,7 @@ def check_timeout(sink: KafkaSink, admin: KafkaAdmin) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Of a job's query; a process counts its own, and starts again only while no other has claimed anything."""
+    """A start of a job's query, numbered by its process, which may restart only until another process makes a claim."""
 
     process: str
     number: int
@@ -103,10 +103,10 @@ def open_transactions(
     must_be_unwritten: bool = False,
     is_of_other_version: bool = False,
 ) -> dict[str, Transactions]:
-    """Per table that is written exactly once, in whose name; from then on no earlier start can write.
+    """The transactions of each exactly-once table. Once they are open, no earlier start can write.
 
-    `prefixes` are those of the job that ran last; an unfinished batch must go on with them. `must_be_unwritten` refuses
-    one that is written in part, and says so if another version of Millstream began it.
+    `prefixes` are those of the previous run; an unfinished batch must continue with them. `must_be_unwritten` refuses a
+    batch that is partly written, and says so if another version of Millstream began it.
     """
     sinks = exactly_once_sinks(plan)
     if not sinks:
@@ -147,13 +147,13 @@ def open_transactions(
         if pending is not None and must_be_unwritten:
             with _translate_failures(sink):
                 require_unwritten(plan, sink, pending, opened[name], mine, is_of_other_version=is_of_other_version)
-    if pending is None:  # else it must be known who has written a part of it
+    if pending is None:  # otherwise it must be known who has written a part of it
         forget_ids(folder / IDS, fenced)
     return opened
 
 
 def _progress_topic(sink: KafkaSink, admin: KafkaAdmin) -> str:
-    """Kept in the checkpoint: where a pattern names the topics, any of them will do, but always the same."""
+    """Stored in the checkpoint: if a pattern selects the topics, any of them will do, but it must stay the same."""
     if sink.topics:
         return sink.topics[0]
     assert sink.topic_pattern is not None
@@ -164,7 +164,7 @@ def _progress_topic(sink: KafkaSink, admin: KafkaAdmin) -> str:
 def _require_known_progress(
     plan: JobPlan, sink: KafkaSink, admin: KafkaAdmin, log: BatchLog, *, before: _Kept, now: _Kept
 ) -> None:
-    """A batch that is done again is passed over where it is written: that must be known for certain."""
+    """A repeated batch skips what is already written, so the progress must be known for certain."""
     batch = log.unfinished
     assert batch is not None
     retention = (admin.broker_setting(_RETENTION) or _LEAST_RETENTION_MINUTES) * 60
@@ -177,7 +177,7 @@ def _require_known_progress(
         hint = "Compare the topic with what was read."
     else:
         return
-    # The INSERTs of a set would share their scans then, and so keep another state.
+    # Otherwise the INSERTs of a set would share their scans, and so have a different state.
     again = "run once with at-least-once, which writes it again, or " if len(plan.roots) == 1 else ""
     raise JobError(
         Diagnostic(
@@ -191,13 +191,13 @@ def _require_known_progress(
 
 
 def _claim(plan: JobPlan, sink: KafkaSink, transactions: Transactions, start: Start) -> str | None:
-    """Claims them; gives the claim that was there before, of whichever job."""
+    """Makes the claim, and returns the previous one, of whichever job."""
     with _translate_failures(sink):
         former = newest_claim(sink.properties, transactions)
         if former is not None and not start.may_follow(former):
             failure = fenced_error(transactions.prefix)
-            told = undelivered_error(plan.name, sink.table.name, failure.failure, failure.why)
-            raise JobError(replace(told, span=sink.table.span))
+            diagnostic = undelivered_error(plan.name, sink.table.name, failure.failure, failure.why)
+            raise JobError(replace(diagnostic, span=sink.table.span))
         claim(sink.properties, transactions)
     return former
 
@@ -205,9 +205,9 @@ def _claim(plan: JobPlan, sink: KafkaSink, transactions: Transactions, start: St
 def _writers_of_another_run(
     sink: KafkaSink, clients: KafkaClients, transactions: Transactions, former: str
 ) -> set[str]:
-    """The ids that have progress; none where the run that claimed came to nothing.
+    """The ids that have progress; none if the run that made the claim never wrote anything.
 
-    Other groups may begin with the prefix too: readers, and writers of a longer prefix.
+    Other groups may have the prefix too: those of readers, and of writers with a longer prefix.
     """
     if transactions.is_of_this_run(former):
         return set()
@@ -223,7 +223,7 @@ def _writers_of_another_run(
 
 
 def _fence_all(sink: KafkaSink, transactions: Transactions, ids: Path, others: set[str]) -> set[str]:
-    """Gives the ids that this run has used."""
+    """Returns the ids that this run has used."""
     mine = {name for name in read_ids(ids) if name.startswith(f"{transactions.prefix}-")}
     with _translate_failures(sink):
         _fence(sink.properties, mine | others, transactions.timeout_ms)
@@ -242,7 +242,7 @@ def _translate_failures(sink: KafkaSink) -> Iterator[None]:
 
 
 def _fence(properties: dict[str, str], ids: Iterable[str], timeout_ms: int) -> None:
-    """Ends what earlier starts have left open, also under ids that this one will not use: readers wait for it."""
+    """Aborts what earlier starts left open, also under ids that this one will not use: readers wait for it."""
 
     def fence(transactional_id: str) -> None:
         transactional_producer(properties, transactional_id, timeout_ms).init_transactions(INIT_SECONDS)

@@ -1,4 +1,4 @@
-"""How Kafka's client words what goes wrong, what a closer look at a broker finds, and what either means to the user."""
+"""The wording of Kafka's client and the findings of a broker probe, and what they mean to the user."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _ALERT: Final = r"alert (?:bad certificate|(?:unsupported |no )?certificate|unkn
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Texts may name `{servers}`, `{doing}`, protocols to choose and the groups of `words`."""
+    """Texts may refer to `{servers}`, `{doing}`, protocols to choose and the groups of `words`."""
 
     primary: str
     hint: str
     code: Code
     codes: tuple[int, ...] = ()
     words: str = ""
-    """An expression found in what the client said."""
+    """A regular expression searched for in the client's message."""
     lacks: str = ""
-    """It holds only where no property begins with this."""
+    """Applies only if no property begins with this."""
     detail: str | None = None
-    """In place of the client's words, where those help nobody."""
+    """Replaces the client's message where that does not help."""
     at: tuple[str, ...] = ()
-    """The properties it is about; the first that is written is pointed at."""
+    """The properties concerned; the error points at the first that is written in the script."""
 
 
 OF_A_PROBE: Final = {
@@ -200,4 +200,4 @@ OF_THE_CLIENT: Final = (
         codes=(KafkaError._INVALID_ARG, KafkaError._CONFLICT),  # noqa: SLF001
     ),
 )
-"""The first that fits is told."""
+"""The first that matches is reported."""

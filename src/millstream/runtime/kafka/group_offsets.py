@@ -1,6 +1,6 @@
-"""What a job has read, told to the consumer groups of its tables, so that lag monitors see it.
+"""Commits what a job has read to the consumer groups of its tables, for lag monitoring.
 
-Nothing depends on it: a job goes on from its checkpoint. So what goes wrong here never stops a job.
+Nothing depends on these offsets: a job resumes from its checkpoint. So a failure here never stops a job.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 _SWITCH: Final = "commit.offsets.on.checkpoint"
 LAST_SECONDS: Final = 15.0
-"""The first commit to a new cluster waits for the topic that the cluster keeps it in."""
+"""The first commit to a new cluster waits until the cluster has created its offsets topic."""
 
 
 class GroupOffsets:
-    """Commits on a thread of its own, the newest offsets only: a batch never waits for it."""
+    """Commits the latest offsets on a thread of its own, so that a batch never waits for it."""
 
     def __init__(self, scans: Iterable[tuple[KafkaSource, ReadRange]], clients: KafkaClients) -> None:
         self._clients = clients
@@ -49,7 +49,7 @@ class GroupOffsets:
         return bool(self._groups)
 
     def report(self, reached: Offsets) -> None:
-        """All that finished batches have read so far, by topic and partition."""
+        """All offsets that finished batches have read so far, by topic and partition."""
         if not self._groups:
             return
         with self._changed:
@@ -60,7 +60,7 @@ class GroupOffsets:
                 self._thread.start()
 
     def close(self) -> None:
-        """Returns when the last offsets are committed, or that takes too long."""
+        """Returns when the last offsets are committed, or on a timeout."""
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
@@ -81,14 +81,14 @@ class GroupOffsets:
         entries = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
         if not entries or source.group is None:
             return
-        with suppress(MillstreamError):  # the next batch tries again
+        with suppress(MillstreamError):  # retried after the next batch
             if index not in self._admins:
                 self._admins[index] = KafkaAdmin(source.properties, clients=self._clients)
             self._admins[index].commit(entries, source.group)
 
 
 def offsets_to_commit(source: KafkaSource, positions: ReadRange, reached: Offsets) -> Offsets:
-    """What of a job's offsets is this table's; a bounded scan has read nothing behind its end."""
+    """Those of a job's offsets that belong to this table; a bounded scan has read nothing past its end."""
     own = {place: offset for place, offset in reached.items() if reads(source, place[0])}
     if positions.ends is None:
         return own

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class JobTopics:
-    """Nothing where a job reads no Kafka table."""
+    """Does nothing for a job that reads no Kafka table."""
 
     def __init__(self, plan: JobPlan, folder: Path, positions: Mapping[str, ReadRange], clients: KafkaClients) -> None:
         self._clients = clients
@@ -35,20 +35,20 @@ class JobTopics:
 
     @property
     def commits_offsets(self) -> bool:
-        """Whether a consumer group is told what was read."""
+        """Whether offsets are committed to a consumer group."""
         return self._group_offsets.is_asked_for
 
     def after_batch(self, report: Mapping[str, Any]) -> list[MessagesLost]:
-        """Takes Spark's report; gives what the batch did not find."""
+        """Receives Spark's report, and returns the messages that the batch did not find."""
         self._topic_ids.after_batch(report)
         return self._losses.in_batch(report)
 
     def commit(self, reached: Offsets) -> None:
-        """All that finished batches have read so far; returns at once."""
+        """Commits everything that finished batches have read so far, without waiting."""
         self._group_offsets.report(reached)
 
     def ends_now(self) -> dict[tuple[str, int], int]:
-        """What a job that has caught up has read."""
+        """The end of each topic now, which a job that has caught up has read."""
         ends: dict[tuple[str, int], int] = {}
         for source in self._sources:
             admin = KafkaAdmin(source.properties, clients=self._clients)
@@ -56,5 +56,5 @@ class JobTopics:
         return ends
 
     def close(self) -> None:
-        """Returns when the last offsets are committed, or that takes too long."""
+        """Returns when the last offsets are committed, or on a timeout."""
         self._group_offsets.close()

@@ -1,4 +1,4 @@
-"""Messages that are gone before a job has read them, through retention or because their topic was created again."""
+"""Messages that were deleted before a job had read them, by retention or because their topic was re-created."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Topics:
-    """What Kafka says of the topics of a table now."""
+    """The current topics of a table, according to Kafka."""
 
     first: Offsets
     ends: Offsets
-    made_anew: Collection[str]
-    """Those that are not the ones that were read before, although their names are the same."""
+    recreated: Collection[str]
+    """The topics that were deleted and created again: the name is the same, the topic is not."""
 
 
 def refuse_lost(job: str, source: KafkaSource, read_up_to: Offsets, topics: Topics) -> None:
-    """Raises where a job that has read so far cannot go on."""
+    """Raises if a job that has read this far cannot resume."""
     lost = list(_find_lost(job, source, read_up_to, topics))
     if lost:
         raise BrokerError(lost)
@@ -51,7 +51,7 @@ def _find_lost(job: str, source: KafkaSource, read_up_to: Offsets, topics: Topic
         )
     for (topic, partition), position in sorted(item for item in read_up_to.items() if item[0][0] in there):
         first, end = topics.first.get((topic, partition)), topics.ends.get((topic, partition))
-        if first is None or end is None or end < position or topic in topics.made_anew:
+        if first is None or end is None or end < position or topic in topics.recreated:
             now = "is not there any more" if end is None else f"ends at {end}"
             yield Diagnostic(
                 Code.OFFSETS_UNAVAILABLE,
@@ -73,7 +73,7 @@ def _find_lost(job: str, source: KafkaSource, read_up_to: Offsets, topics: Topic
 
 
 class LossWatch:
-    """Counts what tables lose that are to go on without it: Spark passes over it without a word."""
+    """Counts the losses of tables that are to continue without lost messages, which Spark skips silently."""
 
     def __init__(self, job: str, sources: Iterable[KafkaSource], clients: KafkaClients) -> None:
         self._clients = clients
@@ -81,14 +81,14 @@ class LossWatch:
         self._sources = [source for source in sources if not source.fails_on_data_loss]
 
     def in_batch(self, report: Mapping[str, Any]) -> list[MessagesLost]:
-        """What a batch did not find, from Spark's report of it. Kafka is asked only if rows are missing."""
+        """What a batch did not find, from Spark's report. Kafka is asked only if rows are missing."""
         found: list[MessagesLost] = []
         for of_source in report["sources"] if self._sources else ():
             starts, ends = flat_offsets(of_source.get("startOffset")), flat_offsets(of_source.get("endOffset"))
             source = self._source_of({topic for topic, _ in ends})
             wanted = sum(abs(end - starts.get(place, end)) for place, end in ends.items())
             if source is not None and of_source["numInputRows"] < wanted:
-                with suppress(MillstreamError):  # counting is not worth a job
+                with suppress(MillstreamError):  # failing to count must not fail the job
                     found += self._between(starts, ends, self._first_offsets(source, ends))
         return found
 
@@ -99,7 +99,7 @@ class LossWatch:
         for (topic, partition), end in ends.items():
             place = (topic, partition)
             start, first = starts.get(place, end), there.get(place, 0)
-            if end < start:  # a topic created again, of which Spark reads what comes from now on
+            if end < start:  # a re-created topic, of which Spark reads only new messages
                 start, first = first, end
             if start < min(first, end):
                 yield MessagesLost(self._job, topic, partition, start, min(first, end))

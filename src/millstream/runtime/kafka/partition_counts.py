@@ -1,4 +1,4 @@
-"""The partitions of a topic, asked by the tasks that choose among them."""
+"""The partitions of a topic, requested by the tasks that choose among them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 _TIMEOUT_SECONDS: Final = 30.0
 _CLIENTS: dict[frozenset[tuple[str, str]], Any] = {}
-"""Kept as long as the process: a worker of Spark's lives longer than a batch, and connecting costs more than asking."""
+"""Kept for the life of the process: a Spark worker outlives a batch, and connecting costs more than the request."""
 
 
 def partitions_of(properties: Mapping[str, str], topic: str) -> tuple[int, ...]:
-    """Raises LookupError where there is no such topic."""
+    """Raises LookupError if the topic does not exist."""
     cluster = frozenset(properties.items())
     if cluster not in _CLIENTS:
         _CLIENTS[cluster] = AdminClient(client_settings(properties))

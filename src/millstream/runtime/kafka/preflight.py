@@ -1,4 +1,4 @@
-"""What a job asks Kafka before Spark starts: are the topics there, and from where to where is read."""
+"""What a job checks with Kafka before Spark starts: that the topics exist, and from where to where to read."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _EARLIEST = "earliest"
 def check_kafka(
     job: JobPlan, clients: KafkaClients, notice: Callable[[str], None], resumes: Path | None
 ) -> dict[str, ReadRange]:
-    """Per place where topics are read, from where to where; raises what would stop the job.
+    """The range to read, for each scan of topics. Raises if something would stop the job.
 
-    A job that resumes, from the folder of its checkpoint, has its positions there, and a source topic that is gone
-    has taken rows with it. `notice` is told what was decided on the user's behalf.
+    A resuming job has its positions in the checkpoint folder `resumes`; if a source topic was deleted, rows are lost.
+    `notice` is called with decisions that were made on the user's behalf.
     """
     kept = read_kept_ends(resumes) if resumes is not None else []
     ends = {scan.id: end for scan, end in zip(job.scans, kept, strict=False)}
@@ -58,7 +58,7 @@ def _check_sink(sink: KafkaSink, admin: KafkaAdmin, notice: Callable[[str], None
     if sink.is_exactly_once:
         check_timeout(sink, admin)
         for topic in sink.topics:
-            admin.require_readable(topic, sink.table.name)  # offsets for it are the progress of its writers
+            admin.require_readable(topic, sink.table.name)  # these offsets are the progress of its writers
     for topic in sink.topics:
         admin.require_writable(topic, sink.table.name)
         if admin.ensure_topic(topic, sink.table.name):
@@ -73,7 +73,7 @@ def _topics_to_measure(source: KafkaSource, clients: KafkaClients) -> tuple[str,
 
 
 def _refuse_lost(job: JobPlan, clients: KafkaClients, folder: Path) -> None:
-    """Before Spark finds it, so that the script's place and all partitions are told."""
+    """Checked before Spark would notice, so that the error has the place in the script and all partitions."""
     read_up_to, kept = BatchLog(folder).read_up_to(), read_kept_ids(folder)
     for source in kafka_sources(job):
         reached = offsets_of(source, job, read_up_to)
@@ -86,8 +86,8 @@ def _topics_now(topics: set[str], kept: Mapping[str, str], admin: KafkaAdmin) ->
     there = sorted(topics & set(admin.topics()))
     if not there:
         return Topics({}, {}, ())
-    made_anew = {topic for topic, identity in admin.topic_ids(there).items() if kept.get(topic, identity) != identity}
-    return Topics(plain(admin.earliest(there)), plain(admin.latest(there)), made_anew)
+    recreated = {topic for topic, identity in admin.topic_ids(there).items() if kept.get(topic, identity) != identity}
+    return Topics(plain(admin.earliest(there)), plain(admin.latest(there)), recreated)
 
 
 def _range(
@@ -104,13 +104,13 @@ def _range(
     positions = SourcePositions(source, admin, topics_of(source, admin), notice)
     starts = None if resumes else positions.starts()
     start = _EARLIEST if starts is None else json.dumps(by_topic(starts))
-    if source.end is None:  # whatever was kept when it had one
+    if source.end is None:  # even if one was stored when it had an end
         return ReadRange(start)
     return ReadRange(start, positions.ends() if ends is None else ends)
 
 
 def _needs_no_topics(source: KafkaSource, *, resumes: bool) -> bool:
-    """Whether Spark alone can find the topics of a pattern, which is Java's."""
+    """Whether only Spark can find the topics of a pattern, which is a Java pattern."""
     return source.topic_pattern is not None and (source.reads_all_there_is or (resumes and source.end is None))
 
 

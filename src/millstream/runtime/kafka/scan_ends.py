@@ -1,4 +1,4 @@
-"""The ends of bounded scans, kept beside a job's checkpoint: a restarted job ends where it was to end at first."""
+"""The ends of bounded scans, stored beside a job's checkpoint: a restarted job has the same end as before."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def read_kept_ends(folder: Path) -> list[Offsets | None]:
-    """Per place where the job reads a table, in the order of the plan; nothing where nothing was kept."""
+    """For each scan of the job, in the order of the plan; empty if nothing was stored."""
     return read_json(folder / JobFile.SCAN_ENDS, _parse_ends) or []
 
 
@@ -32,7 +32,7 @@ def _parse_ends(content: Any) -> list[Offsets | None]:
 
 
 def by_topic(offsets: Offsets) -> dict[str, dict[str, int]]:
-    """As Spark writes them."""
+    """In Spark's form: `{"topic": {"0": 42}}`."""
     found: dict[str, dict[str, int]] = {}
     for (topic, partition), offset in offsets.items():
         found.setdefault(topic, {})[str(partition)] = offset

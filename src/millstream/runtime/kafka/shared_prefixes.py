@@ -1,4 +1,4 @@
-"""Jobs of a script that would take a prefix of transactions from each other."""
+"""Finds jobs of a script that would fence each other because they share a transactional id prefix."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _PROTOCOL: Final = re.compile(r"^\w+://")
 
 
 def servers_of(sink: KafkaSink) -> frozenset[str]:
-    """As far as can be told without a broker: clusters that have one of them in common are the same."""
+    """A guess without asking a broker: clusters that have a server in common are the same."""
     written = (server.strip().lower() for server in sink.properties["bootstrap.servers"].split(","))
     return frozenset(_PROTOCOL.sub("", server) for server in written if server)
 
 
-def shared_prefixes(
+def find_shared_prefixes(
     jobs: Iterable[JobPlan], cluster_of: Callable[[KafkaSink], frozenset[str]] = servers_of
 ) -> Iterator[Diagnostic]:
     owners: dict[str, list[tuple[frozenset[str], str]]] = {}
@@ -49,11 +49,11 @@ def shared_prefixes(
 
 
 def refuse_shared_prefixes(jobs: Iterable[JobPlan]) -> None:
-    """Asks the brokers which cluster they are, where that decides."""
+    """Asks the brokers for their cluster id where that decides."""
     jobs = tuple(jobs)
-    if not any(shared_prefixes(jobs, lambda _sink: frozenset({"any"}))):
+    if not any(find_shared_prefixes(jobs, lambda _sink: frozenset({"any"}))):
         return
-    if problems := list(shared_prefixes(jobs, partial(_ask_cluster, clients=KafkaClients()))):
+    if problems := list(find_shared_prefixes(jobs, partial(_ask_cluster, clients=KafkaClients()))):
         raise ScriptError(problems)
 
 

@@ -1,4 +1,4 @@
-"""Where a table's topics are read from and up to, as Kafka answers it now."""
+"""Where reading a table's topics begins and ends, according to Kafka now."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class SourcePositions:
-    """Questions about one table's topics; `topics` are those that are there."""
+    """Requests about one table's topics; `topics` are those that exist."""
 
     def __init__(
         self, source: KafkaSource, admin: KafkaAdmin, topics: tuple[str, ...], notice: Callable[[str], None]
@@ -30,7 +30,7 @@ class SourcePositions:
         self._notice = notice
 
     def starts(self) -> Offsets | None:
-        """None for the earliest: what that is now may be gone when the job reads."""
+        """None for the earliest offsets: the current ones may be deleted before the job reads them."""
         start = self._source.start
         match start.mode:
             case StartupMode.EARLIEST:
@@ -46,13 +46,13 @@ class SourcePositions:
                 assert start.timestamp is not None
                 return self._at(start.timestamp)
             case StartupMode.SPECIFIC:
-                given = {(self._topics[0], partition): offset for partition, offset in start.offsets}
-                return self._there({**self._read_committed(), **given})
+                chosen = {(self._topics[0], partition): offset for partition, offset in start.offsets}
+                return self._check_starts({**self._read_committed(), **chosen})
             case StartupMode.GROUP:
                 return self._group_starts()
 
     def ends(self) -> Offsets | None:
-        """None for never."""
+        """None for an unbounded scan."""
         end = self._source.end
         if end is None:
             return None
@@ -63,8 +63,8 @@ class SourcePositions:
                 assert end.timestamp is not None
                 return self._at(end.timestamp)
             case BoundedMode.SPECIFIC:
-                given = {(self._topics[0], partition): offset for partition, offset in end.offsets}
-                wanted, earliest = {**self._read_committed(), **given}, self._earliest()
+                chosen = {(self._topics[0], partition): offset for partition, offset in end.offsets}
+                wanted, earliest = {**self._read_committed(), **chosen}, self._earliest()
                 return {place: wanted.get(place, first) for place, first in earliest.items()}
             case BoundedMode.GROUP:
                 committed = self._read_committed()
@@ -73,15 +73,15 @@ class SourcePositions:
             case BoundedMode.UNBOUNDED:
                 return None
 
-    def _there(self, wanted: Offsets) -> Offsets:
-        """A scan with an end may begin behind it, and behind all there is: then it reads nothing."""
+    def _check_starts(self, wanted: Offsets) -> Offsets:
+        """A bounded scan may begin after its end, and after all existing messages: then it reads nothing."""
         starts, last = _not_before(self._earliest(), wanted), self._latest()
         beyond = {place: start for place, start in starts.items() if start > last.get(place, start)}
         if beyond and self._source.end is None:
-            raise self._not_there(beyond, last)
+            raise self._beyond_end_error(beyond, last)
         return {place: last[place] if place in beyond else start for place, start in starts.items()}
 
-    def _not_there(self, beyond: Offsets, last: Offsets) -> BrokerError:
+    def _beyond_end_error(self, beyond: Offsets, last: Offsets) -> BrokerError:
         places = (
             f"{topic}-{partition} from {start}, which ends at {last[topic, partition]}"
             for (topic, partition), start in sorted(beyond.items())
@@ -99,7 +99,7 @@ class SourcePositions:
     def _group_starts(self) -> Offsets:
         source = self._source
         last, earliest = self._latest(), self._earliest()
-        # A topic that was created again may end before what was committed: Kafka takes that for nothing.
+        # A re-created topic may end before the committed offset, which Kafka treats as no commit.
         committed = {
             place: offset for place, offset in self._read_committed().items() if offset <= last.get(place, offset)
         }
@@ -152,5 +152,5 @@ def plain(offsets: dict[TopicPartition, int]) -> Offsets:
 
 
 def _not_before(earliest: Offsets, wanted: Offsets) -> Offsets:
-    """What is wanted, but nothing that retention has taken; what is not mentioned starts at the earliest."""
+    """The wanted offsets, but none that retention has removed; partitions not mentioned start at the earliest."""
     return {partition: max(first, wanted.get(partition, first)) for partition, first in earliest.items()}

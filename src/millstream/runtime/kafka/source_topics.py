@@ -1,4 +1,4 @@
-"""Which topics a table of a job reads: those that it names, or those that its pattern finds."""
+"""The topics that a table reads: those that it names, or those that match its pattern."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def topics_of(source: KafkaSource, admin: KafkaAdmin) -> tuple[str, ...]:
-    """The table's topics that are there now."""
+    """The table's topics that exist now."""
     if source.topic_pattern is None:
         return source.topics
     whole_name = python_regex(source.topic_pattern)
@@ -26,12 +26,12 @@ def topics_of(source: KafkaSource, admin: KafkaAdmin) -> tuple[str, ...]:
 
 
 def is_found_by_java(source: KafkaSource) -> bool:
-    """Whether only Spark can tell what the table's pattern finds."""
+    """Whether only Spark can tell which topics match the table's pattern."""
     return source.topic_pattern is not None and is_java_only(source.topic_pattern)
 
 
 def offsets_of(source: KafkaSource, job: JobPlan, read_up_to: Sequence[Offsets]) -> Offsets:
-    """Of the offsets of all places where the job reads, those that are of this table."""
+    """The offsets that belong to this table, out of those of all scans of the job."""
     if is_found_by_java(source):
         others = [other for other in kafka_sources(job) if not is_found_by_java(other)]
         return least(offsets for offsets in read_up_to if not any(_reads_all(other, offsets) for other in others))

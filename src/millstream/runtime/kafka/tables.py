@@ -1,4 +1,4 @@
-"""The Kafka tables of a job. The rest of the runtime does not tell them from others."""
+"""The Kafka tables of a job. The rest of the runtime does not distinguish them from others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def kafka_scans(job: JobPlan) -> Iterator[tuple[Scan, KafkaSource]]:
-    """In the order of the plan, each place where a topic is read."""
+    """Each scan of topics, in the order of the plan."""
     return ((scan, scan.source) for scan in job.scans if isinstance(scan.source, KafkaSource))
 
 
@@ -30,5 +30,5 @@ def kafka_sinks(job: JobPlan) -> list[KafkaSink]:
 
 
 def exactly_once_sinks(job: JobPlan) -> list[KafkaSink]:
-    """Each table once, however many INSERTs it has."""
+    """Each table once, however many INSERTs write to it."""
     return list({sink.table.name: sink for sink in kafka_sinks(job) if sink.is_exactly_once}.values())

@@ -1,6 +1,7 @@
-"""Which topics a job reads, by the ids that Kafka gives them: one that was deleted and created again has another.
+"""The ids of the topics that a job reads: a topic that was deleted and created again has a new id.
 
-Kept beside the checkpoint. By its offsets alone, a new topic that is longer than the old one would pass for it.
+They are stored beside the checkpoint. Judged by its offsets alone, a new topic that is longer than the old one would
+pass for it.
 """
 
 from __future__ import annotations
@@ -25,28 +26,28 @@ if TYPE_CHECKING:
 
 
 def read_kept_ids(folder: Path) -> dict[str, str]:
-    """By topic; nothing where nothing was kept."""
+    """By topic; empty if nothing was stored."""
     return read_json(folder / JobFile.TOPIC_IDS, _parse_ids) or {}
 
 
 def keep_ids(folder: Path, job: JobPlan, clients: KafkaClients) -> None:
-    """Called when the job may start: what is there now is what it reads."""
+    """Called when the job may start: the topics that exist now are those that it reads."""
     kept = read_kept_ids(folder)
     ids: dict[str, str] = {}
     for source in kafka_sources(job):
         admin = KafkaAdmin(source.properties, clients=clients)
-        topics = _there(kept, admin) if is_found_by_java(source) else topics_of(source, admin)
+        topics = _existing_topics(kept, admin) if is_found_by_java(source) else topics_of(source, admin)
         ids |= admin.topic_ids(topics) if topics else {}
     if ids and ids != kept:
         write_json(folder / JobFile.TOPIC_IDS, ids)
 
 
-def _there(topics: Iterable[str], admin: KafkaAdmin) -> list[str]:
+def _existing_topics(topics: Iterable[str], admin: KafkaAdmin) -> list[str]:
     return [topic for topic in admin.topics() if topic in topics]
 
 
 class TopicIdWatch:
-    """Keeps the ids of topics that a pattern finds while the job runs."""
+    """Stores the ids of topics that a pattern finds while the job runs."""
 
     def __init__(self, folder: Path, sources: Iterable[KafkaSource], clients: KafkaClients) -> None:
         self._clients = clients
@@ -55,7 +56,7 @@ class TopicIdWatch:
         self._asked: set[str] = set()
 
     def after_batch(self, report: Mapping[str, Any]) -> None:
-        """Takes Spark's report. Kafka is asked once for each topic; where it does not answer, after the next batch."""
+        """Receives Spark's report. Asks Kafka once per topic; if it does not respond, again after the next batch."""
         if not self._sources:
             return
         read = {topic for source in report["sources"] for topic, _ in flat_offsets(source.get("endOffset"))}
@@ -73,7 +74,7 @@ class TopicIdWatch:
         ids: dict[str, str] = {}
         for source in self._sources if topics else ():
             admin = KafkaAdmin(source.properties, clients=self._clients)
-            there = _there(topics, admin)
+            there = _existing_topics(topics, admin)
             ids |= admin.topic_ids(there) if there else {}
         return ids
 

@@ -1,4 +1,4 @@
-"""What must hold before a job that writes exactly once does an unfinished batch again."""
+"""The conditions for an exactly-once job to redo an unfinished batch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def require_same_prefix(plan: JobPlan, sink: KafkaSink, batch: int, kept_prefix: str | None) -> None:
-    """What is written of the batch is found under the prefix that it was begun with, which only exactly-once has."""
+    """What was written of the batch can only be found under the prefix that it began with, by exactly-once tables."""
     prefix = sink.delivery.transactional_id_prefix
     if kept_prefix == prefix:
         return
@@ -46,7 +46,7 @@ def require_unwritten(
     *,
     is_of_other_version: bool = False,
 ) -> None:
-    """Refuses a batch of which a writer has committed its part. Asked after fencing: nobody can commit more of it."""
+    """Refuses a batch of which a writer has committed its part. Called after fencing, so no more can be committed."""
     written = [name for name in sorted(ids) if _has_written(sink, batch, transactions, name)]
     if not written:
         return

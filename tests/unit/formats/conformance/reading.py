@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 class Fails:
     """A message that is refused, with a part of what is said."""
 
-    said: str = ""
+    message: str = ""
 
 
 SKIPPED: Final = Fails("skipped")
 """A message that is passed over without an error."""
 
 
-def columns_named(declared: str) -> Columns:
+def parse_columns(declared: str) -> Columns:
     """`v INT, w ARRAY<STRING NOT NULL>`"""
     row = type_of_text(f"ROW<{declared}>")
     return tuple((field.name, field.type) for field in row.fields)
@@ -86,7 +86,7 @@ def check_read(
     assert isinstance(beside, list)
     among = rows_read(format_, columns, [ordinary, None, message, ordinary])
     if isinstance(expected, Fails) and expected is not SKIPPED:
-        assert all(isinstance(found, Fails) and expected.said in found.said for found in alone), alone
+        assert all(isinstance(found, Fails) and expected.message in found.message for found in alone), alone
         assert alone[0] == alone[1] == among
         return
     rows = [] if isinstance(expected, Fails) else expected

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import pytest
 
-from tests.unit.formats.conformance.reading import SKIPPED, Fails, check_read, columns_named, plain
-from tests.unit.formats.flink_goldens import bound
+from tests.unit.formats.conformance.reading import SKIPPED, Fails, check_read, parse_columns, plain
+from tests.unit.formats.flink_goldens import bind_format
 
 
 def moment(text: str) -> datetime:
@@ -63,10 +63,10 @@ CASES: Final[dict[str, tuple[tuple[str, Any], ...]]] = {
     [pytest.param(type_, *case, id=f"{type_} {case[0]}") for type_, cases in CASES.items() for case in cases],
 )
 def test_fields(type_: str, text: str, expected: Any) -> None:
-    columns = columns_named(f"v {type_}, n INT")
+    columns = parse_columns(f"v {type_}, n INT")
     rows = expected if isinstance(expected, Fails) else [["+I", plain(expected, columns[0][1]), 1]]
     ordinary = CASES[type_][0][0]
-    check_read(bound("csv", {}), columns, f"{text},1".encode(), rows, f"{ordinary},2".encode())
+    check_read(bind_format("csv", {}), columns, f"{text},1".encode(), rows, f"{ordinary},2".encode())
 
 
 def opt(**options: str) -> dict[str, str]:
@@ -113,14 +113,14 @@ END: Final = Fails("No content to map due to end-of-input")
     ],
 )
 def test_options(options: dict[str, str], message: str, expected: Any) -> None:
-    columns = columns_named("w STRING, n INT")
+    columns = parse_columns("w STRING, n INT")
     ordinary = f"o{options.get('csv.field-delimiter', ',')}1".replace("\\t", "\t").replace("\\u0001", "\x01")
     rows = expected if isinstance(expected, Fails) else [["+I", *expected]]
-    check_read(bound("csv", options), columns, message.encode(), rows, ordinary.encode())
+    check_read(bind_format("csv", options), columns, message.encode(), rows, ordinary.encode())
 
 
 def test_elements_have_their_own_delimiter() -> None:
-    columns = columns_named("v ARRAY<INT>, r ROW<x INT, y STRING>")
+    columns = parse_columns("v ARRAY<INT>, r ROW<x INT, y STRING>")
     expected = [["+I", [1, 2], {"x": 3, "y": "a;b"}]]
-    format_ = bound("csv", opt(array_element_delimiter="|"))
+    format_ = bind_format("csv", opt(array_element_delimiter="|"))
     check_read(format_, columns, b"1|2,3|a;b", expected, b"1,2|x")

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import pytest
 
-from tests.unit.formats.conformance.reading import SKIPPED, Fails, check_read, columns_named, plain
-from tests.unit.formats.flink_goldens import bound
+from tests.unit.formats.conformance.reading import SKIPPED, Fails, check_read, parse_columns, plain
+from tests.unit.formats.flink_goldens import bind_format
 
 FAILS: Final = Fails("Fail to deserialize at field: v.")
 WRAPPED: Final = Fails("Fail to deserialize at field: data.")
@@ -105,26 +105,28 @@ WITH_TREES: Final = [
 def expectation(value: Any, type_: str) -> Any:
     if isinstance(value, Fails):
         return value
-    [(_, column_type)] = columns_named(f"v {type_}")
+    [(_, column_type)] = parse_columns(f"v {type_}")
     return [["+I", plain(value, column_type)]]
 
 
 @pytest.mark.parametrize(("type_", "text", "streamed"), [pytest.param(*p.values[:3], id=p.id) for p in READ])
 def test_a_stream_of_tokens(type_: str, text: str, streamed: Any) -> None:
-    columns = columns_named(f"v {type_}")
+    columns = parse_columns(f"v {type_}")
     message = f'{{"v":{text}}}'.encode()
-    check_read(bound("json", {}), columns, message, expectation(streamed, type_), ORDINARY.encode())
+    check_read(bind_format("json", {}), columns, message, expectation(streamed, type_), ORDINARY.encode())
     lenient = [["+I", None]] if isinstance(streamed, Fails) else expectation(streamed, type_)
     if text not in ("[[1]]", '{"a":"x"}', '{"a":true}', '{"x":"q"}'):  # there the part alone becomes NULL
-        check_read(bound("json", {"json.ignore-parse-errors": "true"}), columns, message, lenient, ORDINARY.encode())
+        check_read(
+            bind_format("json", {"json.ignore-parse-errors": "true"}), columns, message, lenient, ORDINARY.encode()
+        )
 
 
 @pytest.mark.parametrize(("type_", "text", "read"), WITH_TREES)
 def test_a_tree(type_: str, text: str, read: Any) -> None:
-    columns = columns_named(f"v {type_}")
+    columns = parse_columns(f"v {type_}")
     message = CANAL.replace("ROW", f'{{"v":{text}}}').encode()
     expected = WRAPPED if isinstance(read, Fails) else expectation(read, type_)
-    check_read(bound("canal-json", {}), columns, message, expected, CANAL.replace("ROW", ORDINARY).encode())
+    check_read(bind_format("canal-json", {}), columns, message, expected, CANAL.replace("ROW", ORDINARY).encode())
 
 
 ISO: Final = {"json.timestamp-format.standard": "ISO-8601"}
@@ -161,11 +163,11 @@ COMPLETE: Final = {"json.fail-on-missing-field": "true"}
     ],
 )  # fmt: skip
 def test_messages_and_options(declared: str, options: dict[str, str], message: str, expected: Any) -> None:
-    columns = columns_named(declared)
+    columns = parse_columns(declared)
     if isinstance(expected, list):
         expected = [
             [kind, *(plain(value, type_) for value, (_, type_) in zip(values, columns, strict=True))]
             for kind, *values in expected
         ]
     ordinary = ",".join(f'"{name}":null' for name, _ in columns)
-    check_read(bound("json", options), columns, message.encode(), expected, f"{{{ordinary}}}".encode())
+    check_read(bind_format("json", options), columns, message.encode(), expected, f"{{{ordinary}}}".encode())

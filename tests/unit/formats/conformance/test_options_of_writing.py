@@ -11,8 +11,8 @@ import pytest
 
 from millstream.formats.arrow_types import arrow_schema
 from millstream.formats.codecs import encoder_of
-from tests.unit.formats.conformance.reading import columns_named
-from tests.unit.formats.flink_goldens import bound
+from tests.unit.formats.conformance.reading import parse_columns
+from tests.unit.formats.flink_goldens import bind_format
 
 MOMENTS: Final = "a TIMESTAMP(3), b TIMESTAMP_LTZ(3)"
 AT: Final = [datetime(2024, 5, 6, 7, 8, 9, 120_000), datetime(2024, 5, 6, 7, 8, 9, 0, UTC)]  # noqa: DTZ001
@@ -23,12 +23,12 @@ NUMBERS: Final = [Decimal("50.00"), Decimal("0.000000027000000000"), Decimal(100
 WORDS: Final = "a STRING, b STRING, c INT"
 
 
-def written(identifier: str, options: dict[str, str], declared: str, row: list[Any]) -> Any:
-    columns = columns_named(declared)
+def encode_row(identifier: str, options: dict[str, str], declared: str, row: list[Any]) -> Any:
+    columns = parse_columns(declared)
     schema = arrow_schema(columns)
     arrays = [pa.array([value], type_) for value, type_ in zip(row, schema.types, strict=True)]
     table = pa.Table.from_arrays(arrays, schema=schema)
-    [message] = encoder_of(bound(identifier, options), columns).encode(table).to_pylist()
+    [message] = encoder_of(bind_format(identifier, options), columns).encode(table).to_pylist()
     return message
 
 
@@ -54,11 +54,11 @@ AROUND: Final = {
 @pytest.mark.parametrize(("options", "declared", "row", "text"), JSON)
 @pytest.mark.parametrize("identifier", AROUND)
 def test_json(identifier: str, options: dict[str, str], declared: str, row: list[Any], text: str) -> None:
-    given = {f"{identifier}.{key}": value for key, value in options.items()}
+    prefixed = {f"{identifier}.{key}": value for key, value in options.items()}
     around = AROUND[identifier]
     if "encode.ignore-null-fields" in options:  # the envelope's own NULLs go too
         around = around.replace('"before":null,', "")
-    assert written(identifier, given, declared, row).decode() == around.replace("ROW", text)
+    assert encode_row(identifier, prefixed, declared, row).decode() == around.replace("ROW", text)
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_json(identifier: str, options: dict[str, str], declared: str, row: list
     ],
 )
 def test_csv(options: dict[str, str], row: list[Any], text: str) -> None:
-    given = {f"csv.{key}": value for key, value in options.items()}
-    assert written("csv", given, WORDS, row).decode() == text
+    prefixed = {f"csv.{key}": value for key, value in options.items()}
+    assert encode_row("csv", prefixed, WORDS, row).decode() == text
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_csv(options: dict[str, str], row: list[Any], text: str) -> None:
     ],
 )  # fmt: skip
 def test_csv_of_other_types(options: dict[str, str], declared: str, row: list[Any], text: str) -> None:
-    assert written("csv", options, declared, row).decode() == text
+    assert encode_row("csv", options, declared, row).decode() == text
 
 
 LITTLE: Final = {"raw.endianness": "little-endian"}
@@ -116,4 +116,4 @@ LITTLE: Final = {"raw.endianness": "little-endian"}
     ],
 )
 def test_raw(options: dict[str, str], type_: str, value: Any, message: str) -> None:
-    assert written("raw", options, f"v {type_}", [value]).hex() == message
+    assert encode_row("raw", options, f"v {type_}", [value]).hex() == message

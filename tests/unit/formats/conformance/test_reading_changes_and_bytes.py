@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import pytest
 
-from tests.unit.formats.conformance.reading import SKIPPED, Fails, check_read, columns_named, plain, rows_read
-from tests.unit.formats.flink_goldens import bound
+from tests.unit.formats.conformance.reading import SKIPPED, Fails, check_read, parse_columns, plain, rows_read
+from tests.unit.formats.flink_goldens import bind_format
 
-COLUMNS: Final = columns_named("id INT, name STRING")
+COLUMNS: Final = parse_columns("id INT, name STRING")
 IDENTITY: Final = Fails("please check the Postgres table has been set REPLICA IDENTITY to FULL level.")
 A, B = '{"id":1,"name":"a"}', '{"id":1,"name":"b"}'
 OLD: Final = [["-U", 1, "a"], ["+U", 1, "b"]]
@@ -68,8 +68,8 @@ CHANGES: Final[dict[str, tuple[tuple[str, Any], ...]]] = {
 )
 def test_changes(identifier: str, message: str, expected: Any) -> None:
     ordinary = ORDINARY[identifier].encode()
-    check_read(bound(identifier, {}), COLUMNS, message.encode(), expected, ordinary)
-    lenient = bound(identifier, {f"{identifier}.ignore-parse-errors": "true"})
+    check_read(bind_format(identifier, {}), COLUMNS, message.encode(), expected, ordinary)
+    lenient = bind_format(identifier, {f"{identifier}.ignore-parse-errors": "true"})
     passed_over = SKIPPED if isinstance(expected, Fails) else expected
     check_read(lenient, COLUMNS, message.encode(), passed_over, ordinary)
 
@@ -93,7 +93,7 @@ def test_only_some_databases_and_tables(
     table: str,
     is_read: bool,  # noqa: FBT001
 ) -> None:
-    format_ = bound("canal-json", {f"canal-json.{key}": value for key, value in options.items()})
+    format_ = bind_format("canal-json", {f"canal-json.{key}": value for key, value in options.items()})
     message = CANAL.replace("DB", database).replace("TABLE", table).encode()
     expected = [["+I", 1, None]] if is_read else SKIPPED
     check_read(format_, COLUMNS, message, expected, CANAL.replace("DB", "no").replace("TABLE", "no").encode())
@@ -101,15 +101,15 @@ def test_only_some_databases_and_tables(
 
 
 def test_a_schema_around_the_change() -> None:
-    format_ = bound("debezium-json", {"debezium-json.schema-include": "true"})
+    format_ = bind_format("debezium-json", {"debezium-json.schema-include": "true"})
     message = f'{{"schema":{{}},"payload":{ORDINARY["debezium-json"]}}}'.encode()
     check_read(format_, COLUMNS, message, [["+I", 1, "a"]], message)
     check_read(format_, COLUMNS, ORDINARY["debezium-json"].encode(), Fails(), message)
 
 
 def test_moments_of_changes_in_the_other_standard() -> None:
-    columns = columns_named("`at` TIMESTAMP(3)")
-    format_ = bound("maxwell-json", {"maxwell-json.timestamp-format.standard": "ISO-8601"})
+    columns = parse_columns("`at` TIMESTAMP(3)")
+    format_ = bind_format("maxwell-json", {"maxwell-json.timestamp-format.standard": "ISO-8601"})
     message = b'{"data":{"at":"1970-01-01T00:00:01"},"type":"insert"}'
     check_read(format_, columns, message, [["+I", 1_000_000]], message)
     check_read(format_, columns, message.replace(b"T0", b" 0"), Fails(), message)
@@ -143,22 +143,22 @@ LITTLE: Final = {"raw.endianness": "little-endian"}
     ],
 )
 def test_raw(options: dict[str, str], type_: str, message: str, expected: Any) -> None:
-    columns = columns_named(f"v {type_}")
-    found = rows_read(bound("raw", options), columns, [bytes.fromhex(message)])
+    columns = parse_columns(f"v {type_}")
+    found = rows_read(bind_format("raw", options), columns, [bytes.fromhex(message)])
     if isinstance(expected, Fails):
         assert isinstance(found, Fails)
-        assert expected.said in found.said
+        assert expected.message in found.message
     else:
         assert found == [["+I", plain(expected, columns[0][1])]]
 
 
 def test_lines_of_a_raw_message() -> None:
-    format_ = bound("raw", {"raw.line-delimiter": "\n"})
-    columns = columns_named("v STRING")
+    format_ = bind_format("raw", {"raw.line-delimiter": "\n"})
+    columns = parse_columns("v STRING")
     assert rows_read(format_, columns, [b"a\n\nb\n", None, b"", b"c"]) == [["+I", v] for v in ("a", "", "b", "c")]
 
 
-AVRO: Final = columns_named("id INT NOT NULL, name STRING, big BIGINT NOT NULL, f FLOAT NOT NULL")
+AVRO: Final = parse_columns("id INT NOT NULL, name STRING, big BIGINT NOT NULL, f FLOAT NOT NULL")
 NAMED: Final = '"name":{"string":"a"}'
 
 
@@ -183,4 +183,4 @@ NAMED: Final = '"name":{"string":"a"}'
 )
 def test_avro_in_json(message: str, expected: Any) -> None:
     ordinary = f'{{"id":1,{NAMED},"big":2,"f":0}}'.encode()
-    check_read(bound("avro", {"avro.encoding": "json"}), AVRO, message.encode(), expected, ordinary)
+    check_read(bind_format("avro", {"avro.encoding": "json"}), AVRO, message.encode(), expected, ordinary)

@@ -10,14 +10,14 @@ import pytest
 
 from millstream.changelog import KIND, RowKind
 from millstream.formats.arrow_types import arrow_schema
-from millstream.formats.avro_binary import AvroData, data_of, row_reading
+from millstream.formats.avro_binary import AvroData, data_of, row_conversion
 from millstream.formats.avro_schema import avro_schema
 from millstream.formats.codecs import encoder_of
 from millstream.formats.value_count import ValueCount
 from millstream.testing.schema_registry import EmbeddedSchemaRegistry
-from tests.unit.formats.conformance.reading import columns_named, plain, rows_read
+from tests.unit.formats.conformance.reading import parse_columns, plain, rows_read
 from tests.unit.formats.conformance.written_values import ALL, NEWER_AVRO, Written
-from tests.unit.formats.flink_goldens import bound
+from tests.unit.formats.flink_goldens import bind_format
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ CHANGES = {
 
 
 def row_of(case: Written) -> tuple[Columns, pa.Table]:
-    columns = columns_named(f"v {case.type}")
+    columns = parse_columns(f"v {case.type}")
     return columns, pa.table([pa.array([case.value], type_) for type_ in arrow_schema(columns).types], ["v"])
 
 
@@ -52,7 +52,7 @@ def registry() -> Iterator[EmbeddedSchemaRegistry]:
 @pytest.mark.parametrize("case", ALL, ids=str)
 def test_json(case: Written) -> None:
     columns, table = row_of(case)
-    format_ = bound("json", {})
+    format_ = bind_format("json", {})
     message = f'{{"v":{case.json}}}'.encode()
     assert encoder_of(format_, columns).encode(table).to_pylist() == [message]
     for exact_only in (False, True):
@@ -63,7 +63,7 @@ def test_json(case: Written) -> None:
 @pytest.mark.parametrize("identifier", CHANGES)
 def test_changes_in_json(identifier: str, case: Written) -> None:
     columns, table = row_of(case)
-    format_ = bound(identifier, {})
+    format_ = bind_format(identifier, {})
     messages = [text.replace("ROW", f'{{"v":{case.json}}}').encode() for text in CHANGES[identifier]]
     kinds = [RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE]
     rows = pa.concat_tables([table] * 4).append_column(KIND, pa.array(kinds, pa.int8()))
@@ -76,8 +76,8 @@ def test_changes_in_json(identifier: str, case: Written) -> None:
 @pytest.mark.parametrize("case", [case for case in ALL if case.csv is not None], ids=str)
 def test_csv(case: Written) -> None:
     columns, table = row_of(case)
-    columns = (*columns, *columns_named("n INT"))
-    format_ = bound("csv", {"csv.null-literal": "~"})
+    columns = (*columns, *parse_columns("n INT"))
+    format_ = bind_format("csv", {"csv.null-literal": "~"})
     message = f"{case.csv},1".encode()
     rows = table.append_column("n", pa.array([1], pa.int32()))
     assert encoder_of(format_, columns).encode(rows).to_pylist() == [message]
@@ -96,7 +96,7 @@ def test_avro(case: Written, legacy: bool) -> None:  # noqa: FBT001
     message = bytes.fromhex(case.avro or "")
     assert [AvroData(schema).write(datum) for datum in data_of(table, columns)] == [message]
     found = pa.Table.from_pylist(
-        [row_reading(columns, ValueCount())(AvroData(schema).read(message))], arrow_schema(columns)
+        [row_conversion(columns, ValueCount())(AvroData(schema).read(message))], arrow_schema(columns)
     )
     assert plain(found["v"].to_pylist()[0], columns[0][1]) == read_as(case, "avro")
 
@@ -108,7 +108,7 @@ def test_avro(case: Written, legacy: bool) -> None:  # noqa: FBT001
 )
 def test_avro_in_json(case: Written, legacy: bool) -> None:  # noqa: FBT001
     columns, table = row_of(case)
-    format_ = bound("avro", {"avro.encoding": "json", "avro.timestamp_mapping.legacy": str(legacy).lower()})
+    format_ = bind_format("avro", {"avro.encoding": "json", "avro.timestamp_mapping.legacy": str(legacy).lower()})
     message = f'{{"v":{case.avro_json}}}'.encode()
     assert encoder_of(format_, columns).encode(table).to_pylist() == [message]
     assert rows_read(format_, columns, [message]) == [["+I", read_as(case, "avro")]]
@@ -118,7 +118,7 @@ def test_avro_in_json(case: Written, legacy: bool) -> None:  # noqa: FBT001
 def test_avro_with_a_registry(case: Written, registry: EmbeddedSchemaRegistry) -> None:
     columns, table = row_of(case)
     options = {"avro-confluent.url": registry.url, "avro-confluent.subject": "s"}
-    format_ = bound("avro-confluent", options)
+    format_ = bind_format("avro-confluent", options)
     [message] = encoder_of(format_, columns).encode(table).to_pylist()
     magic, number = struct.unpack(">bI", message[:5])
     assert (magic, message[5:].hex()) == (0, case.avro)
@@ -130,7 +130,7 @@ def test_avro_with_a_registry(case: Written, registry: EmbeddedSchemaRegistry) -
 def test_changes_in_avro(case: Written, registry: EmbeddedSchemaRegistry) -> None:
     columns, table = row_of(case)
     name = "debezium-avro-confluent"
-    format_ = bound(name, {f"{name}.url": registry.url, f"{name}.subject": "d"})
+    format_ = bind_format(name, {f"{name}.url": registry.url, f"{name}.subject": "d"})
     kinds = [RowKind.INSERT, RowKind.DELETE]
     rows = pa.concat_tables([table] * 2).append_column(KIND, pa.array(kinds, pa.int8()))
     put_in, taken_back = encoder_of(format_, columns).encode(rows).to_pylist()
@@ -144,7 +144,7 @@ def test_changes_in_avro(case: Written, registry: EmbeddedSchemaRegistry) -> Non
 @pytest.mark.parametrize("case", [case for case in ALL if case.raw is not None], ids=str)
 def test_raw(case: Written) -> None:
     columns, table = row_of(case)
-    format_ = bound("raw", {})
+    format_ = bind_format("raw", {})
     message = bytes.fromhex(case.raw or "")
     assert encoder_of(format_, columns).encode(table).to_pylist() == [message]
     assert rows_read(format_, columns, [message]) == [["+I", read_as(case, "raw")]]
@@ -153,23 +153,23 @@ def test_raw(case: Written) -> None:
 @pytest.mark.parametrize("type_", sorted({case.type for case in ALL if "NOT NULL" not in case.type.split("<")[0]}))
 def test_null(type_: str) -> None:
     case = next(case for case in ALL if case.type == type_)
-    columns = columns_named(f"v {type_}, n INT")
+    columns = parse_columns(f"v {type_}, n INT")
     table = pa.table([pa.nulls(1, arrow_schema(columns).field("v").type), pa.array([1], pa.int32())], ["v", "n"])
     written = {"json": '{"v":null,"n":1}', "csv": "~,1" if case.csv is not None else None}
     for identifier, message in written.items():
         if message is None:
             continue
-        format_ = bound(identifier, {"csv.null-literal": "~"})
+        format_ = bind_format(identifier, {"csv.null-literal": "~"})
         assert encoder_of(format_, columns).encode(table).to_pylist() == [message.encode()]
         if identifier == "json" or not type_.startswith(("ARRAY", "ROW")):  # there the literal is the one element
             assert rows_read(format_, columns, [message.encode()]) == [["+I", None, 1]]
     if case.avro:
         schema = avro_schema(columns)
         assert [AvroData(schema).write(datum).hex() for datum in data_of(table, columns)] == ["000202"]
-        format_ = bound("avro", {"avro.encoding": "json"})
+        format_ = bind_format("avro", {"avro.encoding": "json"})
         in_json = b'{"v":null,"n":{"int":1}}'
         assert encoder_of(format_, columns).encode(table).to_pylist() == [in_json]
         assert rows_read(format_, columns, [in_json]) == [["+I", None, 1]]
     if case.raw is not None:
-        assert encoder_of(bound("raw", {}), columns[:1]).encode(table.select(["v"])).to_pylist() == [None]
-        assert rows_read(bound("raw", {}), columns[:1], [None]) == [["+I", None]]
+        assert encoder_of(bind_format("raw", {}), columns[:1]).encode(table.select(["v"])).to_pylist() == [None]
+        assert rows_read(bind_format("raw", {}), columns[:1], [None]) == [["+I", None]]

@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 from millstream.errors import BrokerError, Code, MillstreamError, ScriptError
 from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.runtime.kafka.broker_probe import Finding, Probe
-from millstream.runtime.kafka.failures import Question, broker_error, is_final
+from millstream.runtime.kafka.client_errors import Question, broker_error, is_final
 
 REFUSED = (
     "localhost:9092/bootstrap: Connect to ipv4#127.0.0.1:9092 failed: Connection refused (after 0ms in state CONNECT)"
@@ -21,28 +21,28 @@ NOT_FOUND = (
 NO_LOGIN = (
     "sasl_ssl://localhost:9092/bootstrap: SASL authentication error: Authentication failed (after 5ms in state AUTH)"
 )
-ASKED = Question("the topics cannot be listed", Code.OFFSETS_UNAVAILABLE, {"bootstrap.servers": "localhost:9092"})
+QUESTION = Question("the topics cannot be listed", Code.OFFSETS_UNAVAILABLE, {"bootstrap.servers": "localhost:9092"})
 NOBODY = KafkaError(KafkaError._TRANSPORT, "Failed to get metadata: Local: Broker transport failure")
 
 
-def told(answer: KafkaError, *heard: KafkaError) -> MillstreamError:
-    return broker_error(KafkaException(answer), ASKED, heard)
+def translate(answer: KafkaError, *reported: KafkaError) -> MillstreamError:
+    return broker_error(KafkaException(answer), QUESTION, reported)
 
 
 @pytest.mark.parametrize(
-    ("heard", "code", "detail"),
+    ("reported", "code", "detail"),
     [
         (KafkaError(KafkaError._TRANSPORT, REFUSED), Code.BROKER_UNREACHABLE, "Connection refused."),
         (KafkaError(KafkaError._RESOLVE, NOT_FOUND), Code.BROKER_UNREACHABLE, "Name or service not known."),
         (KafkaError(KafkaError._AUTHENTICATION, NO_LOGIN), Code.BROKER_REFUSED, "Authentication failed."),
     ],
 )
-def test_what_was_heard_says_more_than_the_answer(heard: KafkaError, code: Code, detail: str) -> None:
-    error = told(NOBODY, heard, KafkaError(KafkaError._ALL_BROKERS_DOWN, "1/1 brokers are down"))
+def test_what_was_heard_says_more_than_the_answer(reported: KafkaError, code: Code, detail: str) -> None:
+    error = translate(NOBODY, reported, KafkaError(KafkaError._ALL_BROKERS_DOWN, "1/1 brokers are down"))
     assert error.code is code
-    said = str(error.diagnostics[0].detail)
-    assert said.endswith(detail)
-    assert "bootstrap" not in said
+    text = str(error.diagnostics[0].detail)
+    assert text.endswith(detail)
+    assert "bootstrap" not in text
 
 
 @pytest.mark.parametrize(
@@ -57,14 +57,14 @@ def test_what_was_heard_says_more_than_the_answer(heard: KafkaError, code: Code,
     ],
 )
 def test_answer_of_the_broker(answer: int, code: Code) -> None:
-    error = told(KafkaError(answer), KafkaError(KafkaError._TRANSPORT, REFUSED))
+    error = translate(KafkaError(answer), KafkaError(KafkaError._TRANSPORT, REFUSED))
     assert error.code is code
     assert error.diagnostics[0].hint
     assert isinstance(error, BrokerError)
 
 
 @pytest.mark.parametrize(
-    ("code", "said", "properties", "expected"),
+    ("code", "text", "properties", "expected"),
     [
         (
             KafkaError._AUTHENTICATION,
@@ -95,24 +95,26 @@ def test_answer_of_the_broker(answer: int, code: Code) -> None:
         ),
     ],
 )
-def test_words_that_say_what_to_change(code: int, said: str, properties: dict[str, str], expected: str) -> None:
-    asked = replace(ASKED, properties={**ASKED.properties, **properties})
-    error = broker_error(KafkaException(NOBODY), asked, [KafkaError(code, said)])
+def test_words_that_say_what_to_change(code: int, text: str, properties: dict[str, str], expected: str) -> None:
+    question = replace(QUESTION, properties={**QUESTION.properties, **properties})
+    error = broker_error(KafkaException(NOBODY), question, [KafkaError(code, text)])
     assert error.code is Code.BROKER_REFUSED
     assert expected in str(error)
-    assert is_final(KafkaException(NOBODY), [KafkaError(code, said)], asked.properties)
+    assert is_final(KafkaException(NOBODY), [KafkaError(code, text)], question.properties)
 
 
 def test_a_slow_broker_is_not_said_to_hang_up() -> None:
     slow = KafkaError(KafkaError._TIMED_OUT, "b:1/bootstrap: ApiVersionRequest failed: Local: Timed out")
-    error = broker_error(KafkaException(NOBODY), ASKED, [slow], Probe(Finding.HANGS_UP))
+    error = broker_error(KafkaException(NOBODY), QUESTION, [slow], Probe(Finding.HANGS_UP))
     assert "closed the connection" not in str(error)
     down = KafkaError(KafkaError._ALL_BROKERS_DOWN, "1/1 brokers are down")
-    assert "closed the connection" in str(broker_error(KafkaException(NOBODY), ASKED, [down], Probe(Finding.HANGS_UP)))
+    assert "closed the connection" in str(
+        broker_error(KafkaException(NOBODY), QUESTION, [down], Probe(Finding.HANGS_UP))
+    )
 
 
 def test_silence() -> None:
-    error = broker_error(TimeoutError(), ASKED)
+    error = broker_error(TimeoutError(), QUESTION)
     assert error.code is Code.OFFSETS_UNAVAILABLE
     assert error.diagnostics[0].primary == "the topics cannot be listed"
 

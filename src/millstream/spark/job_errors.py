@@ -1,4 +1,4 @@
-"""Spark's exceptions, told in the user's terms. The one place where they are translated, by failure_patterns."""
+"""Translates Spark's exceptions into the user's terms, by failure_patterns; the only place that does so."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.catalog.settings_of_flink import NOT_NULL_ENFORCER
 from millstream.connectors.kafka.scan_options import DEAD_LETTER_TOPIC
-from millstream.delivery.failures import Failure
+from millstream.delivery.delivery_error import Failure
 from millstream.errors import Code, Diagnostic, JobError
 from millstream.formats.decoded import preview
 from millstream.formats.json_format import IGNORE_PARSE_ERRORS
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from millstream.errors import MillstreamError
     from millstream.source import Span
 
-# Spark's exceptions end with the query's plan, which holds our marks too: only a raised one counts.
+# Spark's exceptions end with the query's plan, which contains our marks too: only a raised one counts.
 _RAISED: Final = r"\[USER_RAISED_EXCEPTION\]|(?:UndecodableMessage|UnwritableRow|DeadLetter|Undelivered)Error:"
 _MARK: Final = re.compile(rf"(?:{_RAISED}) <<millstream ")
 _PLAN: Final = "\n=== Streaming Query ==="
@@ -35,12 +35,12 @@ _ENVELOPE: Final = re.compile(r"^\[STREAM_FAILED\] Query \[.*?\] terminated with
 _CONDITION: Final = re.compile(r"^\[[A-Z_.]+\] ")
 _CLASS_NAME: Final = re.compile(r"^(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ")
 _SENT_BYTES: Final = 600
-"""Of a message that a native expression cannot read; fewer are shown."""
+"""The part of an undecodable message that a native expression reports; less than that is shown."""
 _TRACEBACK: Final = "Traceback (most recent call last):"
 
 
 class SparkFailureError(Exception):
-    """What Spark said. Its own exceptions ask the JVM for their text, which may be gone when it is shown."""
+    """Spark's message. Its own exceptions fetch their text from the JVM, which may be gone when it is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +53,24 @@ class TableHalf:
 
 
 class UndecodableMessageError(Exception):
-    """Raised in a Python worker; its text travels through Spark's exceptions to the driver."""
+    """Raised in a Python worker; its text reaches the driver inside Spark's exceptions."""
 
     def __init__(self, of: TableHalf, topic: str, partition: int, offset: int, text: str) -> None:
-        told = {**asdict(of), "topic": topic, "partition": partition, "offset": offset, "text": text}
-        super().__init__(_mark(Code.UNDECODABLE_MESSAGE, **told))
+        parameters = {**asdict(of), "topic": topic, "partition": partition, "offset": offset, "text": text}
+        super().__init__(_mark(Code.UNDECODABLE_MESSAGE, **parameters))
 
 
 class UnwritableRowError(Exception):
-    """Raised in a Python worker too; `why` is a sentence."""
+    """Also raised in a Python worker; `why` is a sentence."""
 
     def __init__(self, table: str, why: str) -> None:
         super().__init__(_mark(Code.UNWRITABLE_ROW, table=table, why=why))
 
 
 class DeadLetterError(Exception):
-    """Raised in a Python worker that could not write to a topic of dead letters; `why` is what Kafka's client said.
+    """Raised in a Python worker that could not write to a dead-letter topic; `why` is the message of Kafka's client.
 
-    `place` is where the message was read; `refused_bytes` is its size where that is why.
+    `place` is where the message was read; `refused_bytes` is its size if that is the reason.
     """
 
     def __init__(self, table: str, topic: str, why: str, place: str, refused_bytes: int | None = None) -> None:
@@ -86,33 +86,33 @@ class UndeliveredError(Exception):
 
 
 def undecodable_message(of: TableHalf, text: str) -> Column:
-    """As in a Python worker, raised by a native expression over the columns of Spark's Kafka source."""
+    """The same failure, raised by a native expression over the columns of Spark's Kafka source."""
     return _raise(
         Code.UNDECODABLE_MESSAGE,
-        *(_name_failure(name, told) for name, told in asdict(of).items()),
+        *(_named_literal(name, part) for name, part in asdict(of).items()),
         *(F.col(name) for name in ("topic", "partition", "offset")),
-        _name_failure("text", text),
+        _named_literal("text", text),
         F.hex(F.substring(of.half, 1, _SENT_BYTES)).alias("payload"),
         F.length(of.half).alias("size"),
     )
 
 
 def unwritable_row(table: str, why: Column) -> Column:
-    """The same, raised by a native expression over a row that is to be written."""
-    return _raise(Code.UNWRITABLE_ROW, _name_failure("table", table), why.alias("why"))
+    """The same failure, raised by a native expression over a row to be written."""
+    return _raise(Code.UNWRITABLE_ROW, _named_literal("table", table), why.alias("why"))
 
 
 def null_in_key(column: str, table: str) -> str:
     return _mark(Code.NULL_IN_KEY, column=column, table=table)
 
 
-def _name_failure(name: str, text: str) -> Column:
+def _named_literal(name: str, text: str) -> Column:
     return F.lit(text).alias(name)
 
 
 def _raise(code: Code, *parameters: Column) -> Column:
-    told = F.to_json(F.struct(_name_failure("code", str(code)), *parameters))
-    return F.raise_error(F.concat(F.lit("<<millstream "), told, F.lit(">>")))
+    mark = F.to_json(F.struct(_named_literal("code", str(code)), *parameters))
+    return F.raise_error(F.concat(F.lit("<<millstream "), mark, F.lit(">>")))
 
 
 def _mark(code: Code, **parameters: str | int) -> str:
@@ -127,12 +127,12 @@ def job_error(
     tables: Mapping[str, Span] | None = None,
     discreet: Callable[[str], str] = str,
 ) -> MillstreamError:
-    """The error of a failed query, at the table it speaks of; the original stays behind it as the cause.
+    """The error of a failed query, at the table concerned, with the original exception as its cause.
 
-    `causes` are those that Spark keeps to itself, from the first to the last; `discreet` hides what is secret.
+    `causes` are exceptions that Spark does not report, from the first to the last; `discreet` masks secrets.
     """
-    said, plan, shown = str(error).partition(_PLAN)
-    text = discreet("\n".join([said, *(f"Caused by: {cause}" for cause in causes)]) + plan + shown)
+    message, plan, shown = str(error).partition(_PLAN)
+    text = discreet("\n".join([message, *(f"Caused by: {cause}" for cause in causes)]) + plan + shown)
     failure = JobError(_diagnostic(job, text, tables or {}))
     failure.__cause__ = SparkFailureError(text)
     return failure
@@ -141,24 +141,24 @@ def job_error(
 def _diagnostic(job: str, text: str, tables: Mapping[str, Span]) -> Diagnostic:
     if mark := _MARK.search(text):
         found, _ = json.JSONDecoder().raw_decode(text, mark.end())
-        return replace(_of_mark(job, found), span=tables.get(found["table"]))
-    said = _ENVELOPE.sub("", text.partition(_PLAN)[0].strip())
-    translated = (pattern.diagnostic(job, said) for pattern in PATTERNS)
+        return replace(_translate_mark(job, found), span=tables.get(found["table"]))
+    message = _ENVELOPE.sub("", text.partition(_PLAN)[0].strip())
+    translated = (pattern.diagnostic(job, message) for pattern in PATTERNS)
     return next((found for found in translated if found), None) or Diagnostic(
         Code.JOB_FAILED,
         f'job "{job}" failed',
-        detail=in_short(said),
+        detail=in_short(message),
         hint="Start it again to continue from its last finished batch; --verbose shows Spark's own message.",
     )
 
 
-def in_short(said: str) -> str:
-    """The line that tells most of a text with stack traces in it."""
-    lines = [_ENVELOPE.sub("", line.strip()) for line in said.splitlines() if line.strip()]
+def in_short(message: str) -> str:
+    """The most informative line of a text that contains stack traces."""
+    lines = [_ENVELOPE.sub("", line.strip()) for line in message.splitlines() if line.strip()]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
     if causes:
         telling = causes[-1]
-    elif _TRACEBACK in said:
+    elif _TRACEBACK in message:
         telling = lines[-1]
     else:
         thrown = [line.removeprefix(": ") for line in lines if line.startswith(": ")]  # as Py4J quotes the JVM
@@ -166,7 +166,7 @@ def in_short(said: str) -> str:
     return _CONDITION.sub("", _CLASS_NAME.sub("", telling))
 
 
-def _of_mark(job: str, found: dict[str, Any]) -> Diagnostic:
+def _translate_mark(job: str, found: dict[str, Any]) -> Diagnostic:
     if "failure" in found:
         return undelivered_error(job, found["table"], Failure(found["failure"]), found["why"])
     if found["code"] == Code.UNDECODABLE_MESSAGE:

@@ -13,7 +13,7 @@ import pytest
 from millstream.errors import Code, Diagnostic
 from millstream.source import SourceText
 from millstream.spark.failure_patterns import PATTERNS, FailurePattern
-from millstream.spark.failures import (
+from millstream.spark.job_errors import (
     DeadLetterError,
     TableHalf,
     UndecodableMessageError,
@@ -84,13 +84,13 @@ def test_dead_letters_that_were_not_written() -> None:
     place = "Topic t, partition 1, offset 7"
     for size, remedy in ((None, "writable"), (2048, 'max.message.bytes of topic "dead"')):
         raised = DeadLetterError("orders", "dead", "Broker: no", place, size)
-        error = job_error("j", RuntimeError(f"millstream.spark.failures.DeadLetterError: {raised}\n{PLAN}"))
+        error = job_error("j", RuntimeError(f"millstream.spark.job_errors.DeadLetterError: {raised}\n{PLAN}"))
         assert error.code is Code.JOB_FAILED
-        [told] = error.diagnostics
-        assert '"dead"' in told.primary
-        assert told.detail == f"{place}: Broker: no."
-        assert remedy in str(told.hint)
-        assert ("2048" in str(told.hint)) is (size is not None)
+        [diagnostic] = error.diagnostics
+        assert '"dead"' in diagnostic.primary
+        assert diagnostic.detail == f"{place}: Broker: no."
+        assert remedy in str(diagnostic.hint)
+        assert ("2048" in str(diagnostic.hint)) is (size is not None)
 
 
 def test_null_in_key() -> None:
@@ -101,7 +101,7 @@ def test_null_in_key() -> None:
 
 def test_unwritable_row() -> None:
     raised = UnwritableRowError("totals", "Partitioner 'a:B' chose 7.")
-    error = job_error("j", RuntimeError(f"Traceback\nmillstream.spark.failures.UnwritableRowError: {raised}\n{PLAN}"))
+    error = job_error("j", RuntimeError(f"Traceback\nmillstream.spark.job_errors.UnwritableRowError: {raised}\n{PLAN}"))
     assert error.code is Code.UNWRITABLE_ROW
     assert '"totals"' in error.diagnostics[0].primary
     assert error.diagnostics[0].detail == "Partitioner 'a:B' chose 7."
@@ -128,24 +128,24 @@ def test_words_of_the_users_query_are_no_cause() -> None:
 @pytest.mark.parametrize("name", TOLD)
 def test_exception_of_spark(name: str) -> None:
     code, words = TOLD[name]
-    said = (EXCEPTIONS / f"{name}.txt").read_text()
-    error = job_error("totals", RuntimeError(said))
+    message = (EXCEPTIONS / f"{name}.txt").read_text()
+    error = job_error("totals", RuntimeError(message))
     assert error.code is code
     assert words in str(error)
     assert '"totals"' in error.diagnostics[0].primary
     assert error.diagnostics[0].hint
-    assert str(error.__cause__) == said
+    assert str(error.__cause__) == message
 
 
-@pytest.mark.parametrize("said", FROM_KAFKAS_SOURCES)
-def test_refusal_of_kafka(said: str) -> None:
-    diagnostic = told(f"org.apache.kafka.common.errors.{said}. SQLSTATE: XXKST")
+@pytest.mark.parametrize("message", FROM_KAFKAS_SOURCES)
+def test_refusal_of_kafka(message: str) -> None:
+    diagnostic = translate(f"org.apache.kafka.common.errors.{message}. SQLSTATE: XXKST")
     assert diagnostic.code is Code.BROKER_REFUSED
-    assert str(diagnostic.detail).endswith(FROM_KAFKAS_SOURCES[said])
+    assert str(diagnostic.detail).endswith(FROM_KAFKAS_SOURCES[message])
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("message", "words"),
     [
         ("java.io.IOException: No space left on device", "disk is full"),
         ("java.lang.OutOfMemoryError: Java heap space", "memory ran out"),
@@ -155,8 +155,8 @@ def test_refusal_of_kafka(said: str) -> None:
         ),
     ],
 )
-def test_machine_at_its_limits(said: str, words: str) -> None:
-    diagnostic = told(f"Task 0 in stage 9.0 failed 1 times\nCaused by: {said}")
+def test_machine_at_its_limits(message: str, words: str) -> None:
+    diagnostic = translate(f"Task 0 in stage 9.0 failed 1 times\nCaused by: {message}")
     assert diagnostic.code is Code.JOB_FAILED
     assert words in diagnostic.primary
 
@@ -167,7 +167,7 @@ def test_primary_line_needs_only_what_always_matches(pattern: FailurePattern) ->
     assert set(re.findall(r"\{(\w+)\}", pattern.detail or "")) <= set(pattern.words.groupindex)
 
 
-def told(text: str) -> Diagnostic:
+def translate(text: str) -> Diagnostic:
     return job_error(
         "totals", RuntimeError(f"[STREAM_FAILED] Query [id = 1] terminated with exception: {text}")
     ).diagnostics[0]

@@ -1,4 +1,4 @@
-"""What Kafka's client says, told in the user's terms. Translated in this one place, by failure_patterns."""
+"""Translates errors of Kafka's client into the user's terms, by failure_patterns; the only place that does so."""
 
 from __future__ import annotations
 
@@ -28,40 +28,40 @@ _ANSWERLESS: Final = (
     KafkaError._TIMED_OUT,  # noqa: SLF001
     KafkaError._ALL_BROKERS_DOWN,  # noqa: SLF001
 )
-"""The vaguer, the later."""
+"""From the most specific to the vaguest."""
 _FINAL: Final = (KafkaError._AUTHENTICATION, KafkaError._SSL)  # noqa: SLF001
 _SERVERS: Final = "bootstrap.servers"
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What Kafka was asked: `doing` and `code` tell of it where no pattern does better."""
+    """A request to Kafka: `doing` and `code` describe it if no pattern has a better description."""
 
     doing: str
     code: Code
     properties: Mapping[str, str]
     place: Callable[[str], Span] | None = None
-    """Where an option of the table is written; None where nobody wrote it."""
+    """Finds where an option of the table is written; None if it is not in the script."""
     at: str = f"properties.{_SERVERS}"
-    """The option that the question is about."""
+    """The option that the request is about."""
 
 
 def broker_error(
     error: KafkaException | TimeoutError,
     question: Question,
-    heard: Iterable[KafkaError] = (),
+    reported: Iterable[KafkaError] = (),
     probe: Probe | None = None,
 ) -> MillstreamError:
-    """The error of a question to Kafka.
+    """The error of a request to Kafka.
 
-    `heard` is what the client reported meanwhile: its answer says no more than that nobody answered.
+    `reported` are the errors that the client logged meanwhile: the exception itself only says that nobody answered.
     """
-    cause = _telling(error, heard)
-    if probe is not None and probe.finding is Finding.HANGS_UP and not _is_speechless(cause):
-        probe = None  # a broker that is slow disconnects nobody
+    cause = _most_specific(error, reported)
+    if probe is not None and probe.finding is Finding.HANGS_UP and not _is_all_brokers_down(cause):
+        probe = None  # a slow broker does not disconnect its clients
     pattern = OF_A_PROBE[probe.finding] if probe else _pattern(cause, question.properties)
     code = pattern.code if pattern else question.code
-    said = probe.said if probe else _in_short(cause)
+    detail = probe.detail if probe else _in_short(cause)
     names = _names(question, pattern, cause)
     kind = ScriptError if code is Code.INVALID_OPTION_VALUE else BrokerError
     return kind(
@@ -69,39 +69,39 @@ def broker_error(
             code,
             pattern.primary.format_map(names) if pattern else question.doing,
             _span(question, pattern),
-            detail=pattern.detail.format_map(names) if pattern and pattern.detail else said,
+            detail=pattern.detail.format_map(names) if pattern and pattern.detail else detail,
             hint=pattern.hint.format_map(names) if pattern else "Try again; `--verbose` shows what the client said.",
         )
     )
 
 
-def is_final(error: KafkaException, heard: Iterable[KafkaError], properties: Mapping[str, str]) -> bool:
-    """Whether asking again is in vain: a wrong password stays wrong."""
-    cause = _telling(error, heard)
+def is_final(error: KafkaException, reported: Iterable[KafkaError], properties: Mapping[str, str]) -> bool:
+    """Whether retrying is pointless: a wrong password stays wrong."""
+    cause = _most_specific(error, reported)
     pattern = _pattern(cause, properties)
     return cause is not None and pattern is not None and (bool(pattern.words) or cause.code() in _FINAL)
 
 
-def is_unclear(error: KafkaException | TimeoutError, heard: Iterable[KafkaError]) -> bool:
-    """Whether a closer look at the broker may tell more than its client did."""
-    cause = _telling(error, heard)
-    return cause is not None and (cause.code() == KafkaError._SSL or _is_speechless(cause))  # noqa: SLF001
+def is_unclear(error: KafkaException | TimeoutError, reported: Iterable[KafkaError]) -> bool:
+    """Whether probing the broker may reveal more than its client did."""
+    cause = _most_specific(error, reported)
+    return cause is not None and (cause.code() == KafkaError._SSL or _is_all_brokers_down(cause))  # noqa: SLF001
 
 
-def _is_speechless(cause: KafkaError | None) -> bool:
+def _is_all_brokers_down(cause: KafkaError | None) -> bool:
     return cause is not None and cause.code() == KafkaError._ALL_BROKERS_DOWN  # noqa: SLF001
 
 
 def _pattern(cause: KafkaError | None, properties: Mapping[str, str]) -> Pattern | None:
     if cause is None:
         return None
-    said = str(cause.str())
+    text = str(cause.str())
     return next(
         (
             pattern
             for pattern in OF_THE_CLIENT
             if cause.code() in pattern.codes
-            and re.search(pattern.words, said)
+            and re.search(pattern.words, text)
             and not (pattern.lacks and any(key.startswith(pattern.lacks) for key in properties))
         ),
         None,
@@ -131,22 +131,22 @@ def _span(question: Question, pattern: Pattern | None) -> Span | None:
     return question.place(written or question.at)
 
 
-def _telling(error: KafkaException | TimeoutError, heard: Iterable[KafkaError]) -> KafkaError | None:
-    """Of all that was said the most specific."""
+def _most_specific(error: KafkaException | TimeoutError, reported: Iterable[KafkaError]) -> KafkaError | None:
+    """The most specific of all errors."""
     answer: KafkaError | None = error.args[0] if isinstance(error, KafkaException) else None
     if answer is not None and answer.code() not in _ANSWERLESS:
         return answer
-    said = [*heard] or ([answer] if answer is not None else [])
-    return min(said, key=_vagueness, default=None)
+    errors = [*reported] or ([answer] if answer is not None else [])
+    return min(errors, key=_vagueness, default=None)
 
 
-def _vagueness(said: KafkaError) -> int:
-    return _ANSWERLESS.index(said.code()) + 1 if said.code() in _ANSWERLESS else 0
+def _vagueness(error: KafkaError) -> int:
+    return _ANSWERLESS.index(error.code()) + 1 if error.code() in _ANSWERLESS else 0
 
 
-def _in_short(said: KafkaError | None) -> str:
-    """Without the client's address of the broker and its clock."""
-    if said is None:
+def _in_short(error: KafkaError | None) -> str:
+    """The message without the broker's address and the client's clock."""
+    if error is None:
         return "The answer took too long."
-    text = _CIRCUMSTANCE.sub("", _OPENSSL.sub("", _BROKER.sub("", str(said.str())))).removeprefix("Broker: ")
+    text = _CIRCUMSTANCE.sub("", _OPENSSL.sub("", _BROKER.sub("", str(error.str())))).removeprefix("Broker: ")
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."

@@ -1,4 +1,4 @@
-"""Why messages were not delivered, in words that travel from one process to the next."""
+"""Why messages were not delivered, in a form that can be passed between processes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Failure(StrEnum):
     OLDER_CHECKPOINT = "older-checkpoint"
     """What is written is newer than the checkpoint."""
     AWAY = "away"
-    """Kafka did not answer, or another broker takes over."""
+    """Kafka did not respond, or another broker is taking over."""
     REFUSED = "refused"
-    """Kafka said no."""
+    """Kafka rejected the request."""
     NO_PROCESS = "no-process"
-    """The process that delivers did not start, or it ended."""
+    """The process that delivers did not start, or has ended."""
 
 
 FENCED: Final = frozenset(
@@ -63,8 +63,8 @@ class DeliveryError(Exception):
 
 
 def refusal_error(error: KafkaException) -> DeliveryError:
-    said: KafkaError = error.args[0]
-    return DeliveryError(Failure.AWAY if is_away(said) else Failure.REFUSED, f"{said.str().rstrip('.')}.")
+    cause: KafkaError = error.args[0]
+    return DeliveryError(Failure.AWAY if is_away(cause) else Failure.REFUSED, f"{cause.str().rstrip('.')}.")
 
 
 def fenced_error(prefix: str) -> DeliveryError:
