@@ -180,3 +180,12 @@ def test_union_of_different_rows_is_an_aggregate_of_no_calls() -> None:
     root = planned("SELECT id FROM a UNION SELECT id FROM a")
     assert root.upsert_key == ("id",)
     assert root.changelog == INSERT_ONLY
+
+
+@pytest.mark.parametrize(("source", "kinds"), [("a", False), ("u", True)])
+def test_pairs_of_inserts_carry_no_kinds(source: str, *, kinds: bool) -> None:
+    """An aggregate over rows with kinds keeps single values in case one is retracted, and declares none for inserts."""
+    text = f"{TABLES}SELECT x.b, MAX(x.id) FROM a AS x JOIN {source} AS y ON x.id = y.id GROUP BY x.b;"
+    nodes = compile_script(SourceText("s", text), {}, {}).jobs[0].physical.nodes
+    [join] = [node for node in nodes if isinstance(node.operator, Join)]
+    assert join.has_kinds is kinds

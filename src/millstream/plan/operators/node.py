@@ -92,6 +92,11 @@ class Node(ABC):
     def keeps_state(self) -> bool:
         return False
 
+    @property
+    def gives_kinds(self) -> bool:
+        """Whether rows that it reads, or makes from state, carry their kind; rows without one are inserts."""
+        return self.changelog != INSERT_ONLY
+
     def declare_state(self) -> dict[str, object] | None:
         """What a checkpoint must agree with to go on with this operator, as data; None where it keeps nothing there."""
         return None
