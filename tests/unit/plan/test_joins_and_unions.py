@@ -189,3 +189,26 @@ def test_pairs_of_inserts_carry_no_kinds(source: str, *, kinds: bool) -> None:
     nodes = compile_script(SourceText("s", text), {}, {}).jobs[0].physical.nodes
     [join] = [node for node in nodes if isinstance(node.operator, Join)]
     assert join.has_kinds is kinds
+
+
+@pytest.mark.parametrize(
+    ("query", "is_materialised"),
+    [
+        ("SELECT u.id, city FROM u JOIN v ON u.id = v.id", False),
+        ("SELECT v.id, name FROM u JOIN v ON u.id = v.id", False),
+        ("SELECT id, name FROM u JOIN v USING (id)", False),
+        ("SELECT w.id, name FROM u JOIN v ON u.id = v.id JOIN by_id AS w (id, n) ON v.id = w.id", False),
+        ("SELECT u.id, name FROM u JOIN v ON u.id = v.id AND u.name = v.city", True),
+        ("SELECT u.id, name FROM u JOIN v ON u.name = v.city", True),
+    ],
+)
+def test_of_two_keys_that_are_equal_one_is_enough_for_a_sink(query: str, *, is_materialised: bool) -> None:
+    assert bool(find(f"INSERT INTO by_id {query}", Materialise)) is is_materialised
+
+
+def test_numbers_that_are_equal_and_not_the_same_are_two_keys() -> None:
+    tables = "".join(
+        f"CREATE TABLE {name} (d DOUBLE, n INT, PRIMARY KEY (d) NOT ENFORCED) WITH ('topic' = '{name}', {_UPSERT});"
+        for name in ("e", "f", "g")
+    )
+    assert find(f"{tables} INSERT INTO g SELECT e.d, f.n FROM e JOIN f ON e.d = f.d", Materialise)

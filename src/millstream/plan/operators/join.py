@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from itertools import islice, product
+from typing import TYPE_CHECKING, Final, Self
 
 from millstream.changelog import INSERT_ONLY, RowKind
 from millstream.plan.definitions import declare_values
 from millstream.plan.operators.node import Demand, Node, OutputColumn
+from millstream.sql.types import NESTED, TypeRoot
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from millstream.changelog import ChangelogMode
     from millstream.plan.operators.node import UpsertKey
     from millstream.source import Span
+
+
+_MOST_KEYS: Final = 16
+"""Each pair of the join key triples their number."""
+_EQUAL_IN_SEVERAL_FORMS: Final = NESTED | {TypeRoot.FLOAT, TypeRoot.DOUBLE}
+"""Types of which two equal values may be two keys of a sink: 0 and -0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +73,31 @@ class Join(Node):
         return self.left.changelog == self.right.changelog == INSERT_ONLY
 
     @property
-    def upsert_key(self) -> UpsertKey | None:
-        """The keys of both sides, if they have the join key among them.
+    def upsert_keys(self) -> tuple[UpsertKey, ...]:
+        """The keys of both sides, if they have the join key among them; of two equal columns, one is enough.
 
         Else the pairs of one upsert key move between join keys, and so between tasks, where their order is lost.
         """
-        if self.is_insert_only or self.left.upsert_key is None or self.right.upsert_key is None:
-            return None
-        key = (*self.left.upsert_key, *self.right.upsert_key)
-        pairs = zip(self.left_keys, self.right_keys, strict=True)
-        has_join_key = all(not {*pair}.isdisjoint(key) for pair in pairs)
+        if self.is_insert_only:
+            return ()
+        pairs = tuple(zip(self.left_keys, self.right_keys, strict=True))
         names = {column.name for column in self.output}
-        return key if has_join_key and names.issuperset(key) else None
+        both = ((*left, *right) for left, right in product(self.left.upsert_keys, self.right.upsert_keys))
+        complete = (key for key in both if all(not {*pair}.isdisjoint(key) for pair in pairs))
+        keys = (key for whole in complete for key in self._equal_keys(whole, pairs) if names.issuperset(key))
+        return tuple(islice(dict.fromkeys(keys), _MOST_KEYS))
+
+    def _equal_keys(self, key: UpsertKey, pairs: Sequence[tuple[str, str]]) -> Iterator[UpsertKey]:
+        """The key, and with one column of a pair for the other or for both."""
+        if not pairs:
+            yield key
+            return
+        (left, right), *others = pairs
+        ways = [key]
+        if self.left.column_types()[left].root not in _EQUAL_IN_SEVERAL_FORMS:
+            ways += [_only(left, right, key), _only(right, left, key)]
+        for way in ways:
+            yield from self._equal_keys(way, others)
 
     @property
     def label(self) -> str:
@@ -112,3 +135,7 @@ class Join(Node):
     @property
     def key_advice(self) -> str:
         return "Select the primary keys of both tables, the columns of the join among them, each as it is."
+
+
+def _only(kept: str, dropped: str, key: UpsertKey) -> UpsertKey:
+    return tuple(dict.fromkeys(kept if name == dropped else name for name in key))

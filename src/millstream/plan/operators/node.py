@@ -58,9 +58,13 @@ class Node(ABC):
         """The kinds of change that leave it."""
 
     @property
+    def upsert_keys(self) -> tuple[UpsertKey, ...]:
+        """The sets of columns by each of which a later row replaces an earlier one; that to prefer comes first."""
+        return ()
+
+    @property
     def upsert_key(self) -> UpsertKey | None:
-        """The columns by which a later row replaces an earlier one, if there are such."""
-        return None
+        return next(iter(self.upsert_keys), None)
 
     @property
     @abstractmethod
@@ -160,8 +164,8 @@ class Unary(Node):
         return self.input.changelog
 
     @property
-    def upsert_key(self) -> UpsertKey | None:
-        return self.input.upsert_key
+    def upsert_keys(self) -> tuple[UpsertKey, ...]:
+        return self.input.upsert_keys
 
     @property
     def is_insert_only(self) -> bool:
@@ -180,8 +184,8 @@ class KeyedState(Unary):
         return False
 
     @property
-    def upsert_key(self) -> UpsertKey | None:
-        return self.keys
+    def upsert_keys(self) -> tuple[UpsertKey, ...]:
+        return (self.keys,)
 
     @property
     def keeps_state(self) -> bool:
