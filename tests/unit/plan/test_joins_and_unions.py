@@ -212,3 +212,14 @@ def test_numbers_that_are_equal_and_not_the_same_are_two_keys() -> None:
         for name in ("e", "f", "g")
     )
     assert find(f"{tables} INSERT INTO g SELECT e.d, f.n FROM e JOIN f ON e.d = f.d", Materialise)
+
+
+def test_the_order_of_conditions_is_no_part_of_the_state() -> None:
+    def state(condition: str) -> object:
+        [join] = find(f"SELECT x.c FROM a AS x JOIN a AS y ON {condition}", Join)
+        return join.declare_state()
+
+    one = state("x.id = y.id AND x.b = y.b")
+    assert one == state("y.b = x.b AND x.id = y.id")
+    assert one == state("x.b = y.b AND x.id = y.id")
+    assert one != state("x.b = y.b AND x.id + 1 = y.id")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.casts import keeps_apart
+from millstream.plan.definitions import declare_values
 from millstream.plan.functions.comparison import comparison_type
 from millstream.plan.functions.registry import FUNCTIONS, RANDOM_FUNCTIONS
 from millstream.plan.functions.signatures import choose
@@ -164,14 +165,19 @@ def _join(left: Node, right: Node, conditions: Sequence[Condition], span: Span) 
         type_ = comparison_type([part.type for part in pair])
         lefts.append(_key_item(pair[0], type_, next(names), lefts))
         rights.append(_key_item(pair[1], type_, next(names), rights))
-    return Join(
-        _with_keys(left, lefts, span),
-        _with_keys(right, rights, span),
-        tuple(item.name for item in lefts),
-        tuple(item.name for item in rights),
-        output,
-        span,
-    )
+    node = _with_keys(left, lefts, span), _with_keys(right, rights, span)
+    left_keys, right_keys = _in_canonical_order(*node, lefts, rights)
+    return Join(*node, left_keys, right_keys, output, span)
+
+
+def _in_canonical_order(
+    left: Node, right: Node, lefts: Sequence[ProjectItem], rights: Sequence[ProjectItem]
+) -> Iterable[tuple[str, ...]]:
+    """The keys of both sides by what they are computed from: state is the same in whichever order ON has them."""
+    pairs = [(one.name, other.name) for one, other in zip(lefts, rights, strict=True)]
+    sides = (declare_values(node, names) for node, names in zip((left, right), zip(*pairs, strict=True), strict=True))
+    texts = zip(*sides, strict=True)
+    return zip(*(pair for _, pair in sorted(zip(texts, pairs, strict=True))), strict=True)
 
 
 def _key_item(expression: Typed, type_: DataType, name: str, others: Sequence[ProjectItem]) -> ProjectItem:
