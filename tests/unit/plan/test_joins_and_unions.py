@@ -223,3 +223,17 @@ def test_the_order_of_conditions_is_no_part_of_the_state() -> None:
     assert one == state("y.b = x.b AND x.id = y.id")
     assert one == state("x.b = y.b AND x.id = y.id")
     assert one != state("x.b = y.b AND x.id + 1 = y.id")
+
+
+def test_a_join_without_a_key_says_how_to_get_one() -> None:
+    text = f"{TABLES}INSERT INTO by_id SELECT u.id, name FROM u JOIN v ON u.name = v.city;"
+    with pytest.raises(ScriptError) as raised:
+        compile_script(SourceText("s", text), {}, {"table.exec.sink.upsert-materialize": "NONE"})
+    assert "primary keys of both tables" in (raised.value.diagnostics[0].hint or "")
+
+
+def test_a_join_is_named_where_a_sink_does_not_take_its_changes() -> None:
+    sink = f"CREATE TABLE plain (id BIGINT) WITH ('connector' = 'kafka', 'topic' = 'p', {_KAFKA}, 'format' = 'json');"
+    with pytest.raises(ScriptError) as raised:
+        planned(f"{sink} INSERT INTO plain SELECT u.id FROM u JOIN v ON u.id = v.id")
+    assert "The join" in (raised.value.diagnostics[0].detail or "")

@@ -134,7 +134,8 @@ class Join(Node):
 
     @property
     def key_advice(self) -> str:
-        return "Select the primary keys of both tables, the columns of the join among them, each as it is."
+        keys = "Select the primary keys of both tables, the columns of the join among them, each as it is"
+        return f"{keys}; or RESET the setting: a table without a key has none to select."
 
 
 def _only(kept: str, dropped: str, key: UpsertKey) -> UpsertKey:
