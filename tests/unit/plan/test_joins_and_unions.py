@@ -15,6 +15,7 @@ from millstream.plan.operators.node import Node, walk
 from millstream.plan.operators.scan import Scan
 from millstream.plan.operators.union import Union
 from millstream.plan.program import compile_script
+from millstream.plan.resolver.scope import Scope
 from millstream.plan.resolver.sql_text import sql_text
 from millstream.source import SourceText
 
@@ -237,3 +238,11 @@ def test_a_join_is_named_where_a_sink_does_not_take_its_changes() -> None:
     with pytest.raises(ScriptError) as raised:
         planned(f"{sink} INSERT INTO plain SELECT u.id FROM u JOIN v ON u.id = v.id")
     assert "The join" in (raised.value.diagnostics[0].detail or "")
+
+
+def test_a_chain_of_unions_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a query stands is looked for in all of its text: only an error needs to know."""
+    asked: list[object] = []
+    monkeypatch.setattr(Scope, "place", lambda _, node: asked.append(node))
+    planned("SELECT id FROM a" + " UNION SELECT id FROM a UNION ALL SELECT id FROM a" * 20)
+    assert len(asked) < 100

@@ -211,9 +211,10 @@ def _replace(node: N, **changes: Any) -> N:
 
 def walk(node: Node) -> Iterator[Node]:
     """The node and all below it; what is read first comes last."""
-    yield node
-    for below in node.inputs:
-        yield from walk(below)
+    ahead = [node]
+    while ahead:
+        yield (at := ahead.pop())
+        ahead += reversed(at.inputs)
 
 
 def transform(node: Node, change: Callable[[Node], Node]) -> Node:

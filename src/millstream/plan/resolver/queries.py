@@ -103,14 +103,14 @@ class QueryBuilder:
         sides: list[exp.Expr] = [tree.expression]
         first = tree.this
         while isinstance(first, exp.Union) and bool(first.args.get("distinct")) is is_distinct:
-            sides.insert(0, first.expression)
+            sides.append(first.expression)
             first = first.this
-        sides.insert(0, first)
+        sides = [first, *reversed(sides)]
         problems = Problems()
         queries = [problems.of(partial(self._relation, side, named)) for side in sides]
         problems.raise_all()
-        places = [self._place(side) for side in sides]
-        union = union_of([query for query in queries if query is not None], places, self._statement)
+        found = [query for query in queries if query is not None]
+        union = union_of(found, lambda number: self._place(sides[number]), self._statement)
         return distinct_rows(union, self._scope("", ())) if is_distinct else union
 
     def _with(self, tree: exp.Query, named: Mapping[str, Node]) -> Mapping[str, Node]:
