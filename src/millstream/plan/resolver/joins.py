@@ -93,13 +93,6 @@ def join_all(relations: Sequence[Relation], conditions: Sequence[Condition]) -> 
     return _filter(node, left, with_random=True)
 
 
-def conjuncts(expression: Typed) -> Iterable[Typed]:
-    """The parts that AND holds together."""
-    if isinstance(expression, Call) and expression.function.name == "AND":
-        return [part for argument in expression.arguments for part in conjuncts(argument)]  # type: ignore[arg-type]
-    return [expression]
-
-
 def _take(conditions: list[Condition], wanted: Callable[[Condition], bool]) -> list[Condition]:
     taken = [condition for condition in conditions if wanted(condition)]
     conditions[:] = [condition for condition in conditions if condition not in taken]
