@@ -246,3 +246,42 @@ def test_a_chain_of_unions_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(Scope, "place", lambda _, node: asked.append(node))
     planned("SELECT id FROM a" + " UNION SELECT id FROM a UNION ALL SELECT id FROM a" * 20)
     assert len(asked) < 100
+
+
+@pytest.mark.parametrize(
+    ("query", "primary", "hint"),
+    [
+        ("SELECT 1 FROM a JOIN u USING (name)", 'column "name" of USING is not a column of "a"', "with ON"),
+        ("SELECT 1 FROM a JOIN u USING (c)", 'column "c" of USING is not a column of "u"', "with ON"),
+        ("SELECT 1 FROM a JOIN u USING (q)", 'column "q" of USING is not a column of "a" or "u"', "with ON"),
+        ("SELECT 1 FROM a JOIN u ON b = name JOIN v USING (id)", "more than one table before", "ON a.id = v.id"),
+        ("SELECT id FROM (SELECT id, b FROM a) JOIN (SELECT id, name FROM u) ON b = name", "", "AS t, and write t.id"),
+        ("SELECT id FROM a AS x JOIN (SELECT id, name FROM u) ON b = name", "more than one table", "Write x.id, or"),
+        ("SELECT v.id FROM u JOIN v ON u.id = v.id GROUP BY 1", 'column "id" is neither', "GROUP BY"),
+        ("SELECT 1 FROM (a JOIN u ON a.b = u.name)", "a join in parentheses", "one after the other"),
+        ("SELECT 1 FROM u JOIN (a) ON a.b = u.name", "a table in parentheses", "without them"),
+        ("SELECT 1 FROM a, u, v WHERE a.b = v.city", "without an equality", "ON a.id = b.id"),
+        ("SELECT 1 FROM a STRAIGHT_JOIN u ON b = name", "STRAIGHT_JOIN is not", "Write JOIN"),
+        ("SELECT id FROM a UNION ALL CORRESPONDING SELECT id FROM u", "UNION ALL CORRESPONDING is not", "same columns"),
+        ("SELECT id FROM a UNION BY NAME SELECT id FROM u", "UNION BY NAME is not", "same columns"),
+    ],
+)
+def test_what_is_wrong_is_said_once_with_a_way_on(query: str, primary: str, hint: str) -> None:
+    with pytest.raises(ScriptError) as raised:
+        planned(query)
+    [problem] = raised.value.diagnostics
+    assert primary in problem.primary
+    assert hint in (problem.hint or "")
+
+
+def test_sub_queries_without_names_have_columns_in_common() -> None:
+    root = planned("SELECT name FROM (SELECT id FROM a) JOIN (SELECT id, name FROM u) USING (id)")
+    assert [column.name for column in root.columns] == ["name"]
+
+
+def test_a_table_waits_for_one_that_it_is_equal_to() -> None:
+    root = planned("SELECT * FROM a, v, u WHERE a.b = u.name AND u.id = v.id")
+    assert [column.name for column in root.columns] == ["id", "b", "c", "id0", "city", "id1", "name"]
+    [upper, lower] = [node for node in walk(root) if isinstance(node, Join)]
+    assert (lower.left_keys, lower.right_keys) == (("b",), ("name",))
+    assert upper.left is not lower.left

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.resolver.joins import Condition, Relation
-from millstream.plan.resolver.scope import Scope, column_reference
+from millstream.plan.resolver.scope import Scope, ScopeColumn, enumerate_tables
 from millstream.plan.typed import Call
 
 if TYPE_CHECKING:
@@ -41,12 +42,42 @@ def conditions_of_join(join: exp.Join, scope: Scope, relation: Relation) -> list
     if (on := join.args.get("on")) is not None:
         found += conditions_in(condition_of(on, scope, "ON"), scope.place(on))
     for name in join.args.get("using") or ():
-        left = column_reference(name.name)
-        right = exp.column(name.copy(), table=exp.to_identifier(relation.qualifier, quoted=True))
-        for column in (left, right):
-            column.this.meta.update(name.meta)
-        found.append(Condition(scope.resolve(exp.EQ(this=left, expression=right)), scope.place(name)))
+        sides = replace(scope, columns=_columns_of_using(name, scope, relation))
+        left, right = (
+            exp.column(name.copy(), table=exp.to_identifier(side, quoted=True)) for side in ("left", "right")
+        )
+        found.append(Condition(sides.resolve(exp.EQ(this=left, expression=right)), scope.place(name)))
     return found
+
+
+def _columns_of_using(name: exp.Expr, scope: Scope, relation: Relation) -> tuple[ScopeColumn, ScopeColumn]:
+    """A column of USING is one of what is joined, and of just one table before it."""
+    first = len(scope.columns) - len(relation.node.columns)
+    before = [column for column in scope.columns[:first] if column.name == name.name and not column.is_merged]
+    joined = [column for column in scope.columns[first:] if column.name == name.name]
+    if joined and len(before) == 1:
+        return replace(before[0], qualifier="left"), replace(joined[0], qualifier="right")
+    if joined and before:
+        problem = Diagnostic(
+            Code.UNDEFINED_COLUMN,
+            f'column "{name.name}" of USING is in more than one table before {enumerate_tables([relation.qualifier])}',
+            scope.place(name),
+            detail=f"It is a column of {enumerate_tables([column.qualifier for column in before])}.",
+            hint=f"Say which with ON, e.g. ON {before[0].qualifier or 't'}.{name.name} = "
+            f"{relation.qualifier or 'u'}.{name.name}.",
+        )
+        raise ScriptError(problem)
+    missing = (*(() if before else scope.columns[:first]), *(() if joined else scope.columns[first:]))
+    tables = tuple(dict.fromkeys(column.qualifier for column in missing))
+    raise ScriptError(
+        Diagnostic(
+            Code.UNDEFINED_COLUMN,
+            f'column "{name.name}" of USING is not a column of {enumerate_tables(tables, " or ")}',
+            scope.place(name),
+            detail=f"{'It has' if len(tables) == 1 else 'They have'}: {', '.join(column.name for column in missing)}.",
+            hint="USING names a column of both sides; compare columns of different names with ON.",
+        )
+    )
 
 
 def refuse_same_names(relations: Sequence[Relation]) -> None:

@@ -155,6 +155,9 @@ class QueryBuilder:
                 return Relation("", Values(((),), (), self._statement), self._statement)
             case exp.Table(this=exp.Identifier()):
                 qualifier, node = tree.alias_or_name, self._table(tree, named)
+            case exp.Subquery(this=exp.Table() as table):
+                what = "a join" if table.args.get("joins") else "a table"
+                raise self._unsupported_error(f"{what} in parentheses", tree)
             case exp.Subquery():
                 qualifier, node = tree.alias, self._relation(tree.this, named)
             case exp.Values():
@@ -173,7 +176,7 @@ class QueryBuilder:
         if join.this.args.get("version"):
             raise self._unsupported_error("a join FOR SYSTEM_TIME AS OF", join)
         if kind:
-            raise self._unsupported_error(f"{kind} JOIN", join)
+            raise self._unsupported_error(kind if kind.endswith("_JOIN") else f"{kind} JOIN", join)
         self._refuse_parts(parts_of_join(join))
         return self._from(join.this, named)
 
@@ -266,8 +269,8 @@ class QueryBuilder:
         conditions: list[Condition] = []
         problems = Problems()
         for number, join in enumerate(joins, 1):
-            seen = {relation.qualifier for relation in relations[: number + 1]}
-            near = replace(scope, columns=tuple(column for column in columns if column.qualifier in seen))
+            seen = sum(len(relation.node.columns) for relation in relations[: number + 1])
+            near = replace(scope, columns=columns[:seen])
             conditions += problems.of(partial(conditions_of_join, join, near, relations[number])) or []
         if (where := tree.args.get("where")) is not None:
             condition = problems.of(lambda: condition_of(where.this, scope, "WHERE"))

@@ -49,6 +49,10 @@ def parts_of_relation(tree: exp.Expr) -> list[tuple[str, exp.Expr]]:
 
 
 def parts_of_union(tree: exp.Union) -> list[tuple[str, exp.Expr]]:
+    """Matching columns by name is one thing, which sqlglot has in three parts."""
+    if tree.args.get("by_name"):
+        way = "CORRESPONDING" if tree.args.get("kind") else "BY NAME"
+        return [(f"UNION {way}" if tree.args.get("distinct") else f"UNION ALL {way}", tree)]
     return _other_parts(tree, _OF_A_UNION)
 
 
