@@ -59,17 +59,17 @@ class _Staging:
 
     def _stage(self, node: PhysicalNode, *, in_pass: bool) -> Stage:
         """The stage in which the rows of a node are at hand; `in_pass`: a shared pass ends above it."""
-        stage = self._made(node, in_pass=in_pass)
+        stage = self._stage_of_operator(node, in_pass=in_pass)
         return self._open(stage, exchange=_TASK) if node in self._packed and not in_pass else stage
 
-    def _made(self, node: PhysicalNode, *, in_pass: bool) -> Stage:
+    def _stage_of_operator(self, node: PhysicalNode, *, in_pass: bool) -> Stage:
         if not node.inputs:
             return self._source(node)
         is_union = node.execution is Execution.SPARK and len(node.inputs) > 1
         below: list[Stage] = []
-        for each in node.inputs:
-            stage = self._stage(each, in_pass=in_pass or node in self._ends)
-            below.append(self._pin(each, stage) if is_union else stage)
+        for input_ in node.inputs:
+            stage = self._stage(input_, in_pass=in_pass or node in self._ends)
+            below.append(self._pin(input_, stage) if is_union else stage)
         name = type(node.operator).__name__
         if node.execution is Execution.SPARK:
             stage = self._open(*below) if is_union else below[0]
