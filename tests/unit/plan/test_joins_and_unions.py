@@ -285,3 +285,19 @@ def test_a_table_waits_for_one_that_it_is_equal_to() -> None:
     [upper, lower] = [node for node in walk(root) if isinstance(node, Join)]
     assert (lower.left_keys, lower.right_keys) == (("b",), ("name",))
     assert upper.left is not lower.left
+
+
+def test_a_join_by_many_columns_names_a_few_of_its_keys() -> None:
+    columns = list("klmnopqrs")
+    listed = ", ".join(f"{name} INT" for name in columns)
+    key = f"PRIMARY KEY ({', '.join(columns)}) NOT ENFORCED"
+    both = ", ".join(f"{name}0 INT" for name in columns)
+    tables = f"""CREATE TABLE wide ({listed}, {key}) WITH ('topic' = 'w', {_UPSERT});
+        CREATE TABLE other ({listed}, {key}) WITH ('topic' = 'o', {_UPSERT});
+        CREATE TABLE pairs ({listed}, {both}, {key}) WITH ('topic' = 'p', {_UPSERT});"""
+    joined = f"FROM wide JOIN other ON {' AND '.join(f'wide.{name} = other.{name}' for name in columns)}"
+    [join] = find(f"{tables} SELECT other.* {joined}", Join)
+    assert join.upsert_keys == (tuple(f"{name}0" for name in columns),)
+    assert not find(f"{tables} INSERT INTO other SELECT other.* {joined}", Materialise)
+    assert not find(f"{tables} INSERT INTO pairs SELECT * {joined}", Materialise)
+    assert not find(f"{tables} INSERT INTO pairs SELECT other.*, wide.* {joined}", Materialise)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import islice, product
+from itertools import chain, islice, product
 from typing import TYPE_CHECKING, Final, Self
 
 from millstream.changelog import INSERT_ONLY, RowKind
@@ -12,11 +12,13 @@ from millstream.plan.operators.node import Demand, Node, OutputColumn
 from millstream.sql.types import NESTED, TypeRoot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from millstream.changelog import ChangelogMode
     from millstream.plan.operators.node import UpsertKey
     from millstream.source import Span
+
+    Pair = tuple[str, str]
 
 
 _MOST_KEYS: Final = 16
@@ -81,23 +83,26 @@ class Join(Node):
         if self.is_insert_only:
             return ()
         pairs = tuple(zip(self.left_keys, self.right_keys, strict=True))
-        names = {column.name for column in self.output}
         both = ((*left, *right) for left, right in product(self.left.upsert_keys, self.right.upsert_keys))
         complete = (key for key in both if all(not {*pair}.isdisjoint(key) for pair in pairs))
-        keys = (key for whole in complete for key in self._equal_keys(whole, pairs) if names.issuperset(key))
-        return tuple(islice(dict.fromkeys(keys), _MOST_KEYS))
+        return tuple(dict.fromkeys(islice(chain(*(self._equal_keys(key, pairs) for key in complete)), _MOST_KEYS)))
 
-    def _equal_keys(self, key: UpsertKey, pairs: Sequence[tuple[str, str]]) -> Iterator[UpsertKey]:
-        """The key, and with one column of a pair for the other or for both."""
-        if not pairs:
-            yield key
+    def _equal_keys(self, key: UpsertKey, pairs: Sequence[Pair]) -> Iterator[UpsertKey]:
+        """The key, with the columns of one side alone, and with other choices of one column of each pair."""
+        names = {column.name for column in self.output}
+        forms = [[form for form in self._forms(pair, key) if names.issuperset(form)] for pair in pairs]
+        if not all(forms) or not names.issuperset({*key}.difference(*pairs)):
             return
-        (left, right), *others = pairs
-        ways = [key]
-        if self.left.column_types()[left].root not in _EQUAL_IN_SEVERAL_FORMS:
-            ways += [_only(left, right, key), _only(right, left, key)]
-        for way in ways:
-            yield from self._equal_keys(way, others)
+        alike = (tuple(each[min(place, len(each) - 1)] for each in forms) for place in range(max(map(len, forms))))
+        for chosen in chain(alike, product(*forms)):
+            instead = {name: form[0] for pair, form in zip(pairs, chosen, strict=True) for name in {*pair} - {*form}}
+            yield tuple(dict.fromkeys(instead.get(name, name) for name in key))
+
+    def _forms(self, pair: Pair, key: UpsertKey) -> Iterable[tuple[str, ...]]:
+        """Which of two equal columns the key may have: those that it has, or either."""
+        own = tuple(name for name in pair if name in key)
+        is_exact = self.left.column_types()[pair[0]].root not in _EQUAL_IN_SEVERAL_FORMS
+        return dict.fromkeys((own, pair[:1], pair[1:])) if is_exact else (own,)
 
     @property
     def label(self) -> str:
@@ -136,7 +141,3 @@ class Join(Node):
     def key_advice(self) -> str:
         keys = "Select the primary keys of both tables, the columns of the join among them, each as it is"
         return f"{keys}; or RESET the setting: a table without a key has none to select."
-
-
-def _only(kept: str, dropped: str, key: UpsertKey) -> UpsertKey:
-    return tuple(dict.fromkeys(kept if name == dropped else name for name in key))
