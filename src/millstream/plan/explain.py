@@ -39,7 +39,7 @@ def describe_changes(node: Node) -> str:
 
 
 def _stage_lines(stage: Stage) -> Iterator[str]:
-    given = f", exchange by [{', '.join(stage.exchange)}]" if stage.exchange is not None else ""
+    given = f", exchange by {stage.exchange}" if stage.exchange is not None else ""
     source = f" (from {' and '.join(f'stage {number}' for number in stage.reads)}{given})" if stage.reads else ""
     yield f"Stage {stage.number}{source}"
     yield from (f"   {step}" for step in stage.steps)

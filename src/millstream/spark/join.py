@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from millstream.spark.python_stage import PythonStage
 
 
-def join(left: DataFrame, right: DataFrame, node: Join, kernel_settings: KernelSettings) -> PythonStage:
+def join(
+    left: DataFrame, right: DataFrame, node: Join, kernel_settings: KernelSettings, *, has_kinds: bool
+) -> PythonStage:
     left_names = {name: f"left{number}" for number, name in enumerate(node.left_columns)}
     right_names = {name: f"right{number}" for number, name in enumerate(node.right_columns)}
     lefts, rights = _number(left, left_names), _number(right, right_names)
@@ -37,8 +39,9 @@ def join(left: DataFrame, right: DataFrame, node: Join, kernel_settings: KernelS
     )
     inside = {**left_names, **right_names}
     columns = [F.col(inside[column.name]).alias(column.name) for column in node.output]
+    kind = [F.col(KIND)] if has_kinds else []
     return host({LEFT: lefts, RIGHT: rights}, operator, node.id, kernel_settings).then(
-        lambda changes: changes.select(*columns, KIND)
+        lambda changes: changes.select(*columns, *kind)
     )
 
 

@@ -144,7 +144,7 @@ def stateful_step(inputs: Sequence[Rows], node: PhysicalNode, context: Translati
             left, right = inputs
             assert isinstance(left, DataFrame)
             assert isinstance(right, DataFrame)
-            return join(left, right, operator, context.kernel_settings)
+            return join(left, right, operator, context.kernel_settings, has_kinds=node.has_kinds)
         case operator:
             raise AssertionError(f"no kernel runs {type(operator).__name__}")
 

@@ -26,6 +26,14 @@ ALTERNATIVES: Final = {
     **dict.fromkeys(("LEFT JOIN", "RIGHT JOIN", "FULL JOIN"), _OUTER),
     "CROSS JOIN": "Join by a condition instead: JOIN … ON a.id = b.id.",
     "NATURAL JOIN": "Name the columns that are equal: JOIN … USING (id).",
+    "STRAIGHT_JOIN": "Write JOIN.",
+    "a join in parentheses": "Write the joins one after the other, FROM a JOIN b ON … JOIN c ON …, or a query in the "
+    "parentheses: (SELECT … FROM b JOIN c ON …) AS t.",
+    "a table in parentheses": "Write its name without them.",
+    **dict.fromkeys(
+        ("UNION CORRESPONDING", "UNION ALL CORRESPONDING", "UNION BY NAME", "UNION ALL BY NAME"),
+        "Leave the words out and select the same columns in each query, in the same order.",
+    ),
     "a join FOR SYSTEM_TIME AS OF": "Look the value up in a Python function: CREATE FUNCTION … LANGUAGE PYTHON.",
     "FOR SYSTEM_TIME AS OF": "Read the table as it is now: leave the clause out.",
     "INTERSECT": f"{_ONE_TOPIC}, each row saying in a column side where it is from, and look there with "

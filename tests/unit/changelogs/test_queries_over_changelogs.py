@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 from millstream.changelog import KIND, RowKind
 from millstream.formats.arrow_types import arrow_schema
 from millstream.kernels.fold import fold_updates
+from millstream.plan.operators.materialise import Materialise
+from millstream.plan.operators.node import walk
 from millstream.plan.program import compile_script
 from millstream.source import SourceText
 from millstream.state.state_table import TimeToLive
 from tests.unit.changelogs.feeds import SOURCES, TABLE, Feed, random_moves
 from tests.unit.changelogs.plan_bench import PlanBench
-from tests.unit.changelogs.random_queries import random_query
+from tests.unit.changelogs.random_queries import RandomQuery, random_query
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
 
     from millstream.plan.physical.nodes import PhysicalNode
     from tests.unit.changelogs.plan_bench import Changes, Record
-    from tests.unit.changelogs.random_queries import RandomQuery
 
     Database = duckdb.DuckDBPyConnection
 
@@ -93,11 +94,52 @@ def test_upserts_make_the_table(database: Database, source: str, chance: Random)
         assert set(written.values()) <= set(found)
 
 
+JOINS_BY_KEY = (
+    "SELECT a.id AS i, b.id AS j, a.x AS v, b.g AS w FROM t AS a JOIN t AS b ON a.id = b.id",
+    "SELECT a.id AS i, a.x AS k, b.g AS w FROM t AS a JOIN t AS b ON a.x = b.id",
+    """SELECT a.id AS i, b.g AS l, c.h AS k, b.n AS w FROM t AS a
+    JOIN (SELECT h, g, COUNT(*) AS n FROM t WHERE h >= 0 GROUP BY h, g) AS b ON a.id = b.h AND a.g = b.g
+    JOIN (SELECT h, MAX(x) AS x FROM t GROUP BY h) AS c ON b.h = c.h""",
+)
+
+
+@given(
+    source=st.sampled_from(["upserts", "keyed changes"]),
+    text=st.sampled_from(JOINS_BY_KEY),
+    chance=st.randoms(use_true_random=True),
+)
+def test_a_join_is_written_by_each_of_its_keys(database: Database, source: str, text: str, chance: Random) -> None:
+    query = RandomQuery(text, text, ())
+    [names, keys] = _columns_and_keys(f"{SOURCES[source]}{text};")
+    key = chance.choice(keys)
+    root = compile_query(f"{SOURCES[source]}{sink_for(query, source, key)}INSERT INTO sink {text};")
+    note(f"{text} by {key}")
+    assert not any(isinstance(node, Materialise) for node in walk(root.operator))
+    bench = PlanBench(root, database)
+    fed, written = Feed(source, []), dict[tuple[Any, ...], tuple[Any, ...]]()
+    for moves in random_moves(chance):
+        note(str(moves))
+        for kind, row in fold(bench.step(fed.batch(moves)), root, key):
+            place = tuple(row[name] for name in key)
+            if kind in COMES:
+                written[place] = tuple(row.values())
+            else:
+                assert written.pop(place, None) is not None, f"a tombstone for {place}, which is not there"
+        found = truth(query, fed.table, database)
+        assert len({tuple(row[names.index(name)] for name in key) for row in found}) == len(found)
+        assert set(written.values()) == set(found)
+
+
+def _columns_and_keys(script: str) -> tuple[list[str], Sequence[Sequence[str]]]:
+    operator = compile_query(script).operator
+    return [column.name for column in operator.columns], operator.upsert_keys
+
+
 def random_key(query: RandomQuery, source: str, chance: Random) -> list[str]:
-    """Mostly that of the query: with another one, the sink keeps all rows."""
-    own = compile_query(f"{SOURCES[source]}{query.sql};").operator.upsert_key
-    if own and chance.random() < 0.8:
-        return list(own)
+    """Mostly one of the query: with another one, the sink keeps all rows."""
+    own = compile_query(f"{SOURCES[source]}{query.sql};").operator.upsert_keys
+    if own and chance.random() < 0.8 and (key := chance.choice(own)):
+        return list(key)
     names = [name for name, _ in query.columns]
     return chance.sample(names, chance.randint(1, len(names)))
 

@@ -15,6 +15,7 @@ from millstream.plan.operators.node import Node, walk
 from millstream.plan.operators.scan import Scan
 from millstream.plan.operators.union import Union
 from millstream.plan.program import compile_script
+from millstream.plan.resolver.scope import Scope
 from millstream.plan.resolver.sql_text import sql_text
 from millstream.source import SourceText
 
@@ -180,3 +181,123 @@ def test_union_of_different_rows_is_an_aggregate_of_no_calls() -> None:
     root = compile_query("SELECT id FROM a UNION SELECT id FROM a")
     assert root.upsert_key == ("id",)
     assert root.changelog == INSERT_ONLY
+
+
+@pytest.mark.parametrize(("source", "kinds"), [("a", False), ("u", True)])
+def test_pairs_of_inserts_carry_no_kinds(source: str, *, kinds: bool) -> None:
+    """An aggregate over rows with kinds keeps single values in case one is retracted, and declares none for inserts."""
+    text = f"{TABLES}SELECT x.b, MAX(x.id) FROM a AS x JOIN {source} AS y ON x.id = y.id GROUP BY x.b;"
+    nodes = compile_script(SourceText("s", text), {}, {}).jobs[0].physical.nodes
+    [join] = [node for node in nodes if isinstance(node.operator, Join)]
+    assert join.has_kinds is kinds
+
+
+@pytest.mark.parametrize(
+    ("query", "is_materialised"),
+    [
+        ("SELECT u.id, city FROM u JOIN v ON u.id = v.id", False),
+        ("SELECT v.id, name FROM u JOIN v ON u.id = v.id", False),
+        ("SELECT id, name FROM u JOIN v USING (id)", False),
+        ("SELECT w.id, name FROM u JOIN v ON u.id = v.id JOIN by_id AS w (id, n) ON v.id = w.id", False),
+        ("SELECT u.id, name FROM u JOIN v ON u.id = v.id AND u.name = v.city", True),
+        ("SELECT u.id, name FROM u JOIN v ON u.name = v.city", True),
+    ],
+)
+def test_of_two_keys_that_are_equal_one_is_enough_for_a_sink(query: str, *, is_materialised: bool) -> None:
+    assert bool(find(f"INSERT INTO by_id {query}", Materialise)) is is_materialised
+
+
+def test_numbers_that_are_equal_and_not_the_same_are_two_keys() -> None:
+    tables = "".join(
+        f"CREATE TABLE {name} (d DOUBLE, n INT, PRIMARY KEY (d) NOT ENFORCED) WITH ('topic' = '{name}', {_UPSERT});"
+        for name in ("e", "f", "g")
+    )
+    assert find(f"{tables} INSERT INTO g SELECT e.d, f.n FROM e JOIN f ON e.d = f.d", Materialise)
+
+
+def test_the_order_of_conditions_is_no_part_of_the_state() -> None:
+    def state(condition: str) -> object:
+        [join] = find(f"SELECT x.c FROM a AS x JOIN a AS y ON {condition}", Join)
+        return join.declare_state()
+
+    one = state("x.id = y.id AND x.b = y.b")
+    assert one == state("y.b = x.b AND x.id = y.id")
+    assert one == state("x.b = y.b AND x.id = y.id")
+    assert one != state("x.b = y.b AND x.id + 1 = y.id")
+
+
+def test_a_join_without_a_key_says_how_to_get_one() -> None:
+    text = f"{TABLES}INSERT INTO by_id SELECT u.id, name FROM u JOIN v ON u.name = v.city;"
+    with pytest.raises(ScriptError) as raised:
+        compile_script(SourceText("s", text), {}, {"table.exec.sink.upsert-materialize": "NONE"})
+    assert "primary keys of both tables" in (raised.value.diagnostics[0].hint or "")
+
+
+def test_a_join_is_named_where_a_sink_does_not_take_its_changes() -> None:
+    sink = f"CREATE TABLE plain (id BIGINT) WITH ('connector' = 'kafka', 'topic' = 'p', {_KAFKA}, 'format' = 'json');"
+    with pytest.raises(ScriptError) as raised:
+        compile_query(f"{sink} INSERT INTO plain SELECT u.id FROM u JOIN v ON u.id = v.id")
+    assert "The join" in (raised.value.diagnostics[0].detail or "")
+
+
+def test_a_chain_of_unions_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a query stands is looked for in all of its text: only an error needs to know."""
+    asked: list[object] = []
+    monkeypatch.setattr(Scope, "place", lambda _, node: asked.append(node))
+    compile_query("SELECT id FROM a" + " UNION SELECT id FROM a UNION ALL SELECT id FROM a" * 20)
+    assert len(asked) < 100
+
+
+@pytest.mark.parametrize(
+    ("query", "primary", "hint"),
+    [
+        ("SELECT 1 FROM a JOIN u USING (name)", 'column "name" of USING is not a column of "a"', "with ON"),
+        ("SELECT 1 FROM a JOIN u USING (c)", 'column "c" of USING is not a column of "u"', "with ON"),
+        ("SELECT 1 FROM a JOIN u USING (q)", 'column "q" of USING is not a column of "a" or "u"', "with ON"),
+        ("SELECT 1 FROM a JOIN u ON b = name JOIN v USING (id)", "more than one table before", "ON a.id = v.id"),
+        ("SELECT id FROM (SELECT id, b FROM a) JOIN (SELECT id, name FROM u) ON b = name", "", "AS t, and write t.id"),
+        ("SELECT id FROM a AS x JOIN (SELECT id, name FROM u) ON b = name", "more than one table", "Write x.id, or"),
+        ("SELECT v.id FROM u JOIN v ON u.id = v.id GROUP BY 1", 'column "id" is neither', "GROUP BY"),
+        ("SELECT 1 FROM (a JOIN u ON a.b = u.name)", "a join in parentheses", "one after the other"),
+        ("SELECT 1 FROM u JOIN (a) ON a.b = u.name", "a table in parentheses", "without them"),
+        ("SELECT 1 FROM a, u, v WHERE a.b = v.city", "without an equality", "ON a.id = b.id"),
+        ("SELECT 1 FROM a STRAIGHT_JOIN u ON b = name", "STRAIGHT_JOIN is not", "Write JOIN"),
+        ("SELECT id FROM a UNION ALL CORRESPONDING SELECT id FROM u", "UNION ALL CORRESPONDING is not", "same columns"),
+        ("SELECT id FROM a UNION BY NAME SELECT id FROM u", "UNION BY NAME is not", "same columns"),
+    ],
+)
+def test_what_is_wrong_is_said_once_with_a_way_on(query: str, primary: str, hint: str) -> None:
+    with pytest.raises(ScriptError) as raised:
+        compile_query(query)
+    [problem] = raised.value.diagnostics
+    assert primary in problem.primary
+    assert hint in (problem.hint or "")
+
+
+def test_sub_queries_without_names_have_columns_in_common() -> None:
+    root = compile_query("SELECT name FROM (SELECT id FROM a) JOIN (SELECT id, name FROM u) USING (id)")
+    assert [column.name for column in root.columns] == ["name"]
+
+
+def test_a_table_waits_for_one_that_it_is_equal_to() -> None:
+    root = compile_query("SELECT * FROM a, v, u WHERE a.b = u.name AND u.id = v.id")
+    assert [column.name for column in root.columns] == ["id", "b", "c", "id0", "city", "id1", "name"]
+    [upper, lower] = [node for node in walk(root) if isinstance(node, Join)]
+    assert (lower.left_keys, lower.right_keys) == (("b",), ("name",))
+    assert upper.left is not lower.left
+
+
+def test_a_join_by_many_columns_names_a_few_of_its_keys() -> None:
+    columns = list("klmnopqrs")
+    listed = ", ".join(f"{name} INT" for name in columns)
+    key = f"PRIMARY KEY ({', '.join(columns)}) NOT ENFORCED"
+    both = ", ".join(f"{name}0 INT" for name in columns)
+    tables = f"""CREATE TABLE wide ({listed}, {key}) WITH ('topic' = 'w', {_UPSERT});
+        CREATE TABLE other ({listed}, {key}) WITH ('topic' = 'o', {_UPSERT});
+        CREATE TABLE pairs ({listed}, {both}, {key}) WITH ('topic' = 'p', {_UPSERT});"""
+    joined = f"FROM wide JOIN other ON {' AND '.join(f'wide.{name} = other.{name}' for name in columns)}"
+    [join] = find(f"{tables} SELECT other.* {joined}", Join)
+    assert join.upsert_keys == (tuple(f"{name}0" for name in columns),)
+    assert not find(f"{tables} INSERT INTO other SELECT other.* {joined}", Materialise)
+    assert not find(f"{tables} INSERT INTO pairs SELECT * {joined}", Materialise)
+    assert not find(f"{tables} INSERT INTO pairs SELECT other.*, wide.* {joined}", Materialise)

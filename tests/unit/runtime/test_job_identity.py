@@ -168,3 +168,30 @@ def test_what_the_queries_of_a_union_compute_is_state() -> None:
     before = query(UNITED.format("amount", "v", "amount"))
     assert difference(before, query(UNITED.format("amount", "v", "amount * 100"))) is not None
     assert difference(before, query(UNITED.format("amount", "w", "amount").replace("SUM(v)", "SUM(w)"))) is None
+
+
+PAIRS = (
+    "SELECT a.amount * 2 FROM orders AS a JOIN orders AS b ON a.customer = b.customer AND a.note < b.note "
+    "WHERE a.amount > 0;"
+)
+NOTES = "SELECT note FROM orders UNION ALL SELECT customer FROM orders;"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("* 2", "* 3"), ("a.note < b.note", "a.note > b.note"), ("> 0", "> 1")],
+)
+def test_what_is_done_with_pairs_is_no_state_of_a_join(before: str, after: str) -> None:
+    assert difference(query(PAIRS), query(PAIRS.replace(before, after))) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "after", "told"),
+    [
+        (PAIRS, "a.customer = b.customer", "a.note = b.customer", "join key of the left side"),
+        (PAIRS, "a.amount * 2", "b.amount", "right side of the join"),
+        (NOTES, ";", " UNION ALL SELECT note FROM orders;", "source: was not there, is [orders]."),
+    ],
+)
+def test_other_sides_of_a_join_or_union_are_named(text: str, before: str, after: str, told: str) -> None:
+    assert told in (difference(query(text), query(text.replace(before, after))) or "")

@@ -79,6 +79,11 @@ class Aggregate(KeyedState):
         return not self.calls and self.input.is_insert_only  # SELECT DISTINCT
 
     @property
+    def gives_kinds(self) -> bool:
+        """Those of SELECT DISTINCT too: aggregates above keep state for changes, whether or not there is a TTL."""
+        return True
+
+    @property
     def label(self) -> str:
         return f"Aggregate(keys=[{', '.join(self.keys)}], calls=[{', '.join(map(str, self.calls))}])"
 

@@ -33,8 +33,8 @@ class Expand(Unary):
         return (*columns, OutputColumn(self.number, INT.not_null()))
 
     @property
-    def upsert_key(self) -> UpsertKey | None:
-        return None
+    def upsert_keys(self) -> tuple[UpsertKey, ...]:
+        return ()
 
     @property
     def label(self) -> str:

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from itertools import chain, islice, product
+from typing import TYPE_CHECKING, Final, Self
 
 from millstream.changelog import INSERT_ONLY, RowKind
 from millstream.plan.definitions import declare_values
 from millstream.plan.operators.node import Demand, Node, OutputColumn
+from millstream.sql.types import NESTED, TypeRoot
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from millstream.changelog import ChangelogMode
     from millstream.plan.operators.node import UpsertKey
     from millstream.source import Span
+
+    Pair = tuple[str, str]
+
+
+_MOST_KEYS: Final = 16
+"""Each pair of the join key triples their number."""
+_EQUAL_IN_SEVERAL_FORMS: Final = NESTED | {TypeRoot.FLOAT, TypeRoot.DOUBLE}
+"""Types of which two equal values may be two keys of a sink: 0 and -0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +75,34 @@ class Join(Node):
         return self.left.changelog == self.right.changelog == INSERT_ONLY
 
     @property
-    def upsert_key(self) -> UpsertKey | None:
-        """The keys of both sides, if they have the join key among them.
+    def upsert_keys(self) -> tuple[UpsertKey, ...]:
+        """The keys of both sides, if they have the join key among them; of two equal columns, one is enough.
 
         Else the pairs of one upsert key move between join keys, and so between tasks, where their order is lost.
         """
-        if self.is_insert_only or self.left.upsert_key is None or self.right.upsert_key is None:
-            return None
-        key = (*self.left.upsert_key, *self.right.upsert_key)
-        pairs = zip(self.left_keys, self.right_keys, strict=True)
-        has_join_key = all(not {*pair}.isdisjoint(key) for pair in pairs)
+        if self.is_insert_only:
+            return ()
+        pairs = tuple(zip(self.left_keys, self.right_keys, strict=True))
+        both = ((*left, *right) for left, right in product(self.left.upsert_keys, self.right.upsert_keys))
+        complete = (key for key in both if all(not {*pair}.isdisjoint(key) for pair in pairs))
+        return tuple(dict.fromkeys(islice(chain(*(self._equal_keys(key, pairs) for key in complete)), _MOST_KEYS)))
+
+    def _equal_keys(self, key: UpsertKey, pairs: Sequence[Pair]) -> Iterator[UpsertKey]:
+        """The key, with the columns of one side alone, and with other choices of one column of each pair."""
         names = {column.name for column in self.output}
-        return key if has_join_key and names.issuperset(key) else None
+        forms = [[form for form in self._forms(pair, key) if names.issuperset(form)] for pair in pairs]
+        if not all(forms) or not names.issuperset({*key}.difference(*pairs)):
+            return
+        alike = (tuple(each[min(place, len(each) - 1)] for each in forms) for place in range(max(map(len, forms))))
+        for chosen in chain(alike, product(*forms)):
+            instead = {name: form[0] for pair, form in zip(pairs, chosen, strict=True) for name in {*pair} - {*form}}
+            yield tuple(dict.fromkeys(instead.get(name, name) for name in key))
+
+    def _forms(self, pair: Pair, key: UpsertKey) -> Iterable[tuple[str, ...]]:
+        """Which of two equal columns the key may have: those that it has, or either."""
+        own = tuple(name for name in pair if name in key)
+        is_exact = self.left.column_types()[pair[0]].root not in _EQUAL_IN_SEVERAL_FORMS
+        return dict.fromkeys((own, pair[:1], pair[1:])) if is_exact else (own,)
 
     @property
     def label(self) -> str:
@@ -111,4 +139,5 @@ class Join(Node):
 
     @property
     def key_advice(self) -> str:
-        return "Select the primary keys of both tables, the columns of the join among them, each as it is."
+        keys = "Select the primary keys of both tables, the columns of the join among them, each as it is"
+        return f"{keys}; or RESET the setting: a table without a key has none to select."

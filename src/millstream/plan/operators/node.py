@@ -58,9 +58,13 @@ class Node(ABC):
         """The kinds of change that leave it."""
 
     @property
+    def upsert_keys(self) -> tuple[UpsertKey, ...]:
+        """The sets of columns by each of which a later row replaces an earlier one; that to prefer comes first."""
+        return ()
+
+    @property
     def upsert_key(self) -> UpsertKey | None:
-        """The columns by which a later row replaces an earlier one, if there are such."""
-        return None
+        return next(iter(self.upsert_keys), None)
 
     @property
     @abstractmethod
@@ -91,6 +95,11 @@ class Node(ABC):
     @property
     def keeps_state(self) -> bool:
         return False
+
+    @property
+    def gives_kinds(self) -> bool:
+        """Whether rows that it reads, or makes from state, carry their kind; rows without one are inserts."""
+        return self.changelog != INSERT_ONLY
 
     def declare_state(self) -> dict[str, object] | None:
         """What a checkpoint must agree with to go on with this operator, as data; None where it keeps nothing there."""
@@ -155,8 +164,8 @@ class Unary(Node):
         return self.input.changelog
 
     @property
-    def upsert_key(self) -> UpsertKey | None:
-        return self.input.upsert_key
+    def upsert_keys(self) -> tuple[UpsertKey, ...]:
+        return self.input.upsert_keys
 
     @property
     def is_insert_only(self) -> bool:
@@ -175,8 +184,8 @@ class KeyedState(Unary):
         return False
 
     @property
-    def upsert_key(self) -> UpsertKey | None:
-        return self.keys
+    def upsert_keys(self) -> tuple[UpsertKey, ...]:
+        return (self.keys,)
 
     @property
     def keeps_state(self) -> bool:
@@ -202,9 +211,10 @@ def _replace(node: N, **changes: Any) -> N:
 
 def walk(node: Node) -> Iterator[Node]:
     """The node and all below it; what is read first comes last."""
-    yield node
-    for below in node.inputs:
-        yield from walk(below)
+    ahead = [node]
+    while ahead:
+        yield (at := ahead.pop())
+        ahead += reversed(at.inputs)
 
 
 def transform(node: Node, change: Callable[[Node], Node]) -> Node:

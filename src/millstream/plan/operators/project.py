@@ -50,16 +50,14 @@ class Project(Unary):
         return tuple(OutputColumn(item.name, item.type) for item in self.items)
 
     @property
-    def upsert_key(self) -> UpsertKey | None:
-        key = self.input.upsert_key
-        if key is None:
-            return None
+    def upsert_keys(self) -> tuple[UpsertKey, ...]:
         kept = {
             item.expression.name: item.name
             for item in reversed(self.items)
             if isinstance(item.expression, InputColumn) and keeps_apart(item.expression.type, item.type)
         }
-        return tuple(kept[name] for name in key) if all(name in kept for name in key) else None
+        keys = (key for key in self.input.upsert_keys if kept.keys() >= set(key))
+        return tuple(tuple(kept[name] for name in key) for key in keys)
 
     @property
     def label(self) -> str:

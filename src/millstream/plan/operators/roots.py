@@ -9,6 +9,7 @@ from millstream.plan.operators.node import Node, Unary
 
 if TYPE_CHECKING:
     from millstream.connectors.tables import Sink
+    from millstream.plan.operators.node import UpsertKey
     from millstream.source import Span
 
 
@@ -18,6 +19,12 @@ class Write(Unary):
     sink: Sink
     span: Span
     id: str = ""
+
+    @property
+    def upsert_key(self) -> UpsertKey | None:
+        """That of the table, where it is one of the query's."""
+        primary = set(self.sink.table.primary_key)
+        return next((key for key in self.upsert_keys if set(key) == primary), next(iter(self.upsert_keys), None))
 
     @property
     def label(self) -> str:

@@ -32,8 +32,9 @@ class Scan(Node):
         return self.source.changelog
 
     @property
-    def upsert_key(self) -> UpsertKey | None:
-        return (self.source.table.primary_key or None) if self.source.changelog != INSERT_ONLY else None
+    def upsert_keys(self) -> tuple[UpsertKey, ...]:
+        key = self.source.table.primary_key
+        return (key,) if key and self.source.changelog != INSERT_ONLY else ()
 
     @property
     def label(self) -> str:

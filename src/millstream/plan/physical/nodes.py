@@ -11,7 +11,7 @@ from millstream.plan.operators.roots import Write
 from millstream.plan.operators.scan import Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from millstream.plan.operators.node import Node
 
@@ -114,8 +114,10 @@ class PhysicalPlan:
         return any(shared.scan.id == scan_id for shared in self.shared)
 
 
-def walk_up(node: PhysicalNode) -> Iterator[PhysicalNode]:
+def walk_up(node: PhysicalNode) -> Sequence[PhysicalNode]:
     """The nodes below it, and then itself."""
-    for below in node.inputs:
-        yield from walk_up(below)
-    yield node
+    found, ahead = [], [node]
+    while ahead:
+        found.append(at := ahead.pop())
+        ahead += at.inputs
+    return found[::-1]

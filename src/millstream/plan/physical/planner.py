@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from millstream.catalog.settings import NativeAggregate
-from millstream.changelog import INSERT_ONLY, RowKind
+from millstream.changelog import RowKind
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.node import transform
 from millstream.plan.operators.project import Project
@@ -78,11 +78,8 @@ class _Builder:
             return self.scans[node.id]
         inputs = tuple(self._build(below, native) for below in node.inputs)
         execution = _execution(node, native)
-        has_kinds = (
-            execution.keeps_state
-            or any(below.has_kinds for below in inputs)
-            or (not inputs and node.changelog != INSERT_ONLY)
-        )
+        makes_rows = execution.keeps_state or not inputs
+        has_kinds = node.gives_kinds if makes_rows else any(below.has_kinds for below in inputs)
         built = PhysicalNode(node, inputs, execution, has_kinds)
         if node.id in self._shared_ids:
             self.scans[node.id] = built

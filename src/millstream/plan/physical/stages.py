@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 _SPARK: Final = "[Spark]"
 _PYTHON: Final = "[Python]"
+_TASK: Final = "task"
+"""In one pass with readers that keep state, the rows of all go through one exchange; these stay together."""
+_FILE: Final = "file"
+"""Exactly once, a batch that is done again on other cores must meet the same rows of a file in a task."""
 
 
 @dataclass(slots=True)
@@ -21,8 +25,8 @@ class Stage:
     number: int
     reads: tuple[int, ...] = ()
     """The stages whose rows it gets."""
-    exchange: tuple[str, ...] | None = None
-    """The columns by which they are exchanged; None where they stay in their tasks."""
+    exchange: str | None = None
+    """By what they are exchanged, e.g. `[id]` for a column; None where they stay in their tasks."""
     steps: list[str] = field(default_factory=list)
 
 
@@ -36,33 +40,46 @@ class _Staging:
         self._plan = plan
         self._stages: list[Stage] = []
         self._shared: dict[PhysicalNode, Stage] = {}
+        mixed = (shared for shared in plan.shared if not all(isinstance(end.operator, Write) for end in shared.ends))
+        self._packed = {end for shared in mixed for end in shared.ends if end.execution is not Execution.KERNEL}
+        """Up to where rows are sent in packets of all readers, which a kernel does anyway."""
+        self._ends = {end for shared in plan.shared for end in shared.ends}
+        self._is_exactly_once = any(write.sink.is_exactly_once for write in plan.writes)
 
     def stages(self) -> tuple[Stage, ...]:
         for output in self._plan.outputs:
             [below] = output.root.inputs
-            self._write(self._stage(below), output)
+            self._write(self._stage(below, in_pass=output.root in self._ends), output)
         return tuple(self._stages)
 
-    def _open(self, *reads: Stage, exchange: tuple[str, ...] | None = None) -> Stage:
+    def _open(self, *reads: Stage, exchange: str | None = None) -> Stage:
         stage = Stage(len(self._stages) + 1, tuple(each.number for each in reads), exchange)
         self._stages.append(stage)
         return stage
 
-    def _stage(self, node: PhysicalNode) -> Stage:
-        """The stage in which the rows of a node are made."""
+    def _stage(self, node: PhysicalNode, *, in_pass: bool) -> Stage:
+        """The stage in which the rows of a node are at hand; `in_pass`: a shared pass ends above it."""
+        stage = self._stage_of_operator(node, in_pass=in_pass)
+        return self._open(stage, exchange=_TASK) if node in self._packed and not in_pass else stage
+
+    def _stage_of_operator(self, node: PhysicalNode, *, in_pass: bool) -> Stage:
         if not node.inputs:
             return self._source(node)
-        below = [self._stage(each) for each in node.inputs]
+        is_union = node.execution is Execution.SPARK and len(node.inputs) > 1
+        below: list[Stage] = []
+        for input_ in node.inputs:
+            stage = self._stage(input_, in_pass=in_pass or node in self._ends)
+            below.append(self._pin(input_, stage) if is_union else stage)
         name = type(node.operator).__name__
         if node.execution is Execution.SPARK:
-            stage = below[0] if len(below) == 1 else self._open(*below)
+            stage = self._open(*below) if is_union else below[0]
             stage.steps.append(f"{name} {_SPARK}")
             return stage
         for each in below:
             each.steps.append(
                 f"{'partial aggregate' if node.execution is Execution.NATIVE else 'combine'} for {node.id}"
             )
-        stage = self._open(*below, exchange=node.operator.exchange_keys)
+        stage = self._open(*below, exchange=_by_columns(node.operator.exchange_keys))
         stage.steps.append(f"{name} {node.id} [{node.execution}]")
         return stage
 
@@ -78,17 +95,36 @@ class _Staging:
             self._shared[node].steps.append(f"shared by {', '.join(shared.readers)}")
         return self._open(self._shared[node])
 
+    def _pin(self, node: PhysicalNode, stage: Stage) -> Stage:
+        """Where rows of files leave the tasks that read them, because a replay must find them in the same ones."""
+        return self._open(stage, exchange=_FILE) if self._is_exactly_once and _is_of_files(node) else stage
+
     def _write(self, stage: Stage, output: Output) -> None:
         write = output.root.operator
         if not isinstance(write, Write):
             stage.steps.append("show")
             return
         if write.sink.parallelism is not None:
-            stage = self._open(stage, exchange=write.sink.exchange_keys)
+            stage = self._open(stage, exchange=_by_columns(write.sink.exchange_keys))
+        elif output.producer is not None:
+            stage = self._pin(output.root.inputs[0], stage)
         if output.producer is not None:
             stage.steps.append(f"encode{', changes of a key folded' if output.folds else ''} {_PYTHON}")
+        if output.root in self._packed:
+            stage = self._open(stage, exchange=_TASK)
         by = f" by {output.producer}" if output.producer is not None else ""
         stage.steps.append(f"write {write.sink.table.name}{by}")
+
+
+def _by_columns(names: tuple[str, ...]) -> str:
+    return f"[{', '.join(names)}]"
+
+
+def _is_of_files(node: PhysicalNode) -> bool:
+    """Whether its rows are still where a file was read."""
+    if isinstance(node.operator, Scan):
+        return node.operator.source.folder is not None
+    return node.execution is Execution.SPARK and len(node.inputs) == 1 and _is_of_files(node.inputs[0])
 
 
 def _reading(node: PhysicalNode) -> list[str]:

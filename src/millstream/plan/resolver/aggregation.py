@@ -17,7 +17,7 @@ from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.project import Project, ProjectItem
 from millstream.plan.resolver.expressions import infer, resolve
 from millstream.plan.resolver.grouping_sets import SET_NUMBER, constant_per_set, grouping_sets, is_grouping, values_of
-from millstream.plan.resolver.scope import Scope, column_reference, output_names
+from millstream.plan.resolver.scope import WRITTEN, Scope, column_reference, output_names
 from millstream.sql.expression_parser import call
 from millstream.sql.types import BIGINT
 
@@ -165,7 +165,8 @@ class _Aggregation:
     def _ungrouped_error(self, column: exp.Column, keys: dict[str, str]) -> Diagnostic:
         """All the columns of one * give one and the same."""
         of_star = column.this.meta.get(OF_STAR)
-        what = "* stands for columns that are" if of_star else f'column "{column.name}" is'
+        name = column.this.meta.get(WRITTEN, column.name)
+        what = "* stands for columns that are" if of_star else f'column "{name}" is'
         return Diagnostic(
             Code.UNDEFINED_COLUMN,
             f"{what} neither grouped nor aggregated",

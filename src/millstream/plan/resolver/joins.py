@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.casts import keeps_apart
+from millstream.plan.definitions import declare_values
 from millstream.plan.functions.comparison import comparison_type
 from millstream.plan.functions.registry import FUNCTIONS, RANDOM_FUNCTIONS
 from millstream.plan.functions.signatures import choose
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.join import Join
 from millstream.plan.operators.project import Project, ProjectItem
+from millstream.plan.resolver.scope import enumerate_tables
 from millstream.plan.typed import Call, Conversion, InputColumn, Word, columns_in, functions_in
 from millstream.sql.types import BOOLEAN
 
@@ -77,26 +79,26 @@ def _rename(node: Node, names: Mapping[str, str], span: Span) -> Node:
 
 
 def join_all(relations: Sequence[Relation], conditions: Sequence[Condition]) -> Node:
-    """From the left to the right; their columns have names of their own."""
+    """From the left to the right; their columns have names of their own.
+
+    A relation that has no equality with those before it waits for one that it has an equality with.
+    """
     left = list(conditions)
-    first, *others = relations
+    first, *waiting = relations
+    joined = [first]
     node = _filter(first.node, left)
-    for relation in others:
-        joined = _filter(relation.node, left)
-        keys = _take(left, partial(_is_key, node, joined))
-        if not keys:
-            raise ScriptError(_no_equality(relation))
+    while waiting:
+        relation = next((each for each in waiting if any(_is_key(node, each.node, one) for one in left)), None)
+        if relation is None:
+            raise ScriptError(_no_equality(waiting[0], joined))
+        waiting.remove(relation)
+        joined.append(relation)
+        own = _filter(relation.node, left)
+        keys = _take(left, partial(_is_key, node, own))
         # A key that loses something in a cast brings more rows together than are equal: the condition itself decides.
         left += [condition for condition in keys if _loses_in_cast(condition.expression)]
-        node = _filter(_join(node, joined, keys, relation.span), left)
+        node = _filter(_join(node, own, keys, relation.span), left)
     return _filter(node, left, with_random=True)
-
-
-def conjuncts(expression: Typed) -> Iterable[Typed]:
-    """The parts that AND holds together."""
-    if isinstance(expression, Call) and expression.function.name == "AND":
-        return [part for argument in expression.arguments for part in conjuncts(argument)]  # type: ignore[arg-type]
-    return [expression]
 
 
 def _take(conditions: list[Condition], wanted: Callable[[Condition], bool]) -> list[Condition]:
@@ -164,14 +166,19 @@ def _join(left: Node, right: Node, conditions: Sequence[Condition], span: Span) 
         type_ = comparison_type([part.type for part in pair])
         lefts.append(_key_item(pair[0], type_, next(names), lefts))
         rights.append(_key_item(pair[1], type_, next(names), rights))
-    return Join(
-        _with_keys(left, lefts, span),
-        _with_keys(right, rights, span),
-        tuple(item.name for item in lefts),
-        tuple(item.name for item in rights),
-        output,
-        span,
-    )
+    node = _with_keys(left, lefts, span), _with_keys(right, rights, span)
+    left_keys, right_keys = _in_canonical_order(*node, lefts, rights)
+    return Join(*node, left_keys, right_keys, output, span)
+
+
+def _in_canonical_order(
+    left: Node, right: Node, lefts: Sequence[ProjectItem], rights: Sequence[ProjectItem]
+) -> Iterable[tuple[str, ...]]:
+    """The keys of both sides by what they are computed from: state is the same in whichever order ON has them."""
+    pairs = [(one.name, other.name) for one, other in zip(lefts, rights, strict=True)]
+    sides = (declare_values(node, names) for node, names in zip((left, right), zip(*pairs, strict=True), strict=True))
+    texts = zip(*sides, strict=True)
+    return zip(*(pair for _, pair in sorted(zip(texts, pairs, strict=True))), strict=True)
 
 
 def _key_item(expression: Typed, type_: DataType, name: str, others: Sequence[ProjectItem]) -> ProjectItem:
@@ -191,10 +198,13 @@ def _with_keys(node: Node, keys: Sequence[ProjectItem], span: Span) -> Node:
     return replace(own := Project.of_columns(node, node.columns, span), items=(*own.items, *added))
 
 
-def _no_equality(relation: Relation) -> Diagnostic:
+def _no_equality(relation: Relation, joined: Sequence[Relation]) -> Diagnostic:
+    name = enumerate_tables([relation.qualifier])
+    others = enumerate_tables([each.qualifier for each in joined], " or ")
     return Diagnostic(
         Code.UNSUPPORTED_STATEMENT,
         "a join without an equality of the two sides is not supported yet",
         relation.span,
+        detail=f"No condition says that a column of {name} is equal to one of {others}.",
         hint="Add a condition such as ON a.id = b.id: rows are brought together by its value.",
     )

@@ -14,11 +14,24 @@ from millstream.errors import Code, Diagnostic, Problems, ScriptError
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.project import Project, ProjectItem
 from millstream.plan.operators.values import Values
-from millstream.plan.resolver.aggregation import OF_STAR, build_aggregate, distinct_rows, has_aggregate
-from millstream.plan.resolver.joins import Condition, Relation, conjuncts, join_all, with_unique_names
+from millstream.plan.resolver.aggregation import distinct_rows
+from millstream.plan.resolver.join_conditions import (
+    condition_of,
+    conditions_in,
+    conditions_of_join,
+    refuse_same_names,
+)
+from millstream.plan.resolver.joins import Condition, Relation, join_all, with_unique_names
 from millstream.plan.resolver.scans import scan_of
-from millstream.plan.resolver.scope import Scope, ScopeColumn, column_reference, output_names
+from millstream.plan.resolver.scope import Scope, ScopeColumn
+from millstream.plan.resolver.select_items import select_items
 from millstream.plan.resolver.set_operations import union_of
+from millstream.plan.resolver.unsupported_parts import (
+    parts_of_join,
+    parts_of_relation,
+    parts_of_select,
+    parts_of_union,
+)
 from millstream.plan.resolver.values import values_node
 from millstream.plan.typed import InputColumn
 from millstream.sql.alternatives import ALTERNATIVES
@@ -31,22 +44,9 @@ if TYPE_CHECKING:
     from millstream.catalog.catalog import Catalog
     from millstream.catalog.table import CatalogView
     from millstream.plan.operators.node import Node, OutputColumn
-    from millstream.plan.typed import Typed
     from millstream.source import Span
     from millstream.sql.statements import Name, OptionEntry, Query
 
-_CLAUSES: Final = frozenset({"expressions", "from_", "joins", "where", "group", "having", "distinct", "with_"})
-_OF_A_JOIN: Final = frozenset({"this", "on", "using", "kind"})
-_OF_A_TABLE: Final = frozenset({"this", "alias", "db", "catalog"})
-_OF_A_SUBQUERY: Final = frozenset({"this", "alias"})
-_OF_A_UNION: Final = frozenset({"this", "expression", "distinct", "with_"})
-_IN_WORDS: Final = {
-    "laterals": "LATERAL",
-    "order": "ORDER BY",
-    "sample": "TABLESAMPLE",
-    "version": "FOR SYSTEM_TIME AS OF",
-    "windows": "WINDOW",
-}
 _OTHER_TABLES: Final = ("laterals",)
 """Where these stand, nothing can be said of the columns."""
 _DEEPEST: Final = 50
@@ -90,27 +90,26 @@ class QueryBuilder:
             case exp.Union():
                 return self._union(tree, {**named, **self._with(tree, named)})
             case exp.Subquery() if not tree.args.get("alias"):
-                self._refuse_parts(_other_parts(tree, _OF_A_SUBQUERY))
+                self._refuse_parts(parts_of_relation(tree))
                 return self._relation(tree.this, named)
             case _:
                 raise self._unsupported_error(f"{tree.key.upper()}", tree)
 
     def _union(self, tree: exp.Union, named: Mapping[str, Node]) -> Node:
         """Of `a UNION ALL b UNION ALL c`, sqlglot's tree has the first two as one side."""
-        refused = _other_parts(tree, _OF_A_UNION)
-        self._refuse_parts(refused)
+        self._refuse_parts(parts_of_union(tree))
         is_distinct = bool(tree.args.get("distinct"))
         sides: list[exp.Expr] = [tree.expression]
         first = tree.this
         while isinstance(first, exp.Union) and bool(first.args.get("distinct")) is is_distinct:
-            sides.insert(0, first.expression)
+            sides.append(first.expression)
             first = first.this
-        sides.insert(0, first)
+        sides = [first, *reversed(sides)]
         problems = Problems()
         queries = [problems.of(partial(self._relation, side, named)) for side in sides]
         problems.raise_all()
-        places = [self._place(side) for side in sides]
-        union = union_of([query for query in queries if query is not None], places, self._statement)
+        found = [query for query in queries if query is not None]
+        union = union_of(found, lambda number: self._place(sides[number]), self._statement)
         return distinct_rows(union, self._scope("", ())) if is_distinct else union
 
     def _with(self, tree: exp.Query, named: Mapping[str, Node]) -> Mapping[str, Node]:
@@ -138,7 +137,7 @@ class QueryBuilder:
 
     def _select(self, tree: exp.Select, named: Mapping[str, Node]) -> Node:
         problems = Problems()
-        problems.of(lambda: self._refuse_clauses(tree))
+        problems.of(lambda: self._refuse_parts(parts_of_select(tree)))
         from_ = tree.args.get("from_")
         first = problems.of(lambda: self._from(from_.this if from_ is not None else None, named))
         others = [problems.of(partial(self._resolve_join, join, named)) for join in tree.args.get("joins") or ()]
@@ -156,6 +155,9 @@ class QueryBuilder:
                 return Relation("", Values(((),), (), self._statement), self._statement)
             case exp.Table(this=exp.Identifier()):
                 qualifier, node = tree.alias_or_name, self._table(tree, named)
+            case exp.Subquery(this=exp.Table() as table):
+                what = "a join" if table.args.get("joins") else "a table"
+                raise self._unsupported_error(f"{what} in parentheses", tree)
             case exp.Subquery():
                 qualifier, node = tree.alias, self._relation(tree.this, named)
             case exp.Values():
@@ -174,11 +176,8 @@ class QueryBuilder:
         if join.this.args.get("version"):
             raise self._unsupported_error("a join FOR SYSTEM_TIME AS OF", join)
         if kind:
-            raise self._unsupported_error(f"{kind} JOIN", join)
-        refused = _other_parts(join, _OF_A_JOIN)
-        if isinstance(join.this, exp.Table | exp.Subquery):
-            refused += _other_parts(join.this, _OF_A_TABLE if isinstance(join.this, exp.Table) else _OF_A_SUBQUERY)
-        self._refuse_parts(refused)
+            raise self._unsupported_error(kind if kind.endswith("_JOIN") else f"{kind} JOIN", join)
+        self._refuse_parts(parts_of_join(join))
         return self._from(join.this, named)
 
     def _table(self, tree: exp.Table, named: Mapping[str, Node]) -> Node:
@@ -249,15 +248,15 @@ class QueryBuilder:
         node, scope = relation.node, self._scope(relation.qualifier, relation.node.columns)
         problems = Problems()
         if (where := tree.args.get("where")) is not None:
-            condition = problems.of(lambda: _condition(where.this, scope, "WHERE"))
+            condition = problems.of(lambda: condition_of(where.this, scope, "WHERE"))
             node = Filter(node, condition, scope.place(where)) if condition is not None else node
-        selected = problems.of(lambda: _select_items(tree, node, scope))
+        selected = problems.of(lambda: select_items(tree, node, scope))
         problems.raise_all()
         assert selected is not None
-        return distinct_rows(selected, scope) if tree.args.get("distinct") else selected
+        return selected
 
     def _over_join(self, tree: exp.Select, relations: Sequence[Relation]) -> Node:
-        self._refuse_same_names(relations)
+        refuse_same_names(relations)
         unique, names = with_unique_names(relations)
         joins: list[exp.Join] = tree.args["joins"]
         merged = [frozenset[str](), *(frozenset(name.name for name in join.args.get("using") or ()) for join in joins)]
@@ -270,54 +269,18 @@ class QueryBuilder:
         conditions: list[Condition] = []
         problems = Problems()
         for number, join in enumerate(joins, 1):
-            seen = {relation.qualifier for relation in relations[: number + 1]}
-            near = replace(scope, columns=tuple(column for column in columns if column.qualifier in seen))
-            conditions += problems.of(partial(self._join_conditions, join, near, relations[number])) or []
+            seen = sum(len(relation.node.columns) for relation in relations[: number + 1])
+            near = replace(scope, columns=columns[:seen])
+            conditions += problems.of(partial(conditions_of_join, join, near, relations[number])) or []
         if (where := tree.args.get("where")) is not None:
-            condition = problems.of(lambda: _condition(where.this, scope, "WHERE"))
-            conditions += _conjuncts(condition, scope.place(where)) if condition is not None else []
+            condition = problems.of(lambda: condition_of(where.this, scope, "WHERE"))
+            conditions += conditions_in(condition, scope.place(where)) if condition is not None else []
         problems.raise_all()
-        node = join_all(unique, conditions)
-        selected = _select_items(tree, node, scope)
-        return distinct_rows(selected, scope) if tree.args.get("distinct") else selected
-
-    def _join_conditions(self, join: exp.Join, scope: Scope, relation: Relation) -> list[Condition]:
-        found: list[Condition] = []
-        if (on := join.args.get("on")) is not None:
-            found += _conjuncts(_condition(on, scope, "ON"), scope.place(on))
-        for name in join.args.get("using") or ():
-            left = column_reference(name.name)
-            right = exp.column(name.copy(), table=exp.to_identifier(relation.qualifier, quoted=True))
-            for column in (left, right):
-                column.this.meta.update(name.meta)
-            found.append(Condition(scope.resolve(exp.EQ(this=left, expression=right)), scope.place(name)))
-        return found
-
-    def _refuse_same_names(self, relations: Sequence[Relation]) -> None:
-        seen: set[str] = set()
-        for relation in relations:
-            if relation.qualifier and relation.qualifier in seen:
-                why = f'"{relation.qualifier}" appears twice in FROM'
-                hint = f"Give one of the two another name: {relation.qualifier} AS other."
-                raise ScriptError(Diagnostic(Code.DUPLICATE_TABLE, why, relation.span, hint=hint))
-            seen.add(relation.qualifier)
+        return select_items(tree, join_all(unique, conditions), scope)
 
     def _scope(self, qualifier: str, columns: tuple[OutputColumn, ...]) -> Scope:
         known = tuple(ScopeColumn(qualifier, column.name, column.type, column.name) for column in columns)
         return Scope(known, self._query.script, self._statement, self._catalog.functions)
-
-    def _refuse_clauses(self, tree: exp.Select) -> None:
-        """Whatever sqlglot reads and no step of a plan stands for: silence would be a wrong result."""
-        refused = _other_parts(tree, _CLAUSES)
-        from_ = tree.args.get("from_")
-        if from_ is not None:
-            known = _OF_A_TABLE if isinstance(from_.this, exp.Table) else _OF_A_SUBQUERY
-            refused += _other_parts(from_.this, known) if isinstance(from_.this, exp.Table | exp.Subquery) else []
-        for item in tree.expressions:
-            star = item.this if isinstance(item, exp.Column) else item
-            if isinstance(star, exp.Star):
-                refused += _other_parts(star, frozenset({"this"}))
-        self._refuse_parts(refused)
 
     def _refuse_parts(self, refused: list[tuple[str, exp.Expr]]) -> None:
         if refused:
@@ -333,32 +296,6 @@ class QueryBuilder:
         return self._scope("", ()).place(tree)
 
 
-def _condition(written: exp.Expr, scope: Scope, clause: str) -> Typed:
-    condition = scope.resolve(written)
-    scope.require_boolean(written, condition.type, clause)
-    return condition
-
-
-def _conjuncts(condition: Typed, span: Span) -> list[Condition]:
-    return [Condition(part, span) for part in conjuncts(condition)]
-
-
-def _select_items(tree: exp.Select, node: Node, scope: Scope) -> Node:
-    items = [item for written in tree.expressions for item in _expand_star(written, scope)]
-    group, having = tree.args.get("group"), tree.args.get("having")
-    if group is not None or having is not None or any(has_aggregate(item) for item in items):
-        return build_aggregate(node, items, group, scope, having)
-    return _project(node, items, scope)
-
-
-def _project(node: Node, items: list[exp.Expr], scope: Scope) -> Project:
-    problems = Problems()
-    resolved = [problems.of(partial(scope.resolve, item.unalias())) for item in items]
-    problems.raise_all()
-    named = zip(output_names(items), (typed for typed in resolved if typed is not None), strict=True)
-    return Project(node, tuple(ProjectItem(name, typed, typed.type) for name, typed in named), scope.statement)
-
-
 def _with_names(node: Node, names: Sequence[str], span: Span) -> Node:
     if tuple(names) == tuple(column.name for column in node.columns):
         return node
@@ -367,56 +304,3 @@ def _with_names(node: Node, names: Sequence[str], span: Span) -> Node:
         for name, column in zip(names, node.columns, strict=True)
     )
     return Project(node, items, span)
-
-
-def _other_parts(node: exp.Expr, known: frozenset[str]) -> list[tuple[str, exp.Expr]]:
-    """What they are called and where they stand; a part without a place of its own stands where the node does."""
-    return [
-        (_clause_name(part, value), next(filter(_has_place, _items(value)), node))
-        for part, value in node.args.items()
-        if value and part not in known
-    ]
-
-
-def _clause_name(part: str, value: object) -> str:
-    if any(isinstance(one, exp.Join) and one.this.args.get("version") for one in _items(value)):
-        return "a join FOR SYSTEM_TIME AS OF"
-    written = "FETCH" if isinstance(value, exp.Fetch) else part.strip("_").replace("_", " ").upper()
-    return _IN_WORDS.get(part, written)
-
-
-def _items(value: object) -> list[exp.Expr]:
-    return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, exp.Expr)]
-
-
-def _has_place(tree: exp.Expr) -> bool:
-    return any({"start", KEYWORD} & inner.meta.keys() for inner in tree.walk())
-
-
-def _expand_star(item: exp.Expr, scope: Scope) -> list[exp.Expr]:
-    if isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
-        if item.table not in scope.qualifiers:
-            raise ScriptError(scope.wrong_table(item))
-        chosen = [column for column in scope.columns if column.qualifier == item.table]
-    elif isinstance(item, exp.Star):
-        chosen = _with_merged_first([column for column in scope.columns if not column.is_merged], scope)
-    else:
-        return [item]
-    references: list[exp.Expr] = [_star_reference(column, scope) for column in chosen]
-    for reference in references:
-        reference.this.meta[OF_STAR] = True
-    return references
-
-
-def _with_merged_first(columns: list[ScopeColumn], scope: Scope) -> list[ScopeColumn]:
-    """As the standard has it: the columns of USING stand before all others."""
-    merged = {column.name for column in scope.columns if column.is_merged}
-    return sorted(columns, key=lambda column: column.name not in merged)
-
-
-def _star_reference(column: ScopeColumn, scope: Scope) -> exp.Column:
-    """Qualified where there is something to tell it from."""
-    if len(scope.qualifiers) == 1:
-        return column_reference(column.name)
-    qualifier = exp.to_identifier(column.qualifier, quoted=True)
-    return exp.column(exp.to_identifier(column.name, quoted=True), table=qualifier)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import chain, count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from millstream.source import Span
     from millstream.sql.script import Script
     from millstream.sql.types import DataType
+
+
+WRITTEN: Final = "written"
+"""Where a bound column remembers what its table calls it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +117,7 @@ class Scope:
             Code.UNDEFINED_TABLE,
             f'table "{column.table}" is not in the FROM clause',
             self.place(column),
-            hint=f"The query reads {_enumerate(self.qualifiers)}.",
+            hint=f"The query reads {enumerate_tables(self.qualifiers)}.",
         )
 
     def _resolve(self, column: exp.Column, problems: list[Diagnostic]) -> exp.Expr:
@@ -130,7 +134,7 @@ class Scope:
             problems.append(self._ambiguous(column, found) if found else self._undefined_column(column))
             return column.copy()
         bare: exp.Expr = column_reference(found[0].reference)
-        bare.this.meta.update(column.parts[-len(fields) - 1].meta)
+        bare.this.meta.update({**column.parts[-len(fields) - 1].meta, WRITTEN: found[0].name})
         for part in fields:
             bare = exp.Dot(this=bare, expression=part.copy())
         return bare
@@ -154,7 +158,7 @@ class Scope:
         tables = (column.table,) if column.table else self.qualifiers
         return Diagnostic(
             Code.UNDEFINED_COLUMN,
-            f'column "{column.name}" is not a column of {_enumerate(tables)}',
+            f'column "{column.name}" is not a column of {enumerate_tables(tables)}',
             self.place(column),
             detail=f"It has: {', '.join(names)}.",
             hint=f'Did you mean "{near}"?' if near else None,
@@ -165,13 +169,23 @@ class Scope:
             Code.UNDEFINED_COLUMN,
             f'column "{column.parts[0].name}" is in more than one table',
             self.place(column),
-            detail=f"It is a column of {_enumerate([known.qualifier for known in found])}.",
-            hint=f"Write {found[0].qualifier}.{found[0].name}.",
+            detail=f"It is a column of {enumerate_tables([known.qualifier for known in found])}.",
+            hint=_how_to_qualify(found),
         )
 
 
-def _enumerate(names: Sequence[str]) -> str:
-    return " and ".join(f'"{name}"' if name else "a sub-query without a name" for name in names)
+def _how_to_qualify(found: Sequence[ScopeColumn]) -> str:
+    """A sub-query needs no name as long as nothing must be told from its columns."""
+    named = next((known for known in found if known.qualifier), None)
+    naming = f"give the sub-query a name: (SELECT …) AS t, and write t.{found[0].name}"
+    ways = [f"write {named.qualifier}.{named.name}"] if named is not None else []
+    ways += [naming] if any(not known.qualifier for known in found) else []
+    text = ", or ".join(ways)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def enumerate_tables(names: Sequence[str], conjunction: str = " and ") -> str:
+    return conjunction.join(f'"{name}"' if name else "a sub-query without a name" for name in names)
 
 
 def output_names(items: Sequence[exp.Expr]) -> list[str]:

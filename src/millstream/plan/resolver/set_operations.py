@@ -13,33 +13,33 @@ from millstream.plan.typed import InputColumn
 from millstream.sql.functions import MismatchError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from millstream.plan.operators.node import Node
     from millstream.source import Span
 
 
-def union_of(queries: Sequence[Node], places: Sequence[Span], span: Span) -> Union:
-    """`places` are where the queries stand. The columns are called as those of the first."""
+def union_of(queries: Sequence[Node], place: Callable[[int], Span], span: Span) -> Union:
+    """`place` tells where a query stands. The columns are called as those of the first."""
     first = queries[0]
-    for query, place in zip(queries, places, strict=True):
+    for number, query in enumerate(queries):
         if len(query.columns) != len(first.columns):
             raise ScriptError(
                 Diagnostic(
                     Code.SINK_SCHEMA_MISMATCH,
                     f"a query of UNION has {len(query.columns)} columns, and the first has {len(first.columns)}",
-                    place,
+                    place(number),
                     detail=f"First: [{_enumerate_columns(first)}]. This one: [{_enumerate_columns(query)}].",
                     hint="Select the same columns in each, in the same order; use NULL for one that is missing.",
                 )
             )
-    output = tuple(_column(at, queries, places) for at in range(len(first.columns)))
+    output = tuple(_column(at, queries, place) for at in range(len(first.columns)))
     return Union(tuple(_as_output(query, output, span) for query in queries), output, span)
 
 
-def _column(at: int, queries: Sequence[Node], places: Sequence[Span]) -> OutputColumn:
+def _column(at: int, queries: Sequence[Node], place: Callable[[int], Span]) -> OutputColumn:
     name, found = queries[0].columns[at].name, queries[0].columns[at].type
-    for query, place in zip(queries, places, strict=True):
+    for number, query in enumerate(queries):
         try:
             found = common_type([found, query.columns[at].type])
         except MismatchError as error:
@@ -47,7 +47,7 @@ def _column(at: int, queries: Sequence[Node], places: Sequence[Span]) -> OutputC
                 Diagnostic(
                     Code.TYPE_MISMATCH,
                     f'column "{name}" of UNION has types that do not fit together: {error}',
-                    place,
+                    place(number),
                     hint="CAST it to the same type in each query.",
                 )
             ) from None

@@ -26,12 +26,13 @@ def check_sink(plan: Root, settings: JobSettings) -> Root:
     updating = _updating(plan)
     if RowKind.UPDATE_AFTER not in sink.accepts:
         symbols = ", ".join(kind.symbol for kind in sorted(kinds))
+        what = "updates" if RowKind.UPDATE_AFTER in kinds else "deletes"
         raise ScriptError(
             Diagnostic(
                 Code.SINK_REFUSES_CHANGES,
                 f'table sink "{sink.table.name}" accepts inserts only',
                 plan.span,
-                detail=f"{updating.updater} at line {updating.span.line} gives updates ({symbols}).",
+                detail=f"{updating.updater} at line {updating.span.line} gives {what} ({symbols}).",
                 hint=_how_to_take_changes(sink, key_ddl),
             )
         )
@@ -69,8 +70,8 @@ def _how_to_take_changes(sink: Sink, key_ddl: str) -> str:
 
 
 def _updating(plan: Node) -> Node:
-    """The topmost operator that makes updates, or reads them."""
-    return next(node for node in walk(plan) if node.updates and _is_origin(node))
+    """The topmost operator that makes changes other than inserts, or reads them."""
+    return next(node for node in walk(plan) if node.changelog != INSERT_ONLY and _is_origin(node))
 
 
 def _is_origin(node: Node) -> bool:

@@ -1,0 +1,67 @@
+"""The SELECT list over what FROM and WHERE give: `*` spelt out, then projected or aggregated."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from millstream.errors import Problems, ScriptError
+from millstream.plan.operators.project import Project, ProjectItem
+from millstream.plan.resolver.aggregation import OF_STAR, build_aggregate, distinct_rows, has_aggregate
+from millstream.plan.resolver.scope import Scope, ScopeColumn, column_reference, output_names
+
+if TYPE_CHECKING:
+    from millstream.plan.operators.node import Node
+
+
+def select_items(tree: exp.Select, node: Node, scope: Scope) -> Node:
+    """SELECT with GROUP BY, HAVING and DISTINCT."""
+    selected = _select(tree, node, scope)
+    return distinct_rows(selected, scope) if tree.args.get("distinct") else selected
+
+
+def _select(tree: exp.Select, node: Node, scope: Scope) -> Node:
+    items = [item for written in tree.expressions for item in _expand_star(written, scope)]
+    group, having = tree.args.get("group"), tree.args.get("having")
+    if group is not None or having is not None or any(has_aggregate(item) for item in items):
+        return build_aggregate(node, items, group, scope, having)
+    return _project(node, items, scope)
+
+
+def _project(node: Node, items: list[exp.Expr], scope: Scope) -> Project:
+    problems = Problems()
+    resolved = [problems.of(partial(scope.resolve, item.unalias())) for item in items]
+    problems.raise_all()
+    named = zip(output_names(items), (typed for typed in resolved if typed is not None), strict=True)
+    return Project(node, tuple(ProjectItem(name, typed, typed.type) for name, typed in named), scope.statement)
+
+
+def _expand_star(item: exp.Expr, scope: Scope) -> list[exp.Expr]:
+    if isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
+        if item.table not in scope.qualifiers:
+            raise ScriptError(scope.wrong_table(item))
+        chosen = [column for column in scope.columns if column.qualifier == item.table]
+    elif isinstance(item, exp.Star):
+        chosen = _with_merged_first([column for column in scope.columns if not column.is_merged], scope)
+    else:
+        return [item]
+    references: list[exp.Expr] = [_star_reference(column, scope) for column in chosen]
+    for reference in references:
+        reference.this.meta[OF_STAR] = True
+    return references
+
+
+def _with_merged_first(columns: list[ScopeColumn], scope: Scope) -> list[ScopeColumn]:
+    """As the standard has it: the columns of USING stand before all others."""
+    merged = {column.name for column in scope.columns if column.is_merged}
+    return sorted(columns, key=lambda column: column.name not in merged)
+
+
+def _star_reference(column: ScopeColumn, scope: Scope) -> exp.Column:
+    """Qualified where there is something to tell it from."""
+    if len(scope.qualifiers) == 1:
+        return column_reference(column.name)
+    qualifier = exp.to_identifier(column.qualifier, quoted=True)
+    return exp.column(exp.to_identifier(column.name, quoted=True), table=qualifier)

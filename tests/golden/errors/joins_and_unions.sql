@@ -1,0 +1,11 @@
+CREATE TABLE orders (id INT, customer STRING, amount INT) WITH ('connector' = 'datagen');
+CREATE TABLE customers (name STRING, city STRING, id INT) WITH ('connector' = 'datagen');
+CREATE TABLE cities (name STRING, country STRING) WITH ('connector' = 'datagen');
+SELECT amount FROM orders JOIN customers USING (customer);
+SELECT amount FROM orders JOIN customers ON customer = name JOIN cities USING (id);
+SELECT id FROM (SELECT id, customer FROM orders) JOIN (SELECT id, name FROM customers) ON customer = name;
+SELECT customers.id, COUNT(*) FROM orders JOIN customers ON customer = name GROUP BY 1;
+SELECT amount FROM orders JOIN (customers JOIN cities ON city = cities.name) ON customer = customers.name;
+SELECT amount FROM orders, customers, cities WHERE customer = customers.name;
+SELECT amount FROM orders STRAIGHT_JOIN customers ON customer = name;
+SELECT name FROM customers UNION ALL CORRESPONDING SELECT name FROM cities;
