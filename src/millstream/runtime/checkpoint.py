@@ -345,6 +345,8 @@ def _mismatch(root: Path, job: JobPlan, difference: StateDifference) -> Diagnost
             f"The job began on Spark's own operator: undo what rules it out, such as '{AGGREGATE_NATIVE.key}' = "
             f"'{NativeAggregate.NEVER}', or start over with --fresh."
         )
+    if difference.is_elsewhere:
+        hint = "Start over with --fresh, which computes it from what the topics still hold, or run the version that wrote it."
     return Diagnostic(
         Code.CHECKPOINT_MISMATCH,
         f'job "{job.name}" keeps another state than the one in checkpoint {root}',

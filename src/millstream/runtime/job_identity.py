@@ -41,8 +41,8 @@ _LABELS: Final = {
     "join.right_keys": "join key of the right side",
 }
 _IN_SPARKS_STORE: Final = (
-    "An earlier version of Millstream wrote it, which kept such state in Spark's state store; "
-    "this version keeps it in files of its own."
+    "The version of Millstream that wrote it kept the state of such a job in Spark's state store; "
+    "this version keeps it in its own files."
 )
 _RUNS_ON: Final = {Execution.NATIVE: "Spark's own operator", Execution.KERNEL: "the kernel"}
 
@@ -55,6 +55,8 @@ class StateDifference:
     """As sentences: what was, and what is."""
     began_natively: bool
     """Whether the only difference is that the job began on Spark's own operator."""
+    is_elsewhere: bool = False
+    """Whether the only difference is that an earlier version kept the state in another place."""
 
 
 def declare_state(job: JobPlan) -> dict[str, Any]:
@@ -78,7 +80,7 @@ def _compare_places(version: int, job: JobPlan) -> StateDifference | None:
     """Whether the state lies where this version finds it."""
     if version >= IDENTITY or not any(node.execution is Execution.KERNEL for node in job.physical.nodes):
         return None
-    return StateDifference(_IN_SPARKS_STORE, began_natively=False)
+    return StateDifference(_IN_SPARKS_STORE, began_natively=False, is_elsewhere=True)
 
 
 def _state_of(job: JobPlan) -> State:
