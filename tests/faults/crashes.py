@@ -28,7 +28,7 @@ PARTITIONS: Final = 3
 ARROW_ROWS: Final = 20
 """Rows that are passed to Python together: a task has several such batches, and may end between two of them."""
 _SECONDS: Final = 300
-_WITH_STATE: Final = ("before-state", "after-state")
+_WITH_STATE: Final = ("before-state", "before-manifest", "after-state")
 _IN_THE_DRIVER: Final = ("after-task", "after-batch")
 _IN_TRANSACTIONS: Final = ("before-init", "after-begin", "before-offsets", "after-offsets", "after-commit")
 

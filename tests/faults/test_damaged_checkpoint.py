@@ -110,11 +110,10 @@ REFUSED: list[tuple[str, Callable[[Path], None]] | ParameterSet] = [
     pytest.param("jobs/digits/offsets/1", digit, marks=pytest.mark.slow),
     pytest.param("jobs/digits/offsets/1", remove, marks=pytest.mark.slow),
     ("jobs/digits/commits/1", flip),
-    ("jobs/digits/state/0/*/*.changelog", flip),
-    ("jobs/digits/state/0/*/*.zip", cut),
-    ("jobs/digits/state/0/*/SSTs/*.sst", flip),
-    ("jobs/digits/state/0/_metadata/v2/*", cut),
-    ("jobs/digits/state/0/_stateSchema/default/*", cut),
+    ("jobs/digits/kernels/aggregate-1/*/*.arrow", flip),
+    ("jobs/digits/kernels/aggregate-1/*/*.arrow", remove),
+    ("jobs/digits/kernels/aggregate-1/*/*.json", cut),
+    ("jobs/digits/kernels/aggregate-1", shutil.rmtree),
 ]
 STILL_RIGHT: list[tuple[str, Callable[[Path], None]]] = [
     ("jobs/digits/commits/1", remove),

@@ -29,6 +29,7 @@ from millstream.durable_files import (
     LAYOUT,
     JobFile,
     damage_error,
+    make_folder,
     other_layout,
     read_json,
     shorten_name,
@@ -39,7 +40,7 @@ from millstream.durable_files import (
 from millstream.errors import Code, Diagnostic, JobError
 from millstream.run_folder import RunFolder
 from millstream.runtime.batch_log import BatchLog
-from millstream.runtime.job_identity import StateDifference, compare_state, declare_state
+from millstream.runtime.job_identity import StateDifference, compare_state, declare_state, kernels_of
 from millstream.runtime.replay import ReplayIdentity, combine_on_error
 
 if TYPE_CHECKING:
@@ -169,10 +170,13 @@ class Checkpoint:
         if job.is_shown:
             return
         folder = self._folder(job.name)
+        description = _description(job)
+        for operator in kernels_of(description):
+            make_folder(folder / KERNELS / operator)
         files = sorted(str(found.relative_to(folder)) for found in _own_files(folder) if found.exists())
         with self._changing:
             before = self._jobs[job.name]
-            now = {"buckets": before["buckets"], **_description(job), "files": files}
+            now = {"buckets": before["buckets"], **description, "files": files}
             if (mixed := _mix_on_error(before, now, BatchLog(folder).unfinished)) is not None:
                 now[_MIXED] = mixed
             if now != before:
@@ -234,6 +238,9 @@ class Checkpoint:
         for file in sorted({*_own_files(folder), *required}):
             if read_json(file, bool, parse_layout_2=str) is None and file in required:
                 raise damage_error(file, "It is missing.")
+        for operator in kernels_of(self._jobs.get(job, {})):
+            if not (folder / KERNELS / operator).is_dir():
+                raise damage_error(folder / KERNELS / operator, "It is missing, and held the state of an operator.")
 
     def _folder(self, job: str) -> Path:
         """Escapes the name: a table may be called `../x`, and a statement set's name may be too long for a file."""
@@ -346,7 +353,9 @@ def _mismatch(root: Path, job: JobPlan, difference: StateDifference) -> Diagnost
             f"'{NativeAggregate.NEVER}', or start over with --fresh."
         )
     if difference.is_elsewhere:
-        hint = "Start over with --fresh, which computes it from what the topics still hold, or run the version that wrote it."
+        hint = (
+            "Start over with --fresh to compute it from what the topics still hold, or run the version that wrote it."
+        )
     return Diagnostic(
         Code.CHECKPOINT_MISMATCH,
         f'job "{job.name}" keeps another state than the one in checkpoint {root}',

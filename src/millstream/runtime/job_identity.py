@@ -76,6 +76,13 @@ def compare_state(known: Mapping[str, Any], job: JobPlan) -> StateDifference | N
     return StateDifference(" ".join(_sentences(before, now)), _on_kernel(before) == now)
 
 
+def kernels_of(known: Mapping[str, Any]) -> list[str]:
+    """The operators of a description whose state is in files of their own."""
+    if known.get(_VERSION, 1) < IDENTITY:
+        return []
+    return [operator for operator, fields in known[_STATE].items() if fields.get(_RUNS) == Execution.KERNEL]
+
+
 def _compare_places(version: int, job: JobPlan) -> StateDifference | None:
     """Whether the state lies where this version finds it."""
     if version >= IDENTITY or not any(node.execution is Execution.KERNEL for node in job.physical.nodes):

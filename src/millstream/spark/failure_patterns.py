@@ -198,6 +198,13 @@ _KAFKA: Final = _patterns(
 
 _CHECKPOINT: Final = _patterns(
     (
+        r"StateFileError: file (?P<file>[^\n]+?) of the state is damaged: (?P<said>[^\n]+)",
+        Code.CHECKPOINT_MISMATCH,
+        "file {file} of the checkpoint is damaged",
+        "{said}",
+        "Put the file back if you have a copy, or start over with --fresh.",
+    ),
+    (
         _any_of(
             "STATE_STORE_(?:KEY|VALUE)_SCHEMA_NOT_COMPATIBLE",
             "STATE_STORE_COLUMN_FAMILY_SCHEMA_INCOMPATIBLE",
