@@ -353,9 +353,7 @@ def _mismatch(root: Path, job: JobPlan, difference: StateDifference) -> Diagnost
             f"'{NativeAggregate.NEVER}', or start over with --fresh."
         )
     if difference.is_elsewhere:
-        hint = (
-            "Start over with --fresh to compute it from what the topics still hold, or run the version that wrote it."
-        )
+        hint = "Start over with --fresh to compute it from what topics still hold, or run the version that wrote it."
     return Diagnostic(
         Code.CHECKPOINT_MISMATCH,
         f'job "{job.name}" keeps another state than the one in checkpoint {root}',
