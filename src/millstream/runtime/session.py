@@ -7,11 +7,13 @@ from contextlib import ExitStack
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.job_settings import JobSettings
 from millstream.connectors.kafka.read_range import MessageCounters
+from millstream.durable_files import damage_error
 from millstream.plan.program import JobPlan, Listing, ShowJobs, Text, compile_script
 from millstream.runtime.batch_log import BatchLog
 from millstream.runtime.before_start import refuse_unbuilt
@@ -37,11 +39,10 @@ from millstream.runtime.results import result_of
 from millstream.runtime.session_arguments import check_settings, default_checkpoint
 from millstream.source import SourceText
 from millstream.state.job_state import discard_after
-from millstream.state.storage import open_storage
+from millstream.state.storage import StateFileError, open_storage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
     from types import TracebackType
 
     from pyspark.sql import SparkSession
@@ -250,7 +251,7 @@ class Session:
         from millstream.spark.query import QueryRequest
 
         settings = plan.settings
-        discard_after(open_storage(folder.state), BatchLog(folder.path).last_finished)
+        _discard_unfinished(folder)
         return QueryRequest(
             job=plan,
             checkpoint=folder.path,
@@ -340,6 +341,13 @@ class Session:
 
 def _parallelism(settings: JobSettings) -> int:
     return settings.parallelism or os.cpu_count() or 1
+
+
+def _discard_unfinished(folder: JobFolder) -> None:
+    try:
+        discard_after(open_storage(folder.state), BatchLog(folder.path).last_finished)
+    except StateFileError as error:
+        raise damage_error(Path(error.file), error.why) from None
 
 
 def _buckets(settings: JobSettings) -> int:

@@ -45,8 +45,8 @@ class BucketState:
         self._retained = retained
         numbers = manifest_numbers(storage.names(folder))
         self._is_done_again = batch in numbers
-        before = [number for number in numbers if number < batch]
-        self._before = read_manifest(storage, folder, max(before)) if before else BucketManifest()
+        self._previous = max((number for number in numbers if number < batch), default=None)
+        self._before = BucketManifest() if self._previous is None else read_manifest(storage, folder, self._previous)
         self._tables = dict(self._before.tables)
         self._shared = self._new_file()
         self._waiting: list[pa.Buffer] = []
@@ -66,7 +66,7 @@ class BucketState:
         """Makes the batch's changes the state that the next batch starts from."""
         if self._tables == dict(self._before.tables) and not self._is_done_again:
             return
-        manifest = BucketManifest(self._tables)
+        manifest = BucketManifest(self._tables, self._previous)
         if self._waiting:
             self._storage.write(self._path(self._shared), self._waiting)
             self._unsynced.append(self._shared)

@@ -27,16 +27,22 @@ class TableSize:
 
 
 def discard_after(storage: StateStorage, last_finished: int | None) -> None:
-    """Removes what batches have written that did not finish.
+    """Removes what unfinished batches have written, and raises if the state that they started from is missing.
 
-    A batch that is done again replaces its manifests, but not in a bucket that it has no rows for any more, because
-    the job has been changed in between.
+    A repeated batch replaces its manifests, but not in a bucket for which a changed job has no rows any more. The state
+    is missing if Spark's own files were put back, or lost in a power cut, from further back than state is retained.
     """
     finished = -1 if last_finished is None else last_finished
     for folder in _buckets(storage):
-        for number in manifest_numbers(storage.names(folder)):
-            if number > finished:
-                storage.remove(f"{folder}/{number}.json")
+        numbers = manifest_numbers(storage.names(folder))
+        unfinished = sorted(number for number in numbers if number > finished)
+        for number in unfinished:
+            previous = read_manifest(storage, folder, number).previous
+            if previous is not None and previous not in numbers:
+                missing = f"It is missing, and the job has to continue from batch {finished}."
+                raise storage.damage(f"{folder}/{previous}.json", missing)
+        for number in reversed(unfinished):
+            storage.remove(f"{folder}/{number}.json")
 
 
 def measure(storage: StateStorage) -> list[TableSize]:

@@ -1,6 +1,6 @@
 """What the state of a bucket consists of: one small file per batch that changed it.
 
-The format is `{"layout": 1, "checksum": …, "tables": …}`; a piece is a list of its fields, in their order.
+The format is `{"layout": 1, "checksum": …, "previous": …, "tables": …}`; a piece is a list of its fields, in order.
 """
 
 from __future__ import annotations
@@ -66,6 +66,8 @@ class TableManifest:
 @dataclass(frozen=True, slots=True)
 class BucketManifest:
     tables: Mapping[str, TableManifest] = field(default_factory=dict)
+    previous: int | None = None
+    """The batch from whose manifest this one was made; None where the bucket was empty."""
 
     @property
     def files(self) -> set[str]:
@@ -74,21 +76,23 @@ class BucketManifest:
 
     def to_bytes(self) -> bytes:
         tables = {name: _table_to_json(table) for name, table in self.tables.items()}
-        return json.dumps({"layout": LAYOUT, "checksum": _checksum(tables), "tables": tables}).encode()
+        content = {"previous": self.previous, "tables": tables}
+        return json.dumps({"layout": LAYOUT, "checksum": _checksum(content), **content}).encode()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> BucketManifest:
         """Raises ValueError, which says why, if the bytes are not those of a manifest."""
         try:
             content = json.loads(data)
-            layout, checksum, tables = content["layout"], content["checksum"], content["tables"]
-        except (ValueError, TypeError, KeyError):
+            layout, checksum = content.pop("layout"), content.pop("checksum")
+        except (ValueError, TypeError, KeyError, AttributeError):
             raise ValueError("It is not a manifest." if data.strip() else "It is empty.") from None
         if layout != LAYOUT:
             raise ValueError(f"It was written in layout {layout}; this version reads {LAYOUT}.")
-        if checksum != _checksum(tables):
+        if checksum != _checksum(content):
             raise ValueError("It does not match its checksum.")
-        return cls({name: _table_from_json(table) for name, table in tables.items()})
+        tables = {name: _table_from_json(table) for name, table in content["tables"].items()}
+        return cls(tables, content["previous"])
 
 
 def _table_to_json(table: TableManifest) -> dict[str, Any]:
@@ -101,5 +105,5 @@ def _table_from_json(table: Mapping[str, Any]) -> TableManifest:
     return TableManifest(segments, table["swept"], table["clock"], table["horizon"])
 
 
-def _checksum(tables: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(tables, sort_keys=True).encode()).hexdigest()[:16]
+def _checksum(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]

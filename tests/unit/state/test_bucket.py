@@ -136,6 +136,24 @@ def test_unfinished_batches_are_discarded(tmp_path: Path) -> None:
     discard_after(LocalStorage(tmp_path / "nothing"), None)
 
 
+def test_a_job_cannot_go_further_back_than_state_is_retained(tmp_path: Path) -> None:
+    for batch in range(40):
+        write(tmp_path, batch, {1: batch}, retained=5)
+    with pytest.raises(StateFileError, match=r"29\.json of the state is damaged: It is missing, .* from batch 3\."):
+        discard_after(LocalStorage(tmp_path), 3)
+    assert read(tmp_path, 40) == {1: 39}
+    discard_after(LocalStorage(tmp_path), 36)
+    assert read(tmp_path, 40) == {1: 36}
+
+
+def test_a_manifest_that_a_later_one_builds_on_is_missed(tmp_path: Path) -> None:
+    for batch in range(3):
+        write(tmp_path, batch, {1: batch})
+    (tmp_path / FOLDER / "1.json").unlink()
+    with pytest.raises(StateFileError, match=r"1\.json"):
+        discard_after(LocalStorage(tmp_path), 1)
+
+
 def test_sizes_are_those_of_the_newest_batch(tmp_path: Path) -> None:
     write(tmp_path, 0, dict.fromkeys(range(50), 1))
     write(tmp_path, 1, dict.fromkeys(range(10), 2))
