@@ -7,6 +7,8 @@ import signal
 import subprocess
 from typing import TYPE_CHECKING
 
+import pytest
+
 from millstream.runtime.kafka.admin import KafkaAdmin
 from tests.faults.processes import COMMAND, batches, jvm_of, processes, run_in_background, until_read
 from tests.patience import PATIENCE
