@@ -127,6 +127,7 @@ def test_topics_and_messages_survive_in_a_named_folder(tmp_path: Path) -> None:
         assert consume(second.bootstrap, "kept", 3) == ["one", "two", "three"]
 
 
+@pytest.mark.slow
 def test_it_serves_transactions_and_the_partitions_asked_for() -> None:
     with EmbeddedBroker(partitions=3) as broker:
         produce(broker.bootstrap, "auto", "x")
@@ -149,6 +150,7 @@ def test_it_serves_transactions_and_the_partitions_asked_for() -> None:
 
 
 @watches_processes
+@pytest.mark.slow
 def test_it_ends_when_its_owner_is_killed(tmp_path: Path) -> None:
     with python(OWNER, tmp_path) as owner:
         assert first_line(owner) == str(tmp_path)
@@ -205,6 +207,7 @@ def test_a_port_in_use_is_refused(tmp_path: Path) -> None:
     assert refused.value.diagnostics[0].hint
 
 
+@pytest.mark.slow
 def test_a_port_lost_before_the_broker_had_it_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     really_free = broker_module._free_ports
     with socket.socket() as other:
@@ -236,7 +239,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
 
 
 @watches_processes
-@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("stop", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_the_command_ends_well_on_a_signal(tmp_path: Path, stop: signal.Signals) -> None:
     with python(COMMAND, tmp_path) as command:
         assert first_line(command).startswith("broker ready at localhost:")

@@ -38,6 +38,7 @@ def first_broker(tmp_path: Path) -> Iterator[EmbeddedBroker]:
 
 @pytest.mark.broker
 @pytest.mark.spark
+@pytest.mark.slow
 def test_job_waits_for_a_broker_and_goes_on(first_broker: EmbeddedBroker, tmp_path: Path) -> None:
     """Restarts after its clients have given up; stopped while the broker is unavailable again, it ends at once."""
     address = first_broker.bootstrap

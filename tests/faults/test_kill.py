@@ -7,6 +7,8 @@ import signal
 import subprocess
 from typing import TYPE_CHECKING
 
+import pytest
+
 from millstream.runtime.kafka.admin import KafkaAdmin
 from tests.faults.processes import COMMAND, batches, jvm_of, processes, run_in_background, until_read
 from tests.patience import PATIENCE
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+@pytest.mark.slow
 def test_killed_job_goes_on_and_the_folded_result_is_the_truth(broker: str, tmp_path: Path) -> None:
     parameters = {"brokers": broker, "numbers": fresh_name("numbers"), "digits": fresh_name("digits")}
     KafkaAdmin({"bootstrap.servers": broker}).ensure_topic(parameters["numbers"], "numbers")
@@ -47,6 +50,7 @@ def test_killed_job_goes_on_and_the_folded_result_is_the_truth(broker: str, tmp_
     assert read_table(broker, parameters["digits"]) == truth(first + second)
 
 
+@pytest.mark.slow
 def test_killed_jvm_is_told_in_words(broker: str, tmp_path: Path) -> None:
     parameters = {"brokers": broker, "numbers": fresh_name("numbers"), "digits": fresh_name("digits")}
     KafkaAdmin({"bootstrap.servers": broker}).ensure_topic(parameters["numbers"], "numbers")

@@ -123,6 +123,7 @@ def test_one_of_two_killed_jobs_goes_on_without_the_other(
     assert read_table(broker, parameters["seen"]) == truth(first + second)
 
 
+@pytest.mark.slow
 def test_job_that_fails_is_told_of_and_the_other_goes_on(
     broker: str, script: Path, parameters: dict[str, str], tmp_path: Path
 ) -> None:

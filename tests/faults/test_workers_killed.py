@@ -54,7 +54,7 @@ INSERT INTO passed SELECT fatal(n) FROM numbers;
 SETTINGS = {"millstream.batch.max-rows": "400", "restart-strategy.exponential-delay.initial-backoff": "100 ms"}
 
 
-@pytest.mark.parametrize("deaths", [2, 9])
+@pytest.mark.parametrize("deaths", [2, pytest.param(9, marks=pytest.mark.slow)])
 def test_worker_killed(broker: str, spark: SparkSession, tmp_path: Path, deaths: int) -> None:
     """The job survives some deaths; a worker that dies on the same message every time eventually fails the job."""
     _arm(tmp_path, deaths)

@@ -29,7 +29,7 @@ def job(broker: str, tmp_path: Path) -> Iterator[OrdersJob]:
     "step",
     [
         pytest.param("before-init:1", marks=pytest.mark.faults),
-        "before-offsets:2",
+        pytest.param("before-offsets:2", marks=pytest.mark.slow),
         pytest.param("after-offsets:1", marks=pytest.mark.faults),
         pytest.param("after-commit:1", marks=pytest.mark.faults),
     ],

@@ -21,7 +21,8 @@ INSERT INTO copies VALUES (0);
 """
 
 
-@pytest.mark.parametrize("checkpoint", [pytest.param("my %41 {jobs}", marks=pytest.mark.slow), "file://{}/my%20jobs"])
+@pytest.mark.slow
+@pytest.mark.parametrize("checkpoint", ["my %41 {jobs}", "file://{}/my%20jobs"])
 def test_checkpoint_stays_on_this_machine(tmp_path: Path, checkpoint: str) -> None:
     (tmp_path / "copies.sql").write_text(SCRIPT)
     elsewhere = tmp_path / "elsewhere"

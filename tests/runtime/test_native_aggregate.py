@@ -84,6 +84,7 @@ def test_both_operators_make_the_same_table(
     assert sum(row["n"] for row in native.values()) == 450
 
 
+@pytest.mark.slow
 def test_job_stays_on_the_operator_it_began_on(
     broker: str, spark: SparkSession, parameters: dict[str, str], tmp_path: Path
 ) -> None:

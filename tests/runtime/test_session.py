@@ -62,6 +62,7 @@ def test_nothing_holds_a_job_that_is_over(spark: SparkSession, tmp_path: Path) -
     deadline = time.monotonic() + PATIENCE
     while held() is not None and time.monotonic() < deadline:
         gc.collect()
+        time.sleep(0.1)
     assert held() is None
 
 

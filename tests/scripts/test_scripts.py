@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FOLDER = Path(__file__).parent
-SLOW = ("changes_written_to_canal_and_maxwell", "nested_keys", "set_over_one_table")
+SLOW = ("changes_written_to_canal_and_maxwell", "long_names", "nested_keys", "set_over_one_table")
 """Each stateful job takes seconds, and other tests are similar."""
 
 

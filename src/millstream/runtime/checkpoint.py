@@ -4,7 +4,7 @@
 <root>/lock                held while a process runs these jobs
 <root>/jobs/<name>/        Spark's checkpoint of one job
 <root>/jobs/<name>/kernels the state of its kernels
-<root>/spark.log           what Spark had to say
+<root>/spark.log           Spark's log
 """
 
 from __future__ import annotations

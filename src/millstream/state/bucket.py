@@ -19,6 +19,7 @@ import pyarrow as pa
 from millstream.failpoints import reach
 from millstream.state.manifest import BucketManifest, Piece, TableManifest
 from millstream.state.segment_search import HASH, as_numpy
+from millstream.state.storage import StateFileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -79,10 +80,10 @@ class BucketState:
 
     def load(self, piece: Piece) -> pa.Table:
         data = self._data(piece)
-        name = (self._path(piece.file), piece.offset)
+        name = (self._storage.locate(self._path(piece.file)), piece.offset)
         if name not in _VERIFIED:
             if zlib.crc32(data) != piece.checksum:
-                raise self._storage.damage(name[0], "It does not match its checksum.")
+                raise StateFileError(name[0], "It does not match its checksum.")
             if len(_VERIFIED) >= _MOST_VERIFIED:
                 _VERIFIED.clear()
             _VERIFIED.add(name)
@@ -111,7 +112,8 @@ class BucketState:
         path = self._path(piece.file)
         content = self._storage.map(path)
         if content.size < piece.offset + piece.length:
-            raise self._storage.damage(path, f"It has {content.size} bytes, and a piece ends at a later one.")
+            why = f"It has {content.size} bytes, and a piece ends at a later one."
+            raise StateFileError(self._storage.locate(path), why)
         return content.slice(piece.offset, piece.length)
 
     def _find_waiting(self, piece: Piece) -> pa.Buffer:
@@ -176,7 +178,7 @@ def read_manifest(storage: StateStorage, folder: str, batch: int) -> BucketManif
     try:
         return BucketManifest.from_bytes(storage.read(path))
     except ValueError as error:
-        raise storage.damage(path, str(error)) from None
+        raise StateFileError(storage.locate(path), str(error)) from None
 
 
 def _to_arrow_file(rows: pa.Table) -> pa.Buffer:

@@ -39,8 +39,8 @@ def discard_after(storage: StateStorage, last_finished: int | None) -> None:
         for number in unfinished:
             previous = read_manifest(storage, folder, number).previous
             if previous is not None and previous not in numbers:
-                missing = f"It is missing, and the job has to continue from batch {finished}."
-                raise storage.damage(f"{folder}/{previous}.json", missing)
+                why = f"It is missing, and the job has to continue from batch {finished}."
+                raise StateFileError(storage.locate(f"{folder}/{previous}.json"), why)
         for number in reversed(unfinished):
             storage.remove(f"{folder}/{number}.json")
 

@@ -60,8 +60,8 @@ class StateStorage(Protocol):
         """Removes a file if it exists."""
         ...
 
-    def damage(self, path: str, why: str) -> StateFileError:
-        """The error that names a file as its user knows it."""
+    def locate(self, path: str) -> str:
+        """A file as its user knows it."""
         ...
 
 
@@ -84,14 +84,14 @@ class LocalStorage:
         try:
             return (self._root / path).read_bytes()
         except FileNotFoundError:
-            raise self.damage(path, "It is missing.") from None
+            raise StateFileError(self.locate(path), "It is missing.") from None
 
     def map(self, path: str) -> pa.Buffer:
         try:
             with pa.memory_map(str(self._root / path)) as file:
                 return file.read_buffer()
         except FileNotFoundError:
-            raise self.damage(path, "It is missing.") from None
+            raise StateFileError(self.locate(path), "It is missing.") from None
 
     def write(self, path: str, parts: Iterable[pa.Buffer]) -> None:
         file = self._root / path
@@ -122,8 +122,8 @@ class LocalStorage:
         with suppress(FileNotFoundError):
             (self._root / path).unlink()
 
-    def damage(self, path: str, why: str) -> StateFileError:
-        return StateFileError(str(self._root / path), why)
+    def locate(self, path: str) -> str:
+        return str(self._root / path)
 
 
 def _force_to_disk(file: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -161,6 +162,16 @@ def test_sizes_are_those_of_the_newest_batch(tmp_path: Path) -> None:
     assert (size.operator, size.table, size.rows, size.pieces) == ("aggregate-1", "groups", 60, 2)
     assert size == TableSize("aggregate-1", "groups", 60, size.bytes, 2)
     assert 60 * 25 < size.bytes < 60 * 25 + 5000
+
+
+def test_what_was_checked_in_one_folder_is_checked_in_another(tmp_path: Path) -> None:
+    write(tmp_path / "a", 0, {1: 1})
+    assert read(tmp_path / "a", 1) == {1: 1}
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    [name] = names(tmp_path / "b", ".arrow")
+    flip(tmp_path / "b" / FOLDER / name)
+    with pytest.raises(StateFileError):
+        read(tmp_path / "b", 1)
 
 
 def cut(file: Path) -> None:

@@ -17,7 +17,7 @@ _PYTHON: Final = "[Python]"
 _TASK: Final = "task"
 """In one pass with readers that keep state, the rows of all go through one exchange; these stay together."""
 _FILE: Final = "file"
-"""Exactly once, a batch that is done again on other cores must meet the same rows of a file in a task."""
+"""Exactly once, a batch that is repeated on other cores must meet the same rows of a file in a task."""
 
 
 @dataclass(slots=True)

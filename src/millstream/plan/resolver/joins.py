@@ -174,7 +174,7 @@ def _join(left: Node, right: Node, conditions: Sequence[Condition], span: Span) 
 def _in_canonical_order(
     left: Node, right: Node, lefts: Sequence[ProjectItem], rights: Sequence[ProjectItem]
 ) -> Iterable[tuple[str, ...]]:
-    """The keys of both sides by what they are computed from: state is the same in whichever order ON has them."""
+    """The keys of both sides by what they are computed from: state is the same in any order ON has them."""
     pairs = [(one.name, other.name) for one, other in zip(lefts, rights, strict=True)]
     sides = (declare_values(node, names) for node, names in zip((left, right), zip(*pairs, strict=True), strict=True))
     texts = zip(*sides, strict=True)
