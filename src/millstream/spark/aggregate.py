@@ -14,29 +14,29 @@ from millstream.aggregates.registry import aggregate_function
 from millstream.changelog import KIND
 from millstream.kernels.aggregate import AggregateOperator, Call
 from millstream.kernels.operator import ROWS
-from millstream.spark.comparable import alike, kernel_schema
+from millstream.spark.comparable import kernel_schema
 from millstream.spark.kernel_host import host
-from millstream.spark.splits import split_columns
-from millstream.spark.types import quote_name
+from millstream.spark.python_rows import ColumnUse, prepare_columns, schema_of, struct_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
+    from pyspark.sql.types import StructType
 
     from millstream.plan.operators.aggregate import Aggregate, AggregateCall
     from millstream.spark.kernel_stage import KernelSettings
     from millstream.spark.python_stage import PythonStage, Rows
 
 
-def aggregate(rows: Rows, node: Aggregate, kernel_settings: KernelSettings) -> PythonStage:
+def aggregate(rows: Rows | PythonStage, node: Aggregate, kernel_settings: KernelSettings) -> PythonStage:
     keys = {name: f"key{number}" for number, name in enumerate(node.keys)}
     arguments = {call: f"argument{number}" for number, call in enumerate(node.calls) if call.argument is not None}
     filters = {call.filter: f"filter{number}" for number, call in enumerate(node.calls) if call.filter is not None}
     results = {call.name: f"result{number}" for number, call in enumerate(node.calls)}
-    columns = [comparable(rows, name).alias(column) for name, column in keys.items()]
-    columns += [_argument(rows, call).alias(column) for call, column in arguments.items()]
-    columns += [F.coalesce(F.col(quote_name(name)), F.lit(False)).alias(column) for name, column in filters.items()]
-    kind = [F.col(KIND)] if KIND in rows.columns else []
-    prepared = rows.select(*columns, *kind, *split_columns(rows))
+    schema = schema_of(rows)
+    uses = [ColumnUse(name, column, schema[name].dataType, is_compared=True) for name, column in keys.items()]
+    uses += [_argument(schema, call, column) for call, column in arguments.items()]
+    uses += [ColumnUse(name, column, schema[name].dataType, is_condition=True) for name, column in filters.items()]
+    prepared = prepare_columns(rows, uses)
+    has_kinds = KIND in schema.names
     operator = AggregateOperator(
         tuple(keys.values()),
         tuple(
@@ -50,9 +50,9 @@ def aggregate(rows: Rows, node: Aggregate, kernel_settings: KernelSettings) -> P
             )
             for call in node.calls
         ),
-        kernel_schema(rows.select(*columns, *kind).schema),
+        kernel_schema(struct_of(uses, [schema[KIND]] if has_kinds else [])),
         emits_before=node.emits_before,
-        insert_only=not kind,
+        insert_only=not has_kinds,
         repeats=node.repeats,
     )
     named = {**keys, **results}
@@ -61,15 +61,10 @@ def aggregate(rows: Rows, node: Aggregate, kernel_settings: KernelSettings) -> P
     )
 
 
-def _argument(rows: Rows, call: AggregateCall) -> Column:
+def _argument(schema: StructType, call: AggregateCall, column: str) -> ColumnUse:
     """The argument in the type that the function takes: SUM adds up in a wider type than its argument's."""
     assert call.argument is not None
-    value = comparable(rows, call.argument)
+    type_ = schema[call.argument].dataType
     widens = aggregate_function(call.function).widens
-    if widens is None:
-        return value
-    return value.cast(from_arrow_type(widens(to_arrow_type(rows.schema[call.argument].dataType))))
-
-
-def comparable(rows: Rows, name: str) -> Column:
-    return alike(F.col(quote_name(name)), rows.schema[name].dataType)
+    wanted = type_ if widens is None else from_arrow_type(widens(to_arrow_type(type_)))
+    return ColumnUse(call.argument, column, wanted, is_compared=True)

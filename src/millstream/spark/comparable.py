@@ -32,6 +32,11 @@ def alike(value: Column, type_: DataType) -> Column:
             return value
 
 
+def is_comparable_as_it_is(type_: DataType) -> bool:
+    """Whether `alike` has nothing to do inside values of the type; minus zero itself is a matter of an addition."""
+    return isinstance(type_, FloatType | DoubleType) or not _has(type_, (FloatType, DoubleType, MapType))
+
+
 def hashable(value: Column, type_: DataType) -> Column:
     """Spark refuses to hash maps, since equal ones may have different hashes. Maps that are `alike` can be hashed."""
     match type_:

@@ -17,6 +17,7 @@ from millstream.spark.job_errors import TableHalf
 from millstream.spark.message_decoding import HEADERS, OFFSET, PARTITION, TIMESTAMP, TOPIC, DecodeStep
 from millstream.spark.message_layout import MessageLayout
 from millstream.spark.message_parts import needs_headers, part_of
+from millstream.spark.python_stage import PythonStage
 from millstream.spark.splits import SPLIT, split_columns
 from millstream.spark.types import quote_name, spark_schema
 
@@ -43,7 +44,7 @@ def read_rows(
     max_batch_rows: int,
     *,
     splits: Splits | None = None,
-) -> DataFrame:
+) -> DataFrame | PythonStage:
     """`splits` adds the origin of each row as a column."""
     layout = MessageLayout.of(scan, source)
     with_headers = source.dead_letters is not None or needs_headers(layout.message_parts)
@@ -80,7 +81,7 @@ def _is_before(ends: Offsets) -> Column:
 
 def _decode(
     messages: DataFrame, layout: MessageLayout, counters: MessageCounters | None, splits: Splits | None
-) -> DataFrame:
+) -> DataFrame | PythonStage:
     source = layout.source
     halves = [_half("value", source.value_format, layout).alias(VALUE)]
     key = None
@@ -106,8 +107,8 @@ def _decode(
     if splits is not None:
         step = splits.beside(step, PARTITION, TOPIC)
         schema += f", {SPLIT} {splits.column_type}"
-    decoded = messages.select(*halves, *origin, *parts).mapInArrow(step, schema.removeprefix(", "))
-    return _select_declared(decoded, layout)
+    decoded = PythonStage(messages.select(*halves, *origin, *parts), schema.removeprefix(", "), step)
+    return _select_declared(decoded.to_frame(), layout) if layout.format_parts else decoded
 
 
 def _message_rows(layout: MessageLayout, key: MessageHalf | None) -> MessageRows:
@@ -147,8 +148,6 @@ def _decoded_columns(layout: MessageLayout) -> Iterator[tuple[str, DataType]]:
 
 def _select_declared(decoded: DataFrame, layout: MessageLayout) -> DataFrame:
     metadata = {use.column.name: use for use, _ in layout.format_parts}
-    if not metadata:
-        return decoded
     columns = (
         F.expr(convert(quote_name(name), metadata[name].type, type_)).alias(name)
         if name in metadata

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +14,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from millstream.kernels.hashing import hash_rows
 from millstream.kernels.operator import ORDER
 from millstream.spark.comparable import hashable
 from millstream.spark.kernel_stage import NOW, KernelSettings, KernelStage
@@ -34,7 +36,9 @@ _BITS_FOR_ROWS: Final = 40
 _PLACES: Final = 1 << 23
 
 
-def host(inputs: Mapping[str, Rows], operator: Operator, id_: str, kernel_settings: KernelSettings) -> PythonStage:
+def host(
+    inputs: Mapping[str, Rows | PythonStage], operator: Operator, id_: str, kernel_settings: KernelSettings
+) -> PythonStage:
     """Gives the operator's changelog, with `__kind`, for the rows of each of its inputs.
 
     `id_` names the operator's state. One input may be read in one pass with other readers; several are DataFrames,
@@ -48,16 +52,23 @@ def host(inputs: Mapping[str, Rows], operator: Operator, id_: str, kernel_settin
     return PythonStage(packets, PACKET_SCHEMA, exchange=packed[0].exchange).then(step)
 
 
-def pack_input(name: str, rows: Rows, operator: Operator, kernel_settings: KernelSettings) -> PythonStage:
-    """The packets of one input, which `union` can combine with those of the others."""
+def pack_input(name: str, rows: Rows | PythonStage, operator: Operator, kernel_settings: KernelSettings) -> PythonStage:
+    """The packets of one input; `union` combines them with those of other inputs.
+
+    Rows that are in Python already are hashed and packed in the same crossing.
+    """
 
     def combine_and_pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for table in read_in_order(batches) if operator.needs_order(name) else map(_table, batches):
             rows = table.drop_columns(SPLIT) if SPLIT in table.schema.names else table
             yield pack(operator.combine(name, rows), kernel_settings.buckets)
 
-    hashed = rows.withColumns(_hash_columns(operator.hashes(name), rows.schema))
-    return PythonStage(hashed, PACKET_SCHEMA, combine_and_pack, exchange=partial(exchange, kernel_settings.tasks))
+    to_tasks = partial(exchange, kernel_settings.tasks)
+    if isinstance(rows, PythonStage):
+        hashed = rows.pipe(partial(_add_hashes, operator.hashes(name)), rows.schema)
+        return replace(hashed.pipe(combine_and_pack, PACKET_SCHEMA), exchange=to_tasks)
+    columns = rows.withColumns(_hash_columns(operator.hashes(name), rows.schema))
+    return PythonStage(columns, PACKET_SCHEMA, combine_and_pack, exchange=to_tasks)
 
 
 def step_kernel(stage: KernelStage, packets: DataFrame) -> DataFrame:
@@ -70,6 +81,12 @@ def step_kernel(stage: KernelStage, packets: DataFrame) -> DataFrame:
     changes = packets.mapInArrow(stage, from_arrow_schema(stage.schema, prefer_timestamp_ntz=True))
     observed = changes.observe(fresh_name(), F.sum(IGNORED).alias(IGNORED))
     return observed.where(F.col(IGNORED).isNull()).drop(IGNORED)
+
+
+def _add_hashes(hashes: Mapping[str, tuple[str, ...]], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        columns = [hash_rows([batch.column(name) for name in names], batch.num_rows) for names in hashes.values()]
+        yield pa.RecordBatch.from_arrays([*batch.columns, *columns], [*batch.schema.names, *hashes])
 
 
 def _hash_columns(hashes: Mapping[str, tuple[str, ...]], schema: StructType) -> dict[str, Column]:

@@ -14,16 +14,15 @@ from millstream.changelog import KIND
 from millstream.kernels.materialise import MaterialiseOperator
 from millstream.kernels.normalise import NormaliseOperator
 from millstream.kernels.operator import ROWS
-from millstream.spark.comparable import alike, kernel_schema
+from millstream.spark.comparable import kernel_schema
 from millstream.spark.kernel_host import host
-from millstream.spark.splits import SPLIT, split_columns
-from millstream.spark.types import quote_name
+from millstream.spark.python_rows import ColumnUse, prepare_columns, schema_of, struct_of
+from millstream.spark.splits import SPLIT
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     import pyarrow as pa
-    from pyspark.sql import Column
 
     from millstream.kernels.operator import Operator
     from millstream.plan.operators.materialise import Materialise
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from millstream.spark.python_stage import PythonStage, Rows
 
 
-def normalise(rows: Rows, node: Normalise, kernel_settings: KernelSettings) -> PythonStage:
+def normalise(rows: Rows | PythonStage, node: Normalise, kernel_settings: KernelSettings) -> PythonStage:
     numbered = _number(rows, node.keys)
     operator = NormaliseOperator(
         numbered.of(node.keys), numbered.schema, node.emits_before, expires=kernel_settings.expires
@@ -40,7 +39,7 @@ def normalise(rows: Rows, node: Normalise, kernel_settings: KernelSettings) -> P
     return numbered.through(operator, node.id, kernel_settings)
 
 
-def materialise(rows: Rows, node: Materialise, kernel_settings: KernelSettings) -> PythonStage:
+def materialise(rows: Rows | PythonStage, node: Materialise, kernel_settings: KernelSettings) -> PythonStage:
     numbered = _number(rows, {*node.keys, *node.replaced_by})
     operator = MaterialiseOperator(numbered.of(node.keys), numbered.schema, numbered.of(node.replaced_by))
     return numbered.through(operator, node.id, kernel_settings)
@@ -50,30 +49,27 @@ def materialise(rows: Rows, node: Materialise, kernel_settings: KernelSettings) 
 class _Numbered:
     """Rows whose columns have numbers for names."""
 
-    rows: Rows
-    names: dict[str, str]
-    """The inner name of each of the user's columns."""
+    rows: Rows | PythonStage
+    uses: list[ColumnUse]
 
     @property
     def schema(self) -> pa.Schema:
-        return kernel_schema(self.rows.select(*self.names.values()).schema)
+        return kernel_schema(struct_of(self.uses))
 
     def of(self, columns: Iterable[str]) -> tuple[str, ...]:
-        return tuple(self.names[name] for name in columns)
+        names = {use.source: use.name for use in self.uses}
+        return tuple(names[name] for name in columns)
 
     def through(self, operator: Operator, id_: str, kernel_settings: KernelSettings) -> PythonStage:
         return host({ROWS: self.rows}, operator, id_, kernel_settings).then(
-            lambda changes: changes.select(*(F.col(inside).alias(name) for name, inside in self.names.items()), KIND)
+            lambda changes: changes.select(*(F.col(use.name).alias(use.source) for use in self.uses), KIND)
         )
 
 
-def _number(rows: Rows, keys: Collection[str]) -> _Numbered:
-    names = {name: f"column{number}" for number, name in enumerate(rows.columns) if name not in (KIND, SPLIT)}
-    kind = [F.col(KIND)] if KIND in rows.columns else []
-
-    def column(name: str) -> Column:
-        value = F.col(quote_name(name))
-        return alike(value, rows.schema[name].dataType) if name in keys else value
-
-    columns = (column(name).alias(inside) for name, inside in names.items())
-    return _Numbered(rows.select(*columns, *kind, *split_columns(rows)), names)
+def _number(rows: Rows | PythonStage, keys: Collection[str]) -> _Numbered:
+    fields = [field for field in schema_of(rows).fields if field.name not in (KIND, SPLIT)]
+    uses = [
+        ColumnUse(field.name, f"column{number}", field.dataType, is_compared=field.name in keys)
+        for number, field in enumerate(fields)
+    ]
+    return _Numbered(prepare_columns(rows, uses), uses)

@@ -8,8 +8,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.aggregates.registry import aggregate_function
 from millstream.changelog import KIND, RowKind
-from millstream.spark.aggregate import comparable
-from millstream.spark.types import spark_type
+from millstream.spark.comparable import alike
+from millstream.spark.types import quote_name, spark_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -26,8 +26,8 @@ def native_aggregate(rows: DataFrame, node: Aggregate) -> DataFrame:
     arguments = dict.fromkeys(call.argument for call in node.calls if call.argument is not None)
     values = {name: f"argument{number}" for number, name in enumerate(arguments)}
     prepared = rows.select(
-        *(comparable(rows, name).alias(column) for name, column in keys.items()),
-        *(comparable(rows, name).alias(column) for name, column in values.items()),
+        *(_comparable(rows, name).alias(column) for name, column in keys.items()),
+        *(_comparable(rows, name).alias(column) for name, column in values.items()),
     )
     types = node.inputs[0].column_types()
     calls = [
@@ -66,3 +66,7 @@ def _form(call: AggregateCall) -> NativeForm:
     form = aggregate_function(call.function).native
     assert form is not None, f"{call.function} runs on the kernel"
     return form
+
+
+def _comparable(rows: DataFrame, name: str) -> Column:
+    return alike(F.col(quote_name(name)), rows.schema[name].dataType)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import StructType
 
 from millstream.spark.shared_rows import SharedRows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pyspark.sql.types import StructType
 
 Rows: TypeAlias = DataFrame | SharedRows
 Step: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
@@ -35,6 +36,19 @@ class PythonStage:
     """Sends packets to their buckets, where that is what comes back."""
     after: tuple[Callable[[DataFrame], DataFrame], ...] = ()
     """Applied to the result."""
+
+    @property
+    def row_schema(self) -> StructType:
+        return _struct(self.schema)
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self.row_schema.names)
+
+    def pipe(self, step: Step, schema: str | StructType) -> PythonStage:
+        """Does one step more in the same crossing."""
+        assert (self.constants, self.exchange, self.after) == ({}, None, ()), "its rows are on their way"
+        return replace(self, step=step if self.step is None else partial(_chain, self.step, step), schema=schema)
 
     def then(self, more: Callable[[DataFrame], DataFrame]) -> PythonStage:
         return replace(self, after=(*self.after, more))
@@ -56,3 +70,13 @@ class PythonStage:
         for each in self.after:
             crossed = each(crossed)
         return crossed
+
+
+def _chain(first: Step, second: Step, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return second(first(batches))
+
+
+def _struct(schema: str | StructType) -> StructType:
+    struct = StructType.fromDDL(schema) if isinstance(schema, str) else schema
+    assert isinstance(struct, StructType)
+    return struct

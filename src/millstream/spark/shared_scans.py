@@ -10,7 +10,7 @@ from millstream.plan.operators.roots import Write
 from millstream.plan.physical.nodes import Execution, PhysicalNode
 from millstream.spark.python_stage import PythonStage, Rows
 from millstream.spark.shared_readers import pack_in_one_pass, write_in_one_pass
-from millstream.spark.translate import rows_of, stateful_step, stateless_step
+from millstream.spark.translate import frame_of, stateful_step, stateless_step
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -28,7 +28,7 @@ def read_together(plan: PhysicalPlan, context: TranslationContext, encode: Encod
     made: dict[PhysicalNode, DataFrame] = {}
     for shared in plan.shared:
         readers = [partial(_python_stage, end, context, encode) for end in shared.ends]
-        rows = rows_of(shared.scan, context)
+        rows = frame_of(shared.scan, context)
         if all(isinstance(end.operator, Write) for end in shared.ends):
             made |= dict.fromkeys(shared.ends, write_in_one_pass(rows, readers))
         else:

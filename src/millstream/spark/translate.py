@@ -32,6 +32,8 @@ from millstream.spark.keyed_rows import materialise, normalise
 from millstream.spark.local_tables import read_local
 from millstream.spark.native_aggregate import native_aggregate
 from millstream.spark.once import keep_value, one_row
+from millstream.spark.python_rows import project_in_python
+from millstream.spark.python_stage import PythonStage
 from millstream.spark.shared_rows import SharedRows
 from millstream.spark.splits import Splits, split_columns
 from millstream.spark.types import quote_name, spark_type
@@ -48,7 +50,7 @@ if TYPE_CHECKING:
     from millstream.plan.physical.nodes import PhysicalNode
     from millstream.spark.delivery import Dispatch
     from millstream.spark.kernel_stage import KernelSettings
-    from millstream.spark.python_stage import PythonStage, Rows
+    from millstream.spark.python_stage import Rows
 
 AnyRows = TypeVar("AnyRows", DataFrame, SharedRows)
 
@@ -92,7 +94,13 @@ def shuffle_partitions(spark: SparkSession) -> int:
     return int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
 
 
-def rows_of(node: PhysicalNode, context: TranslationContext) -> DataFrame:
+def frame_of(node: PhysicalNode, context: TranslationContext) -> DataFrame:
+    """The rows of a node, back from Python."""
+    rows = rows_of(node, context)
+    return rows.to_frame() if isinstance(rows, PythonStage) else rows
+
+
+def rows_of(node: PhysicalNode, context: TranslationContext) -> DataFrame | PythonStage:
     """The output of a node; if the rows are changes, with their kind in a column."""
     if node in context.shared:
         return context.shared[node]
@@ -105,12 +113,18 @@ def rows_of(node: PhysicalNode, context: TranslationContext) -> DataFrame:
             return stateful_step([rows_of(below, context) for below in node.inputs], node, context).to_frame()
         case Execution.NATIVE:
             assert isinstance(node.operator, Aggregate)
-            return native_aggregate(rows_of(node.inputs[0], context), node.operator)
+            return native_aggregate(frame_of(node.inputs[0], context), node.operator)
         case Execution.SPARK:
-            return _stateless([rows_of(below, context) for below in node.inputs], node, context)
+            return _stateless(node, context)
 
 
-def _stateless(inputs: list[DataFrame], node: PhysicalNode, context: TranslationContext) -> DataFrame:
+def _stateless(node: PhysicalNode, context: TranslationContext) -> DataFrame | PythonStage:
+    if isinstance(node.operator, Project):
+        rows = rows_of(node.inputs[0], context)
+        if isinstance(rows, PythonStage) and (projected := project_in_python(rows, node.operator)) is not None:
+            return projected
+        return stateless_step(rows.to_frame() if isinstance(rows, PythonStage) else rows, node, context)
+    inputs = [frame_of(below, context) for below in node.inputs]
     match node.operator:
         case Expand() as operator:
             return _expand(inputs[0], operator)
@@ -131,7 +145,7 @@ def stateless_step(rows: AnyRows, node: PhysicalNode, context: TranslationContex
     return rows.select(*items, *kind, *split_columns(rows))
 
 
-def stateful_step(inputs: Sequence[Rows], node: PhysicalNode, context: TranslationContext) -> PythonStage:
+def stateful_step(inputs: Sequence[Rows | PythonStage], node: PhysicalNode, context: TranslationContext) -> PythonStage:
     """On the kernel, with state."""
     match node.operator:
         case Aggregate() as operator:
@@ -142,14 +156,12 @@ def stateful_step(inputs: Sequence[Rows], node: PhysicalNode, context: Translati
             return materialise(inputs[0], operator, context.kernel_settings)
         case Join() as operator:
             left, right = inputs
-            assert isinstance(left, DataFrame)
-            assert isinstance(right, DataFrame)
             return join(left, right, operator, context.kernel_settings, has_kinds=node.has_kinds)
         case operator:
             raise AssertionError(f"no kernel runs {type(operator).__name__}")
 
 
-def _read(operator: object, context: TranslationContext) -> DataFrame:
+def _read(operator: object, context: TranslationContext) -> DataFrame | PythonStage:
     match operator:
         case Scan(source=KafkaSource() as source):
             number = context.scan_numbers[operator.id]

@@ -25,7 +25,7 @@ from millstream.spark.shared_scans import read_together
 from millstream.spark.sink_rows import drop_null_rows, repartition
 from millstream.spark.splits import SPLIT, split_of_insert
 from millstream.spark.task_ends import report_end
-from millstream.spark.translate import rows_of
+from millstream.spark.translate import frame_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,9 +62,9 @@ def _writer(plan: PhysicalPlan, context: TranslationContext, encode: Encode) -> 
     match first.operator:
         case Collect() as collect:
             columns = ((column.name, column.type) for column in collect.columns)
-            return show_rows(rows_of(first, context), context.shown, columns)
+            return show_rows(frame_of(first, context), context.shown, columns)
         case Write(sink=PrintSink() | BlackholeSink() | FilesystemSink() as sink):
-            return write_local(rows_of(first, context), sink, context.folder, context.printed)
+            return write_local(frame_of(first, context), sink, context.folder, context.printed)
     return _kafka_writer(plan, context, encode)
 
 
@@ -89,7 +89,7 @@ def _messages(root: PhysicalNode, context: TranslationContext, encode: Encode, i
     """`insert` is the number of the INSERT in a set that writes exactly once."""
     if root in context.shared:
         return context.shared[root]
-    rows = repartition(rows_of(root, context), _sink(root), context.pinned_tasks())
+    rows = repartition(frame_of(root, context), _sink(root), context.pinned_tasks())
     if insert is not None and SPLIT not in rows.columns:
         rows = rows.select("*", split_of_insert(insert))
     return encode(rows, root).to_frame()

@@ -1,0 +1,114 @@
+"""Columns of rows that are in Python already, selected and prepared in the same crossing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import DoubleType, FloatType, StructField, StructType
+
+from millstream.changelog import KIND
+from millstream.plan.typed import InputColumn
+from millstream.spark.casts import store
+from millstream.spark.comparable import alike, is_comparable_as_it_is, kernel_schema
+from millstream.spark.python_stage import PythonStage
+from millstream.spark.splits import SPLIT, split_columns
+from millstream.spark.types import quote_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pyspark.sql import Column
+    from pyspark.sql.types import DataType
+
+    from millstream.plan.operators.project import Project
+    from millstream.spark.python_stage import Rows
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnUse:
+    """A column as a kernel takes it."""
+
+    source: str
+    name: str
+    type: DataType
+    """In which the kernel takes it; a wider one than the column's, or the same."""
+    is_compared: bool = False
+    """Whether values that SQL considers equal must be identical."""
+    is_condition: bool = False
+    """Whether NULL counts as false."""
+
+
+def project_in_python(rows: PythonStage, node: Project) -> PythonStage | None:
+    """None if the projection computes anything: then Spark does it."""
+    uses = []
+    for item in node.items:
+        source = item.expression
+        if not isinstance(source, InputColumn) or store("x", source.type, item.type) != "x":
+            return None
+        uses.append(ColumnUse(source.name, item.name, rows.row_schema[source.name].dataType))
+    return select_in_python(rows, uses)
+
+
+def prepare_columns(rows: Rows | PythonStage, uses: Sequence[ColumnUse]) -> Rows | PythonStage:
+    """The columns as a kernel takes them, with the kind and the split of each row if the rows have them.
+
+    Rows that are in Python stay there, unless it takes functions of Spark's to make nested values comparable.
+    """
+    if isinstance(rows, PythonStage):
+        schema = rows.row_schema
+        if all(not use.is_compared or is_comparable_as_it_is(schema[use.source].dataType) for use in uses):
+            return select_in_python(rows, uses)
+        rows = rows.to_frame()
+    kind = [F.col(KIND)] if KIND in rows.columns else []
+    return rows.select(*(_to_spark(use, rows.schema).alias(use.name) for use in uses), *kind, *split_columns(rows))
+
+
+def _to_spark(use: ColumnUse, schema: StructType) -> Column:
+    value, type_ = F.col(quote_name(use.source)), schema[use.source].dataType
+    if use.is_condition:
+        return F.coalesce(value, F.lit(False))
+    value = alike(value, type_) if use.is_compared else value
+    return value if type_ == use.type else value.cast(use.type)
+
+
+def schema_of(rows: Rows | PythonStage) -> StructType:
+    return rows.row_schema if isinstance(rows, PythonStage) else rows.schema
+
+
+def struct_of(uses: Sequence[ColumnUse], beside: Sequence[StructField] = ()) -> StructType:
+    return StructType([*(StructField(use.name, use.type) for use in uses), *beside])
+
+
+def select_in_python(rows: PythonStage, uses: Sequence[ColumnUse]) -> PythonStage:
+    """These columns, with the kind and the split of each row if the rows have them."""
+    schema = rows.row_schema
+    beside = [schema[name] for name in (KIND, SPLIT) if name in schema.names]
+    selected = struct_of(uses, beside)
+    return rows.pipe(partial(_select, tuple(uses), kernel_schema(selected)), selected)
+
+
+def _select(
+    uses: Sequence[ColumnUse], schema: pa.Schema, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        beside = [batch.column(name) for name in schema.names[len(uses) :]]
+        columns = [*(_prepare(batch.column(use.source), use) for use in uses), *beside]
+        typed = [_cast(column, field.type) for column, field in zip(columns, schema, strict=True)]
+        yield pa.RecordBatch.from_arrays(typed, schema=schema)
+
+
+def _prepare(column: pa.Array, use: ColumnUse) -> pa.Array:
+    if use.is_condition:
+        return pc.fill_null(column, fill_value=False)
+    if use.is_compared and isinstance(use.type, FloatType | DoubleType):
+        return pc.add(column, pa.scalar(0.0, column.type))  # minus zero becomes zero
+    return column
+
+
+def _cast(column: pa.Array, type_: pa.DataType) -> pa.Array:
+    return column if column.type.equals(type_) else column.cast(type_)
