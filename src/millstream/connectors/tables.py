@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from millstream.sql.types import INTERVALS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from millstream.catalog.option_places import OptionPlaces
     from millstream.catalog.option_reader import Notice
@@ -88,6 +88,9 @@ class Source(ConnectedTable, Protocol):
     @property
     def decoding(self) -> str | None:
         """What is decoded and where, as EXPLAIN shows it; None if nothing is decoded."""
+
+    def gives_rows_in_python(self, columns: Collection[str]) -> bool:
+        """Whether these columns are in Python when they have been read, and nothing of Spark's is left to do."""
 
     @property
     def spreads_rows_by_number(self) -> bool:
@@ -181,6 +184,9 @@ class OrdinarySource(_OrdinaryTable):
     @property
     def decoding(self) -> str | None:
         return None
+
+    def gives_rows_in_python(self, columns: Collection[str]) -> bool:  # noqa: ARG002
+        return False
 
     @property
     def spreads_rows_by_number(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from millstream.connectors.kafka.metadata import OF_THE_VALUE
 from millstream.spark.casts import convert
 
 if TYPE_CHECKING:
@@ -11,7 +12,6 @@ if TYPE_CHECKING:
 
     from millstream.connectors.metadata import MetadataUse
 
-_OF_THE_VALUE: Final = "value."
 _HEADERS: Final = "coalesce(headers, array())"
 _LAST_OF_EACH_KEY: Final = (
     f"filter({_HEADERS}, (one, at) -> NOT exists(slice({_HEADERS}, at + 2, size(headers)), "
@@ -34,7 +34,7 @@ _NEED_HEADERS: Final = ("headers", "header-list")
 
 def format_key(use: MetadataUse) -> str | None:
     """The format's key for it; None if it is metadata of the message itself."""
-    return use.key.removeprefix(_OF_THE_VALUE) if use.key.startswith(_OF_THE_VALUE) else None
+    return use.key.removeprefix(OF_THE_VALUE) if use.key.startswith(OF_THE_VALUE) else None
 
 
 def needs_headers(uses: Iterable[MetadataUse]) -> bool:

@@ -13,7 +13,6 @@ from pyspark.sql.types import DoubleType, FloatType, StructField, StructType
 
 from millstream.changelog import KIND
 from millstream.plan.typed import InputColumn
-from millstream.spark.casts import store
 from millstream.spark.comparable import alike, is_comparable_as_it_is, kernel_schema
 from millstream.spark.python_stage import PythonStage
 from millstream.spark.splits import SPLIT, split_columns
@@ -43,15 +42,17 @@ class ColumnUse:
     """Whether NULL counts as false."""
 
 
-def project_in_python(rows: PythonStage, node: Project) -> PythonStage | None:
-    """None if the projection computes anything: then Spark does it."""
-    uses = []
-    for item in node.items:
-        source = item.expression
-        if not isinstance(source, InputColumn) or store("x", source.type, item.type) != "x":
-            return None
-        uses.append(ColumnUse(source.name, item.name, rows.row_schema[source.name].dataType))
-    return select_in_python(rows, uses)
+def project_in_python(rows: PythonStage, node: Project) -> PythonStage:
+    """A projection that only selects columns."""
+    schema = rows.row_schema
+    return select_in_python(
+        rows,
+        [
+            ColumnUse(item.expression.name, item.name, schema[item.expression.name].dataType)
+            for item in node.items
+            if isinstance(item.expression, InputColumn)
+        ],
+    )
 
 
 def prepare_columns(rows: Rows | PythonStage, uses: Sequence[ColumnUse]) -> Rows | PythonStage:
@@ -89,10 +90,10 @@ def select_in_python(rows: PythonStage, uses: Sequence[ColumnUse]) -> PythonStag
     schema = rows.row_schema
     beside = [schema[name] for name in (KIND, SPLIT) if name in schema.names]
     selected = struct_of(uses, beside)
-    return rows.pipe(partial(_select, tuple(uses), kernel_schema(selected)), selected)
+    return rows.pipe(partial(select_columns, tuple(uses), kernel_schema(selected)), selected)
 
 
-def _select(
+def select_columns(
     uses: Sequence[ColumnUse], schema: pa.Schema, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     for batch in batches:

@@ -114,16 +114,16 @@ def rows_of(node: PhysicalNode, context: TranslationContext) -> DataFrame | Pyth
         case Execution.NATIVE:
             assert isinstance(node.operator, Aggregate)
             return native_aggregate(frame_of(node.inputs[0], context), node.operator)
+        case Execution.PYTHON:
+            rows = rows_of(node.inputs[0], context)
+            assert isinstance(rows, PythonStage)
+            assert isinstance(node.operator, Project)
+            return project_in_python(rows, node.operator)
         case Execution.SPARK:
             return _stateless(node, context)
 
 
-def _stateless(node: PhysicalNode, context: TranslationContext) -> DataFrame | PythonStage:
-    if isinstance(node.operator, Project):
-        rows = rows_of(node.inputs[0], context)
-        if isinstance(rows, PythonStage) and (projected := project_in_python(rows, node.operator)) is not None:
-            return projected
-        return stateless_step(rows.to_frame() if isinstance(rows, PythonStage) else rows, node, context)
+def _stateless(node: PhysicalNode, context: TranslationContext) -> DataFrame:
     inputs = [frame_of(below, context) for below in node.inputs]
     match node.operator:
         case Expand() as operator:

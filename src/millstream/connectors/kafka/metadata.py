@@ -44,7 +44,7 @@ KAFKA_METADATA: Final = (
     TIMESTAMP,
     MessagePart("timestamp-type", STRING.not_null(), "NoTimestampType, CreateTime or LogAppendTime."),
 )
-_OF_THE_VALUE: Final = "value."
+OF_THE_VALUE: Final = "value."
 
 
 def message_parts(value_format: Format | None, *, many_topics: bool) -> dict[str, MessagePart]:
@@ -53,5 +53,5 @@ def message_parts(value_format: Format | None, *, many_topics: bool) -> dict[str
     parts[TOPIC.key] = replace(TOPIC, is_writable=many_topics)
     if value_format is not None and value_format.name in FORMATS:
         for metadata in FORMATS[value_format.name].metadata:
-            parts[_OF_THE_VALUE + metadata.key] = MessagePart(_OF_THE_VALUE + metadata.key, metadata.type, metadata.doc)
+            parts[OF_THE_VALUE + metadata.key] = MessagePart(OF_THE_VALUE + metadata.key, metadata.type, metadata.doc)
     return parts

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from millstream.changelog import INSERT_ONLY
 from millstream.connectors.kafka.custom_partitioner import partitioner_problems
-from millstream.connectors.kafka.metadata import TIMESTAMP
+from millstream.connectors.kafka.metadata import OF_THE_VALUE, TIMESTAMP
 from millstream.connectors.kafka.not_yet import find_connections_of_java, find_patterns_of_java
 from millstream.connectors.kafka.option_values import (
     DEFAULT_PARTITIONER,
@@ -23,7 +23,7 @@ from millstream.connectors.tables import OrdinarySink, OrdinarySource
 from millstream.formats.avro_format import AvroFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from millstream.catalog.option_places import OptionPlaces
     from millstream.catalog.option_reader import Notice
@@ -153,6 +153,11 @@ class KafkaSource(OrdinarySource):
     def decoding(self) -> str | None:
         key = f"key {self.key_format.name}, value " if self.key_format is not None else ""
         return f"{key}{self.value_format.name} [{'Spark' if self.decodes_in_spark else 'Python'}]"
+
+    def gives_rows_in_python(self, columns: Collection[str]) -> bool:
+        """Metadata of a format is converted by Spark."""
+        of_the_format = (use for use in self.metadata if use.key.startswith(OF_THE_VALUE))
+        return not self.decodes_in_spark and not any(use.column.name in columns for use in of_the_format)
 
     def find_unsupported(self) -> Iterable[Diagnostic]:
         return (*find_connections_of_java(self), *find_patterns_of_java(self))

@@ -20,6 +20,8 @@ class Execution(StrEnum):
     """What runs an operator."""
 
     SOURCE = "source"
+    PYTHON = "Python"
+    """Row by row, in the crossing that made the rows."""
     SPARK = "Spark"
     """Row by row, as expressions of Spark's."""
     NATIVE = "native"

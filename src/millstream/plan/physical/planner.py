@@ -11,6 +11,7 @@ from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.node import transform
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.roots import Collect, Write
+from millstream.plan.operators.scan import Scan
 from millstream.plan.physical.native_aggregates import native_aggregate_of
 from millstream.plan.physical.nodes import Execution, Output, PhysicalNode, PhysicalPlan, Producer, SharedScan
 from millstream.plan.physical.shared_scans import scan_of, share_scans
@@ -78,12 +79,23 @@ class _Builder:
             return self.scans[node.id]
         inputs = tuple(self._build(below, native) for below in node.inputs)
         execution = _execution(node, native)
+        if execution is Execution.SPARK and self._can_run_in_python(node, inputs):
+            execution = Execution.PYTHON
         makes_rows = execution.keeps_state or not inputs
         has_kinds = node.gives_kinds if makes_rows else any(below.has_kinds for below in inputs)
         built = PhysicalNode(node, inputs, execution, has_kinds)
         if node.id in self._shared_ids:
             self.scans[node.id] = built
         return built
+
+    def _can_run_in_python(self, node: Node, inputs: Sequence[PhysicalNode]) -> bool:
+        """Whether it only selects columns of rows that are in Python, and in no pass with other readers."""
+        if not isinstance(node, Project) or not all(item.is_plain for item in node.items):
+            return False
+        [below] = inputs
+        if isinstance(below.operator, Scan) and below.id not in self._shared_ids:
+            return below.operator.source.gives_rows_in_python([column.name for column in below.operator.columns])
+        return below.execution is Execution.PYTHON
 
 
 def _execution(node: Node, native: Aggregate | None) -> Execution:

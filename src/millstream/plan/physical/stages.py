@@ -71,9 +71,9 @@ class _Staging:
             stage = self._stage(input_, in_pass=in_pass or node in self._ends)
             below.append(self._pin(input_, stage) if is_union else stage)
         name = type(node.operator).__name__
-        if node.execution is Execution.SPARK:
+        if node.execution in (Execution.SPARK, Execution.PYTHON):
             stage = self._open(*below) if is_union else below[0]
-            stage.steps.append(f"{name} {_SPARK}")
+            stage.steps.append(f"{name} [{node.execution}]")
             return stage
         for each in below:
             each.steps.append(
