@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
 
 from millstream.aggregates.registry import aggregate_function
@@ -55,10 +54,7 @@ def aggregate(rows: Rows | PythonStage, node: Aggregate, kernel_settings: Kernel
         insert_only=not has_kinds,
         repeats=node.repeats,
     )
-    named = {**keys, **results}
-    return host({ROWS: prepared}, operator, node.id, kernel_settings).then(
-        lambda changes: changes.select(*(F.col(column).alias(name) for name, column in named.items()), KIND)
-    )
+    return host({ROWS: prepared}, operator, node.id, kernel_settings, {**keys, **results, KIND: KIND})
 
 
 def _argument(schema: StructType, call: AggregateCall, column: str) -> ColumnUse:

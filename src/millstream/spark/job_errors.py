@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from millstream.source import Span
 
 # Spark's exceptions end with the query's plan, which contains our marks too: only a raised one counts.
-_RAISED: Final = r"\[USER_RAISED_EXCEPTION\]|(?:UndecodableMessage|UnwritableRow|DeadLetter|Undelivered)Error:"
+_RAISED: Final = (
+    r"\[USER_RAISED_EXCEPTION\]|(?:UndecodableMessage|UnwritableRow|NullInKey|DeadLetter|Undelivered)Error:"
+)
 _MARK: Final = re.compile(rf"(?:{_RAISED}) <<millstream ")
 _PLAN: Final = "\n=== Streaming Query ==="
 _ENVELOPE: Final = re.compile(r"^\[STREAM_FAILED\] Query \[.*?\] terminated with exception: |(?: SQLSTATE: \w{5})+$")
@@ -65,6 +67,13 @@ class UnwritableRowError(Exception):
 
     def __init__(self, table: str, why: str) -> None:
         super().__init__(_mark(Code.UNWRITABLE_ROW, table=table, why=why))
+
+
+class NullInKeyError(Exception):
+    """Raised in a Python worker that would write NULL into a NOT NULL column of a sink."""
+
+    def __init__(self, column: str, table: str) -> None:
+        super().__init__(null_in_key(column, table))
 
 
 class DeadLetterError(Exception):

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F  # noqa: N812
-
 from millstream.changelog import KIND
 from millstream.kernels.join import JoinOperator, JoinSide
 from millstream.kernels.operator import LEFT, RIGHT
@@ -37,10 +35,9 @@ def join(
         _side(lefts, node.left_keys), _side(rights, node.right_keys), expires=kernel_settings.expires
     )
     inside = {use.source: use.name for use in (*lefts, *rights)}
-    columns = [F.col(inside[column.name]).alias(column.name) for column in node.output]
-    kind = [F.col(KIND)] if has_kinds else []
+    columns = {column.name: inside[column.name] for column in node.output} | ({KIND: KIND} if has_kinds else {})
     inputs = {LEFT: prepare_columns(left, lefts), RIGHT: prepare_columns(right, rights)}
-    return host(inputs, operator, node.id, kernel_settings).then(lambda changes: changes.select(*columns, *kind))
+    return host(inputs, operator, node.id, kernel_settings, columns)
 
 
 def _uses(rows: Rows | PythonStage, side: str, columns: Sequence[str]) -> list[ColumnUse]:

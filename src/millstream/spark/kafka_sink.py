@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -22,13 +22,15 @@ from millstream.spark.changelog import is_retraction
 from millstream.spark.delivery import DELIVERED_TYPE
 from millstream.spark.job_errors import null_in_key
 from millstream.spark.message_metadata import HEADERS_TYPE, headers_of, topic_of
+from millstream.spark.message_structs import MessageField, MessageStruct, build_structs
 from millstream.spark.observed_counts import DELIVERED
+from millstream.spark.python_rows import ColumnUse, select_in_python
 from millstream.spark.python_stage import PythonStage
-from millstream.spark.splits import split_columns
+from millstream.spark.splits import SPLIT, split_columns
 from millstream.spark.types import quote_name, spark_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from pyspark.sql import Column
 
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from millstream.spark.delivery import Delivering
     from millstream.spark.python_stage import Rows, Step
     from millstream.sql.statements import MetadataColumn, PhysicalColumn
+    from millstream.sql.types import DataType
 
 _TYPES: Final = {
     "key": "BINARY",
@@ -48,6 +51,34 @@ _TYPES: Final = {
     "timestamp": "LONG",
 }
 """The columns of a message. Spark's Kafka sink has no timestamp; our own producer takes it in milliseconds."""
+
+
+def needs_no_spark(sink: KafkaSink) -> bool:
+    """Whether its messages are made of columns alone, and by encoders in Python."""
+    is_avro = isinstance(sink.value_format, AvroFormat) or isinstance(sink.key_format, AvroFormat)
+    return not (sink.metadata or is_avro or sink.ignore_retraction)
+
+
+def encode_in_python(
+    rows: PythonStage,
+    sink: KafkaSink,
+    partitioning: Step | None = None,
+    *,
+    folds: bool = False,
+    delivering: Delivering | None = None,
+) -> PythonStage:
+    """As `encode_messages`, in the crossing that made the rows; for a sink that `needs_no_spark`."""
+    written = {column.name for part in _parts(sink) for _, column in part.columns}
+    fields = [field for field in rows.row_schema.fields if field.name in written]
+    selected = select_in_python(rows, [ColumnUse(field.name, field.name, field.dataType) for field in fields])
+    structs = [part.to_struct() for part in _parts(sink)]
+    encoders = {part.name: part.encoder() for part in _parts(sink)}
+    beside = [*([KIND] if folds and sink.buffer_flush is None else []), *([] if delivering is None else [SPLIT])]
+    steps: list[Step] = [partial(build_structs, sink.table.name, structs, beside), partial(encode_with, encoders)]
+    steps += _last_steps(sink, partitioning, folds=folds)
+    schema, step, constants = _finish(steps, encoders, sink, partitioning, delivering)
+    assert step is not None
+    return replace(selected.pipe(step, schema), constants=constants)
 
 
 def encode_messages(
@@ -66,30 +97,44 @@ def encode_messages(
     """
     columns: dict[str, Column] = {}
     encoders: dict[str, Encoder] = {}
-    for part in _parts(rows, sink):
-        columns[part.name], encoder = part.encode()
-        if encoder is not None:
-            encoders[part.name] = encoder
+    for part in _parts(sink):
+        columns[part.name] = part.to_column(rows)
+        if not isinstance(part.format, AvroFormat):
+            encoders[part.name] = part.encoder()
     columns |= _beside_the_row(sink)
+    if folds and sink.buffer_flush is None:
+        columns[KIND] = F.col(KIND).cast("tinyint")
     steps: list[Step] = [partial(encode_with, encoders)] if encoders else []
+    steps += _last_steps(sink, partitioning, folds=folds)
+    beside = [] if delivering is None else split_columns(rows)
+    prepared = rows.select(*(column.alias(name) for name, column in columns.items()), *beside)
+    schema, step, constants = _finish(steps, columns, sink, partitioning, delivering)
+    return PythonStage(prepared, schema, step, constants)
+
+
+def _last_steps(sink: KafkaSink, partitioning: Step | None, *, folds: bool) -> list[Step]:
+    """What is done with messages that are encoded."""
+    steps: list[Step] = []
     if sink.buffer_flush is not None:
         steps.append(partial(last_changes, key_columns=["key"], max_keys=sink.buffer_flush.rows))
     elif folds:
-        columns[KIND] = F.col(KIND).cast("tinyint")
         steps.append(partial(fold_updates, key_columns=["key"]))
-    if partitioning is not None:
-        steps.append(partitioning)
-    beside = [] if delivering is None else split_columns(rows)
-    prepared = rows.select(*(column.alias(name) for name, column in columns.items()), *beside)
+    return steps if partitioning is None else [*steps, partitioning]
+
+
+def _finish(
+    steps: list[Step],
+    columns: Collection[str],
+    sink: KafkaSink,
+    partitioning: Step | None,
+    delivering: Delivering | None,
+) -> tuple[str, Step | None, dict[str, str]]:
+    """The schema of what comes back, all steps as one, and the columns that are the same in every message."""
     if delivering is not None:
-        return PythonStage(prepared, DELIVERED_TYPE, _chain([*steps, delivering], [DELIVERED]))
+        return DELIVERED_TYPE, _chain([*steps, delivering], [DELIVERED]), {}
     names = [name for name in _TYPES if name in columns or (name == "partition" and partitioning is not None)]
-    return PythonStage(
-        prepared,
-        ", ".join(f"{name} {_TYPES[name]}" for name in names),
-        _chain(steps, names) if steps else None,
-        {} if "topic" in columns else {"topic": sink.topic},
-    )
+    schema = ", ".join(f"{name} {_TYPES[name]}" for name in names)
+    return schema, _chain(steps, names) if steps else None, {} if "topic" in columns else {"topic": sink.topic}
 
 
 def encode_with(encoders: dict[str, Encoder], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -129,23 +174,34 @@ class _Part:
     sink: KafkaSink
     format: Format
     columns: tuple[tuple[str, PhysicalColumn], ...]
-    kind: Column | None = None
-    """The row kind, for a format that encodes it."""
-    is_there: Column | None = None
+    has_kind: bool = False
+    """Whether the format encodes the row kind."""
+    skips_retractions: bool = False
+    """Whether a retraction has none."""
 
-    def encode(self) -> tuple[Column, Encoder | None]:
-        """The column to pass on, and what remains for Python to encode."""
-        named = tuple((name, column.type) for name, column in self.columns)
+    def to_column(self, rows: Rows) -> Column:
+        """The column to pass on; what Spark does not encode itself is a struct."""
         if not isinstance(self.format, AvroFormat):
-            return self._row(), encoder_of(self._with_subject(), named)
+            return self._row(rows)
         from pyspark.sql.avro.functions import to_avro
 
-        return to_avro(self._row(), json.dumps(flink_schema(named, self.format))), None
+        return to_avro(self._row(rows), json.dumps(flink_schema(self._types, self.format)))
 
-    def _row(self) -> Column:
-        kind = [] if self.kind is None else [self.kind.cast("tinyint").alias(KIND)]
+    def encoder(self) -> Encoder:
+        return encoder_of(self._with_subject(), self._types)
+
+    def to_struct(self) -> MessageStruct:
+        fields = (MessageField(name, column.name, not column.type.nullable) for name, column in self.columns)
+        return MessageStruct(self.name, tuple(fields), self.has_kind, self.skips_retractions)
+
+    @property
+    def _types(self) -> tuple[tuple[str, DataType], ...]:
+        return tuple((name, column.type) for name, column in self.columns)
+
+    def _row(self, rows: Rows) -> Column:
+        kind = [_kind(rows).cast("tinyint").alias(KIND)] if self.has_kind else []
         row = F.struct(*(self._field(column).alias(name) for name, column in self.columns), *kind)
-        return row if self.is_there is None else F.when(self.is_there, row)
+        return F.when(~is_retraction(rows), row) if self.skips_retractions else row
 
     def _field(self, column: PhysicalColumn) -> Column:
         value = _check_not_null(column, self.sink)
@@ -160,15 +216,16 @@ class _Part:
         return self.format
 
 
-def _parts(rows: Rows, sink: KafkaSink) -> Iterator[_Part]:
+def _parts(sink: KafkaSink) -> Iterator[_Part]:
     if sink.key_format is not None:
         yield _Part("key", sink, sink.key_format, tuple(zip(sink.key.names, sink.key_columns, strict=True)))
     columns = tuple((column.name, column) for column in sink.value_columns)
-    if sink.value_format.changelog == INSERT_ONLY:
-        yield _Part("value", sink, sink.value_format, columns, is_there=~is_retraction(rows))
-    else:
-        kind = F.col(KIND) if KIND in rows.columns else F.lit(int(RowKind.INSERT))
-        yield _Part("value", sink, sink.value_format, columns, kind)
+    by_key = sink.value_format.changelog == INSERT_ONLY
+    yield _Part("value", sink, sink.value_format, columns, has_kind=not by_key, skips_retractions=by_key)
+
+
+def _kind(rows: Rows) -> Column:
+    return F.col(KIND) if KIND in rows.columns else F.lit(int(RowKind.INSERT))
 
 
 def _beside_the_row(sink: KafkaSink) -> dict[str, Column]:

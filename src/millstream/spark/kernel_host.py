@@ -18,14 +18,13 @@ from millstream.kernels.hashing import hash_rows
 from millstream.kernels.operator import ORDER
 from millstream.spark.comparable import hashable
 from millstream.spark.kernel_stage import NOW, KernelSettings, KernelStage
-from millstream.spark.observed_counts import IGNORED, fresh_name
 from millstream.spark.packets import PACKET_SCHEMA, exchange, pack
 from millstream.spark.python_stage import PythonStage
 from millstream.spark.row_order import OrderInFiles
 from millstream.spark.splits import SPLIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql.types import StructType
 
@@ -37,19 +36,25 @@ _PLACES: Final = 1 << 23
 
 
 def host(
-    inputs: Mapping[str, Rows | PythonStage], operator: Operator, id_: str, kernel_settings: KernelSettings
+    inputs: Mapping[str, Rows | PythonStage],
+    operator: Operator,
+    id_: str,
+    kernel_settings: KernelSettings,
+    columns: Mapping[str, str] | None = None,
 ) -> PythonStage:
-    """Gives the operator's changelog, with `__kind`, for the rows of each of its inputs.
+    """Gives the operator's changelog for the rows of each of its inputs.
 
-    `id_` names the operator's state. One input may be read in one pass with other readers; several are DataFrames,
-    whose packets go through one exchange.
+    `id_` names the operator's state. `columns` are those that are wanted, with their names in the operator's output;
+    None is all. One input may be read in one pass with other readers; the packets of several go through one exchange.
     """
     packed = [pack_input(name, inputs[name], operator, kernel_settings) for name in operator.inputs]
-    step = partial(step_kernel, KernelStage(id_, operator, kernel_settings))
+    stage = KernelStage(id_, operator, kernel_settings)
+    wanted = {name: name for name in operator.output_schema.names} if columns is None else columns
+    step = partial(step_kernel, stage, wanted)
     if len(packed) == 1:
-        return packed[0].then(step)
+        return replace(packed[0], behind=step)
     packets = reduce(DataFrame.union, (stage.to_rows() for stage in packed))
-    return PythonStage(packets, PACKET_SCHEMA, exchange=packed[0].exchange).then(step)
+    return PythonStage(packets, PACKET_SCHEMA, exchange=packed[0].exchange, behind=step)
 
 
 def pack_input(name: str, rows: Rows | PythonStage, operator: Operator, kernel_settings: KernelSettings) -> PythonStage:
@@ -71,16 +76,23 @@ def pack_input(name: str, rows: Rows | PythonStage, operator: Operator, kernel_s
     return PythonStage(columns, PACKET_SCHEMA, combine_and_pack, exchange=to_tasks)
 
 
-def step_kernel(stage: KernelStage, packets: DataFrame) -> DataFrame:
+def step_kernel(stage: KernelStage, columns: Mapping[str, str], packets: DataFrame) -> PythonStage:
     """What the kernel gives for packets that have been exchanged."""
     operator = stage.operator
     assert not operator.may_ask_for_wakeup, f"{type(operator).__name__} may ask for a wake-up; this host has no timers"
     if stage.settings.expires:
-        # The time of a batch is in its checkpoint: a batch that is run again has the same.
+        # The time of a batch is in its checkpoint, so a repeated batch has the same.
         packets = packets.withColumn(NOW, F.unix_millis(F.current_timestamp()))
-    changes = packets.mapInArrow(stage, from_arrow_schema(stage.schema, prefer_timestamp_ntz=True))
-    observed = changes.observe(fresh_name(), F.sum(IGNORED).alias(IGNORED))
-    return observed.where(F.col(IGNORED).isNull()).drop(IGNORED)
+    output = pa.schema([operator.output_schema.field(inside).with_name(name) for name, inside in columns.items()])
+    schema = from_arrow_schema(output, prefer_timestamp_ntz=True)
+    changes = PythonStage(packets, PACKET_SCHEMA, stage, has_counts=True)
+    return changes.pipe(partial(_rename, tuple(columns.items())), schema)
+
+
+def _rename(columns: Sequence[tuple[str, str]], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    names = [name for name, _ in columns]
+    for batch in batches:
+        yield pa.RecordBatch.from_arrays([batch.column(inside) for _, inside in columns], names)
 
 
 def _add_hashes(hashes: Mapping[str, tuple[str, ...]], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

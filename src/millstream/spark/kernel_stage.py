@@ -6,13 +6,12 @@ from collections import defaultdict
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final
 
-import pyarrow as pa
 from pyspark import TaskContext
 
 from millstream.failpoints import reach
 from millstream.kernels.operator import BatchTime
-from millstream.spark.observed_counts import IGNORED
 from millstream.spark.packets import unpack_by_part
+from millstream.spark.task_counts import count_ignored
 from millstream.spark.task_input import require_all, require_end_markers
 from millstream.state.bucket import BucketState
 from millstream.state.state_table import StateTable, TimeToLive
@@ -21,6 +20,8 @@ from millstream.state.storage import open_storage
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    import pyarrow as pa
 
     from millstream.kernels.operator import Operator
 
@@ -52,7 +53,7 @@ class KernelSettings:
 
 @dataclass(frozen=True, slots=True)
 class KernelStage:
-    """A step from packets to changes. A row with a count of ignored retractions has nothing else in it."""
+    """A step from packets to changes."""
 
     id: str
     """Of the operator in its plan: the name of its folder."""
@@ -62,10 +63,6 @@ class KernelStage:
     def __reduce__(self) -> tuple[Any, ...]:
         """A worker unpickles its step before it opens the rows of the task."""
         return _arrive, tuple(getattr(self, part.name) for part in fields(self))
-
-    @property
-    def schema(self) -> pa.Schema:
-        return self.operator.output_schema.append(pa.field(IGNORED, pa.int64()))
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for bucket, packets in sorted(_gather(batches).items()):
@@ -86,17 +83,10 @@ class KernelStage:
         reach("before-state")
         result = kernel.step(unpack_by_part(packets.payloads), BatchTime())
         for changes in result.changes:  # which may touch the state as they are made
-            yield from self._to_batches(changes)
+            yield from changes.cast(self.operator.output_schema).to_batches(max_chunksize=_ROWS_TOGETHER)
         state.commit()
         reach("after-state")
-        if result.ignored:
-            yield pa.RecordBatch.from_pylist([{IGNORED: result.ignored}], schema=self.schema)
-
-    def _to_batches(self, changes: pa.Table) -> list[pa.RecordBatch]:
-        rows = changes.cast(self.operator.output_schema)
-        rows = rows.append_column(IGNORED, pa.nulls(rows.num_rows, pa.int64()))
-        batches: list[pa.RecordBatch] = rows.to_batches(max_chunksize=_ROWS_TOGETHER)
-        return batches
+        count_ignored(result.ignored)
 
 
 @dataclass(slots=True)

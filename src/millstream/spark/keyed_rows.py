@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F  # noqa: N812
-
 from millstream.changelog import KIND
 from millstream.kernels.materialise import MaterialiseOperator
 from millstream.kernels.normalise import NormaliseOperator
@@ -61,9 +59,8 @@ class _Numbered:
         return tuple(names[name] for name in columns)
 
     def through(self, operator: Operator, id_: str, kernel_settings: KernelSettings) -> PythonStage:
-        return host({ROWS: self.rows}, operator, id_, kernel_settings).then(
-            lambda changes: changes.select(*(F.col(use.name).alias(use.source) for use in self.uses), KIND)
-        )
+        columns = {use.source: use.name for use in self.uses}
+        return host({ROWS: self.rows}, operator, id_, kernel_settings, {**columns, KIND: KIND})
 
 
 def _number(rows: Rows | PythonStage, keys: Collection[str]) -> _Numbered:

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, TypeAlias
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import StructType
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import LongType, StructField, StructType
 
+from millstream.spark.observed_counts import IGNORED, fresh_name
 from millstream.spark.shared_rows import SharedRows
+from millstream.spark.task_counts import append_counts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,8 +37,10 @@ class PythonStage:
     """Columns that say the same in every row, and so need not cross."""
     exchange: Callable[[DataFrame], DataFrame] | None = None
     """Sends packets to their buckets, where that is what comes back."""
-    after: tuple[Callable[[DataFrame], DataFrame], ...] = ()
-    """Applied to the result."""
+    behind: Callable[[DataFrame], PythonStage] | None = None
+    """What becomes of the packets behind the exchange."""
+    has_counts: bool = False
+    """Whether steps count something for the driver."""
 
     @property
     def row_schema(self) -> StructType:
@@ -47,28 +52,40 @@ class PythonStage:
 
     def pipe(self, step: Step, schema: str | StructType) -> PythonStage:
         """Does one step more in the same crossing."""
-        assert (self.constants, self.exchange, self.after) == ({}, None, ()), "its rows are on their way"
+        assert (self.constants, self.exchange, self.behind) == ({}, None, None), "its rows are on their way"
         return replace(self, step=step if self.step is None else partial(_chain, self.step, step), schema=schema)
 
-    def then(self, more: Callable[[DataFrame], DataFrame]) -> PythonStage:
-        return replace(self, after=(*self.after, more))
-
     def to_frame(self) -> DataFrame:
-        """The result, where nobody else reads the rows."""
-        crossed = self.to_rows()
-        return self.result(crossed if self.exchange is None else self.exchange(crossed))
+        """The rows in Spark, where nobody else reads what they are made of."""
+        rows = self.behind_exchange() if self.exchange is not None else self.result(self.to_rows())
+        return rows.to_frame() if isinstance(rows, PythonStage) else rows
+
+    def behind_exchange(self) -> PythonStage:
+        """The rows of the kernel that the packets are for."""
+        assert self.exchange is not None
+        rows = self.result(self.exchange(self.to_rows()))
+        assert isinstance(rows, PythonStage)
+        return rows
 
     def to_rows(self) -> DataFrame:
         """What comes back from Python."""
         assert isinstance(self.rows, DataFrame)
-        return self.rows if self.step is None else self.rows.mapInArrow(self.step, self.schema)
+        if self.step is None:
+            return self.rows
+        if not self.has_counts:
+            return self.rows.mapInArrow(self.step, self.schema)
+        schema = self.row_schema
+        counting = partial(append_counts, self.step, to_arrow_schema(schema, timezone="UTC"))
+        counted = self.rows.mapInArrow(counting, StructType([*schema.fields, StructField(IGNORED, LongType())]))
+        observed = counted.observe(fresh_name(), F.sum(IGNORED).alias(IGNORED))
+        return observed.where(F.col(IGNORED).isNull()).drop(IGNORED)
 
-    def result(self, crossed: DataFrame) -> DataFrame:
-        """The result of what came back, and has been exchanged."""
+    def result(self, crossed: DataFrame) -> DataFrame | PythonStage:
+        """What becomes of the rows that came back, and have been exchanged."""
+        if self.behind is not None:
+            return self.behind(crossed)
         for name, value in self.constants.items():
             crossed = crossed.withColumn(name, F.lit(value))
-        for each in self.after:
-            crossed = each(crossed)
         return crossed
 
 

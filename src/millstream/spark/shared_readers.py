@@ -49,7 +49,7 @@ def write_in_one_pass(rows: DataFrame, readers: Sequence[Reader]) -> DataFrame:
     return frame.mapInArrow(in_turns(steps), schema)
 
 
-def pack_in_one_pass(rows: DataFrame, readers: Sequence[Reader], tasks: int) -> list[DataFrame]:
+def pack_in_one_pass(rows: DataFrame, readers: Sequence[Reader], tasks: int) -> list[DataFrame | PythonStage]:
     """Per reader what comes of its stage; all packets go to so many tasks."""
     frame, lanes = _combine_columns(rows, readers)
     steps = []

@@ -19,13 +19,15 @@ if TYPE_CHECKING:
     from millstream.spark.shared_rows import SharedRows
     from millstream.spark.translate import TranslationContext
 
-Encode: TypeAlias = Callable[[Rows, PhysicalNode], PythonStage]
+Encode: TypeAlias = Callable[[Rows | PythonStage, PhysicalNode], PythonStage]
 """The messages of the rows that an INSERT writes."""
 
 
-def read_together(plan: PhysicalPlan, context: TranslationContext, encode: Encode) -> dict[PhysicalNode, DataFrame]:
+def read_together(
+    plan: PhysicalPlan, context: TranslationContext, encode: Encode
+) -> dict[PhysicalNode, DataFrame | PythonStage]:
     """The output of the nodes up to which scans are shared."""
-    made: dict[PhysicalNode, DataFrame] = {}
+    made: dict[PhysicalNode, DataFrame | PythonStage] = {}
     for shared in plan.shared:
         readers = [partial(_python_stage, end, context, encode) for end in shared.ends]
         rows = frame_of(shared.scan, context)

@@ -76,7 +76,7 @@ class TranslationContext:
     """How messages are delivered that Spark's own sink does not write."""
     scan_numbers: Mapping[str, int] = field(default_factory=dict)
     """The numbers of scans of topics, by their ids: the same at each start."""
-    shared: Mapping[PhysicalNode, DataFrame] = field(default_factory=dict)
+    shared: Mapping[PhysicalNode, DataFrame | PythonStage] = field(default_factory=dict)
     """The output of nodes up to which a scan is read together with others; for a Write, its messages."""
 
     def pinned_tasks(self) -> int | None:
@@ -110,7 +110,7 @@ def rows_of(node: PhysicalNode, context: TranslationContext) -> DataFrame | Pyth
         case Execution.SINK:
             return rows_of(node.inputs[0], context)
         case Execution.KERNEL:
-            return stateful_step([rows_of(below, context) for below in node.inputs], node, context).to_frame()
+            return stateful_step([rows_of(below, context) for below in node.inputs], node, context).behind_exchange()
         case Execution.NATIVE:
             assert isinstance(node.operator, Aggregate)
             return native_aggregate(frame_of(node.inputs[0], context), node.operator)

@@ -17,15 +17,16 @@ from millstream.connectors.local.tables import BlackholeSink, FilesystemSink, Pr
 from millstream.plan.operators.roots import Collect, Write
 from millstream.plan.physical.nodes import Producer
 from millstream.spark.delivery import Delivering, start_delivery
-from millstream.spark.kafka_sink import encode_messages
+from millstream.spark.kafka_sink import encode_in_python, encode_messages, needs_no_spark
 from millstream.spark.local_tables import write_local
 from millstream.spark.partitioners import Choice, Rotation, choose_partitions, rotate_partitions
 from millstream.spark.print_sink import show_rows
+from millstream.spark.python_stage import PythonStage
 from millstream.spark.shared_scans import read_together
 from millstream.spark.sink_rows import drop_null_rows, repartition
 from millstream.spark.splits import SPLIT, split_of_insert
 from millstream.spark.task_ends import report_end
-from millstream.spark.translate import frame_of
+from millstream.spark.translate import frame_of, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from millstream.plan.physical.nodes import Output, PhysicalNode, PhysicalPlan
     from millstream.plan.program import JobPlan
-    from millstream.spark.python_stage import PythonStage, Rows, Step
+    from millstream.spark.python_stage import Rows, Step
     from millstream.spark.shared_scans import Encode
     from millstream.spark.translate import TranslationContext
 
@@ -47,7 +48,7 @@ def writer_of(job: JobPlan, context: TranslationContext) -> DataStreamWriter:
     drops_nulls = job.settings.not_null_enforcer is NotNullEnforcer.DROP
     outputs = {output.root: output for output in plan.outputs}
 
-    def encode(rows: Rows, root: PhysicalNode) -> PythonStage:
+    def encode(rows: Rows | PythonStage, root: PhysicalNode) -> PythonStage:
         return _encode(rows, outputs[root], context, drops_nulls=drops_nulls)
 
     kafka_scans = (scan.id for scan in plan.scans if isinstance(scan.source, KafkaSource))
@@ -88,18 +89,28 @@ def _sink(root: PhysicalNode) -> KafkaSink:
 def _messages(root: PhysicalNode, context: TranslationContext, encode: Encode, insert: int | None) -> DataFrame:
     """`insert` is the number of the INSERT in a set that writes exactly once."""
     if root in context.shared:
-        return context.shared[root]
-    rows = repartition(frame_of(root, context), _sink(root), context.pinned_tasks())
-    if insert is not None and SPLIT not in rows.columns:
-        rows = rows.select("*", split_of_insert(insert))
-    return encode(rows, root).to_frame()
+        return frame_of(root, context)
+    rows = rows_of(root, context)
+    lacks_split = insert is not None and SPLIT not in rows.columns
+    if isinstance(rows, PythonStage) and _sink(root).parallelism is None and not lacks_split:
+        return encode(rows, root).to_frame()
+    frame = repartition(frame_of(root, context), _sink(root), context.pinned_tasks())
+    if insert is not None and lacks_split:
+        frame = frame.select("*", split_of_insert(insert))
+    return encode(frame, root).to_frame()
 
 
-def _encode(rows: Rows, output: Output, context: TranslationContext, *, drops_nulls: bool) -> PythonStage:
+def _encode(rows: Rows | PythonStage, output: Output, context: TranslationContext, *, drops_nulls: bool) -> PythonStage:
+    """Rows that are in Python stay there where the sink needs nothing of Spark's."""
     sink = _sink(output.root)
     delivering = Delivering.to(sink, context.dispatch) if output.producer is Producer.OWN else None
-    kept = drop_null_rows(rows, sink, drops_nulls=drops_nulls)
-    messages = encode_messages(kept, sink, _partitioning_step(sink, context), folds=output.folds, delivering=delivering)
+    partitioning = _partitioning_step(sink, context)
+    if isinstance(rows, PythonStage) and needs_no_spark(sink) and not drops_nulls:
+        messages = encode_in_python(rows, sink, partitioning, folds=output.folds, delivering=delivering)
+    else:
+        frame = rows.to_frame() if isinstance(rows, PythonStage) else rows
+        kept = drop_null_rows(frame, sink, drops_nulls=drops_nulls)
+        messages = encode_messages(kept, sink, partitioning, folds=output.folds, delivering=delivering)
     return replace(messages, step=report_end(messages.step, context.spark))
 
 

@@ -31,6 +31,11 @@ class ProjectItem:
         """Whether it is a column of the input as it is."""
         return isinstance(self.expression, InputColumn) and self.expression.type == self.type
 
+    @property
+    def is_selection(self) -> bool:
+        """Whether it is a column of the input in every row, whatever is known of NULLs in it."""
+        return isinstance(self.expression, InputColumn) and self.expression.type.not_null() == self.type.not_null()
+
 
 @dataclass(frozen=True, slots=True)
 class Project(Unary):

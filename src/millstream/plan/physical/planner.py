@@ -90,12 +90,12 @@ class _Builder:
 
     def _can_run_in_python(self, node: Node, inputs: Sequence[PhysicalNode]) -> bool:
         """Whether it only selects columns of rows that are in Python, and in no pass with other readers."""
-        if not isinstance(node, Project) or not all(item.is_plain for item in node.items):
+        if not isinstance(node, Project) or not all(item.is_selection for item in node.items):
             return False
         [below] = inputs
         if isinstance(below.operator, Scan) and below.id not in self._shared_ids:
             return below.operator.source.gives_rows_in_python([column.name for column in below.operator.columns])
-        return below.execution is Execution.PYTHON
+        return below.execution in (Execution.PYTHON, Execution.KERNEL)
 
 
 def _execution(node: Node, native: Aggregate | None) -> Execution:
