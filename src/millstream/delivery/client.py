@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import uuid
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -48,7 +48,7 @@ def deliver(folder: Path, number: int, request: DeliveryRequest, batches: Iterat
     All of `batches` is consumed even if the messages are already written: earlier steps have work to finish. If
     anything is raised here, or this process ends, before the last batch, nothing is committed.
     """
-    with _connect(folder, number) as connection, connection.makefile("rwb") as stream:
+    with _connect(folder, number) as connection, _open_stream(connection) as stream:
         is_sent = _send(connection, stream, request, batches)
         _raise_failure(_answer(stream))
     if not is_sent:
@@ -101,6 +101,17 @@ def _explain_broken_connection(stream: Stream) -> Iterator[None]:
     except OSError as error:
         _raise_failure(_answer(stream))
         raise DeliveryError(Failure.NO_PROCESS, f"{_ENDED[:-1]}: {error}.") from error
+
+
+@contextmanager
+def _open_stream(connection: socket.socket) -> Iterator[Stream]:
+    """Closing it writes what is left, which fails where the process has ended; that has been raised already."""
+    stream = connection.makefile("rwb")
+    try:
+        yield stream
+    finally:
+        with suppress(OSError):
+            stream.close()
 
 
 @contextmanager
