@@ -36,16 +36,16 @@ _SECONDS: Final = 50.0
 _LEFT_OUT_SECONDS: Final = 25.0
 _TICK_SECONDS: Final = 0.02
 _SOURCE: Final = """
-CREATE TABLE sent (`at` DOUBLE, k BIGINT) WITH ('connector' = 'kafka', 'topic' = 'sent', 'format' = 'json',
+CREATE TABLE sent (`at` BIGINT, k BIGINT) WITH ('connector' = 'kafka', 'topic' = 'sent', 'format' = 'json',
   'properties.bootstrap.servers' = '${brokers}', 'scan.startup.mode' = 'latest-offset');
 """
 _JOBS: Final = {
     "stateless": """
-CREATE TABLE received (k BIGINT, `at` DOUBLE) WITH ('connector' = 'kafka', 'topic' = '${received}', 'format' = 'json',
+CREATE TABLE received (k BIGINT, `at` BIGINT) WITH ('connector' = 'kafka', 'topic' = '${received}', 'format' = 'json',
   'properties.bootstrap.servers' = '${brokers}');
 INSERT INTO received SELECT k, `at` FROM sent WHERE k >= 0;""",
     "aggregate": """
-CREATE TABLE received (k BIGINT, `at` DOUBLE, n BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH (
+CREATE TABLE received (k BIGINT, `at` BIGINT, n BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH (
   'connector' = 'upsert-kafka', 'topic' = '${received}', 'key.format' = 'json', 'value.format' = 'json',
   'properties.bootstrap.servers' = '${brokers}');
 INSERT INTO received SELECT k, MAX(`at`), COUNT(DISTINCT `at`) FROM sent GROUP BY k;""",
@@ -98,7 +98,7 @@ def _send(brokers: str, rate: int, ended: threading.Event) -> None:
     while not ended.wait(_TICK_SECONDS):
         now = time.time()
         while number < (now - begun) * rate:
-            value = json.dumps({"at": now, "k": number % 1000})
+            value = json.dumps({"at": int(now * 1000), "k": number % 1000})
             producer.produce("sent", value.encode(), partition=number % _PARTITIONS)
             number += 1
         producer.poll(0)
@@ -111,8 +111,8 @@ def _read(brokers: str, topic: str, counted_from: float, ended: threading.Event,
     while not ended.is_set():
         for message in consumer.consume(1000, 0.02):
             at = json.loads(message.value() or b"{}").get("at", 0)
-            if at > counted_from:
-                delays.append(1000 * (time.time() - at))
+            if at > 1000 * counted_from:
+                delays.append(1000 * time.time() - at)
     consumer.close()
 
 
