@@ -34,7 +34,7 @@ def _number(bits: int) -> Callable[[], int]:
 
 
 def _decimal(digits: int) -> Callable[[], Decimal]:
-    return lambda: Decimal(CHANCE.choice((0, 1, -1, 127, 128, -128, -129, CHANCE.randrange(10**digits)))).scaleb(-2)
+    return lambda: Decimal(f"{CHANCE.choice((0, 1, -1, 127, 128, -128, -129, CHANCE.randrange(10**digits)))}e-2")
 
 
 MAKERS: dict[str, Callable[[], Any]] = {

@@ -1,7 +1,7 @@
 """XXH64 of rows, as Spark's `xxhash64` computes it: stable over versions, and the same on every machine.
 
 A row's columns are hashed one after the other, each with the hash of those before it as its seed; NULL leaves the hash
-as it is. Numbers are hashed a column at a time, texts all those of a length at a time.
+as it is. Numbers are hashed a column at a time, texts by their n-th 32 bytes at a time.
 """
 
 from __future__ import annotations
@@ -107,9 +107,9 @@ def _hash_decimals(values: pa.Array, seeds: Hashes) -> Hashes:
     ]
     if values.type.precision <= _LONG_DIGITS:
         return _hash_longs(np.ascontiguousarray(words[:, 0]), seeds)
-    scale = values.type.scale
-    whole = (int(value.scaleb(scale)) for value in values.to_pylist())
-    return _hash_bytes(pa.array([_to_bytes(number) for number in whole], pa.binary()), seeds)
+    pairs = zip(words[:, 0].tolist(), words[:, 1].tolist(), strict=True)
+    whole = [_to_bytes((high << 64) | (low & (1 << 64) - 1)) for low, high in pairs]
+    return _hash_bytes(pa.array(whole, pa.binary()), seeds)
 
 
 def _to_bytes(number: int) -> bytes:
@@ -132,43 +132,53 @@ def _hash_bytes(values: pa.Array, seeds: Hashes) -> Hashes:
     offsets = np.frombuffer(values.buffers()[1], dtype=np.int32)[values.offset : values.offset + len(values) + 1]
     data = values.buffers()[2]
     content = np.frombuffer(data, dtype=np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
-    lengths = np.diff(offsets)
-    hashes = np.empty_like(seeds)
-    for length in np.unique(lengths):
-        [rows] = np.nonzero(lengths == length)
-        places = offsets[rows][:, np.newaxis] + np.arange(length)
-        hashes[rows] = _hash_of_length(content[places], int(length), seeds[rows])
-    return hashes
-
-
-def _hash_of_length(content: NDArray[np.uint8], length: int, seeds: Hashes) -> Hashes:
-    """`content` has a row of bytes for each value."""
-    at = length - length % _STRIPE
-    hashes = _hash_stripes(content[:, :at], seeds) if at else seeds + _P5
-    hashes = hashes + np.uint64(length)
-    for start in range(at, length - _WORD + 1, _WORD):
-        hashes = _add_word(hashes, _numbers(content[:, start : start + _WORD], np.uint64))
-        at = start + _WORD
-    if length - at >= _HALF_WORD:
-        hashes ^= _numbers(content[:, at : at + _HALF_WORD], np.uint32).astype(np.uint64) * _P1
-        hashes = _rotate(hashes, 23) * _P2 + _P3
-        at += _HALF_WORD
-    for place in range(at, length):
-        hashes ^= content[:, place].astype(np.uint64) * _P5
-        hashes = _rotate(hashes, 11) * _P1
+    starts, lengths = offsets[:-1].astype(np.int64), np.diff(offsets)
+    hashes = seeds + _P5
+    [long] = np.nonzero(lengths >= _STRIPE)
+    if len(long):
+        hashes[long] = _hash_stripes(content, starts[long], lengths[long] // _STRIPE, seeds[long])
+    hashes += lengths.astype(np.uint64)
+    tails = lengths % _STRIPE
+    for tail in np.unique(tails):
+        [rows] = np.nonzero(tails == tail)
+        places = (starts[rows] + lengths[rows] - tail)[:, np.newaxis] + np.arange(tail)
+        hashes[rows] = _hash_tail(content[places], int(tail), hashes[rows])
     return _mix(hashes)
 
 
-def _hash_stripes(content: NDArray[np.uint8], seeds: Hashes) -> Hashes:
-    lanes: list[Hashes] = [seeds + _P1 + _P2, seeds + _P2, seeds.copy(), seeds - _P1]
-    for place, start in enumerate(range(0, content.shape[1], _WORD)):
-        at = place % len(lanes)
-        words: Hashes = _numbers(content[:, start : start + _WORD], np.uint64)
-        lanes[at] = _rotate(lanes[at] + words * _P2, 31) * _P1
-    hashes = _rotate(lanes[0], 1) + _rotate(lanes[1], 7) + _rotate(lanes[2], 12) + _rotate(lanes[3], 18)
-    for lane in lanes:
-        hashes = (hashes ^ _rotate(lane * _P2, 31) * _P1) * _P1 + _P4
+def _hash_tail(content: NDArray[np.uint8], length: int, hashes: Hashes) -> Hashes:
+    """`content` has a row of bytes for each value: what is left behind its last whole stripe."""
+    at = 0
+    while length - at >= _WORD:
+        hashes = _add_word(hashes, _numbers(content[:, at : at + _WORD], np.uint64))
+        at += _WORD
+    if length - at >= _HALF_WORD:
+        hashes = hashes ^ _numbers(content[:, at : at + _HALF_WORD], np.uint32).astype(np.uint64) * _P1
+        hashes = _rotate(hashes, 23) * _P2 + _P3
+        at += _HALF_WORD
+    for place in range(at, length):
+        hashes = _rotate(hashes ^ content[:, place].astype(np.uint64) * _P5, 11) * _P1
     return hashes
+
+
+def _hash_stripes(
+    content: NDArray[np.uint8], starts: NDArray[np.int64], counts: NDArray[np.int32], seeds: Hashes
+) -> Hashes:
+    """The values' n-th stripes of 32 bytes at a time; the longest values first, so that those left are a prefix."""
+    order = np.argsort(-counts, kind="stable")
+    ends = np.searchsorted(-counts[order], -np.arange(1, int(counts.max()) + 1), side="right")
+    lanes = np.stack([seeds + _P1 + _P2, seeds + _P2, seeds, seeds - _P1], axis=1)[order]
+    begins = starts[order]
+    for stripe, end in enumerate(ends):
+        places = (begins[:end] + stripe * _STRIPE)[:, np.newaxis] + np.arange(_STRIPE)
+        words = content[places].view(np.dtype(np.uint64).newbyteorder("<"))
+        lanes[:end] = _rotate(lanes[:end] + words * _P2, 31) * _P1
+    hashes = _rotate(lanes[:, 0], 1) + _rotate(lanes[:, 1], 7) + _rotate(lanes[:, 2], 12) + _rotate(lanes[:, 3], 18)
+    for lane in range(lanes.shape[1]):
+        hashes = (hashes ^ _rotate(lanes[:, lane] * _P2, 31) * _P1) * _P1 + _P4
+    found = np.empty_like(hashes)
+    found[order] = hashes
+    return found
 
 
 def _numbers(content: NDArray[np.uint8], type_: type[np.unsignedinteger[Any]]) -> NDArray[Any]:

@@ -108,7 +108,9 @@ def _decode(
         step = splits.beside(step, PARTITION, TOPIC)
         schema += f", {SPLIT} {splits.column_type}"
     decoded = PythonStage(messages.select(*halves, *origin, *parts), schema.removeprefix(", "), step)
-    return _select_declared(decoded.to_frame(), layout) if layout.format_parts else decoded
+    if layout.format_parts:
+        return _select_declared(decoded.to_frame(), layout)
+    return decoded if schema else decoded.to_frame()  # Arrow does not count rows without columns
 
 
 def _message_rows(layout: MessageLayout, key: MessageHalf | None) -> MessageRows:

@@ -14,6 +14,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from millstream.changelog import KIND
+from millstream.durable_files import make_folder
 from millstream.kernels.hashing import hash_rows
 from millstream.kernels.operator import ORDER
 from millstream.spark.comparable import hashable
@@ -50,6 +52,8 @@ def host(
     packed = [pack_input(name, inputs[name], operator, kernel_settings) for name in operator.inputs]
     stage = KernelStage(id_, operator, kernel_settings)
     wanted = {name: name for name in operator.output_schema.names} if columns is None else columns
+    wanted = wanted or {KIND: KIND}  # Arrow does not count rows without columns
+    make_folder(kernel_settings.state / id_)  # which workers must see
     step = partial(step_kernel, stage, wanted)
     if len(packed) == 1:
         return replace(packed[0], behind=step)

@@ -63,7 +63,8 @@ def _build(table: str, struct: MessageStruct, batch: pa.RecordBatch) -> pa.Struc
     if struct.has_kind:
         names.append(KIND)
         columns.append(_kinds(batch))
-    return pa.StructArray.from_arrays(columns, names, mask=absent)
+    present = pa.repeat(pa.scalar(value=False), batch.num_rows)  # a struct without fields has its length from the mask
+    return pa.StructArray.from_arrays(columns, names, mask=present if absent is None else absent)
 
 
 def _has_null(column: pa.Array, absent: pa.Array | None) -> bool:

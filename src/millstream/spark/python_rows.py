@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import DoubleType, FloatType, StructField, StructType
+from pyspark.sql.types import DecimalType, DoubleType, FloatType, StructField, StructType
 
 from millstream.changelog import KIND
 from millstream.plan.typed import InputColumn
@@ -61,12 +61,18 @@ def prepare_columns(rows: Rows | PythonStage, uses: Sequence[ColumnUse]) -> Rows
     Rows that are in Python stay there, unless it takes functions of Spark's to make nested values comparable.
     """
     if isinstance(rows, PythonStage):
-        schema = rows.row_schema
-        if all(not use.is_compared or is_comparable_as_it_is(schema[use.source].dataType) for use in uses):
+        if uses and all(_is_simple(use, rows.row_schema[use.source].dataType) for use in uses):
             return select_in_python(rows, uses)
         rows = rows.to_frame()
     kind = [F.col(KIND)] if KIND in rows.columns else []
     return rows.select(*(_to_spark(use, rows.schema).alias(use.name) for use in uses), *kind, *split_columns(rows))
+
+
+def _is_simple(use: ColumnUse, type_: DataType) -> bool:
+    """Arrow's DOUBLE of a DECIMAL is not always the nearest one."""
+    if isinstance(type_, DecimalType) and isinstance(use.type, FloatType | DoubleType):
+        return False
+    return not use.is_compared or is_comparable_as_it_is(type_)
 
 
 def _to_spark(use: ColumnUse, schema: StructType) -> Column:
@@ -98,9 +104,10 @@ def select_columns(
 ) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         beside = [batch.column(name) for name in schema.names[len(uses) :]]
-        columns = [*(_prepare(batch.column(use.source), use) for use in uses), *beside]
+        columns = [*(batch.column(use.source) for use in uses), *beside]
         typed = [_cast(column, field.type) for column, field in zip(columns, schema, strict=True)]
-        yield pa.RecordBatch.from_arrays(typed, schema=schema)
+        prepared = [_prepare(column, use) for column, use in zip(typed, uses, strict=False)]
+        yield pa.RecordBatch.from_arrays([*prepared, *typed[len(uses) :]], schema=schema)
 
 
 def _prepare(column: pa.Array, use: ColumnUse) -> pa.Array:

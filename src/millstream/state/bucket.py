@@ -44,6 +44,10 @@ class BucketState:
         self._folder = folder
         self._batch = batch
         self._retained = retained
+        operator = folder.rpartition("/")[0]
+        if not storage.has(operator):
+            why = "It is missing, or not on a file system that this machine shares with the driver."
+            raise StateFileError(storage.locate(operator), why)
         numbers = manifest_numbers(storage.names(folder))
         self._is_done_again = batch in numbers
         self._previous = max((number for number in numbers if number < batch), default=None)
@@ -75,7 +79,7 @@ class BucketState:
         self._storage.sync(self._folder, [file for file in self._unsynced if file in named])
         reach("before-manifest")
         self._storage.replace(self._path(f"{self._batch}.json"), manifest.to_bytes())
-        if self._batch % self._retained == 0:
+        if self._batch // self._retained != (self._previous or 0) // self._retained:
             self._remove_unused()
 
     def load(self, piece: Piece) -> pa.Table:

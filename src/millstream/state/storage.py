@@ -38,6 +38,8 @@ class StateStorage(Protocol):
         """Of all files and folders in a folder; none where it does not exist."""
         ...
 
+    def has(self, path: str) -> bool: ...
+
     def read(self, path: str) -> bytes: ...
 
     def map(self, path: str) -> pa.Buffer:
@@ -79,6 +81,9 @@ class LocalStorage:
             return sorted(entry.name for entry in (self._root / folder).iterdir())
         except FileNotFoundError:
             return []
+
+    def has(self, path: str) -> bool:
+        return (self._root / path).exists()
 
     def read(self, path: str) -> bytes:
         try:

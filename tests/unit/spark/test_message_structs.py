@@ -54,3 +54,8 @@ def test_null_in_a_column_that_is_not_null_fails(
 ) -> None:
     with pytest.raises(NullInKeyError, match=f'"column": "{column}", "table": "sink"'):
         build(ids, numbers, [RowKind.DELETE, RowKind.INSERT], struct)
+
+
+def test_a_value_may_have_no_fields() -> None:
+    found = build(["a", "b"], [1, 2], None, KEY, MessageStruct("value", (), False, True))
+    assert found.column("value").to_pylist() == [{}, {}]

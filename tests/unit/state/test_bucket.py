@@ -26,6 +26,7 @@ LARGE = {key: key for key in range(60_000)}
 
 
 def write(root: Path, batch: int, rows: dict[int, int | None], *, commits: bool = True, retained: int = 10) -> None:
+    (root / "aggregate-1").mkdir(parents=True, exist_ok=True)
     bucket = BucketState(LocalStorage(root), FOLDER, batch, retained=retained)
     StateTable(KEY, VALUE, bucket.table("groups")).put(rows_to_put(rows, colliding=False))
     if commits:
@@ -97,6 +98,7 @@ def test_what_an_attempt_wrote_that_had_changes_goes_when_the_next_has_none(tmp_
 
 
 def test_small_pieces_share_a_file_and_large_ones_do_not(tmp_path: Path) -> None:
+    (tmp_path / "aggregate-1").mkdir()
     bucket = BucketState(LocalStorage(tmp_path), FOLDER, 0, retained=10)
     tables = {name: StateTable(KEY, VALUE, bucket.table(name)) for name in ("a", "b", "c")}
     for number, (name, table) in enumerate(tables.items()):
@@ -118,6 +120,17 @@ def test_files_that_no_retained_batch_needs_are_removed(tmp_path: Path) -> None:
         (tmp_path / FOLDER / f"{batch}.json.broken-off").touch()
     assert len(names(tmp_path, "")) <= 2 * 3 * 5 + 7
     assert read(tmp_path, 200) == {key: max(n for n in range(200) if n % 7 == key) for key in range(7)}
+
+
+def test_a_bucket_that_changes_in_a_rhythm_is_cleaned_too(tmp_path: Path) -> None:
+    for batch in range(3, 2000, 10):
+        write(tmp_path, batch, {1: batch})
+    assert len(names(tmp_path, "")) < 12
+
+
+def test_state_that_is_elsewhere_is_not_taken_for_empty(tmp_path: Path) -> None:
+    with pytest.raises(StateFileError, match="aggregate-1 of the state is damaged: It is missing, or not on a file"):
+        read(tmp_path, 3)
 
 
 def test_state_can_be_read_as_many_batches_back_as_are_retained(tmp_path: Path) -> None:

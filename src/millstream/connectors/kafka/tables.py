@@ -155,9 +155,11 @@ class KafkaSource(OrdinarySource):
         return f"{key}{self.value_format.name} [{'Spark' if self.decodes_in_spark else 'Python'}]"
 
     def gives_rows_in_python(self, columns: Collection[str]) -> bool:
-        """Metadata of a format is converted by Spark."""
+        """Metadata of a format is converted by Spark, and Arrow does not count rows without columns."""
         of_the_format = (use for use in self.metadata if use.key.startswith(OF_THE_VALUE))
-        return not self.decodes_in_spark and not any(use.column.name in columns for use in of_the_format)
+        return (
+            bool(columns) and not self.decodes_in_spark and not any(use.column.name in columns for use in of_the_format)
+        )
 
     def find_unsupported(self) -> Iterable[Diagnostic]:
         return (*find_connections_of_java(self), *find_patterns_of_java(self))

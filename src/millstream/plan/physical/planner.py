@@ -90,7 +90,7 @@ class _Builder:
 
     def _can_run_in_python(self, node: Node, inputs: Sequence[PhysicalNode]) -> bool:
         """Whether it only selects columns of rows that are in Python, and in no pass with other readers."""
-        if not isinstance(node, Project) or not all(item.is_selection for item in node.items):
+        if not isinstance(node, Project) or not node.items or not all(item.is_selection for item in node.items):
             return False
         [below] = inputs
         if isinstance(below.operator, Scan) and below.id not in self._shared_ids:
