@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     from millstream.spark.python_stage import Rows
 
-_RETRACTIONS: Final = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
+RETRACTIONS: Final = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
 
 
 def is_retraction(rows: Rows) -> Column:
     """Whether a row is a retraction; a stream without kinds is insert-only."""
     if KIND not in rows.columns:
         return F.lit(False)
-    return F.col(KIND).isin([int(kind) for kind in _RETRACTIONS])
+    return F.col(KIND).isin([int(kind) for kind in RETRACTIONS])

@@ -9,12 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.changelog import KIND, RowKind
+from millstream.spark.changelog import RETRACTIONS
 from millstream.spark.job_errors import NullInKeyError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_RETRACTIONS: Final = pa.array([int(RowKind.UPDATE_BEFORE), int(RowKind.DELETE)], pa.int8())
+_RETRACTIONS: Final = pa.array([int(kind) for kind in RETRACTIONS], pa.int8())
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,8 +94,9 @@ def _messages(root: PhysicalNode, context: TranslationContext, encode: Encode, i
     lacks_split = insert is not None and SPLIT not in rows.columns
     if isinstance(rows, PythonStage) and _sink(root).parallelism is None and not lacks_split:
         return encode(rows, root).to_frame()
-    frame = repartition(frame_of(root, context), _sink(root), context.pinned_tasks())
-    if insert is not None and lacks_split:
+    frame = rows.to_frame() if isinstance(rows, PythonStage) else rows
+    frame = repartition(frame, _sink(root), context.pinned_tasks())
+    if lacks_split and insert is not None:
         frame = frame.select("*", split_of_insert(insert))
     return encode(frame, root).to_frame()
 
