@@ -45,12 +45,15 @@ _RETRY_SECONDS: Final = 0.1
 _SOON_OVER: Final = (
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.OFFSET_NOT_AVAILABLE,
     KafkaError.UNKNOWN_TOPIC_OR_PART,
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
     KafkaError.COORDINATOR_NOT_AVAILABLE,
     KafkaError.NOT_COORDINATOR,
 )
-"""Errors that pass: a new topic has no leader at first, and a cluster's first group has no coordinator."""
+"""Errors that pass: a new topic has no leader at first, or not all know its epoch; a first group has no coordinator."""
 _INTERNAL: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 _DONE: Final = {AclOperation.READ: "read", AclOperation.WRITE: "written"}
 _NO_ID: Final = str(Uuid(0, 0))
