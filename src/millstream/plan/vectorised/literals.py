@@ -1,0 +1,57 @@
+"""Literals as the type that they are used in, converted once and not for each batch."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from millstream.formats.arrow_types import arrow_type
+from millstream.formats.java_text import SQL_TIMESTAMP, parse_date, parse_timestamp
+from millstream.plan.functions.results import fraction_digits
+from millstream.plan.vectorised.evaluators import Apply, ExpressionError, Literal
+from millstream.sql.types import TIMESTAMPS, TypeRoot
+
+if TYPE_CHECKING:
+    from millstream.plan.vectorised.evaluators import Evaluator
+    from millstream.sql.types import DataType
+
+_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TIMESTAMP: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?")
+_MOST_DIGITS: Final = 6
+
+
+def read_literal(value: object, wanted: DataType) -> pa.Scalar | None:
+    """A literal that Arrow does not convert, or not exactly; None where that is left to a cast.
+
+    >>> read_literal("2024-01-02", DATE).as_py()
+    datetime.date(2024, 1, 2)
+    """
+    if isinstance(value, Decimal) and wanted.root is TypeRoot.DOUBLE:
+        return pa.scalar(float(value), pa.float64())
+    if not isinstance(value, str):
+        return None
+    try:
+        if wanted.root is TypeRoot.DATE and _DATE.fullmatch(value):
+            return pa.scalar(parse_date(value), pa.int32()).cast(pa.date32())
+        if wanted.root in TIMESTAMPS and _TIMESTAMP.fullmatch(value):
+            micros = parse_timestamp(value, SQL_TIMESTAMP)
+            unit = 10 ** max(_MOST_DIGITS - fraction_digits(wanted), 0)
+            return pa.scalar(micros - micros % unit, pa.int64()).cast(arrow_type(wanted))
+    except ValueError:
+        return None
+    return None
+
+
+def fold(evaluator: Evaluator) -> Evaluator:
+    """The value of a function of literals; one that has none fails when a row comes to it."""
+    if not isinstance(evaluator, Apply) or not all(isinstance(part, Literal) for part in evaluator.arguments):
+        return evaluator
+    try:
+        found = evaluator.evaluate(pa.RecordBatch.from_arrays([], names=[]))
+    except ExpressionError:
+        return evaluator
+    assert isinstance(found, pa.Scalar)
+    return Literal(found)
