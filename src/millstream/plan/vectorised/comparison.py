@@ -64,6 +64,9 @@ def both_null_or_equal(is_equal: Callable[[Datum, Datum], pa.Array], left: Datum
 
 def is_in(listed: pa.Array, has_null: bool, has_nan: bool, values: pa.Array) -> pa.Array:  # noqa: FBT001
     """NULL where the value is, and where it is not among others that are not all known."""
+    if pa.types.is_floating(values.type):
+        zero = pa.scalar(0.0, values.type)  # minus zero becomes zero
+        values, listed = pc.add(values, zero), pc.add(listed, zero)
     found = pc.is_in(values, value_set=listed)
     if has_nan:
         found = pc.or_(found, pc.fill_null(pc.is_nan(values), fill_value=False))

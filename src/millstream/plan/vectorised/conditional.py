@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 def choose_least(is_less: Callable[[Datum, Datum], pa.Array], left: Datum, right: Datum) -> pa.Array:
-    """NULL if one of the two is."""
-    return pc.if_else(is_less(left, right), left, right)
+    """NULL if one of the two is; of equal ones the left one, which matters for zero and minus zero."""
+    return pc.if_else(is_less(right, left), right, left)
 
 
 def choose_greatest(is_less: Callable[[Datum, Datum], pa.Array], left: Datum, right: Datum) -> pa.Array:
-    """NULL if one of the two is."""
-    return pc.if_else(is_less(right, left), left, right)
+    """NULL if one of the two is; of equal ones the left one."""
+    return pc.if_else(is_less(left, right), right, left)
 
 
 def _case(call: VectorCall) -> Evaluator:

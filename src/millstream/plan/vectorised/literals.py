@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from millstream.formats.arrow_types import arrow_type
-from millstream.formats.java_text import SQL_TIMESTAMP, parse_date, parse_timestamp
+from millstream.formats.java_text import SQL_TIMESTAMP, parse_date, parse_double, parse_float, parse_timestamp
 from millstream.plan.functions.results import fraction_digits
 from millstream.plan.vectorised.evaluators import Apply, ExpressionError, Literal
-from millstream.sql.types import TIMESTAMPS, TypeRoot
+from millstream.sql.types import APPROXIMATE, TIMESTAMPS, TypeRoot
 
 if TYPE_CHECKING:
     from millstream.plan.vectorised.evaluators import Evaluator
@@ -29,8 +29,9 @@ def read_literal(value: object, wanted: DataType) -> pa.Scalar | None:
     >>> read_literal("2024-01-02", DATE).as_py()
     datetime.date(2024, 1, 2)
     """
-    if isinstance(value, Decimal) and wanted.root is TypeRoot.DOUBLE:
-        return pa.scalar(float(value), pa.float64())
+    if isinstance(value, Decimal) and wanted.root in APPROXIMATE:
+        read = parse_double if wanted.root is TypeRoot.DOUBLE else parse_float
+        return pa.scalar(read(f"{value:f}"), arrow_type(wanted))
     if not isinstance(value, str):
         return None
     try:
@@ -47,7 +48,7 @@ def read_literal(value: object, wanted: DataType) -> pa.Scalar | None:
 
 def fold(evaluator: Evaluator) -> Evaluator:
     """The value of a function of literals; one that has none fails when a row comes to it."""
-    if not isinstance(evaluator, Apply) or not all(isinstance(part, Literal) for part in evaluator.arguments):
+    if not isinstance(evaluator, Apply) or evaluator.columns:
         return evaluator
     try:
         found = evaluator.evaluate(pa.RecordBatch.from_arrays([], names=[]))
