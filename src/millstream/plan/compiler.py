@@ -14,7 +14,7 @@ from millstream.catalog.settings import SETTINGS, check_setting, setting_notice
 from millstream.errors import Code, Diagnostic, Problems, ScriptError, by_place
 from millstream.plan.functions.registry import FUNCTIONS
 from millstream.plan.listings import describe, list_objects, show_create
-from millstream.plan.physical.planner import assign_ids, plan_physically
+from millstream.plan.physical.planner import assign_ids
 from millstream.plan.program import JobPlan, Program, ShowJobs, Text
 from millstream.plan.resolver.scans import check_watermark, computed_items
 from millstream.plan.resolver.statements import build_insert, build_select, view_columns
@@ -242,8 +242,7 @@ class Compiler:
         problems.raise_all()
         plans = assign_ids([root for root in roots if root is not None])
         settings = JobSettings.of(self._settings)
-        physical = plan_physically(plans, settings)
-        return JobPlan(self._job_name(wanted), plans, physical, settings, tuple(self._settings.items()))
+        return JobPlan(self._job_name(wanted), plans, settings, tuple(self._settings.items()))
 
     def _insert(self, statement: InsertInto) -> Root:
         return self._apply_rules(build_insert(statement, self._catalog))

@@ -16,7 +16,6 @@ from millstream.plan.physical.native_aggregates import native_aggregate_of
 from millstream.plan.physical.nodes import Execution, Output, PhysicalNode, PhysicalPlan, Producer, SharedScan
 from millstream.plan.physical.shared_scans import scan_of, share_scans
 from millstream.plan.typed import user_functions_in
-from millstream.plan.vectorised.forms import obstacle_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -101,6 +100,8 @@ class _Builder:
 
 
 def _obstacle_of(node: Node) -> str | None:
+    from millstream.plan.vectorised.forms import obstacle_of  # loads Arrow, which a check does not need
+
     if isinstance(node, Filter):
         return obstacle_of(node.condition)
     assert isinstance(node, Project)
