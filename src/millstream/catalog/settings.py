@@ -68,6 +68,12 @@ SETTINGS: Final[dict[str, ConfigOption[Any]]] = {
     option.key: option for option in (*_WORKING, *(later.option for later in LATER))
 }
 SPARK: Final = "spark."
+FIXED_IN_SPARK: Final = {
+    "spark.sql.session.timeZone": ("UTC", "all times are computed in UTC"),
+    "spark.sql.ansi.enabled": ("true", "expressions have the results of Flink only then"),
+    "spark.sql.caseSensitive": ("true", "names of columns that differ in case are different columns"),
+}
+"""Settings of Spark that results depend on, with the value that each has."""
 _OLDER_NAMES: Final = {"restart-strategy": "restart-strategy.type"}
 _SHOWN_SETTINGS: Final = 5
 _LATER: Final = {later.option.key: later.so_far for later in LATER}
@@ -75,6 +81,7 @@ _LATER: Final = {later.option.key: later.so_far for later in LATER}
 
 def check_setting(key: str, value: str, span: Span | None = None) -> None:
     if key.startswith(SPARK):
+        _check_spark_setting(key, value, span)
         return
     option, ignored = SETTINGS.get(key), without_effect(key)
     if option is not None:
@@ -106,6 +113,21 @@ def check_setting(key: str, value: str, span: Span | None = None) -> None:
                 hint=f"Only '{so_far[0]}' is supported (the default)." if so_far[0] else "Leave it out.",
             )
         )
+
+
+def _check_spark_setting(key: str, value: str, span: Span | None) -> None:
+    fixed, because = FIXED_IN_SPARK.get(key, (value, ""))
+    if value.strip().lower() == fixed.lower():
+        return
+    raise ScriptError(
+        Diagnostic(
+            Code.INVALID_OPTION_VALUE,
+            f"setting '{key}' cannot be changed",
+            span,
+            detail=f"It is always '{fixed}': {because}.",
+            hint="Leave it out.",
+        )
+    )
 
 
 def setting_notice(key: str, value: str) -> str | None:
