@@ -73,7 +73,9 @@ def unpack_by_part(packets: Iterable[tuple[str, bytes | pa.Buffer]]) -> dict[str
 
 
 def _split_by_bucket(table: pa.Table, buckets: int) -> Iterator[tuple[int, pa.Table]]:
-    owner = (table.column(HASH).to_numpy() % buckets).astype(np.min_scalar_type(buckets - 1))  # small ones are sorted faster
+    owner = (table.column(HASH).to_numpy() % buckets).astype(
+        np.min_scalar_type(buckets - 1)
+    )  # small ones are sorted faster
     ordered = table.take(pa.array(np.argsort(owner, kind="stable")))
     counts = np.bincount(owner, minlength=buckets)
     ends = np.cumsum(counts)
