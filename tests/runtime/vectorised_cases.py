@@ -21,7 +21,7 @@ COLUMNS: Final = {
     "j8": "BIGINT", "f4": "FLOAT", "g4": "FLOAT", "f8": "DOUBLE", "g8": "DOUBLE", "d": "DECIMAL(10, 2)",
     "e": "DECIMAL(12, 4)", "w": "DECIMAL(30, 6)", "s": "STRING", "r": "STRING", "v": "VARCHAR(8)", "n": "STRING",
     "y": "BYTES", "z": "BYTES", "da": "DATE", "db": "DATE", "t": "TIMESTAMP(3)", "u": "TIMESTAMP(6)",
-    "l": "TIMESTAMP_LTZ(3)", "m": "TIMESTAMP_LTZ(6)", "h": "TIME", "k": "TIME",
+    "t9": "TIMESTAMP(9)", "l": "TIMESTAMP_LTZ(3)", "m": "TIMESTAMP_LTZ(6)", "h": "TIME", "k": "TIME",
 }  # fmt: skip
 _LETTERS: Final = "aAbBzZ ,%_\\.19äÄßéÉ你\u0130\u0131\u017f\u03a3\u03c3\u03c2\u01c5\ufb01\U0001d11e\n\t'\"$"
 _FLOATS: Final = (0.0, -0.0, 1.0, -1.5, 2.5, float("nan"), float("inf"), -float("inf"), 1e10, -1e-10, 16777217.0, 0.1)
@@ -88,6 +88,7 @@ _DRAW: Final[dict[str, Callable[[random.Random], Any]]] = {
     ),
     "TIMESTAMP(3)": _moment(3),
     "TIMESTAMP(6)": _moment(6),
+    "TIMESTAMP(9)": _moment(6),
     "TIMESTAMP_LTZ(3)": _moment(3),
     "TIMESTAMP_LTZ(6)": _moment(6),
     "TIME": lambda rng: rng.choice((0, 86_399_999, rng.randrange(86_400_000))),
@@ -152,7 +153,7 @@ EXPRESSIONS: Final = (
       for type_ in ("DECIMAL(5, 0)", "DECIMAL(4, 2)", "DECIMAL(12, 1)", "DECIMAL(20, 3)", "DECIMAL(30, 4)")),
     "CAST(b AS INT)", "CAST(n AS BIGINT)", "CAST(da AS TIMESTAMP(3))", "CAST(t AS DATE)", "CAST(u AS TIMESTAMP(0))",
     "CAST(u AS TIMESTAMP(2))", "CAST(m AS TIMESTAMP_LTZ(3))", "CAST(t AS TIMESTAMP_LTZ(6))", "CAST(m AS TIMESTAMP(3))",
-    "CAST(l AS DATE)", "CAST(i4 AS INT)",
+    "CAST(l AS DATE)", "CAST(i4 AS INT)", "CAST(t9 AS STRING)", "CASE UPPER(s) WHEN 'A' THEN 1 WHEN 'B' THEN 2 ELSE CHAR_LENGTH(s) END",
     *(f"EXTRACT({part} FROM {name})" for name in ("da", "t", "u", "m")
       for part in ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DOY", "DOW", "ISODOW", "ISOYEAR", "HOUR", "MINUTE", "SECOND",
                    "MILLISECOND", "MICROSECOND", "EPOCH")),

@@ -72,6 +72,8 @@ FIXED_IN_SPARK: Final = {
     "spark.sql.session.timeZone": ("UTC", "all times are computed in UTC"),
     "spark.sql.ansi.enabled": ("true", "expressions have the results of Flink only then"),
     "spark.sql.caseSensitive": ("true", "names of columns that differ in case are different columns"),
+    "spark.sql.legacy.timeParserPolicy": ("CORRECTED", "patterns of times would mean something else"),
+    "spark.sql.icu.caseMappings.enabled": ("true", "UPPER and LOWER would have other results"),
 }
 """Settings of Spark that results depend on, with the value that each has."""
 _OLDER_NAMES: Final = {"restart-strategy": "restart-strategy.type"}
@@ -117,7 +119,7 @@ def check_setting(key: str, value: str, span: Span | None = None) -> None:
 
 def _check_spark_setting(key: str, value: str, span: Span | None) -> None:
     fixed, because = FIXED_IN_SPARK.get(key, (value, ""))
-    if value.strip().lower() == fixed.lower():
+    if value in ("", fixed):  # empty in RESET
         return
     raise ScriptError(
         Diagnostic(

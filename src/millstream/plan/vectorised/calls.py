@@ -63,9 +63,9 @@ class VectorCall:
         return self.text(index)
 
     def natural(self, index: int) -> int:
-        """A literal integer from zero on."""
+        """A literal integer from zero on that is an INT."""
         value = self.literal(index)
-        if not isinstance(value, int) or value < 0:
+        if not isinstance(value, int) or not 0 <= value < 1 << 31:
             raise self.obstacle("with such an argument")
         return value
 

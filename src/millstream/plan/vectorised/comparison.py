@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.formats.arrow_types import arrow_type
 from millstream.plan.functions.comparison import comparison_type, membership_type, ordering_type, spark_pattern
-from millstream.plan.vectorised.evaluators import And, Apply, Literal, Or
+from millstream.plan.vectorised.evaluators import And, Apply, Literal, Or, share
 from millstream.sql.types import APPROXIMATE, INTERVALS, NESTED, TypeRoot
 
 if TYPE_CHECKING:
@@ -124,11 +123,12 @@ def _greater(call: VectorCall) -> Evaluator:
 
 def _between(call: VectorCall) -> Evaluator:
     (value, low, high), type_ = _sides(call, ordering_type)
-    return _is_between(value, low, high, type_)
+    return _is_between(share(value), low, high, type_)
 
 
 def _between_symmetric(call: VectorCall) -> Evaluator:
-    (value, one, other), type_ = _sides(call, ordering_type)
+    sides, type_ = _sides(call, ordering_type)
+    value, one, other = map(share, sides)
     return Or(_is_between(value, one, other, type_), _is_between(value, other, one, type_))
 
 
@@ -137,19 +137,21 @@ def _is_between(value: Evaluator, low: Evaluator, high: Evaluator, type_: DataTy
 
 
 def _in(call: VectorCall) -> Evaluator:
-    sides, type_ = _sides(call, membership_type)
-    listed = [side.value for side in sides[1:] if isinstance(side, Literal)]
-    if len(listed) < len(sides) - 1:
+    sides, _ = _sides(call, membership_type)
+    literals = [side.array for side in sides[1:] if isinstance(side, Literal)]
+    if len(literals) < len(sides) - 1:
         raise call.obstacle("with values that are not literals")
-    known = [value.as_py() for value in listed if value.is_valid]
-    has_nan = any(value != value for value in known)  # noqa: PLR0124
-    values = pa.array([value for value in known if value == value], arrow_type(type_))  # noqa: PLR0124
-    return Apply(partial(is_in, values, len(known) < len(listed), has_nan), (sides[0],))
+    listed = pa.concat_arrays(literals)
+    has_nan = pa.types.is_floating(listed.type) and bool(pc.any(pc.is_nan(listed)).as_py())
+    return Apply(partial(is_in, listed.drop_null(), listed.null_count > 0, has_nan), (sides[0],))
 
 
 def _like(call: VectorCall) -> Evaluator:
     escape = call.given.values[2] if len(call) > 2 else None  # noqa: PLR2004
-    return Apply(partial(is_like, spark_pattern(call.text(1), escape if isinstance(escape, str) else None)), (call[0],))
+    pattern = spark_pattern(call.text(1), escape if isinstance(escape, str) else None)
+    if "\\\\" in pattern:  # which Arrow takes for two characters if it is part of a prefix, a suffix or a substring
+        raise call.obstacle("with a backslash")
+    return Apply(partial(is_like, pattern), (call[0],))
 
 
 def _plain(function: Callable[..., pa.Array]) -> VectorForm:

@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 from millstream.formats.arrow_types import arrow_type
 from millstream.plan.functions.comparison import comparison_type
 from millstream.plan.vectorised.comparison import equality, less, less_floats
-from millstream.plan.vectorised.evaluators import Apply, Case, Coalesce, Literal
+from millstream.plan.vectorised.conversions import coerce
+from millstream.plan.vectorised.evaluators import Apply, Case, Coalesce, Literal, share
 from millstream.sql.types import APPROXIMATE, BOOLEAN, NESTED, DataType
 
 if TYPE_CHECKING:
@@ -51,8 +52,9 @@ def _null_if(call: VectorCall) -> Evaluator:
     type_ = comparison_type(call.given.types)
     if type_.root in NESTED:
         raise call.obstacle(f"of {type_.root}")
-    is_equal = equality(call.as_type(0, type_), call.as_type(1, type_), type_)
-    return Case(((is_equal, _nothing(call.result)),), call.as_type(0, call.result))
+    value = share(call[0])
+    is_equal = equality(coerce(value, call.given.types[0], type_), call.as_type(1, type_), type_)
+    return Case(((is_equal, _nothing(call.result)),), value)
 
 
 def _extreme(call: VectorCall) -> Evaluator:
@@ -65,7 +67,7 @@ def _extreme(call: VectorCall) -> Evaluator:
 
 
 def _nothing(type_: DataType) -> Evaluator:
-    return Literal(pa.scalar(None, arrow_type(type_)))
+    return Literal.of(None, arrow_type(type_))
 
 
 FORMS: Final[dict[str, VectorForm]] = {

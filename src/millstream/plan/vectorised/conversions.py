@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -11,11 +10,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.formats.arrow_types import arrow_type
+from millstream.plan.casts import is_cut
 from millstream.plan.functions.results import bare, fraction_digits
 from millstream.plan.vectorised.evaluators import Apply, ExpressionError, Literal
 from millstream.plan.vectorised.literals import fold, read_literal
-from millstream.plan.vectorised.numbers import fit_decimals, narrow_integers, nulls_of, truncate_floats
+from millstream.plan.vectorised.numbers import (
+    fit_decimals,
+    narrow_integers,
+    nulls_of,
+    require_decimals,
+    truncate_floats,
+)
 from millstream.plan.vectorised.obstacles import NotVectorisedError
+from millstream.plan.vectorised.points import truncate_points
 from millstream.plan.vectorised.texts import fit_length, integers_of_texts, pad_length, texts_of
 from millstream.sql.types import (
     APPROXIMATE,
@@ -35,30 +42,33 @@ _MOST_FRACTION_DIGITS: Final = 6
 _INTEGER_DIGITS: Final = 19
 _MOST_DIGITS: Final = 38
 _MICROS_PER_DAY: Final = 86_400_000_000
+_WRITTEN_ALIKE: Final = CHARACTER | INTEGERS
+"""What Spark's plain cast to a text writes as CAST does."""
 _TO_TEXT: Final = INTEGERS | {TypeRoot.BOOLEAN, TypeRoot.DATE, TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ}
 
 
 def coerce(value: Evaluator, found: DataType, wanted: DataType) -> Evaluator:
-    """The same value in a wider type; nothing is cut or padded."""
+    """The same value in another type; nothing is cut or padded, and what does not fit fails."""
     if found.root is not TypeRoot.NULL and arrow_type(found) == arrow_type(wanted):
         return value
+    if wanted.root in CHARACTER and found.root not in _WRITTEN_ALIKE:
+        raise NotVectorisedError(f"CAST({bare(found)} AS {bare(wanted)})")
+    if wanted.root is TypeRoot.DECIMAL and found.root in INTEGERS | {TypeRoot.DECIMAL}:
+        return fold(_to_decimal(value, found, wanted, fails=True))
     return convert(value, found, wanted)
 
 
 def store(value: Evaluator, found: DataType, wanted: DataType) -> Evaluator:
     """A value in a column that it fits without a CAST; a timestamp still loses digits that the column does not have."""
-    is_cut = found.root in TIMESTAMPS and wanted.root in TIMESTAMPS
-    return convert(value, found, wanted) if is_cut else coerce(value, found, wanted)
+    return convert(value, found, wanted) if is_cut(found, wanted) else coerce(value, found, wanted)
 
 
 def convert(value: Evaluator, found: DataType, wanted: DataType, *, attempt: bool = False) -> Evaluator:
     """CAST, or with `attempt` TRY_CAST."""
     if found.root is TypeRoot.NULL:
-        return Literal(pa.scalar(None, arrow_type(wanted)))
-    if not isinstance(value, Literal):
-        return _convert(value, found, wanted, attempt=attempt)
-    known = read_literal(value.value.as_py(), wanted)
-    return Literal(known) if known is not None else fold(_convert(value, found, wanted, attempt=attempt))
+        return Literal.of(None, arrow_type(wanted))
+    known = read_literal(value, wanted) if isinstance(value, Literal) else None
+    return fold(_convert(value, found, wanted, attempt=attempt)) if known is None else known
 
 
 def _convert(value: Evaluator, found: DataType, wanted: DataType, *, attempt: bool) -> Evaluator:
@@ -77,14 +87,15 @@ def _convert(value: Evaluator, found: DataType, wanted: DataType, *, attempt: bo
     if wanted.root in APPROXIMATE and found.root in INTEGERS | APPROXIMATE:
         return _cast(value, type_)
     if wanted.root is TypeRoot.DECIMAL and found.root in INTEGERS | {TypeRoot.DECIMAL}:
-        return _to_decimal(value, found, wanted)
+        return _to_decimal(value, found, wanted, fails=False)
     if found.root is TypeRoot.BOOLEAN and wanted.root in INTEGERS:
         return _cast(value, type_)
     if wanted.root in TIMESTAMPS and found.root in TIMESTAMPS | {TypeRoot.DATE}:
         return _to_timestamp(value, found, wanted)
     if wanted.root is TypeRoot.DATE and found.root in TIMESTAMPS:
         return Apply(_date_of, (value,))
-    if found == replace(wanted, nullable=found.nullable) or (found.root in NESTED and arrow_type(found) == type_):
+    is_same = found.not_null() == wanted.not_null() or (found.root in NESTED and arrow_type(found) == type_)
+    if is_same and not is_cut(found, wanted):
         return value
     raise NotVectorisedError(f"CAST({bare(found)} AS {bare(wanted)})")
 
@@ -106,8 +117,8 @@ def _names(found: DataType, wanted: DataType) -> tuple[str, str]:
     return str(found.root), str(wanted.root)
 
 
-def _to_decimal(value: Evaluator, found: DataType, wanted: DataType) -> Evaluator:
-    """A number with too many digits is NULL."""
+def _to_decimal(value: Evaluator, found: DataType, wanted: DataType, *, fails: bool) -> Evaluator:
+    """`fails`: a number with too many digits is not NULL, but fails."""
     precision, scale = wanted.precision or 0, wanted.scale or 0
     if found.root in INTEGERS:
         if _INTEGER_DIGITS + scale > _MOST_DIGITS:
@@ -115,7 +126,8 @@ def _to_decimal(value: Evaluator, found: DataType, wanted: DataType) -> Evaluato
         value = _cast(_cast(value, pa.int64()), pa.decimal128(_INTEGER_DIGITS, 0))
     elif (found.precision or 0) + max(scale - (found.scale or 0), 0) >= _MOST_DIGITS:
         raise NotVectorisedError(f"CAST({bare(found)} AS {bare(wanted)})")
-    return Apply(partial(fit_decimals, precision, scale), (value,))
+    function = require_decimals if fails else fit_decimals
+    return Apply(partial(function, precision, scale), (value,), can_fail=fails)
 
 
 def _to_timestamp(value: Evaluator, found: DataType, wanted: DataType) -> Evaluator:
@@ -125,7 +137,9 @@ def _to_timestamp(value: Evaluator, found: DataType, wanted: DataType) -> Evalua
         moved = Apply(partial(_midnight, arrow_type(wanted)), (value,), can_fail=True)
     digits = fraction_digits(wanted)
     is_exact = found.root is TypeRoot.DATE or fraction_digits(found) <= digits or digits >= _MOST_FRACTION_DIGITS
-    return moved if is_exact else Apply(partial(_truncate_fraction, 10 ** (_MOST_FRACTION_DIGITS - digits)), (moved,))
+    if is_exact:
+        return moved
+    return Apply(partial(truncate_points, 10 ** (_MOST_FRACTION_DIGITS - digits)), (moved,), can_fail=True)
 
 
 def _midnight(type_: pa.DataType, dates: pa.Array) -> pa.Array:
@@ -133,12 +147,6 @@ def _midnight(type_: pa.DataType, dates: pa.Array) -> pa.Array:
         return pc.cast(dates, type_)
     except pa.ArrowInvalid:
         raise ExpressionError("[DATETIME_OVERFLOW] A date is too far away for a timestamp.") from None
-
-
-def _truncate_fraction(unit: int, points: pa.Array) -> pa.Array:
-    micros = pc.cast(points, pa.int64())
-    numbers = pc.fill_null(micros, 0).to_numpy()
-    return pa.array(numbers - np.mod(numbers, unit), mask=nulls_of(micros)).cast(points.type)
 
 
 def _date_of(points: pa.Array) -> pa.Array:

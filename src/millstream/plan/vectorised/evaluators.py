@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -27,17 +28,15 @@ class ExpressionError(Exception):
 
 
 class Evaluator(ABC):
-    __slots__ = ()
-
     @property
     @abstractmethod
     def parts(self) -> tuple[Evaluator, ...]: ...
 
-    @property
+    @cached_property
     def may_fail(self) -> bool:
         return any(part.may_fail for part in self.parts)
 
-    @property
+    @cached_property
     def columns(self) -> frozenset[str]:
         return frozenset[str]().union(*(part.columns for part in self.parts))
 
@@ -52,8 +51,6 @@ class Evaluator(ABC):
         if chosen.all():
             return self.evaluate(rows)
         places = np.flatnonzero(chosen)
-        if not len(places):
-            return pa.scalar(None, self._type_of_nothing(rows))
         found = self.evaluate(_select(rows, self.columns).take(pa.array(places)))
         if isinstance(found, pa.Scalar):
             return found
@@ -61,11 +58,8 @@ class Evaluator(ABC):
         at[places] = np.arange(len(places))
         return found.take(pa.array(at, mask=at < 0))
 
-    def _type_of_nothing(self, rows: pa.RecordBatch) -> pa.DataType:
-        return self.evaluate(_select(rows, self.columns).slice(0, 0)).type
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ColumnValue(Evaluator):
     name: str
     type: pa.DataType
@@ -74,7 +68,7 @@ class ColumnValue(Evaluator):
     def parts(self) -> tuple[Evaluator, ...]:
         return ()
 
-    @property
+    @cached_property
     def columns(self) -> frozenset[str]:
         return frozenset({self.name})
 
@@ -83,19 +77,28 @@ class ColumnValue(Evaluator):
         return column if column.type.equals(self.type) else column.cast(self.type)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Literal(Evaluator):
-    value: pa.Scalar
+    array: pa.Array
+    """Of one row: a scalar cannot be pickled if it is a time beyond Python's years."""
+
+    @classmethod
+    def of(cls, value: object, type_: pa.DataType) -> Literal:
+        return cls(pa.array([value], type_))
 
     @property
     def parts(self) -> tuple[Evaluator, ...]:
         return ()
 
+    @property
+    def scalar(self) -> pa.Scalar:
+        return self.array[0]
+
     def evaluate(self, rows: pa.RecordBatch) -> Datum:  # noqa: ARG002
-        return self.value
+        return self.scalar
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Apply(Evaluator):
     """A function of whole arrays, NULLs included; at least one of its arguments is an array, others may be scalars.
 
@@ -110,19 +113,49 @@ class Apply(Evaluator):
     def parts(self) -> tuple[Evaluator, ...]:
         return self.arguments
 
-    @property
+    @cached_property
     def may_fail(self) -> bool:
         return self.can_fail or any(part.may_fail for part in self.arguments)
 
     def evaluate(self, rows: pa.RecordBatch) -> Datum:
         values = [argument.evaluate(rows) for argument in self.arguments]
-        if all(isinstance(value, pa.Scalar) for value in values):
+        if not all(isinstance(value, pa.Scalar) for value in values):
+            result: pa.Array = self.function(*values)
+            return result
+        if rows.num_rows:
             return self.function(*(pa.repeat(value, 1) for value in values))[0]
-        result: pa.Array = self.function(*values)
-        return result
+        return pa.scalar(None, self.function(*(pa.repeat(value, 0) for value in values)).type)
 
 
-@dataclass(frozen=True, slots=True)
+class Shared(Evaluator):
+    """A part that occurs several times, evaluated once per batch."""
+
+    def __init__(self, value: Evaluator) -> None:
+        self._value = value
+        self._last: tuple[pa.RecordBatch, Datum] | None = None
+
+    def __reduce__(self) -> tuple[type[Shared], tuple[Evaluator]]:
+        return Shared, (self._value,)
+
+    @property
+    def parts(self) -> tuple[Evaluator, ...]:
+        return (self._value,)
+
+    def evaluate(self, rows: pa.RecordBatch) -> Datum:
+        if self._last is None or self._last[0] is not rows:
+            self._last = rows, self._value.evaluate(rows)
+        return self._last[1]
+
+    def evaluate_where(self, rows: pa.RecordBatch, mask: Datum) -> Datum:
+        is_known = self._last is not None and self._last[0] is rows
+        return self.evaluate(rows) if is_known else super().evaluate_where(rows, mask)
+
+
+def share(evaluator: Evaluator) -> Evaluator:
+    return evaluator if isinstance(evaluator, ColumnValue | Literal | Shared) else Shared(evaluator)
+
+
+@dataclass(frozen=True)
 class And(Evaluator):
     """The right side counts where the left one is not false."""
 
@@ -138,7 +171,7 @@ class And(Evaluator):
         return pc.and_kleene(left, self.right.evaluate_where(rows, pc.fill_null(left, fill_value=True)))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Or(Evaluator):
     """The right side counts where the left one is not true."""
 
@@ -155,7 +188,7 @@ class Or(Evaluator):
         return pc.or_kleene(left, self.right.evaluate_where(rows, is_open))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Case(Evaluator):
     branches: tuple[tuple[Evaluator, Evaluator], ...]
     default: Evaluator
@@ -178,7 +211,7 @@ class Case(Evaluator):
         return result
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Coalesce(Evaluator):
     values: tuple[Evaluator, ...]
 

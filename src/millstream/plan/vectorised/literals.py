@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -21,26 +20,28 @@ if TYPE_CHECKING:
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIMESTAMP: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?")
 _MOST_DIGITS: Final = 6
+_ONE_ROW: Final = pa.record_batch({"row": [0]})
 
 
-def read_literal(value: object, wanted: DataType) -> pa.Scalar | None:
+def read_literal(literal: Literal, wanted: DataType) -> Literal | None:
     """A literal that Arrow does not convert, or not exactly; None where that is left to a cast.
 
-    >>> read_literal("2024-01-02", DATE).as_py()
+    >>> read_literal(Literal.of("2024-01-02", pa.string()), DATE).scalar.as_py()
     datetime.date(2024, 1, 2)
     """
-    if isinstance(value, Decimal) and wanted.root in APPROXIMATE:
+    if pa.types.is_decimal(literal.array.type) and literal.scalar.is_valid and wanted.root in APPROXIMATE:
         read = parse_double if wanted.root is TypeRoot.DOUBLE else parse_float
-        return pa.scalar(read(f"{value:f}"), arrow_type(wanted))
-    if not isinstance(value, str):
+        return Literal.of(read(f"{literal.scalar.as_py():f}"), arrow_type(wanted))
+    if not pa.types.is_string(literal.array.type) or not literal.scalar.is_valid:
         return None
+    text = literal.scalar.as_py()
     try:
-        if wanted.root is TypeRoot.DATE and _DATE.fullmatch(value):
-            return pa.scalar(parse_date(value), pa.int32()).cast(pa.date32())
-        if wanted.root in TIMESTAMPS and _TIMESTAMP.fullmatch(value):
-            micros = parse_timestamp(value, SQL_TIMESTAMP)
+        if wanted.root is TypeRoot.DATE and _DATE.fullmatch(text):
+            return Literal(pa.array([parse_date(text)], pa.int32()).cast(pa.date32()))
+        if wanted.root in TIMESTAMPS and _TIMESTAMP.fullmatch(text):
+            micros = parse_timestamp(text, SQL_TIMESTAMP)
             unit = 10 ** max(_MOST_DIGITS - fraction_digits(wanted), 0)
-            return pa.scalar(micros - micros % unit, pa.int64()).cast(arrow_type(wanted))
+            return Literal(pa.array([micros - micros % unit], pa.int64()).cast(arrow_type(wanted)))
     except ValueError:
         return None
     return None
@@ -51,8 +52,7 @@ def fold(evaluator: Evaluator) -> Evaluator:
     if not isinstance(evaluator, Apply) or evaluator.columns:
         return evaluator
     try:
-        found = evaluator.evaluate(pa.RecordBatch.from_arrays([], names=[]))
+        found = evaluator.evaluate(_ONE_ROW)
     except ExpressionError:
         return evaluator
-    assert isinstance(found, pa.Scalar)
-    return Literal(found)
+    return Literal(pa.repeat(found, 1))

@@ -80,6 +80,15 @@ def fit_decimals(precision: int, scale: int, numbers: pa.Array) -> pa.Array:
     return pc.cast(numbers, pa.decimal128(precision, scale))
 
 
+def require_decimals(precision: int, scale: int, numbers: pa.Array) -> pa.Array:
+    fitting = fit_decimals(precision, scale, numbers)
+    if fitting.null_count > numbers.null_count:
+        value = numbers.filter(pc.and_(pc.is_null(fitting), pc.is_valid(numbers)))[0].as_py()
+        said = f"{value:f} cannot be represented as Decimal({precision}, {scale})."
+        raise ExpressionError(f"[NUMERIC_VALUE_OUT_OF_RANGE] {said}")
+    return fitting
+
+
 def narrow_integers(type_: pa.DataType, found: str, wanted: str, attempt: bool, numbers: pa.Array) -> pa.Array:  # noqa: FBT001
     limits = np.iinfo(type_.to_pandas_dtype())
     fits = pc.and_(pc.greater_equal(numbers, limits.min), pc.less_equal(numbers, limits.max))

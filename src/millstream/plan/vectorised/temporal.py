@@ -11,31 +11,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.formats.values_to_texts import replace_odd
-from millstream.plan.vectorised.evaluators import Apply, to_array, to_mask
-from millstream.plan.vectorised.numbers import narrow_integers, nulls_of
-from millstream.plan.vectorised.texts import timestamp_texts
+from millstream.plan.vectorised.evaluators import Apply, to_mask
+from millstream.plan.vectorised.numbers import nulls_of
+from millstream.plan.vectorised.points import (
+    PARTS,
+    count_units,
+    floor_points,
+    fraction_of_points,
+    part_of_points,
+    timestamp_texts,
+)
 from millstream.sql.types import INTEGERS, TIMESTAMPS, DataType, TypeRoot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from millstream.plan.vectorised.calls import VectorCall, VectorForm
-    from millstream.plan.vectorised.evaluators import Datum, Evaluator
+    from millstream.plan.vectorised.evaluators import Evaluator
 
-_PARTS: Final[dict[str, Callable[[pa.Array], pa.Array]]] = {
-    "YEAR": pc.year,
-    "QUARTER": pc.quarter,
-    "MONTH": pc.month,
-    "WEEK": pc.iso_week,
-    "DAY": pc.day,
-    "DOY": pc.day_of_year,
-    "DOW": partial(pc.day_of_week, count_from_zero=False, week_start=7),
-    "ISODOW": partial(pc.day_of_week, count_from_zero=False, week_start=1),
-    "ISOYEAR": pc.iso_year,
-    "HOUR": pc.hour,
-    "MINUTE": pc.minute,
-    "SECOND": pc.second,
-}
 _FRACTIONS: Final = {"MILLISECOND": (1000, 1000), "MICROSECOND": (1, 1_000_000)}
 """Microseconds of a unit, and how many of them make a second."""
 _PART_OF: Final = {
@@ -59,15 +50,6 @@ _WIDTH: Final = len("2024-01-02 03:04:05.678")
 _MILLIS_DIGITS: Final = 3
 
 
-def part_of_point(part: str, points: pa.Array) -> pa.Array:
-    return _PARTS[part](_without_zone(points)).cast(pa.int64())
-
-
-def fraction_of_point(unit: int, count: int, points: pa.Array) -> pa.Array:
-    micros = points.cast(pa.int64())
-    return pa.array(_numbers(micros) // unit % count, mask=nulls_of(micros))
-
-
 def seconds_of_point(points: pa.Array) -> pa.Array:
     micros = points.cast(pa.int64())
     return pa.array(_numbers(micros) // 1_000_000, mask=nulls_of(micros))
@@ -77,31 +59,11 @@ def part_of_time(unit: int, count: int, times: pa.Array) -> pa.Array:
     return pa.array(_numbers(times).astype(np.int64) // unit % count, mask=nulls_of(times))
 
 
-def floor_points(unit: str, points: pa.Array) -> pa.Array:
-    """Weeks begin on Sunday."""
-    return pc.floor_temporal(_without_zone(points), unit=unit.lower(), week_starts_monday=False).cast(points.type)
-
-
-def _without_zone(points: pa.Array) -> pa.Array:
-    """The same microseconds; Arrow would look a zone up in the system's files, even UTC."""
-    return points.cast(pa.int64()).cast(pa.timestamp("us"))
-
-
 def instants_of(unit: int, numbers: pa.Array) -> pa.Array:
     values = _numbers(numbers.cast(pa.int64()))
     fits = (values >= _YEAR_0 // unit) & (values <= _YEAR_9999 // unit)
     micros = np.where(fits, values, 0) * unit
     return pa.array(micros, mask=nulls_of(numbers) | ~fits).cast(pa.timestamp("us", tz="UTC"))
-
-
-def count_units(unit: int, start: Datum, end: Datum) -> pa.Array:
-    """Whole units, towards zero."""
-    count = next(len(value) for value in (start, end) if isinstance(value, pa.Array))
-    starts, ends = (to_array(value, count).cast(pa.int64()) for value in (start, end))
-    difference = _numbers(ends) - _numbers(starts)
-    whole = np.sign(difference) * (np.abs(difference) // unit)
-    counted = pa.array(whole, mask=nulls_of(starts) | nulls_of(ends))
-    return narrow_integers(pa.int32(), "BIGINT", "INT", False, counted)
 
 
 def format_points(pieces: tuple[tuple[int, int] | str, ...], points: pa.Array) -> pa.Array:
@@ -141,10 +103,10 @@ def _part(call: VectorCall, part: str, index: int) -> Evaluator:
     if call.given.types[index].root is TypeRoot.TIME:
         return Apply(partial(part_of_time, *_MILLIS_OF[part]), (call[index],))
     point = _point(call, index)
-    if part in _PARTS:
-        return Apply(partial(part_of_point, part), (point,))
+    if part in PARTS:
+        return Apply(partial(part_of_points, part), (point,))
     if part in _FRACTIONS:
-        return Apply(partial(fraction_of_point, *_FRACTIONS[part]), (point,))
+        return Apply(partial(fraction_of_points, *_FRACTIONS[part]), (point,))
     if part == "EPOCH":
         return Apply(seconds_of_point, (point,))
     raise call.obstacle(f"of {part}")
@@ -162,7 +124,7 @@ def _floor(call: VectorCall) -> Evaluator:
     unit = call.given.values[1] if len(call) > 1 else None
     if unit not in _FLOORED_TO or call.given.types[0].root not in TIMESTAMPS:
         raise call.obstacle()
-    return Apply(partial(floor_points, str(unit)), (call[0],))
+    return Apply(partial(floor_points, str(unit)), (call[0],), can_fail=True)
 
 
 def _instant(call: VectorCall) -> Evaluator:
@@ -186,6 +148,8 @@ def _format(call: VectorCall) -> Evaluator:
         if piece not in _AT and (piece.isalpha() or piece in "'[]{}#"):
             raise call.obstacle("with such a pattern")
         pieces.append(_AT.get(piece, piece))
+    if all(isinstance(piece, str) for piece in pieces):
+        raise call.obstacle("with such a pattern")
     return Apply(partial(format_points, tuple(pieces)), (_point(call, 0),))
 
 

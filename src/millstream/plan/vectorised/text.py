@@ -65,7 +65,7 @@ def _concatenate(call: VectorCall) -> Evaluator:
 def _concatenate_with(call: VectorCall) -> Evaluator:
     separator = call.text(0)
     if len(call) == 1:
-        return Literal(pa.scalar(""))
+        return Literal.of("", pa.string())
     return Apply(partial(join_known, separator), tuple(call[index] for index in range(1, len(call))))
 
 

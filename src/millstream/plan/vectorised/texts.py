@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 from typing import Final
 
 import numpy as np
@@ -12,15 +11,16 @@ import pyarrow.compute as pc
 
 from millstream.formats.values_to_texts import date_texts, replace_odd, rows_with
 from millstream.plan.vectorised.evaluators import ExpressionError
+from millstream.plan.vectorised.points import timestamp_texts
 
 _PLAIN_INTEGER: Final = r"^-?[0-9]{1,18}$"
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _WITH_FRACTION: Final = re.compile(r"\s*([+-]?[0-9]+)\.[0-9]*\s*", re.ASCII)
 _BLANKS: Final = "".join(map(chr, range(33))) + "\x7f"
 """What Spark ignores around a number."""
-_TO_SECONDS: Final = len("2024-01-02 03:04:05")
-_YEAR_1, _YEAR_10000 = -62_135_596_800_000_000, 253_402_300_800_000_000
 _LAST_ASCII: Final = 0x7F
+_MOST_DIGITS: Final = 19
+"""Of a BIGINT; Python refuses to read numbers of thousands of digits."""
 
 
 def texts_of(digits: int, values: pa.Array) -> pa.Array:
@@ -32,28 +32,6 @@ def texts_of(digits: int, values: pa.Array) -> pa.Array:
     if pa.types.is_timestamp(values.type):
         return timestamp_texts(digits, values)
     return pc.cast(values, pa.string())
-
-
-def timestamp_texts(digits: int, values: pa.Array) -> pa.Array:
-    micros = values.cast(pa.int64())
-    texts = pc.cast(micros.cast(pa.timestamp("us")), pa.string())
-    numbers = pc.fill_null(micros, 0).to_numpy()
-    far = (numbers < _YEAR_1) | (numbers >= _YEAR_10000)
-    shown = pc.utf8_slice_codeunits(texts, 0, _shown_length(digits))
-    return replace_odd(shown, far, micros, partial(_far_text, digits))
-
-
-def _far_text(digits: int, micros: int) -> str:
-    """Java counts the years before the first one backwards, and marks those of more than four digits."""
-    date, _, clock = str(np.datetime64(micros, "us")).partition("T")
-    year_text, month_and_day = date[:-6], date[-6:]
-    year = int(year_text)
-    shown = f"{1 - year:04d}" if year < 1 else f"+{year}"
-    return f"{shown}{month_and_day} {clock[: _shown_length(digits) - len('2024-01-02 ')]}"
-
-
-def _shown_length(digits: int) -> int:
-    return _TO_SECONDS + (digits + 1 if digits else 0)
 
 
 def fit_length(length: int, texts: pa.Array) -> pa.Array:
@@ -79,7 +57,7 @@ def _beyond_ascii(data: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> np.ndarra
 def part_of_split(separator: str, index: int, texts: pa.Array) -> pa.Array:
     """NULL where there are fewer parts, and of an empty text."""
     parts = pc.split_pattern(texts, separator)
-    offsets = parts.offsets.to_numpy()
+    offsets = parts.offsets.to_numpy().astype(np.int64)
     at = offsets[:-1] + index
     missing = (at >= offsets[1:]) | pc.fill_null(pc.equal(texts, ""), fill_value=True).to_numpy(zero_copy_only=False)
     return parts.values.take(pa.array(at, mask=missing))
@@ -105,5 +83,8 @@ def integers_of_texts(type_: pa.DataType, wanted: str, attempt: bool, texts: pa.
 def _read_integer(text: str, least: int, greatest: int) -> int | None:
     found = _WITH_FRACTION.fullmatch(text)
     stripped = text.strip(_BLANKS) if found is None else found[1]
-    number = int(stripped) if _INTEGER.fullmatch(stripped) else None
-    return number if number is not None and least <= number <= greatest else None
+    digits = stripped.lstrip("+-0") or "0"
+    if _INTEGER.fullmatch(stripped) is None or len(digits) > _MOST_DIGITS:
+        return None
+    number = -int(digits) if stripped.startswith("-") else int(digits)
+    return number if least <= number <= greatest else None
