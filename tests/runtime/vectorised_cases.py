@@ -129,7 +129,7 @@ EXPRESSIONS: Final = (
     "i4 IN (0, 7, -1)", "i4 IN (0, NULL)", "i4 NOT IN (0, 7)", "s IN ('', 'a', 'ä')", "f8 IN (0, 2.5)", "d IN (0.05, 1)",
     "f4 IN (CAST(0.1 AS FLOAT), CAST(2.5 AS FLOAT))", "i8 IN (7, 9223372036854775807)",
     "da IN (DATE '2024-02-29', DATE '0001-01-01')", "y IN (X'', X'01')", "v IN ('a', 'b ')",
-    "s LIKE 'a%'", "s LIKE '%a'", "s LIKE '%a%'", "s LIKE '_a'", "s LIKE 'a_%b'", "s LIKE ''", "s LIKE '%\\%'", "s LIKE '%'",
+    "s LIKE 'a%'", "s LIKE '%a'", "s LIKE '%a%'", "s LIKE '_a'", "s LIKE 'a_%b'", "s LIKE ''", "s LIKE '%'",
     "s LIKE '%!%' ESCAPE '!'", "s LIKE '%!_%' ESCAPE '!'", "s NOT LIKE '%ä%'", "s LIKE '_'", "s LIKE '__%'", "s LIKE '%.%'",
     "s LIKE 'a.%'", "s LIKE '%$'", "s LIKE '%''%'",
     "CAST(i4 AS BIGINT) + j4", "CAST(i4 AS BIGINT) * j4", "CAST(i4 AS BIGINT) - i1", "f8 + g8", "f8 - g8", "f8 * g8",
