@@ -13,9 +13,10 @@ from millstream.cli.main import app
 from millstream.plan.program import compile_script
 from millstream.runtime.checkpoint import Checkpoint
 from millstream.runtime.checkpoint_marker import read_jobs, write_jobs
+from millstream.runtime.state_quota import find_excess, measure_operators
 from millstream.source import SourceText
 from tests.begun_batches import begin_a_batch, end_a_batch
-from tests.golden.conftest import SCREENS, run_command
+from tests.golden.conftest import SCREENS, run_call, run_command
 from tests.manifests import write_manifest
 
 if TYPE_CHECKING:
@@ -85,6 +86,18 @@ def test_state_of_another_layout(job: Path, expect_screen: Callable[..., None]) 
     marker = job.parents[1] / "millstream.json"
     marker.write_text(json.dumps({**json.loads(marker.read_text()), "layout": 4}))
     expect_screen(run_command("state", "visits.sql"))
+
+
+def test_state_too_large(job: Path, expect_screen: Callable[..., None]) -> None:
+    """As it ends a running job, and as it refuses to start one."""
+    [plan] = compile_script(SourceText("visits.sql", VISITS), {}, {"millstream.state.max-size": "40 mb"}).jobs
+    excess = find_excess(plan, measure_operators(job / "kernels"))
+    assert excess is not None
+    expect_screen(run_call(lambda: _raise(excess)))
+
+
+def _raise(error: Exception) -> None:
+    raise error
 
 
 def test_state_of_earlier_version(job: Path, expect_screen: Callable[..., None]) -> None:

@@ -36,6 +36,7 @@ from millstream.runtime.printing import (
 from millstream.runtime.results import result_of
 from millstream.runtime.session_arguments import check_settings, default_checkpoint
 from millstream.runtime.state_errors import damaged_state_error
+from millstream.runtime.state_quota import find_excess, measure_operators
 from millstream.source import SourceText
 from millstream.state.job_state import discard_after
 from millstream.state.storage import StateFileError, open_storage
@@ -252,6 +253,8 @@ class Session:
 
         settings = plan.settings
         _discard_unfinished(folder)
+        if (excess := find_excess(plan, measure_operators(folder.state))) is not None:
+            raise excess
         return QueryRequest(
             job=plan,
             checkpoint=folder.path,

@@ -122,7 +122,7 @@ def report_state(root: Path, jobs: Sequence[JobPlan]) -> StateReport:
             Diagnostic(
                 Code.BAD_ARGUMENT,
                 "no job of the script keeps state in a checkpoint",
-                detail="Aggregates, joins, upsert sources and some upsert sinks do; a SELECT drops its state when it ends.",
+                detail="Aggregates, joins, upsert sources and some upsert sinks do; a SELECT forgets it at its end.",
                 hint="`millstream explain` shows the operators of each job.",
             )
         )
