@@ -11,6 +11,7 @@ from millstream.plan.operators.node import walk
 from millstream.plan.operators.roots import Collect
 from millstream.plan.operators.values import Values
 from millstream.plan.physical.planner import plan_physically
+from millstream.sql.nesting import with_room
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -60,7 +61,8 @@ class JobPlan:
 
     def on_kernel(self) -> JobPlan:
         """The same job with all state on the kernel."""
-        return replace(self, physical=plan_physically(self.roots, self.settings, may_be_native=False))
+        physical = with_room(lambda: plan_physically(self.roots, self.settings, may_be_native=False))
+        return replace(self, physical=physical)
 
     @property
     def tables(self) -> tuple[Source | Sink, ...]:
@@ -69,7 +71,7 @@ class JobPlan:
 
     def explain(self) -> str:
         """With secrets masked: literals in it may have come from secret parameters."""
-        text = f"{explain_logical(self.roots)}\n\n{explain_physical(self.physical)}"
+        text = with_room(lambda: f"{explain_logical(self.roots)}\n\n{explain_physical(self.physical)}")
         return self.roots[0].span.source.discreet(text)
 
 
@@ -144,7 +146,6 @@ def compile_script(
     With `imports`, the modules of functions in Python are imported, as jobs need them; else they are only read.
     """
     from millstream.plan.compiler import Compiler
-    from millstream.sql.nesting import with_room
     from millstream.sql.parser import parse_script
     from millstream.sql.script import expand
 

@@ -102,7 +102,7 @@ def stateful_operators(known: Mapping[str, Any], job: JobPlan) -> dict[str, Stat
     """The operators of a description that keep state, by id, as they run in the checkpoint."""
     state = known[_STATE] if known.get(_VERSION, 1) >= _FIRST_AS_DATA else _state_of(job)
     now = _state_of(job)
-    labels = {node.id: node.operator.label for node in job.physical.nodes}
+    labels = {node.id: node.operator.label for node in job.physical.nodes if node.execution.keeps_state}
     return {
         operator: StatefulOperator(
             Execution(fields[_RUNS]), labels[operator] if _is_same_state(fields, now.get(operator, {})) else None

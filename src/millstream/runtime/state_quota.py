@@ -37,7 +37,7 @@ def find_excess(job: JobPlan, sizes: Counter[str]) -> JobError | None:
     most = job.settings.max_state_size
     if most is None or sizes.total() <= most:
         return None
-    labels = {node.id: f"{node.id}, {node.operator.label}" for node in job.physical.nodes}
+    labels = {node.id: f"{node.id}, {node.operator.label}" for node in job.physical.nodes if node.id in sizes}
     largest = "; ".join(
         f"{format_memory_size(size)} in {labels.get(operator, operator)}"
         for operator, size in sizes.most_common(_NAMED)
