@@ -17,8 +17,8 @@ app = typer.Typer(
 
 \b
   millstream demo                                                  see it work, with nothing prepared
-  millstream broker                                                a Kafka to try things on
-  millstream check pageviews.sql                                   all that is wrong with a script, in half a second
+  millstream broker                                                a Kafka broker to try things on
+  millstream check pageviews.sql                                   all problems of a script, in half a second
   millstream run pageviews.sql --param brokers=localhost:9092      run a script of your own""",
     no_args_is_help=True,
     add_completion=False,

@@ -115,7 +115,7 @@ class Checkpoint:
             raise JobError(
                 Diagnostic(
                     Code.CHECKPOINT_MISMATCH,
-                    f"{folder} holds a job's state, and {MARKER} says nothing of it",
+                    f"{folder} holds the state of a job that {MARKER} does not mention",
                     hint="Put the file back if you have a copy, or start over with --fresh.",
                 )
             )
@@ -309,7 +309,7 @@ def _mismatch(root: Path, job: JobPlan, difference: StateDifference) -> Diagnost
         hint = "Start over with --fresh to compute it from what topics still hold, or run the version that wrote it."
     return Diagnostic(
         Code.CHECKPOINT_MISMATCH,
-        f'job "{job.name}" keeps another state than the one in checkpoint {root}',
+        f'the state of job "{job.name}" in checkpoint {root} does not fit its query',
         job.roots[0].span,
         detail=difference.detail,
         hint=hint,

@@ -165,9 +165,9 @@ def _sentences(before: State, now: State) -> Iterator[str]:
                 continue
             label = _label(operator, field)
             if field not in is_:
-                yield f"{label}: was {_text(was[field])}, is no more."
+                yield f"{label}: {_text(was[field])} has been removed."
             elif field not in was:
-                yield f"{label}: was not there, is {_text(is_[field])}."
+                yield f"{label}: {_text(is_[field])} has been added."
             else:
                 yield f"{label}: was {_text(was[field])}, is {_text(is_[field])}."
 
