@@ -15,7 +15,7 @@ _BOUNDED: Final = (
 _OUTER: Final = f"{_ONE_TOPIC}, and GROUP BY the key there: MAX or LAST_VALUE give the columns of each."
 _SEMI: Final = "Join with the distinct keys of the other table: JOIN (SELECT DISTINCT id FROM b) AS k ON a.id = k.id."
 _ANTI: Final = (
-    f"{_ONE_TOPIC}, with a column side that says where each row is from, and keep the keys of one side only with "
+    f"{_ONE_TOPIC}, adding a column side that says where each row is from, and keep the keys of one side only with "
     "GROUP BY … HAVING COUNT(DISTINCT side) = 1 AND MAX(side) = 'a'."
 )
 _AS_OF: Final = (
@@ -50,9 +50,10 @@ ALTERNATIVES: Final = {
     ),
     "a join FOR SYSTEM_TIME AS OF": "Look the value up in a Python function: CREATE FUNCTION … LANGUAGE PYTHON.",
     "FOR SYSTEM_TIME AS OF": "Read the table as it is now: leave the clause out.",
-    "INTERSECT": f"{_ONE_TOPIC}, with a column side that says where each row is from, and select there with "
+    "INTERSECT": f"{_ONE_TOPIC}, adding a column side that says where each row is from, and select there with "
     "GROUP BY … HAVING COUNT(DISTINCT side) = 2.",
-    "EXCEPT": f"{_ONE_TOPIC}, with a column that says where each row is from, and select there with GROUP BY … HAVING.",
+    "EXCEPT": f"{_ONE_TOPIC}, adding a column that says where each row is from, and select there with "
+    "GROUP BY … HAVING.",
     "OVER": f"{_ONE_ROW_PER_KEY}.",
     "WINDOW": f"{_ONE_ROW_PER_KEY}.",
     "UNNEST": "Take the elements one by one, e.g. tags[1], or produce one message for each.",

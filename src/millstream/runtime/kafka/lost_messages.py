@@ -66,7 +66,7 @@ def _find_lost(job: str, source: KafkaSource, read_up_to: Offsets, topics: Topic
                 Code.OFFSETS_UNAVAILABLE,
                 f'messages that job "{job}" has not read yet are gone from topic "{topic}"',
                 place,
-                detail=f"Partition {partition}: offsets from {position} up to {first}, {first - position} in all; "
+                detail=f"Partition {partition}: offsets {position} to {first - 1}, {first - position} in all; "
                 "retention or a deletion has removed them.",
                 hint=WITHOUT_THEM,
             )
