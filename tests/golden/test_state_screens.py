@@ -46,9 +46,9 @@ def job(tmp_path: Path) -> Path:
         end_a_batch(folder, number)
     begin_a_batch(folder, 8)
     state = folder / "kernels" / "aggregate-1"
-    write_manifest(state / "0", 2, {"groups": [(5, 1800)], "distinct-0": [(1_204_331, 30_108_275)]})
-    write_manifest(state / "3", 7, {"groups": [(4, 1500)], "distinct-0": [(700_000, 17_500_000), (310, 9000)]})
-    write_manifest(state / "3", 8, {"groups": [(9, 9999)], "distinct-0": [(900_000, 22_500_000)]})
+    write_manifest(state / "0", 2, {"groups": [(5, 1800)], "multiset-0": [(1_204_331, 30_108_275)]})
+    write_manifest(state / "3", 7, {"groups": [(4, 1500)], "multiset-0": [(700_000, 17_500_000), (310, 9000)]})
+    write_manifest(state / "3", 8, {"groups": [(9, 9999)], "multiset-0": [(900_000, 22_500_000)]})
     return folder
 
 

@@ -48,7 +48,8 @@ def test_sizes_of_a_running_and_of_a_stopped_job(
     assert (of_job["job"], aggregate["operator"], aggregate["runs"]) == ("digits", "aggregate-1", "kernel")
     assert "COUNT(DISTINCT n)" in aggregate["description"]
     rows = {table["table"]: table["rows"] for table in aggregate["tables"]}
-    assert rows == {"groups": 10, "distinct-0": 2000}
+    assert sorted(rows.values()) == [10, 2000]
+    assert rows["groups"] == 10
     assert all(table["newest_batch"] == of_job["batch"] == 0 for table in aggregate["tables"])
 
 
