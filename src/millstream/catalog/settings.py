@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
+from millstream.catalog.memory_sizes import memory_size
 from millstream.catalog.options import ConfigOption, at_least, long_integer, one_of, text
 from millstream.catalog.settings_of_flink import LATER, SHARED
 from millstream.catalog.settings_without_effect import without_effect
@@ -34,6 +35,12 @@ STATE_BUCKETS: Final = ConfigOption(
     "Buckets the keys of a job are spread over, 4 per task unless set; fixed when it first starts.",
     example="16",
 )
+MAX_STATE_SIZE: Final = ConfigOption(
+    "millstream.state.max-size",
+    memory_size,
+    "The most bytes that the state of a job may take up; a job that keeps more ends with an error.",
+    example="50 gb",
+)
 MAX_BATCH_ROWS: Final = ConfigOption(
     "millstream.batch.max-rows",
     at_least(1, long_integer),
@@ -59,6 +66,7 @@ _WORKING: Final[tuple[ConfigOption[Any], ...]] = (
     PARALLELISM,
     PIPELINE_NAME,
     STATE_BUCKETS,
+    MAX_STATE_SIZE,
     MAX_BATCH_ROWS,
     TRIGGER_INTERVAL,
     AGGREGATE_NATIVE,

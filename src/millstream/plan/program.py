@@ -13,6 +13,7 @@ from millstream.plan.operators.roots import Collect, Write
 from millstream.plan.operators.scan import Scan
 from millstream.plan.operators.values import Values
 from millstream.plan.physical.planner import plan_physically
+from millstream.sql.nesting import with_room
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -40,7 +41,7 @@ class JobPlan:
     @cached_property
     def physical(self) -> PhysicalPlan:
         """Planned when it is first asked for: that loads Arrow, which a check of a script does not need."""
-        return plan_physically(self.roots, self.settings, may_be_native=self.may_be_native)
+        return with_room(lambda: plan_physically(self.roots, self.settings, may_be_native=self.may_be_native))
 
     @property
     def is_bounded(self) -> bool:
@@ -81,7 +82,7 @@ class JobPlan:
 
     def explain(self) -> str:
         """With secrets masked: literals in it may have come from secret parameters."""
-        text = f"{explain_logical(self.roots)}\n\n{explain_physical(self.physical)}"
+        text = with_room(lambda: f"{explain_logical(self.roots)}\n\n{explain_physical(self.physical)}")
         return self.roots[0].span.source.discreet(text)
 
 
@@ -156,7 +157,6 @@ def compile_script(
     With `imports`, the modules of functions in Python are imported, as jobs need them; else they are only read.
     """
     from millstream.plan.compiler import Compiler
-    from millstream.sql.nesting import with_room
     from millstream.sql.parser import parse_script
     from millstream.sql.script import expand
 

@@ -6,10 +6,9 @@ from collections import defaultdict
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final
 
-from pyspark import TaskContext
-
 from millstream.failpoints import reach
 from millstream.kernels.operator import BatchTime
+from millstream.spark.batch_number import batch_number
 from millstream.spark.packets import unpack_by_part
 from millstream.spark.task_counts import count_ignored
 from millstream.spark.task_input import require_all, require_end_markers
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 NOW: Final = "now"
 """The column with the time of the batch, where rows of state expire."""
-_BATCH: Final = "streaming.sql.batchId"
 _ROWS_TOGETHER: Final = 1 << 16
 """Of the changes that Spark is given at a time."""
 
@@ -71,7 +69,7 @@ class KernelStage:
     def _step(self, bucket: int, packets: _Packets) -> Iterator[pa.RecordBatch]:
         settings = self.settings
         state = BucketState(
-            open_storage(settings.state), f"{self.id}/{bucket}", _batch_number(), retained=settings.retained
+            open_storage(settings.state), f"{self.id}/{bucket}", batch_number(), retained=settings.retained
         )
         ttl = TimeToLive(packets.now, settings.ttl_ms) if settings.expires and packets.now is not None else None
         specs = self.operator.state_tables
@@ -107,14 +105,6 @@ def _gather(batches: Iterator[pa.RecordBatch]) -> dict[int, _Packets]:
             found[bucket].payloads.append((part, payload.as_buffer()))
             found[bucket].now = now
     return found
-
-
-def _batch_number() -> int:
-    context = TaskContext.get()
-    assert context is not None
-    batch = context.getLocalProperty(_BATCH)
-    assert batch is not None
-    return int(batch)
 
 
 def _arrive(*parts: Any) -> KernelStage:

@@ -11,7 +11,18 @@ import pyarrow.compute as pc
 
 from millstream.formats.arrow_types import arrow_type
 from millstream.plan.functions.signatures import given_of
-from millstream.plan.typed import Call, Constant, Conversion, FieldOf, InputColumn, Typed, UserCall, Word, walk
+from millstream.plan.typed import (
+    Call,
+    Constant,
+    Conversion,
+    FieldOf,
+    InputColumn,
+    Typed,
+    UserCall,
+    Word,
+    parts_of,
+    walk,
+)
 from millstream.plan.vectorised import arithmetic, comparison, conditional, temporal, text
 from millstream.plan.vectorised.calls import VectorCall
 from millstream.plan.vectorised.conversions import coerce, convert, store
@@ -33,12 +44,18 @@ FORMS: Final[dict[str, VectorForm]] = {
     **conditional.FORMS,
 }
 
+_DEEPEST: Final = 100
+"""Workers evaluate part within part, on a stack that has room for some hundred."""
+_TOO_DEEP: Final = "an expression as deep as this"
+
 
 def vectorise(expression: Typed, wanted: DataType | None = None) -> Evaluator:
     """The expression in a form that workers evaluate, of type `wanted` if that is not None.
 
     Raises NotVectorisedError where only Spark can evaluate it.
     """
+    if _depth(expression) > _DEEPEST:
+        raise NotVectorisedError(_TOO_DEEP)
     found = _Compiler(expression).compile(expression)
     return found if wanted is None else store(found, expression.type, wanted)
 
@@ -50,12 +67,16 @@ def obstacle_of(expression: Typed, wanted: DataType | None = None) -> str | None
     except NotVectorisedError as obstacle:
         return str(obstacle)
     except RecursionError:
-        return "an expression as deep as this"
+        return _TOO_DEEP
     return None
 
 
 def field_of_rows(name: str, rows: pa.Array) -> pa.Array:
     return pc.struct_field(rows, [name])
+
+
+def _depth(expression: Typed) -> int:
+    return 1 + max(map(_depth, parts_of(expression)), default=0)
 
 
 class _Compiler:
