@@ -76,9 +76,9 @@ def describe(machine: Mapping[str, str], runs: Sequence[Run], charts: str) -> st
         if cells := collect(runs, measure):
             image = f"![{measure.title}]({charts}/{measure.name}.svg)\n\n" if measure.has_chart else ""
             explanation = f"{measure.explanation} In {measure.unit}: median, and least to greatest."
-            parts.append(f"## {measure.title}\n\n{image}{explanation}\n\n{table(cells, measure)}")
+            parts.append(f"### {measure.title}\n\n{image}{explanation}\n\n{table(cells, measure)}")
     if processes := _table_of_processes(runs):
-        parts.append(f"## Core-seconds by process\n\nPer million rows, median.\n\n{processes}")
+        parts.append(f"### Core-seconds by process\n\nPer million rows, median.\n\n{processes}")
     return "\n".join(parts)
 
 
@@ -130,7 +130,10 @@ def _conditions(machine: Mapping[str, str], runs: Sequence[Run]) -> str:
         f"Machine: {', '.join(f'{name} {value}' for name, value in machine.items())}. Up to {repeats} runs each.",
         "",
     ]
-    lines += [f"- {system.title} {versions[system.name]}" for system in SYSTEMS if system.name in versions]
+    for system in SYSTEMS:
+        if system.name in versions:
+            settings = ", ".join(f"`{key}` = {value}" for key, value in system.settings.items())
+            lines.append(f"- {system.title} {versions[system.name]}: {settings}")
     lines += ["", "| workload | rows |", "|---|---:|"]
     rows = {run.workload: run.rows for run in runs if run.throughput}
     lines += [f"| {workload.title} | {rows[workload.name]:,} |" for workload in WORKLOADS if workload.name in rows]

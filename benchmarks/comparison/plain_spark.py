@@ -30,7 +30,6 @@ SETTINGS: Final = {
     "spark.driver.memory": HEAP,
     "spark.sql.shuffle.partitions": str(PARALLELISM),
     "spark.sql.session.timeZone": "UTC",
-    "spark.ui.enabled": "false",
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
@@ -120,7 +119,11 @@ def main() -> None:
     builder: Any = SparkSession.builder
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)
-    local = {"spark.jars": ",".join(map(str, jars(Part.SPARK))), "spark.local.dir": str(Path.cwd() / "spark")}
+    local = {
+        "spark.jars": ",".join(map(str, jars(Part.SPARK))),
+        "spark.local.dir": str(Path.cwd() / "spark"),
+        "spark.ui.enabled": "false",
+    }
     spark: SparkSession = builder.config(map=local).getOrCreate()
     messages = (
         spark.readStream.format("kafka")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import time
 from dataclasses import dataclass, replace
@@ -128,10 +129,12 @@ class Bench:
             rows=step.run.rows or number_of_rows(),
             for_latency=step.is_for_latency,
         )
-        if step.is_for_latency:
-            return replace(step.run, latency=measure_latency(step.system, task, latency_messages()))
-        truth = self._truth(task)
-        return replace(step.run, throughput=measure_throughput(step.system, task, truth))
+        try:
+            if step.is_for_latency:
+                return replace(step.run, latency=measure_latency(step.system, task, latency_messages()))
+            return replace(step.run, throughput=measure_throughput(step.system, task, self._truth(task)))
+        finally:
+            shutil.rmtree(task.folder, ignore_errors=True)
 
     def _truth(self, task: Task) -> pl.DataFrame:
         if task.source not in self._rows:

@@ -48,7 +48,8 @@ class Task:
 
     @property
     def batch_rows(self) -> int:
-        return max(min(_LARGEST_BATCH, self.rows // _BATCHES), 1)
+        """The most rows of a batch, for systems that have batches."""
+        return _LARGEST_BATCH if self.for_latency else max(min(_LARGEST_BATCH, self.rows // _BATCHES), 1)
 
 
 @dataclass(frozen=True, slots=True)

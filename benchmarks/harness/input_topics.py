@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from benchmarks.harness.dataset import Dataset, Messages
 
 _SECONDS_TO_FLUSH: Final = 120
+_SECONDS_TO_DELETE: Final = 30
 
 
 def create_topic(brokers: str, topic: str) -> None:
@@ -25,7 +26,8 @@ def create_topic(brokers: str, topic: str) -> None:
 
 
 def delete_topic(brokers: str, topic: str) -> None:
-    AdminClient(client_settings({"bootstrap.servers": brokers})).delete_topics([topic])[topic].result(30)
+    client = AdminClient(client_settings({"bootstrap.servers": brokers}))
+    client.delete_topics([topic])[topic].result(_SECONDS_TO_DELETE)
 
 
 def fill_topic(brokers: str, topic: str, dataset: Dataset, rows: int) -> pl.DataFrame:
