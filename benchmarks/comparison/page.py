@@ -10,7 +10,7 @@ from benchmarks.comparison.bar_chart import Bar, Group, draw_bars
 from benchmarks.comparison.figures import Run, Spread, select_newest
 from benchmarks.comparison.measures import MEASURES, Measure
 from benchmarks.comparison.systems import FLINKS, MILLSTREAM, SYSTEMS
-from benchmarks.comparison.workloads import WORKLOADS
+from benchmarks.comparison.workloads import PYSPARK, WORKLOADS
 from benchmarks.harness.processes import ROLES
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ END: Final = "<!-- measured: end -->"
 NOTHING_MEASURED: Final = "Nothing has been measured yet.\n"
 _FROM_OTHERS: Final = 0.1
 """Cores that other processes may use before the page mentions it."""
+
+_RATIOS: Final = {"Millstream : best Flink": FLINKS, "Millstream : PySpark": (PYSPARK,)}
 
 Cells: TypeAlias = "Mapping[tuple[str, str], Spread]"
 
@@ -93,25 +95,26 @@ def collect(runs: Iterable[Run], measure: Measure) -> Cells:
 def table(cells: Cells, measure: Measure) -> str:
     shown = [system for system in SYSTEMS if any(place[1] == system.name for place in cells)]
     lines = [
-        f"| workload | {' | '.join(system.title for system in shown)} | Millstream to the best Flink |",
-        f"|---|{'---:|' * (len(shown) + 1)}",
+        f"| workload | {' | '.join(system.title for system in shown)} | {' | '.join(_RATIOS)} |",
+        f"|---|{'---:|' * (len(shown) + len(_RATIOS))}",
     ]
     for workload in WORKLOADS:
         if any(place[0] == workload.name for place in cells):
             found = [cells.get((workload.name, system.name)) for system in shown]
             reasons = ["n/a" if system.reason_against(workload) else "" for system in shown]
             written = [_cell(spread, measure) or reason for spread, reason in zip(found, reasons, strict=True)]
-            lines.append(f"| {workload.title} | {' | '.join(written)} | {find_ratio(cells, measure, workload.name)} |")
+            written += [find_ratio(cells, measure, workload.name, others) for others in _RATIOS.values()]
+            lines.append(f"| {workload.title} | {' | '.join(written)} |")
     return "\n".join(lines) + "\n"
 
 
-def find_ratio(cells: Cells, measure: Measure, workload: str) -> str:
-    """How many times Flink's best figure ours is."""
+def find_ratio(cells: Cells, measure: Measure, workload: str, others: Sequence[str]) -> str:
+    """How many times the best figure of other systems Millstream's is."""
     ours = cells.get((workload, MILLSTREAM.name))
-    flinks = [cells[workload, name].median for name in FLINKS if (workload, name) in cells]
-    if not ours or not flinks:
+    theirs = [cells[workload, name].median for name in others if (workload, name) in cells]
+    if not ours or not theirs:
         return ""
-    best = max(flinks) if measure.more_is_better else min(flinks)
+    best = max(theirs) if measure.more_is_better else min(theirs)
     return f"{ours.median / best:.2f}" if best else ""
 
 

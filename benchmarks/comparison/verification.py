@@ -37,7 +37,7 @@ def fold(output: pl.DataFrame, workload: Workload) -> pl.DataFrame:
 def find_difference(output: pl.DataFrame, truth: pl.DataFrame, workload: Workload) -> str | None:
     """What is wrong with the output; rows may come in any order, but each must come as often as in the truth."""
     found = fold(output, workload)
-    expected = truth.select(workload.sink.names).cast(dict(found.schema))
+    expected = truth.select(workload.sink.names).cast(found.schema)
     if found.height == expected.height and _sorted_hashes(found).equals(_sorted_hashes(expected)):
         return None
     names = list(workload.sink.names)
