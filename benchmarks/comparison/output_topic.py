@@ -12,14 +12,15 @@ from confluent_kafka import Consumer, TopicPartition
 from pyarrow import json as arrow_json
 
 from benchmarks.comparison.verification import AT, DELETED, KEY, ORDER, OUTPUT_COLUMNS
+from benchmarks.harness.datasets import PARTITIONS
 from millstream.connectors.kafka.client_settings import client_settings
-from millstream.runtime.kafka.admin import KafkaAdmin
 
 if TYPE_CHECKING:
     from benchmarks.comparison.workload import Sink
 
 _MESSAGES: Final = 50_000
 _LOOK_SECONDS: Final = 0.2
+_ANSWER_SECONDS: Final = 60
 _ARROW_TYPES: Final = {"TIMESTAMP(3)": pa.timestamp("ms"), "BIGINT": pa.int64(), "STRING": pa.string()}
 _AVRO_TYPES: Final = {"TIMESTAMP(3)": "long", "BIGINT": "long", "STRING": "string"}
 
@@ -29,8 +30,6 @@ class OutputTopic:
 
     def __init__(self, brokers: str, topic: str, sink: Sink) -> None:
         self._sink = sink
-        self._name = topic
-        self._admin = KafkaAdmin({"bootstrap.servers": brokers})
         settings = {
             "group.id": "output",
             "enable.auto.commit": False,
@@ -39,15 +38,16 @@ class OutputTopic:
             "queued.max.messages.kbytes": 1 << 18,
         }
         self._consumer = Consumer({**client_settings({"bootstrap.servers": brokers}), **settings})
-        self._consumer.assign([TopicPartition(topic, entry.partition, 0) for entry in self._admin.latest([topic])])
+        self._partitions = [TopicPartition(topic, partition, 0) for partition in range(PARTITIONS)]
+        self._consumer.assign(self._partitions)
         self._parts: list[pl.DataFrame] = []
 
     def count_messages(self) -> int:
-        return sum(self._admin.latest([self._name]).values())
+        return sum(self._ends())
 
     def read(self) -> pl.DataFrame:
         """Everything up to now; what was read before is not read again."""
-        ends = self._admin.latest([self._name])
+        ends = self._ends()
         while not self._is_at(ends):
             if messages := self._consumer.consume(_MESSAGES, _LOOK_SECONDS):
                 self._parts.append(parse_messages(messages, self._sink))
@@ -56,9 +56,14 @@ class OutputTopic:
     def close(self) -> None:
         self._consumer.close()
 
-    def _is_at(self, ends: dict[TopicPartition, int]) -> bool:
-        reached = {TopicPartition(at.topic, at.partition): at.offset for at in self._consumer.position(list(ends))}
-        return all(reached[partition] >= end for partition, end in ends.items() if end)
+    def _ends(self) -> list[int]:
+        """The offset after the last message of each partition."""
+        found = [self._consumer.get_watermark_offsets(part, _ANSWER_SECONDS) for part in self._partitions]
+        return [end for _, end in found]
+
+    def _is_at(self, ends: list[int]) -> bool:
+        reached = [at.offset for at in self._consumer.position(self._partitions)]
+        return all(at >= end for at, end in zip(reached, ends, strict=True) if end)
 
 
 def parse_messages(messages: list[Any], sink: Sink) -> pl.DataFrame:

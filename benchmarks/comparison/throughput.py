@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from benchmarks.harness.engines import EngineRun
     from benchmarks.harness.processes import Usage
 
-_SECONDS_BETWEEN_LOOKS: Final = 0.2
+_SECONDS_BETWEEN_LOOKS: Final = 0.5
 _QUIET_SECONDS: Final = 3.0
 _PATIENCE_SECONDS: Final = 300.0
 """Without a new message."""
