@@ -1,6 +1,7 @@
 """`make bench`: runs workloads on several systems and writes docs/benchmarks.md.
 
-Finished runs are kept: a comparison that was stopped continues where it was.
+Finished runs are kept: a comparison that was stopped continues where it was. With another results file, the page is
+written beside that file.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from benchmarks.comparison.page import PAGE, write_page
+from benchmarks.comparison.page import find_page, write_page
 from benchmarks.comparison.results import DEFAULT_FILE, Results, ResultsError, describe_machine, read_results
 from benchmarks.comparison.session import Plan, run_plan
 from benchmarks.comparison.systems import SYSTEMS
 from benchmarks.comparison.workloads import WORKLOADS
 from benchmarks.harness.packages import MissingError
+from millstream.errors import MillstreamError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +29,8 @@ _REPEATS: Final = 3
 def main() -> None:
     arguments = _parse()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))  # so that no engine is left running
+    if not Path("/proc/self/io").exists():
+        sys.exit("the comparison reads core-seconds and memory from /proc, and so needs Linux")
     if arguments.fresh:
         arguments.results.unlink(missing_ok=True)
     if not arguments.page_only:
@@ -39,10 +43,11 @@ def main() -> None:
         )
         try:
             failures = run_plan(plan, Results(arguments.results, describe_machine()))
-        except (MissingError, ResultsError) as error:
+        except (MissingError, ResultsError, MillstreamError) as error:
             sys.exit(str(error))
-    write_page(PAGE, *read_results(arguments.results))
-    print(f"{PAGE.relative_to(Path.cwd()) if PAGE.is_relative_to(Path.cwd()) else PAGE} is up to date")
+    page = find_page(arguments.results)
+    write_page(page, *read_results(arguments.results))
+    print(f"{page} is up to date")
     if not arguments.page_only and failures:
         sys.exit("no figure for:\n" + "\n".join(failures))
 

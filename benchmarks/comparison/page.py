@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from benchmarks.comparison.bar_chart import Bar, Group, draw_bars
 from benchmarks.comparison.figures import Run, Spread, select_newest
 from benchmarks.comparison.measures import MEASURES, Measure
+from benchmarks.comparison.results import DEFAULT_FILE
 from benchmarks.comparison.systems import FLINKS, MILLSTREAM, SYSTEMS
 from benchmarks.comparison.workloads import PYSPARK, WORKLOADS
 from benchmarks.harness.processes import ROLES
@@ -26,6 +27,16 @@ _FROM_OTHERS: Final = 0.1
 _RATIOS: Final = {"Millstream : best Flink": FLINKS, "Millstream : PySpark": (PYSPARK,)}
 
 Cells: TypeAlias = "Mapping[tuple[str, str], Spread]"
+
+
+def find_page(results: Path) -> Path:
+    """The page of the documentation; for another file than the default, a page beside it, which may be new."""
+    if results.resolve() == DEFAULT_FILE:
+        return PAGE
+    page = results.with_suffix(".md")
+    if not page.exists():
+        page.write_text(f"# Benchmarks\n\n{BEGIN}\n{END}\n", encoding="utf-8")
+    return page
 
 
 def write_page(page: Path, machine: Mapping[str, str], runs: Sequence[Run]) -> None:

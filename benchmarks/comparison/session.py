@@ -20,6 +20,7 @@ from benchmarks.comparison.workload import INPUT, Workload
 from benchmarks.harness.datasets import PARTITIONS, encode_page_views
 from benchmarks.harness.engines import EngineError
 from benchmarks.harness.input_topics import fill_topic
+from benchmarks.harness.packages import MissingError
 from benchmarks.harness.page_views import page_views
 from millstream.testing.broker import EmbeddedBroker
 
@@ -83,7 +84,7 @@ def run_plan(plan: Plan, results: Results) -> list[str]:
     """Returns what could not be measured, each with the reason."""
     steps = list_steps(plan, results)
     for system in {step.system.name: step.system for step in steps}.values():
-        system.prepare()  # now, because a download is not part of a run
+        _prepare(system, plan)
     print(f"{len(steps)} runs to make, {len(results.runs)} in the results", flush=True)
     failures: list[str] = []
     to_go = len(steps)
@@ -106,6 +107,15 @@ def run_plan(plan: Plan, results: Results) -> list[str]:
                 results.add(run)
                 print(f"{_summary(run)}; {to_go} to go", flush=True)
     return failures
+
+
+def _prepare(system: System, plan: Plan) -> None:
+    """Now, because a download is not part of a run."""
+    try:
+        system.prepare()
+    except MissingError as error:
+        others = ",".join(other.name for other in plan.systems if other is not system)
+        raise MissingError(f"{error}\nWithout {system.title}: make bench SYSTEMS={others}") from error
 
 
 class Bench:

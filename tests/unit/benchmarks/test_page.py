@@ -11,8 +11,18 @@ import pytest
 from benchmarks.comparison.bar_chart import Bar, Group, draw_bars
 from benchmarks.comparison.figures import LatencyFigures, Run, Spread, ThroughputFigures, select_newest
 from benchmarks.comparison.measures import MEASURES
-from benchmarks.comparison.page import BEGIN, END, NOTHING_MEASURED, collect, find_ratio, table, write_page
-from benchmarks.comparison.results import Results, ResultsError, read_results
+from benchmarks.comparison.page import (
+    BEGIN,
+    END,
+    NOTHING_MEASURED,
+    PAGE,
+    collect,
+    find_page,
+    find_ratio,
+    table,
+    write_page,
+)
+from benchmarks.comparison.results import DEFAULT_FILE, Results, ResultsError, read_results
 from benchmarks.comparison.systems import FLINKS
 from benchmarks.comparison.workloads import PYSPARK
 
@@ -105,6 +115,14 @@ def test_page_without_runs_says_so(tmp_path: Path) -> None:
     write_page(page, {}, [])
     assert page.read_text(encoding="utf-8") == f"{BEGIN}\n\n{NOTHING_MEASURED}\n{END}\n"
     assert not (tmp_path / "benchmarks").exists()
+
+
+def test_page_of_other_results_is_beside_them(tmp_path: Path) -> None:
+    page = find_page(tmp_path / "quick.json")
+    assert page == tmp_path / "quick.md"
+    write_page(page, {}, [])
+    assert NOTHING_MEASURED in find_page(tmp_path / "quick.json").read_text(encoding="utf-8")
+    assert find_page(DEFAULT_FILE) == PAGE
 
 
 def test_page_needs_its_markers(tmp_path: Path) -> None:
