@@ -22,7 +22,9 @@ _SECONDS_TO_DELETE: Final = 30
 
 def create_topic(brokers: str, topic: str) -> None:
     """The broker notes when each message arrives, so that nobody needs to read along."""
-    KafkaAdmin({"bootstrap.servers": brokers}).ensure_topic(topic, topic, {"message.timestamp.type": "LogAppendTime"})
+    admin = KafkaAdmin({"bootstrap.servers": brokers})
+    admin.ensure_topic(topic, topic, {"message.timestamp.type": "LogAppendTime"})
+    admin.latest([topic])  # waits until each partition has a leader
 
 
 def delete_topic(brokers: str, topic: str) -> None:
