@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PARTITIONS: Final = 4
-CHUNK: Final = 50_000
+CHUNK: Final = 10_000
 CUSTOMERS: Final = 10_000
 PAGE_VIEW_COLUMNS: Final = "user_id BIGINT, page_id BIGINT, viewtime TIMESTAMP(3), user_region STRING"
 CREATE, UPDATE, DELETE = "c", "u", "d"
