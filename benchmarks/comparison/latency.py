@@ -67,7 +67,8 @@ class Arrivals:
         at = [
             self._time_of(seen.get(group), ordinal) for group, ordinal in zip(self._groups, self._ordinals, strict=True)
         ]
-        return np.array(at) - self._sent
+        delays: np.ndarray = np.array(at) - self._sent
+        return delays
 
     def _first_times(self, noted: list[tuple[int, float]]) -> dict[int, float] | tuple[np.ndarray, np.ndarray]:
         """By ordinal; of a group, the growing counts and when each was reached."""
