@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from millstream.formats.arrow_types import arrow_type
 from millstream.plan.functions.results import decimal_digits
-from millstream.plan.vectorised import numbers
+from millstream.plan.vectorised import number_arrays
 from millstream.plan.vectorised.evaluators import Apply
 from millstream.sql.types import APPROXIMATE, BIGINT, DOUBLE, INTEGERS, INTERVALS, TIMESTAMPS, TypeRoot, decimal
 
@@ -45,12 +45,12 @@ def absolute(values: pa.Array) -> pa.Array:
 
 
 def move_points(micros: int, points: pa.Array) -> pa.Array:
-    moved = numbers.add_integers(points.cast(pa.int64()), pa.scalar(micros, pa.int64()))
+    moved = number_arrays.add_integers(points.cast(pa.int64()), pa.scalar(micros, pa.int64()))
     return moved.cast(points.type)
 
 
 def move_dates(days: int, dates: pa.Array) -> pa.Array:
-    return numbers.add_integers(dates.cast(pa.int32()), pa.scalar(days, pa.int32())).cast(pa.date32())
+    return number_arrays.add_integers(dates.cast(pa.int32()), pa.scalar(days, pa.int32())).cast(pa.date32())
 
 
 def _operation(of_integers: Callable[..., pa.Array], of_others: Callable[..., pa.Array], sign: int) -> VectorForm:
@@ -98,17 +98,17 @@ def _move(call: VectorCall, sign: int) -> Evaluator:
 
 def _quotient(call: VectorCall) -> Evaluator:
     if call.result.root in INTEGERS:
-        return Apply(numbers.divide_integers, _as_result(call), can_fail=True)
+        return Apply(number_arrays.divide_integers, _as_result(call), can_fail=True)
     if call.result.root in APPROXIMATE:
         doubles = call.as_type(0, DOUBLE), call.as_type(1, DOUBLE)
-        return Apply(partial(numbers.divide_floats, arrow_type(call.result)), doubles)
+        return Apply(partial(number_arrays.divide_floats, arrow_type(call.result)), doubles)
     raise call.obstacle(f"of {call.result.root}")
 
 
 def _remainder(call: VectorCall) -> Evaluator:
     if call.result.root not in INTEGERS:
         raise call.obstacle(f"of {call.result.root}")
-    function = partial(numbers.remainder_of_integers, arrow_type(call.result))
+    function = partial(number_arrays.remainder_of_integers, arrow_type(call.result))
     return Apply(function, (call.as_type(0, BIGINT), call.as_type(1, BIGINT)), can_fail=True)
 
 
@@ -123,12 +123,12 @@ def _unary(of_integers: Callable[..., pa.Array], of_others: Callable[..., pa.Arr
 
 
 FORMS: Final[dict[str, VectorForm]] = {
-    "+": _operation(numbers.add_integers, add, 1),
-    "-": _operation(numbers.subtract_integers, subtract, -1),
-    "*": _operation(numbers.multiply_integers, multiply, 0),
+    "+": _operation(number_arrays.add_integers, add, 1),
+    "-": _operation(number_arrays.subtract_integers, subtract, -1),
+    "*": _operation(number_arrays.multiply_integers, multiply, 0),
     "/": _quotient,
     "%": _remainder,
     "MOD": _remainder,
-    "unary -": _unary(numbers.negate_integers, negate),
-    "ABS": _unary(numbers.absolute_integers, absolute),
+    "unary -": _unary(number_arrays.negate_integers, negate),
+    "ABS": _unary(number_arrays.absolute_integers, absolute),
 }

@@ -14,7 +14,7 @@ from millstream.plan.casts import is_cut
 from millstream.plan.functions.results import bare, fraction_digits
 from millstream.plan.vectorised.evaluators import Apply, ExpressionError, Literal
 from millstream.plan.vectorised.literals import fold, read_literal
-from millstream.plan.vectorised.numbers import (
+from millstream.plan.vectorised.number_arrays import (
     fit_decimals,
     narrow_integers,
     nulls_of,
@@ -22,8 +22,8 @@ from millstream.plan.vectorised.numbers import (
     truncate_floats,
 )
 from millstream.plan.vectorised.obstacles import NotVectorisedError
-from millstream.plan.vectorised.points import truncate_points
-from millstream.plan.vectorised.texts import fit_length, integers_of_texts, pad_length, texts_of
+from millstream.plan.vectorised.text_arrays import fit_length, integers_of_texts, pad_length, texts_of
+from millstream.plan.vectorised.time_arrays import truncate_points
 from millstream.sql.types import (
     APPROXIMATE,
     BINARIES,

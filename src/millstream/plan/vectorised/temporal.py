@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from millstream.formats.values_to_texts import replace_odd
 from millstream.plan.vectorised.evaluators import Apply, to_mask
-from millstream.plan.vectorised.numbers import nulls_of
-from millstream.plan.vectorised.points import (
+from millstream.plan.vectorised.number_arrays import nulls_of
+from millstream.plan.vectorised.time_arrays import (
     PARTS,
     count_units,
     floor_points,

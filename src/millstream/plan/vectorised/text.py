@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.plan.vectorised.evaluators import Apply, Literal
-from millstream.plan.vectorised.texts import lower, part_of_split, upper
+from millstream.plan.vectorised.text_arrays import lower, part_of_split, upper
 from millstream.sql.types import CHARACTER
 
 if TYPE_CHECKING:

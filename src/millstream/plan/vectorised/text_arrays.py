@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from millstream.formats.values_to_texts import date_texts, replace_odd, rows_with
 from millstream.plan.vectorised.evaluators import ExpressionError
-from millstream.plan.vectorised.points import timestamp_texts
+from millstream.plan.vectorised.time_arrays import timestamp_texts
 
 _PLAIN_INTEGER: Final = r"^-?[0-9]{1,18}$"
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from millstream.formats.values_to_texts import replace_odd
 from millstream.plan.vectorised.evaluators import ExpressionError, to_array
-from millstream.plan.vectorised.numbers import narrow_integers, nulls_of
+from millstream.plan.vectorised.number_arrays import narrow_integers, nulls_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
