@@ -136,7 +136,12 @@ SYSTEMS: Final = (
         "Pathway",
         lambda: PATHWAY_VERSION,
         _pathway,
-        {"PATHWAY_THREADS": str(PARALLELISM), "autocommit_duration_ms": "1000"},
+        {
+            "PATHWAY_THREADS": str(PARALLELISM),
+            "autocommit_duration_ms": "1000",
+            "max_backlog_size": "200000",
+            "snapshot_interval_ms": "10000",
+        },
         pathway_python,
     ),
 )
