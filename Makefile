@@ -67,8 +67,9 @@ format: $(READY)  ## format the code
 docs: $(READY)  ## generate the reference pages of the documentation
 	@$(BIN)/python -m tools.pages
 
-bench: $(READY)  ## run the benchmarks and print ratios
-	@$(BIN)/python -m benchmarks
+bench: $(READY)  ## compare with other systems (WORKLOADS, SYSTEMS, KINDS, ROWS, REPEATS, RESULTS, FRESH=1) and update docs/benchmarks.md
+	@$(BIN)/python -m benchmarks.comparison --workloads "$(WORKLOADS)" --systems "$(SYSTEMS)" --kinds "$(KINDS)" \
+	  --rows "$(ROWS)" --repeats "$(REPEATS)" --results "$(RESULTS)" $(if $(FRESH),--fresh)
 
 lock:  ## update requirements.txt (needs uv)
 	@uv pip compile --quiet --universal --python-version 3.11 --extra dev --generate-hashes \

@@ -1,4 +1,7 @@
-"""`make bench`: runs all benchmarks, or the given ones: `python -m benchmarks pageviews`."""
+"""Benchmarks of parts of Millstream: `python -m benchmarks operators`; without a name, all of them.
+
+The comparison with other systems is `make bench`, `python -m benchmarks.comparison`.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,10 @@ from pathlib import Path
 from typing import Final
 
 BENCHMARKS: Final = sorted(path.stem for path in Path(__file__).parent.glob("[!_]*.py"))
-ONLY_WHEN_NAMED: Final = ("beside_flink",)
-"""It downloads another engine."""
 
 
 def main() -> None:
-    wanted = sys.argv[1:] or [name for name in BENCHMARKS if name not in ONLY_WHEN_NAMED]
-    for name in wanted:
+    for name in sys.argv[1:] or BENCHMARKS:
         if name not in BENCHMARKS:
             sys.exit(f"there is no benchmark {name}; there are {', '.join(BENCHMARKS)}")
         print(f"== {name}", flush=True)

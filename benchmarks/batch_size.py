@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from benchmarks.pageviews import DISTINCT, SCRIPT, fill
+from benchmarks.harness.page_view_jobs import DISTINCT, SCRIPT, fill
 from millstream import Session
 from millstream.catalog.job_settings import JobSettings
 from millstream.spark.session import OwnedSession

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-import threading
 import time
 from collections import defaultdict
 from itertools import product
@@ -17,12 +16,11 @@ from pathlib import Path
 from statistics import quantiles
 from typing import TYPE_CHECKING, Final
 
-from confluent_kafka import Consumer, Producer, TopicPartition
-
-from benchmarks.pageviews import fill, millstream_rate
+from benchmarks.harness.datasets import PARTITIONS
+from benchmarks.harness.paced_messages import read_in_background, send_in_background
+from benchmarks.harness.page_view_jobs import fill, millstream_rate
 from millstream import Session
 from millstream.catalog.job_settings import JobSettings
-from millstream.connectors.kafka.client_settings import client_settings
 from millstream.connectors.kafka.option_values import DeliveryGuarantee
 from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.spark.session import OwnedSession
@@ -31,7 +29,6 @@ from millstream.testing.broker import EmbeddedBroker
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_PARTITIONS: Final = 4
 _GUARANTEES: Final = (DeliveryGuarantee.AT_LEAST_ONCE, DeliveryGuarantee.EXACTLY_ONCE)
 _ROUNDS: Final = 2
 _ROWS_A_SECOND: Final = 1000
@@ -54,54 +51,33 @@ INSERT INTO received SELECT `at`, filling FROM sent;"""
 
 def latencies(spark: SparkSession, brokers: str, guarantee: DeliveryGuarantee, folder: Path) -> list[float]:
     """In milliseconds, for every message that was sent after the first seconds."""
-    ended = threading.Event()
     found: list[float] = []
-    begun = time.time()
-    reading = threading.Thread(target=_read, args=(brokers, begun + _LEFT_OUT_SECONDS, ended, found))
-    sending = threading.Thread(target=_send, args=(brokers, ended))
+    since = time.time() + _LEFT_OUT_SECONDS
+
+    def note(now: float, value: bytes) -> None:
+        sent = json.loads(value)["at"]
+        if sent > since:
+            found.append((now - sent) * 1000)
+
     with Session(spark, checkpoint=folder) as session:
         session.execute_sql(_TIMED.format(guarantee=guarantee, name=folder.name), parameters={"brokers": brokers})
-        reading.start()
-        sending.start()
-        time.sleep(_LEFT_OUT_SECONDS + _SECONDS)
-        ended.set()
-        reading.join()
-        sending.join()
+        with (
+            read_in_background(brokers, "received", note, isolation="read_committed"),
+            send_in_background(brokers, "sent", _ROWS_A_SECOND, _message),
+        ):
+            time.sleep(_LEFT_OUT_SECONDS + _SECONDS)
     return found
 
 
-def _send(brokers: str, ended: threading.Event) -> None:
-    producer = Producer({**client_settings({"bootstrap.servers": brokers}), "linger.ms": 0})
-    number, due = 0, time.monotonic()
-    while not ended.is_set():
-        for _ in range(_ROWS_A_SECOND // 100):
-            value = json.dumps({"at": time.time(), "filling": "x" * 60}).encode()
-            producer.produce("sent", value, partition=number % _PARTITIONS)
-            number += 1
-        producer.poll(0)
-        due += 0.01
-        ended.wait(max(due - time.monotonic(), 0))
-    producer.flush(10)
-
-
-def _read(brokers: str, since: float, ended: threading.Event, found: list[float]) -> None:
-    settings = {"group.id": "reader", "isolation.level": "read_committed", "fetch.wait.max.ms": 10}
-    consumer = Consumer({**client_settings({"bootstrap.servers": brokers}), **settings})
-    consumer.assign([TopicPartition("received", partition) for partition in range(_PARTITIONS)])
-    while not ended.is_set():
-        for message in consumer.consume(1000, 0.05):
-            now, value = time.time(), message.value()
-            sent = json.loads(value)["at"] if value and not message.error() else 0.0
-            if sent > since:
-                found.append((now - sent) * 1000)
-    consumer.close()
+def _message(_: int, now: float) -> bytes:
+    return json.dumps({"at": now, "filling": "x" * 60}).encode()
 
 
 def main() -> None:
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000_000
     rates: dict[str, list[float]] = defaultdict(list)
     times: dict[str, list[float]] = {}
-    with tempfile.TemporaryDirectory() as name, EmbeddedBroker(partitions=_PARTITIONS) as broker:
+    with tempfile.TemporaryDirectory() as name, EmbeddedBroker(partitions=PARTITIONS) as broker:
         folder, brokers = Path(name), broker.bootstrap
         fill(brokers, rows)
         for topic in ("copies", "sent", "received"):
@@ -117,7 +93,7 @@ def main() -> None:
         finally:
             owned.close()
     least, exactly = (max(rates[guarantee]) for guarantee in _GUARANTEES)
-    print(f"{rows:,} page views of about 100 bytes passed through, {_PARTITIONS} partitions, best of {_ROUNDS}")
+    print(f"{rows:,} page views of about 100 bytes passed through, {PARTITIONS} partitions, best of {_ROUNDS}")
     print(f"at-least-once {least:>9,.0f} rows/s   exactly-once {exactly:>9,.0f} rows/s   ratio {exactly / least:.2f}")
     for name, found in times.items():
         percentiles = quantiles(found, n=100)

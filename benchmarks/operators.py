@@ -8,31 +8,27 @@ from __future__ import annotations
 
 import sys
 import tempfile
-import threading
 import time
 from collections import defaultdict
-from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from confluent_kafka import Producer
+import polars as pl
 
-from benchmarks.harness.page_view_topic import PARTITIONS
-from benchmarks.harness.page_views import COLUMNS, page_views
-from benchmarks.pageviews import COUNT, SCRIPT, fill, millstream_rate
+from benchmarks.harness.datasets import PARTITIONS, encode_page_views
+from benchmarks.harness.paced_messages import send_in_background
+from benchmarks.harness.page_view_jobs import COUNT, SCRIPT, fill, millstream_rate
+from benchmarks.harness.page_views import page_views
 from millstream import Session
 from millstream.catalog.job_settings import JobSettings
 from millstream.catalog.settings import AGGREGATE_NATIVE, NativeAggregate
-from millstream.connectors.kafka.client_settings import client_settings
-from millstream.formats.json_encode import JsonEncoder
-from millstream.formats.json_options import JsonOptions
 from millstream.spark.session import OwnedSession
 from millstream.testing.broker import EmbeddedBroker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from pyspark.sql import SparkSession
 
@@ -44,31 +40,10 @@ _LEFT_OUT: Final = 5
 _ROUNDS: Final = 3
 
 
-@contextmanager
-def _trickle(brokers: str) -> Iterator[None]:
-    """A thousand rows a second, a hundred at a time."""
-    ended = threading.Event()
-    messages = JsonEncoder(COLUMNS, JsonOptions()).encode(page_views(_ROWS_A_SECOND)).to_pylist()
-    producer = Producer({**client_settings({"bootstrap.servers": brokers}), "linger.ms": 0})
-
-    def produce() -> None:
-        number, due = 0, time.monotonic()
-        while not ended.is_set():
-            for _ in range(_ROWS_A_SECOND // 10):
-                producer.produce("pageviews", messages[number % len(messages)], partition=number % PARTITIONS)
-                number += 1
-            producer.poll(0)
-            due += 0.1
-            ended.wait(max(due - time.monotonic(), 0))
-        producer.flush(10)
-
-    thread = threading.Thread(target=produce)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
+def _trickle(brokers: str) -> AbstractContextManager[object]:
+    """A thousand rows a second."""
+    messages = encode_page_views(pl.DataFrame(page_views(_ROWS_A_SECOND))).values
+    return send_in_background(brokers, "pageviews", _ROWS_A_SECOND, lambda number, _: messages[number % _ROWS_A_SECOND])
 
 
 def small_batch_seconds(spark: SparkSession, brokers: str, insert: str, folder: Path) -> float:

@@ -9,18 +9,16 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 from statistics import median, quantiles
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from confluent_kafka import Consumer, Producer, TopicPartition
-
-from benchmarks.harness.processor_time import ProcessorTime
+from benchmarks.harness.datasets import PARTITIONS
+from benchmarks.harness.paced_messages import read_in_background, send_in_background
+from benchmarks.harness.processes import BROKER, measure_usage
 from millstream import Session
 from millstream.catalog.job_settings import JobSettings
-from millstream.connectors.kafka.client_settings import client_settings
 from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.spark.session import OwnedSession
 from millstream.testing.broker import EmbeddedBroker
@@ -30,11 +28,9 @@ if TYPE_CHECKING:
 
     from millstream.runtime.progress import JobProgress
 
-_PARTITIONS: Final = 4
 _ROWS_A_SECOND: Final = 1000
 _SECONDS: Final = 50.0
 _LEFT_OUT_SECONDS: Final = 25.0
-_TICK_SECONDS: Final = 0.02
 _SOURCE: Final = """
 CREATE TABLE sent (`at` BIGINT, k BIGINT) WITH ('connector' = 'kafka', 'topic' = 'sent', 'format' = 'json',
   'properties.bootstrap.servers' = '${brokers}', 'scan.startup.mode' = 'latest-offset');
@@ -56,7 +52,7 @@ class Measured(NamedTuple):
     batch_ms: list[float]
     message_ms: list[float]
     core_seconds: float
-    """Per second, of all processes but the broker and this one's own."""
+    """Per second, of all processes but the broker."""
 
 
 def measure(spark: SparkSession, brokers: str, job: str, rate: int, folder: Path) -> Measured:
@@ -64,8 +60,14 @@ def measure(spark: SparkSession, brokers: str, job: str, rate: int, folder: Path
     for topic in ("sent", received):
         KafkaAdmin({"bootstrap.servers": brokers}).ensure_topic(topic, topic)
     batches: list[tuple[float, JobProgress]] = []
-    ended = threading.Event()
     delays: list[float] = []
+    counted_from = float("inf")
+
+    def note(now: float, value: bytes) -> None:
+        at = json.loads(value).get("at", 0)
+        if at > 1000 * counted_from:
+            delays.append(1000 * now - at)
+
     with Session(
         spark,
         checkpoint=folder,
@@ -74,52 +76,25 @@ def measure(spark: SparkSession, brokers: str, job: str, rate: int, folder: Path
     ) as session:
         session.execute_sql(_SOURCE + _JOBS[job], parameters={"brokers": brokers, "received": received})
         counted_from = time.time() + _LEFT_OUT_SECONDS
-        threads = [
-            threading.Thread(target=_send, args=(brokers, rate, ended)),
-            threading.Thread(target=_read, args=(brokers, received, counted_from, ended, delays)),
-        ]
-        for thread in threads:
-            thread.start()
-        time.sleep(_LEFT_OUT_SECONDS)
-        before = ProcessorTime.now()
-        time.sleep(_SECONDS - _LEFT_OUT_SECONDS)
-        used = ProcessorTime.now().since(before)
-        ended.set()
-        for thread in threads:
-            thread.join()
+        with send_in_background(brokers, "sent", rate, _message), read_in_background(brokers, received, note):
+            time.sleep(_LEFT_OUT_SECONDS)
+            before = measure_usage()
+            time.sleep(_SECONDS - _LEFT_OUT_SECONDS)
+            used = measure_usage().since(before)
     steady = [progress for at, progress in batches if at > counted_from and progress.rows_in]
-    seconds = used.ours / (_SECONDS - _LEFT_OUT_SECONDS)
+    # The driver is a thread of this process, so its core-seconds include sending and reading.
+    seconds = sum(spent for role, spent in used.items() if role != BROKER) / (_SECONDS - _LEFT_OUT_SECONDS)
     return Measured([1000 * progress.batch_seconds for progress in steady], delays, seconds)
 
 
-def _send(brokers: str, rate: int, ended: threading.Event) -> None:
-    producer = Producer({**client_settings({"bootstrap.servers": brokers}), "linger.ms": 1})
-    number, begun = 0, time.time()
-    while not ended.wait(_TICK_SECONDS):
-        now = time.time()
-        while number < (now - begun) * rate:
-            value = json.dumps({"at": int(now * 1000), "k": number % 1000})
-            producer.produce("sent", value.encode(), partition=number % _PARTITIONS)
-            number += 1
-        producer.poll(0)
-    producer.flush()
-
-
-def _read(brokers: str, topic: str, counted_from: float, ended: threading.Event, delays: list[float]) -> None:
-    consumer = Consumer({**client_settings({"bootstrap.servers": brokers}), "group.id": topic, "fetch.wait.max.ms": 5})
-    consumer.assign([TopicPartition(topic, partition, 0) for partition in range(_PARTITIONS)])
-    while not ended.is_set():
-        for message in consumer.consume(1000, 0.02):
-            at = json.loads(message.value() or b"{}").get("at", 0)
-            if at > 1000 * counted_from:
-                delays.append(1000 * time.time() - at)
-    consumer.close()
+def _message(number: int, now: float) -> bytes:
+    return json.dumps({"at": int(now * 1000), "k": number % 1000}).encode()
 
 
 def main() -> None:
     rate = int(sys.argv[1]) if len(sys.argv) > 1 else _ROWS_A_SECOND
     jobs = sys.argv[2:] or list(_JOBS)
-    with tempfile.TemporaryDirectory() as name, EmbeddedBroker(partitions=_PARTITIONS) as broker:
+    with tempfile.TemporaryDirectory() as name, EmbeddedBroker(partitions=PARTITIONS) as broker:
         owned = OwnedSession(JobSettings(), 2, None, Path(name) / "spark.log", print)
         try:
             for job in jobs:

@@ -14,8 +14,8 @@ from itertools import product
 from pathlib import Path
 from typing import Final
 
+from benchmarks.harness.page_view_jobs import fill, millstream_rate
 from benchmarks.operators import small_batch_seconds
-from benchmarks.pageviews import fill, millstream_rate
 from millstream.catalog.job_settings import JobSettings
 from millstream.spark.session import OwnedSession
 from millstream.testing.broker import EmbeddedBroker
@@ -25,7 +25,7 @@ _ROUNDS: Final = 3
 _TABLES: Final = """
 CREATE TABLE views_too WITH ('topic' = 'pageviews') LIKE pageviews (OVERWRITING OPTIONS);
 CREATE TABLE views_again WITH ('topic' = 'pageviews') LIKE pageviews (OVERWRITING OPTIONS);
-CREATE TABLE passed WITH ('topic' = 'plain') LIKE pageviews (OVERWRITING OPTIONS);
+CREATE TABLE passed WITH ('topic' = 'passed') LIKE pageviews (OVERWRITING OPTIONS);
 """
 _PASSED: Final = "INSERT INTO passed SELECT * FROM {} WHERE user_id > 100"
 _FEW: Final = "INSERT INTO passed SELECT * FROM {} WHERE user_id < 100"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import shutil
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Final
 
+from benchmarks.harness.packages import MissingError, install
+from millstream.errors import SetupError
 from millstream.jvm.ivy import resolve
 from millstream.jvm.parts import cache_folder
 
@@ -26,17 +25,17 @@ def flink_jars() -> list[Path]:
         print(f"Flink and its connector to Kafka, 320 MB, once, into {folder}", flush=True)
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".flink-", dir=folder.parent) as name:
-            _download(Path(name)).rename(folder)
+            try:
+                _download(Path(name)).rename(folder)
+            except SetupError as error:
+                raise MissingError(f"Flink could not be downloaded: {error}") from error
     return sorted(folder.iterdir())
 
 
 def _download(work: Path) -> Path:
-    jars = resolve("flink", work, lambda _: None, 2, declaration=_CONNECTOR)
-    # Only pip itself, or uv, knows where this machine gets its packages from.
-    installer = [sys.executable, "-m", "pip"] if importlib.util.find_spec("pip") else ["uv", "pip"]
+    jars = resolve("flink", work, lambda _: None, 11, declaration=_CONNECTOR)
     package = work / "package"
-    arguments = ["install", "--quiet", "--no-deps", "--require-hashes", "--target", str(package)]
-    subprocess.run([*installer, *arguments, "--requirement", str(_PACKAGE)], check=True)
+    install(["--no-deps", "--require-hashes", "--target", str(package), "--requirement", str(_PACKAGE)])
     for jar in [*package.glob("pyflink/lib/*.jar"), *package.glob("pyflink/opt/*.jar")]:
         shutil.move(jar, jars / jar.name)
     return jars

@@ -1,7 +1,7 @@
-"""A folder for what the jobs of one run need on each machine that has workers, such as sockets.
+"""A folder for what the jobs of one run need outside their checkpoint, such as sockets.
 
-Whoever uses a folder holds a shared lock on a file in it. A folder without a lock belongs to a run that is over,
-however it ended and on whichever machine it started; the next run removes it.
+A run holds a lock on a file in its folder. A folder without a lock belongs to a run that is over, however it ended;
+the next run removes it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,10 @@ from millstream.private_folder import is_private_folder, make_private_folder, op
 
 _PREFIX: Final = "millstream-run-"
 _LOCK: Final = "lock"
-_HELD: Final[dict[Path, IO[str]]] = {}
-"""Locks held by this worker for as long as it lives."""
 
 
 class RunFolder:
-    """A fresh one for each run: on no machine does it hold what an earlier run left. Ours until `close` removes it."""
+    """A fresh one for each run, without anything that an earlier run left. `close` removes it."""
 
     def __init__(self) -> None:
         self.path = Path(tempfile.gettempdir()) / f"{_PREFIX}{uuid.uuid4().hex[:16]}"
@@ -33,13 +31,6 @@ class RunFolder:
     def close(self) -> None:
         shutil.rmtree(self.path, ignore_errors=True)
         self._lock.close()
-
-
-def hold(folder: Path) -> None:
-    """Marks the folder as in use while this process lives; called by a worker, which may be on another machine."""
-    lock = _HELD.get(folder)
-    if lock is None or not _is_in_place(lock, folder / _LOCK):
-        _HELD[folder] = _claim(folder)
 
 
 def _claim(folder: Path) -> IO[str]:

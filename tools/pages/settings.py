@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from millstream.catalog.settings import SETTINGS
+from millstream.catalog.settings import FIXED_IN_SPARK, SETTINGS
 from millstream.catalog.settings_of_flink import LATER
 from millstream.catalog.settings_without_effect import WITHOUT_EFFECT
 
@@ -49,7 +49,8 @@ def _list_working() -> Iterator[str]:
         if option.key not in elsewhere:
             default = f"`{_format_default(option.default)}`" if option.default is not None else ""
             yield f"| `{option.key}` | {default} | {option.type.name} | {_meaning(option)} |"
-    yield "| `spark.*` |  | STRING | One of Spark's own. |"
+    fixed = ", ".join(f"`{key}`" for key in FIXED_IN_SPARK)
+    yield f"| `spark.*` |  | STRING | One of Spark's own; {fixed} cannot be changed. |"
 
 
 def _later() -> Iterator[str]:

@@ -177,7 +177,7 @@ class Catalog:
             raise ScriptError(
                 Diagnostic(
                     Code.UNDEFINED_TABLE,
-                    f'"{name.text}" is a view, and this takes a table',
+                    f'"{name.text}" is a view, and a table is needed here',
                     name.span,
                     detail=f"The view was created at {found.span.source.name}:{found.span.line}.",
                 )
@@ -239,7 +239,7 @@ class Catalog:
                     Code.UNDEFINED_TABLE,
                     f'there is no database "{".".join(name.parts[:-1])}"',
                     name.span,
-                    hint=f"The only one is {DEFAULT_CATALOG}.{DEFAULT_DATABASE}; it need not be written.",
+                    hint=f"The only one is {DEFAULT_CATALOG}.{DEFAULT_DATABASE}; it can be left out.",
                 )
             )
         return name.text

@@ -162,7 +162,7 @@ def _read_declared_types(declaration: Declaration, problem: _Refusal) -> tuple[t
 
 def _read_annotations(found: Annotations, problem: _Refusal) -> tuple[tuple[DataType, ...], DataType]:
     if found.not_positional:
-        why = f"it is called by position, and {', '.join(found.not_positional)} cannot be given so"
+        why = f"arguments are passed by position, and {', '.join(found.not_positional)} cannot be passed that way"
         raise problem(why, hint="Declare one plain parameter for each argument, e.g. `def f(a: int, b: int) -> int`.")
     missing = [f'parameter "{parameter}"' for parameter in found.parameters if parameter not in found.hints]
     missing += ["the result"] if "return" not in found.hints else []

@@ -11,6 +11,7 @@ from millstream.catalog import restart_settings as restarts
 from millstream.catalog.settings import (
     AGGREGATE_NATIVE,
     MAX_BATCH_ROWS,
+    MAX_STATE_SIZE,
     PARALLELISM,
     PIPELINE_NAME,
     SPARK,
@@ -87,6 +88,8 @@ class JobSettings(_Settings):
     parallelism: int | None = _optional(PARALLELISM)
     pipeline_name: str | None = _optional(PIPELINE_NAME)
     state_buckets: int | None = _optional(STATE_BUCKETS)
+    max_state_size: int | None = _optional(MAX_STATE_SIZE)
+    """In bytes."""
     max_batch_rows: int = _setting(MAX_BATCH_ROWS)
     trigger_interval_ms: int = _setting(TRIGGER_INTERVAL)
     aggregate_native: NativeAggregate = _setting(AGGREGATE_NATIVE)

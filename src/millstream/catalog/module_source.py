@@ -45,7 +45,7 @@ class ModuleSource:
             raise NotReadableError(f'"{name}" is set from within a function')
         found = next((node for node in reversed(self.tree.body) if name in set(_bound_names(node))), None)
         if found is None and self._may_bind_more:
-            raise NotReadableError(f'module "{self.name}" makes names while it runs')
+            raise NotReadableError(f'module "{self.name}" creates names while it runs')
         if isinstance(found, ast.If | ast.Try | ast.TryStar | ast.With | ast.For | ast.While | ast.Match):
             raise NotReadableError(f'"{name}" is defined under a condition')
         return found
@@ -78,7 +78,7 @@ def read_module(name: str, folders: Sequence[Path]) -> ModuleSource:
     file = spec.origin or ""
     source = _source(spec)
     if source is None:
-        raise NotReadableError(f'the source of module "{name}" is not there to be read')
+        raise NotReadableError(f'the source of module "{name}" is not available')
     package = name if spec.submodule_search_locations is not None else name.rpartition(".")[0]
     return ModuleSource(name, file, package, _parse(name, source, file), tuple(folders))
 
@@ -99,7 +99,7 @@ def find_definition(module: ModuleSource, name: str) -> tuple[ModuleSource, ast.
                 name = other
             case _:
                 return module, found
-    raise NotReadableError(f'"{name}" stands for too many other names')
+    raise NotReadableError(f'"{name}" is an alias of too many other names')
 
 
 def _find(name: str) -> ModuleSpec:
@@ -118,7 +118,7 @@ def _find(name: str) -> ModuleSpec:
             if (registered := _find_loaded(name)) is not None:
                 return registered
             if "sys.modules" in (_source(spec) or ""):
-                raise NotReadableError(f'module "{whole}" may make "{name}" when it is imported')
+                raise NotReadableError(f'module "{whole}" may create "{name}" when it is imported')
             why = f"No module named {'.'.join(parts[: count + 1])!r}; {whole!r} is not a package"
             raise missing_module(name, ModuleNotFoundError(why))
         path = list(spec.submodule_search_locations or ())

@@ -67,14 +67,14 @@ class OptionReader:
         if first is not None and first.key == entry.key:
             self.tell(
                 f"option '{entry.key}' of table \"{self.table.name}\" is given at line {first.key_span.line} and "
-                f"again at line {entry.key_span.line}: the last one holds",
+                f"again at line {entry.key_span.line}: the last one counts",
                 key,
             )
         elif first is not None:
             self.problems.append(
                 Diagnostic(
                     Code.CONFLICTING_OPTIONS,
-                    f"options '{first.key}' and '{entry.key}' say the same",
+                    f"options '{first.key}' and '{entry.key}' set the same thing",
                     entry.key_span,
                     detail=f"The first is at line {first.key_span.line}.",
                     hint="Remove one of them.",

@@ -21,9 +21,9 @@ class RestartStrategy(StrEnum):
 
 
 _MEANINGS: Final = {
-    RestartStrategy.EXPONENTIAL_DELAY: "again and again, each time after a longer while",
-    RestartStrategy.FIXED_DELAY: "a number of times, each after the same while",
-    RestartStrategy.FAILURE_RATE: "unless it fails too often within a while",
+    RestartStrategy.EXPONENTIAL_DELAY: "without limit, after longer and longer delays",
+    RestartStrategy.FIXED_DELAY: "a fixed number of times, each after the same delay",
+    RestartStrategy.FAILURE_RATE: "unless it fails too often within an interval",
     RestartStrategy.NONE: "never; also written off and disable",
 }
 _SPELLINGS: Final = {
@@ -83,7 +83,7 @@ MAX_BACKOFF: Final = ConfigOption(
 )
 BACKOFF_MULTIPLIER: Final = ConfigOption(
     "restart-strategy.exponential-delay.backoff-multiplier",
-    _fraction(lambda number: 1 <= number < float("inf"), "a number from 1 on"),
+    _fraction(lambda number: 1 <= number < float("inf"), "a number of at least 1"),
     "How many times longer each wait is than the one before.",
     1.5,
 )
@@ -96,13 +96,13 @@ RESET_BACKOFF_THRESHOLD: Final = ConfigOption(
 JITTER_FACTOR: Final = ConfigOption(
     "restart-strategy.exponential-delay.jitter-factor",
     _fraction(lambda number: 0 <= number <= 1, "a number from 0 to 1"),
-    "By which part of itself a wait is made longer or shorter at random, so that jobs do not restart together.",
+    "The fraction by which each wait is lengthened or shortened at random, so that jobs do not restart together.",
     0.1,
 )
 EXPONENTIAL_ATTEMPTS: Final = ConfigOption(
     "restart-strategy.exponential-delay.attempts-before-reset-backoff",
     at_least(0),
-    "After how many restarts in a row the job fails; endless unless set.",
+    "After how many restarts in a row the job fails; unlimited unless set.",
     example="20",
 )
 FIXED_ATTEMPTS: Final = ConfigOption(

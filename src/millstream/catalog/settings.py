@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
+from millstream.catalog.memory_sizes import memory_size
 from millstream.catalog.options import ConfigOption, at_least, long_integer, one_of, text
 from millstream.catalog.settings_of_flink import LATER, SHARED
 from millstream.catalog.settings_without_effect import without_effect
@@ -34,6 +35,12 @@ STATE_BUCKETS: Final = ConfigOption(
     "Buckets the keys of a job are spread over, 4 per task unless set; fixed when it first starts.",
     example="16",
 )
+MAX_STATE_SIZE: Final = ConfigOption(
+    "millstream.state.max-size",
+    memory_size,
+    "The most bytes that the state of a job may take up; a job that keeps more ends with an error.",
+    example="50 gb",
+)
 MAX_BATCH_ROWS: Final = ConfigOption(
     "millstream.batch.max-rows",
     at_least(1, long_integer),
@@ -59,6 +66,7 @@ _WORKING: Final[tuple[ConfigOption[Any], ...]] = (
     PARALLELISM,
     PIPELINE_NAME,
     STATE_BUCKETS,
+    MAX_STATE_SIZE,
     MAX_BATCH_ROWS,
     TRIGGER_INTERVAL,
     AGGREGATE_NATIVE,
@@ -68,6 +76,14 @@ SETTINGS: Final[dict[str, ConfigOption[Any]]] = {
     option.key: option for option in (*_WORKING, *(later.option for later in LATER))
 }
 SPARK: Final = "spark."
+FIXED_IN_SPARK: Final = {
+    "spark.sql.session.timeZone": ("UTC", "all times are computed in UTC"),
+    "spark.sql.ansi.enabled": ("true", "expressions have the results of Flink only then"),
+    "spark.sql.caseSensitive": ("true", "names of columns that differ in case are different columns"),
+    "spark.sql.legacy.timeParserPolicy": ("CORRECTED", "patterns of times would mean something else"),
+    "spark.sql.icu.caseMappings.enabled": ("true", "UPPER and LOWER would have other results"),
+}
+"""Settings of Spark that results depend on, with the value that each has."""
 _OLDER_NAMES: Final = {"restart-strategy": "restart-strategy.type"}
 _SHOWN_SETTINGS: Final = 5
 _LATER: Final = {later.option.key: later.so_far for later in LATER}
@@ -75,6 +91,7 @@ _LATER: Final = {later.option.key: later.so_far for later in LATER}
 
 def check_setting(key: str, value: str, span: Span | None = None) -> None:
     if key.startswith(SPARK):
+        _check_spark_setting(key, value, span)
         return
     option, ignored = SETTINGS.get(key), without_effect(key)
     if option is not None:
@@ -106,6 +123,21 @@ def check_setting(key: str, value: str, span: Span | None = None) -> None:
                 hint=f"Only '{so_far[0]}' is supported (the default)." if so_far[0] else "Leave it out.",
             )
         )
+
+
+def _check_spark_setting(key: str, value: str, span: Span | None) -> None:
+    fixed, because = FIXED_IN_SPARK.get(key, (value, ""))
+    if value in ("", fixed):  # empty in RESET
+        return
+    raise ScriptError(
+        Diagnostic(
+            Code.INVALID_OPTION_VALUE,
+            f"setting '{key}' cannot be changed",
+            span,
+            detail=f"It is always '{fixed}': {because}.",
+            hint="Leave it out.",
+        )
+    )
 
 
 def setting_notice(key: str, value: str) -> str | None:

@@ -87,7 +87,7 @@ RESULT_MODE: Final = ConfigOption(
             ResultMode.TABLEAU: "one line per change, in a frame",
         },
     ),
-    "How the rows of a SELECT are shown. Unless set, a query that ends shows its table, another its changes.",
+    "How the rows of a SELECT are shown. Unless set, a query that ends shows its final table, any other its changes.",
 )
 NOT_NULL_ENFORCER: Final = ConfigOption(
     "table.exec.sink.not-null-enforcer",
@@ -119,13 +119,13 @@ UPSERT_MATERIALIZE: Final = ConfigOption(
             UpsertMaterialize.FORCE: "always",
         },
     ),
-    "When all rows of a key are kept before an upsert sink, so that the one before shows when the latest goes.",
+    "When all rows of a key are kept before an upsert sink, so that the previous one returns if the latest is deleted.",
     UpsertMaterialize.AUTO,
 )
 CDC_EVENTS_DUPLICATE: Final = ConfigOption(
     "table.exec.source.cdc-events-duplicate",
     boolean,
-    "Whether change events may come twice and are made single by the primary key.",
+    "Whether change events may be duplicated, and are deduplicated by the primary key.",
     False,
 )
 
@@ -194,11 +194,11 @@ LATER: Final = (
         ("default",),
     ),
     PartlySupported(
-        ConfigOption("table.builtin-catalog-name", text, "What the first catalog is called.", "default_catalog"),
+        ConfigOption("table.builtin-catalog-name", text, "The name of the default catalog.", "default_catalog"),
         ("default_catalog",),
     ),
     PartlySupported(
-        ConfigOption("table.builtin-database-name", text, "What the first database is called.", "default_database"),
+        ConfigOption("table.builtin-database-name", text, "The name of the default database.", "default_database"),
         ("default_database",),
     ),
     PartlySupported(

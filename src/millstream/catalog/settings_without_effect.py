@@ -39,7 +39,7 @@ _NO_LOOKUPS: Final = "there are no lookup joins yet"
 _NO_JOINS: Final = "there are only regular inner joins yet"
 _NO_WINDOWS: Final = "there are no windows yet"
 _NO_RANKING: Final = "there is no Top-N or deduplication yet"
-_SPARKS_MEMORY: Final = "Spark sets memory aside; its settings begin with 'spark.'"
+_SPARKS_MEMORY: Final = "Spark manages memory; its settings begin with 'spark.'"
 _NO_CLUSTER: Final = "there is no Flink cluster; Spark's settings begin with 'spark.'"
 _SPARKS_FILES: Final = "files are opened by Spark; its settings for them begin with 'spark.hadoop.'"
 _SHOWN: Final = "rows and errors are always shown in the same way"
@@ -69,7 +69,7 @@ WITHOUT_EFFECT: Final = (
     WithoutEffect("pipeline.jars", _NO_CLASSES),
     WithoutEffect("pipeline.classpaths", _NO_CLASSES),
     WithoutEffect("pipeline.cached-files", "functions open files by their paths"),
-    WithoutEffect("pipeline.global-job-parameters", "functions are given their arguments alone"),
+    WithoutEffect("pipeline.global-job-parameters", "functions receive only their arguments"),
     WithoutEffect("pipeline.closure-cleaner-level", _NO_CLASSES),
     WithoutEffect("pipeline.serialization-config", _NO_CLASSES),
     WithoutEffect("pipeline.registered-*", _NO_CLASSES),
@@ -79,9 +79,9 @@ WITHOUT_EFFECT: Final = (
     WithoutEffect("table.dml-sync", "a statement waits for those before it that end by themselves", boolean),
     WithoutEffect("table.dynamic-table-options.enabled", "hints are always read", boolean, happens_anyway="true"),
     WithoutEffect("table.display.*", _SHOWN),
-    WithoutEffect("table.optimizer.*", "plans are made by other rules here"),
+    WithoutEffect("table.optimizer.*", "plans are optimised by other rules here"),
     WithoutEffect("table.plan.*", _ONE_PLAN),
-    WithoutEffect("table.generated-code.*", "Spark makes the code of a job"),
+    WithoutEffect("table.generated-code.*", "Spark generates the code of a job"),
     WithoutEffect("table.resources.*", _NO_CLASSES),
     WithoutEffect("table.rtas-ctas.*", "there is no CREATE TABLE AS yet"),
     WithoutEffect("table.catalog-modification.*", _ONE_CATALOG),
@@ -103,7 +103,7 @@ WITHOUT_EFFECT: Final = (
     WithoutEffect("table.exec.sort.*", _SPARKS_MEMORY),
     WithoutEffect("table.exec.spill-compression.*", _SPARKS_MEMORY),
     WithoutEffect("table.exec.local-hash-agg.*", _SPARKS_MEMORY),
-    WithoutEffect("table.exec.async-state.enabled", "the state is Spark's to keep, in the checkpoint folder"),
+    WithoutEffect("table.exec.async-state.enabled", "state is kept in the checkpoint folder"),
     WithoutEffect("table.exec.async-lookup.*", _NO_LOOKUPS),
     WithoutEffect("table.exec.async-*", "functions in Python are called in batches"),
     WithoutEffect("table.exec.interval-join.*", _NO_JOINS),

@@ -178,7 +178,7 @@ def _meaning(module: ModuleSource, name: str) -> str:
             imported = next(alias.name for alias in found.names if (alias.asname or alias.name) == name)
             return _meaning_elsewhere(module, found, imported)
         case ast.Assign(targets=[ast.Name()], value=ast.Name(id=other)) if other == name:
-            raise NotReadableError(f'"{name}" stands for itself')
+            raise NotReadableError(f'"{name}" is an alias of itself')
         case ast.Assign(targets=[ast.Name()], value=ast.Name() | ast.Attribute() as value):
             return _full_name(module, value)
         case ast.ClassDef():

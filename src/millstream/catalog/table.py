@@ -196,10 +196,10 @@ def _key_problems(statement: CreateTable) -> Iterator[Diagnostic]:
         elif _has_map(column.type):
             yield Diagnostic(
                 Code.INVALID_PRIMARY_KEY,
-                f'primary key column "{name}" is of type {column.type}, and a map in a key has no one spelling',
+                f'primary key column "{name}" is of type {column.type}, and a map cannot be part of a key',
                 statement.primary_key.span,
                 detail="The entries of a map have no order, so one key could be written as several messages.",
-                hint="Take single values out of it, or cast it to STRING.",
+                hint="Use individual values of it, or cast it to STRING.",
             )
     if len(set(statement.primary_key.columns)) < len(statement.primary_key.columns):
         yield Diagnostic(

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from millstream.errors import Code, Diagnostic, ScriptError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
+
+
+def checkpoint_of(script: Path, named: str | None) -> str | Path:
+    """Where the jobs of a script keep their state, unless --checkpoint names another folder."""
+    return named or Path(".millstream") / script.stem
 
 
 def read_script(script: Path) -> str:

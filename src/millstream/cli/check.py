@@ -36,7 +36,7 @@ class CheckRequest:
 def check_script(request: CheckRequest) -> int:
     catalog = Catalog()
     try:
-        program = _compile(request, catalog)
+        program = compile_request(request, catalog)
         findings = _findings(program, catalog)
     except ScriptError as error:
         every = _add_unused_tables(error, catalog)
@@ -105,7 +105,7 @@ def _print_json(
 
 
 def explain_script(request: CheckRequest) -> int:
-    program = _compile(request, Catalog())
+    program = compile_request(request, Catalog())
     if program.unchecked:
         print(*program.notices, sep="\n", file=sys.stderr)
     if request.as_json:
@@ -119,7 +119,7 @@ def explain_script(request: CheckRequest) -> int:
     return 0
 
 
-def _compile(request: CheckRequest, catalog: Catalog) -> Program:
+def compile_request(request: CheckRequest, catalog: Catalog) -> Program:
     text = read_script(request.script)
     settings = pairs(request.settings, "--set")
     for key, value in settings.items():

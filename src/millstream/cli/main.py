@@ -17,8 +17,8 @@ app = typer.Typer(
 
 \b
   millstream demo                                                  see it work, with nothing prepared
-  millstream broker                                                a Kafka to try things on
-  millstream check pageviews.sql                                   all that is wrong with a script, in half a second
+  millstream broker                                                a Kafka broker to try things on
+  millstream check pageviews.sql                                   all problems of a script, in half a second
   millstream run pageviews.sql --param brokers=localhost:9092      run a script of your own""",
     no_args_is_help=True,
     add_completion=False,
@@ -40,6 +40,10 @@ Parameters = Annotated[
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", help="A setting, like SET in the script; repeatable.", metavar="KEY=VALUE"),
+]
+Checkpoint = Annotated[
+    str | None,
+    typer.Option(help="Where the jobs keep their state.", show_default=".millstream/SCRIPT", metavar="DIR"),
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show the cause of an error.")]
 
@@ -82,10 +86,7 @@ def run(
     drain: Annotated[
         bool, typer.Option("--drain", help="Process everything that is in the topics now, then exit.")
     ] = False,
-    checkpoint: Annotated[
-        str | None,
-        typer.Option(help="Where the jobs keep their state.", show_default=".millstream/SCRIPT", metavar="DIR"),
-    ] = None,
+    checkpoint: Checkpoint = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget an earlier run and start over.")] = False,
     param: Parameters = None,
     set_: Settings = None,
@@ -169,6 +170,35 @@ def explain(
 
     request = CheckRequest(script, tuple(param or ()), tuple(set_ or ()), json)
     raise typer.Exit(run_guarded(lambda: explain_script(request), verbose=verbose, as_json=json))
+
+
+@app.command(
+    epilog="""Examples:
+
+\b
+  millstream state pageviews.sql
+  millstream state pageviews.sql --json | jq .bytes"""
+)
+def state(
+    *,
+    script: Script,
+    checkpoint: Checkpoint = None,
+    param: Parameters = None,
+    set_: Settings = None,
+    json: Annotated[bool, typer.Option("--json", help="The sizes as one JSON object.")] = False,
+    verbose: Verbose = False,
+) -> None:
+    """Show how large the state of each operator is, without Spark or a broker.
+
+    The jobs may be running or stopped; the sizes are those after the last finished batch. Exit code 0: shown; 1: there
+    is no state to show, or it is damaged; 2: the script or an argument is wrong, or no job of the script keeps state.
+    """
+    from millstream.cli.check import CheckRequest
+    from millstream.cli.guard import run_guarded
+    from millstream.cli.state import show_state
+
+    request = CheckRequest(script, tuple(param or ()), tuple(set_ or ()), json)
+    raise typer.Exit(run_guarded(lambda: show_state(request, checkpoint), verbose=verbose, as_json=json))
 
 
 @app.command(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from millstream.catalog.settings import check_setting
-from millstream.cli.arguments import pairs, parameters_of, read_script
+from millstream.cli.arguments import checkpoint_of, pairs, parameters_of, read_script
 from millstream.cli.numbers import count
 from millstream.cli.stop_signal import StopSignal
 from millstream.cli.views import JsonView, View, view_for
@@ -16,6 +15,7 @@ from millstream.errors import Code, Diagnostic, MillstreamError, ScriptError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from millstream.runtime.job import Job
 
@@ -53,7 +53,7 @@ def run_script(request: RunRequest) -> int:
         from millstream.runtime.session import Session
 
         session = Session(
-            checkpoint=request.checkpoint or Path(".millstream") / request.script.stem,
+            checkpoint=checkpoint_of(request.script, request.checkpoint),
             fresh=request.fresh,
             master=request.master,
             on_notice=view.notice,

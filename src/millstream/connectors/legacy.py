@@ -212,7 +212,7 @@ class _Dialects:
                 Code.MISSING_OPTION,
                 f"table \"{self.table.name}\" needs option '{PARTITIONER_CLASS}'",
                 chosen.key_span,
-                detail=f"'{PARTITIONER}' = 'custom' asks for it.",
+                detail=f"'{PARTITIONER}' = 'custom' requires it.",
                 hint=f"Add '{PARTITIONER_CLASS}' = 'module:Class' to its WITH clause.",
             )
 

@@ -32,7 +32,7 @@ _LOOK_SECONDS: Final = 0.01
 _LONGEST_PATH: Final = 100
 _STARTED: Final[list[subprocess.Popen[bytes]]] = []
 """They outlive the process that started them, which keeps them here to reap those that end."""
-_ENDED: Final = "The process that delivers ended."
+_ENDED: Final = "The delivery process ended."
 
 
 def place_for_sockets(folder: Path) -> Path:
@@ -119,7 +119,9 @@ def _connect(folder: Path, number: int) -> Iterator[socket.socket]:
     try:
         make_private_folder(folder)  # it is removed after a long time without a request, and its name is free then
     except NotPrivateError as error:
-        raise DeliveryError(Failure.NO_PROCESS, f"The process that delivers has no place: {error}.") from error
+        raise DeliveryError(
+            Failure.NO_PROCESS, f"The delivery process has no folder for its socket: {error}."
+        ) from error
     path = folder / f"{number}.socket"
     deadline = time.monotonic() + _START_SECONDS
     starting: subprocess.Popen[bytes] | None = None
@@ -130,7 +132,7 @@ def _connect(folder: Path, number: int) -> Iterator[socket.socket]:
         except OSError as error:
             connection.close()
             if time.monotonic() > deadline:
-                raise DeliveryError(Failure.NO_PROCESS, f"The process that delivers did not start: {error}.") from error
+                raise DeliveryError(Failure.NO_PROCESS, f"The delivery process did not start: {error}.") from error
             if starting is None or starting.poll() is not None:
                 starting = _start(path)
             time.sleep(_LOOK_SECONDS)

@@ -77,5 +77,13 @@ JOB: Final = Group(
             "'at-least-once'; to compute everything again start over with --fresh.",
             example="delivery_uncertain",
         ),
+        Code.STATE_TOO_LARGE: Explanation(
+            "state that has grown too large",
+            cause="The state of the job takes up more bytes than 'millstream.state.max-size' allows. The job has ended "
+            "after a finished batch, and nothing is lost.",
+            fix="Raise the setting and start the job again, or let it keep less: rows that expire after "
+            "'table.exec.state.ttl', fewer keys, fewer columns. `millstream state` shows the size of each table.",
+            example="state_too_large",
+        ),
     },
 )

@@ -9,7 +9,7 @@ from millstream.errors import Code
 
 KAFKA: Final = Group(
     "M4: Kafka",
-    "Found when Kafka is asked, which is before Spark starts wherever that can be.",
+    "Found when Kafka is asked, where possible before Spark starts.",
     {
         Code.BROKER_UNREACHABLE: Explanation(
             "no broker answers",
@@ -34,7 +34,7 @@ KAFKA: Final = Group(
             example="topic_not_created",
         ),
         Code.OFFSETS_UNAVAILABLE: Explanation(
-            "offsets that cannot be had",
+            "offsets that are not available",
             cause="The offset to start or resume at does not exist: a consumer group has committed nothing, or what "
             "was at that offset has been removed.",
             fix="Choose another 'scan.startup.mode', or set 'properties.auto.offset.reset'. A job whose messages "
@@ -45,8 +45,8 @@ KAFKA: Final = Group(
             "request that Kafka refused",
             cause="The broker answers and does not let this user do what the job needs: the credentials or the "
             "certificate of the client are wrong or missing, or an access rule is.",
-            fix="Correct 'properties.sasl.jaas.config' and its kin, or have the user allowed to describe and read "
-            "the source topics, to write the sink topics, and to use the consumer group. "
+            fix="Correct 'properties.sasl.jaas.config' and related properties, or give the user permission to describe "
+            "and read the source topics, to write the sink topics, and to use the consumer group. "
             "[Security](../security.md) has an example for every protocol.",
             example="password_not_accepted",
         ),

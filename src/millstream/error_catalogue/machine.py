@@ -31,9 +31,9 @@ MACHINE: Final = Group(
             example="jvm_parts_unavailable",
         ),
         Code.JVM_PARTS_DAMAGED: Explanation(
-            "jars that are not what they should be",
+            "jars that do not match the lock file",
             cause="What was downloaded is not what Millstream's lock file lists: it was cut short or replaced.",
-            fix="Try again; if it stays so, look at proxies in between, or use another repository.",
+            fix="Try again; if the problem persists, check the proxies in between, or use another repository.",
             example="jvm_parts_damaged",
         ),
         Code.BROKER_NOT_STARTED: Explanation(
@@ -45,7 +45,7 @@ MACHINE: Final = Group(
         ),
         Code.SPARK_SESSION_INCOMPLETE: Explanation(
             "Spark session that lacks something",
-            cause="The session that was passed to `Session(spark)` has not the jars that Kafka tables need, or is one "
+            cause="The session that was passed to `Session(spark)` lacks the jars that Kafka tables need, or is one "
             "of Spark Connect.",
             fix="Start it with the packages that the hint lists, or let `Session()` start its own.",
             example="spark_session_incomplete",
@@ -58,7 +58,7 @@ MACHINE: Final = Group(
         ),
         Code.SPARK_ALREADY_RUNNING: Explanation(
             "Spark that is running already",
-            cause="The Python process has a Spark session, and there can be one only.",
+            cause="The Python process has a Spark session, and there can be only one.",
             fix="Pass it: `Session(spark)`.",
             example="spark_already_running",
         ),

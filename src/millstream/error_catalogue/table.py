@@ -42,7 +42,7 @@ TABLE: Final = Group(
             example="unsupported_type",
         ),
         Code.INVALID_PRIMARY_KEY: Explanation(
-            "primary key that cannot be kept",
+            "primary key that cannot be used",
             cause="The primary key is declared twice, names a column that the table does not have, or is not "
             "declared NOT ENFORCED.",
             fix="Write PRIMARY KEY (…) NOT ENFORCED once, over columns of the table. A topic cannot reject rows, so "
@@ -105,7 +105,7 @@ TABLE: Final = Group(
         ),
         Code.CONFLICTING_OPTIONS: Explanation(
             "options that exclude each other",
-            cause="Two options, or an option and a clause of the table, cannot both hold.",
+            cause="Two options, or an option and a clause of the table, cannot both apply.",
             fix="Remove one of the two.",
             example="conflicting_options",
         ),
@@ -143,7 +143,7 @@ TABLE: Final = Group(
             example="unbuilt_table",
         ),
         Code.INVALID_METADATA: Explanation(
-            "metadata column that cannot be had",
+            "metadata column that is not available",
             cause="The connector or format has no such metadata, cannot write it, or it cannot be cast to the "
             "column's type.",
             fix="Correct the key after METADATA FROM, add VIRTUAL to a column that is only read, or declare another "

@@ -203,7 +203,7 @@ class _Walk:
 
     def _take(self, size: int) -> None:
         if not 0 <= size <= len(self._data) - self._at:
-            raise ValueError(f"{size} bytes are announced where {len(self._data) - self._at} are left")
+            raise ValueError(f"{size} bytes are announced, but only {len(self._data) - self._at} are left")
         self._at += size
 
     def _number(self) -> int:

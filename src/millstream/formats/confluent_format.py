@@ -87,7 +87,7 @@ SUBJECT: Final = ConfigOption(
     "subject", text, "The subject under which the schema is registered; '<topic>-value' or '<topic>-key' if left out."
 )
 SCHEMA: Final = ConfigOption(
-    "schema", schema_text, "The schema to use; it must say the same as the table. It follows from the table otherwise."
+    "schema", schema_text, "The schema to use; it must match the table. It follows from the table otherwise."
 )
 KEYSTORE_LOCATION: Final = ConfigOption(
     "ssl.keystore.location", text, "The PEM file with the client's key and certificate."

@@ -160,8 +160,10 @@ def _plausible(messages: pa.Array) -> NDArray[np.bool_]:
 
 def _find_deeply_nested(messages: pa.Array) -> NDArray[np.bool_]:
     """Which messages only the exact reader can decide, since it enforces the limit of nesting."""
-    openings = sum(pc.count_substring(messages, bracket).to_numpy() for bracket in ("{", "["))
-    deep: NDArray[np.bool_] = openings > _DEEPEST
+    deep: NDArray[np.bool_] = pc.binary_length(messages).to_numpy() > _DEEPEST  # counting brackets is not cheap
+    if deep.any():
+        of_long = messages.filter(pa.array(deep))
+        deep[deep] = sum(pc.count_substring(of_long, bracket).to_numpy() for bracket in ("{", "[")) > _DEEPEST
     for i in np.flatnonzero(deep).tolist():
         deep[i] = nesting(messages[i].as_py()) > _DEEPEST
     return deep

@@ -34,6 +34,14 @@ def fits(found: DataType, wanted: DataType) -> bool:
     return len(parts(found)) == len(parts(wanted)) and all(fits(a, b) for a, b in inner)
 
 
+def is_cut(found: DataType, wanted: DataType) -> bool:
+    """Whether a timestamp, perhaps inside a row or an array, loses fraction digits."""
+    if found.root in TIMESTAMPS:
+        is_shorter = wanted.root in TIMESTAMPS and fraction_digits(found) > fraction_digits(wanted)
+        return wanted.root is TypeRoot.TIME or is_shorter
+    return found.root is wanted.root and any(map(is_cut, parts(found), parts(wanted)))
+
+
 def keeps_apart(found: DataType, wanted: DataType) -> bool:
     """Whether values that differ still differ after the cast: only then does a key stay a key."""
     if found.root is not wanted.root:  # where clocks are put back, two instants have one TIMESTAMP

@@ -14,7 +14,8 @@ from millstream.catalog.settings import SETTINGS, check_setting, setting_notice
 from millstream.errors import Code, Diagnostic, Problems, ScriptError, by_place
 from millstream.plan.functions.registry import FUNCTIONS
 from millstream.plan.listings import describe, list_objects, show_create
-from millstream.plan.physical.planner import assign_ids, plan_physically
+from millstream.plan.operators.node import depth_of
+from millstream.plan.physical.planner import assign_ids
 from millstream.plan.program import JobPlan, Program, ShowJobs, Text
 from millstream.plan.resolver.scans import check_watermark, computed_items
 from millstream.plan.resolver.statements import build_insert, build_select, view_columns
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
 
     Definition = CreateTable | CreateView | CreateFunction | Drop | AlterTableSet | AlterTableReset | AlterTableRename
 
+_DEEPEST: Final = 250
+"""Operators one above the other: Spark and the translation for it handle a plan by recursion."""
 _FOLLOW_UPS: Final = frozenset(
     {Code.UNDEFINED_TABLE, Code.UNDEFINED_FUNCTION, Code.MISSING_PRIMARY_KEY, Code.SINK_KEY_DIFFERS}
 )
@@ -242,8 +245,7 @@ class Compiler:
         problems.raise_all()
         plans = assign_ids([root for root in roots if root is not None])
         settings = JobSettings.of(self._settings)
-        physical = plan_physically(plans, settings)
-        return JobPlan(self._job_name(wanted), plans, physical, settings, tuple(self._settings.items()))
+        return JobPlan(self._job_name(wanted), plans, settings, tuple(self._settings.items()))
 
     def _insert(self, statement: InsertInto) -> Root:
         return self._apply_rules(build_insert(statement, self._catalog))
@@ -252,6 +254,17 @@ class Compiler:
         settings = JobSettings.of(self._settings)
         for rule in RULES:
             root = rule(root, settings)
+        if (depth := depth_of(root)) > _DEEPEST:
+            raise ScriptError(
+                Diagnostic(
+                    Code.UNSUPPORTED_STATEMENT,
+                    "the query is nested too deeply",
+                    root.span,
+                    detail=f"Its plan is {depth} operators deep, and {_DEEPEST} are supported.",
+                    hint="Write UNION ALL without parentheses around its parts, or divide the query: write what its "
+                    "inner part gives into a table, and read that.",
+                )
+            )
         return root
 
     def _job_name(self, wanted: str) -> str:

@@ -3,42 +3,50 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from millstream.catalog.catalog import Catalog
 from millstream.plan.explain import explain_logical, explain_physical
 from millstream.plan.operators.node import walk
-from millstream.plan.operators.roots import Collect
+from millstream.plan.operators.roots import Collect, Write
+from millstream.plan.operators.scan import Scan
 from millstream.plan.operators.values import Values
 from millstream.plan.physical.planner import plan_physically
+from millstream.sql.nesting import with_room
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from millstream.catalog.job_settings import JobSettings
     from millstream.connectors.tables import Sink, Source
     from millstream.plan.operators.roots import Root
-    from millstream.plan.operators.scan import Scan
     from millstream.plan.physical.nodes import PhysicalPlan
     from millstream.source import SourceText
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JobPlan:
     """An INSERT, a set of them or a SELECT, ready to become a job."""
 
     name: str
     roots: tuple[Root, ...]
     """The logical plans, one per INSERT."""
-    physical: PhysicalPlan
     settings: JobSettings
     setting_texts: tuple[tuple[str, str], ...]
     """As they are written, those without effect among them."""
+    may_be_native: bool = True
+    """Whether Spark's own operators may keep state."""
+
+    @cached_property
+    def physical(self) -> PhysicalPlan:
+        """Planned when it is first asked for: that loads Arrow, which a check of a script does not need."""
+        return with_room(lambda: plan_physically(self.roots, self.settings, may_be_native=self.may_be_native))
 
     @property
     def is_bounded(self) -> bool:
         """A bounded job ends by itself, and the next step waits for it."""
-        return all(scan.source.is_bounded for scan in self.scans)
+        return all(source.is_bounded for source in self._sources)
 
     @property
     def is_shown(self) -> bool:
@@ -60,16 +68,21 @@ class JobPlan:
 
     def on_kernel(self) -> JobPlan:
         """The same job with all state on the kernel."""
-        return replace(self, physical=plan_physically(self.roots, self.settings, may_be_native=False))
+        return replace(self, may_be_native=False)
 
     @property
     def tables(self) -> tuple[Source | Sink, ...]:
-        """All that is read and written."""
-        return (*(scan.source for scan in self.scans), *(write.sink for write in self.physical.writes))
+        """All that is read and written; what is read several times is there once."""
+        read = {source.table.name: source for source in self._sources}
+        return (*read.values(), *(root.sink for root in self.roots if isinstance(root, Write)))
+
+    @property
+    def _sources(self) -> Sequence[Source]:
+        return [node.source for root in self.roots for node in walk(root) if isinstance(node, Scan)]
 
     def explain(self) -> str:
         """With secrets masked: literals in it may have come from secret parameters."""
-        text = f"{explain_logical(self.roots)}\n\n{explain_physical(self.physical)}"
+        text = with_room(lambda: f"{explain_logical(self.roots)}\n\n{explain_physical(self.physical)}")
         return self.roots[0].span.source.discreet(text)
 
 
@@ -144,7 +157,6 @@ def compile_script(
     With `imports`, the modules of functions in Python are imported, as jobs need them; else they are only read.
     """
     from millstream.plan.compiler import Compiler
-    from millstream.sql.nesting import with_room
     from millstream.sql.parser import parse_script
     from millstream.sql.script import expand
 

@@ -74,7 +74,7 @@ Typed = InputColumn | Constant | Call | UserCall | Conversion | FieldOf
 def walk(expression: Typed) -> Iterator[Typed]:
     """The expression and all parts of it that have a type."""
     yield expression
-    for part in _parts(expression):
+    for part in parts_of(expression):
         yield from walk(part)
 
 
@@ -117,7 +117,7 @@ def substitute(expression: Typed, column: Callable[[InputColumn], Typed]) -> Typ
             return replace(expression, row=replace_part(expression.row))
 
 
-def _parts(expression: Typed) -> Iterator[Typed]:
+def parts_of(expression: Typed) -> Iterator[Typed]:
     match expression:
         case Call():
             yield from (part for part in expression.arguments if not isinstance(part, Word))

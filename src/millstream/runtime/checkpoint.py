@@ -10,8 +10,6 @@
 from __future__ import annotations
 
 import fcntl
-import hashlib
-import json
 import os
 import re
 import shutil
@@ -21,41 +19,27 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
-from urllib.parse import quote
 
 from millstream.catalog.settings import AGGREGATE_NATIVE, NativeAggregate
 from millstream.delivery.id_notes import IDS
-from millstream.durable_files import (
-    LAYOUT,
-    JobFile,
-    damage_error,
-    make_folder,
-    other_layout,
-    read_json,
-    shorten_name,
-    sync_folder,
-    write_json,
-    write_text,
-)
+from millstream.durable_files import JobFile, damage_error, make_folder, read_json, sync_folder, write_text
 from millstream.errors import Code, Diagnostic, JobError
 from millstream.run_folder import RunFolder
 from millstream.runtime.batch_log import BatchLog
+from millstream.runtime.checkpoint_marker import CLEARING, JOBS, KERNELS, MARKER, job_folder, read_jobs, write_jobs
 from millstream.runtime.job_identity import StateDifference, compare_state, declare_state, kernels_of
 from millstream.runtime.replay import ReplayIdentity, combine_on_error
+from millstream.runtime.state_errors import missing_folder_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Collection, Mapping
 
     from millstream.plan.program import JobPlan
 
-_LAYOUT_2: Final = 2
-_MARKER: Final = "millstream.json"
 _OURS: Final = re.compile(r"(millstream\.json|clearing)(\.new)?|lock|jobs|spark\.(log(\.\d+)?|out|log4j2\.properties)")
-KERNELS: Final = "kernels"
 _REPLAY: Final = "replay"
 _MIXED: Final = "mixed"
 _TICKS: Final = "ticks"
-_CLEARING: Final = "clearing"
 _CLAIM_SECONDS: Final = 60.0
 """How long the JVM of a killed process may take to exit."""
 _LOOK_SECONDS: Final = 0.1
@@ -97,11 +81,9 @@ class Checkpoint:
         self._changing = threading.Lock()
         """Guards the marker: jobs that a broker failure has ended restart at once, in separate threads."""
         try:
-            if (self.root / _CLEARING).exists():
+            if (self.root / CLEARING).exists():
                 self._clear()
-            self._jobs: dict[str, Any] = (
-                {} if fresh else read_json(self.root / _MARKER, _parse_jobs, parse_layout_2=_layout_2(self.root)) or {}
-            )
+            self._jobs: dict[str, Any] = {} if fresh else read_jobs(self.root)
             self._run_folder = RunFolder()
         except BaseException:
             self._lock.close()
@@ -136,7 +118,7 @@ class Checkpoint:
             raise JobError(
                 Diagnostic(
                     Code.CHECKPOINT_MISMATCH,
-                    f"{folder} holds a job's state, and {_MARKER} says nothing of it",
+                    f"{folder} holds the state of a job that {MARKER} does not mention",
                     hint="Put the file back if you have a copy, or start over with --fresh.",
                 )
             )
@@ -186,7 +168,7 @@ class Checkpoint:
                 now[_MIXED] = mixed
             if now != before:
                 self._jobs[job.name] = now
-                self._write_marker()
+                write_jobs(self.root, self._jobs)
 
     def new_job(self, job: JobPlan, buckets: int) -> JobFolder:
         """Creates an empty folder for a job that starts from scratch."""
@@ -196,7 +178,7 @@ class Checkpoint:
             return JobFolder(folder, False, buckets, self._run_folder.path)
         with self._changing:
             self._jobs[job.name] = {**_description(job), "buckets": buckets, _TICKS: True}
-            self._write_marker()
+            write_jobs(self.root, self._jobs)
         return JobFolder(folder, False, buckets, self._run_folder.path)
 
     def clear(self) -> None:
@@ -211,16 +193,16 @@ class Checkpoint:
                     hint="Name another folder with --checkpoint.",
                 )
             )
-        write_text(self.root / _CLEARING, "")
+        write_text(self.root / CLEARING, "")
         self._clear()
         self._jobs = {}
 
     def _clear(self) -> None:
         """An interrupted removal is completed by the next start: a partly removed checkpoint is useless."""
-        shutil.rmtree(self.root / "jobs", ignore_errors=True)
-        (self.root / _MARKER).unlink(missing_ok=True)
+        shutil.rmtree(self.root / JOBS, ignore_errors=True)
+        (self.root / MARKER).unlink(missing_ok=True)
         sync_folder(self.root)
-        (self.root / _CLEARING).unlink()
+        (self.root / CLEARING).unlink()
         sync_folder(self.root)
 
     def release(self) -> None:
@@ -245,11 +227,10 @@ class Checkpoint:
                 raise damage_error(file, "It is missing.")
         for operator in kernels_of(self._jobs.get(job, {})):
             if not (folder / KERNELS / operator).is_dir():
-                raise damage_error(folder / KERNELS / operator, "It is missing, and held the state of an operator.")
+                raise missing_folder_error(folder / KERNELS / operator)
 
     def _folder(self, job: str) -> Path:
-        """Escapes the name: a table may be called `../x`, and a statement set's name may be too long for a file."""
-        return self.root / "jobs" / shorten_name(quote(job, safe="").replace(".", "%2E"))
+        return job_folder(self.root, job)
 
     def _claim(self) -> IO[str]:
         try:
@@ -283,9 +264,6 @@ class Checkpoint:
         lock.flush()
         return lock
 
-    def _write_marker(self) -> None:
-        write_json(self.root / _MARKER, {"jobs": self._jobs})
-
 
 def _description(job: JobPlan) -> dict[str, Any]:
     return {**declare_state(job), _REPLAY: ReplayIdentity.of(job).to_json()}
@@ -293,33 +271,8 @@ def _description(job: JobPlan) -> dict[str, Any]:
 
 def ignore_in_copies(folder: str, names: list[str]) -> list[str]:
     """Names the files that belong to a process rather than to the jobs."""
-    at_the_top = (Path(folder) / _MARKER).exists()
-    return [name for name in names if at_the_top and name not in (_MARKER, "jobs")]
-
-
-def _parse_jobs(content: dict[str, Any]) -> dict[str, Any]:
-    jobs = dict(content["jobs"])
-    for job in jobs.values():
-        if not (isinstance(job["state"], list | dict) and isinstance(job["buckets"], int)):
-            raise TypeError("a job in it is not described as jobs are")
-    return jobs
-
-
-def _layout_2(root: Path) -> Callable[[str], dict[str, Any]]:
-    """Reads a marker of layout 2, which later versions extended by a checksum of its jobs."""
-
-    def parse(text: str) -> dict[str, Any]:
-        content: dict[str, Any] = json.loads(text)
-        if content["layout"] == LAYOUT:
-            raise ValueError("its own layout has other keys")
-        if content["layout"] != _LAYOUT_2:
-            raise other_layout(root / _MARKER, content["layout"])
-        checksum = hashlib.sha256(json.dumps(content["jobs"], sort_keys=True).encode()).hexdigest()[:16]
-        if content.get("checksum", checksum) != checksum:
-            raise damage_error(root / _MARKER, "It does not match its checksum.")
-        return content
-
-    return parse
+    at_the_top = (Path(folder) / MARKER).exists()
+    return [name for name in names if at_the_top and name not in (MARKER, JOBS)]
 
 
 def _try_lock(lock: IO[str]) -> bool:
@@ -361,7 +314,7 @@ def _mismatch(root: Path, job: JobPlan, difference: StateDifference) -> Diagnost
         hint = "Start over with --fresh to compute it from what topics still hold, or run the version that wrote it."
     return Diagnostic(
         Code.CHECKPOINT_MISMATCH,
-        f'job "{job.name}" keeps another state than the one in checkpoint {root}',
+        f'the state of job "{job.name}" in checkpoint {root} does not fit its query',
         job.roots[0].span,
         detail=difference.detail,
         hint=hint,

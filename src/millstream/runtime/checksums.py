@@ -47,7 +47,7 @@ def damaged_checkpoint_error(job: str, files: Sequence[Path], failure: Millstrea
         Diagnostic(
             Code.CHECKPOINT_MISMATCH,
             f'the checkpoint of job "{job}" is damaged',
-            detail=f"Not what their checksums say: {names}.",
+            detail=f"These files do not match their checksums: {names}.",
             hint="Put its files back if you have a copy, or start over with --fresh.",
         )
     )

@@ -128,8 +128,8 @@ def describe_changes(before: Sequence[str], now: Sequence[str]) -> str:
         if j - i == n - k == len(same_names):
             changes += [f"{old[0]}: was {old[1]}, is {new[1]}." for old, new in same_names]
         else:
-            changes += [f"{name}: was {value}, is no more." for name, value in was[i:j]]
-            changes += [f"{name}: was not there, is {value}." for name, value in is_[k:n]]
+            changes += [f"{name}: {value} has been removed." for name, value in was[i:j]]
+            changes += [f"{name}: {value} has been added." for name, value in is_[k:n]]
     return " ".join(changes)
 
 

@@ -64,7 +64,7 @@ class MessagesLost:
     def text(self) -> str:
         return (
             f'job "{self.job}" lost {self.count} offsets of {self.topic}-{self.partition}, '
-            f"from {self.first_offset} to before {self.end_offset}: they were gone before it read them"
+            f"{self.first_offset} to {self.end_offset - 1}: they were deleted before it read them"
         )
 
     def as_json(self) -> dict[str, Any]:

@@ -18,9 +18,8 @@ from millstream.runtime.kafka.group_offsets import LAST_SECONDS
 from millstream.runtime.kafka.job_topics import JobTopics
 from millstream.runtime.progress import Counted, flat_offsets, least_offsets, progress_of
 from millstream.runtime.restarts import restarts_of
+from millstream.runtime.state_quota import find_excess, measure_operators
 from millstream.runtime.supervision import Supervision
-from millstream.state.job_state import measure
-from millstream.state.storage import open_storage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -166,7 +165,8 @@ class Job:
             return  # a trigger without new data
         reach("after-batch")
         lost = self._topics.after_batch(report)
-        counted = self._counts_of(report, sum(each.count for each in lost))
+        sizes = measure_operators(self._folder.state, report)
+        counted = self._counts_of(sizes.total(), sum(each.count for each in lost))
         progress = progress_of(self.name, report, self._progress, counted)
         with self._reported:
             self._progress = progress
@@ -179,6 +179,8 @@ class Job:
         for each in lost:
             self._on_event(each)
         self._on_progress(progress)
+        if (excess := find_excess(self._plan, sizes)) is not None:
+            self._require_supervision().end_with(excess)
         if self.is_bounded and self._ends and _has_reached(read_up_to, self._ends):
             # Rows after the end are dropped, so they need not be read. The listener's thread must not wait for Spark.
             threading.Thread(target=self._end_early, daemon=True).start()
@@ -198,10 +200,10 @@ class Job:
         self._shown = (self._shown or 0) + rows.num_rows
         self._result.take(rows, kinds)
 
-    def _counts_of(self, report: Mapping[str, Any], lost: int) -> Counted:
+    def _counts_of(self, state_bytes: int, lost: int) -> Counted:
         shown, self._shown = self._shown, None
         return Counted(
-            state_bytes=self._state_bytes(report),
+            state_bytes=state_bytes,
             skipped=self._tallies.skipped.value,
             dead_letters=self._tallies.dead_letters.value,
             lost=lost,
@@ -245,11 +247,6 @@ class Job:
         may_be_it = self._progress is None and failure.code in (Code.CHECKPOINT_MISMATCH, Code.JOB_FAILED)
         damaged = find_damaged_files(self._folder.path) if self.resumes and may_be_it else []
         return damaged_checkpoint_error(self.name, damaged, failure) if damaged else failure
-
-    def _state_bytes(self, report: Mapping[str, Any]) -> int:
-        held = sum(table.bytes for table in measure(open_storage(self._folder.state)))
-        stored = (operator["customMetrics"].get("rocksdbSstFileSize", 0) for operator in report["stateOperators"])
-        return int(held or sum(stored))
 
     def _require_supervision(self) -> Supervision:
         assert self._supervision is not None, "the job has not been started"

@@ -59,6 +59,13 @@ class StateDifference:
     """Whether the only difference is that an earlier version kept the state in another place."""
 
 
+@dataclass(frozen=True, slots=True)
+class StatefulOperator:
+    runs: Execution
+    label: str | None
+    """Its line in EXPLAIN; None where the script defines it in another way now, or not at all."""
+
+
 def declare_state(job: JobPlan) -> dict[str, Any]:
     """The description that a checkpoint stores. It must not change for as long as the job can resume."""
     return {_STATE: _state_of(job), _VERSION: IDENTITY}
@@ -81,6 +88,33 @@ def kernels_of(known: Mapping[str, Any]) -> list[str]:
     if known.get(_VERSION, 1) < IDENTITY:
         return []
     return [operator for operator, fields in known[_STATE].items() if fields.get(_RUNS) == Execution.KERNEL]
+
+
+def find_elsewhere(known: Mapping[str, Any], job: JobPlan) -> str | None:
+    """Where an earlier version kept the state, as a sentence; None if this version finds it."""
+    version = known.get(_VERSION, 1)
+    if version == _FIRST_AS_DATA and any(fields.get(_RUNS) == Execution.KERNEL for fields in known[_STATE].values()):
+        return _IN_SPARKS_STORE
+    return _IN_SPARKS_STORE if _compare_places(version, job) is not None else None
+
+
+def stateful_operators(known: Mapping[str, Any], job: JobPlan) -> dict[str, StatefulOperator]:
+    """The operators of a description that keep state, by id, as they run in the checkpoint."""
+    state = known[_STATE] if known.get(_VERSION, 1) >= _FIRST_AS_DATA else _state_of(job)
+    now = _state_of(job)
+    labels = {node.id: node.operator.label for node in job.physical.nodes if node.execution.keeps_state}
+    return {
+        operator: StatefulOperator(
+            Execution(fields[_RUNS]), labels[operator] if _is_same_state(fields, now.get(operator, {})) else None
+        )
+        for operator, fields in state.items()
+        if _RUNS in fields
+    }
+
+
+def _is_same_state(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whichever operator runs it."""
+    return {**before, _RUNS: None} == {**now, _RUNS: None}
 
 
 def _compare_places(version: int, job: JobPlan) -> StateDifference | None:
@@ -131,9 +165,9 @@ def _sentences(before: State, now: State) -> Iterator[str]:
                 continue
             label = _label(operator, field)
             if field not in is_:
-                yield f"{label}: was {_text(was[field])}, is no more."
+                yield f"{label}: {_text(was[field])} has been removed."
             elif field not in was:
-                yield f"{label}: was not there, is {_text(is_[field])}."
+                yield f"{label}: {_text(is_[field])} has been added."
             else:
                 yield f"{label}: was {_text(was[field])}, is {_text(is_[field])}."
 

@@ -19,7 +19,7 @@ def copy_checkpoint(checkpoint: Path, to: Path) -> list[str]:
     if not checkpoint.is_dir():
         raise _refuse(f"there is no checkpoint {checkpoint}", "Check the path; `run` makes .millstream/SCRIPT.")
     if to.exists():
-        raise _refuse(f"{to} is there already", "Name a folder that does not exist.")
+        raise _refuse(f"{to} already exists", "Name a folder that does not exist.")
     if to.absolute().is_relative_to(checkpoint.absolute()):
         raise _refuse(f"{to} is inside the checkpoint", "Name a folder outside of it.")
     claimed = Checkpoint(checkpoint)

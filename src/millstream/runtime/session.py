@@ -7,13 +7,11 @@ from contextlib import ExitStack
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from millstream.catalog.catalog import Catalog
 from millstream.catalog.job_settings import JobSettings
 from millstream.connectors.kafka.read_range import MessageCounters
-from millstream.durable_files import damage_error
 from millstream.plan.program import JobPlan, Listing, ShowJobs, Text, compile_script
 from millstream.runtime.batch_log import BatchLog
 from millstream.runtime.before_start import refuse_unbuilt
@@ -37,6 +35,8 @@ from millstream.runtime.printing import (
 )
 from millstream.runtime.results import result_of
 from millstream.runtime.session_arguments import check_settings, default_checkpoint
+from millstream.runtime.state_errors import damaged_state_error
+from millstream.runtime.state_quota import find_excess, measure_operators
 from millstream.source import SourceText
 from millstream.spark.tick_numbers import TickRequest
 from millstream.state.job_state import discard_after
@@ -44,6 +44,7 @@ from millstream.state.storage import StateFileError, open_storage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
     from types import TracebackType
 
     from pyspark.sql import SparkSession
@@ -253,6 +254,8 @@ class Session:
 
         settings = plan.settings
         _discard_unfinished(folder)
+        if (excess := find_excess(plan, measure_operators(folder.state))) is not None:
+            raise excess
         return QueryRequest(
             job=plan,
             checkpoint=folder.path,
@@ -349,7 +352,7 @@ def _discard_unfinished(folder: JobFolder) -> None:
     try:
         discard_after(open_storage(folder.state), BatchLog(folder.path).last_finished)
     except StateFileError as error:
-        raise damage_error(Path(error.file), error.why) from None
+        raise damaged_state_error(error) from None
 
 
 def _ticks(plan: JobPlan, folder: JobFolder) -> TickRequest | None:

@@ -55,6 +55,7 @@ class Supervision:
         self._stopping = threading.Event()
         self._over = threading.Event()
         self._failure: Exception | None = None
+        self._ends_with: MillstreamError | None = None
         self._attempts = 0
         self._waits_since: float | None = None
         self._is_cut_short = False
@@ -96,6 +97,11 @@ class Supervision:
         self._last_sign = time.monotonic()
         self._end_waiting()
         self._attempts = 0
+
+    def end_with(self, failure: MillstreamError) -> None:
+        """Ends the query for a reason that Spark does not know of."""
+        self._ends_with = failure
+        self.wake()
 
     def stop(self, *, finish_batch: bool) -> None:
         """Returns when the query has stopped; a job that is waiting is not waited for."""
@@ -145,6 +151,10 @@ class Supervision:
         while self.query.is_active:
             self._woken.wait(_LOOK_SECONDS)
             self._woken.clear()
+            if self._ends_with is not None:
+                with suppress(MillstreamError):  # the reason to end it is the one to report
+                    self.query.stop()
+                return self._ends_with
             if self._stopping.is_set() and self.is_waiting:
                 continue  # so that stopping the job need not wait for another response
             if time.monotonic() - self._last_sign > _SILENCE_SECONDS or self._stopping.is_set():

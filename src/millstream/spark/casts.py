@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from millstream.plan.casts import is_cut
 from millstream.plan.functions.spark_text import field_of, quote, truncate
 from millstream.spark.times_of_day import text_of_time, time_of_text, time_of_timestamp, timestamp_of_time
 from millstream.spark.types import spark_type
-from millstream.sql.casts import parts
 from millstream.sql.types import BINARIES, CHARACTER, INT, INTEGERS, NUMERIC, TIMESTAMPS, DataType, TypeRoot
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def coerce(text: str, found: DataType, wanted: DataType) -> str:
 
 def store(text: str, found: DataType, wanted: DataType) -> str:
     """A value in a column that it fits without a CAST; a timestamp still loses digits that the column does not have."""
-    return convert(text, found, wanted) if _is_cut(found, wanted) else f"CAST({text} AS {spark_type(wanted)})"
+    return convert(text, found, wanted) if is_cut(found, wanted) else f"CAST({text} AS {spark_type(wanted)})"
 
 
 def convert(text: str, found: DataType, wanted: DataType, *, attempt: bool = False, depth: int = 0) -> str:
@@ -66,7 +66,7 @@ def convert(text: str, found: DataType, wanted: DataType, *, attempt: bool = Fal
 
 
 def _cast_nested(text: str, found: DataType, wanted: DataType, *, attempt: bool, depth: int) -> str:
-    if spark_type(found) == spark_type(wanted) and not _is_cut(found, wanted):
+    if spark_type(found) == spark_type(wanted) and not is_cut(found, wanted):
         return text
 
     def each(values: str, before: DataType | None, after: DataType | None) -> str:
@@ -159,12 +159,6 @@ def _fit_bytes(value: str, wanted: DataType) -> str:
             return f"substring({value}, 1, {wanted.precision})"
         case _:
             return value
-
-
-def _is_cut(found: DataType, wanted: DataType) -> bool:
-    if found.root in TIMESTAMPS:
-        return wanted.root is TypeRoot.TIME or (wanted.root in TIMESTAMPS and _digits(found) > _digits(wanted))
-    return found.root is wanted.root and any(map(_is_cut, parts(found), parts(wanted)))
 
 
 def _is_text_and_number(found: DataType, wanted: DataType) -> bool:

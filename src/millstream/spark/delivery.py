@@ -15,6 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from millstream.delivery.client import deliver
 from millstream.delivery.delivery_error import DeliveryError
 from millstream.delivery.request import DeliveryRequest
+from millstream.spark.batch_number import batch_number
 from millstream.spark.job_errors import UndeliveredError
 from millstream.spark.observed_counts import DELIVERED, fresh_name
 from millstream.spark.splits import SPLIT
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from millstream.delivery.request import Transactions
 
 DELIVERED_TYPE: Final = f"{DELIVERED} LONG"
-_BATCH: Final = "streaming.sql.batchId"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +75,8 @@ class Delivering:
             return  # nothing to write, neither now nor when this batch is repeated
         context = TaskContext.get()
         assert context is not None
-        batch = context.getLocalProperty(_BATCH)
-        assert batch is not None
         writer = f"p{first.column(SPLIT)[0].as_py()}" if SPLIT in first.schema.names else str(context.partitionId())
-        request = DeliveryRequest(self.table, self.topic, self.properties, writer, int(batch), self.transactions)
+        request = DeliveryRequest(self.table, self.topic, self.properties, writer, batch_number(), self.transactions)
         messages = _Counted(first, present)
         try:
             deliver(self.folder, _process_number(writer), request, messages.batches())

@@ -15,6 +15,7 @@ from millstream.spark.types import quote_name as quoted_name
 from millstream.spark.types import spark_type
 from millstream.spark.user_functions import register, spark_name
 from millstream.sql.functions import SparkCall
+from millstream.sql.nesting import with_room
 from millstream.sql.types import DataType, TypeRoot
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def column_of(expression: Typed, spark: SparkSession | None = None, wanted: Data
     """
     if spark is not None:
         register(spark, expression)
-    text = spark_text(expression)
+    text = with_room(lambda: spark_text(expression))
     return F.expr(text if wanted is None else store(text, expression.type, wanted))
 
 

@@ -71,21 +71,21 @@ _EXPRESSIONS: Final = _patterns(
     (
         rf"\[CAST_INVALID_INPUT\] {_VALUE}",
         Code.EXPRESSION_FAILED,
-        'job "{job}" met {value}, which is not a valid {type}',
+        'job "{job}" encountered {value}, which is not a valid {type}',
         None,
         _TRY_CAST,
     ),
     (
         rf"\[CAST_OVERFLOW\] {_VALUE}",
         Code.EXPRESSION_FAILED,
-        'job "{job}" met {value}, which does not fit into {type}',
+        'job "{job}" encountered {value}, which does not fit into {type}',
         None,
         "CAST to a larger type, or use TRY_CAST, which gives NULL for such a value.",
     ),
     (
         r"\[NUMERIC_VALUE_OUT_OF_RANGE[^]]*\]\s+(?P<value>\S+) cannot be represented as Decimal\((?P<digits>[\d, ]+)\)",
         Code.EXPRESSION_FAILED,
-        'job "{job}" met {value}, which does not fit into DECIMAL({digits})',
+        'job "{job}" encountered {value}, which does not fit into DECIMAL({digits})',
         None,
         "CAST to a DECIMAL with more digits, or use TRY_CAST, which gives NULL for such a value.",
     ),
@@ -113,7 +113,7 @@ _EXPRESSIONS: Final = _patterns(
     (
         r"\[CANNOT_PARSE_TIMESTAMP\] (?P<said>.*?)\.? Use ",
         Code.EXPRESSION_FAILED,
-        'job "{job}" met a text that is not a time',
+        'job "{job}" encountered a text that is not a time',
         "{said}.",
         "Correct the pattern, or use TRY_CAST, which gives NULL for such a text.",
     ),
@@ -176,7 +176,7 @@ _KAFKA: Final = _patterns(
     (
         rf"Failed to (?:create new KafkaAdminClient|construct kafka (?:consumer|producer)){_LAST_CAUSE}",
         Code.JOB_FAILED,
-        'the Kafka client of job "{job}" does not take its properties',
+        'the Kafka client of job "{job}" does not accept its properties',
         "{said}.",
         "Check the options under 'properties.': those of SASL and SSL come in groups.",
     ),
@@ -279,8 +279,8 @@ _MACHINE: Final = _patterns(
         WORKER_ENDED,
         Code.JOB_FAILED,
         'job "{job}" failed: one of its workers ended unexpectedly',
-        "It was killed or it crashed; on a machine that is short of memory the system kills what is largest.",
-        f"{_GO_ON} If it comes back, lower 'millstream.batch.max-rows'.",
+        "It was killed or it crashed; when memory is short, the operating system kills the largest process.",
+        f"{_GO_ON} If it happens again, lower 'millstream.batch.max-rows'.",
     ),
 )
 

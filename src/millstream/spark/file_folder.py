@@ -58,7 +58,7 @@ class FileFolder:
     def _move(self, file: Any, to: Any) -> None:
         """File systems report a failed rename differently: some raise, some return false."""
         if self._files.exists(to):
-            raise UnpublishedFilesError(f"{to.toString()} is there already: a copy of this checkpoint writes there too")
+            raise UnpublishedFilesError(f"{to.toString()} already exists: a copy of this checkpoint writes there too")
         if not (self._files.mkdirs(to.getParent()) and self._files.rename(file, to)):
             raise UnpublishedFilesError(f"{file.toString()} could not be moved to {to.toString()}")
 

@@ -199,7 +199,7 @@ def _translate_mark(job: str, found: dict[str, Any]) -> Diagnostic:
 
 
 def _unwritten_letter(job: str, found: dict[str, Any]) -> Diagnostic:
-    remedy = "Have the topic there, writable."
+    remedy = "Make sure that the topic exists and can be written to."
     if "bytes" in found:
         remedy = (
             f"With its headers the message has {found['bytes']} bytes: set max.message.bytes of topic "
@@ -222,7 +222,7 @@ def _undecodable(job: str, found: dict[str, Any]) -> Diagnostic:
     skipping = f", or skip them with option '{IGNORE_PARSE_ERRORS.key}' of format '{found['format']}'"
     return Diagnostic(
         Code.UNDECODABLE_MESSAGE,
-        f'job "{job}" met a message of table "{found["table"]}" that it cannot decode',
+        f'job "{job}" read a message of table "{found["table"]}" that it cannot decode',
         detail=f"{place}: {text}",
         hint=f"Correct what is produced, set such messages aside with '{DEAD_LETTER_TOPIC.key}'"
         f"{skipping if can_skip else ''}.",

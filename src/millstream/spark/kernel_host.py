@@ -22,12 +22,13 @@ from millstream.spark.comparable import hashable
 from millstream.spark.event_time import EventTimes
 from millstream.spark.kernel_stage import NOW, KernelSettings, KernelStage
 from millstream.spark.packets import PACKET_SCHEMA, exchange, pack
+from millstream.spark.python_rows import ColumnUse, select_columns
 from millstream.spark.python_stage import PythonStage
 from millstream.spark.row_order import OrderInFiles
 from millstream.spark.splits import SPLIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql.types import StructType
 
@@ -95,13 +96,8 @@ def step_kernel(stage: KernelStage, columns: Mapping[str, str], packets: DataFra
     output = pa.schema([operator.output_schema.field(inside).with_name(name) for name, inside in columns.items()])
     schema = from_arrow_schema(output, prefer_timestamp_ntz=True)
     changes = PythonStage(packets, PACKET_SCHEMA, stage, has_counts=True)
-    return changes.pipe(partial(_rename, tuple(columns.items())), schema)
-
-
-def _rename(columns: Sequence[tuple[str, str]], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    names = [name for name, _ in columns]
-    for batch in batches:
-        yield pa.RecordBatch.from_arrays([batch.column(inside) for _, inside in columns], names)
+    uses = tuple(ColumnUse(inside, name, schema[name].dataType) for name, inside in columns.items())
+    return changes.pipe(partial(select_columns, uses, output), schema)
 
 
 def _add_hashes(hashes: Mapping[str, tuple[str, ...]], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final
 
-from pyspark import TaskContext
-
 from millstream.failpoints import reach
 from millstream.kernels.kept_time import FOLDER, load_time, save_time
 from millstream.kernels.operator import BatchTime
+from millstream.spark.batch_number import batch_number
 from millstream.spark.event_time import EVENT_TIME, merge_highest
 from millstream.spark.packets import TICK, unpack, unpack_by_part
 from millstream.spark.task_counts import count_ignored
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
 NOW: Final = "now"
 """The column with the time of the batch."""
-_BATCH: Final = "streaming.sql.batchId"
 _ROWS_TOGETHER: Final = 1 << 16
 """Of the changes that Spark is given at a time."""
 
@@ -115,7 +113,7 @@ class KernelStage:
     def _open(self, folder: str) -> BucketState:
         settings = self.settings
         storage = open_storage(settings.state)
-        return BucketState(storage, f"{self.id}/{folder}", _batch_number(), retained=settings.retained)
+        return BucketState(storage, f"{self.id}/{folder}", batch_number(), retained=settings.retained)
 
 
 @dataclass(slots=True)
@@ -142,14 +140,6 @@ def _gather(batches: Iterator[pa.RecordBatch]) -> _Found:
             elif part != TICK:
                 packets.append((part, payload.as_buffer()))
     return found
-
-
-def _batch_number() -> int:
-    context = TaskContext.get()
-    assert context is not None
-    batch = context.getLocalProperty(_BATCH)
-    assert batch is not None
-    return int(batch)
 
 
 def _arrive(*parts: Any) -> KernelStage:

@@ -1,4 +1,4 @@
-"""The keys and values of messages as structs, made in Python of rows that are there already."""
+"""The keys and values of messages as structs, made in Python of rows that already exist."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def one_row(spark: SparkSession, folder: Path) -> DataFrame:
     if not file.exists():  # Spark's log records whether it was read, by the file's name alone
         write_text(file, _LINE)
     elif file.read_bytes() != _LINE.encode():
-        raise damage_error(file, "It is not the line that it was.")
+        raise damage_error(file, "Its content has changed.")
     return (
         spark.readStream.format("text")
         .schema("value STRING")

@@ -80,13 +80,14 @@ def unpack_by_part(packets: Iterable[tuple[str, bytes | pa.Buffer]]) -> dict[str
 
 
 def _split_by_bucket(table: pa.Table, buckets: int) -> Iterator[tuple[int, pa.Table]]:
-    owner = table.column(HASH).to_numpy() % buckets
-    order = np.argsort(owner, kind="stable")
-    ordered = table.take(pa.array(order))
-    present, starts = np.unique(owner[order], return_index=True)
-    ends = [*starts[1:], table.num_rows]
-    for bucket, start, end in zip(present, starts, ends, strict=True):
-        yield int(bucket), ordered.slice(start, end - start)
+    owner = (table.column(HASH).to_numpy() % buckets).astype(
+        np.min_scalar_type(buckets - 1)
+    )  # small ones are sorted faster
+    ordered = table.take(pa.array(np.argsort(owner, kind="stable")))
+    counts = np.bincount(owner, minlength=buckets)
+    ends = np.cumsum(counts)
+    for bucket in np.flatnonzero(counts).tolist():
+        yield bucket, ordered.slice(ends[bucket] - counts[bucket], counts[bucket])
 
 
 def to_payloads(table: pa.Table) -> Iterator[bytes]:

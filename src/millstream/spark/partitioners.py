@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from itertools import cycle, islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark import TaskContext
 
+from millstream.spark.batch_number import batch_number
 from millstream.spark.job_errors import UnwritableRowError
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from millstream.connectors.kafka.custom_partitioner import SinkPartitioner
 
     Choose = Callable[[bytes | None, bytes | None, str], int]
-
-_BATCH: Final = "streaming.sql.batchId"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +113,7 @@ def rotate_partitions(rotation: Rotation, batches: Iterator[pa.RecordBatch]) -> 
     """
     context = TaskContext.get()
     assert context is not None
-    turns_of = rotation.turns(context.partitionId() + int(context.getLocalProperty(_BATCH) or 0))
+    turns_of = rotation.turns(context.partitionId() + batch_number())
     for batch in batches:
         if rotation.topic is None:
             chosen = [next(turns_of(topic)) for topic in batch.column("topic").to_pylist()]

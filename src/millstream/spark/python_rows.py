@@ -1,4 +1,4 @@
-"""Columns of rows that are in Python already, selected and prepared in the same crossing."""
+"""Rows that are in Python already: filtered, computed with and prepared for kernels in the same crossing."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from pyspark.sql.types import DecimalType, DoubleType, FloatType, StructField, S
 
 from millstream.changelog import KIND
 from millstream.plan.typed import InputColumn
+from millstream.plan.vectorised.evaluators import ColumnValue, to_array, to_mask
+from millstream.plan.vectorised.forms import vectorise
 from millstream.spark.comparable import alike, is_comparable_as_it_is, kernel_schema
-from millstream.spark.python_stage import PythonStage
+from millstream.spark.python_stage import PythonStage, to_struct
 from millstream.spark.splits import SPLIT, split_columns
-from millstream.spark.types import quote_name
+from millstream.spark.types import quote_name, spark_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
     from pyspark.sql.types import DataType
 
+    from millstream.plan.operators.filter import Filter
     from millstream.plan.operators.project import Project
+    from millstream.plan.vectorised.evaluators import Evaluator
     from millstream.spark.python_stage import Rows
 
 
@@ -42,17 +46,28 @@ class ColumnUse:
     """Whether NULL counts as false."""
 
 
+def filter_in_python(rows: PythonStage, node: Filter) -> PythonStage:
+    return rows.pipe(partial(filter_rows, vectorise(node.condition)), rows.schema)
+
+
 def project_in_python(rows: PythonStage, node: Project) -> PythonStage:
-    """A projection that only selects columns."""
     schema = rows.row_schema
-    return select_in_python(
-        rows,
-        [
-            ColumnUse(item.expression.name, item.name, schema[item.expression.name].dataType)
-            for item in node.items
-            if isinstance(item.expression, InputColumn)
-        ],
+    computed = to_struct(spark_schema((item.name, item.type) for item in node.items))
+    fields = [
+        StructField(item.name, schema[item.expression.name].dataType)
+        if item.is_selection and isinstance(item.expression, InputColumn)
+        else field
+        for item, field in zip(node.items, computed.fields, strict=True)
+    ]
+    struct = StructType([*fields, *(schema[name] for name in (KIND, SPLIT) if name in schema.names)])
+    arrow_schema = kernel_schema(struct)
+    evaluators = tuple(
+        ColumnValue(item.expression.name, field.type)
+        if item.is_selection and isinstance(item.expression, InputColumn)
+        else vectorise(item.expression, item.type)
+        for item, field in zip(node.items, arrow_schema, strict=False)
     )
+    return rows.pipe(partial(compute_columns, evaluators, arrow_schema), struct)
 
 
 def prepare_columns(rows: Rows | PythonStage, uses: Sequence[ColumnUse]) -> Rows | PythonStage:
@@ -108,6 +123,24 @@ def select_columns(
         typed = [_cast(column, field.type) for column, field in zip(columns, schema, strict=True)]
         prepared = [_prepare(column, use) for column, use in zip(typed, uses, strict=False)]
         yield pa.RecordBatch.from_arrays([*prepared, *typed[len(uses) :]], schema=schema)
+
+
+def filter_rows(condition: Evaluator, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        kept = batch.filter(pa.array(to_mask(condition.evaluate(batch), batch.num_rows)))
+        if kept.num_rows:
+            yield kept
+
+
+def compute_columns(
+    evaluators: Sequence[Evaluator], schema: pa.Schema, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """The values of expressions, with the columns that the schema has beside them."""
+    for batch in batches:
+        computed = (to_array(evaluator.evaluate(batch), batch.num_rows) for evaluator in evaluators)
+        beside = (batch.column(name) for name in schema.names[len(evaluators) :])
+        columns = zip((*computed, *beside), schema, strict=True)
+        yield pa.RecordBatch.from_arrays([_cast(column, field.type) for column, field in columns], schema=schema)
 
 
 def _prepare(column: pa.Array, use: ColumnUse) -> pa.Array:

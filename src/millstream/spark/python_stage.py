@@ -46,7 +46,7 @@ class PythonStage:
 
     @property
     def row_schema(self) -> StructType:
-        return _struct(self.schema)
+        return to_struct(self.schema)
 
     @property
     def columns(self) -> list[str]:
@@ -96,7 +96,7 @@ def _chain(first: Step, second: Step, batches: Iterator[pa.RecordBatch]) -> Iter
     return second(first(batches))
 
 
-def _struct(schema: str | StructType) -> StructType:
+def to_struct(schema: str | StructType) -> StructType:
     struct = StructType.fromDDL(schema) if isinstance(schema, str) else schema
     assert isinstance(struct, StructType)
     return struct

@@ -150,10 +150,10 @@ def _start_writer(job: JobPlan, context: TranslationContext) -> DataStreamWriter
         raise ScriptError(
             Diagnostic(
                 Code.TYPE_MISMATCH,
-                "an expression of this query does not fit its operands",
+                "an expression of this query has operands of the wrong type",
                 job.roots[0].span,
                 detail=in_short(str(error)),
-                hint="CAST an operand to the type that is wanted.",
+                hint="CAST an operand to the expected type.",
             )
         ) from error
 

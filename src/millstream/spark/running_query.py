@@ -86,7 +86,7 @@ class RunningQuery:
                     Diagnostic(
                         Code.JOB_FAILED,
                         f'job "{self._job}" did not stop in time',
-                        detail="It waits for something that does not answer; a broker that is away, perhaps.",
+                        detail="It is waiting for something that does not answer, perhaps a broker.",
                         hint="It has lost nothing: started again, it continues from its last finished batch.",
                     )
                 ) from error

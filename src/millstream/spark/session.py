@@ -113,7 +113,7 @@ class OwnedSession:
             raise SetupError(
                 Diagnostic(
                     Code.SPARK_ALREADY_RUNNING,
-                    "a Spark session is running in this process already",
+                    "a Spark session is already running in this process",
                     hint="Pass it: Session(spark).",
                 )
             )
@@ -154,7 +154,7 @@ class OwnedSession:
         jvm: subprocess.Popen[bytes] = gateway.proc
         assert jvm.stdin is not None
         if self._classes.is_being_made:
-            self._notice("keeping Spark's classes for quicker starts (once)")
+            self._notice("caching Spark's classes for faster starts (once)")
         with suppress(OSError):
             jvm.stdin.close()
         try:

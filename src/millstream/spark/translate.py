@@ -32,7 +32,7 @@ from millstream.spark.keyed_rows import materialise, normalise
 from millstream.spark.local_tables import read_local
 from millstream.spark.native_aggregate import native_aggregate
 from millstream.spark.once import keep_value, one_row
-from millstream.spark.python_rows import project_in_python
+from millstream.spark.python_rows import filter_in_python, project_in_python
 from millstream.spark.python_stage import PythonStage
 from millstream.spark.shared_rows import SharedRows
 from millstream.spark.splits import Splits, split_columns
@@ -122,6 +122,8 @@ def rows_of(node: PhysicalNode, context: TranslationContext) -> DataFrame | Pyth
         case Execution.PYTHON:
             rows = rows_of(node.inputs[0], context)
             assert isinstance(rows, PythonStage)
+            if isinstance(node.operator, Filter):
+                return filter_in_python(rows, node.operator)
             assert isinstance(node.operator, Project)
             return project_in_python(rows, node.operator)
         case Execution.SPARK:

@@ -9,8 +9,12 @@ from __future__ import annotations
 import gc
 import importlib
 import sys
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _PRELOADED: Final = (
     "pyspark.worker",
@@ -35,8 +39,19 @@ def _is_zipped_spark(entry: str) -> bool:
     return entry.endswith(".zip") and Path(entry).name.startswith(("pyspark", "py4j"))
 
 
+def run_task(serve: Callable[..., int], *connection: object) -> int:
+    """Runs a task and freezes what it had to load: in a worker with Polars, a collection takes 19 ms otherwise."""
+    loaded = len(sys.modules)
+    ended = serve(*connection)
+    if len(sys.modules) > loaded:
+        gc.collect()
+        gc.freeze()
+    return ended
+
+
 if __name__ == "__main__":
     preload()
-    from pyspark.daemon import manager
+    from pyspark import daemon
 
-    manager()
+    daemon.worker = partial(run_task, daemon.worker)
+    daemon.manager()

@@ -6,13 +6,22 @@ from typing import Final
 
 _ONE_TOPIC: Final = "Write the rows of both into one topic with two INSERTs"
 _ONE_ROW_PER_KEY: Final = (
-    "Use GROUP BY: it keeps one row for each key, updated as rows come, with LAST_VALUE, MAX or SUM"
+    "Use GROUP BY: it keeps one row for each key, updated as rows arrive, with LAST_VALUE, MAX or SUM"
 )
 _TRUNCATED: Final = "group by a truncated time, e.g. FLOOR(ts TO MINUTE), into an upsert-kafka table"
 _BOUNDED: Final = (
     "Limit the input instead: with WHERE, 'scan.bounded.mode' of a Kafka table, 'number-of-rows' of datagen."
 )
 _OUTER: Final = f"{_ONE_TOPIC}, and GROUP BY the key there: MAX or LAST_VALUE give the columns of each."
+_SEMI: Final = "Join with the distinct keys of the other table: JOIN (SELECT DISTINCT id FROM b) AS k ON a.id = k.id."
+_ANTI: Final = (
+    f"{_ONE_TOPIC}, adding a column side that says where each row is from, and keep the keys of one side only with "
+    "GROUP BY … HAVING COUNT(DISTINCT side) = 1 AND MAX(side) = 'a'."
+)
+_AS_OF: Final = (
+    "Join by the key, and put the times into the condition: JOIN b ON a.id = b.id AND b.ts <= a.ts. That finds all "
+    "earlier rows; GROUP BY the columns of a with MAX(b.ts) gives the latest."
+)
 _SUBQUERY: Final = "List the values, or look them up in a Python function."
 
 WINDOWS: Final = {
@@ -23,7 +32,12 @@ WINDOWS: Final = {
 }
 ALTERNATIVES: Final = {
     **{f"window function {window}": hint for window, hint in WINDOWS.items()},
-    **dict.fromkeys(("LEFT JOIN", "RIGHT JOIN", "FULL JOIN"), _OUTER),
+    **{f"{kind} JOIN": _OUTER for kind in ("LEFT", "RIGHT", "FULL", "OUTER")},
+    **{f"NATURAL {kind} JOIN": _OUTER for kind in ("LEFT", "RIGHT", "FULL")},
+    **{f"{kind} JOIN": _SEMI for kind in ("SEMI", "LEFT SEMI", "RIGHT SEMI")},
+    **{f"{kind} JOIN": _ANTI for kind in ("ANTI", "LEFT ANTI", "RIGHT ANTI")},
+    **{f"{kind} JOIN": _AS_OF for kind in ("ASOF", "ASOF LEFT")},
+    "anything but a table or a query after FROM": "Name a table or a view, or write a query in parentheses.",
     "CROSS JOIN": "Join by a condition instead: JOIN … ON a.id = b.id.",
     "NATURAL JOIN": "Name the columns that are equal: JOIN … USING (id).",
     "STRAIGHT_JOIN": "Write JOIN.",
@@ -36,9 +50,10 @@ ALTERNATIVES: Final = {
     ),
     "a join FOR SYSTEM_TIME AS OF": "Look the value up in a Python function: CREATE FUNCTION … LANGUAGE PYTHON.",
     "FOR SYSTEM_TIME AS OF": "Read the table as it is now: leave the clause out.",
-    "INTERSECT": f"{_ONE_TOPIC}, each row saying in a column side where it is from, and look there with "
+    "INTERSECT": f"{_ONE_TOPIC}, adding a column side that says where each row is from, and select there with "
     "GROUP BY … HAVING COUNT(DISTINCT side) = 2.",
-    "EXCEPT": f"{_ONE_TOPIC}, each row saying where it is from, and look there with GROUP BY … HAVING.",
+    "EXCEPT": f"{_ONE_TOPIC}, adding a column that says where each row is from, and select there with "
+    "GROUP BY … HAVING.",
     "OVER": f"{_ONE_ROW_PER_KEY}.",
     "WINDOW": f"{_ONE_ROW_PER_KEY}.",
     "UNNEST": "Take the elements one by one, e.g. tags[1], or produce one message for each.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,9 @@ from millstream.state.bucket import manifest_numbers, read_manifest
 from millstream.state.storage import StateFileError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from millstream.state.manifest import BucketManifest, TableManifest
     from millstream.state.storage import StateStorage
 
 
@@ -22,8 +24,14 @@ class TableSize:
     operator: str
     table: str
     rows: int
+    """As they are stored: a key that has changed may be in several segments until they are merged."""
     bytes: int
+    segments: int
     pieces: int
+    buckets: int
+    """How many of them hold rows of the table."""
+    batch: int
+    """The newest batch that changed one of its buckets."""
 
 
 def discard_after(storage: StateStorage, last_finished: int | None) -> None:
@@ -47,22 +55,45 @@ def discard_after(storage: StateStorage, last_finished: int | None) -> None:
 
 def measure(storage: StateStorage) -> list[TableSize]:
     """The size of each table after the newest batch that changed it; of a running job, about that."""
-    sizes: defaultdict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
+    found: list[tuple[str, int, BucketManifest]] = []
     for folder in _buckets(storage):
-        numbers = manifest_numbers(storage.names(folder))
-        if not numbers:
-            continue
-        try:
-            manifest = read_manifest(storage, folder, max(numbers))
-        except StateFileError:  # replaced or discarded at this moment; a damaged one is named by the job that reads it
-            continue
+        # What cannot be read is replaced or discarded at this moment; a damaged file is named by the job that reads it.
+        with suppress(StateFileError):
+            found += _newest_manifest(storage, folder, None)
+    return _sum_up(found)
+
+
+def measure_after(storage: StateStorage, batch: int) -> list[TableSize]:
+    """The size of each table after one of the last ten finished batches. Raises if a manifest is damaged or missing."""
+    return _sum_up([found for folder in _buckets(storage) for found in _newest_manifest(storage, folder, batch)])
+
+
+def _newest_manifest(storage: StateStorage, folder: str, last: int | None) -> Iterator[tuple[str, int, BucketManifest]]:
+    """The operator, the batch and the manifest; nothing where a bucket had no rows up to then."""
+    numbers = manifest_numbers(storage.names(folder))
+    batch = max((number for number in numbers if last is None or number <= last), default=None)
+    if batch is not None:
+        yield folder.partition("/")[0], batch, read_manifest(storage, folder, batch)
+
+
+def _sum_up(manifests: Iterable[tuple[str, int, BucketManifest]]) -> list[TableSize]:
+    tables: defaultdict[tuple[str, str], list[tuple[int, TableManifest]]] = defaultdict(list)
+    for operator, batch, manifest in manifests:
         for name, table in manifest.tables.items():
-            size = sizes[folder.partition("/")[0], name]
-            for piece in table.pieces:
-                size[0] += piece.rows
-                size[1] += piece.length
-                size[2] += 1
-    return [TableSize(operator, table, *size) for (operator, table), size in sorted(sizes.items())]
+            tables[operator, name].append((batch, table))
+    return [
+        TableSize(
+            operator,
+            name,
+            rows=sum(piece.rows for _, table in of_buckets for piece in table.pieces),
+            bytes=sum(piece.length for _, table in of_buckets for piece in table.pieces),
+            segments=sum(len(table.segments) for _, table in of_buckets),
+            pieces=sum(1 for _, table in of_buckets for _ in table.pieces),
+            buckets=sum(bool(table.segments) for _, table in of_buckets),
+            batch=max(batch for batch, _ in of_buckets),
+        )
+        for (operator, name), of_buckets in sorted(tables.items())
+    ]
 
 
 def _buckets(storage: StateStorage) -> Iterator[str]:

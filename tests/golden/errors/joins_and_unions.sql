@@ -8,4 +8,9 @@ SELECT customers.id, COUNT(*) FROM orders JOIN customers ON customer = name GROU
 SELECT amount FROM orders JOIN (customers JOIN cities ON city = cities.name) ON customer = customers.name;
 SELECT amount FROM orders, customers, cities WHERE customer = customers.name;
 SELECT amount FROM orders STRAIGHT_JOIN customers ON customer = name;
+SELECT amount FROM orders LEFT SEMI JOIN customers ON customer = name;
+SELECT amount FROM orders LEFT ANTI JOIN customers ON customer = name;
+SELECT amount FROM orders ASOF JOIN customers ON customer = name;
+SELECT amount FROM orders NATURAL LEFT JOIN customers;
+SELECT amount FROM orders CROSS APPLY customers;
 SELECT name FROM customers UNION ALL CORRESPONDING SELECT name FROM cities;

@@ -17,6 +17,8 @@ from millstream.errors import Code, ScriptError
         ("millstream.batch.max-rows", "3000000000"),
         ("millstream.batch.interval-ms", "0"),
         ("spark.anything", "goes"),
+        ("spark.sql.session.timeZone", "UTC"),
+        ("spark.sql.session.timeZone", ""),
         ("execution.runtime-mode", "STREAMING"),
         ("table.local-time-zone", "UTC"),
         ("table.sql-dialect", "default"),
@@ -148,3 +150,20 @@ def test_every_setting_takes_its_default() -> None:
         assert option.doc.endswith(".")
         if isinstance(option.default, str | int):
             check_setting(key, str(option.default))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("spark.sql.session.timeZone", "Europe/Berlin"),
+        ("spark.sql.ansi.enabled", "false"),
+        ("spark.sql.caseSensitive", "false"),
+        ("spark.sql.legacy.timeParserPolicy", "LEGACY"),
+        ("spark.sql.icu.caseMappings.enabled", "false"),
+    ],
+)
+def test_settings_of_spark_that_results_depend_on_are_fixed(key: str, value: str) -> None:
+    with pytest.raises(ScriptError) as error:
+        check_setting(key, value)
+    [problem] = error.value.diagnostics
+    assert (problem.code, key in problem.primary) == (Code.INVALID_OPTION_VALUE, True)

@@ -156,9 +156,9 @@ CORRUPT: Final = {
         "000000" + "00" * 8 + "1e" + "e4bda0" * 5 + "ff" * 1000 + "01",
         "A number takes more than 10 bytes",
     ),
-    "double cut off": ("00000000000000", "8 bytes are announced where 4 are left"),
+    "double cut off": ("00000000000000", "8 bytes are announced, but only 4 are left"),
     "nothing": ("", "The record ends too early"),
-    "text of a negative length": ("000000" + "00" * 8 + "01", "-1 bytes are announced where 0 are left"),
+    "text of a negative length": ("000000" + "00" * 8 + "01", "-1 bytes are announced, but only 0 are left"),
     "text that is no UTF-8": ("000000" + "00" * 8 + "02ff", "A text is not UTF-8: invalid start byte"),
 }
 

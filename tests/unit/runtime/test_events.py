@@ -14,7 +14,7 @@ EVENTS: list[tuple[JobEvent, str, str]] = [
     (JobWaits("totals", AWAY, 1.0), "waiting", f": {AWAY}\n"),
     (JobWaits("totals", AWAY, 1.0, 2, 1.52), "waiting", f": {AWAY}; attempt 2 in 1.5 s\n"),
     (JobGoesOn("totals", 93.41), "going-on", 'job "totals" resumed after 93.4 s\n'),
-    (MessagesLost("totals", "orders", 1, 5, 8), "lost", 'job "totals" lost 3 offsets of orders-1, from 5 to before 8'),
+    (MessagesLost("totals", "orders", 1, 5, 8), "lost", 'job "totals" lost 3 offsets of orders-1, 5 to 7'),
 ]
 
 

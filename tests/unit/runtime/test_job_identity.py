@@ -142,8 +142,8 @@ def test_separator_is_no_state() -> None:
 
 def test_what_is_gone_and_what_is_new_is_named() -> None:
     grouped, plain = compile_job(), query("SELECT customer FROM orders;")
-    assert "GROUP BY: was [`customer` STRING], is no more." in (difference(grouped, plain) or "")
-    assert "GROUP BY: was not there, is [`customer` STRING]." in (difference(plain, grouped) or "")
+    assert "GROUP BY: [`customer` STRING] has been removed." in (difference(grouped, plain) or "")
+    assert "GROUP BY: [`customer` STRING] has been added." in (difference(plain, grouped) or "")
 
 
 JOINED = "SELECT a.note FROM orders AS a JOIN orders AS b ON a.{} = b.{};"
@@ -190,7 +190,7 @@ def test_what_is_done_with_pairs_is_no_state_of_a_join(before: str, after: str) 
     [
         (PAIRS, "a.customer = b.customer", "a.note = b.customer", "join key of the left side"),
         (PAIRS, "a.amount * 2", "b.amount", "right side of the join"),
-        (NOTES, ";", " UNION ALL SELECT note FROM orders;", "source: was not there, is [orders]."),
+        (NOTES, ";", " UNION ALL SELECT note FROM orders;", "source: [orders] has been added."),
     ],
 )
 def test_other_sides_of_a_join_or_union_are_named(text: str, before: str, after: str, told: str) -> None:

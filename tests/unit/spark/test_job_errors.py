@@ -82,7 +82,7 @@ def test_only_what_a_format_can_do_is_offered() -> None:
 
 def test_dead_letters_that_were_not_written() -> None:
     place = "Topic t, partition 1, offset 7"
-    for size, remedy in ((None, "writable"), (2048, 'max.message.bytes of topic "dead"')):
+    for size, remedy in ((None, "can be written to"), (2048, 'max.message.bytes of topic "dead"')):
         raised = DeadLetterError("orders", "dead", "Broker: no", place, size)
         error = job_error("j", RuntimeError(f"millstream.spark.job_errors.DeadLetterError: {raised}\n{PLAN}"))
         assert error.code is Code.JOB_FAILED

@@ -163,6 +163,29 @@ def test_what_generators_nest_is_compiled(expression: str) -> None:
     assert sys.getrecursionlimit() == limit
 
 
+@pytest.mark.parametrize("expression", [" AND ".join(["a > 1"] * 2000), f"{'1 + ' * 2000}1 > a"], ids=["AND", "+"])
+def test_what_generators_nest_is_explained(expression: str) -> None:
+    table = "CREATE TABLE t (a INT) WITH ('connector' = 'datagen');"
+    [job] = compile_script(SourceText("s", f"{table} SELECT a FROM t WHERE {expression}"), {}, {}).jobs
+    assert len(job.explain()) > len(expression)
+    assert job.on_kernel().explain() == job.explain()
+
+
+def nest_unions(depth: int) -> str:
+    table = "CREATE TABLE t (a INT) WITH ('connector' = 'datagen');"
+    return f"{table} {'SELECT a FROM t UNION ALL (' * depth}SELECT a FROM t{')' * depth}"
+
+
+def test_nested_unions_are_explained() -> None:
+    [job] = compile_script(SourceText("s", nest_unions(100)), {}, {}).jobs
+    assert job.explain().count("Union [Spark]") == 100
+
+
+def test_unions_that_are_nested_deeper_are_an_error() -> None:
+    with pytest.raises(ScriptError, match="the query is nested too deeply"):
+        compile_script(SourceText("s", nest_unions(300)), {}, {})
+
+
 @pytest.mark.parametrize("expression", [f"{'(' * 5000}a{')' * 5000}", f"{'NOT ' * 9000}TRUE", f"a{'[1]' * 15000}"])
 def test_what_is_nested_deeper_is_an_error(expression: str) -> None:
     table = "CREATE TABLE t (a INT) WITH ('connector' = 'datagen');"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.state.bucket import BucketState
-from millstream.state.job_state import TableSize, discard_after, measure
+from millstream.state.job_state import TableSize, discard_after, measure, measure_after
 from millstream.state.state_table import StateTable
 from millstream.state.storage import LocalStorage, StateFileError
 from tests.unit.kernels.stored_rows import KEY, VALUE, look_up, rows_to_put
@@ -172,9 +172,22 @@ def test_sizes_are_those_of_the_newest_batch(tmp_path: Path) -> None:
     write(tmp_path, 0, dict.fromkeys(range(50), 1))
     write(tmp_path, 1, dict.fromkeys(range(10), 2))
     [size] = measure(LocalStorage(tmp_path))
-    assert (size.operator, size.table, size.rows, size.pieces) == ("aggregate-1", "groups", 60, 2)
-    assert size == TableSize("aggregate-1", "groups", 60, size.bytes, 2)
+    assert size == TableSize(
+        "aggregate-1", "groups", rows=60, bytes=size.bytes, segments=2, pieces=2, buckets=1, batch=1
+    )
     assert 60 * 25 < size.bytes < 60 * 25 + 5000
+
+
+def test_sizes_after_an_earlier_batch(tmp_path: Path) -> None:
+    write(tmp_path, 0, dict.fromkeys(range(50), 1))
+    write(tmp_path, 3, dict.fromkeys(range(10), 2))
+    after = [[(size.rows, size.batch) for size in measure_after(LocalStorage(tmp_path), batch)] for batch in (0, 2, 3)]
+    assert after == [[(50, 0)], [(50, 0)], [(60, 3)]]
+    assert measure_after(LocalStorage(tmp_path), -1) == []
+    (tmp_path / FOLDER / "0.json").write_bytes(b"")
+    assert [size.rows for size in measure_after(LocalStorage(tmp_path), 3)] == [60]
+    with pytest.raises(StateFileError, match=r"0\.json"):
+        measure_after(LocalStorage(tmp_path), 2)
 
 
 def test_what_was_checked_in_one_folder_is_checked_in_another(tmp_path: Path) -> None:

@@ -197,7 +197,7 @@ def _variance_function(
     )
 
 
-_NOTE: Final = "The result has the number's type, as AVG has it: of integers it is cut off to an integer."
+_NOTE: Final = "The result has the number's type, as with AVG: of integers, it is truncated to an integer."
 
 FUNCTIONS: Final = (
     _variance_function("STDDEV_POP", of_sample=False, is_root=True, note=_NOTE),

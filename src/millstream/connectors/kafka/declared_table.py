@@ -120,5 +120,5 @@ def _value_format(
         return read_format(reader, VALUE_FORMAT, "value.", columns, role)
     if reader.has(VALUE_FORMAT.key):
         read_format(reader, VALUE_FORMAT, "value.", (), Role.BOTH)
-        reader.without_effect(VALUE_FORMAT.key, f"'{reader.written_key(FORMAT.key)}' is given, and it comes first")
+        reader.without_effect(VALUE_FORMAT.key, f"'{reader.written_key(FORMAT.key)}' is given, and takes precedence")
     return read_format(reader, FORMAT, "", columns, role)

@@ -24,8 +24,7 @@ _UNSIGNED_SECONDS: Final = "unsecuredLoginLifetimeSeconds"
 _OTHER_WAYS: Final = f"Set 'properties.{_MECHANISM}' to one of {', '.join((*_WITH_PASSWORD, _WITH_TOKEN))}"
 _ELSEWHERE: Final = {
     "GSSAPI": "Kerberos is not among them. Most clusters have a listener for SCRAM or for client certificates too.",
-    "AWS_MSK_IAM": "IAM is not among them. Have SCRAM (port 9096) or client certificates (port 9094) turned on for the "
-    "cluster.",
+    "AWS_MSK_IAM": "IAM is not among them. Enable SCRAM (port 9096) or client certificates (port 9094) on the cluster.",
 }
 
 
@@ -62,7 +61,7 @@ def untranslatable_login(properties: Mapping[str, str]) -> Iterator[Untranslatab
     elif mechanism == _WITH_TOKEN and not credentials:
         yield Untranslatable(
             _JAAS if _JAAS in properties else written,
-            "it is not said where tokens come from",
+            "no endpoint that issues tokens is configured",
             f"Set 'properties.{_TOKEN_URL}', and write 'properties.{_JAAS}' as: "
             '… required clientId="…" clientSecret="…" scope="…"; with the login module of OAUTHBEARER.',
         )

@@ -19,7 +19,7 @@ TOPIC: Final = MessagePart("topic", STRING.not_null(), "The topic; writable wher
 HEADERS: Final = MessagePart(
     "headers",
     DataType(TypeRoot.MAP, key=STRING, element=_BYTES).not_null(),
-    "Headers by key; the last of a key holds.",
+    "Headers by key; of a repeated key, the last value counts.",
     is_writable=True,
 )
 HEADER_LIST: Final = MessagePart(
@@ -31,7 +31,7 @@ HEADER_LIST: Final = MessagePart(
 TIMESTAMP: Final = MessagePart(
     "timestamp",
     DataType(TypeRoot.TIMESTAMP_LTZ, precision=3).not_null(),
-    "The message's time; written as NULL, it is the time of writing.",
+    "The timestamp of the message; if NULL is written, the time of writing.",
     is_writable=True,
 )
 KAFKA_METADATA: Final = (

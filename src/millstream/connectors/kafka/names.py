@@ -25,7 +25,7 @@ def _topics(value: str) -> tuple[str, ...]:
             continue
         if not re.fullmatch(r"[A-Za-z0-9._-]+", name):
             several = "; several topics are separated by ';'" if "," in name else ""
-            raise ValueError(f'"{name}" has more in it than letters, digits, ".", "_" and "-"{several}')
+            raise ValueError(f'"{name}" contains characters other than letters, digits, ".", "_" and "-"{several}')
         if name in (".", "..") or len(name) > _LONGEST_TOPIC:
             raise ValueError(f'"{name}" cannot be the name of a topic: it is ".", ".." or above {_LONGEST_TOPIC} long')
     return names
@@ -38,7 +38,7 @@ def _brokers(value: str) -> str:
         raise ValueError(f'"{value}" has a ";", and addresses are separated by ","')
     addresses = [address.strip() for address in value.split(",") if address.strip()]
     if not addresses:
-        raise ValueError(f'"{value}" has no address in it')
+        raise ValueError(f'"{value}" contains no address')
     for address in addresses:
         _check(address)
     return value
@@ -65,7 +65,7 @@ def _with_port(place: str) -> str:
 def _topic(value: str) -> str:
     names = _topics(value)
     if len(names) != 1:
-        raise ValueError(f'"{value}" is not the name of one topic')
+        raise ValueError(f'"{value}" is not the name of a single topic')
     return names[0]
 
 

@@ -31,6 +31,6 @@ def find_patterns_of_java(source: KafkaSource) -> Iterator[Diagnostic]:
             Code.INVALID_OPTION_VALUE,
             "positions cannot be found for topics of this pattern",
             source.places.value(options.TOPIC_PATTERN.key),
-            detail="It has parts that only Java reads, and positions are settled before Java runs.",
-            hint="Write the pattern without them, or set 'scan.startup.mode' = 'earliest-offset' and no end.",
+            detail="It uses syntax that only Java supports, and positions are determined before Java starts.",
+            hint="Write the pattern without it, or set 'scan.startup.mode' = 'earliest-offset' and no end.",
         )

@@ -73,7 +73,7 @@ KEY_FIELDS: Final[ConfigOption[tuple[str, ...]]] = ConfigOption(
 KEY_FIELDS_PREFIX: Final = ConfigOption(
     "key.fields-prefix",
     str,
-    "What the names of key columns begin with in the table and not in the key; for 'value.fields-include' = "
+    "A prefix that the names of key columns have in the table and not in the key; for 'value.fields-include' = "
     "'EXCEPT_KEY'.",
     "",
     example="k_",

@@ -25,7 +25,7 @@ def properties_have_values_kafka_takes(declared: DeclaredTable) -> Iterator[Diag
                 f"option '{reader.written_key(PROPERTIES + key)}' has an invalid value",
                 reader.value_place(PROPERTIES + key),
                 detail=f"{why}.",
-                hint="It is a property of Kafka's clients, which are handed it as it is.",
+                hint="It is a property of Kafka's clients, and is passed to them unchanged.",
             )
 
 
@@ -43,11 +43,12 @@ def properties_have_names(declared: DeclaredTable) -> Iterator[Diagnostic]:
             )
         elif key in OVERRIDDEN:
             reader.tell(
-                f"option '{written}' is overridden: the table's formats say what messages are made of", PROPERTIES + key
+                f"option '{written}' is overridden: the table's formats determine what messages contain",
+                PROPERTIES + key,
             )
         elif near := nearest_property(key):
             reader.tell(
-                f"option '{written}' is handed over as it is, but Kafka has no property \"{key}\": "
+                f"option '{written}' is passed on unchanged, but Kafka has no property \"{key}\": "
                 f"did you mean '{written.removesuffix(key)}{near}'?",
                 PROPERTIES + key,
             )
@@ -60,7 +61,7 @@ def check_shaded_names(declared: DeclaredTable) -> Iterator[Diagnostic]:
         if with_kafkas_names(value) != value:
             reader.tell(
                 f"option '{reader.written_key(PROPERTIES + key)}' names a class of a bundled Kafka client: "
-                "Kafka's own of that name is used",
+                "Kafka's own class of that name is used",
                 PROPERTIES + key,
             )
     yield from ()

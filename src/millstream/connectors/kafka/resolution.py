@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 _NO_ALIGNMENT: Final = "all sources of a job read the same batch, so none runs ahead"
 _NO_WATERMARKS: Final = "watermarks have no effect yet"
-_ONE_PARALLELISM: Final = "tasks are as many as 'parallelism.default' says, or as there are partitions to read"
+_ONE_PARALLELISM: Final = "the number of tasks is 'parallelism.default', or that of the partitions to read"
 WITHOUT_EFFECT: Final = (
     (DISCOVERY_INTERVAL.key, "new partitions are looked for with every batch"),
     (SCAN_PARALLELISM.key, _ONE_PARALLELISM),

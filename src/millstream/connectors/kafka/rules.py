@@ -137,7 +137,7 @@ def primary_key_needs_changes(declared: DeclaredTable) -> Iterator[Diagnostic]:
         return
     yield reader.problem(
         Code.CONFLICTING_OPTIONS,
-        f"connector 'kafka' cannot keep a primary key, and table \"{table.name}\" declares one",
+        f"connector 'kafka' does not support a primary key, but table \"{table.name}\" declares one",
         "connector",
         hint="Use 'connector' = 'upsert-kafka', or remove the PRIMARY KEY.",
     )

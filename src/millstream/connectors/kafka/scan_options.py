@@ -92,7 +92,7 @@ MAX_BATCH_RECORDS: Final = ConfigOption(
     "scan.max-records-per-batch",
     at_least(1, long_integer),
     "The most messages that one batch reads, over all partitions; 'millstream.batch.max-rows' unless set. Each "
-    "partition with new messages gives at least one, so a bound below the number of partitions is that number.",
+    "partition with new messages gives at least one, so a limit below the number of partitions is raised to it.",
     role=Role.SOURCE,
     example="100000",
 )

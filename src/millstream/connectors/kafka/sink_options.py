@@ -43,7 +43,7 @@ DELIVERY_GUARANTEE: Final = ConfigOption(
 SEMANTIC: Final = ConfigOption(
     "sink.semantic",
     _GUARANTEE,
-    "The older name of 'sink.delivery-guarantee'; where both are given, this one holds.",
+    "The older name of 'sink.delivery-guarantee'; where both are given, this one counts.",
     role=Role.SINK,
     example="at-least-once",
 )
@@ -105,7 +105,7 @@ UPDATE_MODE: Final = ConfigOption(
         {
             UpdateMode.APPEND: "inserts only",
             UpdateMode.RETRACT: "what is retracted is written as a retraction",
-            UpdateMode.UPSERT: "the last row of a key holds; needs a primary key",
+            UpdateMode.UPSERT: "the last row of a key counts; needs a primary key",
         },
     ),
     "What the table takes: append, retract or upsert.",

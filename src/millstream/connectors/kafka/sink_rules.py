@@ -37,7 +37,7 @@ def one_topic_or_a_column_naming_it(declared: DeclaredTable) -> Iterator[Diagnos
         Code.CONFLICTING_OPTIONS,
         f'table "{declared.table.name}" is written to, so it needs exactly one topic, or a column that names it',
         at,
-        hint="Name one topic, or add a column `topic` STRING METADATA to say for each row which it goes to.",
+        hint="Name one topic, or add a column `topic` STRING METADATA that names the topic of each row.",
     )
 
 
@@ -91,7 +91,7 @@ def transactions_need_a_prefix(declared: DeclaredTable) -> Iterator[Diagnostic]:
             SEMANTIC.key,
         )
     elif declared.value(SEMANTIC) is None and declared.value(DELIVERY_GUARANTEE) is DeliveryGuarantee.EXACTLY_ONCE:
-        yield reader.missing(TRANSACTIONAL_ID_PREFIX, f"'{DELIVERY_GUARANTEE.key}' = 'exactly-once' asks for it.")
+        yield reader.missing(TRANSACTIONAL_ID_PREFIX, f"'{DELIVERY_GUARANTEE.key}' = 'exactly-once' requires it.")
 
 
 def default_prefix(declared: DeclaredTable) -> str:
@@ -105,7 +105,7 @@ def check_legacy_guarantee(declared: DeclaredTable) -> Iterator[Diagnostic]:
             reader.tell(f"option '{option.key}': '{MISPRINT}' is taken as at-least-once", option.key)
     if reader.has(SEMANTIC.key):
         reader.tell(f"option '{SEMANTIC.key}' is the older name of '{DELIVERY_GUARANTEE.key}'", SEMANTIC.key)
-        reader.without_effect(DELIVERY_GUARANTEE.key, f"'{SEMANTIC.key}' is given, and it comes first")
+        reader.without_effect(DELIVERY_GUARANTEE.key, f"'{SEMANTIC.key}' is given, and takes precedence")
     yield from ()
 
 

@@ -43,7 +43,7 @@ def modes_have_what_they_need(declared: DeclaredTable) -> Iterator[Diagnostic]:
     reader = declared.reader
     for mode, value, needed in _ASKED_FOR:
         if declared.value(mode) is value and not reader.has(needed.key):
-            yield reader.missing(needed, f"'{reader.written_key(mode.key)}' = '{value}' asks for it.")
+            yield reader.missing(needed, f"'{reader.written_key(mode.key)}' = '{value}' requires it.")
 
 
 def check_unused_positions(declared: DeclaredTable) -> Iterator[Diagnostic]:
@@ -72,7 +72,7 @@ def group_offsets_need_a_group(declared: DeclaredTable) -> Iterator[Diagnostic]:
                 f"'{reader.written_key(mode.key)}' = '{StartupMode.GROUP}' needs option "
                 f"'{reader.written_key(GROUP_ID.key)}'",
                 mode.key,
-                hint=f"Add '{reader.written_key(GROUP_ID.key)}' = '…', whose committed offsets are meant.",
+                hint=f"Add '{reader.written_key(GROUP_ID.key)}' = '…', the group whose committed offsets to use.",
             )
 
 
@@ -83,7 +83,7 @@ def auto_commit_needs_a_group(declared: DeclaredTable) -> Iterator[Diagnostic]:
             Code.MISSING_OPTION,
             f"option '{reader.written_key(_AUTO_COMMIT)}' needs option '{reader.written_key(GROUP_ID.key)}'",
             _AUTO_COMMIT,
-            hint=f"Add '{reader.written_key(GROUP_ID.key)}' = '…', for which offsets are committed.",
+            hint=f"Add '{reader.written_key(GROUP_ID.key)}' = '…', the group for which offsets are committed.",
         )
 
 
@@ -117,8 +117,8 @@ def dead_letters_leave_the_table(declared: DeclaredTable) -> Iterator[Diagnostic
             Code.CONFLICTING_OPTIONS,
             f"whether '{TOPIC_PATTERN.key}' reads the dead letters cannot be told",
             DEAD_LETTER_TOPIC.key,
-            detail="The pattern has parts that only Java reads.",
-            hint="Write the pattern without them.",
+            detail="The pattern uses syntax that only Java supports.",
+            hint="Write the pattern without it.",
         )
     elif letters in declared.topics or (pattern is not None and python_regex(pattern).fullmatch(letters)):
         yield declared.reader.problem(
@@ -155,7 +155,8 @@ def check_topic_pattern(declared: DeclaredTable) -> Iterator[Diagnostic]:
     if declared.topic_pattern is not None and is_java_only(declared.topic_pattern):
         written = declared.reader.written_key(TOPIC_PATTERN.key)
         declared.reader.tell(
-            f"option '{written}' has parts that only Java reads: it is checked when the job starts", TOPIC_PATTERN.key
+            f"option '{written}' uses syntax that only Java supports: it is checked when the job starts",
+            TOPIC_PATTERN.key,
         )
     yield from ()
 

@@ -67,7 +67,7 @@ def resolve_source(reader: OptionReader) -> DatagenSource:
     if number_of_rows is not None:
         counts.append(number_of_rows)
     if counts:
-        reader.without_effect(ROWS_PER_SECOND.key, "a source that ends gives its rows at once")
+        reader.without_effect(ROWS_PER_SECOND.key, "a source that ends produces its rows at once")
     notices = finish(reader, IDENTIFIER)
     assert rows_per_second is not None
     return DatagenSource(
@@ -155,7 +155,7 @@ class _FieldReader:
             self._reader.problems.append(
                 Diagnostic(
                     Code.UNSUPPORTED_TYPE,
-                    f"connector 'datagen' cannot make up column \"{column.name}\" of type {type_}",
+                    f"connector 'datagen' cannot generate column \"{column.name}\" of type {type_}",
                     column.span,
                 )
             )

@@ -25,7 +25,7 @@ ROWS_PER_SECOND: Final = ConfigOption(
     "rows-per-second", positive, "How many rows an endless source gives in a second.", 10_000, Role.SOURCE
 )
 NUMBER_OF_ROWS: Final = ConfigOption(
-    "number-of-rows", positive, "How many rows there are in all; without it they never end.", role=Role.SOURCE
+    "number-of-rows", positive, "How many rows there are in all; without limit unless set.", role=Role.SOURCE
 )
 FIELDS: Final = "fields."
 

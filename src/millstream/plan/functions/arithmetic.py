@@ -41,7 +41,7 @@ from millstream.sql.types import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_OVERFLOW: Final = "An integer that becomes too large fails the job; Flink goes on with a wrong number."
+_OVERFLOW: Final = "An integer that becomes too large fails the job; Flink continues with a wrong number."
 _NUMBERS: Final = (Parameter("left", NUMBER), Parameter("right", NUMBER))
 _WIDE: Final = "the wider of the two"
 
@@ -271,7 +271,7 @@ FUNCTIONS: Final = (
         "RAND", Category.ARITHMETIC,
         (signature(Parameter("seed", INTEGER, INT), gives=DOUBLE, optional=1),),
         lambda call: _random(call, len(call.texts)),
-        note="A literal as seed gives other numbers than in Flink; any other seed gives the same, anew in each row.",
+        note="A literal as seed gives other numbers than in Flink; any other seed starts over in each row.",
     ),
     Function(
         "RAND_INTEGER", Category.ARITHMETIC,

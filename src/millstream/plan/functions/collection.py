@@ -46,7 +46,7 @@ def _array(call: SparkCall) -> str:
 
 def _map_type(given: Given) -> DataType:
     if len(given) % 2:
-        raise MismatchError("MAP takes keys and values in turn, and one is left over")
+        raise MismatchError("MAP takes keys and values in turn, and the last key has no value")
     return DataType(TypeRoot.MAP, key=common_type(given.types[::2]), element=common_type(given.types[1::2]))
 
 
@@ -72,7 +72,7 @@ def _item_type(given: Given) -> DataType:
     if collection.root is TypeRoot.MAP and collection.key is not None:
         common_type((collection.key, key))
     elif key.root not in INTEGER.roots | {TypeRoot.NULL}:
-        raise MismatchError(f"the index of an array is an INTEGER, and this is {bare(key)}")
+        raise MismatchError(f"the index of an array must be an INTEGER, not {bare(key)}")
     return element(given)
 
 
@@ -188,7 +188,7 @@ def _zip_type(given: Given) -> DataType:
 def _text_elements(given: Given) -> DataType:
     found = given.types[0].element
     if found is not None and found.root not in TEXT.roots:
-        raise MismatchError(f"ARRAY_JOIN takes an array of STRING, and this is {bare(given.types[0])}")
+        raise MismatchError(f"ARRAY_JOIN takes an array of STRING, not {bare(given.types[0])}")
     return STRING
 
 

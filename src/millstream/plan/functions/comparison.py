@@ -51,7 +51,7 @@ def comparison_type(types: Sequence[DataType]) -> DataType:
         raise MismatchError(why, "As in Flink, neither is converted to the other here: CAST one of the two.") from None
 
 
-def _ordering_type(types: Sequence[DataType]) -> DataType:
+def ordering_type(types: Sequence[DataType]) -> DataType:
     """The type in which values are put in order; a text meets a number as a BIGINT would, so fractions may be cut."""
     has_number = any(type_.root in NUMERIC for type_ in types)
     found = comparison_type([BIGINT if has_number and type_.root in CHARACTER else type_ for type_ in types])
@@ -59,7 +59,7 @@ def _ordering_type(types: Sequence[DataType]) -> DataType:
     return found
 
 
-def _membership_type(types: Sequence[DataType]) -> DataType:
+def membership_type(types: Sequence[DataType]) -> DataType:
     """The type in which IN looks for a value: in a list of texts a number's own, in a list of numbers a text."""
     value, listed = types[0].root, {type_.root for type_ in types[1:]} - {TypeRoot.NULL}
     if listed and value in CHARACTER and listed <= NUMERIC:
@@ -98,13 +98,13 @@ def _like(call: SparkCall) -> str:
     """Flink's LIKE has no escape character unless one is given; Spark's has the backslash."""
     pattern, escape = call.given.values[1], call.given.values[2] if len(call.given) > 2 else None  # noqa: PLR2004
     if isinstance(pattern, str):
-        return f"({call[0]} LIKE {quote(_spark_pattern(pattern, escape if isinstance(escape, str) else None))})"
+        return f"({call[0]} LIKE {quote(spark_pattern(pattern, escape if isinstance(escape, str) else None))})"
     if isinstance(escape, str):
         return f"({call[0]} LIKE {call[1]} ESCAPE {quote(escape)})"
     return f"({call[0]} LIKE replace({call[1]}, {quote(chr(92))}, {quote(chr(92) * 2)}))"
 
 
-def _spark_pattern(pattern: str, escape: str | None) -> str:
+def spark_pattern(pattern: str, escape: str | None) -> str:
     if escape is not None and len(escape) != 1:
         raise MismatchError("ESCAPE takes one character")
     out, at = "", 0
@@ -125,7 +125,7 @@ def _check_pattern(given: Given) -> DataType:
     """Reads literal patterns once, so that a faulty one is found before anything runs."""
     pattern, escape = given.values[1], given.values[2] if len(given) > 2 else None  # noqa: PLR2004
     if isinstance(pattern, str):
-        _spark_pattern(pattern, escape if isinstance(escape, str) else None)
+        spark_pattern(pattern, escape if isinstance(escape, str) else None)
     return BOOLEAN
 
 
@@ -178,7 +178,7 @@ _LITERAL_PATTERN: Final = (
 _ORDER: Final = (Parameter("left", _ORDERED), Parameter("right", _ORDERED))
 _BOOLEAN: Final = Parameter("condition", CONDITION)
 
-_ordering: Final = partial(_comparison, as_type=_ordering_type)
+_ordering: Final = partial(_comparison, as_type=ordering_type)
 
 FUNCTIONS: Final = (
     _comparison(
@@ -211,7 +211,7 @@ FUNCTIONS: Final = (
         Parameter("high", _ORDERED),
     ),
     _comparison(
-        "IN", "({0} IN ({rest}))", "value [NOT] IN (value, …)", _LEFT, _RIGHT, repeats=True, as_type=_membership_type,
+        "IN", "({0} IN ({rest}))", "value [NOT] IN (value, …)", _LEFT, _RIGHT, repeats=True, as_type=membership_type,
         of_maps=lambda texts, type_: f"({' OR '.join(equal(texts[0], text, type_) for text in texts[1:])})",
     ),
     Function(

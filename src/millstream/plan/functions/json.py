@@ -43,7 +43,7 @@ def _path(given: Given) -> JsonPath:
     text = str(given.values[1])
     found = read_json_path(text)
     if found is None:
-        raise MismatchError(f"JSON path {quote(text)} has more than names and indexes in it")
+        raise MismatchError(f"JSON path {quote(text)} contains more than names and indexes")
     return found
 
 
@@ -147,7 +147,7 @@ def _constructor_type(given: Given) -> DataType:
     """As in Flink, JSON has no form for a time of day."""
     for at, type_ in enumerate(given.types):
         if _holds_time(type_):
-            raise MismatchError(f"{bare(type_)} cannot be made JSON", "CAST the time to STRING.", at)
+            raise MismatchError(f"{bare(type_)} cannot be converted to JSON", "CAST the time to STRING.", at)
     return STRING
 
 

@@ -30,10 +30,6 @@ _LEAST_SCALE: Final = 6
 _DEFAULT_FRACTION_DIGITS: Final = 6
 
 
-def always(type_: DataType) -> ResultRule:
-    return lambda _: type_
-
-
 def same_as(index: int) -> ResultRule:
     return lambda given: given.types[index]
 

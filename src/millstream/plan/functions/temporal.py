@@ -277,7 +277,7 @@ FUNCTIONS: Final = (
                     Parameter("to", POINT), gives=(_difference_type, "INT")),
           signature(word("unit", *_MILLIS_OF), Parameter("from", TIME), Parameter("to", TIME), gives=INT),
           note="FRAC_SECOND is NANOSECOND, and gives a BIGINT. Fractions of a second count; Flink leaves them out. "
-          "A result that does not fit fails the job; Flink goes on with a wrong number. Flink fails on TIMEs."),
+          "A result that does not fit fails the job; Flink continues with a wrong number. Flink fails on TIMEs."),
     _time("CONVERT_TZ",
           f"date_format(convert_timezone({{1}}, {{2}}, "
           f"CAST(try_to_timestamp({{0}}, {_DEFAULT_FORMAT}) AS TIMESTAMP_NTZ)), {_DEFAULT_FORMAT})",

@@ -217,6 +217,16 @@ def walk(node: Node) -> Iterator[Node]:
         ahead += reversed(at.inputs)
 
 
+def depth_of(node: Node) -> int:
+    """How many operators rows pass at most."""
+    deepest, ahead = 0, [(node, 1)]
+    while ahead:
+        at, depth = ahead.pop()
+        deepest = max(deepest, depth)
+        ahead += [(below, depth + 1) for below in at.inputs]
+    return deepest
+
+
 def transform(node: Node, change: Callable[[Node], Node]) -> Node:
     """The plan with each node changed after those below it."""
     return change(node.with_inputs(*(transform(below, change) for below in node.inputs)))

@@ -53,6 +53,8 @@ class PhysicalNode:
     execution: Execution
     has_kinds: bool
     """Whether rows carry their kind beside them; rows without one are inserts."""
+    obstacle: str | None = None
+    """What only Spark can evaluate, so that rows have to leave Python for it."""
 
     @property
     def id(self) -> str:

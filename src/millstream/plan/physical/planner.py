@@ -81,24 +81,35 @@ class _Builder:
         if node.id in self.scans:
             return self.scans[node.id]
         inputs = tuple(self._build(below, native) for below in node.inputs)
-        execution = _execution(node, native)
-        if execution is Execution.SPARK and self._can_run_in_python(node, inputs):
-            execution = Execution.PYTHON
+        execution, obstacle = _execution(node, native), None
+        if execution is Execution.SPARK and self._gets_rows_in_python(node, inputs):
+            obstacle = _obstacle_of(node)
+            execution = Execution.PYTHON if obstacle is None else Execution.SPARK
         makes_rows = execution.keeps_state or not inputs
         has_kinds = node.gives_kinds if makes_rows else any(below.has_kinds for below in inputs)
-        built = PhysicalNode(node, inputs, execution, has_kinds)
+        built = PhysicalNode(node, inputs, execution, has_kinds, obstacle)
         if node.id in self._shared_ids:
             self.scans[node.id] = built
         return built
 
-    def _can_run_in_python(self, node: Node, inputs: Sequence[PhysicalNode]) -> bool:
-        """Whether it only selects columns of rows that are in Python, and in no pass with other readers."""
-        if not isinstance(node, Project) or not node.items or not all(item.is_selection for item in node.items):
+    def _gets_rows_in_python(self, node: Node, inputs: Sequence[PhysicalNode]) -> bool:
+        """Whether it works row by row on rows that are in Python, and in no pass with other readers."""
+        if not isinstance(node, Filter) and not (isinstance(node, Project) and node.items):
             return False
         [below] = inputs
         if isinstance(below.operator, Scan) and below.id not in self._shared_ids:
             return below.operator.source.gives_rows_in_python([column.name for column in below.operator.columns])
         return below.execution in (Execution.PYTHON, Execution.KERNEL)
+
+
+def _obstacle_of(node: Node) -> str | None:
+    from millstream.plan.vectorised.forms import obstacle_of  # loads Arrow, which a check does not need
+
+    if isinstance(node, Filter):
+        return obstacle_of(node.condition)
+    assert isinstance(node, Project)
+    computed = (item for item in node.items if not item.is_selection)
+    return next(filter(None, (obstacle_of(item.expression, item.type) for item in computed)), None)
 
 
 def _execution(node: Node, native: Aggregate | None) -> Execution:

@@ -74,7 +74,8 @@ class _Staging:
         name = type(node.operator).__name__
         if node.execution in (Execution.SPARK, Execution.PYTHON):
             stage = self._open(*below) if is_union else below[0]
-            stage.steps.append(f"{name} [{node.execution}]")
+            why = f": {node.obstacle}" if node.obstacle else ""
+            stage.steps.append(f"{name} [{node.execution}{why}]")
             return stage
         for each in below:
             each.steps.append(

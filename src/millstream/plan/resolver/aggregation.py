@@ -166,7 +166,7 @@ class _Aggregation:
         """All the columns of one * give one and the same."""
         of_star = column.this.meta.get(OF_STAR)
         name = column.this.meta.get(WRITTEN, column.name)
-        what = "* stands for columns that are" if of_star else f'column "{name}" is'
+        what = "* includes columns that are" if of_star else f'column "{name}" is'
         return Diagnostic(
             Code.UNDEFINED_COLUMN,
             f"{what} neither grouped nor aggregated",
@@ -178,7 +178,7 @@ class _Aggregation:
         )
 
     def _grouping(self, function: exp.Expr, keys: dict[str, str]) -> exp.Expr:
-        """GROUPING and its kin: a constant per grouping set."""
+        """GROUPING and the like: a constant per grouping set."""
         if not self._sets:
             raise self._refuse(function, f"{function.name.upper()} needs GROUP BY")
         for argument in function.expressions:

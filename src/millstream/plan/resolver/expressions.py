@@ -334,7 +334,7 @@ class Resolver:
 
 
 def _has_star_form(function: Function) -> bool:
-    """GROUPING and its kin are declared as aggregates, and are constants."""
+    """GROUPING and the like are declared as aggregates, and are constants."""
     record = AGGREGATES.get(function.name)
     return record is not None and record.star is not None
 

@@ -51,7 +51,7 @@ def grouping_sets(group: exp.Group, span: Span) -> list[Set]:
         raise ScriptError(
             Diagnostic(
                 Code.UNSUPPORTED_STATEMENT,
-                f"GROUP BY stands for {number} grouping sets; the maximum is {_MOST_SETS}",
+                f"GROUP BY expands to {number} grouping sets; the maximum is {_MOST_SETS}",
                 span,
                 hint="Name the sets that are needed in GROUPING SETS (…).",
             )

@@ -206,5 +206,5 @@ def _no_equality(relation: Relation, joined: Sequence[Relation]) -> Diagnostic:
         "a join without an equality of the two sides is not supported yet",
         relation.span,
         detail=f"No condition says that a column of {name} is equal to one of {others}.",
-        hint="Add a condition such as ON a.id = b.id: rows are brought together by its value.",
+        hint="Add a condition such as ON a.id = b.id: rows are matched by its value.",
     )

@@ -202,7 +202,7 @@ class QueryBuilder:
         if view.name in self._inside:
             why = f'view "{view.name}" reads itself'
             way = " -> ".join((*self._inside[self._inside.index(view.name) :], view.name))
-            raise ScriptError(Diagnostic(Code.UNDEFINED_TABLE, why, view.span, detail=f"By way of {way}."))
+            raise ScriptError(Diagnostic(Code.UNDEFINED_TABLE, why, view.span, detail=f"Through {way}."))
         if len(self._inside) == _DEEPEST:
             raise ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, "views are nested too deeply", view.span))
         inside = (*self._inside, view.name)

@@ -46,7 +46,7 @@ def _column(at: int, queries: Sequence[Node], place: Callable[[int], Span]) -> O
             raise ScriptError(
                 Diagnostic(
                     Code.TYPE_MISMATCH,
-                    f'column "{name}" of UNION has types that do not fit together: {error}',
+                    f'column "{name}" of UNION has incompatible types: {error}',
                     place(number),
                     hint="CAST it to the same type in each query.",
                 )

@@ -54,7 +54,7 @@ def _column(position: int, rows: tuple[tuple[Typed, ...], ...], written: exp.Val
         raise ScriptError(
             Diagnostic(
                 Code.TYPE_MISMATCH,
-                f"the values of column {position + 1} do not fit together: {error}",
+                f"the values of column {position + 1} have incompatible types: {error}",
                 scope.place(_values_of(written.expressions[0])[position]),
                 hint="CAST some of them.",
             )

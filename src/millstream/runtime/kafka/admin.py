@@ -83,7 +83,7 @@ class KafkaAdmin:
         except UnreadableStoreError as error:
             raise self._unreadable(error) from error
         except KafkaException as error:
-            doing = "Kafka's client does not take the table's properties"
+            doing = "Kafka's client does not accept the table's properties"
             raise broker_error(error, Question(doing, Code.INVALID_OPTION_VALUE, properties, place)) from error
         self._client = self._connection.client
 

@@ -182,7 +182,7 @@ def _require_known_progress(
     raise JobError(
         Diagnostic(
             Code.DELIVERY_UNCERTAIN,
-            f'whether batch {batch} of job "{plan.name}" is written to table "{sink.table.name}" is not known',
+            f'it is not known whether batch {batch} of job "{plan.name}" was written to table "{sink.table.name}"',
             sink.table.span,
             detail=why,
             hint=f"{hint} Or {again}start over with --fresh.",

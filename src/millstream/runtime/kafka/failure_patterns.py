@@ -65,8 +65,8 @@ OF_A_PROBE: Final = {
         Code.BROKER_UNREACHABLE,
     ),
     Finding.OUT_OF_DATE: Pattern(
-        "the certificate of Kafka at {servers} is out of date",
-        "Have the broker's certificate renewed, and check the clock of this machine.",
+        "the certificate of Kafka at {servers} has expired, or is not valid yet",
+        "Renew the broker's certificate, and check the clock of this machine.",
         Code.BROKER_UNREACHABLE,
     ),
 }
@@ -82,7 +82,7 @@ OF_THE_CLIENT: Final = (
         at=(_PROTOCOL,),
     ),
     Pattern(
-        "Kafka at {servers} does not take this SASL mechanism",
+        "Kafka at {servers} does not accept this SASL mechanism",
         "Set 'properties.sasl.mechanism' to one of these, with its login module in 'properties.sasl.jaas.config'.",
         Code.BROKER_REFUSED,
         codes=(KafkaError._AUTHENTICATION,),  # noqa: SLF001
@@ -101,7 +101,7 @@ OF_THE_CLIENT: Final = (
     ),
     Pattern(
         "Kafka at {servers} did not accept the credentials",
-        "Correct 'properties.sasl.jaas.config', or 'properties.sasl.mechanism' where the user has another.",
+        "Correct 'properties.sasl.jaas.config', or 'properties.sasl.mechanism' if the user has another.",
         Code.BROKER_REFUSED,
         codes=(KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED),  # noqa: SLF001
         at=(_JAAS, _MECHANISM, _PROTOCOL),
@@ -140,14 +140,14 @@ OF_THE_CLIENT: Final = (
     ),
     Pattern(
         "Kafka at {servers} did not accept the client's certificate",
-        "Have the broker trust its authority, or correct 'properties.ssl.keystore.*'.",
+        "Make the broker trust its authority, or correct 'properties.ssl.keystore.*'.",
         Code.BROKER_REFUSED,
         codes=(KafkaError._TRANSPORT, KafkaError._SSL),  # noqa: SLF001
         words=_ALERT,
         at=_OWN,
     ),
     Pattern(
-        "no secure connection to {servers} came about",
+        "no secure connection to {servers} could be established",
         "Check 'properties.security.protocol' and the certificates in 'properties.ssl.*'.",
         Code.BROKER_UNREACHABLE,
         codes=(KafkaError._SSL,),  # noqa: SLF001
@@ -194,7 +194,7 @@ OF_THE_CLIENT: Final = (
         at=("ssl.key.password", "ssl.keystore.key", "ssl.keystore.location"),
     ),
     Pattern(
-        "the properties for {servers} do not fit together",
+        "the properties for {servers} contradict each other",
         "Correct the option under 'properties.' that the detail names.",
         Code.INVALID_OPTION_VALUE,
         codes=(KafkaError._INVALID_ARG, KafkaError._CONFLICT),  # noqa: SLF001

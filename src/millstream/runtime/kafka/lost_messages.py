@@ -52,7 +52,7 @@ def _find_lost(job: str, source: KafkaSource, read_up_to: Offsets, topics: Topic
     for (topic, partition), position in sorted(item for item in read_up_to.items() if item[0][0] in there):
         first, end = topics.first.get((topic, partition)), topics.ends.get((topic, partition))
         if first is None or end is None or end < position or topic in topics.recreated:
-            now = "is not there any more" if end is None else f"ends at {end}"
+            now = "no longer exists" if end is None else f"ends at {end}"
             yield Diagnostic(
                 Code.OFFSETS_UNAVAILABLE,
                 f'topic "{topic}" is not the one that job "{job}" has read before',
@@ -66,7 +66,7 @@ def _find_lost(job: str, source: KafkaSource, read_up_to: Offsets, topics: Topic
                 Code.OFFSETS_UNAVAILABLE,
                 f'messages that job "{job}" has not read yet are gone from topic "{topic}"',
                 place,
-                detail=f"Partition {partition}: offsets from {position} to before {first}, {first - position} in all; "
+                detail=f"Partition {partition}: offsets {position} to {first - 1}, {first - position} in all; "
                 "retention or a deletion has removed them.",
                 hint=WITHOUT_THEM,
             )

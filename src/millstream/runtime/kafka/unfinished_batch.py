@@ -29,7 +29,7 @@ def require_same_prefix(plan: JobPlan, sink: KafkaSink, batch: int, kept_prefix:
     raise JobError(
         Diagnostic(
             Code.CHECKPOINT_MISMATCH,
-            f'table "{sink.table.name}" is written in another way than when batch {batch} of job "{plan.name}" began',
+            f'table "{sink.table.name}" is written differently than when batch {batch} of job "{plan.name}" began',
             sink.table.span,
             detail=detail,
             hint=f"{hint}; or start over with --fresh.",
@@ -67,7 +67,7 @@ def require_unwritten(
             Code.CHECKPOINT_MISMATCH,
             f'job "{plan.name}" has changed while a batch of it is not finished',
             plan.roots[0].span,
-            detail=f'A part of batch {batch} is in table "{sink.table.name}" already, and the rest would not fit it.',
+            detail=f'A part of batch {batch} is in table "{sink.table.name}" already, and the rest would not match it.',
             hint="Undo what is changed before the last GROUP BY or key of the query, and finish the batch with "
             "--drain; what is done with unreadable messages and with results may stay changed. Or start over with "
             "--fresh.",
