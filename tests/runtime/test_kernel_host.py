@@ -115,17 +115,6 @@ def test_state_of_several_pieces_in_one_bucket(spark: SparkSession, tmp_path: Pa
     assert set(changes.column(KIND).to_pylist()) == {RowKind.UPDATE_AFTER}
 
 
-class WokenOperator(NormaliseOperator):
-    may_ask_for_wakeup = True
-
-
-def test_an_operator_that_needs_timers_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    rows = spark.createDataFrame([("a",)], "id STRING")
-    operator = WokenOperator(("id",), pa.schema([("id", pa.string())]))
-    with pytest.raises(AssertionError, match="no timers"):
-        host({"rows": rows}, operator, "operator-1", KernelSettings(1, tmp_path)).to_frame()
-
-
 ORDERS = pa.schema(
     [("order", pa.int64()), ("customer", pa.string()), ("price", pa.decimal128(10, 2)), (KIND, pa.int8())]
 )

@@ -32,3 +32,15 @@ def _duration(value: str) -> timedelta:
 
 
 duration: Final = OptionType("DURATION", _duration)
+
+
+def duration_text(length: timedelta) -> str:
+    """In the largest unit of which it is a whole number.
+
+    >>> duration_text(timedelta(minutes=90)), duration_text(timedelta(hours=48))
+    ('90 min', '2 d')
+    """
+    labels, unit = next(
+        (labels, unit) for labels, unit in _UNITS if not length % unit or unit == timedelta(microseconds=1)
+    )
+    return f"{length // unit} {next(filter(None, labels))}"

@@ -42,7 +42,7 @@ class AggregateOperator:
     """What to compute, and from what: `schema` has the keys, the arguments and the filters."""
 
     inputs: ClassVar = (ROWS,)
-    may_ask_for_wakeup: ClassVar = False
+    needs_time: ClassVar = False
 
     keys: tuple[str, ...]
     calls: tuple[Call, ...]

@@ -48,7 +48,7 @@ class JoinOperator:
     """
 
     inputs: ClassVar = (LEFT, RIGHT)
-    may_ask_for_wakeup: ClassVar = False
+    needs_time: ClassVar = False
 
     left: JoinSide
     right: JoinSide

@@ -40,7 +40,7 @@ class MaterialiseOperator:
     """
 
     inputs: ClassVar = (ROWS,)
-    may_ask_for_wakeup: ClassVar = False
+    needs_time: ClassVar = False
 
     keys: tuple[str, ...]
     schema: pa.Schema

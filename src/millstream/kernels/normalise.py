@@ -33,7 +33,7 @@ class NormaliseOperator:
     """
 
     inputs: ClassVar = (ROWS,)
-    may_ask_for_wakeup: ClassVar = False
+    needs_time: ClassVar = False
 
     keys: tuple[str, ...]
     schema: pa.Schema

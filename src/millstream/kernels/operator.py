@@ -35,10 +35,17 @@ class StateTableSpec:
 
 @dataclass(frozen=True, slots=True)
 class BatchTime:
-    """What a kernel may know about time; in milliseconds since the epoch."""
+    """What a kernel may know about time, in milliseconds since the epoch. A repeated batch has the same.
 
+    An operator that needs time sees neither clock go back.
+    """
+
+    now: int = 0
+    """When the batch began."""
     watermark: int | None = None
-    """No row with an event time at or below it is expected any more; None if no input has a watermark."""
+    """After the batch, no row with an event time at or below it is expected; None while an input says nothing."""
+    before: int | None = None
+    """The watermark after the batch before: rows with an event time at or below it are late."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +56,16 @@ class StepResult:
     """Tables with the operator's output schema, in order; can be iterated once, as each may be computed on demand."""
     ignored: int = 0
     """How many retractions found no row to retract."""
-    wake_at: int | None = None
-    """The time at which the kernel needs a step even if there are no rows."""
 
 
 class Kernel(Protocol):
     """The state of an operator for one bucket, opened for one batch."""
 
     def step(self, parts: Parts, time: BatchTime, /) -> StepResult:
-        """Receives the parts of any number of `combine` calls, concatenated by name; parts without rows are missing."""
+        """Receives the parts of any number of `combine` calls, concatenated by name; parts without rows are missing.
+
+        An operator that needs time must expect a step without any part.
+        """
         ...
 
 
@@ -78,8 +86,11 @@ class Operator(Protocol):
         ...
 
     @property
-    def may_ask_for_wakeup(self) -> bool:
-        """Whether a step may return a `wake_at`. The host on `transformWithState` has no timers and refuses that."""
+    def needs_time(self) -> bool:
+        """Whether it needs a watermark, and a step of every bucket when the job ticks or event time advances.
+
+        The rows of its inputs then carry their event time up to `combine`.
+        """
         ...
 
     def hashes(self, input_name: str, /) -> Mapping[str, tuple[str, ...]]:

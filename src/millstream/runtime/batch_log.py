@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from millstream.durable_files import damage_error
 from millstream.runtime.checksums import is_damaged
 from millstream.runtime.progress import flat_offsets
+from millstream.spark.tick_numbers import FIRST_TICK
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,6 +56,13 @@ class BatchLog:
             return []
         lines = self._lines("offsets", finished)[2:]
         return [flat_offsets({} if line == _NOTHING_READ else self._json("offsets", finished, line)) for line in lines]
+
+    def tick_of(self, batch: int | None) -> int | None:
+        """The number of the last tick up to this batch; None if there was none."""
+        if batch is None:
+            return None
+        offsets = (line for line in self._lines("offsets", batch)[2:] if line.isdigit())
+        return next((number for number in map(int, offsets) if number >= FIRST_TICK), None)
 
     def check(self) -> None:
         """Raises an error if Spark could not resume from these files, or would resume from the wrong place."""

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _OURS: Final = re.compile(r"(millstream\.json|clearing)(\.new)?|lock|jobs|spark\.(log(\.\d+)?|out|log4j2\.properties)")
 _REPLAY: Final = "replay"
 _MIXED: Final = "mixed"
+_TICKS: Final = "ticks"
 _CLAIM_SECONDS: Final = 60.0
 """How long the JVM of a killed process may take to exit."""
 _LOOK_SECONDS: Final = 0.1
@@ -62,6 +63,8 @@ class JobFolder:
     """Whether another version of Millstream ran the job last. Only that version can finish a partly written batch."""
     prefixes: Mapping[str, str] | None = None
     """The transactional id prefixes of the previous run, by exactly-once table; None if none are recorded."""
+    has_ticks: bool = True
+    """Whether Spark's log has ticks among the sources of the job: it must always have the same ones."""
 
     @property
     def state(self) -> Path:
@@ -130,6 +133,7 @@ class Checkpoint:
             must_be_unwritten=not _may_finish(job, known, BatchLog(folder).unfinished),
             is_of_other_version=_is_of_other_version(job, known),
             prefixes=_prefixes(job, known),
+            has_ticks=known.get(_TICKS, False),
         )
 
     def jobs_beside(self, names: Collection[str]) -> list[str]:
@@ -158,7 +162,8 @@ class Checkpoint:
         files = sorted(str(found.relative_to(folder)) for found in _own_files(folder) if found.exists())
         with self._changing:
             before = self._jobs[job.name]
-            now = {"buckets": before["buckets"], **description, "files": files}
+            kept = {name: before[name] for name in ("buckets", _TICKS) if name in before}
+            now = {**kept, **description, "files": files}
             if (mixed := _mix_on_error(before, now, BatchLog(folder).unfinished)) is not None:
                 now[_MIXED] = mixed
             if now != before:
@@ -172,7 +177,7 @@ class Checkpoint:
         if job.is_shown:
             return JobFolder(folder, False, buckets, self._run_folder.path)
         with self._changing:
-            self._jobs[job.name] = {**_description(job), "buckets": buckets}
+            self._jobs[job.name] = {**_description(job), "buckets": buckets, _TICKS: True}
             write_jobs(self.root, self._jobs)
         return JobFolder(folder, False, buckets, self._run_folder.path)
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from millstream.spark.observed_counts import delivered_messages, ignored_retractions
+from millstream.spark.tick_numbers import rows_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -83,7 +84,7 @@ class Counted:
 
 def progress_of(job: str, report: Mapping[str, Any], before: JobProgress | None, counted: Counted) -> JobProgress:
     """The progress of one batch, from Spark's report."""
-    rows_in = int(report["numInputRows"]) if counted.rows_in is None else counted.rows_in
+    rows_in = rows_read(report) if counted.rows_in is None else counted.rows_in
     ignored = ignored_retractions(report)
     delivered = delivered_messages(report)
     written = max(int(report["sink"].get("numOutputRows", 0)), 0) if delivered is None else delivered

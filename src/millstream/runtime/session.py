@@ -38,6 +38,7 @@ from millstream.runtime.session_arguments import check_settings, default_checkpo
 from millstream.runtime.state_errors import damaged_state_error
 from millstream.runtime.state_quota import find_excess, measure_operators
 from millstream.source import SourceText
+from millstream.spark.tick_numbers import TickRequest
 from millstream.state.job_state import discard_after
 from millstream.state.storage import StateFileError, open_storage
 
@@ -269,6 +270,7 @@ class Session:
             printed=job.count_rows(print_errors if goes_to_standard_error(plan) else self._on_rows),
             shown=job.show,
             dispatch=dispatching.begin(),
+            ticks=_ticks(plan, folder),
         )
 
     def _pin_to_checkpoint(self, plan: JobPlan, checkpoint: Checkpoint) -> JobPlan:
@@ -351,6 +353,15 @@ def _discard_unfinished(folder: JobFolder) -> None:
         discard_after(open_storage(folder.state), BatchLog(folder.path).last_finished)
     except StateFileError as error:
         raise damaged_state_error(error) from None
+
+
+def _ticks(plan: JobPlan, folder: JobFolder) -> TickRequest | None:
+    """Every job with kernels can tick, so that a TTL may be added without changing what Spark finds in its log."""
+    if not (folder.has_ticks and plan.physical.has_kernels):
+        return None
+    log, interval = BatchLog(folder.path), plan.physical.tick_interval
+    seconds = None if interval is None else interval.total_seconds()
+    return TickRequest(log.tick_of(log.last_finished), log.tick_of(log.last_begun), seconds)
 
 
 def _buckets(settings: JobSettings) -> int:

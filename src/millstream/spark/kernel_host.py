@@ -19,6 +19,7 @@ from millstream.durable_files import make_folder
 from millstream.kernels.hashing import hash_rows
 from millstream.kernels.operator import ORDER
 from millstream.spark.comparable import hashable
+from millstream.spark.event_time import EventTimes
 from millstream.spark.kernel_stage import NOW, KernelSettings, KernelStage
 from millstream.spark.packets import PACKET_SCHEMA, exchange, pack
 from millstream.spark.python_rows import ColumnUse, select_columns
@@ -44,14 +45,17 @@ def host(
     id_: str,
     kernel_settings: KernelSettings,
     columns: Mapping[str, str] | None = None,
+    *,
+    awaited_splits: tuple[str, ...] = (),
 ) -> PythonStage:
     """Gives the operator's changelog for the rows of each of its inputs.
 
     `id_` names the operator's state. `columns` are those that are wanted, with their names in the operator's output;
     None is all. One input may be read in one pass with other readers; the packets of several go through one exchange.
+    `awaited_splits`, each as `input:split`, hold back event time before their first row.
     """
     packed = [pack_input(name, inputs[name], operator, kernel_settings) for name in operator.inputs]
-    stage = KernelStage(id_, operator, kernel_settings)
+    stage = KernelStage(id_, operator, kernel_settings, awaited_splits)
     wanted = {name: name for name in operator.output_schema.names} if columns is None else columns
     wanted = wanted or {KIND: KIND}  # Arrow does not count rows without columns
     make_folder(kernel_settings.state / id_)  # which workers must see
@@ -67,11 +71,14 @@ def pack_input(name: str, rows: Rows | PythonStage, operator: Operator, kernel_s
 
     Rows that are in Python already are hashed and packed in the same crossing.
     """
+    is_recorded = isinstance(rows, PythonStage) and rows.records_time
 
     def combine_and_pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        times = EventTimes(name, is_recorded=is_recorded)
         for table in read_in_order(batches) if operator.needs_order(name) else map(_table, batches):
-            rows = table.drop_columns(SPLIT) if SPLIT in table.schema.names else table
-            yield pack(operator.combine(name, rows), kernel_settings.buckets)
+            yield pack(operator.combine(name, times.take_from(table)), kernel_settings.buckets)
+        if operator.needs_time:
+            yield times.packets(kernel_settings.buckets)
 
     to_tasks = partial(exchange, kernel_settings.tasks)
     if isinstance(rows, PythonStage):
@@ -84,10 +91,8 @@ def pack_input(name: str, rows: Rows | PythonStage, operator: Operator, kernel_s
 def step_kernel(stage: KernelStage, columns: Mapping[str, str], packets: DataFrame) -> PythonStage:
     """What the kernel gives for packets that have been exchanged."""
     operator = stage.operator
-    assert not operator.may_ask_for_wakeup, f"{type(operator).__name__} may ask for a wake-up; this host has no timers"
-    if stage.settings.expires:
-        # The time of a batch is in its checkpoint, so a repeated batch has the same.
-        packets = packets.withColumn(NOW, F.unix_millis(F.current_timestamp()))
+    # The time of a batch is in its checkpoint, so a repeated batch has the same.
+    packets = packets.withColumn(NOW, F.unix_millis(F.current_timestamp()))
     output = pa.schema([operator.output_schema.field(inside).with_name(name) for name, inside in columns.items()])
     schema = from_arrow_schema(output, prefer_timestamp_ntz=True)
     changes = PythonStage(packets, PACKET_SCHEMA, stage, has_counts=True)

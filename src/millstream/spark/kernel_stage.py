@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final
 
 from millstream.failpoints import reach
+from millstream.kernels.kept_time import FOLDER, load_time, save_time
 from millstream.kernels.operator import BatchTime
 from millstream.spark.batch_number import batch_number
-from millstream.spark.packets import unpack_by_part
+from millstream.spark.event_time import EVENT_TIME, merge_highest
+from millstream.spark.packets import TICK, unpack, unpack_by_part
 from millstream.spark.task_counts import count_ignored
 from millstream.spark.task_input import require_all, require_end_markers
 from millstream.state.bucket import BucketState
@@ -19,13 +20,16 @@ from millstream.state.storage import open_storage
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+    from typing import TypeAlias
 
     import pyarrow as pa
 
     from millstream.kernels.operator import Operator
 
+    Packet: TypeAlias = tuple[str, pa.Buffer]
+
 NOW: Final = "now"
-"""The column with the time of the batch, where rows of state expire."""
+"""The column with the time of the batch."""
 _ROWS_TOGETHER: Final = 1 << 16
 """Of the changes that Spark is given at a time."""
 
@@ -43,6 +47,8 @@ class KernelSettings:
     """How long a row of state lives after it was last written; 0 is for ever."""
     retained: int = 10
     """How many batches back the state can be read."""
+    idle_ms: int = 0
+    """How long a split may have no rows before event time passes without it; 0 is for ever."""
 
     @property
     def expires(self) -> bool:
@@ -57,21 +63,38 @@ class KernelStage:
     """Of the operator in its plan: the name of its folder."""
     operator: Operator
     settings: KernelSettings
+    awaited: tuple[str, ...] = ()
+    """The splits without which event time does not begin; see `OperatorTime`."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A worker unpickles its step before it opens the rows of the task."""
         return _arrive, tuple(getattr(self, part.name) for part in fields(self))
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for bucket, packets in sorted(_gather(batches).items()):
-            yield from self._step(bucket, packets)
+        found = _gather(batches)
+        if not found.packets:
+            return
+        time = self._advance_time(found) if self.operator.needs_time else BatchTime(found.now)
+        for bucket, packets in sorted(found.packets.items()):
+            yield from self._step(bucket, packets, time)
 
-    def _step(self, bucket: int, packets: _Packets) -> Iterator[pa.RecordBatch]:
-        settings = self.settings
-        state = BucketState(
-            open_storage(settings.state), f"{self.id}/{bucket}", batch_number(), retained=settings.retained
-        )
-        ttl = TimeToLive(packets.now, settings.ttl_ms) if settings.expires and packets.now is not None else None
+    def _advance_time(self, found: _Found) -> BatchTime:
+        """Each task computes the operator's time; that of the first bucket, to which packets always come, keeps it."""
+        state = self._open(FOLDER)
+        before = load_time(state)
+        after = before.advance(found.now, found.highest, awaited=self.awaited, idle_ms=self.settings.idle_ms)
+        if 0 in found.packets:
+            save_time(state, after)
+            state.commit()
+        assert after.now is not None
+        return BatchTime(after.now, after.watermark, before.watermark)
+
+    def _step(self, bucket: int, packets: list[Packet], time: BatchTime) -> Iterator[pa.RecordBatch]:
+        state = self._open(str(bucket))
+        if not packets and not self.operator.needs_time and state.is_empty:
+            state.commit()  # removes files that are of no use any more
+            return
+        ttl = TimeToLive(time.now, self.settings.ttl_ms) if self.settings.expires else None
         specs = self.operator.state_tables
 
         def open_table(name: str) -> StateTable:
@@ -79,31 +102,43 @@ class KernelStage:
 
         kernel = self.operator.open(open_table)
         reach("before-state")
-        result = kernel.step(unpack_by_part(packets.payloads), BatchTime())
-        for changes in result.changes:  # which may touch the state as they are made
-            yield from changes.cast(self.operator.output_schema).to_batches(max_chunksize=_ROWS_TOGETHER)
+        if packets or self.operator.needs_time:
+            result = kernel.step(unpack_by_part(packets), time)
+            for changes in result.changes:  # which may touch the state as they are made
+                yield from changes.cast(self.operator.output_schema).to_batches(max_chunksize=_ROWS_TOGETHER)
+            count_ignored(result.ignored)
         state.commit()
         reach("after-state")
-        count_ignored(result.ignored)
+
+    def _open(self, folder: str) -> BucketState:
+        settings = self.settings
+        storage = open_storage(settings.state)
+        return BucketState(storage, f"{self.id}/{folder}", batch_number(), retained=settings.retained)
 
 
 @dataclass(slots=True)
-class _Packets:
-    """All that a batch has for one bucket."""
+class _Found:
+    """All that a batch has for a task."""
 
-    payloads: list[tuple[str, pa.Buffer]] = field(default_factory=list)
-    now: int | None = None
+    now: int = 0
+    packets: dict[int, list[Packet]] = field(default_factory=dict)
+    """Rows by bucket; none in those that only time has reached."""
+    highest: dict[str, int | None] = field(default_factory=dict)
+    """How far event time has come, by split."""
 
 
-def _gather(batches: Iterator[pa.RecordBatch]) -> dict[int, _Packets]:
+def _gather(batches: Iterator[pa.RecordBatch]) -> _Found:
     """A task whose rows are not all there must not reach its state: a later attempt may already have written it."""
-    found: defaultdict[int, _Packets] = defaultdict(_Packets)
+    found = _Found()
     for batch in require_all(batches):
-        times = batch.column(NOW).to_pylist() if NOW in batch.schema.names else [None] * batch.num_rows
-        columns = (batch.column("bucket").to_pylist(), batch.column("part").to_pylist(), batch.column("payload"), times)
-        for bucket, part, payload, now in zip(*columns, strict=True):
-            found[bucket].payloads.append((part, payload.as_buffer()))
-            found[bucket].now = now
+        columns = (batch.column("bucket").to_pylist(), batch.column("part").to_pylist(), batch.column("payload"))
+        found.now = batch.column(NOW)[0].as_py() if batch.num_rows else found.now
+        for bucket, part, payload in zip(*columns, strict=True):
+            packets = found.packets.setdefault(bucket, [])
+            if part == EVENT_TIME:
+                merge_highest(found.highest, unpack(payload.as_buffer()))
+            elif part != TICK:
+                packets.append((part, payload.as_buffer()))
     return found
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from millstream.kernels.operator import Parts
 
 PACKET_SCHEMA: Final = "bucket INT, part STRING, payload BINARY"
+TICK: Final = "__tick"
+"""The part of a packet that says nothing but that time has passed."""
 _LARGEST_BYTES: Final = 16 << 20
 _ARROW_SCHEMA: Final = pa.schema([("bucket", pa.int32()), ("part", pa.string()), ("payload", pa.binary())])
 
@@ -32,6 +34,11 @@ def pack(parts: Parts, buckets: int) -> pa.RecordBatch:
         for payload in to_payloads(piece)
     ]
     return _packets(rows)
+
+
+def pack_for_all(part: str, table: pa.Table, buckets: int) -> pa.RecordBatch:
+    """The same rows for every bucket."""
+    return _packets([(bucket, part, payload) for payload in to_payloads(table) for bucket in range(buckets)])
 
 
 def exchange(tasks: int, packets: DataFrame) -> DataFrame:

@@ -41,6 +41,8 @@ class PythonStage:
     """What becomes of the packets behind the exchange."""
     has_counts: bool = False
     """Whether steps count something for the driver."""
+    records_time: bool = False
+    """Whether a step has recorded the event time of the rows; see `event_time.py`."""
 
     @property
     def row_schema(self) -> StructType:
@@ -50,10 +52,11 @@ class PythonStage:
     def columns(self) -> list[str]:
         return list(self.row_schema.names)
 
-    def pipe(self, step: Step, schema: str | StructType) -> PythonStage:
+    def pipe(self, step: Step, schema: str | StructType, *, records_time: bool = False) -> PythonStage:
         """Does one step more in the same crossing."""
         assert (self.constants, self.exchange, self.behind) == ({}, None, None), "its rows are on their way"
-        return replace(self, step=step if self.step is None else partial(_chain, self.step, step), schema=schema)
+        chained = step if self.step is None else partial(_chain, self.step, step)
+        return replace(self, step=chained, schema=schema, records_time=self.records_time or records_time)
 
     def to_frame(self) -> DataFrame:
         """The rows in Spark, where nobody else reads what they are made of."""

@@ -19,6 +19,7 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.spark.job_errors import in_short, job_error
 from millstream.spark.running_query import RunningQuery
+from millstream.spark.ticks import Ticks
 from millstream.spark.translate import TranslationContext, shuffle_partitions
 from millstream.spark.writers import writer_of
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from millstream.source import Span
     from millstream.spark.delivery import Dispatch
     from millstream.spark.kernel_stage import KernelSettings
+    from millstream.spark.tick_numbers import TickRequest
 
 
 class ReportTaker(Protocol):
@@ -66,10 +68,19 @@ class QueryRequest:
     printed: Callable[[list[str]], None]
     shown: Callable[[pa.Table, list[int] | None], None]
     dispatch: Dispatch
+    ticks: TickRequest | None = None
 
 
-def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWriter:
+@dataclass(frozen=True, slots=True)
+class PreparedQuery:
+    writer: DataStreamWriter
+    ticks: Ticks | None
+    """Those to come while it runs."""
+
+
+def prepare_query(spark: SparkSession, request: QueryRequest) -> PreparedQuery:
     """All of a query but its start; what Spark finds wrong with it is raised here."""
+    ticks = None if request.ticks is None else Ticks(spark, request.ticks)
     context = TranslationContext(
         spark=spark,
         folder=request.checkpoint,
@@ -80,6 +91,7 @@ def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWrite
         printed=request.printed,
         shown=request.shown,
         dispatch=request.dispatch,
+        ticks=ticks,
     )
     tasks = context.pinned_tasks() or shuffle_partitions(spark)
     context = replace(context, kernel_settings=replace(request.kernel_settings, tasks=tasks))
@@ -89,8 +101,8 @@ def prepare_query(spark: SparkSession, request: QueryRequest) -> DataStreamWrite
         .queryName(f"{request.job.name}@{request.checkpoint}")
     )
     if request.drain or request.job.is_bounded:
-        return writer.trigger(availableNow=True)
-    return writer.trigger(processingTime=f"{request.interval_ms} milliseconds")
+        return PreparedQuery(writer.trigger(availableNow=True), None)
+    return PreparedQuery(writer.trigger(processingTime=f"{request.interval_ms} milliseconds"), ticks)
 
 
 class QueryStart:
@@ -104,7 +116,7 @@ class QueryStart:
         self._spark = spark
         self._ask = ask
         self._record = record
-        self._prepared: DataStreamWriter | None = prepare_query(spark, ask())
+        self._prepared: PreparedQuery | None = prepare_query(spark, ask())
 
     def __call__(self, job: ReportTaker) -> RunningQuery:
         prepared, self._prepared = self._prepared or prepare_query(self._spark, self._ask()), None
@@ -112,16 +124,18 @@ class QueryStart:
         return start_query(self._spark, prepared, job)
 
 
-def start_query(spark: SparkSession, query: DataStreamWriter, job: ReportTaker) -> RunningQuery:
+def start_query(spark: SparkSession, query: PreparedQuery, job: ReportTaker) -> RunningQuery:
     reports = _reports_of(spark)
     tell = partial(job_error, job.name, tables=job.tables, discreet=job.discreet)
     with reports.starting:
         try:
-            started = query.start()
+            started = query.writer.start()
         except PySparkException as error:
             failure = tell(error)
             raise failure from failure.__cause__
         reports.subscribe(str(started.runId), job)
+    if query.ticks is not None:
+        query.ticks.accompany(started)
     return RunningQuery(job.name, started, tell)
 
 

@@ -49,15 +49,21 @@ def write_in_one_pass(rows: DataFrame, readers: Sequence[Reader]) -> DataFrame:
     return frame.mapInArrow(in_turns(steps), schema)
 
 
-def pack_in_one_pass(rows: DataFrame, readers: Sequence[Reader], tasks: int) -> list[DataFrame | PythonStage]:
-    """Per reader what comes of its stage; all packets go to so many tasks."""
+def pack_in_one_pass(
+    rows: DataFrame, readers: Sequence[Reader], tasks: int, ticks: DataFrame | None = None
+) -> list[DataFrame | PythonStage]:
+    """Per reader what comes of its stage; all packets go to so many tasks, and ticks to the kernels among them."""
     frame, lanes = _combine_columns(rows, readers)
     steps = []
     for number, lane in enumerate(lanes):
         through = lane.through()
         packing = through if lane.gives_packets else partial(_post, through, tasks)
         steps.append(partial(_tag, packing, number))
-    packets = exchange(tasks, frame.mapInArrow(in_turns(steps), f"{PACKET_SCHEMA}, {_READER} INT"))
+    packets = frame.mapInArrow(in_turns(steps), f"{PACKET_SCHEMA}, {_READER} INT")
+    kernels = [number for number, lane in enumerate(lanes) if lane.gives_packets]
+    if ticks is not None and kernels:
+        packets = packets.union(ticks.select("*", F.explode(F.array(*map(F.lit, kernels))).alias(_READER)))
+    packets = exchange(tasks, packets)
     return [lane.stage.result(_take_out(packets, number, lane)) for number, lane in enumerate(lanes)]
 
 

@@ -34,7 +34,9 @@ def read_together(
         if all(isinstance(end.operator, Write) for end in shared.ends):
             made |= dict.fromkeys(shared.ends, write_in_one_pass(rows, readers))
         else:
-            made |= dict(zip(shared.ends, pack_in_one_pass(rows, readers, context.kernel_settings.tasks), strict=True))
+            ticks = None if context.ticks is None else context.ticks.packets(context.kernel_settings)
+            packed = pack_in_one_pass(rows, readers, context.kernel_settings.tasks, ticks)
+            made |= dict(zip(shared.ends, packed, strict=True))
     return made
 
 

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from millstream.spark.delivery import Dispatch
     from millstream.spark.kernel_stage import KernelSettings
     from millstream.spark.python_stage import Rows
+    from millstream.spark.ticks import Ticks
 
 AnyRows = TypeVar("AnyRows", DataFrame, SharedRows)
 
@@ -76,6 +77,8 @@ class TranslationContext:
     """How messages are delivered that Spark's own sink does not write."""
     scan_numbers: Mapping[str, int] = field(default_factory=dict)
     """The numbers of scans of topics, by their ids: the same at each start."""
+    ticks: Ticks | None = None
+    """None in jobs that began without them."""
     shared: Mapping[PhysicalNode, DataFrame | PythonStage] = field(default_factory=dict)
     """The output of nodes up to which a scan is read together with others; for a Write, its messages."""
 
@@ -110,7 +113,9 @@ def rows_of(node: PhysicalNode, context: TranslationContext) -> DataFrame | Pyth
         case Execution.SINK:
             return rows_of(node.inputs[0], context)
         case Execution.KERNEL:
-            return stateful_step([rows_of(below, context) for below in node.inputs], node, context).behind_exchange()
+            step = stateful_step([rows_of(below, context) for below in node.inputs], node, context)
+            reached = step if context.ticks is None else context.ticks.reach(step, context.kernel_settings)
+            return reached.behind_exchange()
         case Execution.NATIVE:
             assert isinstance(node.operator, Aggregate)
             return native_aggregate(frame_of(node.inputs[0], context), node.operator)

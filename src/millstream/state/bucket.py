@@ -50,6 +50,7 @@ class BucketState:
             raise StateFileError(storage.locate(operator), why)
         numbers = manifest_numbers(storage.names(folder))
         self._is_done_again = batch in numbers
+        self._has_outdated = any(number < batch - retained for number in sorted(numbers)[:-1])
         self._previous = max((number for number in numbers if number < batch), default=None)
         self._before = BucketManifest() if self._previous is None else read_manifest(storage, folder, self._previous)
         self._tables = dict(self._before.tables)
@@ -57,6 +58,10 @@ class BucketState:
         self._waiting: list[pa.Buffer] = []
         self._end = 0
         self._unsynced: list[str] = []
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(table.segments for table in self._tables.values())
 
     def table(self, name: str) -> TablePieces:
         return TablePieces(self, name)
@@ -70,6 +75,8 @@ class BucketState:
     def commit(self) -> None:
         """Makes the batch's changes the state that the next batch starts from."""
         if self._tables == dict(self._before.tables) and not self._is_done_again:
+            if self._has_outdated and (self._previous or 0) <= self._batch - self._retained:
+                self._remove_unused()  # a bucket that is only swept would keep what it held before
             return
         manifest = BucketManifest(self._tables, self._previous)
         if self._waiting:

@@ -103,3 +103,10 @@ def test_file_in_place_of_the_folder(tmp_path: Path) -> None:
     (tmp_path / "offsets").touch()
     with pytest.raises(JobError, match="offsets of the checkpoint is damaged"):
         BatchLog(tmp_path).check()
+
+
+def test_ticks_are_told_from_the_offsets_of_generated_tables(tmp_path: Path) -> None:
+    begin_a_batch(tmp_path, 0, '{"t":{"0":5}}\n86400\n-')
+    begin_a_batch(tmp_path, 1, '{"t":{"0":5}}\n86401\n1000000017\n1000000017')
+    log = BatchLog(tmp_path)
+    assert [log.tick_of(batch) for batch in (None, 0, 1)] == [None, None, 1_000_000_017]

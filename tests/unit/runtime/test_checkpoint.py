@@ -62,6 +62,26 @@ def test_job_is_found_again_with_its_buckets(tmp_path: Path) -> None:
     assert (found.resumes, found.buckets) == (True, 5)
 
 
+@pytest.mark.parametrize("has_ticks", [True, False])
+def test_job_keeps_the_sources_it_began_with(tmp_path: Path, *, has_ticks: bool) -> None:
+    """A job that began before there were ticks has none among the offsets of its batches, and goes on without."""
+    job = insert(native="never")
+    checkpoint = Checkpoint(tmp_path)
+    folder = checkpoint.new_job(job, buckets=5)
+    assert folder.has_ticks
+    if not has_ticks:
+        del checkpoint._jobs[job.name]["ticks"]
+    for _ in range(2):
+        checkpoint.record_start(job)
+        begin_a_batch(folder.path)
+        checkpoint.release()
+        checkpoint = Checkpoint(tmp_path)
+        found = checkpoint.find_job(job)
+        assert found is not None
+        assert found.has_ticks is has_ticks
+    checkpoint.release()
+
+
 def test_other_state_is_refused_only_if_there_is_any(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path)
     folder = checkpoint.new_job(insert(), buckets=5).path

@@ -243,3 +243,15 @@ def test_damage_names_the_file(
     assert raised.value.file == str(tmp_path / FOLDER / name)
     assert raised.value.why.startswith(why)
     assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)
+
+
+def test_a_bucket_that_stays_as_it_is_keeps_only_what_it_needs(tmp_path: Path) -> None:
+    """As does one that was swept when its last rows had expired, and has been idle since."""
+    write(tmp_path, 1, {1: 10})
+    write(tmp_path, 2, {1: None})
+    for batch in (11, 12):
+        BucketState(LocalStorage(tmp_path), FOLDER, batch, retained=10).commit()
+        assert names(tmp_path, ".json") == (["1.json", "2.json"] if batch == 11 else ["2.json"])
+    assert names(tmp_path, ".arrow") == []
+    assert read(tmp_path, 14) == {}
+    assert BucketState(LocalStorage(tmp_path), FOLDER, 14, retained=10).is_empty

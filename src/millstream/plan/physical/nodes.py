@@ -12,6 +12,7 @@ from millstream.plan.operators.scan import Scan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import timedelta
 
     from millstream.plan.operators.node import Node
 
@@ -90,6 +91,8 @@ class Output:
 class PhysicalPlan:
     outputs: tuple[Output, ...]
     shared: tuple[SharedScan, ...] = ()
+    tick_interval: timedelta | None = None
+    """How often a batch reaches all of its state at the least; None if only rows do."""
 
     @property
     def roots(self) -> tuple[PhysicalNode, ...]:
@@ -113,6 +116,10 @@ class PhysicalPlan:
     def has_own_producers(self) -> bool:
         """Of a set, all INSERTs write the same way."""
         return any(output.producer is Producer.OWN for output in self.outputs)
+
+    @property
+    def has_kernels(self) -> bool:
+        return any(node.execution is Execution.KERNEL for node in self.nodes)
 
     def is_shared(self, scan_id: str) -> bool:
         return any(shared.scan.id == scan_id for shared in self.shared)

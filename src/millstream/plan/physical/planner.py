@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from millstream.catalog.settings import NativeAggregate
@@ -15,6 +16,7 @@ from millstream.plan.operators.scan import Scan
 from millstream.plan.physical.native_aggregates import native_aggregate_of
 from millstream.plan.physical.nodes import Execution, Output, PhysicalNode, PhysicalPlan, Producer, SharedScan
 from millstream.plan.physical.shared_scans import scan_of, share_scans
+from millstream.plan.physical.ticks import tick_interval
 from millstream.plan.typed import user_functions_in
 
 if TYPE_CHECKING:
@@ -35,7 +37,8 @@ def plan_physically(roots: Sequence[Root], settings: JobSettings, *, may_be_nati
     may_be_native &= settings.aggregate_native is NativeAggregate.AUTO and not settings.state_expires
     builder = _Builder(may_be_native=may_be_native, wide=wide)
     outputs = tuple(_output(builder.build_root(root), owns_producers=owns_producers) for root in shared_roots)
-    return PhysicalPlan(outputs, tuple(_shared_scan(found, builder, outputs) for found in wide))
+    plan = PhysicalPlan(outputs, tuple(_shared_scan(found, builder, outputs) for found in wide))
+    return replace(plan, tick_interval=tick_interval(settings.state_ttl)) if plan.has_kernels else plan
 
 
 def assign_ids(roots: Sequence[Root]) -> tuple[Root, ...]:

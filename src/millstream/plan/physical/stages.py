@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from millstream.catalog.durations import duration_text
 from millstream.plan.operators.roots import Write
 from millstream.plan.operators.scan import Scan
 from millstream.plan.physical.nodes import Execution
@@ -81,8 +82,14 @@ class _Staging:
                 f"{'partial aggregate' if node.execution is Execution.NATIVE else 'combine'} for {node.id}"
             )
         stage = self._open(*below, exchange=_by_columns(node.operator.exchange_keys))
-        stage.steps.append(f"{name} {node.id} [{node.execution}]")
+        stage.steps.append(f"{name} {node.id} [{node.execution}]{self._ticks(node)}")
         return stage
+
+    def _ticks(self, node: PhysicalNode) -> str:
+        interval = self._plan.tick_interval
+        if interval is None or node.execution is not Execution.KERNEL:
+            return ""
+        return f", ticks every {duration_text(interval)}"
 
     def _source(self, node: PhysicalNode) -> Stage:
         shared = next((each for each in self._plan.shared if each.scan is node), None)
