@@ -97,7 +97,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         skip_without_java(error)
     gc.freeze()  # what is loaded by now stays, and need not be collected after each test
     yield owned.spark
-    owned.close()
+    owned.close(soon=True)  # the broker may be gone already, and Spark's consumers would wait for it
 
 
 def skip_without_java(error: SetupError) -> NoReturn:

@@ -45,6 +45,10 @@ STREAMING: Final = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
     "spark.sql.streaming.minBatchesToRetain": "10",
+    # Spark's default starts about ten processes (chmod, readlink) for each file of a checkpoint, this one two.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
     "spark.sql.streaming.stopTimeout": "15s",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",

@@ -164,8 +164,8 @@ class EmbeddedBroker:
             raise self.failure("the data folder could not be formatted for a broker")
 
     def _launch(self, folder: BrokerFolder, java: list[str], lock: IO[bytes]) -> subprocess.Popen[bytes]:
-        left_behind = "" if self._data else str(folder.root)
-        guard = [sys.executable, "-I", "-S", str(_GUARD), left_behind]
+        temporary = "" if self._data else str(folder.root)
+        guard = [sys.executable, "-I", "-S", str(_GUARD), temporary]
         with folder.console.open("wb") as console:
             return subprocess.Popen(
                 [*guard, *java, "kafka.Kafka", folder.server_properties.name],
