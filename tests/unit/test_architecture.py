@@ -34,15 +34,6 @@ def test_understanding_a_script_loads_no_spark(module: str) -> None:
     assert loaded.stdout.strip() == "[]"
 
 
-def test_preloaded_workers_have_no_polars() -> None:
-    code = (
-        "import sys; from millstream.spark.worker_daemon import preload; preload(); "
-        "print('pyspark.worker' in sys.modules, 'polars' in sys.modules)"
-    )
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert loaded.stdout.split() == ["True", "False"]
-
-
 def test_each_package_has_one_row_on_the_page() -> None:
     assert sorted(package for described, _ in layers() for package in described) == sorted(packages())
 
