@@ -111,6 +111,13 @@ _EXPRESSIONS: Final = _patterns(
         "Compare with CARDINALITY(array) first.",
     ),
     (
+        r"\[TEXT_TOO_LARGE\]",
+        Code.EXPRESSION_FAILED,
+        'an expression of job "{job}" gives a text of more than 2 GiB',
+        None,
+        "Shorten what it is made of, for example with LEFT(text, 1000).",
+    ),
+    (
         r"\[CANNOT_PARSE_TIMESTAMP\] (?P<said>.*?)\.? Use ",
         Code.EXPRESSION_FAILED,
         'job "{job}" encountered a text that is not a time',

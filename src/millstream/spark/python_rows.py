@@ -13,15 +13,16 @@ from pyspark.sql.types import DecimalType, DoubleType, FloatType, StructField, S
 
 from millstream.changelog import KIND
 from millstream.plan.typed import InputColumn
-from millstream.plan.vectorised.evaluators import ColumnValue, to_array, to_mask
+from millstream.plan.vectorised.evaluators import ColumnValue, ExpressionError, TooLargeError, to_array, to_mask
 from millstream.plan.vectorised.forms import vectorise
+from millstream.plan.vectorised.text_arrays import MOST_BYTES
 from millstream.spark.comparable import alike, is_comparable_as_it_is, kernel_schema
 from millstream.spark.python_stage import PythonStage, to_struct
 from millstream.spark.splits import SPLIT, split_columns
 from millstream.spark.types import quote_name, spark_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from pyspark.sql import Column
     from pyspark.sql.types import DataType
@@ -126,21 +127,43 @@ def select_columns(
 
 
 def filter_rows(condition: Evaluator, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        kept = batch.filter(pa.array(to_mask(condition.evaluate(batch), batch.num_rows)))
-        if kept.num_rows:
-            yield kept
+    def keep(batch: pa.RecordBatch) -> pa.RecordBatch:
+        return batch.filter(pa.array(to_mask(condition.evaluate(batch), batch.num_rows)))
+
+    return (kept for batch in batches for kept in _evaluate_in_parts(keep, batch) if kept.num_rows)
 
 
 def compute_columns(
     evaluators: Sequence[Evaluator], schema: pa.Schema, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """The values of expressions, with the columns that the schema has beside them."""
-    for batch in batches:
+
+    def compute(batch: pa.RecordBatch) -> pa.RecordBatch:
         computed = (to_array(evaluator.evaluate(batch), batch.num_rows) for evaluator in evaluators)
         beside = (batch.column(name) for name in schema.names[len(evaluators) :])
         columns = zip((*computed, *beside), schema, strict=True)
-        yield pa.RecordBatch.from_arrays([_cast(column, field.type) for column, field in columns], schema=schema)
+        rows = pa.RecordBatch.from_arrays([_cast(column, field.type) for column, field in columns], schema=schema)
+        if rows.nbytes > MOST_BYTES + batch.nbytes and rows.num_rows > 1:
+            raise TooLargeError
+        return rows
+
+    return (rows for batch in batches for rows in _evaluate_in_parts(compute, batch))
+
+
+def _evaluate_in_parts(
+    evaluate: Callable[[pa.RecordBatch], pa.RecordBatch], batch: pa.RecordBatch
+) -> Iterator[pa.RecordBatch]:
+    """In halves if its values are too large together: short texts may be padded, replaced or joined with themselves."""
+    try:
+        result = evaluate(batch)
+    except (TooLargeError, pa.ArrowCapacityError):
+        if batch.num_rows <= 1:
+            raise ExpressionError("[TEXT_TOO_LARGE] The value of one row is larger than 2 GiB.") from None
+        half = batch.num_rows // 2
+        yield from _evaluate_in_parts(evaluate, batch.slice(0, half))
+        yield from _evaluate_in_parts(evaluate, batch.slice(half))
+    else:
+        yield result
 
 
 def _prepare(column: pa.Array, use: ColumnUse) -> pa.Array:

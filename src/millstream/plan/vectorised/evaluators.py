@@ -27,6 +27,10 @@ class ExpressionError(Exception):
     """An expression has no value for a row; worded like Spark's, so that both are reported alike."""
 
 
+class TooLargeError(Exception):
+    """The values of a batch would be too large together; those of its halves may not be."""
+
+
 class Evaluator(ABC):
     @property
     @abstractmethod

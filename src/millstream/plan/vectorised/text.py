@@ -9,24 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.plan.vectorised.evaluators import Apply, Literal
-from millstream.plan.vectorised.text_arrays import lower, part_of_split, upper
+from millstream.plan.vectorised.text_arrays import join, join_known, lower, part_of_split, replace, upper
 from millstream.sql.types import CHARACTER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from millstream.plan.vectorised.calls import VectorCall, VectorForm
-    from millstream.plan.vectorised.evaluators import Datum, Evaluator
-
-
-def join(*texts: Datum) -> pa.Array:
-    return pc.binary_join_element_wise(*texts, "")
-
-
-def join_known(separator: str, *texts: Datum) -> pa.Array:
-    """Leaves out NULLs; Arrow's own way of doing so loses rows that have nothing else."""
-    pieces = (pc.fill_null(pc.binary_join_element_wise(separator, text, ""), "") for text in texts)
-    return pc.utf8_slice_codeunits(pc.binary_join_element_wise(*pieces, ""), len(separator))
+    from millstream.plan.vectorised.evaluators import Evaluator
 
 
 def length(texts: pa.Array) -> pa.Array:
@@ -40,10 +30,6 @@ def slice_texts(start: int, stop: int | None, texts: pa.Array) -> pa.Array:
 def trim(side: str, characters: str, texts: pa.Array) -> pa.Array:
     function = {"BOTH": pc.utf8_trim, "LEADING": pc.utf8_ltrim, "TRAILING": pc.utf8_rtrim}[side]
     return function(texts, characters=characters)
-
-
-def replace(part: str, other: str, texts: pa.Array) -> pa.Array:
-    return pc.replace_substring(texts, part, other)
 
 
 def starts_with(part: str, texts: pa.Array) -> pa.Array:

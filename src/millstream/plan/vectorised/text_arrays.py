@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.formats.values_to_texts import date_texts, replace_odd, rows_with
-from millstream.plan.vectorised.evaluators import ExpressionError
+from millstream.plan.vectorised.evaluators import ExpressionError, TooLargeError
 from millstream.plan.vectorised.time_arrays import timestamp_texts
 
+if TYPE_CHECKING:
+    from millstream.plan.vectorised.evaluators import Datum
+
+MOST_BYTES: Final = 1 << 28
+"""Of the texts of a batch. Arrow's offsets end at 2 GiB, and an encoder may make each text six times as long."""
 _PLAIN_INTEGER: Final = r"^-?[0-9]{1,18}$"
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _WITH_FRACTION: Final = re.compile(r"\s*([+-]?[0-9]+)\.[0-9]*\s*", re.ASCII)
@@ -34,11 +39,49 @@ def texts_of(digits: int, values: pa.Array) -> pa.Array:
     return pc.cast(values, pa.string())
 
 
+def join(*texts: Datum) -> pa.Array:
+    _require_room(_rows_of(texts), _bytes_of(texts))
+    return pc.binary_join_element_wise(*texts, "")
+
+
+def join_known(separator: str, *texts: Datum) -> pa.Array:
+    """Leaves out NULLs; Arrow's own way of doing so loses rows that have nothing else."""
+    separators = len(separator.encode()) * len(texts) * _rows_of(texts)
+    _require_room(_rows_of(texts), _bytes_of(texts) + separators)
+    pieces = (pc.fill_null(pc.binary_join_element_wise(separator, text, ""), "") for text in texts)
+    return pc.utf8_slice_codeunits(pc.binary_join_element_wise(*pieces, ""), len(separator))
+
+
+def replace(part: str, other: str, texts: pa.Array) -> pa.Array:
+    """Arrow does not notice a result that is too large for its offsets."""
+    growth = len(other.encode()) - len(part.encode())
+    if growth > 0 and texts.nbytes * (growth + 1) > MOST_BYTES:
+        found = pc.sum(pc.count_substring(texts, part)).as_py() or 0
+        _require_room(len(texts), texts.nbytes + found * growth)
+    return pc.replace_substring(texts, part, other)
+
+
+def _require_room(rows: int, bytes_: int) -> None:
+    if bytes_ > MOST_BYTES and rows > 1:
+        raise TooLargeError
+
+
+def _rows_of(texts: tuple[Datum, ...]) -> int:
+    return max(len(text) for text in texts if isinstance(text, pa.Array))
+
+
+def _bytes_of(texts: tuple[Datum, ...]) -> int:
+    repeated = sum(len(text.as_buffer() or b"") for text in texts if isinstance(text, pa.Scalar))
+    bytes_: int = sum(text.nbytes for text in texts if isinstance(text, pa.Array))
+    return bytes_ + repeated * _rows_of(texts)
+
+
 def fit_length(length: int, texts: pa.Array) -> pa.Array:
     return pc.utf8_slice_codeunits(texts, 0, length)
 
 
 def pad_length(length: int, texts: pa.Array) -> pa.Array:
+    _require_room(len(texts), texts.nbytes + length * len(texts))
     return pc.utf8_rpad(fit_length(length, texts), length)
 
 
