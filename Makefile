@@ -7,6 +7,8 @@ MINUTES ?= 10
 KILLS   ?= 100
 BATCHES ?= 1000
 WORKERS ?= 2
+# Tests start hundreds of Python processes, and each would compile our modules again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-all faults soak endurance fuzz check format docs bench lock clean

@@ -34,6 +34,17 @@ def test_understanding_a_script_loads_no_spark(module: str) -> None:
     assert loaded.stdout.strip() == "[]"
 
 
+def test_a_check_loads_neither_arrow_nor_spark() -> None:
+    code = (
+        "import sys; from importlib.resources import files; from typer.testing import CliRunner; "
+        "from millstream.cli.main import app; script = str(files('millstream.demo') / 'pageviews.sql'); "
+        "print(CliRunner().invoke(app, ['check', script, '--param', 'brokers=localhost:9092']).exit_code, "
+        "[m for m in ('pyspark', 'pyarrow', 'numpy', 'polars', 'pandas') if m in sys.modules])"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert loaded.stdout.strip() == "0 []"
+
+
 def test_each_package_has_one_row_on_the_page() -> None:
     assert sorted(package for described, _ in layers() for package in described) == sorted(packages())
 

@@ -137,7 +137,9 @@ class Compiler:
         for job in self._steps:
             if isinstance(job, JobPlan):
                 yield from (notice.text for table in job.tables for notice in table.notices)
-                yield from (_watermark_notice(scan.source.table) for scan in job.scans if scan.source.table.watermark)
+                yield from (
+                    _watermark_notice(scan.source.table) for scan in job.logical_scans if scan.source.table.watermark
+                )
 
     def _tell(self, text: str, about: Statement | Name) -> None:
         self._said.append(f"{about.span.source.name}:{about.span.line}: {text}")

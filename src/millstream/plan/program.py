@@ -55,8 +55,13 @@ class JobPlan:
 
     @property
     def scans(self) -> tuple[Scan, ...]:
-        """Where tables are read; a scan that INSERTs share counts once."""
+        """Where tables are read as the job runs; a scan that INSERTs share counts once."""
         return self.physical.scans
+
+    @property
+    def logical_scans(self) -> tuple[Scan, ...]:
+        """Where tables are read as the script says; each INSERT has its own."""
+        return tuple(node for root in self.roots for node in walk(root) if isinstance(node, Scan))
 
     @property
     def generated_rows(self) -> int | None:
@@ -78,7 +83,7 @@ class JobPlan:
 
     @property
     def _sources(self) -> Sequence[Source]:
-        return [node.source for root in self.roots for node in walk(root) if isinstance(node, Scan)]
+        return [scan.source for scan in self.logical_scans]
 
     def explain(self) -> str:
         """With secrets masked: literals in it may have come from secret parameters."""
