@@ -122,6 +122,7 @@ class OwnedSession:
                 )
             )
         java = find_java()
+        self._warm_up: threading.Thread | None = None
         self._notice = notice
         self._classes = shared_classes(java, Path(pyspark.__file__).parent)
         master = master or f"local[{parallelism}]"
@@ -144,6 +145,8 @@ class OwnedSession:
         except KeyboardInterrupt:
             self.close()
             raise
+        self._warm_up = threading.Thread(target=_start_workers, args=(self.spark,), daemon=True)
+        self._warm_up.start()
 
     def close(self, *, soon: bool = False) -> None:
         """Stops Spark and its JVM, and waits for both; `soon` if Spark's clients wait for an unavailable broker."""
@@ -152,6 +155,8 @@ class OwnedSession:
             self.spark.stop()
         if gateway is None:
             return
+        if self._warm_up is not None:
+            self._warm_up.join(_JVM_END_SOON_SECONDS)  # or it would complain that nobody answers
         with suppress(Py4JError, OSError):
             gateway.shutdown()
         SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None  # noqa: SLF001
@@ -198,6 +203,16 @@ class OwnedSession:
             ) from error
         _silence_counters(spark)
         return spark
+
+
+def _start_workers(spark: SparkSession) -> None:
+    """Starts the process that workers are forked from while the first job is still being prepared: 1.5 s less."""
+    with suppress(Exception):  # a job that needs workers will tell what is wrong with them
+        spark.range(0, 1, 1, 1).mapInArrow(_pass_on, "id BIGINT").write.format("noop").mode("overwrite").save()
+
+
+def _pass_on(batches: Iterator[Any]) -> Iterator[Any]:
+    return batches
 
 
 def _silence_counters(spark: SparkSession) -> None:
