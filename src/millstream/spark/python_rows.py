@@ -126,10 +126,9 @@ def select_columns(
 
 
 def filter_rows(condition: Evaluator, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """A batch of which no row is left is passed on too: who looks for the next one would get ahead of other readers."""
     for batch in batches:
-        kept = batch.filter(pa.array(to_mask(condition.evaluate(batch), batch.num_rows)))
-        if kept.num_rows:
-            yield kept
+        yield batch.filter(pa.array(to_mask(condition.evaluate(batch), batch.num_rows)))
 
 
 def compute_columns(

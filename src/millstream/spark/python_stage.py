@@ -27,8 +27,8 @@ Step: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 @dataclass(frozen=True, slots=True)
 class PythonStage:
-    rows: Rows
-    """With only the columns that are passed to Python."""
+    rows: Rows | None
+    """With only the columns that are passed to Python; None where a step gives them to several readers."""
     schema: str | StructType
     """The schema of the result."""
     step: Step | None = None

@@ -122,10 +122,7 @@ def rows_of(node: PhysicalNode, context: TranslationContext) -> DataFrame | Pyth
         case Execution.PYTHON:
             rows = rows_of(node.inputs[0], context)
             assert isinstance(rows, PythonStage)
-            if isinstance(node.operator, Filter):
-                return filter_in_python(rows, node.operator)
-            assert isinstance(node.operator, Project)
-            return project_in_python(rows, node.operator)
+            return python_step(rows, node)
         case Execution.SPARK:
             return _stateless(node, context)
 
@@ -139,6 +136,14 @@ def _stateless(node: PhysicalNode, context: TranslationContext) -> DataFrame:
             return union(inputs, operator, has_kinds=node.has_kinds, pinned_tasks=context.pinned_tasks())
         case _:
             return stateless_step(inputs[0], node, context)
+
+
+def python_step(rows: PythonStage, node: PhysicalNode) -> PythonStage:
+    """Filter and Project, on rows that stay in Python."""
+    if isinstance(node.operator, Filter):
+        return filter_in_python(rows, node.operator)
+    assert isinstance(node.operator, Project)
+    return project_in_python(rows, node.operator)
 
 
 def stateless_step(rows: AnyRows, node: PhysicalNode, context: TranslationContext) -> AnyRows:

@@ -17,7 +17,7 @@ from millstream.connectors.local.tables import BlackholeSink, FilesystemSink, Pr
 from millstream.plan.operators.roots import Collect, Write
 from millstream.plan.physical.nodes import Producer
 from millstream.spark.delivery import Delivering, start_delivery
-from millstream.spark.kafka_sink import encode_in_python, encode_messages, needs_no_spark
+from millstream.spark.kafka_sink import encode_in_python, encode_messages
 from millstream.spark.local_tables import write_local
 from millstream.spark.partitioners import Choice, Rotation, choose_partitions, rotate_partitions
 from millstream.spark.print_sink import show_rows
@@ -106,7 +106,7 @@ def _encode(rows: Rows | PythonStage, output: Output, context: TranslationContex
     sink = _sink(output.root)
     delivering = Delivering.to(sink, context.dispatch) if output.producer is Producer.OWN else None
     partitioning = _partitioning_step(sink, context)
-    if isinstance(rows, PythonStage) and needs_no_spark(sink) and not drops_nulls:
+    if isinstance(rows, PythonStage) and sink.encodes_in_python and not drops_nulls:
         messages = encode_in_python(rows, sink, partitioning, folds=output.folds, delivering=delivering)
     else:
         frame = rows.to_frame() if isinstance(rows, PythonStage) else rows

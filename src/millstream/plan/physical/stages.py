@@ -100,7 +100,8 @@ class _Staging:
         if node not in self._shared:
             self._shared[node] = self._open()
             self._shared[node].steps += _reading(node)
-            self._shared[node].steps.append(f"shared by {', '.join(shared.readers)}")
+            where = _PYTHON if shared.obstacle is None else f"[Spark: {shared.obstacle}]"
+            self._shared[node].steps.append(f"shared by {', '.join(shared.readers)} {where}")
         return self._open(self._shared[node])
 
     def _pin(self, node: PhysicalNode, stage: Stage) -> Stage:
