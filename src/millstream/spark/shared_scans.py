@@ -10,7 +10,7 @@ from millstream.plan.operators.roots import Write
 from millstream.plan.physical.nodes import Execution, PhysicalNode
 from millstream.spark.python_stage import PythonStage, Rows
 from millstream.spark.shared_readers import pack_in_one_pass, part_in_python, part_in_spark, write_in_one_pass
-from millstream.spark.translate import python_step, rows_of, stateful_step, stateless_step
+from millstream.spark.translate import frame_of, python_step, rows_of, stateful_step, stateless_step
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -30,12 +30,12 @@ def read_together(
     made: dict[PhysicalNode, DataFrame | PythonStage] = {}
     for shared in plan.shared:
         readers = [partial(_python_stage, end, context, encode) for end in shared.ends]
-        rows = rows_of(shared.scan, context)
         if shared.obstacle is None:
+            rows = rows_of(shared.scan, context)
             assert isinstance(rows, PythonStage)
             parted = part_in_python(rows, readers)
         else:
-            parted = part_in_spark(rows.to_frame() if isinstance(rows, PythonStage) else rows, readers)
+            parted = part_in_spark(frame_of(shared.scan, context), readers)
         if all(isinstance(end.operator, Write) for end in shared.ends):
             made |= dict.fromkeys(shared.ends, write_in_one_pass(parted))
         else:

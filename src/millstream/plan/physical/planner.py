@@ -14,12 +14,14 @@ from millstream.plan.operators.node import transform
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.roots import Collect, Write
 from millstream.plan.operators.scan import Scan
+from millstream.plan.operators.union import Union
 from millstream.plan.physical.native_aggregates import native_aggregate_of
 from millstream.plan.physical.nodes import Execution, Output, PhysicalNode, PhysicalPlan, Producer, SharedScan, walk_up
 from millstream.plan.physical.passes import plan_pass
 from millstream.plan.physical.python_steps import gives_rows_in_python, obstacle_in
 from millstream.plan.physical.shared_scans import scan_of, share_scans
 from millstream.plan.physical.ticks import tick_interval
+from millstream.plan.physical.unions import is_united, push_below_union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -86,9 +88,11 @@ class _Builder:
             return self._scans[node.id]
         inputs = tuple(self._build(below, native) for below in node.inputs)
         execution, obstacle = _execution(node, native), None
-        if execution is Execution.SPARK and self._gets_rows_in_python(node, inputs):
+        if isinstance(node, Filter | Project | Union) and all(map(self._gives_rows_in_python, inputs)):
             obstacle = obstacle_in(node)
             execution = Execution.PYTHON if obstacle is None else Execution.SPARK
+            if obstacle is None and not isinstance(node, Union) and is_united(inputs[0]):
+                return push_below_union(node, inputs[0])
         makes_rows = execution.keeps_state or not inputs
         has_kinds = node.gives_kinds if makes_rows else any(below.has_kinds for below in inputs)
         built = PhysicalNode(node, inputs, execution, has_kinds, obstacle)
@@ -96,16 +100,13 @@ class _Builder:
             self._scans[node.id] = built
         return built
 
-    def _gets_rows_in_python(self, node: Node, inputs: Sequence[PhysicalNode]) -> bool:
-        """Whether it works row by row on rows that are in Python, and in no pass that returns them to Spark."""
-        if not isinstance(node, Filter) and not (isinstance(node, Project) and node.items):
-            return False
-        [below] = inputs
-        if not isinstance(below.operator, Scan):
-            return below.execution in (Execution.PYTHON, Execution.KERNEL)
-        if below.id in self._passes:
-            return self._passes[below.id].obstacle is None
-        return gives_rows_in_python(below.operator)
+    def _gives_rows_in_python(self, node: PhysicalNode) -> bool:
+        """Whether its rows are in Python, and in no pass that returns them to Spark."""
+        if not isinstance(node.operator, Scan):
+            return node.execution in (Execution.PYTHON, Execution.KERNEL)
+        if node.id in self._passes:
+            return self._passes[node.id].obstacle is None
+        return gives_rows_in_python(node.operator)
 
 
 def _execution(node: Node, native: Aggregate | None) -> Execution:

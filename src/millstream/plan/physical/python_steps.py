@@ -23,7 +23,7 @@ def gives_rows_in_python(scan: Scan) -> bool:
 
 
 def obstacle_in(node: Node) -> str | None:
-    """What only Spark can evaluate in a filter or a projection."""
+    """What only Spark can do in a filter, a projection or a union."""
     from millstream.plan.vectorised.forms import obstacle_of  # loads Arrow, which a check does not need
 
     def obstacle_in_item(item: ProjectItem) -> str | None:
@@ -31,8 +31,9 @@ def obstacle_in(node: Node) -> str | None:
 
     if isinstance(node, Filter):
         return obstacle_of(node.condition)
-    assert isinstance(node, Project)
-    return next(filter(None, map(obstacle_in_item, node.items)), None) if node.items else _NO_COLUMNS
+    if not node.columns:
+        return _NO_COLUMNS
+    return next(filter(None, map(obstacle_in_item, node.items)), None) if isinstance(node, Project) else None
 
 
 def obstacle_to_pass(node: Node, *, drops_nulls: bool) -> str | None:
