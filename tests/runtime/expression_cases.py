@@ -330,6 +330,6 @@ GROUPS: Final = {
 FAILING: Final = (
     "1 / 0", "1 % 0", "CAST('x' AS INT)", "ELEMENT(ARRAY[1, 2])", "1.0 / 0", "CAST('maybe' AS BOOLEAN)",
     "CAST('noon' || '' AS TIME)", "'abc' < 5", "'' < 5", "5 BETWEEN 'abc' AND 'x'", "5 IN ('1', 'x')", "'1e3' < 10",
-    "'9223372036854775808' > CAST(1 AS BIGINT)",
+    "'9223372036854775808' > CAST(1 AS BIGINT)", "CAST('2024-02-30' || '' AS DATE)",
 )  # fmt: skip
 """Expressions that fail the job, as in Flink."""

@@ -19,7 +19,7 @@ ROWS: Final = 2_000
 COLUMNS: Final = {
     "b": "BOOLEAN", "c": "BOOLEAN", "i1": "TINYINT", "i2": "SMALLINT", "i4": "INT", "j4": "INT", "i8": "BIGINT",
     "j8": "BIGINT", "f4": "FLOAT", "g4": "FLOAT", "f8": "DOUBLE", "g8": "DOUBLE", "d": "DECIMAL(10, 2)",
-    "e": "DECIMAL(12, 4)", "w": "DECIMAL(30, 6)", "s": "STRING", "r": "STRING", "v": "VARCHAR(8)", "n": "STRING",
+    "e": "DECIMAL(12, 4)", "w": "DECIMAL(30, 6)", "s": "STRING", "r": "STRING", "v": "VARCHAR(8)", "n": "STRING", "x": "STRING", "o": "STRING",
     "y": "BYTES", "z": "BYTES", "da": "DATE", "db": "DATE", "t": "TIMESTAMP(3)", "u": "TIMESTAMP(6)",
     "t9": "TIMESTAMP(9)", "l": "TIMESTAMP_LTZ(3)", "m": "TIMESTAMP_LTZ(6)", "h": "TIME", "k": "TIME",
 }  # fmt: skip
@@ -67,6 +67,82 @@ def _number_text(rng: random.Random) -> str:
     return rng.choice(("{}", "{}", "{}", " {} ", "{}.9", "{}.", "\t{}\n")).format(number)
 
 
+def _date_text(rng: random.Random) -> str:
+    year = rng.choice(
+        (
+            "2024",
+            "0001",
+            "9999",
+            "1970",
+            "12024",
+            "5881580",
+            "5881581",
+            "999",
+            "-0044",
+            "+2024",
+            "1900",
+            "0000",
+            "-5877641",
+            "9999999",
+        )
+    )
+    month, day = (
+        rng.choice(("1", "02", "12", "13", "0", "06", "")),
+        rng.choice(("1", "29", "30", "31", "32", "0", "11", "12")),
+    )
+    form = rng.choice(
+        ("{0}-{1}-{2}",) * 6
+        + (
+            "{0}",
+            "{0}-{1}",
+            "{0}-{1}-",
+            " {0}-{1}-{2}\t",
+            "{0}-{1}-{2} 10:00",
+            "{0}-{1}-{2}Tx",
+            "{0}-{1}T",
+            "{0}-{1}-{2}x",
+            "{0}/{1}/{2}",
+            "\x7f{0}-{1}-{2}\x00",
+            "{0}-{1}-{2}-",
+            "-{0}",
+            "{0} ",
+            "{0}T",
+            "\u00a0{0}",
+            "{0}-{1}-{2}T\n7",
+        )
+    )
+    return form.format(year, month, day)
+
+
+def _time_text(rng: random.Random) -> str:
+    hour, minute, second = (
+        rng.choice((str(rng.randrange(limit + 2)), f"{rng.randrange(limit):02d}")) for limit in (24, 60, 60)
+    )
+    form = rng.choice(
+        ("{0}:{1}:{2}",) * 5
+        + (
+            "{0}",
+            "{0}:{1}",
+            "{0}:",
+            "{0}:{1}:{2}.",
+            "{0}:{1}:{2}.123456789",
+            " {0} : {1}\n",
+            "{0}:{1}:{2}Z",
+            "T{0}:{1}",
+            "{0}:{1}:{2} ",
+            "{0}.5",
+            "{0}:{1}.5",
+            "\u2003{0}:{1}",
+            "{0}:{1}\u2028",
+            "{0}:{1}:{2}.5 UTC",
+            "1{0}:{1}",
+            "\x0b{0}:{1}",
+        )
+    )
+    return form.format(hour, minute, second)
+
+
+_TEXTS: Final = {"n": _number_text, "x": _date_text, "o": _time_text}
 _DRAW: Final[dict[str, Callable[[random.Random], Any]]] = {
     "BOOLEAN": lambda rng: rng.random() < 0.5,
     "TINYINT": _integer(8),
@@ -101,7 +177,7 @@ def draw_rows() -> pa.Table:
     def draw(name: str, type_: str) -> Any:
         if rng.random() < 0.15:
             return None
-        return _number_text(rng) if name == "n" else _DRAW[type_](rng)
+        return _TEXTS[name](rng) if name in _TEXTS else _DRAW[type_](rng)
 
     return pa.table(
         {
@@ -162,6 +238,19 @@ EXPRESSIONS: Final = (
     *(f"{part}({name})" for name in ("u", "h") for part in ("HOUR", "MINUTE", "SECOND")),
     *(f"FLOOR({name} TO {unit})" for name in ("t", "u", "l")
       for unit in ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")),
+    *(f"{function}({name} TO {unit})" for function in ("FLOOR", "CEIL")
+      for name, units in (("h", ()), ("da", ("DAY", "WEEK", "MONTH", "QUARTER", "YEAR")), ("u", ("MILLISECOND",)))
+      for unit in (*units, "SECOND", "MINUTE", "HOUR")),
+    *(f"CEIL({name} TO {unit})" for name in ("t", "u", "l") for unit in ("DAY", "WEEK", "MONTH", "QUARTER", "YEAR")),
+    *(f"{function}({name})" for function in ("FLOOR", "CEIL") for name in ("i1", "i8", "f4", "f8", "d", "e", "w")),
+    "ROUND(i4)", "ROUND(i8, 2)", "ROUND(d)", "ROUND(d, 1)", "ROUND(d, 5)", "ROUND(e, 2)", "ROUND(w, 3)", "ROUND(w, -3)", "ROUND(d, -1)",
+    *(f"TIMESTAMPADD({unit}, {count}, {name})" for name in ("da", "u", "l") for count in ("i1", "-1", "13")
+      for unit in ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")),
+    *(f"TIMESTAMPADD({unit}, {count}, h)" for count in ("i4", "-1")
+      for unit in ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND")),
+    "TIMESTAMPADD(YEAR, i2, CASE WHEN i2 BETWEEN -9999 AND 9999 THEN m END)", "TIMESTAMPADD(MONTH, i4 / 2000, t)",
+    *(f"CAST({name} AS {type_})" for name in ("d", "e", "w") for type_ in ("FLOAT", "DOUBLE")), "d * f8", "w / f8", "w > f8",
+    *(f"TRY_CAST({name} AS {type_})" for name in ("s", "n", "x", "o") for type_ in ("DATE", "TIME")), "TO_DATE(x)", "TO_DATE(s)",
     "TO_TIMESTAMP_LTZ(i8, 3)", "TO_TIMESTAMP_LTZ(i8, 0)", "TO_TIMESTAMP_LTZ(i4, 0)", "TO_TIMESTAMP_LTZ(i8, 6)", "TO_TIMESTAMP_LTZ(i4)",
     *(f"CASE WHEN t > TIMESTAMP '1950-01-01 00:00:00' AND u > TIMESTAMP '1950-01-01 00:00:00' "
       f"AND t < TIMESTAMP '2030-01-01 00:00:00' AND u < TIMESTAMP '2030-01-01 00:00:00' THEN TIMESTAMPDIFF({unit}, t, u) END"

@@ -133,6 +133,10 @@ class Sink(ConnectedTable, Protocol):
         """Whether only the last of several changes of a key must be written: each message is the key's whole row."""
 
     @property
+    def encodes_in_python(self) -> bool:
+        """Whether messages are made of columns alone, by encoders in Python."""
+
+    @property
     def needs_own_producer(self) -> bool:
         """Whether our own producers write it, because Spark's sink cannot."""
 
@@ -224,6 +228,10 @@ class OrdinarySink(_OrdinaryTable):
 
     @property
     def folds_changes(self) -> bool:
+        return False
+
+    @property
+    def encodes_in_python(self) -> bool:
         return False
 
     @property

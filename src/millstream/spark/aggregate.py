@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from millstream.plan.operators.aggregate import Aggregate, AggregateCall
     from millstream.spark.kernel_stage import KernelSettings
-    from millstream.spark.python_stage import PythonStage, Rows
+    from millstream.spark.python_stage import InputRows, PythonStage
 
 
-def aggregate(rows: Rows | PythonStage, node: Aggregate, kernel_settings: KernelSettings) -> PythonStage:
+def aggregate(rows: InputRows, node: Aggregate, kernel_settings: KernelSettings) -> PythonStage:
     keys = {name: f"key{number}" for number, name in enumerate(node.keys)}
     arguments = {call: f"argument{number}" for number, call in enumerate(node.calls) if call.argument is not None}
     filters = {call.filter: f"filter{number}" for number, call in enumerate(node.calls) if call.filter is not None}

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from millstream.plan.operators.join import Join
     from millstream.spark.kernel_stage import KernelSettings
-    from millstream.spark.python_stage import PythonStage, Rows
+    from millstream.spark.python_stage import InputRows, PythonStage
 
 
 def join(
-    left: Rows | PythonStage,
-    right: Rows | PythonStage,
+    left: InputRows,
+    right: InputRows,
     node: Join,
     kernel_settings: KernelSettings,
     *,
@@ -40,7 +40,7 @@ def join(
     return host(inputs, operator, node.id, kernel_settings, columns)
 
 
-def _uses(rows: Rows | PythonStage, side: str, columns: Sequence[str]) -> list[ColumnUse]:
+def _uses(rows: InputRows, side: str, columns: Sequence[str]) -> list[ColumnUse]:
     """Equal maps are one row, whatever the order of their entries: all columns are compared."""
     schema = schema_of(rows)
     return [

@@ -53,12 +53,6 @@ _TYPES: Final = {
 """The columns of a message. Spark's Kafka sink has no timestamp; our own producer takes it in milliseconds."""
 
 
-def needs_no_spark(sink: KafkaSink) -> bool:
-    """Whether its messages are made of columns alone, and by encoders in Python."""
-    is_avro = isinstance(sink.value_format, AvroFormat) or isinstance(sink.key_format, AvroFormat)
-    return not (sink.metadata or is_avro or sink.ignore_retraction)
-
-
 def encode_in_python(
     rows: PythonStage,
     sink: KafkaSink,
@@ -67,7 +61,7 @@ def encode_in_python(
     folds: bool = False,
     delivering: Delivering | None = None,
 ) -> PythonStage:
-    """As `encode_messages`, in the crossing that made the rows; for a sink that `needs_no_spark`."""
+    """As `encode_messages`, in the crossing that made the rows; for a sink that `encodes_in_python`."""
     written = {column.name for part in _parts(sink) for _, column in part.columns}
     fields = [field for field in rows.row_schema.fields if field.name in written]
     selected = select_in_python(rows, [ColumnUse(field.name, field.name, field.dataType) for field in fields])

@@ -23,24 +23,24 @@ from millstream.spark.event_time import EventTimes
 from millstream.spark.kernel_stage import NOW, KernelSettings, KernelStage
 from millstream.spark.packets import PACKET_SCHEMA, exchange, pack
 from millstream.spark.python_rows import ColumnUse, select_columns
-from millstream.spark.python_stage import PythonStage
+from millstream.spark.python_stage import PythonStage, UnitedRows
 from millstream.spark.row_order import OrderInFiles
 from millstream.spark.splits import SPLIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql.types import StructType
 
     from millstream.kernels.operator import Operator
-    from millstream.spark.python_stage import Rows
+    from millstream.spark.python_stage import InputRows, Rows
 
 _BITS_FOR_ROWS: Final = 40
 _PLACES: Final = 1 << 23
 
 
 def host(
-    inputs: Mapping[str, Rows | PythonStage],
+    inputs: Mapping[str, InputRows],
     operator: Operator,
     id_: str,
     kernel_settings: KernelSettings,
@@ -51,10 +51,13 @@ def host(
     """Gives the operator's changelog for the rows of each of its inputs.
 
     `id_` names the operator's state. `columns` are those that are wanted, with their names in the operator's output;
-    None is all. One input may be read in one pass with other readers; the packets of several go through one exchange.
+    None is all. One input may be read in one pass with other readers; the packets of several, and of the sides of a
+    union, go through one exchange.
     `awaited_splits`, each as `input:split`, hold back event time before their first row.
     """
-    packed = [pack_input(name, inputs[name], operator, kernel_settings) for name in operator.inputs]
+    packed = [
+        pack_input(name, rows, operator, kernel_settings) for name in operator.inputs for rows in _sides(inputs[name])
+    ]
     stage = KernelStage(id_, operator, kernel_settings, awaited_splits)
     wanted = {name: name for name in operator.output_schema.names} if columns is None else columns
     wanted = wanted or {KIND: KIND}  # Arrow does not count rows without columns
@@ -64,6 +67,10 @@ def host(
         return replace(packed[0], behind=step)
     packets = reduce(DataFrame.union, (stage.to_rows() for stage in packed))
     return PythonStage(packets, PACKET_SCHEMA, exchange=packed[0].exchange, behind=step)
+
+
+def _sides(rows: InputRows) -> Sequence[Rows | PythonStage]:
+    return rows.sides if isinstance(rows, UnitedRows) else (rows,)
 
 
 def pack_input(name: str, rows: Rows | PythonStage, operator: Operator, kernel_settings: KernelSettings) -> PythonStage:

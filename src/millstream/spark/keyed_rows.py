@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from millstream.plan.operators.materialise import Materialise
     from millstream.plan.operators.normalise import Normalise
     from millstream.spark.kernel_stage import KernelSettings
-    from millstream.spark.python_stage import PythonStage, Rows
+    from millstream.spark.python_stage import InputRows, PythonStage
 
 
-def normalise(rows: Rows | PythonStage, node: Normalise, kernel_settings: KernelSettings) -> PythonStage:
+def normalise(rows: InputRows, node: Normalise, kernel_settings: KernelSettings) -> PythonStage:
     numbered = _number(rows, node.keys)
     operator = NormaliseOperator(
         numbered.of(node.keys), numbered.schema, node.emits_before, expires=kernel_settings.expires
@@ -37,7 +37,7 @@ def normalise(rows: Rows | PythonStage, node: Normalise, kernel_settings: Kernel
     return numbered.through(operator, node.id, kernel_settings)
 
 
-def materialise(rows: Rows | PythonStage, node: Materialise, kernel_settings: KernelSettings) -> PythonStage:
+def materialise(rows: InputRows, node: Materialise, kernel_settings: KernelSettings) -> PythonStage:
     numbered = _number(rows, {*node.keys, *node.replaced_by})
     operator = MaterialiseOperator(numbered.of(node.keys), numbered.schema, numbered.of(node.replaced_by))
     return numbered.through(operator, node.id, kernel_settings)
@@ -47,7 +47,7 @@ def materialise(rows: Rows | PythonStage, node: Materialise, kernel_settings: Ke
 class _Numbered:
     """Rows whose columns have numbers for names."""
 
-    rows: Rows | PythonStage
+    rows: InputRows
     uses: list[ColumnUse]
 
     @property
@@ -63,7 +63,7 @@ class _Numbered:
         return host({ROWS: self.rows}, operator, id_, kernel_settings, {**columns, KIND: KIND})
 
 
-def _number(rows: Rows | PythonStage, keys: Collection[str]) -> _Numbered:
+def _number(rows: InputRows, keys: Collection[str]) -> _Numbered:
     fields = [field for field in schema_of(rows).fields if field.name not in (KIND, SPLIT)]
     uses = [
         ColumnUse(field.name, f"column{number}", field.dataType, is_compared=field.name in keys)

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import DecimalType, DoubleType, FloatType, StructField, StructType
+from pyspark.sql.types import DoubleType, FloatType, StructField, StructType
 
 from millstream.changelog import KIND
 from millstream.plan.typed import InputColumn
 from millstream.plan.vectorised.evaluators import ColumnValue, ExpressionError, TooLargeError, to_array, to_mask
 from millstream.plan.vectorised.forms import vectorise
+from millstream.plan.vectorised.number_arrays import floats_of_decimals
 from millstream.plan.vectorised.text_arrays import MOST_BYTES
 from millstream.spark.comparable import alike, is_comparable_as_it_is, kernel_schema
-from millstream.spark.python_stage import PythonStage, to_struct
+from millstream.spark.python_stage import PythonStage, UnitedRows, to_struct
 from millstream.spark.splits import SPLIT, split_columns
 from millstream.spark.types import quote_name, spark_schema
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from millstream.plan.operators.filter import Filter
     from millstream.plan.operators.project import Project
     from millstream.plan.vectorised.evaluators import Evaluator
-    from millstream.spark.python_stage import Rows
+    from millstream.spark.python_stage import InputRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +72,22 @@ def project_in_python(rows: PythonStage, node: Project) -> PythonStage:
     return rows.pipe(partial(compute_columns, evaluators, arrow_schema), struct)
 
 
-def prepare_columns(rows: Rows | PythonStage, uses: Sequence[ColumnUse]) -> Rows | PythonStage:
+def prepare_columns(rows: InputRows, uses: Sequence[ColumnUse]) -> InputRows:
     """The columns as a kernel takes them, with the kind and the split of each row if the rows have them.
 
     Rows that are in Python stay there, unless it takes functions of Spark's to make nested values comparable.
     """
-    if isinstance(rows, PythonStage):
+    if isinstance(rows, PythonStage | UnitedRows):
         if uses and all(_is_simple(use, rows.row_schema[use.source].dataType) for use in uses):
-            return select_in_python(rows, uses)
+            if isinstance(rows, PythonStage):
+                return select_in_python(rows, uses)
+            return UnitedRows(tuple(select_in_python(side, uses) for side in rows.sides))
         rows = rows.to_frame()
     kind = [F.col(KIND)] if KIND in rows.columns else []
     return rows.select(*(_to_spark(use, rows.schema).alias(use.name) for use in uses), *kind, *split_columns(rows))
 
 
 def _is_simple(use: ColumnUse, type_: DataType) -> bool:
-    """Arrow's DOUBLE of a DECIMAL is not always the nearest one."""
-    if isinstance(type_, DecimalType) and isinstance(use.type, FloatType | DoubleType):
-        return False
     return not use.is_compared or is_comparable_as_it_is(type_)
 
 
@@ -99,8 +99,8 @@ def _to_spark(use: ColumnUse, schema: StructType) -> Column:
     return value if type_ == use.type else value.cast(use.type)
 
 
-def schema_of(rows: Rows | PythonStage) -> StructType:
-    return rows.row_schema if isinstance(rows, PythonStage) else rows.schema
+def schema_of(rows: InputRows) -> StructType:
+    return rows.row_schema if isinstance(rows, PythonStage | UnitedRows) else rows.schema
 
 
 def struct_of(uses: Sequence[ColumnUse], beside: Sequence[StructField] = ()) -> StructType:
@@ -127,10 +127,12 @@ def select_columns(
 
 
 def filter_rows(condition: Evaluator, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """A batch of which no row is left is passed on too: who looks for the next one would get ahead of other readers."""
+
     def keep(batch: pa.RecordBatch) -> pa.RecordBatch:
         return batch.filter(pa.array(to_mask(condition.evaluate(batch), batch.num_rows)))
 
-    return (kept for batch in batches for kept in _evaluate_in_parts(keep, batch) if kept.num_rows)
+    return (kept for batch in batches for kept in _evaluate_in_parts(keep, batch))
 
 
 def compute_columns(
@@ -175,4 +177,6 @@ def _prepare(column: pa.Array, use: ColumnUse) -> pa.Array:
 
 
 def _cast(column: pa.Array, type_: pa.DataType) -> pa.Array:
+    if pa.types.is_decimal(column.type) and pa.types.is_floating(type_):
+        return floats_of_decimals(type_, column)
     return column if column.type.equals(type_) else column.cast(type_)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
@@ -27,8 +27,8 @@ Step: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 @dataclass(frozen=True, slots=True)
 class PythonStage:
-    rows: Rows
-    """With only the columns that are passed to Python."""
+    rows: Rows | None
+    """With only the columns that are passed to Python; None where a step gives them to several readers."""
     schema: str | StructType
     """The schema of the result."""
     step: Step | None = None
@@ -90,6 +90,33 @@ class PythonStage:
         for name, value in self.constants.items():
             crossed = crossed.withColumn(name, F.lit(value))
         return crossed
+
+
+@dataclass(frozen=True, slots=True)
+class UnitedRows:
+    """The rows of several stages, each of which goes on by itself: only what they send in the end is united."""
+
+    sides: tuple[PythonStage, ...]
+    """With the same columns in the same order."""
+
+    @property
+    def row_schema(self) -> StructType:
+        return self.sides[0].row_schema
+
+    @property
+    def columns(self) -> list[str]:
+        return self.sides[0].columns
+
+    def to_frame(self) -> DataFrame:
+        return self.unite(PythonStage.to_frame)
+
+    def unite(self, make: Callable[[PythonStage], DataFrame]) -> DataFrame:
+        """The union of what is made of each side."""
+        return reduce(DataFrame.union, map(make, self.sides))
+
+
+InputRows: TypeAlias = Rows | PythonStage | UnitedRows
+"""What a step is given."""
 
 
 def _chain(first: Step, second: Step, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

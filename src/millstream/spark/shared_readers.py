@@ -31,63 +31,40 @@ if TYPE_CHECKING:
 
     from millstream.spark.python_stage import Step
 
-Reader: TypeAlias = Callable[[SharedRows], PythonStage]
+Reader: TypeAlias = Callable[[SharedRows | PythonStage], PythonStage]
 
 _READER: Final = "reader"
 
 
-def write_in_one_pass(rows: DataFrame, readers: Sequence[Reader]) -> DataFrame:
-    """All messages of readers that only write messages."""
-    frame, lanes = _combine_columns(rows, readers)
-    fields = {field.name: field for lane in lanes for field in _schema(lane.stage).fields}
-    constant = {name for lane in lanes for name in lane.stage.constants}
-    schema = StructType(list(fields.values()))
-    for name in sorted(constant - fields.keys()):
-        schema = schema.add(name, "string")
-    arrow = to_arrow_schema(schema)
-    steps = [partial(_fill, lane.through(), arrow, dict(lane.stage.constants)) for lane in lanes]
-    return frame.mapInArrow(in_turns(steps), schema)
-
-
-def pack_in_one_pass(
-    rows: DataFrame, readers: Sequence[Reader], tasks: int, ticks: DataFrame | None = None
-) -> list[DataFrame | PythonStage]:
-    """Per reader what comes of its stage; all packets go to so many tasks, and ticks to the kernels among them."""
-    frame, lanes = _combine_columns(rows, readers)
-    steps = []
-    for number, lane in enumerate(lanes):
-        through = lane.through()
-        packing = through if lane.gives_packets else partial(_post, through, tasks)
-        steps.append(partial(_tag, packing, number))
-    packets = frame.mapInArrow(in_turns(steps), f"{PACKET_SCHEMA}, {_READER} INT")
-    kernels = [number for number, lane in enumerate(lanes) if lane.gives_packets]
-    if ticks is not None and kernels:
-        packets = packets.union(ticks.select("*", F.explode(F.array(*map(F.lit, kernels))).alias(_READER)))
-    packets = exchange(tasks, packets)
-    return [lane.stage.result(_take_out(packets, number, lane)) for number, lane in enumerate(lanes)]
-
-
 @dataclass(frozen=True, slots=True)
-class _Lane:
-    """The columns of one reader among all that are passed, and what is computed from them."""
+class Lane:
+    """What one reader makes of the rows of all."""
 
-    columns: Mapping[str, str]
-    """By their names in the frame."""
-    passes: str | None
-    """The column that selects the reader's rows; None for all."""
+    step: Step
     stage: PythonStage
+    """The reader's own, which refers to Spark's session."""
 
     @property
     def gives_packets(self) -> bool:
         return self.stage.schema == PACKET_SCHEMA
 
-    def through(self) -> Step:
-        """The part that is sent to Python: the stage itself refers to Spark's session."""
-        return partial(_run_lane, dict(self.columns), self.passes, self.stage.step)
+
+@dataclass(frozen=True, slots=True)
+class PartedRows:
+    """Rows with all that their readers need of them, and a lane per reader."""
+
+    rows: PythonStage
+    lanes: Sequence[Lane]
 
 
-def _combine_columns(rows: DataFrame, readers: Sequence[Reader]) -> tuple[DataFrame, list[_Lane]]:
-    """The columns of all readers in one frame."""
+def part_in_python(rows: PythonStage, readers: Sequence[Reader]) -> PartedRows:
+    """In the crossing that makes the rows."""
+    stages = [reader(PythonStage(None, rows.schema, records_time=rows.records_time)) for reader in readers]
+    return PartedRows(rows, [Lane(stage.step or iter, stage) for stage in stages])
+
+
+def part_in_spark(rows: DataFrame, readers: Sequence[Reader]) -> PartedRows:
+    """What readers compute becomes columns of one frame."""
     hidden = {name: f"__row{number}" for number, name in enumerate(rows.columns)}
     frame = rows.select(*(F.col(quote_name(name)).alias(inside) for name, inside in hidden.items()))
     lanes = []
@@ -99,8 +76,35 @@ def _combine_columns(rows: DataFrame, readers: Sequence[Reader]) -> tuple[DataFr
         columns = {name: f"__{number}_{place}" for place, name in enumerate(stage.rows.columns)}
         passes = f"__{number}" if stage.rows.is_filtered else None
         frame = stage.rows.set_aside(columns, passes)
-        lanes.append(_Lane({inside: name for name, inside in columns.items()}, passes, stage))
-    return frame.drop(*hidden.values()), lanes
+        own = {inside: name for name, inside in columns.items()}
+        lanes.append(Lane(partial(_run_lane, own, passes, stage.step), stage))
+    frame = frame.drop(*hidden.values())
+    return PartedRows(PythonStage(frame, frame.schema), lanes)
+
+
+def write_in_one_pass(parted: PartedRows) -> DataFrame:
+    """All messages of readers that only write messages."""
+    fields = {field.name: field for lane in parted.lanes for field in lane.stage.row_schema.fields}
+    constant = {name for lane in parted.lanes for name in lane.stage.constants}
+    schema = StructType(list(fields.values()))
+    for name in sorted(constant - fields.keys()):
+        schema = schema.add(name, "string")
+    arrow = to_arrow_schema(schema)
+    steps = [partial(_fill, lane.step, arrow, dict(lane.stage.constants)) for lane in parted.lanes]
+    return parted.rows.pipe(in_turns(steps), schema).to_frame()
+
+
+def pack_in_one_pass(parted: PartedRows, tasks: int, ticks: DataFrame | None = None) -> list[DataFrame | PythonStage]:
+    """Per reader what comes of its stage; all packets go to so many tasks, and ticks to the kernels among them."""
+    lanes = parted.lanes
+    packing = (lane.step if lane.gives_packets else partial(_post, lane.step, tasks) for lane in lanes)
+    steps = [partial(_tag, step, number) for number, step in enumerate(packing)]
+    packets = parted.rows.pipe(in_turns(steps), f"{PACKET_SCHEMA}, {_READER} INT").to_rows()
+    kernels = [number for number, lane in enumerate(lanes) if lane.gives_packets]
+    if ticks is not None and kernels:
+        packets = packets.union(ticks.select("*", F.explode(F.array(*map(F.lit, kernels))).alias(_READER)))
+    packets = exchange(tasks, packets)
+    return [lane.stage.result(_take_out(packets, number, lane)) for number, lane in enumerate(lanes)]
 
 
 def in_turns(steps: Sequence[Step]) -> Step:
@@ -149,13 +153,7 @@ def _fill(
         yield pa.RecordBatch.from_arrays(columns, names=schema.names)
 
 
-def _take_out(packets: DataFrame, number: int, lane: _Lane) -> DataFrame:
+def _take_out(packets: DataFrame, number: int, lane: Lane) -> DataFrame:
     """Spark would push a constant condition below the exchange, which would then differ between readers."""
     own = packets.where(F.floor(F.col(_READER) + F.rand(0)) == number)
-    return own if lane.gives_packets else own.mapInArrow(unpack_posted, _schema(lane.stage))
-
-
-def _schema(stage: PythonStage) -> StructType:
-    schema = StructType.fromDDL(stage.schema) if isinstance(stage.schema, str) else stage.schema
-    assert isinstance(schema, StructType)
-    return schema
+    return own if lane.gives_packets else own.mapInArrow(unpack_posted, lane.stage.schema)

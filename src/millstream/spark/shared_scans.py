@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from millstream.plan.operators.roots import Write
 from millstream.plan.physical.nodes import Execution, PhysicalNode
 from millstream.spark.python_stage import PythonStage, Rows
-from millstream.spark.shared_readers import pack_in_one_pass, write_in_one_pass
-from millstream.spark.translate import frame_of, stateful_step, stateless_step
+from millstream.spark.shared_readers import pack_in_one_pass, part_in_python, part_in_spark, write_in_one_pass
+from millstream.spark.translate import frame_of, python_step, rows_of, stateful_step, stateless_step
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -30,18 +30,23 @@ def read_together(
     made: dict[PhysicalNode, DataFrame | PythonStage] = {}
     for shared in plan.shared:
         readers = [partial(_python_stage, end, context, encode) for end in shared.ends]
-        rows = frame_of(shared.scan, context)
+        if shared.obstacle is None:
+            rows = rows_of(shared.scan, context)
+            assert isinstance(rows, PythonStage)
+            parted = part_in_python(rows, readers)
+        else:
+            parted = part_in_spark(frame_of(shared.scan, context), readers)
         if all(isinstance(end.operator, Write) for end in shared.ends):
-            made |= dict.fromkeys(shared.ends, write_in_one_pass(rows, readers))
+            made |= dict.fromkeys(shared.ends, write_in_one_pass(parted))
         else:
             ticks = None if context.ticks is None else context.ticks.packets(context.kernel_settings)
-            packed = pack_in_one_pass(rows, readers, context.kernel_settings.tasks, ticks)
+            packed = pack_in_one_pass(parted, context.kernel_settings.tasks, ticks)
             made |= dict(zip(shared.ends, packed, strict=True))
     return made
 
 
 def _python_stage(
-    end: PhysicalNode, context: TranslationContext, encode: Encode, shared_rows: SharedRows
+    end: PhysicalNode, context: TranslationContext, encode: Encode, shared_rows: SharedRows | PythonStage
 ) -> PythonStage:
     match end.execution:
         case Execution.SINK:
@@ -50,10 +55,13 @@ def _python_stage(
             return stateful_step([_rows(end.inputs[0], shared_rows, context)], end, context)
         case _:
             rows = _rows(end, shared_rows, context)
-            return PythonStage(rows, rows.schema)
+            return rows if isinstance(rows, PythonStage) else PythonStage(rows, rows.schema)
 
 
-def _rows(node: PhysicalNode, shared_rows: SharedRows, context: TranslationContext) -> SharedRows:
+def _rows(
+    node: PhysicalNode, shared_rows: SharedRows | PythonStage, context: TranslationContext
+) -> SharedRows | PythonStage:
     if node.execution is Execution.SOURCE:
         return shared_rows
-    return stateless_step(_rows(node.inputs[0], shared_rows, context), node, context)
+    below = _rows(node.inputs[0], shared_rows, context)
+    return python_step(below, node) if isinstance(below, PythonStage) else stateless_step(below, node, context)

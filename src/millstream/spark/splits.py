@@ -6,13 +6,16 @@ the number of cores. Whatever must see the same rows again uses this instead of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import LongType
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,9 +23,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
     from millstream.connectors.kafka.tables import KafkaSource
-    from millstream.spark.python_stage import Rows, Step
+    from millstream.spark.python_stage import PythonStage, Rows, Step
 
 SPLIT: Final = "__split"
+_TASK: Final = "__task"
 _SCAN: Final = 1_000_000
 """More partitions than any topic has."""
 _POSITION_BITS: Final = 46
@@ -96,7 +100,46 @@ def split_of_insert(insert: int) -> Column:
 
     Spark numbers the tasks of a set consecutively, and how many come first may differ when a batch is repeated.
     """
-    return F.concat(F.lit(f"i{insert}-"), F.spark_partition_id()).alias(SPLIT)
+    return F.concat(F.lit(prefix_of_insert(insert)), F.spark_partition_id()).alias(SPLIT)
+
+
+def prefix_of_insert(insert: int) -> str:
+    return f"i{insert}-"
+
+
+def number_by_task(rows: PythonStage, prefix: str) -> PythonStage:
+    """Adds a split to rows after a shuffle that are in Python: as `split_of_insert` does, and with its numbers."""
+    assert isinstance(rows.rows, DataFrame)
+    assert rows.step is not None
+    schema = StructType([*rows.row_schema.fields, StructField(SPLIT, StringType())])
+    frame = rows.rows.withColumn(_TASK, F.spark_partition_id())
+    return replace(rows, rows=frame, step=partial(run_beside_task, rows.step, prefix), schema=schema)
+
+
+def run_beside_task(step: Step, prefix: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    tasks: set[int] = set()
+
+    def read() -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            tasks.update(batch.column(_TASK).slice(0, 1).to_pylist())
+            yield batch
+
+    for rows in step(read()):
+        [task] = tasks
+        yield rows.append_column(SPLIT, pa.repeat(f"{prefix}{task}", rows.num_rows))
+
+
+def prefix_splits(rows: PythonStage, prefix: str) -> PythonStage:
+    """Distinguishes the splits of one input of a union from those of the others."""
+    fields = (StructField(SPLIT, StringType()) if field.name == SPLIT else field for field in rows.row_schema.fields)
+    return rows.pipe(partial(_prefix, prefix), StructType(list(fields)))
+
+
+def _prefix(prefix: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        names = batch.schema.names
+        splits = pc.binary_join_element_wise(prefix, batch.column(SPLIT).cast(pa.string()), "")
+        yield batch.set_column(names.index(SPLIT), SPLIT, splits)
 
 
 def split_columns(rows: Rows) -> list[Column]:

@@ -33,11 +33,11 @@ from millstream.spark.local_tables import read_local
 from millstream.spark.native_aggregate import native_aggregate
 from millstream.spark.once import keep_value, one_row
 from millstream.spark.python_rows import filter_in_python, project_in_python
-from millstream.spark.python_stage import PythonStage
+from millstream.spark.python_stage import PythonStage, UnitedRows
 from millstream.spark.shared_rows import SharedRows
 from millstream.spark.splits import Splits, split_columns
 from millstream.spark.types import quote_name, spark_type
-from millstream.spark.union import union
+from millstream.spark.union import union, unite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from millstream.plan.physical.nodes import PhysicalNode
     from millstream.spark.delivery import Dispatch
     from millstream.spark.kernel_stage import KernelSettings
-    from millstream.spark.python_stage import Rows
+    from millstream.spark.python_stage import InputRows
     from millstream.spark.ticks import Ticks
 
 AnyRows = TypeVar("AnyRows", DataFrame, SharedRows)
@@ -100,10 +100,10 @@ def shuffle_partitions(spark: SparkSession) -> int:
 def frame_of(node: PhysicalNode, context: TranslationContext) -> DataFrame:
     """The rows of a node, back from Python."""
     rows = rows_of(node, context)
-    return rows.to_frame() if isinstance(rows, PythonStage) else rows
+    return rows if isinstance(rows, DataFrame) else rows.to_frame()
 
 
-def rows_of(node: PhysicalNode, context: TranslationContext) -> DataFrame | PythonStage:
+def rows_of(node: PhysicalNode, context: TranslationContext) -> DataFrame | PythonStage | UnitedRows:
     """The output of a node; if the rows are changes, with their kind in a column."""
     if node in context.shared:
         return context.shared[node]
@@ -120,12 +120,7 @@ def rows_of(node: PhysicalNode, context: TranslationContext) -> DataFrame | Pyth
             assert isinstance(node.operator, Aggregate)
             return native_aggregate(frame_of(node.inputs[0], context), node.operator)
         case Execution.PYTHON:
-            rows = rows_of(node.inputs[0], context)
-            assert isinstance(rows, PythonStage)
-            if isinstance(node.operator, Filter):
-                return filter_in_python(rows, node.operator)
-            assert isinstance(node.operator, Project)
-            return project_in_python(rows, node.operator)
+            return _stay_in_python([rows_of(below, context) for below in node.inputs], node, context)
         case Execution.SPARK:
             return _stateless(node, context)
 
@@ -141,6 +136,27 @@ def _stateless(node: PhysicalNode, context: TranslationContext) -> DataFrame:
             return stateless_step(inputs[0], node, context)
 
 
+def _stay_in_python(
+    inputs: Sequence[DataFrame | PythonStage | UnitedRows], node: PhysicalNode, context: TranslationContext
+) -> PythonStage | UnitedRows:
+    in_python = [rows for rows in inputs if not isinstance(rows, DataFrame)]
+    assert len(in_python) == len(inputs)
+    if isinstance(node.operator, Union):
+        has_splits = context.dispatch.is_exactly_once
+        return unite(in_python, node.operator, has_kinds=node.has_kinds, has_splits=has_splits)
+    [rows] = in_python
+    assert isinstance(rows, PythonStage)
+    return python_step(rows, node)
+
+
+def python_step(rows: PythonStage, node: PhysicalNode) -> PythonStage:
+    """Filter and Project, on rows that stay in Python."""
+    if isinstance(node.operator, Filter):
+        return filter_in_python(rows, node.operator)
+    assert isinstance(node.operator, Project)
+    return project_in_python(rows, node.operator)
+
+
 def stateless_step(rows: AnyRows, node: PhysicalNode, context: TranslationContext) -> AnyRows:
     """Filter and Project: row by row, without state."""
     operator = node.operator
@@ -152,7 +168,7 @@ def stateless_step(rows: AnyRows, node: PhysicalNode, context: TranslationContex
     return rows.select(*items, *kind, *split_columns(rows))
 
 
-def stateful_step(inputs: Sequence[Rows | PythonStage], node: PhysicalNode, context: TranslationContext) -> PythonStage:
+def stateful_step(inputs: Sequence[InputRows], node: PhysicalNode, context: TranslationContext) -> PythonStage:
     """On the kernel, with state."""
     match node.operator:
         case Aggregate() as operator:

@@ -7,6 +7,7 @@ from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from pyspark import cloudpickle
+from pyspark.sql import DataFrame
 
 from millstream.catalog.settings_of_flink import NotNullEnforcer
 from millstream.connectors.kafka.custom_partitioner import load_partitioner
@@ -17,21 +18,20 @@ from millstream.connectors.local.tables import BlackholeSink, FilesystemSink, Pr
 from millstream.plan.operators.roots import Collect, Write
 from millstream.plan.physical.nodes import Producer
 from millstream.spark.delivery import Delivering, start_delivery
-from millstream.spark.kafka_sink import encode_in_python, encode_messages, needs_no_spark
+from millstream.spark.kafka_sink import encode_in_python, encode_messages
 from millstream.spark.local_tables import write_local
 from millstream.spark.partitioners import Choice, Rotation, choose_partitions, rotate_partitions
 from millstream.spark.print_sink import show_rows
-from millstream.spark.python_stage import PythonStage
+from millstream.spark.python_stage import PythonStage, UnitedRows
 from millstream.spark.shared_scans import read_together
 from millstream.spark.sink_rows import drop_null_rows, repartition
-from millstream.spark.splits import SPLIT, split_of_insert
+from millstream.spark.splits import SPLIT, number_by_task, prefix_of_insert, split_of_insert
 from millstream.spark.task_ends import report_end
 from millstream.spark.translate import frame_of, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pyspark.sql import DataFrame
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from millstream.plan.physical.nodes import Output, PhysicalNode, PhysicalPlan
@@ -91,12 +91,15 @@ def _messages(root: PhysicalNode, context: TranslationContext, encode: Encode, i
     if root in context.shared:
         return frame_of(root, context)
     rows = rows_of(root, context)
-    lacks_split = insert is not None and SPLIT not in rows.columns
-    if isinstance(rows, PythonStage) and _sink(root).parallelism is None and not lacks_split:
-        return encode(rows, root).to_frame()
-    frame = rows.to_frame() if isinstance(rows, PythonStage) else rows
+    if not isinstance(rows, DataFrame) and _sink(root).parallelism is None:
+        if insert is not None and SPLIT not in rows.columns:
+            assert isinstance(rows, PythonStage), "the sides of a union have their splits"
+            rows = number_by_task(rows, prefix_of_insert(insert))
+        sides = rows.sides if isinstance(rows, UnitedRows) else (rows,)
+        return reduce(DataFrame.union, (encode(side, root).to_frame() for side in sides))
+    frame = rows if isinstance(rows, DataFrame) else rows.to_frame()
     frame = repartition(frame, _sink(root), context.pinned_tasks())
-    if lacks_split and insert is not None:
+    if insert is not None and SPLIT not in frame.columns:
         frame = frame.select("*", split_of_insert(insert))
     return encode(frame, root).to_frame()
 
@@ -106,7 +109,7 @@ def _encode(rows: Rows | PythonStage, output: Output, context: TranslationContex
     sink = _sink(output.root)
     delivering = Delivering.to(sink, context.dispatch) if output.producer is Producer.OWN else None
     partitioning = _partitioning_step(sink, context)
-    if isinstance(rows, PythonStage) and needs_no_spark(sink) and not drops_nulls:
+    if isinstance(rows, PythonStage) and sink.encodes_in_python and not drops_nulls:
         messages = encode_in_python(rows, sink, partitioning, folds=output.folds, delivering=delivering)
     else:
         frame = rows.to_frame() if isinstance(rows, PythonStage) else rows

@@ -63,7 +63,9 @@ def test_columns_have_the_values_of_flink() -> None:
             continue
         tried += 1
         columns = {name: pa.array([value.value] * 3, arrow_type(value.type)) for name, value in values.items()}
-        found = evaluate(tree, pa.record_batch(columns))
+        rows = pa.record_batch(columns)
+        found = evaluate(tree, rows)
+        assert evaluate(tree, rows.slice(0, 0)) == [], text
         if found != [expected] * 3:
             wrong.append((text, expected, found))
     assert wrong == []
@@ -124,6 +126,24 @@ def test_one_row_without_a_value_fails_the_batch(text: str) -> None:
         evaluate(resolve(text, NUMBERS), ROWS)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "TIMESTAMPADD(YEAR, 300000, t)",
+        "TIMESTAMPADD(WEEK, 2147483647, t)",
+        "TIMESTAMPADD(MONTH, -2147483648, t)",
+        "CEIL(TIMESTAMPADD(DAY, 5, TIMESTAMPADD(YEAR, 292277, t)) TO YEAR)",
+        "CAST(s AS DATE)",
+        "CAST(s AS TIME)",
+    ],
+)
+def test_a_time_without_a_value_fails_the_batch(text: str) -> None:
+    columns = {"t": "TIMESTAMP(3)", "s": "STRING"}
+    rows = pa.record_batch({"t": pa.array([0], pa.timestamp("us")), "s": ["2024-02-30"]})
+    with pytest.raises(ExpressionError):
+        evaluate(resolve(text, columns), rows)
+
+
 def test_a_batch_without_rows_has_no_values() -> None:
     none = ROWS.slice(0, 0)
     for text in (
@@ -141,7 +161,7 @@ def test_what_only_spark_evaluates_is_named() -> None:
     columns = {"s": "STRING", "t": "TIMESTAMP(3)", "x": "DECIMAL(30, 2)", "y": "DECIMAL(20, 2)"}
     named = {
         "REGEXP(s, 'a+')": "REGEXP",
-        "CAST(s AS DATE) IS NULL": "CAST(STRING AS DATE)",
+        "CAST(s AS TIMESTAMP(3)) IS NULL": "CAST(STRING AS TIMESTAMP(3))",
         "s LIKE s": "LIKE with such an argument",
         "x * y": "* with 51 digits",
         "t + INTERVAL '1' MONTH": "+ with such an interval",

@@ -37,7 +37,7 @@ def test_rows_that_stay_in_python_are_looked_at_as_they_are_read(zone: str | Non
     start = round(datetime(2026, 1, 1, tzinfo=UTC).timestamp() * 1000)
     ts = pa.array([moment.replace(microsecond=us) for us in (1999, 0, 5000, 3000, 2000)], pa.timestamp("us", zone))
     batch = pa.RecordBatch.from_arrays([ts, PARTITIONS], names=["ts", SPLIT])
-    stage = record_event_time(PythonStage(None, "ts TIMESTAMP, __split INT"), "ts", 1)  # type: ignore[arg-type]
+    stage = record_event_time(PythonStage(None, "ts TIMESTAMP, __split INT"), "ts", 1)
     assert stage.records_time
     assert stage.step is not None
     assert [rows.num_rows for rows in stage.step(iter([batch.slice(0, 2), batch.slice(2)]))] == [2, 3]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from millstream.plan.vectorised.evaluators import Literal
 from millstream.spark.packets import post, unpack_posted
+from millstream.spark.python_rows import filter_rows
 from millstream.spark.shared_readers import in_turns
 
 if TYPE_CHECKING:
@@ -37,6 +40,20 @@ def test_every_reader_has_every_batch_in_order(batches: list[list[int]]) -> None
     made = list(in_turns(steps)(iter([batch(list(values)) for values in batches])))
     for name in "abc":
         assert [each.column(0).to_pylist() for each in made if each.schema.names == [name]] == batches
+
+
+def test_no_reader_gets_ahead_of_the_others() -> None:
+    """Batches between those of two readers would be kept in memory."""
+    given = 0
+
+    def read() -> Iterator[pa.RecordBatch]:
+        nonlocal given
+        for given in range(1, 101):
+            yield batch([given])
+
+    none, every = (partial(filter_rows, Literal.of(passes, pa.bool_())) for passes in (False, True))
+    for number, _ in enumerate(in_turns([none, every])(read())):
+        assert given == number // 2 + 1
 
 
 @given(st.lists(st.lists(st.none() | st.integers(-9, 9), min_size=1), max_size=6))

@@ -201,6 +201,11 @@ class KafkaSink(OrdinarySink):
         return by_key and not self.ignore_retraction
 
     @property
+    def encodes_in_python(self) -> bool:
+        is_avro = isinstance(self.value_format, AvroFormat) or isinstance(self.key_format, AvroFormat)
+        return not (self.metadata or is_avro or self.ignore_retraction)
+
+    @property
     def key_columns(self) -> tuple[PhysicalColumn, ...]:
         return self.key.columns
 

@@ -94,6 +94,10 @@ class Aggregate(KeyedState):
         depends = any(function.keeps_values is KeepsValues.FOR_RETRACTIONS for function in functions)
         return depends and not self.input.is_insert_only
 
+    @property
+    def compared_columns(self) -> tuple[str, ...]:
+        return (*self.keys, *(call.argument for call in self.calls if call.argument is not None))
+
     def declare_state(self) -> dict[str, object] | None:
         """Without what is only done to results, such as the separator of LISTAGG, and without filters of rows."""
         below = self.input.inputs[0] if isinstance(self.input, Expand) else self.input

@@ -33,6 +33,10 @@ class Materialise(KeyedState):
     def label(self) -> str:
         return f"Materialise(keys=[{', '.join(self.keys)}])"
 
+    @property
+    def compared_columns(self) -> tuple[str, ...]:
+        return (*self.keys, *self.replaced_by)
+
     def declare_state(self) -> dict[str, object] | None:
         columns = declare_columns(self.input)
         return {"columns": columns, "keys": list(self.keys), "replaced_by": list(self.replaced_by)}

@@ -110,6 +110,11 @@ class Node(ABC):
         """The columns by which rows come to their state."""
         return ()
 
+    @property
+    def compared_columns(self) -> tuple[str, ...]:
+        """The columns of its input that its state compares: values that SQL considers equal must be identical."""
+        return ()
+
     def prune(self, needed: frozenset[str]) -> tuple[Self, tuple[frozenset[str], ...]]:
         """The operator without the columns that nobody above needs, and which ones it needs of each input."""
         return self, tuple(needed for _ in self.inputs)
@@ -193,6 +198,10 @@ class KeyedState(Unary):
 
     @property
     def exchange_keys(self) -> tuple[str, ...]:
+        return self.keys
+
+    @property
+    def compared_columns(self) -> tuple[str, ...]:
         return self.keys
 
     def prune(self, needed: frozenset[str]) -> tuple[Self, tuple[frozenset[str], ...]]:

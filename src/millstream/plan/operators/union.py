@@ -28,6 +28,9 @@ class Union(Node):
     def with_inputs(self, *inputs: Node) -> Self:
         return replace(self, branches=inputs)
 
+    def with_branches(self, branches: tuple[Node, ...], output: tuple[OutputColumn, ...]) -> Self:
+        return replace(self, branches=branches, output=output)
+
     @property
     def columns(self) -> tuple[OutputColumn, ...]:
         return self.output

@@ -74,6 +74,8 @@ class SharedScan:
     """The tables that these INSERTs write."""
     ends: tuple[PhysicalNode, ...]
     """Per reader the last node, going up, that the pass does for it."""
+    obstacle: str | None = None
+    """What only Spark can do for a reader, so that the rows of all return to it before they part."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

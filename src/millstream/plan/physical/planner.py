@@ -7,17 +7,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from millstream.catalog.settings import NativeAggregate
+from millstream.catalog.settings_of_flink import NotNullEnforcer
 from millstream.changelog import RowKind
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.node import transform
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.roots import Collect, Write
 from millstream.plan.operators.scan import Scan
+from millstream.plan.operators.union import Union
 from millstream.plan.physical.native_aggregates import native_aggregate_of
-from millstream.plan.physical.nodes import Execution, Output, PhysicalNode, PhysicalPlan, Producer, SharedScan
+from millstream.plan.physical.nodes import Execution, Output, PhysicalNode, PhysicalPlan, Producer, SharedScan, walk_up
+from millstream.plan.physical.passes import plan_pass
+from millstream.plan.physical.python_steps import gives_rows_in_python, obstacle_in
 from millstream.plan.physical.shared_scans import scan_of, share_scans
 from millstream.plan.physical.ticks import tick_interval
-from millstream.plan.typed import user_functions_in
+from millstream.plan.physical.unions import is_united, push_below_union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,7 +30,7 @@ if TYPE_CHECKING:
     from millstream.plan.operators.aggregate import Aggregate
     from millstream.plan.operators.node import Node
     from millstream.plan.operators.roots import Root
-    from millstream.plan.physical.shared_scans import WideScan
+    from millstream.plan.physical.passes import Pass
 
 
 def plan_physically(roots: Sequence[Root], settings: JobSettings, *, may_be_native: bool = True) -> PhysicalPlan:
@@ -35,9 +39,11 @@ def plan_physically(roots: Sequence[Root], settings: JobSettings, *, may_be_nati
     # Our own producers take all that a task writes to a table at once, so their INSERTs have no pass in common.
     shared_roots, wide = (tuple(roots), ()) if owns_producers else share_scans(roots)
     may_be_native &= settings.aggregate_native is NativeAggregate.AUTO and not settings.state_expires
-    builder = _Builder(may_be_native=may_be_native, wide=wide)
+    drops_nulls = settings.not_null_enforcer is NotNullEnforcer.DROP
+    passes = tuple(plan_pass(found, shared_roots, drops_nulls=drops_nulls) for found in wide)
+    builder = _Builder(may_be_native=may_be_native, passes=passes)
     outputs = tuple(_output(builder.build_root(root), owns_producers=owns_producers) for root in shared_roots)
-    plan = PhysicalPlan(outputs, tuple(_shared_scan(found, builder, outputs) for found in wide))
+    plan = PhysicalPlan(outputs, tuple(_shared_scan(each, outputs) for each in passes))
     return replace(plan, tick_interval=tick_interval(settings.state_ttl)) if plan.has_kernels else plan
 
 
@@ -65,51 +71,42 @@ def _assign_ids(root: Root, identify: Callable[[Node], Node]) -> Root:
 class _Builder:
     """Builds physical nodes; one for a scan that several plans read."""
 
-    def __init__(self, *, may_be_native: bool, wide: Sequence[WideScan]) -> None:
+    def __init__(self, *, may_be_native: bool, passes: Sequence[Pass]) -> None:
         self._may_be_native = may_be_native
-        self._shared_ids = {found.scan.id for found in wide}
-        self.scans: dict[str, PhysicalNode] = {}
+        self._passes = {each.scan.id: each for each in passes}
+        self._scans: dict[str, PhysicalNode] = {}
 
     def build_root(self, root: Root) -> PhysicalNode:
         """What reads a shared scan runs on the kernel: its rows are packed in the pass, and Spark's operator is not."""
         own = scan_of(root)
-        is_shared = own is not None and own.id in self._shared_ids
+        is_shared = own is not None and own.id in self._passes
         native = native_aggregate_of(root) if self._may_be_native and not is_shared else None
         return self._build(root, native)
 
     def _build(self, node: Node, native: Aggregate | None) -> PhysicalNode:
-        if node.id in self.scans:
-            return self.scans[node.id]
+        if node.id in self._scans:
+            return self._scans[node.id]
         inputs = tuple(self._build(below, native) for below in node.inputs)
         execution, obstacle = _execution(node, native), None
-        if execution is Execution.SPARK and self._gets_rows_in_python(node, inputs):
-            obstacle = _obstacle_of(node)
+        if isinstance(node, Filter | Project | Union) and all(map(self._gives_rows_in_python, inputs)):
+            obstacle = obstacle_in(node)
             execution = Execution.PYTHON if obstacle is None else Execution.SPARK
+            if obstacle is None and not isinstance(node, Union) and is_united(inputs[0]):
+                return push_below_union(node, inputs[0])
         makes_rows = execution.keeps_state or not inputs
         has_kinds = node.gives_kinds if makes_rows else any(below.has_kinds for below in inputs)
         built = PhysicalNode(node, inputs, execution, has_kinds, obstacle)
-        if node.id in self._shared_ids:
-            self.scans[node.id] = built
+        if node.id in self._passes:
+            self._scans[node.id] = built
         return built
 
-    def _gets_rows_in_python(self, node: Node, inputs: Sequence[PhysicalNode]) -> bool:
-        """Whether it works row by row on rows that are in Python, and in no pass with other readers."""
-        if not isinstance(node, Filter) and not (isinstance(node, Project) and node.items):
-            return False
-        [below] = inputs
-        if isinstance(below.operator, Scan) and below.id not in self._shared_ids:
-            return below.operator.source.gives_rows_in_python([column.name for column in below.operator.columns])
-        return below.execution in (Execution.PYTHON, Execution.KERNEL)
-
-
-def _obstacle_of(node: Node) -> str | None:
-    from millstream.plan.vectorised.forms import obstacle_of  # loads Arrow, which a check does not need
-
-    if isinstance(node, Filter):
-        return obstacle_of(node.condition)
-    assert isinstance(node, Project)
-    computed = (item for item in node.items if not item.is_selection)
-    return next(filter(None, (obstacle_of(item.expression, item.type) for item in computed)), None)
+    def _gives_rows_in_python(self, node: PhysicalNode) -> bool:
+        """Whether its rows are in Python, and in no pass that returns them to Spark."""
+        if not isinstance(node.operator, Scan):
+            return node.execution in (Execution.PYTHON, Execution.KERNEL)
+        if node.id in self._passes:
+            return self._passes[node.id].obstacle is None
+        return gives_rows_in_python(node.operator)
 
 
 def _execution(node: Node, native: Aggregate | None) -> Execution:
@@ -130,34 +127,8 @@ def _output(root: PhysicalNode, *, owns_producers: bool) -> Output:
     return Output(root, Producer.OWN if owns_producers else Producer.SPARK, folds)
 
 
-def _shared_scan(found: WideScan, builder: _Builder, outputs: Sequence[Output]) -> SharedScan:
-    scan = builder.scans[found.scan.id]
-    ends = (_end_of_pass(output.root, scan) for output in outputs)
-    return SharedScan(scan, found.readers, tuple(dict.fromkeys(end for end, _ in filter(None, ends))))
-
-
-def _end_of_pass(node: PhysicalNode, scan: PhysicalNode) -> tuple[PhysicalNode, bool] | None:
-    """The last node, going up, that one pass with other readers can do, and whether a row-wise one may follow it.
-
-    None where the scan is not read. A user's function may fail on rows that an INSERT has dropped, and Spark gives it
-    all that are there.
-    """
-    if node is scan:
-        return node, True
-    if len(node.inputs) != 1:
-        return None
-    below = _end_of_pass(node.inputs[0], scan)
-    if below is None or not below[1]:
-        return below
-    operator = node.operator
-    if isinstance(operator, Filter | Project) and not _calls_user(operator):
-        return node, True
-    if node.execution is Execution.KERNEL:
-        return node, False
-    if isinstance(operator, Write) and operator.sink.is_kafka and operator.sink.parallelism is None:
-        return node, False
-    return below[0], False
-
-
-def _calls_user(operator: Node) -> bool:
-    return any(any(user_functions_in(expression)) for expression in operator.expressions)
+def _shared_scan(planned: Pass, outputs: Sequence[Output]) -> SharedScan:
+    nodes = [node for output in outputs for node in walk_up(output.root)]
+    ends = tuple(next(node for node in nodes if node.operator is end) for end in planned.ends)
+    scan = next(node for node in nodes if node.operator is planned.scan)
+    return SharedScan(scan, planned.readers, tuple(dict.fromkeys(ends)), planned.obstacle)

@@ -50,7 +50,7 @@ class _Staging:
     def stages(self) -> tuple[Stage, ...]:
         for output in self._plan.outputs:
             [below] = output.root.inputs
-            self._write(self._stage(below, in_pass=output.root in self._ends), output)
+            self._write(self._stages_with(below, in_pass=output.root in self._ends), output)
         return tuple(self._stages)
 
     def _open(self, *reads: Stage, exchange: str | None = None) -> Stage:
@@ -58,32 +58,36 @@ class _Staging:
         self._stages.append(stage)
         return stage
 
-    def _stage(self, node: PhysicalNode, *, in_pass: bool) -> Stage:
-        """The stage in which the rows of a node are at hand; `in_pass`: a shared pass ends above it."""
-        stage = self._stage_of_operator(node, in_pass=in_pass)
-        return self._open(stage, exchange=_TASK) if node in self._packed and not in_pass else stage
+    def _stages_with(self, node: PhysicalNode, *, in_pass: bool) -> list[Stage]:
+        """The stages in which the rows of a node are at hand; `in_pass`: a shared pass ends above it.
 
-    def _stage_of_operator(self, node: PhysicalNode, *, in_pass: bool) -> Stage:
+        There are several if a union keeps the rows of its inputs apart.
+        """
+        stages = self._stages_of_operator(node, in_pass=in_pass)
+        return [self._open(*stages, exchange=_TASK)] if node in self._packed and not in_pass else stages
+
+    def _stages_of_operator(self, node: PhysicalNode, *, in_pass: bool) -> list[Stage]:
         if not node.inputs:
-            return self._source(node)
-        is_union = node.execution is Execution.SPARK and len(node.inputs) > 1
+            return [self._source(node)]
+        is_spark_union = node.execution is Execution.SPARK and len(node.inputs) > 1
         below: list[Stage] = []
         for input_ in node.inputs:
-            stage = self._stage(input_, in_pass=in_pass or node in self._ends)
-            below.append(self._pin(input_, stage) if is_union else stage)
+            stages = self._stages_with(input_, in_pass=in_pass or node in self._ends)
+            below += [self._pin(input_, stage) for stage in stages] if is_spark_union else stages
         name = type(node.operator).__name__
         if node.execution in (Execution.SPARK, Execution.PYTHON):
-            stage = self._open(*below) if is_union else below[0]
+            stages = [self._open(*below)] if is_spark_union else below
             why = f": {node.obstacle}" if node.obstacle else ""
-            stage.steps.append(f"{name} [{node.execution}{why}]")
-            return stage
+            for each in stages:
+                each.steps.append(f"{name} [{node.execution}{why}]")
+            return stages
         for each in below:
             each.steps.append(
                 f"{'partial aggregate' if node.execution is Execution.NATIVE else 'combine'} for {node.id}"
             )
         stage = self._open(*below, exchange=_by_columns(node.operator.exchange_keys))
         stage.steps.append(f"{name} {node.id} [{node.execution}]{self._ticks(node)}")
-        return stage
+        return [stage]
 
     def _ticks(self, node: PhysicalNode) -> str:
         interval = self._plan.tick_interval
@@ -100,22 +104,28 @@ class _Staging:
         if node not in self._shared:
             self._shared[node] = self._open()
             self._shared[node].steps += _reading(node)
-            self._shared[node].steps.append(f"shared by {', '.join(shared.readers)}")
+            where = _PYTHON if shared.obstacle is None else f"[Spark: {shared.obstacle}]"
+            self._shared[node].steps.append(f"shared by {', '.join(shared.readers)} {where}")
         return self._open(self._shared[node])
 
     def _pin(self, node: PhysicalNode, stage: Stage) -> Stage:
         """Where rows of files leave the tasks that read them, because a replay must find them in the same ones."""
         return self._open(stage, exchange=_FILE) if self._is_exactly_once and _is_of_files(node) else stage
 
-    def _write(self, stage: Stage, output: Output) -> None:
+    def _write(self, stages: list[Stage], output: Output) -> None:
+        write = output.root.operator
+        if isinstance(write, Write) and write.sink.parallelism is not None:
+            stages = [self._open(*stages, exchange=_by_columns(write.sink.exchange_keys))]
+        elif output.producer is not None:
+            stages = [self._pin(output.root.inputs[0], stage) for stage in stages]
+        for stage in stages:
+            self._write_from(stage, output)
+
+    def _write_from(self, stage: Stage, output: Output) -> None:
         write = output.root.operator
         if not isinstance(write, Write):
             stage.steps.append("show")
             return
-        if write.sink.parallelism is not None:
-            stage = self._open(stage, exchange=_by_columns(write.sink.exchange_keys))
-        elif output.producer is not None:
-            stage = self._pin(output.root.inputs[0], stage)
         if output.producer is not None:
             stage.steps.append(f"encode{', changes of a key folded' if output.folds else ''} {_PYTHON}")
         if output.root in self._packed:

@@ -16,6 +16,7 @@ from millstream.plan.vectorised.evaluators import Apply, ExpressionError, Litera
 from millstream.plan.vectorised.literals import fold, read_literal
 from millstream.plan.vectorised.number_arrays import (
     fit_decimals,
+    floats_of_decimals,
     narrow_integers,
     nulls_of,
     require_decimals,
@@ -24,6 +25,7 @@ from millstream.plan.vectorised.number_arrays import (
 from millstream.plan.vectorised.obstacles import NotVectorisedError
 from millstream.plan.vectorised.text_arrays import fit_length, integers_of_texts, pad_length, texts_of
 from millstream.plan.vectorised.time_arrays import truncate_points
+from millstream.plan.vectorised.time_texts import dates_of_texts, times_of_texts
 from millstream.sql.types import (
     APPROXIMATE,
     BINARIES,
@@ -36,6 +38,8 @@ from millstream.sql.types import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from millstream.plan.vectorised.evaluators import Evaluator
 
 _MOST_FRACTION_DIGITS: Final = 6
@@ -81,11 +85,12 @@ def _convert(value: Evaluator, found: DataType, wanted: DataType, *, attempt: bo
     if found.root in APPROXIMATE and wanted.root in INTEGERS:
         function = partial(truncate_floats, type_, *_names(found, wanted), attempt)
         return Apply(function, (value,), can_fail=not attempt)
-    if found.root in CHARACTER and wanted.root in INTEGERS:
-        function = partial(integers_of_texts, type_, str(wanted.root), attempt)
-        return Apply(function, (value,), can_fail=not attempt)
+    if found.root in CHARACTER:
+        return Apply(_reader_of_texts(found, wanted, attempt=attempt), (value,), can_fail=not attempt)
     if wanted.root in APPROXIMATE and found.root in INTEGERS | APPROXIMATE:
         return _cast(value, type_)
+    if wanted.root in APPROXIMATE and found.root is TypeRoot.DECIMAL:
+        return Apply(partial(floats_of_decimals, type_), (value,))
     if wanted.root is TypeRoot.DECIMAL and found.root in INTEGERS | {TypeRoot.DECIMAL}:
         return _to_decimal(value, found, wanted, fails=False)
     if found.root is TypeRoot.BOOLEAN and wanted.root in INTEGERS:
@@ -97,6 +102,16 @@ def _convert(value: Evaluator, found: DataType, wanted: DataType, *, attempt: bo
     is_same = found.not_null() == wanted.not_null() or (found.root in NESTED and arrow_type(found) == type_)
     if is_same and not is_cut(found, wanted):
         return value
+    raise NotVectorisedError(f"CAST({bare(found)} AS {bare(wanted)})")
+
+
+def _reader_of_texts(found: DataType, wanted: DataType, *, attempt: bool) -> Callable[[pa.Array], pa.Array]:
+    if wanted.root in INTEGERS:
+        return partial(integers_of_texts, arrow_type(wanted), str(wanted.root), attempt)
+    if wanted.root is TypeRoot.DATE:
+        return partial(dates_of_texts, attempt)
+    if wanted.root is TypeRoot.TIME:
+        return partial(times_of_texts, attempt)
     raise NotVectorisedError(f"CAST({bare(found)} AS {bare(wanted)})")
 
 

@@ -23,7 +23,7 @@ from millstream.plan.typed import (
     parts_of,
     walk,
 )
-from millstream.plan.vectorised import arithmetic, comparison, conditional, temporal, text
+from millstream.plan.vectorised import arithmetic, comparison, conditional, rounding, temporal, text
 from millstream.plan.vectorised.calls import VectorCall
 from millstream.plan.vectorised.conversions import coerce, convert, store
 from millstream.plan.vectorised.evaluators import Apply, ColumnValue, Literal, share
@@ -41,6 +41,7 @@ FORMS: Final[dict[str, VectorForm]] = {
     **arithmetic.FORMS,
     **text.FORMS,
     **temporal.FORMS,
+    **rounding.FORMS,
     **conditional.FORMS,
 }
 

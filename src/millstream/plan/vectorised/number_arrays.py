@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _OVERFLOW: Final = "[ARITHMETIC_OVERFLOW] The result is too large."
 _MOST_DIGITS: Final = 38
+_EXACT_DIGITS: Final = 15
+"""A DOUBLE has all of so many, so that a division of two of them is only rounded once."""
 
 
 def add_integers(left: Datum, right: Datum) -> pa.Array:
@@ -64,6 +66,18 @@ def divide_floats(type_: pa.DataType, left: Datum, right: Datum) -> pa.Array:
     is_zero = pc.equal(right, pa.scalar(0.0, right.type))
     beyond = pc.multiply(left, pa.scalar(float("inf"), left.type))
     return pc.if_else(pc.fill_null(is_zero, fill_value=False), beyond, pc.divide(left, right)).cast(type_)
+
+
+def floats_of_decimals(type_: pa.DataType, numbers: pa.Array) -> pa.Array:
+    """The nearest ones, which Arrow's own cast does not always find."""
+    if pa.types.is_float64(type_) and numbers.type.precision <= _EXACT_DIGITS:
+        whole = pc.cast(pc.multiply(numbers, _power_of_ten(numbers.type.scale)), pa.int64())
+        return pc.divide(pc.cast(whole, type_), pa.scalar(10.0**numbers.type.scale))
+    return pc.cast(pc.cast(numbers, pa.string()), type_)
+
+
+def _power_of_ten(exponent: int) -> pa.Scalar:
+    return pa.scalar(Decimal(10) ** exponent, pa.decimal128(exponent + 1, 0))
 
 
 def fit_decimals(precision: int, scale: int, numbers: pa.Array) -> pa.Array:

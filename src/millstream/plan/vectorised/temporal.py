@@ -11,16 +11,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.formats.values_to_texts import replace_odd
+from millstream.plan.vectorised.conversions import convert
 from millstream.plan.vectorised.evaluators import Apply, to_mask
 from millstream.plan.vectorised.number_arrays import nulls_of
 from millstream.plan.vectorised.time_arrays import (
     PARTS,
     count_units,
-    floor_points,
     fraction_of_points,
     part_of_points,
     timestamp_texts,
 )
+from millstream.plan.vectorised.time_shifts import move_by_months, move_by_units, move_times
+from millstream.plan.vectorised.time_texts import dates_of_texts
 from millstream.sql.types import INTEGERS, TIMESTAMPS, DataType, TypeRoot
 
 if TYPE_CHECKING:
@@ -38,7 +40,8 @@ _MICROS_OF: Final = {
     "MICROSECOND": 1, "MILLISECOND": 1000, "SECOND": 1_000_000, "MINUTE": 60_000_000, "HOUR": 3_600_000_000,
     "DAY": 86_400_000_000, "WEEK": 604_800_000_000,
 }  # fmt: skip
-_FLOORED_TO: Final = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
+_MONTHS_OF: Final = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+_MICROS: Final = DataType(TypeRoot.TIMESTAMP, precision=6)
 _YEAR_0, _YEAR_9999 = -62_167_219_200_000_000, 253_402_300_799_999_999
 """The years that Flink's instants lie in; what is beyond them is NULL."""
 _RUN: Final = re.compile(r"([A-Za-z])\1*|.", re.DOTALL)
@@ -93,7 +96,7 @@ def _point(call: VectorCall, index: int) -> Evaluator:
     """A date as a timestamp."""
     type_ = call.given.types[index]
     if type_.root is TypeRoot.DATE:
-        return call.as_type(index, DataType(TypeRoot.TIMESTAMP, precision=6))
+        return call.as_type(index, _MICROS)
     if type_.root not in TIMESTAMPS:
         raise call.obstacle(f"of {type_.root}")
     return call[index]
@@ -120,18 +123,25 @@ def _named_part(part: str) -> VectorForm:
     return lambda call: _part(call, part, 0)
 
 
-def _floor(call: VectorCall) -> Evaluator:
-    unit = call.given.values[1] if len(call) > 1 else None
-    if unit not in _FLOORED_TO or call.given.types[0].root not in TIMESTAMPS:
-        raise call.obstacle()
-    return Apply(partial(floor_points, str(unit)), (call[0],), can_fail=True)
-
-
 def _instant(call: VectorCall) -> Evaluator:
     digits = call.natural(1) if len(call) > 1 else 3
     if call.given.types[0].root not in INTEGERS or digits not in (0, 3, 6):
         raise call.obstacle(f"of {call.given.types[0].root}")
     return Apply(partial(instants_of, 10 ** (6 - digits)), (call[0],))
+
+
+def _sum(call: VectorCall) -> Evaluator:
+    unit, point = str(call.given.values[0]), call.given.types[2]
+    if call.given.types[1].root is TypeRoot.NULL:
+        raise call.obstacle("of NULL")
+    if point.root is TypeRoot.TIME:
+        by_day = unit not in _MILLIS_OF  # whole days later it is the same time
+        return Apply(partial(move_times, 0 if by_day else _MILLIS_OF[unit][0]), (call[1], call[2]))
+    both = call[1], _point(call, 2)
+    months = _MONTHS_OF.get(unit)
+    function = partial(move_by_units, _MICROS_OF[unit]) if months is None else partial(move_by_months, months)
+    moved = Apply(function, both, can_fail=True)
+    return convert(moved, _MICROS, call.result) if call.result.root is TypeRoot.DATE else moved
 
 
 def _difference(call: VectorCall) -> Evaluator:
@@ -153,11 +163,18 @@ def _format(call: VectorCall) -> Evaluator:
     return Apply(partial(format_points, tuple(pieces)), (_point(call, 0),))
 
 
+def _read_date(call: VectorCall) -> Evaluator:
+    if len(call) > 1:
+        raise call.obstacle("with a pattern")
+    return Apply(partial(dates_of_texts, True), (call[0],))
+
+
 FORMS: Final[dict[str, VectorForm]] = {
     "EXTRACT": _extract,
     **{name: _named_part(part) for name, part in _PART_OF.items()},
-    "FLOOR": _floor,
     "TO_TIMESTAMP_LTZ": _instant,
+    "TIMESTAMPADD": _sum,
     "TIMESTAMPDIFF": _difference,
     "DATE_FORMAT": _format,
+    "TO_DATE": _read_date,
 }

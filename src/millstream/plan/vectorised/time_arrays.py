@@ -41,6 +41,11 @@ _PARTS: Final[dict[str, Callable[[pa.Array], pa.Array]]] = {
 }
 PARTS: Final = frozenset(_PARTS)
 _YEARS: Final = ("YEAR", "ISOYEAR")
+_MONTHS_OF: Final = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+_MICROS_OF: Final = {
+    "MILLISECOND": 1000, "SECOND": 1_000_000, "MINUTE": 60_000_000, "HOUR": 3_600_000_000, "DAY": 86_400_000_000,
+    "WEEK": 604_800_000_000,
+}  # fmt: skip
 _CYCLE_YEARS: Final = 400
 _CYCLE: Final = 146_097 * 86_400_000_000
 _YEAR_1, _YEAR_10000 = -62_135_596_800_000_000, 253_402_300_800_000_000
@@ -61,6 +66,27 @@ def floor_points(unit: str, points: pa.Array) -> pa.Array:
     near, cycles = _bring_near(points)
     floor = pc.floor_temporal(near, unit=unit.lower(), week_starts_monday=False).cast(pa.int64())
     return _require_not_after(_numbers(floor) + cycles * _CYCLE, points)
+
+
+def ceil_points(unit: str, points: pa.Array) -> pa.Array:
+    """Weeks begin on Sunday."""
+    floor = _floor(unit, points)
+    micros, floors = _numbers(points.cast(pa.int64())), _numbers(floor.cast(pa.int64()))
+    months = _MONTHS_OF.get(unit)
+    if months is None:
+        after = floors + _MICROS_OF[unit]
+    else:
+        cycles = np.floor_divide(floors, _CYCLE)
+        near = (floors - cycles * _CYCLE).astype("datetime64[us]").astype("datetime64[M]") + months
+        after = near.astype("datetime64[us]").astype(np.int64) + cycles * _CYCLE
+    found = np.where(floors == micros, floors, after)
+    if (found < micros).any():
+        raise ExpressionError(_OVERFLOW)
+    return pa.array(found, mask=nulls_of(points)).cast(points.type)
+
+
+def _floor(unit: str, points: pa.Array) -> pa.Array:
+    return truncate_points(_MICROS_OF[unit], points) if unit == "MILLISECOND" else floor_points(unit, points)
 
 
 def truncate_points(unit: int, points: pa.Array) -> pa.Array:
