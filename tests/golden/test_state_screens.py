@@ -101,7 +101,14 @@ def _raise(error: Exception) -> None:
 
 
 def test_state_of_earlier_version(job: Path, expect_screen: Callable[..., None]) -> None:
-    root = job.parents[1]
-    jobs = read_jobs(root)
-    write_jobs(root, {name: {**known, "identity": 3} for name, known in jobs.items()})
+    _describe_as(3, job.parents[1])
     expect_screen(run_command("state", "visits.sql"))
+
+
+def test_state_in_files_of_earlier_version(job: Path, expect_screen: Callable[..., None]) -> None:
+    _describe_as(4, job.parents[1])
+    expect_screen(run_command("state", "visits.sql"))
+
+
+def _describe_as(identity: int, root: Path) -> None:
+    write_jobs(root, {name: {**known, "identity": identity} for name, known in read_jobs(root).items()})

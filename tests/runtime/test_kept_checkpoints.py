@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 JOBS = kept_jobs()
 RESUMABLE = [job for job in JOBS if job.refusal is None]
-IN_EVERY_RUN = ("identity-4-kernel-aggregate", "identity-4-join", "identity-4-once-partly-written")
+IN_EVERY_RUN = ("identity-5-kernel-aggregate", "identity-5-join", "identity-5-once-partly-written")
 """The others take as long again, and are checked without Spark."""
 NO_BROKER = "localhost:1"
 
@@ -34,6 +34,13 @@ NO_BROKER = "localhost:1"
 def each_job() -> list[ParameterSet]:
     marks = {job: () if job.id in IN_EVERY_RUN else (pytest.mark.slow,) for job in RESUMABLE}
     return [pytest.param(job, id=job.id, marks=marks[job]) for job in RESUMABLE]
+
+
+def each_refused_job() -> list[ParameterSet]:
+    """In every run, one per folder."""
+    refused = [job for job in JOBS if job.refusal is not None]
+    first = {job.file.parent: job.id for job in reversed(refused)}.values()
+    return [pytest.param(job, id=job.id, marks=() if job.id in first else (pytest.mark.slow,)) for job in refused]
 
 
 def each_change(outcome: str) -> list[ParameterSet]:
@@ -82,6 +89,13 @@ def test_goes_on(
 
 
 @pytest.mark.parametrize("job", [pytest.param(job, id=job.id) for job in JOBS if job.refusal is not None])
+def test_refuses_a_job_that_only_the_version_that_made_it_continues(job: KeptJob, tmp_path: Path) -> None:
+    with pytest.raises(JobError) as refused:
+        find_jobs(unpack(job, tmp_path), job, job.script)
+    assert_way_out(refused.value, job.refusal or "")
+
+
+@pytest.mark.parametrize("job", each_refused_job())
 def test_leaves_its_job_to_the_version_that_made_it(
     job: KeptJob, broker: str, spark: SparkSession, tmp_path: Path
 ) -> None:

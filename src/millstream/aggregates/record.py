@@ -35,6 +35,8 @@ class KeepsValues(StrEnum):
 class EntryKind(StrEnum):
     """How the values of a group are stored."""
 
+    SET = "set"
+    """Values without their number: enough for DISTINCT if no row is ever retracted."""
     MULTISET = "multiset"
     ARRIVALS = "arrivals"
     PRESENCES = "presences"
@@ -116,7 +118,9 @@ class AggregateFunction:
             return None
         if self.needs_order:
             return EntryKind.PRESENCES if distinct else EntryKind.ARRIVALS
-        return EntryKind.MULTISET if distinct or self.keeps_values is not KeepsValues.NEVER else None
+        if distinct:
+            return EntryKind.SET if insert_only else EntryKind.MULTISET
+        return None if self.keeps_values is KeepsValues.NEVER else EntryKind.MULTISET
 
     def state_of(
         self,

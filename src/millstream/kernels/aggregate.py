@@ -1,7 +1,7 @@
 """GROUP BY, maintained incrementally: what a batch adds to each group is added to the group's stored state.
 
 Each group has one row of accumulators. Functions that need individual values store them in separate tables, one per
-argument and filter; the cost of a batch is proportional to what it touches.
+argument; the cost of a batch is proportional to what it touches.
 """
 
 from __future__ import annotations
@@ -14,22 +14,24 @@ import pyarrow as pa
 
 from millstream.aggregates.accumulators import ROW_COUNT
 from millstream.aggregates.calls import Call, Input
-from millstream.aggregates.record import EntryKind, KeepsValues
+from millstream.aggregates.record import KeepsValues
 from millstream.aggregates.registry import aggregate_function
 from millstream.changelog import KIND
 from millstream.kernels.aggregate_kernel import GROUPS, AggregateKernel
 from millstream.kernels.changes import is_added
-from millstream.kernels.entries import ENTRY, SIGN, VALUE, VALUE_HASH, entry_hash
-from millstream.kernels.entry_calls import EVENTS, EntrySpec
+from millstream.kernels.entries import ID
+from millstream.kernels.entry_calls import EVENTS
+from millstream.kernels.entry_tables import EntrySpec, entry_tables
 from millstream.kernels.kept_values import KeptValue
-from millstream.kernels.multiset import COUNT
 from millstream.kernels.operator import ORDER, ROWS, StateTableSpec
+from millstream.kernels.origins import group_rows
 from millstream.state.state_table import HASH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from millstream.aggregates.accumulators import Accumulator, CallColumns
+    from millstream.kernels.entry_tables import EntryTableSpec
     from millstream.kernels.operator import OpenTable, Parts
 
 __all__ = ["AggregateOperator", "Call"]
@@ -63,9 +65,8 @@ class AggregateOperator:
         return EntrySpec(kind, call.argument, call.filter, function.keeps_nulls)
 
     @property
-    def entry_tables(self) -> dict[str, EntrySpec]:
-        specs = dict.fromkeys(spec for call in self.calls if (spec := self.entries_of(call)))
-        return {f"{spec.kind}-{number}": spec for number, spec in enumerate(specs)}
+    def entry_tables(self) -> dict[str, EntryTableSpec]:
+        return entry_tables(spec for call in self.calls if (spec := self.entries_of(call)))
 
     @property
     def state_tables(self) -> Mapping[str, StateTableSpec]:
@@ -73,12 +74,12 @@ class AggregateOperator:
         accumulators = [found for call in self.calls if (found := self.accumulator(call)) is not None]
         owners: list[CallColumns] = [
             *accumulators,
-            *(kept for spec in tables.values() for kept in self.kept_values(spec)),
+            *(kept for table in tables.values() for spec in table.specs for kept in self.kept_values(spec)),
         ]
-        counters = [pa.field(name, pa.int64()) for name in self.counters]
+        counters = [pa.field(name, pa.int64()) for name in (*self.counters, *([ID] if tables else []))]
         groups = StateTableSpec(self.key_fields, (*counters, *(field for owner in owners for field in owner.fields)))
         return {GROUPS: groups} | {
-            name: spec.table(self.key_fields, self.schema.field(spec.argument).type) for name, spec in tables.items()
+            name: spec.state_table(self.schema.field(spec.argument).type) for name, spec in tables.items()
         }
 
     @property
@@ -92,7 +93,7 @@ class AggregateOperator:
         return [KeptValue(call, type_) for call in calls if aggregate_function(call.function).leader is not None]
 
     def hashes(self, _: str) -> Mapping[str, tuple[str, ...]]:
-        return {HASH: self.keys} | {self.value_hash(spec): (spec.argument,) for spec in self.entry_tables.values()}
+        return {HASH: self.keys} | {self._value_hash(table): (table.argument,) for table in self.entry_tables.values()}
 
     def needs_order(self, _: str) -> bool:
         return any(aggregate_function(call.function).needs_order for call in self.calls)
@@ -112,8 +113,8 @@ class AggregateOperator:
     def argument_type(self, call: Call) -> pa.DataType | None:
         return None if call.argument is None else self.schema.field(call.argument).type
 
-    def value_hash(self, spec: EntrySpec) -> str:
-        return _ONE_HASH + spec.argument
+    def _value_hash(self, table: EntryTableSpec) -> str:
+        return _ONE_HASH + table.argument
 
     def accumulator(self, call: Call) -> Accumulator | None:
         """None if the call needs individual values; with DISTINCT, an accumulator adds up those that are new."""
@@ -129,28 +130,18 @@ class AggregateOperator:
         comes = is_added(rows)
         sign = None if comes is None else pl.when(comes).then(1).otherwise(-1)
         weight = (pl.len() if sign is None else sign.sum()).cast(pl.Int64)
-        parts = {name: self._values(spec, rows, sign, weight) for name, spec in self.entry_tables.items()}
         sums = [weight.alias(ROW_COUNT), *([pl.len().cast(pl.Int64).alias(EVENTS)] if EVENTS in self.counters else [])]
         for call in self.calls:
             accumulator = self.accumulator(call)
             if accumulator is not None and self.entries_of(call) is None:
                 sums += accumulator.partial(Input(_filtered_argument(call), sign, pl.col(ORDER)))
-        return {GROUPS: rows.group_by(HASH, *self.keys).agg(sums).to_arrow()} | parts
-
-    def _values(self, spec: EntrySpec, rows: pl.DataFrame, sign: pl.Expr | None, weight: pl.Expr) -> pa.Table:
-        value, value_hash = pl.col(spec.argument), pl.col(self.value_hash(spec))
-        if not spec.keeps_nulls:
-            rows = rows.filter(value.is_not_null())
-        if spec.filter is not None:
-            rows = rows.filter(pl.col(spec.filter))
-        if spec.kind is EntryKind.MULTISET:
-            entry = entry_hash(pl.col(HASH), value_hash).alias(ENTRY)
-            groups = rows.group_by(HASH, entry, *self.keys, value.alias(VALUE))
-            return groups.agg(weight.alias(COUNT)).to_arrow()
-        one = pl.lit(1) if sign is None else sign
-        return rows.select(
-            HASH, *self.keys, value.alias(VALUE), value_hash.alias(VALUE_HASH), ORDER, one.cast(pl.Int64).alias(SIGN)
-        ).to_arrow()
+        tables = self.entry_tables
+        if not tables:
+            return {GROUPS: rows.group_by(HASH, *self.keys).agg(sums).to_arrow()}
+        groups, rows = group_rows(rows, self.keys, sums)
+        return {GROUPS: groups.to_arrow()} | {
+            name: table.combine(rows, self._value_hash(table), sign).to_arrow() for name, table in tables.items()
+        }
 
     def open(self, open_table: OpenTable) -> AggregateKernel:
         return AggregateKernel(self, open_table)

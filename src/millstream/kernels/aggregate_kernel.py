@@ -9,9 +9,10 @@ import polars as pl
 from millstream.aggregates.accumulators import ROW_COUNT
 from millstream.aggregates.calls import OLD
 from millstream.kernels.changes import EXISTED, EXISTS, changelog
-from millstream.kernels.entries import GROUP
+from millstream.kernels.entries import GROUP, number_groups
 from millstream.kernels.entry_calls import EntryCalls
 from millstream.kernels.operator import StepResult
+from millstream.kernels.origins import merge_groups
 from millstream.state.state_table import DEAD, HASH
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class AggregateKernel:
 
     def _count_ignored(self, frame: pl.DataFrame) -> int:
         """Rows removed from a group that lacks them or their value; one missing in several tables counts once."""
-        missed = [pl.col(entries.missed).fill_null(0) for entries in self._entries.values()]
+        missed = [pl.col(name).fill_null(0) for entries in self._entries.values() for name in entries.missed]
         return int(frame.select(pl.max_horizontal(-pl.col(ROW_COUNT), 0, *missed).sum()).item())
 
     def _merge(self, part: pl.DataFrame) -> pl.DataFrame:
@@ -61,18 +62,20 @@ class AggregateKernel:
             if self._spec.entries_of(accumulator.call) is None
             for column in accumulator.merge()
         ]
-        return part.group_by(HASH, *self._spec.keys).agg(*counters, *merged)
+        return merge_groups(part, self._spec.keys, [*counters, *merged])
 
     def _look_up_old(self, groups: pl.DataFrame) -> pl.DataFrame:
         found = self._groups.lookup(groups.select(HASH, *self._spec.keys).to_arrow())
         old = pl.DataFrame(found.values).rename(lambda name: OLD + name)
         existed = pl.DataFrame({EXISTED: found.mask})
-        return pl.concat([groups, old, existed], how="horizontal").with_row_index(GROUP)
+        frame = pl.concat([groups, old, existed], how="horizontal").with_row_index(GROUP)
+        return number_groups(frame, self._groups) if self._entries else frame
 
     def _write(self, frame: pl.DataFrame) -> None:
         names = [field.name for field in self._spec.state_tables[GROUPS].values]
         touched = frame.filter(pl.col(EXISTED) | pl.col(EXISTS))
-        self._groups.put(touched.select(HASH, *self._spec.keys, *names, (~pl.col(EXISTS)).alias(DEAD)).to_arrow())
+        written = touched.select(HASH, *self._spec.keys, *names, (~pl.col(EXISTS)).alias(DEAD))
+        self._groups.put(written.to_arrow(), replaced=int(touched[EXISTED].sum()))
         gone = frame.filter(~pl.col(EXISTS))
         for entries in self._entries.values():
             entries.table.clear(gone)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import polars as pl
 
-from millstream.kernels.entries import GROUP, MISSED, NUMBER, SIGN, VALUE_HASH, EntryTable, Moves
+from millstream.kernels.entries import GROUP, ID, MISSED, NUMBER, SIGN, VALUE_HASH, EntryTable, Moves
 from millstream.state.state_table import DEAD, HASH
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ class Arrivals(EntryTable):
     of the number, so that many equal values do not share one hash.
     """
 
-    def __init__(self, keys: Sequence[str], values: Sequence[str], table: StateTable) -> None:
-        super().__init__(keys, table)
+    def __init__(self, values: Sequence[str], table: StateTable) -> None:
+        super().__init__(table)
         self._values = list(values)
 
     def update(self, events: pl.DataFrame, groups: pl.DataFrame) -> Moves:
@@ -42,10 +42,10 @@ class Arrivals(EntryTable):
             moves = Moves(pushed, pushed.clear())
         else:
             moves = self._replay(pushed, self._equal_to(goes, groups))
-        columns = [HASH, *self._keys, NUMBER, *self._values]
+        columns = [HASH, ID, NUMBER, *self._values]
         sides = ((moves.removed, True), (moves.added, False))
         written = pl.concat([side.select(*columns, pl.lit(dead).alias(DEAD)) for side, dead in sides])
-        self._table.put(written.to_arrow())
+        self._table.put(written.to_arrow(), replaced=moves.removed.height)
         return moves
 
     def _equal_to(self, goes: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
@@ -56,7 +56,7 @@ class Arrivals(EntryTable):
 
     def _replay(self, pushed: pl.DataFrame, stored: pl.DataFrame) -> Moves:
         """Equal values form a queue: a retraction removes its head, or nothing if the queue is empty."""
-        columns = [GROUP, HASH, *self._keys, NUMBER, *self._values]
+        columns = [GROUP, HASH, ID, NUMBER, *self._values]
         queue = [GROUP, *self._values]
         played = pl.concat(
             [

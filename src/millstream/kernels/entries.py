@@ -1,7 +1,7 @@
 """The individual values of groups, stored so that the values of a group are adjacent.
 
 An entry's hash has the upper half of the group's hash and the lower half of the value's: one range of hashes is one
-group.
+group. Which group it is, where groups share that half, is told by a number that the group's row has.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import polars as pl
 
+from millstream.aggregates.calls import OLD
 from millstream.kernels.operator import ORDER
 from millstream.state.state_table import DEAD, HASH
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pyarrow as pa
     from numpy.typing import NDArray
 
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
 
 GROUP: Final = "__group"
 """The index of the group in the batch's frame of groups."""
+ID: Final = "__id"
+"""The number of the group, which distinguishes its entries instead of its key."""
 VALUE: Final = "__value"
 VALUE_HASH: Final = "__value_hash"
 ENTRY: Final = "__entry"
@@ -57,8 +58,7 @@ def entry_hash(group: pl.Expr, value: pl.Expr) -> pl.Expr:
 class EntryTable:
     """A state table whose rows belong to groups."""
 
-    def __init__(self, keys: Sequence[str], table: StateTable) -> None:
-        self._keys = list(keys)
+    def __init__(self, table: StateTable) -> None:
         self._table = table
 
     def of_groups(self, groups: pl.DataFrame) -> pl.DataFrame:
@@ -67,37 +67,24 @@ class EntryTable:
         return self.in_ranges(low, low | LOWER_HALF, groups)
 
     def in_ranges(self, low: NDArray[np.int64], high: NDArray[np.int64], groups: pl.DataFrame) -> pl.DataFrame:
-        entries = pl.DataFrame(self._table.scan(low, high))
-        if not self._keys:
-            return entries.with_columns(pl.lit(0, dtype=pl.UInt32).alias(GROUP))
-        return _match_groups(entries, groups.select(GROUP, *self._keys), self._keys)
+        return pl.DataFrame(self._table.scan(low, high)).join(groups.select(GROUP, ID), on=ID)
 
     def clear(self, groups: pl.DataFrame) -> None:
         if groups.height:
-            self._table.put(self.of_groups(groups).with_columns(pl.lit(value=True).alias(DEAD)).to_arrow())
+            entries = self.of_groups(groups).with_columns(pl.lit(value=True).alias(DEAD))
+            self._table.put(entries.to_arrow(), replaced=entries.height)
 
 
-def _match_groups(entries: pl.DataFrame, groups: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """By all key columns. When it joins single rows by a float, Polars does not consider two NaN equal."""
-    floats = [key for key in keys if entries.schema[key].is_float()]
-    is_nan = [pl.col(key).is_nan().alias(f"__nan_{key}") for key in floats]
-    no_nan = [pl.col(key).fill_nan(None).alias(f"__number_{key}") for key in floats]
-    others = [key for key in keys if key not in floats]
-    added = [f"__{part}_{key}" for part in ("nan", "number") for key in floats]
-    right = groups.with_columns(*is_nan, *no_nan).drop(floats)
-    return entries.with_columns(*is_nan, *no_nan).join(right, on=[*others, *added], nulls_equal=True).drop(added)
+def number_groups(groups: pl.DataFrame, table: StateTable) -> pl.DataFrame:
+    """Adds the number of each group: the one of its row in `table`, or a new one."""
+    old = groups[OLD + ID]
+    is_new = old.is_null().to_numpy()
+    new = table.take_numbers(int(is_new.sum())) + np.cumsum(is_new) - 1
+    return groups.with_columns(pl.Series(ID, np.where(is_new, new, old.fill_null(0).to_numpy())))
 
 
-def join_groups(groups: pl.DataFrame, rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
-    """Rows with the columns of their group. `key` begins with the hash, which usually identifies a group by itself."""
-    if groups[HASH].n_unique() == groups.height:
-        return rows.join(groups.drop(key[1:]), on=HASH)
-    return rows.join(groups, on=key, nulls_equal=True)
-
-
-def number(events: pl.DataFrame, groups: pl.DataFrame, seen: str, key: Sequence[str]) -> pl.DataFrame:
-    """Rows with their group and their number in it, which continues from the group's previous `seen`."""
-    placed = join_groups(groups.select(GROUP, seen, *key), events, key)
+def number(placed: pl.DataFrame, seen: str) -> pl.DataFrame:
+    """Rows that know their group, with their number in it, which continues from the group's previous `seen`."""
     rank = pl.col(ORDER).rank("ordinal").over(GROUP).cast(pl.Int64)
     return placed.with_columns((pl.col(seen).fill_null(0) + rank).alias(NUMBER))
 

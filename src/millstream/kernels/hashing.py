@@ -28,6 +28,8 @@ _P5: Final = np.uint64(0x27D4EB2F165667C5)
 _STRIPE: Final = 32
 _WORD: Final = 8
 _HALF_WORD: Final = 4
+_SAMPLE: Final = 512
+"""So many texts show whether they repeat."""
 _LONG_DIGITS: Final = 18
 """A decimal of so many digits is hashed as a long."""
 
@@ -36,10 +38,30 @@ def hash_rows(columns: Iterable[pa.ChunkedArray | pa.Array], rows: int) -> pa.Ar
     """One hash per row, as INT64; without columns, all are zero."""
     hashes: Hashes | None = None
     for column in columns:
-        if hashes is None:
-            hashes = np.full(rows, _SEED, dtype=np.uint64)
-        hashes = _hash_column(_one_chunk(column), hashes)
+        array = _one_chunk(column)
+        if hashes is not None:
+            hashes = _hash_column(array, hashes)
+        elif _repeats_few_texts(array):
+            hashes = _hash_distinct(array)
+        else:
+            hashes = _hash_column(array, np.full(rows, _SEED, dtype=np.uint64))
     return pa.array(np.zeros(rows, np.int64) if hashes is None else hashes.view(np.int64))
+
+
+def _repeats_few_texts(column: pa.Array) -> bool:
+    if not pa.types.is_string(column.type) or len(column) < _SAMPLE:
+        return False
+    distinct: int = pc.count_distinct(column.slice(0, _SAMPLE)).as_py()
+    return 0 < distinct < _SAMPLE // 8
+
+
+def _hash_distinct(column: pa.Array) -> Hashes:
+    """Each text once, in the first column of a row: its seed is the same everywhere."""
+    encoded = column.dictionary_encode()
+    texts = encoded.dictionary
+    hashes = np.append(_hash_values(texts, np.full(len(texts), _SEED, dtype=np.uint64)), np.uint64(_SEED))
+    places: NDArray[np.int32] = encoded.indices.fill_null(len(texts)).to_numpy()
+    return hashes[places]
 
 
 def _hash_column(column: pa.Array, seeds: Hashes) -> Hashes:

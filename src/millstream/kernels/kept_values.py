@@ -18,9 +18,11 @@ from millstream.aggregates.registry import aggregate_function
 from millstream.kernels.entries import GROUP, NUMBER, VALUE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from millstream.aggregates.calls import Call
     from millstream.aggregates.record import Leader
-    from millstream.kernels.entries import EntryTable, Moves
+    from millstream.kernels.entries import Moves
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,10 @@ class KeptValue:
     def result(self, prefix: str) -> pl.Expr:
         return pl.col(prefix + self.call.column("value"))
 
-    def step(self, frame: pl.DataFrame, moves: Moves, entries: EntryTable) -> pl.DataFrame:
+    def step(
+        self, frame: pl.DataFrame, moves: Moves, entries_of: Callable[[pl.DataFrame], pl.DataFrame]
+    ) -> pl.DataFrame:
+        """`entries_of` reads all entries of groups."""
         leads = [field.name for field in self.fields]
         old_lead, new_lead = pl.col(OLD + self._leading_column), pl.col("__new" + self._leading_column)
         frame = frame.join(self._find_leaders(moves.added, "__new"), on=GROUP, how="left").join(
@@ -48,7 +53,7 @@ class KeptValue:
         lost = pl.col("__lost").fill_null(value=False)
         overtaken = new_lead.is_not_null() & (better(new_lead, old_lead, greatest=self._leader.greatest) == new_lead)
         orphans = frame.filter(lost & ~overtaken)
-        found = self._find_leaders(entries.of_groups(orphans) if orphans.height else moves.added.clear(), "__found")
+        found = self._find_leaders(entries_of(orphans) if orphans.height else moves.added.clear(), "__found")
         frame = frame.join(found, on=GROUP, how="left")
         columns = [
             pl.when(old_lead.is_null() | overtaken)

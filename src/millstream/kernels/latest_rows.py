@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from millstream.kernels.entries import GROUP, MISSED, NUMBER, SIGN, VALUE, VALUE_HASH, EntryTable, Moves, entry_hash
+from millstream.kernels.entries import GROUP, ID, MISSED, NUMBER, SIGN, VALUE, VALUE_HASH, EntryTable, Moves, entry_hash
 from millstream.state.state_table import DEAD, HASH
 
 if TYPE_CHECKING:
@@ -16,11 +16,14 @@ if TYPE_CHECKING:
 
 
 class LatestRows(EntryTable):
-    """A row that replaces another one moves to the end, as the latest to arrive."""
+    """A row that replaces another one moves to the end, as the latest to arrive.
 
-    def __init__(self, keys: Sequence[str], upsert_key: Sequence[str], table: StateTable) -> None:
-        super().__init__(keys, table)
-        self._columns = list(dict.fromkeys((*keys, *upsert_key)))
+    `upsert_key` has the columns of the upsert key that are not part of the group's key.
+    """
+
+    def __init__(self, upsert_key: Sequence[str], table: StateTable) -> None:
+        super().__init__(table)
+        self._columns = [ID, *upsert_key]
 
     def update(self, events: pl.DataFrame, _: pl.DataFrame) -> Moves:
         """`events` are signed rows with their `__group`, `__value_hash` and `__number`."""
@@ -31,7 +34,8 @@ class LatestRows(EntryTable):
         known = pl.Series(found.mask)
         there = last[SIGN] > 0
         written = last.filter(known | there)
-        self._table.put(written.select(HASH, *self._columns, NUMBER, VALUE, (pl.col(SIGN) < 0).alias(DEAD)).to_arrow())
+        rows = written.select(HASH, *self._columns, NUMBER, VALUE, (pl.col(SIGN) < 0).alias(DEAD))
+        self._table.put(rows.to_arrow(), replaced=int(found.mask.sum()))
         old = last.select(GROUP).with_columns(pl.Series(NUMBER, pl.DataFrame(found.values)[NUMBER]))
         missed = last.filter(~known & ~there).select(GROUP, pl.lit(1, dtype=pl.Int64).alias(MISSED))
         return Moves(last.filter(there).select(GROUP, VALUE, NUMBER), old.filter(known), missed)

@@ -16,7 +16,7 @@ from millstream.aggregates.calls import OLD, Call
 from millstream.changelog import KIND
 from millstream.kernels.arrivals import Arrivals
 from millstream.kernels.changes import EXISTED, EXISTS, changelog, is_added
-from millstream.kernels.entries import GROUP, NUMBER, SIGN, VALUE, VALUE_HASH, number
+from millstream.kernels.entries import GROUP, ID, NUMBER, SIGN, VALUE, VALUE_HASH, number, number_groups
 from millstream.kernels.entry_calls import EVENTS
 from millstream.kernels.kept_values import KeptValue
 from millstream.kernels.latest_rows import LatestRows
@@ -24,7 +24,7 @@ from millstream.kernels.operator import ORDER, ROWS, StateTableSpec, StepResult
 from millstream.state.state_table import DEAD, HASH
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from millstream.kernels.operator import BatchTime, OpenTable, Parts
 
@@ -48,13 +48,18 @@ class MaterialiseOperator:
 
     @property
     def state_tables(self) -> Mapping[str, StateTableSpec]:
-        row, number = pa.field(VALUE, pa.struct(list(self.schema))), pa.field(NUMBER, pa.int64())
-        keys = self._fields(self.keys)
+        row = pa.field(VALUE, pa.struct(list(self.schema)))
+        id_, number, events = (pa.field(name, pa.int64()) for name in (ID, NUMBER, EVENTS))
         if self.upsert_key:
-            rows = StateTableSpec(self._fields((*self.keys, *self.upsert_key)), (number, row))
+            rows = StateTableSpec((id_, *self._fields(self.rest_of_upsert_key)), (number, row))
         else:
-            rows = StateTableSpec((*keys, number), (row,))
-        return {_KEYS: StateTableSpec(keys, (pa.field(EVENTS, pa.int64()), *self.shown.fields)), ROWS: rows}
+            rows = StateTableSpec((id_, number), (row,))
+        return {_KEYS: StateTableSpec(self._fields(self.keys), (id_, events, *self.shown.fields)), ROWS: rows}
+
+    @property
+    def rest_of_upsert_key(self) -> tuple[str, ...]:
+        """What distinguishes the rows of a key."""
+        return tuple(name for name in self.upsert_key if name not in self.keys)
 
     @property
     def shown(self) -> KeptValue:
@@ -62,7 +67,7 @@ class MaterialiseOperator:
         return KeptValue(Call("row", "LAST_VALUE", VALUE), pa.struct(list(self.schema)))
 
     def _fields(self, names: tuple[str, ...]) -> tuple[pa.Field, ...]:
-        return tuple(self.schema.field(name) for name in dict.fromkeys(names))
+        return tuple(self.schema.field(name) for name in names)
 
     @property
     def output_schema(self) -> pa.Schema:
@@ -99,29 +104,32 @@ class MaterialiseKernel:
         self._keys = open_table(_KEYS)
         self._rows: Arrivals | LatestRows
         if spec.upsert_key:
-            self._rows = LatestRows(spec.keys, spec.upsert_key, open_table(ROWS))
+            self._rows = LatestRows(spec.rest_of_upsert_key, open_table(ROWS))
         else:
-            self._rows = Arrivals(spec.keys, [VALUE], open_table(ROWS))
+            self._rows = Arrivals([VALUE], open_table(ROWS))
 
     def step(self, parts: Parts, _: BatchTime) -> StepResult:
         events = pl.DataFrame(parts[ROWS])
         group = [HASH, *self._spec.keys]
         frame = self._look_up_old(events.group_by(group).agg(pl.len().cast(pl.Int64).alias(EVENTS)))
-        moves = self._rows.update(number(events, frame, OLD + EVENTS, group), frame)
-        frame = self._shown.step(frame, moves, self._rows).with_columns(
+        placed = _join_groups(frame.select(GROUP, ID, OLD + EVENTS, *group), events, group)
+        moves = self._rows.update(number(placed, OLD + EVENTS), frame)
+        frame = self._shown.step(frame, moves, self._rows.of_groups).with_columns(
             (pl.col(EVENTS) + pl.col(OLD + EVENTS).fill_null(0)).alias(EVENTS),
             self._shown.result("").is_not_null().alias(EXISTS),
         )
-        kept = [EVENTS, *(field.name for field in self._shown.fields)]
+        kept = [ID, EVENTS, *(field.name for field in self._shown.fields)]
         touched = frame.filter(pl.col(EXISTED) | pl.col(EXISTS))
-        self._keys.put(touched.select(*group, *kept, (~pl.col(EXISTS)).alias(DEAD)).to_arrow())
+        written = touched.select(*group, *kept, (~pl.col(EXISTS)).alias(DEAD))
+        self._keys.put(written.to_arrow(), replaced=int(touched[EXISTED].sum()))
         return StepResult((self._changes(touched),), moves.ignored)
 
     def _look_up_old(self, groups: pl.DataFrame) -> pl.DataFrame:
         found = self._keys.lookup(groups.select(HASH, *self._spec.keys).to_arrow())
         old = pl.DataFrame(found.values).rename(lambda name: OLD + name)
         existed = pl.DataFrame({EXISTED: found.mask})
-        return pl.concat([groups, old, existed], how="horizontal").with_row_index(GROUP)
+        frame = pl.concat([groups, old, existed], how="horizontal").with_row_index(GROUP)
+        return number_groups(frame, self._keys)
 
     def _changes(self, frame: pl.DataFrame) -> pa.Table:
         values = [name for name in self._spec.schema.names if name not in self._spec.keys]
@@ -136,3 +144,10 @@ class MaterialiseKernel:
             self._spec.output_schema,
             emits_before=False,
         )
+
+
+def _join_groups(groups: pl.DataFrame, rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+    """Rows with the columns of their group. `key` begins with the hash, which usually identifies a group by itself."""
+    if groups[HASH].n_unique() == groups.height:
+        return rows.join(groups.drop(key[1:]), on=HASH)
+    return rows.join(groups, on=key, nulls_equal=True)

@@ -98,7 +98,8 @@ class NormaliseKernel:
             .then(values_differ(self._spec.values) | self._spec.expires)
             .otherwise(existed | exists)
         )
-        self._stored.put(changed.select(HASH, *self._spec.schema.names, (~exists).alias(DEAD)).to_arrow())
+        written = changed.select(HASH, *self._spec.schema.names, (~exists).alias(DEAD))
+        self._stored.put(written.to_arrow(), replaced=int(changed[EXISTED].sum()))
         changes = changelog(
             changed,
             self._spec.keys,

@@ -9,6 +9,7 @@ import polars as pl
 
 from millstream.kernels.entries import (
     GROUP,
+    ID,
     MISSED,
     NUMBER,
     SIGN,
@@ -29,8 +30,8 @@ class Presences(EntryTable):
         one = [GROUP, VALUE]
         hashed = events.with_columns(entry_hash(pl.col(HASH), pl.col(VALUE_HASH)).alias(HASH))
         values = hashed.unique(one)
-        found = self._table.lookup(values.select(HASH, *self._keys, VALUE).to_arrow())
-        values = values.select(GROUP, HASH, *self._keys, VALUE).with_columns(
+        found = self._table.lookup(values.select(HASH, ID, VALUE).to_arrow())
+        values = values.select(GROUP, HASH, ID, VALUE).with_columns(
             pl.Series("__before", numbers_of(found.values.column(COUNT), found.mask)),
             pl.Series("__since", numbers_of(found.values.column(NUMBER), found.mask)),
         )
@@ -49,9 +50,10 @@ class Presences(EntryTable):
 
     def _move(self, values: pl.DataFrame) -> Moves:
         values = values.with_columns(pl.coalesce("__started", "__since").alias(NUMBER))
-        columns = [HASH, *self._keys, VALUE, COUNT, NUMBER]
+        columns = [HASH, ID, VALUE, COUNT, NUMBER]
         changed = values.filter((pl.col(COUNT) != pl.col("__before")) | (pl.col(NUMBER) != pl.col("__since")))
-        self._table.put(changed.select(*columns, (pl.col(COUNT) == 0).alias(DEAD)).to_arrow())
+        written = changed.select(*columns, (pl.col(COUNT) == 0).alias(DEAD))
+        self._table.put(written.to_arrow(), replaced=int((changed["__before"] > 0).sum()))
         there, was_there = pl.col(COUNT) > 0, pl.col("__before") > 0
         moved = pl.col(NUMBER) != pl.col("__since")
         return Moves(

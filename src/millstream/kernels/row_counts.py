@@ -81,7 +81,7 @@ class RowCounts:
         rows = written.select(
             pl.col(ENTRY).alias(HASH), *self._columns, pl.col(AFTER).alias(COUNT), (pl.col(AFTER) == 0).alias(DEAD)
         )
-        self._table.put(rows.to_arrow())
+        self._table.put(rows.to_arrow(), replaced=int((written[BEFORE] > 0).sum()))
 
     def _key_by_entry(self, rows: pl.DataFrame) -> pl.DataFrame:
         return rows.select(pl.col(ENTRY).alias(HASH), *self._columns)

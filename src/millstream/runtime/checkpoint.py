@@ -102,8 +102,10 @@ class Checkpoint:
         """A job that began on the kernel stays on it, whichever operator a new job would get."""
         known = self._jobs.get(job.name)
         kernel = job.on_kernel()
-        keeps_kernel = known is not None and compare_state(known, kernel) is None and self._has_begun(job)
-        return kernel if keeps_kernel else job
+        if known is None or not self._has_begun(job):
+            return job
+        difference = compare_state(known, kernel)
+        return kernel if difference is None or difference.is_elsewhere else job
 
     def find_job(self, job: JobPlan) -> JobFolder | None:
         """The folder of a job that has begun a batch before. Raises if its state was written by a different query."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from millstream.aggregates.record import EntryKind
 from millstream.plan.physical.nodes import Execution
 from millstream.runtime.earlier_identities import NATIVELY, describe_changes, describe_state
 
@@ -17,9 +18,13 @@ if TYPE_CHECKING:
     State = dict[str, dict[str, Any]]
     """What each operator declares, by the operator's id."""
 
-IDENTITY: Final = 4
-"""How a state is described and kept. Versions 1 and 2 were texts; up to 3, Spark kept the state of kernels."""
+IDENTITY: Final = 5
+"""How a state is described and kept.
+
+Versions 1 and 2 were texts; up to 3, Spark kept the state of kernels; in 4, their files had another layout.
+"""
 _FIRST_AS_DATA: Final = 3
+_FIRST_IN_FILES: Final = 4
 _STATE: Final = "state"
 _VERSION: Final = "identity"
 _RUNS: Final = "runs"
@@ -44,6 +49,10 @@ _IN_SPARKS_STORE: Final = (
     "The version of Millstream that wrote it kept the state of such a job in Spark's state store; "
     "this version keeps it in its own files."
 )
+_IN_OTHER_FILES: Final = (
+    "The version of Millstream that wrote it kept the state of such a job in files of another layout, "
+    "which this version cannot read."
+)
 _RUNS_ON: Final = {Execution.NATIVE: "Spark's own operator", Execution.KERNEL: "the kernel"}
 
 
@@ -56,7 +65,7 @@ class StateDifference:
     began_natively: bool
     """Whether the only difference is that the job began on Spark's own operator."""
     is_elsewhere: bool = False
-    """Whether the only difference is that an earlier version kept the state in another place."""
+    """Whether the only difference is that an earlier version kept the state in another place or layout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +86,7 @@ def compare_state(known: Mapping[str, Any], job: JobPlan) -> StateDifference | N
     if version < _FIRST_AS_DATA:
         difference = _compare_texts(known[_STATE], describe_state(job, version))
         return difference or _compare_places(version, job)
-    before, now = known[_STATE], _state_of(job)
+    before, now = known[_STATE], _state_as_of(version, job)
     if before == now:
         return _compare_places(version, job)
     return StateDifference(" ".join(_sentences(before, now)), _on_kernel(before) == now)
@@ -85,7 +94,7 @@ def compare_state(known: Mapping[str, Any], job: JobPlan) -> StateDifference | N
 
 def kernels_of(known: Mapping[str, Any]) -> list[str]:
     """The operators of a description whose state is in files of their own."""
-    if known.get(_VERSION, 1) < IDENTITY:
+    if known.get(_VERSION, 1) < _FIRST_IN_FILES:
         return []
     return [operator for operator, fields in known[_STATE].items() if fields.get(_RUNS) == Execution.KERNEL]
 
@@ -93,15 +102,18 @@ def kernels_of(known: Mapping[str, Any]) -> list[str]:
 def find_elsewhere(known: Mapping[str, Any], job: JobPlan) -> str | None:
     """Where an earlier version kept the state, as a sentence; None if this version finds it."""
     version = known.get(_VERSION, 1)
-    if version == _FIRST_AS_DATA and any(fields.get(_RUNS) == Execution.KERNEL for fields in known[_STATE].values()):
-        return _IN_SPARKS_STORE
-    return _IN_SPARKS_STORE if _compare_places(version, job) is not None else None
+    if version >= IDENTITY:
+        return None
+    as_data = known[_STATE].values() if version >= _FIRST_AS_DATA else ()
+    ran_on_kernel = any(fields.get(_RUNS) == Execution.KERNEL for fields in as_data)
+    return _place_of(version) if ran_on_kernel or _compare_places(version, job) is not None else None
 
 
 def stateful_operators(known: Mapping[str, Any], job: JobPlan) -> dict[str, StatefulOperator]:
     """The operators of a description that keep state, by id, as they run in the checkpoint."""
-    state = known[_STATE] if known.get(_VERSION, 1) >= _FIRST_AS_DATA else _state_of(job)
-    now = _state_of(job)
+    version = known.get(_VERSION, 1)
+    now = _state_as_of(version, job)
+    state = known[_STATE] if version >= _FIRST_AS_DATA else now
     labels = {node.id: node.operator.label for node in job.physical.nodes if node.execution.keeps_state}
     return {
         operator: StatefulOperator(
@@ -121,7 +133,16 @@ def _compare_places(version: int, job: JobPlan) -> StateDifference | None:
     """Whether the state lies where this version finds it."""
     if version >= IDENTITY or not any(node.execution is Execution.KERNEL for node in job.physical.nodes):
         return None
-    return StateDifference(_IN_SPARKS_STORE, began_natively=False, is_elsewhere=True)
+    return StateDifference(_place_of(version), began_natively=False, is_elsewhere=True)
+
+
+def _place_of(version: int) -> str:
+    return _IN_SPARKS_STORE if version < _FIRST_IN_FILES else _IN_OTHER_FILES
+
+
+def _state_as_of(version: int, job: JobPlan) -> State:
+    """The job's state as a version would have described it: before 5, all values were counted, retracted or not."""
+    return _state_of(job) if version >= IDENTITY else _count_all_values(_state_of(job))
 
 
 def _state_of(job: JobPlan) -> State:
@@ -149,6 +170,16 @@ def _compare_texts(before: list[str], now: list[str]) -> StateDifference | None:
     if before == now:
         return None
     return StateDifference(describe_changes(before, now), [step.removesuffix(NATIVELY) for step in before] == now)
+
+
+def _count_all_values(state: State) -> State:
+    counted = {"values": str(EntryKind.MULTISET)}
+    return {
+        name: fields | {"calls": [call | counted if call.get("values") == EntryKind.SET else call for call in calls]}
+        if (calls := fields.get("calls"))
+        else fields
+        for name, fields in state.items()
+    }
 
 
 def _on_kernel(state: State) -> State:

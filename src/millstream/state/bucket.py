@@ -12,11 +12,15 @@ from __future__ import annotations
 import re
 import uuid
 import zlib
+from functools import reduce
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import pyarrow as pa
 
 from millstream.failpoints import reach
+from millstream.state.hash_filter import HashFilter
 from millstream.state.manifest import BucketManifest, Piece, TableManifest
 from millstream.state.segment_search import HASH, as_numpy
 from millstream.state.storage import StateFileError
@@ -55,9 +59,10 @@ class BucketState:
         self._before = BucketManifest() if self._previous is None else read_manifest(storage, folder, self._previous)
         self._tables = dict(self._before.tables)
         self._shared = self._new_file()
-        self._waiting: list[pa.Buffer] = []
+        self._waiting: dict[int, list[pa.Buffer]] = {}
         self._end = 0
         self._unsynced: list[str] = []
+        self._opened: dict[tuple[str, int], pa.Buffer] = {}
 
     @property
     def is_empty(self) -> bool:
@@ -80,7 +85,7 @@ class BucketState:
             return
         manifest = BucketManifest(self._tables, self._previous)
         if self._waiting:
-            self._storage.write(self._path(self._shared), self._waiting)
+            self._storage.write(self._path(self._shared), chain.from_iterable(self._waiting.values()))
             self._unsynced.append(self._shared)
         named = manifest.files
         self._storage.sync(self._folder, [file for file in self._unsynced if file in named])
@@ -90,50 +95,59 @@ class BucketState:
             self._remove_unused()
 
     def load(self, piece: Piece) -> pa.Table:
-        data = self._data(piece)
-        name = (self._storage.locate(self._path(piece.file)), piece.offset)
-        if name not in _VERIFIED:
-            if zlib.crc32(data) != piece.checksum:
-                raise StateFileError(name[0], "It does not match its checksum.")
-            if len(_VERIFIED) >= _MOST_VERIFIED:
-                _VERIFIED.clear()
-            _VERIFIED.add(name)
+        data = self._read(piece).slice(piece.filter_length)
         with pa.ipc.open_file(pa.BufferReader(data)) as reader:
             return reader.read_all()
 
+    def load_filter(self, piece: Piece) -> HashFilter | None:
+        if not piece.filter_length:
+            return None
+        return HashFilter(np.frombuffer(self._read(piece), np.uint8, piece.filter_length))
+
     def write(self, rows: pa.Table) -> Piece:
         """Rows in order of their hash."""
-        data = _to_arrow_file(rows)
         hashes = as_numpy(rows.column(HASH))
-        is_large = data.size >= _LARGE_BYTES
+        hash_filter = HashFilter.build(hashes)
+        parts = [] if hash_filter is None else [pa.py_buffer(hash_filter.bits)]
+        parts.append(_to_arrow_file(rows))
+        length = sum(part.size for part in parts)
+        is_large = length >= _LARGE_BYTES
         file, offset = (self._new_file(), 0) if is_large else (self._shared, self._end)
         if is_large:
-            self._storage.write(self._path(file), [data])
+            self._storage.write(self._path(file), parts)
             self._unsynced.append(file)
         else:
-            padding = -data.size % _ALIGNMENT
-            self._waiting += [data, pa.py_buffer(bytes(padding))]
-            self._end += data.size + padding
-        checksum = zlib.crc32(data)
-        return Piece(file, offset, data.size, checksum, rows.num_rows, int(hashes[0]), int(hashes[-1]))
+            padding = -length % _ALIGNMENT
+            self._waiting[offset] = [*parts, pa.py_buffer(bytes(padding))]
+            self._end += length + padding
+        checksum = reduce(lambda sum_, part: zlib.crc32(part, sum_), parts, 0)
+        return Piece(
+            file, offset, length, checksum, rows.num_rows, int(hashes[0]), int(hashes[-1]), length - parts[-1].size
+        )
 
-    def _data(self, piece: Piece) -> pa.Buffer:
-        if piece.file == self._shared:
-            return self._find_waiting(piece)
+    def _read(self, piece: Piece) -> pa.Buffer:
+        place = (piece.file, piece.offset)
+        if place not in self._opened:
+            is_waiting = piece.file == self._shared
+            data = pa.py_buffer(b"".join(self._waiting[piece.offset])) if is_waiting else self._map(piece)
+            self._opened[place] = data.slice(0, piece.length)
+        return self._opened[place]
+
+    def _map(self, piece: Piece) -> pa.Buffer:
+        """Raises if the file does not have what was written."""
         path = self._path(piece.file)
+        file = self._storage.locate(path)
         content = self._storage.map(path)
         if content.size < piece.offset + piece.length:
-            why = f"It has {content.size} bytes, and a piece ends at a later one."
-            raise StateFileError(self._storage.locate(path), why)
-        return content.slice(piece.offset, piece.length)
-
-    def _find_waiting(self, piece: Piece) -> pa.Buffer:
-        offset = 0
-        for part in self._waiting:
-            if offset == piece.offset:
-                return part
-            offset += part.size
-        raise AssertionError(f"nothing was written at {piece.offset}")
+            raise StateFileError(file, f"It has {content.size} bytes, and a piece ends at a later one.")
+        data = content.slice(piece.offset, piece.length)
+        if (file, piece.offset) not in _VERIFIED:
+            if zlib.crc32(data) != piece.checksum:
+                raise StateFileError(file, "It does not match its checksum.")
+            if len(_VERIFIED) >= _MOST_VERIFIED:
+                _VERIFIED.clear()
+            _VERIFIED.add((file, piece.offset))
+        return data
 
     def _remove_unused(self) -> None:
         """Removes manifests that no batch can start from, and files that no other manifest names.
@@ -174,6 +188,9 @@ class TablePieces:
 
     def load(self, piece: Piece) -> pa.Table:
         return self._bucket.load(piece)
+
+    def load_filter(self, piece: Piece) -> HashFilter | None:
+        return self._bucket.load_filter(piece)
 
     def write(self, rows: pa.Table) -> Piece:
         return self._bucket.write(rows)

@@ -1,6 +1,6 @@
 """What the state of a bucket consists of: one small file per batch that changed it.
 
-The format is `{"layout": 1, "checksum": …, "previous": …, "tables": …}`; a piece is a list of its fields, in order.
+The format is `{"layout": 2, "checksum": …, "previous": …, "tables": …}`; a piece is a list of its fields, in order.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-LAYOUT: Final = 1
+LAYOUT: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Rows sorted by key hash, in Arrow's file format: the whole of a file, or a part of one."""
+    """Rows sorted by key hash: the whole of a file, or a part of one. A filter of their hashes, then an Arrow file."""
 
     file: str
     offset: int
@@ -30,6 +30,8 @@ class Piece:
     """Its least hash."""
     last: int
     """Its greatest hash."""
+    filter_length: int = 0
+    """How many of its bytes are the filter; few rows have none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,8 @@ class Segment:
     """
 
     pieces: tuple[Piece, ...]
+    replaced: int = 0
+    """About how many rows of older segments are out of date because of this one."""
 
     @property
     def rows(self) -> int:
@@ -57,6 +61,8 @@ class TableManifest:
     """The latest time at which the table was opened with a TTL: its own time never runs backwards."""
     horizon: int | None = None
     """Rows last written at this time or earlier have expired, whatever TTL comes later."""
+    numbered: int = 0
+    """How many numbers the table has given to its rows."""
 
     @property
     def pieces(self) -> Iterator[Piece]:
@@ -96,13 +102,16 @@ class BucketManifest:
 
 
 def _table_to_json(table: TableManifest) -> dict[str, Any]:
-    segments = [[list(astuple(piece)) for piece in segment.pieces] for segment in table.segments]
-    return {"segments": segments, "swept": table.swept, "clock": table.clock, "horizon": table.horizon}
+    segments = [[segment.replaced, [list(astuple(piece)) for piece in segment.pieces]] for segment in table.segments]
+    times = {"swept": table.swept, "clock": table.clock, "horizon": table.horizon}
+    return {"segments": segments, **times, "numbered": table.numbered}
 
 
 def _table_from_json(table: Mapping[str, Any]) -> TableManifest:
-    segments = tuple(Segment(tuple(Piece(*piece) for piece in pieces)) for pieces in table["segments"])
-    return TableManifest(segments, table["swept"], table["clock"], table["horizon"])
+    segments = tuple(
+        Segment(tuple(Piece(*piece) for piece in pieces), replaced) for replaced, pieces in table["segments"]
+    )
+    return TableManifest(segments, table["swept"], table["clock"], table["horizon"], table["numbered"])
 
 
 def _checksum(content: Mapping[str, Any]) -> str:

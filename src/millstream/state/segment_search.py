@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from millstream.state.segment_pieces import Range
 
 HASH: Final = "__hash"
+_MOST_RUNS: Final = 64
+"""Runs that are merged faster than all of their rows are sorted."""
 
 
 def matching_rows(
@@ -23,7 +25,7 @@ def matching_rows(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Pairs of (probe row, stored row) with equal keys; different keys may have the same hash."""
     stored_hashes = as_numpy(stored.column(HASH))
-    hashes = as_numpy(probe.column(HASH))[probe_rows]
+    hashes = as_numpy(probe.column(HASH)).take(probe_rows)
     candidates = np.searchsorted(stored_hashes, hashes)
     rows_out: list[NDArray[np.int64]] = []
     stored_out: list[NDArray[np.int64]] = []
@@ -34,7 +36,9 @@ def matching_rows(
         open_rows, at = open_rows[inside], at[inside]
         same_hash = stored_hashes[at] == hashes[open_rows]
         open_rows, at = open_rows[same_hash], at[same_hash]
-        equal = _keys_equal(stored, at, probe, probe_rows[open_rows], keys)
+        if not len(open_rows):
+            break
+        equal = keys_equal(stored, at, probe, probe_rows[open_rows], keys)
         rows_out.append(probe_rows[open_rows[equal]])
         stored_out.append(at[equal])
         open_rows = open_rows[~equal]
@@ -60,7 +64,19 @@ def rows_between(stored: pa.Table, wanted: Range) -> pa.Table:
     return stored.slice(begin, None if end is None else int(np.searchsorted(hashes, end)) - begin)
 
 
-def _keys_equal(
+def sort_order(hashes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The rows in order of their hash. Rows often come in order already, or as a few runs that are."""
+    descents = int(np.count_nonzero(hashes[1:] < hashes[:-1]))
+    if descents == 0:
+        return np.arange(len(hashes))
+    return np.argsort(hashes, kind="stable" if descents < _MOST_RUNS else None)
+
+
+def is_sorted(hashes: NDArray[np.int64]) -> bool:
+    return not bool((hashes[1:] < hashes[:-1]).any())
+
+
+def keys_equal(
     left: pa.Table,
     left_rows: NDArray[np.int64],
     right: pa.Table,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from millstream.state.manifest import Piece, Segment, TableManifest
 from millstream.state.segment_search import HASH, as_numpy
+
+if TYPE_CHECKING:
+    from millstream.state.hash_filter import HashFilter
 
 PIECE_BYTES: Final = 16 << 20
 """The most a piece takes up: a merge holds a few of them in memory."""
@@ -23,6 +26,10 @@ class PieceStore(Protocol):
 
     def load(self, piece: Piece) -> pa.Table: ...
 
+    def load_filter(self, piece: Piece) -> HashFilter | None:
+        """None if the piece has none."""
+        ...
+
     def write(self, rows: pa.Table) -> Piece:
         """Rows in order of their hash."""
         ...
@@ -36,11 +43,13 @@ class SegmentWriter:
         self._piece_bytes = piece_bytes
         self._pieces: list[Piece] = []
         self._waiting: list[pa.Table] = []
+        self._rows = 0
 
     def add(self, rows: pa.Table) -> None:
         if rows.num_rows == 0:
             return
         self._waiting.append(rows)
+        self._rows += rows.num_rows
         if sum(table.nbytes for table in self._waiting) > self._piece_bytes:
             self._flush()
 
@@ -48,11 +57,17 @@ class SegmentWriter:
         """Keeps a piece as it is; all its hashes come after those that were added."""
         self._flush()
         self._pieces.append(piece)
+        self._rows += piece.rows
 
-    def finish(self) -> Segment | None:
-        """None if there were no rows."""
+    @property
+    def rows(self) -> int:
+        """How many rows there are so far."""
+        return self._rows
+
+    def finish(self, replaced: int) -> Segment | None:
+        """None if there were no rows. `replaced` is the number of older rows that are out of date because of them."""
         self._flush()
-        return Segment(tuple(self._pieces)) if self._pieces else None
+        return Segment(tuple(self._pieces), min(max(replaced, 0), self._rows)) if self._pieces else None
 
     def _flush(self) -> None:
         if not self._waiting:

@@ -1,13 +1,12 @@
 """A table from key to value, stored as a few sorted immutable segments.
 
-The newest segment that has a key wins. Each write merges its smaller neighbours, so the number of segments grows with
-the logarithm of the rows and a lookup is one binary search per segment.
+The newest segment that has a key wins. A write adds a segment, and merges segments when there are several of a size. A
+lookup asks the filter of each piece, and searches those that may have a key.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -15,8 +14,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.state.manifest import TableManifest
+from millstream.state.merge_policy import count_to_merge
+from millstream.state.segment_merge import merge_runs
 from millstream.state.segment_pieces import pieces_in_range, pieces_in_ranges, ranges_to_merge, split_by_piece
-from millstream.state.segment_search import HASH, as_numpy, concatenate, matching_rows, rows_between, rows_in_ranges
+from millstream.state.segment_search import (
+    HASH,
+    as_numpy,
+    concatenate,
+    is_sorted,
+    matching_rows,
+    rows_between,
+    rows_in_ranges,
+    sort_order,
+)
 from millstream.state.segment_writer import PIECE_BYTES, SegmentWriter
 
 if TYPE_CHECKING:
@@ -30,7 +40,6 @@ __all__ = ["DEAD", "HASH", "Found", "StateTable", "TimeToLive"]
 
 DEAD: Final = "__dead"
 _WRITTEN: Final = "__written"
-_LEAST_MERGE_RATIO: Final = 1.5
 _SWEEPS_PER_TTL: Final = 2
 
 
@@ -83,9 +92,21 @@ class StateTable:
         self._swept = manifest.swept
         self._clock = manifest.clock
         self._horizon = manifest.horizon
+        self._numbered = manifest.numbered
         self._ttl = ttl and self._advance_clock(ttl)
         if self._is_sweep_due():
             self._sweep_all()
+
+    @property
+    def expires(self) -> bool:
+        """Whether a row has to be written again to stay."""
+        return self._ttl is not None
+
+    def take_numbers(self, count: int) -> int:
+        """The first of so many numbers that no row of the table has; they are taken when rows are put."""
+        first = self._numbered
+        self._numbered += count
+        return first
 
     def lookup(self, keys: pa.Table) -> Found:
         """`keys` has `__hash` and the key columns, with each key once."""
@@ -93,14 +114,19 @@ class StateTable:
         keys = keys.select(wanted.names).cast(wanted)
         hashes = as_numpy(keys.column(HASH))
         # Sorted hashes are found several times faster: neighbours are in the same pages of a segment.
-        pending = np.argsort(hashes)
+        pending = sort_order(hashes)
         is_found = np.zeros(keys.num_rows, dtype=bool)
         taken: list[pa.Table] = []
         places: list[NDArray[np.int64]] = []
         for segment in reversed(self._segments):
             for piece, key_rows in split_by_piece(segment, pending, hashes):
+                candidates = self._filter(piece, key_rows, hashes)
+                if not len(candidates):
+                    continue
                 stored = self._load(piece)
-                rows, matches = matching_rows(stored, keys, key_rows, self._keys)
+                rows, matches = matching_rows(stored, keys, candidates, self._keys)
+                if not len(rows):
+                    continue
                 places.append(rows)
                 taken.append(stored.drop_columns([HASH, *self._keys]).take(pa.array(matches)))
                 is_found[rows] = True
@@ -109,30 +135,37 @@ class StateTable:
 
     def scan(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> pa.Table:
         """All rows with a hash in one of the ranges (ascending, ends included): `__hash`, keys and values."""
-        found = self._schema.empty_table()
+        runs = [self._schema.empty_table()]
         for segment in reversed(self._segments):
             pieces = (self._load(piece) for piece in pieces_in_ranges(segment, low, high))
             taken = [stored.take(pa.array(rows_in_ranges(stored, low, high))) for stored in pieces]
-            older = pa.concat_tables([self._schema.empty_table(), *taken])
-            found = self._merge(found, older) if older.num_rows else found
-        return self._drop_dead(found).select([HASH, *self._keys, *self._values])
+            runs += [pa.concat_tables(taken)] if taken else []
+        return self._drop_dead(merge_runs(runs, self._keys)).select([HASH, *self._keys, *self._values])
 
-    def put(self, rows: pa.Table) -> None:
-        """Writes rows (each key once): `__hash`, keys, values and `__dead` for those to be removed."""
+    def put(self, rows: pa.Table, *, replaced: int = 0) -> None:
+        """Writes rows (each key once): `__hash`, keys, values and `__dead` for those to be removed.
+
+        `replaced` is the number of rows whose keys are in the table already; it decides when to merge.
+        """
         if rows.num_rows == 0:
             return
         newest = _sort(self._add_times(rows))
-        merged: list[Segment] = []
-        count = newest.num_rows
-        while self._segments and self._segments[-1].rows <= _merge_ratio(self._segments[-1]) * count:
-            merged.append(self._segments.pop())
-            count += merged[-1].rows
+        count = count_to_merge(self._segments, newest.num_rows, replaced)
+        kept = len(self._segments) - count
+        self._segments, merged = self._segments[:kept], self._segments[kept:][::-1]
         writer = self._writer()
         for part in ranges_to_merge(merged):
-            older = (self._between(segment, part) for segment in merged)
-            writer.add(self._drop_expired(reduce(self._merge, older, rows_between(newest, part))))
-        self._append(writer.finish())
+            runs = [rows_between(newest, part), *(self._between(segment, part) for segment in merged)]
+            writer.add(self._drop_expired(merge_runs(runs, self._keys)))
+        gone = newest.num_rows + sum(segment.rows for segment in merged) - writer.rows
+        replaced += sum(segment.replaced for segment in merged) - gone
+        self._append(writer.finish(replaced if self._segments else 0))
         self._save()
+
+    def _filter(self, piece: Piece, rows: NDArray[np.int64], hashes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The rows that the piece may have."""
+        hash_filter = self._store.load_filter(piece)
+        return rows if hash_filter is None else rows[hash_filter.may_have(hashes.take(rows))]
 
     def _advance_clock(self, ttl: TimeToLive) -> TimeToLive:
         """A clock that was set back stops until it is where it was: expired rows do not reappear.
@@ -161,7 +194,7 @@ class StateTable:
             writer = self._writer()
             for piece in segment.pieces:
                 self._sweep(piece, writer)
-            self._append(writer.finish())
+            self._append(writer.finish(segment.replaced))
         self._swept = None if self._ttl is None else self._ttl.now
         if self._ttl is None:
             self._horizon = None
@@ -181,7 +214,8 @@ class StateTable:
         self._segments += [] if segment is None else [segment]
 
     def _save(self) -> None:
-        self._store.save_manifest(TableManifest(tuple(self._segments), self._swept, self._clock, self._horizon))
+        times = (self._swept, self._clock, self._horizon)
+        self._store.save_manifest(TableManifest(tuple(self._segments), *times, self._numbered))
 
     def _writer(self) -> SegmentWriter:
         return SegmentWriter(self._store, self._piece_bytes)
@@ -202,7 +236,8 @@ class StateTable:
         return rows if self._ttl is None else rows.filter(pc.greater(rows.column(_WRITTEN), self._horizon))
 
     def _drop_dead(self, rows: pa.Table) -> pa.Table:
-        return rows.filter(pa.array(self._is_alive(rows)))
+        alive = self._is_alive(rows)
+        return rows if alive.all() else rows.filter(pa.array(alive))
 
     def _is_alive(self, rows: pa.Table) -> NDArray[np.bool_]:
         """A row of NULLs is deleted."""
@@ -215,33 +250,16 @@ class StateTable:
         found = [rows_between(self._load(piece), part) for piece in pieces_in_range(segment, part)]
         return pa.concat_tables([self._schema.empty_table(), *found]).combine_chunks()
 
-    def _merge(self, newest: pa.Table, older: pa.Table) -> pa.Table:
-        replaced, _ = matching_rows(newest, older, np.arange(older.num_rows), self._keys)
-        keep = np.ones(older.num_rows, dtype=bool)
-        keep[replaced] = False
-        return _sort(pa.concat_tables([newest, older.filter(pa.array(keep))]))
-
     def _gather(self, count: int, taken: list[pa.Table], places: list[NDArray[np.int64]]) -> Found:
-        found_at = np.full(count, -1, dtype=np.int64)
-        rows = concatenate(places)
-        found_at[rows] = np.arange(len(rows))
         empty = self._schema.empty_table().drop_columns([HASH, *self._keys])
-        gathered = pa.concat_tables([empty, *taken]).take(pa.array(found_at, mask=found_at < 0))
-        alive = self._is_alive(gathered)
-        values = gathered.select(self._values)
-        if not alive.all():
-            values = values.take(pa.array(np.arange(count), mask=~alive))
-        return Found(alive, values)
-
-
-def _merge_ratio(segment: Segment) -> float:
-    """How much larger than the newer rows a segment may be to be merged with them: between 1.5 and 2.5.
-
-    Random, as otherwise all buckets of a job, which grow alike, would have their large merges in the same batch.
-    """
-    return _LEAST_MERGE_RATIO + (segment.pieces[0].checksum & 0xFFFF) / 0xFFFF
+        gathered = pa.concat_tables([empty, *taken])
+        alive = np.flatnonzero(self._is_alive(gathered))
+        found_at = np.full(count, -1, dtype=np.int64)
+        found_at[concatenate(places)[alive]] = alive
+        mask = found_at >= 0
+        return Found(mask, gathered.select(self._values).take(pa.array(found_at, mask=~mask)))
 
 
 def _sort(rows: pa.Table) -> pa.Table:
-    order = np.argsort(as_numpy(rows.column(HASH)), kind="stable")
-    return rows.take(pa.array(order)).combine_chunks()
+    hashes = as_numpy(rows.column(HASH))
+    return (rows if is_sorted(hashes) else rows.take(pa.array(sort_order(hashes)))).combine_chunks()

@@ -48,7 +48,7 @@ def test_a_function_is_declared_by_each_of_its_names(function: AggregateFunction
     ("name", "distinct", "changes", "inserts"),
     [
         ("SUM", False, None, None),
-        ("SUM", True, EntryKind.MULTISET, EntryKind.MULTISET),
+        ("SUM", True, EntryKind.MULTISET, EntryKind.SET),
         ("MIN", False, EntryKind.MULTISET, None),
         ("MIN", True, EntryKind.MULTISET, None),
         ("LAST_VALUE", False, EntryKind.ARRIVALS, None),

@@ -38,3 +38,15 @@ def test_a_row_has_its_hash_wherever_it_is(data: st.DataObject, type_: pa.DataTy
     assert hash_rows([pa.chunked_array(pieces, type_)], len(values)).to_pylist() == whole
     one_by_one = [hash_rows([pa.array([value], type_)], 1)[0].as_py() for value in values.to_pylist()]
     assert one_by_one == whole
+
+
+@given(st.lists(st.none() | st.text(max_size=40), min_size=1, max_size=5), st.integers(0, 3), st.integers(0, 600))
+def test_texts_that_repeat_have_the_hashes_of_single_ones(texts: list[str | None], skipped: int, nulls: int) -> None:
+    """Also where later ones differ, and where there are none."""
+    values = [None] * nulls + texts * 500 + [str(number) for number in range(700)]
+    column = pa.array(values, pa.string()).slice(skipped)
+    single = {text: hash_rows([pa.array([text], pa.string())], 1)[0].as_py() for text in set(values)}
+    assert hash_rows([column], len(column)).to_pylist() == [single[text] for text in values[skipped:]]
+    numbers = pa.array(range(len(column)), pa.int64())
+    both = hash_rows([column, numbers], len(column)).to_pylist()
+    assert both[:3] == hash_rows([column.slice(0, 3), numbers.slice(0, 3)], 3).to_pylist()

@@ -122,7 +122,25 @@ def test_job_begun_on_the_kernel_stays_there(tmp_path: Path) -> None:
     assert checkpoint.find_job(checkpoint.pin_to_checkpoint(insert())) is not None
     assert checkpoint.pin_to_checkpoint(insert("SUM(a)")).explain() == insert("SUM(a)").explain()
     checkpoint.release()
-    assert json.loads((tmp_path / "millstream.json").read_text())["content"]["jobs"]["../counts"]["identity"] == 4
+    assert json.loads((tmp_path / "millstream.json").read_text())["content"]["jobs"]["../counts"]["identity"] == 5
+
+
+def test_kernel_state_of_an_earlier_version_is_told_from_a_changed_script(tmp_path: Path) -> None:
+    """Also if a new job would run on Spark's own operator; a job that began there goes on."""
+    checkpoint = Checkpoint(tmp_path)
+    for native in ("auto", "never"):
+        folder = checkpoint.new_job(insert(native=native), buckets=5).path
+        checkpoint.record_start(insert(native=native))
+        begin_a_batch(folder)
+        checkpoint._jobs["../counts"]["identity"] = 4
+        pinned = checkpoint.pin_to_checkpoint(insert())
+        if native == "auto":
+            assert checkpoint.find_job(pinned) is not None
+            continue
+        with pytest.raises(JobError, match="files of another layout") as refused:
+            checkpoint.find_job(pinned)
+        assert "run the version that wrote it" in str(refused.value)
+    checkpoint.release()
 
 
 def test_job_begun_natively_is_not_moved_to_the_kernel(tmp_path: Path) -> None:

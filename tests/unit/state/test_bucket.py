@@ -15,13 +15,14 @@ from millstream.state.job_state import TableSize, discard_after, measure, measur
 from millstream.state.state_table import StateTable
 from millstream.state.storage import LocalStorage, StateFileError
 from tests.unit.kernels.stored_rows import KEY, VALUE, look_up, rows_to_put
+from tests.unit.tiny_segments import tiny_segments
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
 FOLDER = "aggregate-1/3"
-LARGE = {key: key for key in range(60_000)}
+LARGE: dict[int, int | None] = {key: key for key in range(60_000)}
 """Enough for a piece with a file of its own."""
 
 
@@ -65,10 +66,11 @@ def test_any_batch_may_be_attempted_several_times(
     root = tmp_path_factory.mktemp("state")
     truth: dict[int, int | None] = {}
     for batch, attempts in enumerate(batches):
-        for rows, commits in attempts[:-1]:
-            write(root, batch, rows, commits=commits, retained=retained)
-        last, _ = attempts[-1]
-        write(root, batch, last, retained=retained)
+        with tiny_segments():
+            for rows, commits in attempts[:-1]:
+                write(root, batch, rows, commits=commits, retained=retained)
+            last, _ = attempts[-1]
+            write(root, batch, last, retained=retained)
         truth |= last
         assert read(root, batch + 1) == {key: value for key, value in truth.items() if value is not None}
 
@@ -169,23 +171,25 @@ def test_a_manifest_that_a_later_one_builds_on_is_missed(tmp_path: Path) -> None
 
 
 def test_sizes_are_those_of_the_newest_batch(tmp_path: Path) -> None:
-    write(tmp_path, 0, dict.fromkeys(range(50), 1))
+    write(tmp_path, 0, LARGE)
     write(tmp_path, 1, dict.fromkeys(range(10), 2))
     [size] = measure(LocalStorage(tmp_path))
+    rows = len(LARGE) + 10
     assert size == TableSize(
-        "aggregate-1", "groups", rows=60, bytes=size.bytes, segments=2, pieces=2, buckets=1, batch=1
+        "aggregate-1", "groups", rows=rows, bytes=size.bytes, segments=2, pieces=2, buckets=1, batch=1
     )
-    assert 60 * 25 < size.bytes < 60 * 25 + 5000
+    assert rows * 25 < size.bytes < rows * 27 + 5000
 
 
 def test_sizes_after_an_earlier_batch(tmp_path: Path) -> None:
-    write(tmp_path, 0, dict.fromkeys(range(50), 1))
+    many = len(LARGE)
+    write(tmp_path, 0, LARGE)
     write(tmp_path, 3, dict.fromkeys(range(10), 2))
     after = [[(size.rows, size.batch) for size in measure_after(LocalStorage(tmp_path), batch)] for batch in (0, 2, 3)]
-    assert after == [[(50, 0)], [(50, 0)], [(60, 3)]]
+    assert after == [[(many, 0)], [(many, 0)], [(many + 10, 3)]]
     assert measure_after(LocalStorage(tmp_path), -1) == []
     (tmp_path / FOLDER / "0.json").write_bytes(b"")
-    assert [size.rows for size in measure_after(LocalStorage(tmp_path), 3)] == [60]
+    assert [size.rows for size in measure_after(LocalStorage(tmp_path), 3)] == [many + 10]
     with pytest.raises(StateFileError, match=r"0\.json"):
         measure_after(LocalStorage(tmp_path), 2)
 
@@ -210,12 +214,19 @@ def flip(file: Path) -> None:
     file.write_bytes(data)
 
 
+def flip_first(file: Path) -> None:
+    """In the filter of a large piece."""
+    data = bytearray(file.read_bytes())
+    data[0] ^= 1
+    file.write_bytes(data)
+
+
 def empty(file: Path) -> None:
     file.write_bytes(b"")
 
 
 def other_layout(file: Path) -> None:
-    file.write_text(file.read_text().replace('"layout": 1', '"layout": 9'))
+    file.write_text(file.read_text().replace('"layout": 2', '"layout": 9'))
 
 
 @pytest.mark.parametrize(
@@ -224,11 +235,12 @@ def other_layout(file: Path) -> None:
         (cut, ".arrow", "It has "),
         (empty, ".arrow", "It has 0 bytes"),
         (flip, ".arrow", "It does not match its checksum."),
+        (flip_first, ".arrow", "It does not match its checksum."),
         (lambda file: file.unlink(), ".arrow", "It is missing."),
         (cut, ".json", "It is not a manifest."),
         (empty, ".json", "It is empty."),
         (flip, ".json", ""),
-        (other_layout, ".json", "It was written in layout 9; this version reads 1."),
+        (other_layout, ".json", "It was written in layout 9; this version reads 2."),
     ],
 )
 @pytest.mark.parametrize("rows", [{1: 1}, LARGE], ids=["small", "large"])

@@ -43,9 +43,9 @@ def test_a_table_in_pieces_is_the_same_table(
 def test_no_piece_is_larger_than_wanted() -> None:
     store = MemoryPieces()
     for start in (0, 1):
-        table = StateTable(KEY, VALUE, store, piece_bytes=10_000)
-        table.put(rows_to_put({key: key for key in range(start, 9000, 2)}, colliding=False))
+        table = StateTable(KEY, VALUE, store, piece_bytes=4000)
+        table.put(rows_to_put({key: key for key in range(start, 4000, 2)}, colliding=False))
     [segment] = store.manifest().segments
-    assert segment.rows == 9000
-    assert len(segment.pieces) >= 9000 * 25 // 10_000
-    assert max(store.load(piece).nbytes for piece in segment.pieces) < 12_000
+    assert segment.rows == 4000
+    assert len(segment.pieces) >= 4000 * 25 // 4000
+    assert max(store.load(piece).nbytes for piece in segment.pieces) < 4800
