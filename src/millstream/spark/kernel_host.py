@@ -135,6 +135,8 @@ def read_in_order(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
     count: int | None = None
     in_files = OrderInFiles()
     for batch in batches:
+        if not batch.num_rows:  # has no split, and so no place that would be the same in a repeated batch
+            continue
         if SPLIT in batch.schema.names and pa.types.is_int64(batch.schema.field(SPLIT).type):
             yield _table(batch).append_column(ORDER, in_files.of(batch.column(SPLIT)))
             continue
@@ -147,6 +149,6 @@ def read_in_order(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 def _place_of_task(batch: pa.RecordBatch, task: int) -> int:
     """The task's position. If two splits shared a position, only the order between them would be undefined."""
-    if SPLIT not in batch.schema.names or not batch.num_rows:
+    if SPLIT not in batch.schema.names:
         return task
     return zlib.crc32(str(batch.column(SPLIT)[0].as_py()).encode()) % _PLACES

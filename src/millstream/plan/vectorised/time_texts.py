@@ -55,7 +55,7 @@ def _read_date(text: str) -> int | None:
     start = np.datetime64((-year if sign == "-" else year) * _MONTHS + month - 1 - 1970 * _MONTHS, "M")
     first, after = (int(each.astype("datetime64[D]").astype(np.int64)) for each in (start, start + 1))
     days = first + day - 1
-    return days if first <= days < after and -_GREATEST_DAY <= days <= _GREATEST_DAY else None
+    return days if first <= days < after and -_GREATEST_DAY - 1 <= days <= _GREATEST_DAY else None
 
 
 def _read_time(text: str) -> int | None:
