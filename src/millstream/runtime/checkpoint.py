@@ -40,6 +40,10 @@ _OURS: Final = re.compile(r"(millstream\.json|clearing)(\.new)?|lock|jobs|spark\
 _REPLAY: Final = "replay"
 _MIXED: Final = "mixed"
 _TICKS: Final = "ticks"
+_BUCKET_FOLDERS: Final = "bucket folders"
+"""Whether every bucket has a folder from the start: one that is missing later would count as a bucket without rows."""
+_KEEP: Final = ".keep"
+"""In each of them, since tools that copy files may leave out empty folders."""
 _CLAIM_SECONDS: Final = 60.0
 """How long the JVM of a killed process may take to exit."""
 _LOOK_SECONDS: Final = 0.1
@@ -159,13 +163,18 @@ class Checkpoint:
             return
         folder = self._folder(job.name)
         description = _description(job)
+        has_begun = BatchLog(folder).last_begun is not None
         for operator in kernels_of(description):
             make_folder(folder / KERNELS / operator)
+            if not has_begun:
+                _make_bucket_folders(folder / KERNELS / operator, self._jobs[job.name]["buckets"])
         files = sorted(str(found.relative_to(folder)) for found in _own_files(folder) if found.exists())
         with self._changing:
             before = self._jobs[job.name]
-            kept = {name: before[name] for name in ("buckets", _TICKS) if name in before}
+            kept = {name: before[name] for name in ("buckets", _TICKS, _BUCKET_FOLDERS) if name in before}
             now = {**kept, **description, "files": files}
+            if not has_begun:
+                now[_BUCKET_FOLDERS] = True
             if (mixed := _mix_on_error(before, now, BatchLog(folder).unfinished)) is not None:
                 now[_MIXED] = mixed
             if now != before:
@@ -227,9 +236,14 @@ class Checkpoint:
         for file in sorted({*_own_files(folder), *required}):
             if read_json(file, bool, parse_layout_2=str) is None and file in required:
                 raise damage_error(file, "It is missing.")
-        for operator in kernels_of(self._jobs.get(job, {})):
-            if not (folder / KERNELS / operator).is_dir():
-                raise missing_folder_error(folder / KERNELS / operator)
+        entry = self._jobs.get(job, {})
+        buckets = range(entry["buckets"] if entry.get(_BUCKET_FOLDERS) else 0)
+        for operator in (folder / KERNELS / id_ for id_ in kernels_of(entry)):
+            if not operator.is_dir():
+                raise missing_folder_error(operator)
+            for bucket in buckets:
+                if not (operator / str(bucket) / _KEEP).exists():
+                    raise missing_folder_error(operator / str(bucket))
 
     def _folder(self, job: str) -> Path:
         return job_folder(self.root, job)
@@ -265,6 +279,14 @@ class Checkpoint:
         lock.write(str(os.getpid()))
         lock.flush()
         return lock
+
+
+def _make_bucket_folders(operator: Path, buckets: int) -> None:
+    for bucket in range(buckets):
+        (operator / str(bucket)).mkdir(exist_ok=True)
+        (operator / str(bucket) / _KEEP).touch()
+        sync_folder(operator / str(bucket))
+    sync_folder(operator)
 
 
 def _description(job: JobPlan) -> dict[str, Any]:
