@@ -53,6 +53,10 @@ STREAMING: Final = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
     "spark.sql.caseSensitive": "true",
+    # As in Flink: the last value of a key counts, any charset of Java's will do, and what it lacks is replaced.
+    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
+    "spark.sql.legacy.javaCharsets": "true",
+    "spark.sql.legacy.codingErrorAction": "true",
     # Passing data to Python has a fixed cost per Arrow batch; these two make batches large.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(64 << 20),
