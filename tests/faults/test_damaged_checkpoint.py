@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -100,6 +101,12 @@ def flip(file: Path) -> None:
     file.write_bytes(content)
 
 
+def replace_by_folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+KERNEL = "jobs/digits/kernels/aggregate-1"
 REFUSED: list[tuple[str, Callable[[Path], None]] | ParameterSet] = [
     pytest.param("millstream.json", empty, marks=pytest.mark.slow),
     ("millstream.json", cut),
@@ -110,10 +117,13 @@ REFUSED: list[tuple[str, Callable[[Path], None]] | ParameterSet] = [
     pytest.param("jobs/digits/offsets/1", digit, marks=pytest.mark.slow),
     pytest.param("jobs/digits/offsets/1", remove, marks=pytest.mark.slow),
     ("jobs/digits/commits/1", flip),
-    ("jobs/digits/kernels/aggregate-1/*/*.arrow", flip),
-    ("jobs/digits/kernels/aggregate-1/*/*.arrow", remove),
-    ("jobs/digits/kernels/aggregate-1/*/*.json", cut),
-    ("jobs/digits/kernels/aggregate-1", shutil.rmtree),
+    (f"{KERNEL}/*/*.arrow", flip),
+    (f"{KERNEL}/*/*.arrow", remove),
+    pytest.param(f"{KERNEL}/*/*.arrow", replace_by_folder, marks=pytest.mark.slow),
+    (f"{KERNEL}/*/*.json", cut),
+    pytest.param(f"{KERNEL}/*/*.json", replace_by_folder, marks=pytest.mark.slow),
+    (KERNEL, shutil.rmtree),
+    (f"{KERNEL}/0", shutil.rmtree),
 ]
 STILL_RIGHT: list[tuple[str, Callable[[Path], None]]] = [
     ("jobs/digits/commits/1", remove),
@@ -125,12 +135,28 @@ STILL_RIGHT: list[tuple[str, Callable[[Path], None]]] = [
 def test_damaged_file_is_named(
     stopped_job: Stopped, spark: SparkSession, tmp_path: Path, pattern: str, damage: Callable[[Path], None]
 ) -> None:
-    copy = _copy_damaged(stopped_job, tmp_path, pattern, damage)
+    copy = tmp_path / "c"
+    shutil.copytree(stopped_job.checkpoint, copy)
+    file = _needed_file(copy, pattern)
+    damage(file)
     with pytest.raises(MillstreamError) as caught:
         _drain(spark, copy, stopped_job.parameters)
     assert caught.value.code is Code.CHECKPOINT_MISMATCH
     event = caught.value.diagnostics[0]
-    assert pattern.rpartition("/")[2].removeprefix("*") in f"{event.primary} {event.detail}"
+    assert re.search(rf"{re.escape(str(file))}(?![-\w/]|\.\w)", f"{event.primary} {event.detail}")
+
+
+def _needed_file(checkpoint: Path, pattern: str) -> Path:
+    """The only file of this name; of a kernel's, the newest manifest of the first bucket, or a file that it names."""
+    found = sorted(checkpoint.glob(pattern))
+    if not pattern.startswith(f"{KERNEL}/*"):
+        [file] = found
+        return file
+    manifest = max(found[0].parent.glob("*.json"), key=lambda file: int(file.stem))
+    if pattern.endswith(".json"):
+        return manifest
+    content = manifest.read_text()
+    return next(file for file in found if file.parent == manifest.parent and file.name in content)
 
 
 @pytest.mark.parametrize("name", ["delivery.json", "scan-ends.json", "topics.json"])

@@ -1,4 +1,4 @@
-"""Decodes messages one by one exactly, one by one as in a job, and all at once, and compares the results."""
+"""Decodes messages one by one exactly, one by one as in a job, and all at once, compares, and writes the rows."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 from millstream.formats.message_rows import KEY, VALUE
 from millstream.testing.schema_registry import EmbeddedSchemaRegistry
 from tests.fuzz.binary_messages import SCHEMAS
+from tests.fuzz.written_again import Sinks
 from tests.unit.formats.test_protobuf import shop
 
 if TYPE_CHECKING:
@@ -74,15 +75,16 @@ def _limit_memory() -> None:
 def _examine(table: Table, messages: list[Message], places: dict[str, str], progress: Connection) -> Tally | str:
     try:
         exact, usual = (table.reader(places, exact_only=exact_only) for exact_only in (True, False))
+        sinks = Sinks(", ".join(filter(None, (table.key, table.columns))))
         outcomes = []
         for i, message in enumerate(messages):
             progress.send(i)
             outcomes.append(_outcome(exact, [message], SECONDS))
             # One by one too: in a batch with corrupt messages, none would reach the batch reader.
-            if (found := _outcome(usual, [message], SECONDS)) != outcomes[-1]:
+            if (found := _outcome(usual, [message], SECONDS, sinks)) != outcomes[-1]:
                 return _difference(outcomes[-1], found)
         progress.send(None)
-        together = _outcome(usual, messages, SECONDS * len(messages))
+        together = _outcome(usual, messages, SECONDS * len(messages), sinks)
     except Exception as error:  # noqa: BLE001
         return f"{type(error).__name__}: {str(error)[:300]}"
     finally:
@@ -119,8 +121,8 @@ def _show_difference(one: _Outcome, other: _Outcome) -> str:
     return f"{one.rows} rows, {one.skipped} skipped, {len(one.unreadable)} unreadable"
 
 
-def _outcome(reader: MessageRows, messages: list[Message], seconds: float) -> _Outcome:
-    """If the CPU time exceeds the limit, SIGPROF ends the process, wherever it is."""
+def _outcome(reader: MessageRows, messages: list[Message], seconds: float, sinks: Sinks | None = None) -> _Outcome:
+    """If the CPU time exceeds the limit, SIGPROF ends the process, wherever it is. Rows are also written to `sinks`."""
     batch = pa.RecordBatch.from_pydict(
         {
             KEY: pa.array([key for key, _ in messages], pa.binary()),
@@ -136,6 +138,10 @@ def _outcome(reader: MessageRows, messages: list[Message], seconds: float) -> _O
         rows += piece.num_rows
         if rows <= _COMPARED_ROWS:
             contents += [repr(row) for row in _plain(piece).to_pylist()]
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    if sinks is not None:
+        for piece in read.pieces:
+            sinks.write(piece)
     signal.setitimer(signal.ITIMER_PROF, 0)
     reasons = tuple(found.text for found in read.unreadable)
     return _Outcome(rows, contents if rows <= _COMPARED_ROWS else None, read.skipped, reasons)

@@ -128,13 +128,19 @@ TEXT: Final[tuple[tuple[str, Any], ...]] = (
     ("REGEXP_SUBSTR('a', '\\d+')", None), ("SPLIT_INDEX('a|b|c', '|', 1)", "b"), ("SPLIT_INDEX('a|b', '|', 2)", None),
     ("SPLIT_INDEX('a|b', '|', -1)", None), ("SPLIT_INDEX('AQIDBA==', 73, 0)", "AQ"), ("SPLIT_INDEX('a', 256, 0)", None),
     ("SPLIT_INDEX('', ',', 0)", None), ("SPLIT('a.b.', '.')", ["a", "b", ""]), ("SPLIT('abc', '')", ["a", "b", "c"]),
-    ("SPLIT('a', ',')", ["a"]), ("STR_TO_MAP('k1=v1,k2')", {"k1": "v1", "k2": None}), ("STR_TO_MAP('')", {}),
+    ("SPLIT('a', ',')", ["a"]), ("STR_TO_MAP('k1=v1,k2')", {"k1": "v1", "k2": None}), ("STR_TO_MAP('')", {}), ("STR_TO_MAP('a=1,a=2')", {"a": "2"}),
     ("STR_TO_MAP('k1:v1;k2: v2', ';', ':')", {"k1": "v1", "k2": " v2"}), ("ELT(2, 'a', 'b')", "b"), ("ELT(3, 'a')", None),
     ("ELT(0, 'a')", None), ("PARSE_URL('http://u@f.com:80/p1/p.php?k1=v1&k2=v2#Ref1', 'HOST')", "f.com"),
     ("PARSE_URL('http://f.com/p?k1=v1&k2=v2#R', 'QUERY', 'k2')", "v2"), ("PARSE_URL('http://f.com/p?k=v', 'REF')", None),
     ("PARSE_URL('http://f.com/p?k=v', 'FILE')", "/p?k=v"), ("PARSE_URL('no url', 'HOST')", None),
     ("URL_DECODE('a%20b+c')", "a b c"), ("URL_DECODE('%zz')", None), ("URL_ENCODE('a b&')", "a+b%26"),
-    ("ENCODE('a', 'UTF-16LE')", b"a\x00"), ("DECODE(X'E4BDA0', 'UTF-8')", "你"),
+    ("ENCODE('a', 'UTF-16LE')", b"a\x00"), ("DECODE(X'E4BDA0', 'UTF-8')", "你"), ("ENCODE('ä', 'US-ASCII')", b"?"),
+    ("DECODE(X'82A0', 'SHIFT-JIS')", "あ"), ("DECODE(X'FF61', 'US-ASCII')", "\ufffda"), ("CHAR_LENGTH(DECODE(X'EDA080', 'UTF-8'))", 1),
+    ("ENCODE(CAST(X'FFFE61' AS STRING), 'UTF-8')", b"\xef\xbf\xbd\xef\xbf\xbda"), ("CHAR_LENGTH(CAST(X'EDA080' AS STRING))", 1),
+    ("ENCODE(CAST(X'C361E9' AS VARCHAR(2)), 'UTF-8')", b"\xef\xbf\xbda"), ("ENCODE(CAST(ARRAY[X'FF'] AS STRING), 'UTF-8')", b"[\xef\xbf\xbd]"),
+    ("ENCODE(FROM_BASE64('//5h'), 'UTF-8')", b"\xef\xbf\xbd\xef\xbf\xbda"), ("CHAR_LENGTH(FROM_BASE64('7aCA'))", 1),
+    ("FROM_BASE64('YWJ')", "ab"), ("FROM_BASE64('YW==')", "a"), ("FROM_BASE64('')", ""), ("FROM_BASE64(CAST(NULL AS STRING))", None),
+    ("FROM_BASE64(X'59574A6A')", "abc"), ("CAST(CAST(NULL AS BYTES) AS STRING)", None), ("CAST('1' || CAST(X'0A32' AS STRING) AS STRING)", "1\n2"),
     ("TO_BASE64('hello world')", "aGVsbG8gd29ybGQ="), ("TO_BASE64(REPEAT('a', 60))", "YWFh" * 20),
     ("TO_BASE64(X'01020304')", "AQIDBA=="), ("FROM_BASE64('5L2g5aW9')", "你好"), ("PRINTF('%s-%d', 'a', 1)", "a-1"),
     ("MD5('abc')", "900150983cd24fb0d6963f7d28e17f72"), ("SHA1('test')", "a94a8fe5ccb19ba61c4c0873d391e987982fbbd3"),
@@ -261,7 +267,7 @@ COLLECTION: Final[tuple[tuple[str, Any], ...]] = (
     ("ARRAY_CONCAT(ARRAY[1], ARRAY[2], ARRAY[2])", [1, 2, 2]), ("ARRAY_MAX(ARRAY[1, NULL, 3])", 3), ("ARRAY_MIN(ARRAY[2, 1])", 1),
     ("ARRAY_JOIN(ARRAY['a', NULL, 'b'], ',')", "a,b"), ("ARRAY_JOIN(ARRAY['a', NULL, 'b'], ',', '-')", "a,-,b"), ("MAP_KEYS(MAP['a', 1])", ["a"]),
     ("MAP_VALUES(MAP['a', 1])", [1]), ("CARDINALITY(MAP_ENTRIES(MAP['a', 1]))", 1), ("MAP_ENTRIES(MAP['a', 1])[1].key", "a"),
-    ("MAP_FROM_ARRAYS(ARRAY['a'], ARRAY[1])", {"a": 1}), ("MAP_UNION(MAP['a', 1, 'b', 1], MAP['b', 2])", {"a": 1, "b": 2}),
+    ("MAP_FROM_ARRAYS(ARRAY['a'], ARRAY[1])", {"a": 1}), ("MAP_FROM_ARRAYS(ARRAY['a', 'a'], ARRAY[1, 2])", {"a": 2}), ("MAP['a', 1, 'a', 2]", {"a": 2}), ("MAP_UNION(MAP['a', 1, 'b', 1], MAP['b', 2])", {"a": 1, "b": 2}),
 )  # fmt: skip
 
 JSON: Final[tuple[tuple[str, Any], ...]] = (
@@ -330,6 +336,8 @@ GROUPS: Final = {
 FAILING: Final = (
     "1 / 0", "1 % 0", "CAST('x' AS INT)", "ELEMENT(ARRAY[1, 2])", "1.0 / 0", "CAST('maybe' AS BOOLEAN)",
     "CAST('noon' || '' AS TIME)", "'abc' < 5", "'' < 5", "5 BETWEEN 'abc' AND 'x'", "5 IN ('1', 'x')", "'1e3' < 10",
-    "'9223372036854775808' > CAST(1 AS BIGINT)", "CAST('2024-02-30' || '' AS DATE)",
+    "'9223372036854775808' > CAST(1 AS BIGINT)", "FROM_BASE64('a')", "FROM_BASE64('a*bc')", "FROM_BASE64('Y W J j')",
+    "FROM_BASE64('YWJj====')", "FROM_BASE64('YQ==YQ==')", "FROM_BASE64('YQ=')", "DECODE(X'61', 'nope')",
+    "CAST('2024-02-30' || '' AS DATE)",
 )  # fmt: skip
 """Expressions that fail the job, as in Flink."""

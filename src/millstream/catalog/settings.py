@@ -82,6 +82,9 @@ FIXED_IN_SPARK: Final = {
     "spark.sql.caseSensitive": ("true", "names of columns that differ in case are different columns"),
     "spark.sql.legacy.timeParserPolicy": ("CORRECTED", "patterns of times would mean something else"),
     "spark.sql.icu.caseMappings.enabled": ("true", "UPPER and LOWER would have other results"),
+    "spark.sql.mapKeyDedupPolicy": ("LAST_WIN", "duplicate keys of a map would fail the job"),
+    "spark.sql.legacy.javaCharsets": ("true", "ENCODE and DECODE would not know all charsets"),
+    "spark.sql.legacy.codingErrorAction": ("true", "ENCODE and DECODE would fail on what a charset lacks"),
 }
 """Settings of Spark that results depend on, with the value that each has."""
 _OLDER_NAMES: Final = {"restart-strategy": "restart-strategy.type"}

@@ -55,9 +55,9 @@ JOB: Final = Group(
         ),
         Code.UNWRITABLE_ROW: Explanation(
             "row that cannot be written",
-            cause="The row names a topic that is not one of its table's, or the table's partitioner chose a partition "
-            "that the topic does not have, or failed.",
-            fix="Filter such rows, or correct what the query gives for the column `topic`, or the partitioner.",
+            cause="The row names a topic that is not one of its table's, or a timestamp before 1970, or the table's "
+            "partitioner chose a partition that the topic does not have, or failed.",
+            fix="Filter such rows, or correct what the query gives for the metadata column, or the partitioner.",
             example="unwritable_row",
         ),
         Code.TAKEN_OVER: Explanation(

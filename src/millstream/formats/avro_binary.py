@@ -42,14 +42,14 @@ class AvroData:
         self._reading: Any = _reject_negative_indices(fastavro.parse_schema(plain))
 
     def read(self, data: bytes, start: int = 0) -> Any:
-        """Raises ValueError if the bytes are not a datum of the schema."""
+        """Raises ValueError if the bytes are not a datum of the schema; a text that is not UTF-8 is read as in Java."""
         self._bounds.check(data, start)
         stream = io.BytesIO(data)
         stream.seek(start)
         try:
-            datum: Any = fastavro.schemaless_reader(stream, self._reading, None)
-        except UnicodeDecodeError as error:
-            raise ValueError(f"A text is not UTF-8: {error.reason}") from None
+            datum: Any = fastavro.schemaless_reader(
+                stream, self._reading, None, handle_unicode_errors=java_text.AS_JAVA
+            )
         except Exception as error:  # noqa: BLE001 - the reader raises whatever the bytes lead it to
             self._bounds.walk(data, start)
             raise ValueError(f"It is not a datum of the writer's schema ({type(error).__name__})") from None
@@ -109,8 +109,10 @@ def _choose_conversion(type_: DataType, count: ValueCount) -> Conversion:  # noq
             return lambda value: _tag_type(value, bool)
         case TypeRoot.TINYINT | TypeRoot.SMALLINT:
             return _narrow_to(8 if type_.root is TypeRoot.TINYINT else 16)
-        case TypeRoot.INT | TypeRoot.DATE | TypeRoot.TIME:
+        case TypeRoot.INT | TypeRoot.DATE:
             return lambda value: _check_range(_tag_type(value, int), 32)
+        case TypeRoot.TIME:
+            return lambda value: _check_time(_tag_type(value, int))
         case TypeRoot.BIGINT:
             return lambda value: _tag_type(value, int)
         case root if root in APPROXIMATE:
@@ -187,6 +189,13 @@ def _check_range(number: int, bits: int) -> int:
     if not -(1 << (bits - 1)) <= number < 1 << (bits - 1):
         raise ValueError(f"{number} is out of range")
     return number
+
+
+def _check_time(millis: int) -> int:
+    """Flink accepts any number and fails where the row is written; here the message is undecodable."""
+    if not 0 <= millis < java_text.MILLIS_PER_DAY:
+        raise ValueError(f"{millis} is not a time of the day in milliseconds")
+    return millis
 
 
 def _tag_type(value: Any, *types: type) -> Any:

@@ -66,9 +66,11 @@ def _types_fit_the_mapping(use: DeclaredUse) -> None:
             )
 
 
+NOT_UTF_8: Final = "In texts that are not UTF-8, U+FFFD replaces what is not."
+
 AVRO: Final = FormatDeclaration(
     "avro",
-    "Avro without an embedded schema; the schema follows from the table.",
+    f"Avro without an embedded schema; the schema follows from the table. {NOT_UTF_8}",
     _avro,
     (ENCODING, LEGACY_TIMESTAMPS),
     refuses=not_in_avro,

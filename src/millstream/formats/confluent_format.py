@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from millstream.catalog.options import ConfigOption, one_of, text
 from millstream.changelog import ALL_CHANGES, INSERT_ONLY, ChangelogMode
 from millstream.errors import Code
+from millstream.formats.avro_format import NOT_UTF_8
 from millstream.formats.avro_schema import avro_schema, debezium_schema, same_shape
 from millstream.formats.avro_types import not_in_avro, not_in_legacy_avro
 from millstream.formats.declaration import DeclaredUse, FormatDeclaration
@@ -206,7 +207,7 @@ def _declaration(identifier: str, doc: str, changelog: ChangelogMode) -> FormatD
 
 
 AVRO_CONFLUENT: Final = _declaration(
-    "avro-confluent", "Avro with the number of its schema in a schema registry.", INSERT_ONLY
+    "avro-confluent", f"Avro with the number of its schema in a schema registry. {NOT_UTF_8}", INSERT_ONLY
 )
 DEBEZIUM_AVRO_CONFLUENT: Final = _declaration(
     "debezium-avro-confluent", "Changes as Debezium captures them, in Avro with a schema registry.", ALL_CHANGES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import codecs
 import re
 from calendar import isleap
 from decimal import ROUND_HALF_UP, Context, Decimal, DecimalException
@@ -13,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 MICROS_PER_DAY: Final = 86_400_000_000
+MILLIS_PER_DAY: Final = 86_400_000
 
 _ASCII_TRIM: Final = "".join(map(chr, range(33)))
 # Possessive: a long text that is not a number is scanned only once.
@@ -30,6 +32,8 @@ _SHOWN_DIGITS: Final = 40
 _BASE64_GROUP: Final = r"[\x00-\x20]*+([A-Za-z0-9+/]{2}(?:==|[A-Za-z0-9+/][A-Za-z0-9+/=]))"
 _BASE64_GROUPS: Final = re.compile(_BASE64_GROUP)
 _BASE64: Final = re.compile(rf"(?:{_BASE64_GROUP})*+")
+
+_SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 
 _MONTH_LENGTHS: Final = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
@@ -55,6 +59,19 @@ def trim(text: str) -> str:
 def encodable(text: str) -> str:
     """Java writes a lone surrogate as a question mark."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def replace_as_java(error: UnicodeError) -> tuple[str, int]:
+    """Writes U+FFFD for bytes that are not UTF-8: where Python does, but one for a surrogate, and not three."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    surrogate = _SURROGATE.match(error.object, error.start)
+    return "\ufffd", error.end if surrogate is None else surrogate.end()
+
+
+AS_JAVA: Final = "millstream.java"
+"""The name by which `bytes.decode` knows `replace_as_java`."""
+codecs.register_error(AS_JAVA, replace_as_java)
 
 
 def parse_base64(text: str) -> bytes:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from millstream.formats.arrow_types import arrow_schema, arrow_type
 from millstream.formats.decoded import Decoded, UnreadableMessages, preview
-from millstream.formats.java_text import encodable
+from millstream.formats.java_text import AS_JAVA, encodable
 from millstream.formats.raw_format import FIXED_SIZES, Endianness, RawOptions
 from millstream.formats.texts_to_values import bounds
 from millstream.sql.types import CHARACTER, DataType, TypeRoot
@@ -161,7 +161,7 @@ def text_of(value: bytes, charset: str) -> str:
     """As Java decodes it: invalid sequences are replaced, and bytes without a byte order mark are big-endian."""
     if charset in _BIG_ENDIAN_IN_JAVA and not value.startswith(_BIG_ENDIAN_IN_JAVA[charset]):
         charset += "-be"
-    return encodable(value.decode(charset, "replace"))
+    return encodable(value.decode(charset, AS_JAVA if charset == _UTF_8 else "replace"))
 
 
 def bytes_of(text: str, charset: str) -> bytes:

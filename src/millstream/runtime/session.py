@@ -330,7 +330,7 @@ class Session:
         settings = JobSettings.of(self._setting_texts)
         if self._spark is None:
             if self._given_spark is not None:
-                self._spark = adopt_session(self._given_spark, settings.parallelism)
+                self._spark = adopt_session(self._given_spark, settings.parallelism, self._notice)
             else:
                 self._owned_spark = OwnedSession(
                     settings,

@@ -10,9 +10,12 @@ from pyspark.sql import functions as F  # noqa: N812
 from millstream.changelog import KIND, RowKind
 from millstream.formats.avro_schema import avro_schema
 from millstream.formats.message_rows import BYTES, ROW
+from millstream.plan.functions.spark_text import field_of
+from millstream.spark.avro_values import has_invalid_time, needs_repair, repair
 from millstream.spark.job_errors import undecodable_message
 from millstream.spark.message_parts import part_of
 from millstream.spark.types import quote_name, spark_type
+from millstream.sql.types import BOOLEAN, DataType, Field, TypeRoot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +25,6 @@ if TYPE_CHECKING:
     from millstream.formats.avro_format import AvroFormat
     from millstream.spark.job_errors import TableHalf
     from millstream.spark.message_layout import MessageLayout
-    from millstream.sql.types import DataType
 
 _IS_READ: Final = "__is_read"
 NO_AVRO: Final = "Failed to deserialize Avro record."
@@ -46,25 +48,13 @@ def _in_milliseconds(schema: Any) -> Any:
     return {**changed, "logicalType": logical.replace("micros", "millis")} if "logicalType" in schema else changed
 
 
-def avro_struct(of: TableHalf, format_: AvroFormat, columns: tuple[tuple[str, DataType], ...]) -> Column:
-    """The key or value as a struct; NULL if the message has none, and an error if it is not Avro.
+def with_avro(
+    messages: DataFrame, half: str, format_: AvroFormat, columns: tuple[tuple[str, DataType], ...]
+) -> DataFrame:
+    """The messages, with what Spark reads from the key or value in a column that the functions below need.
 
-    All columns are decoded, whether they are needed or not: the bytes of Avro contain no field names.
+    In a projection of its own: Spark would decode the bytes again for each reference to them.
     """
-    row, fields = _permissive(of.half, format_, columns)
-    checked = F.when(row[_IS_READ], row).otherwise(undecodable_message(of, NO_AVRO))
-    return F.when(F.col(of.half).isNotNull(), checked.cast(fields))
-
-
-def avro_struct_with_bytes(half: str, format_: AvroFormat, columns: tuple[tuple[str, DataType], ...]) -> Column:
-    """In the form that StructDecoder needs to set aside messages that are not Avro: their struct is NULL."""
-    row, fields = _permissive(half, format_, columns)
-    both = F.struct(F.when(row[_IS_READ], row).cast(fields).alias(ROW), F.col(half).alias(BYTES))
-    return F.when(F.col(half).isNotNull(), both)
-
-
-def _permissive(half: str, format_: AvroFormat, columns: tuple[tuple[str, DataType], ...]) -> tuple[Column, str]:
-    """The struct, whose _IS_READ is NULL where the bytes are not Avro, with its declared type."""
     from pyspark.sql.avro.functions import from_avro
 
     written = flink_schema(columns, format_)
@@ -72,9 +62,49 @@ def _permissive(half: str, format_: AvroFormat, columns: tuple[tuple[str, DataTy
     is_read = {"name": _IS_READ, "type": "boolean", "default": True}
     read = {**written, "fields": [*written["fields"], is_read]}
     row = from_avro(F.col(half), json.dumps(written), {"mode": "PERMISSIVE", "avroSchema": json.dumps(read)})
+    return messages.withColumn(_decoded(half), row)
+
+
+def avro_struct(of: TableHalf, columns: tuple[tuple[str, DataType], ...]) -> Column:
+    """The key or value as a struct; NULL if the message has none, and an error if it is not Avro.
+
+    All columns are decoded, whether they are needed or not: the bytes of Avro contain no field names.
+    """
+    checked = F.when(_is_read(of.half, columns), _row(of.half, columns)).otherwise(undecodable_message(of, NO_AVRO))
+    return F.when(F.col(of.half).isNotNull(), checked)
+
+
+def avro_struct_with_bytes(half: str, columns: tuple[tuple[str, DataType], ...]) -> Column:
+    """In the form that StructDecoder needs to set aside messages that are not Avro: their struct is NULL."""
+    row = F.when(_is_read(half, columns), _row(half, columns))
+    return F.when(F.col(half).isNotNull(), F.struct(row.alias(ROW), F.col(half).alias(BYTES)))
+
+
+def _decoded(half: str) -> str:
+    return f"__{half}_avro"
+
+
+def _is_read(half: str, columns: tuple[tuple[str, DataType], ...]) -> Column:
+    """Whether it is Avro, and a row of the table."""
+    row = _decoded(half)
+    wrong = has_invalid_time(row, _row_type(columns))
+    is_avro = field_of(row, _IS_READ)
+    return F.expr(is_avro if wrong is None else f"{is_avro} AND NOT coalesce({wrong}, false)")
+
+
+def _row(half: str, columns: tuple[tuple[str, DataType], ...]) -> Column:
+    """The struct with its declared type, in which every text is UTF-8 and every number fits."""
     fields = ", ".join(f"{quote_name(name)}: {spark_type(type_)}" for name, type_ in columns)
     fields += f"{', ' if fields else ''}{_IS_READ}: BOOLEAN"
-    return row, f"STRUCT<{fields}>"
+    row, type_ = _decoded(half), _row_type((*columns, (_IS_READ, BOOLEAN)))
+    wrong = needs_repair(row, type_)
+    # Few rows need it, and to look for them is much cheaper than to build all rows again.
+    text = row if wrong is None else f"CASE WHEN {wrong} THEN {repair(row, type_)} ELSE {row} END"
+    return F.expr(text).cast(f"STRUCT<{fields}>")
+
+
+def _row_type(columns: tuple[tuple[str, DataType], ...]) -> DataType:
+    return DataType(TypeRoot.ROW, fields=tuple(Field(name, type_) for name, type_ in columns))
 
 
 def rows_of_avro(

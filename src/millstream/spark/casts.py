@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from millstream.plan.casts import is_cut
-from millstream.plan.functions.spark_text import field_of, quote, truncate
+from millstream.plan.functions.spark_text import field_of, quote, truncate, valid_text
 from millstream.spark.times_of_day import text_of_time, time_of_text, time_of_timestamp, timestamp_of_time
 from millstream.spark.types import spark_type
 from millstream.sql.types import BINARIES, CHARACTER, INT, INTEGERS, NUMERIC, TIMESTAMPS, DataType, TypeRoot
@@ -174,7 +174,12 @@ def _digits(type_: DataType) -> int:
     return _DEFAULT_DIGITS if type_.precision is None else type_.precision
 
 
+def _decoded_text(text: str, _: DataType, __: int) -> str:
+    return valid_text(f"CAST({text} AS STRING)")
+
+
 _WRITERS: Final[dict[TypeRoot, Callable[[str, DataType, int], str]]] = {
+    **dict.fromkeys(BINARIES, _decoded_text),
     TypeRoot.BOOLEAN: lambda text, _, __: f"upper(CAST({text} AS STRING))",
     TypeRoot.TIME: lambda text, _, __: text_of_time(text),
     TypeRoot.TIMESTAMP: _timestamp_text,

@@ -124,6 +124,20 @@ _EXPRESSIONS: Final = _patterns(
         "{said}.",
         "Correct the pattern, or use TRY_CAST, which gives NULL for such a text.",
     ),
+    (
+        r"\[CONVERSION_INVALID_INPUT\] The value .* cannot be converted to \"BINARY\"",
+        Code.EXPRESSION_FAILED,
+        'job "{job}" encountered a text that is not Base64',
+        "FROM_BASE64 accepts letters, digits, + and /, with or without = at the end.",
+        "Filter the row, for example with REGEXP(text, '^[A-Za-z0-9+/]+=*$').",
+    ),
+    (
+        r"\[INVALID_PARAMETER_VALUE\.CHARSET\].*?\bbut got (?P<charset>.*?)\.(?: SQLSTATE|\n|$)",
+        Code.EXPRESSION_FAILED,
+        'job "{job}" encountered {charset}, which is not a charset',
+        None,
+        "Use a charset that Java knows, for example 'UTF-8' or 'ISO-8859-1'.",
+    ),
 )
 
 _KAFKA: Final = _patterns(

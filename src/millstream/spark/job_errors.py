@@ -187,7 +187,7 @@ def _translate_mark(job: str, found: dict[str, Any]) -> Diagnostic:
             Code.UNWRITABLE_ROW,
             f'job "{job}" has a row that cannot be written to table "{found["table"]}"',
             detail=found["why"],
-            hint="Filter such rows in the query, or correct what chooses their topic or partition.",
+            hint="Filter such rows in the query, or correct what chooses their topic, partition or timestamp.",
         )
     return Diagnostic(
         Code.NULL_IN_KEY,

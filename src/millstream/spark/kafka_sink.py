@@ -21,7 +21,7 @@ from millstream.spark.avro_halves import flink_schema
 from millstream.spark.changelog import is_retraction
 from millstream.spark.delivery import DELIVERED_TYPE
 from millstream.spark.job_errors import null_in_key
-from millstream.spark.message_metadata import HEADERS_TYPE, headers_of, topic_of
+from millstream.spark.message_metadata import HEADERS_TYPE, headers_of, timestamp_of, topic_of
 from millstream.spark.message_structs import MessageField, MessageStruct, build_structs
 from millstream.spark.observed_counts import DELIVERED
 from millstream.spark.python_rows import ColumnUse, select_in_python
@@ -230,7 +230,7 @@ def _beside_the_row(sink: KafkaSink) -> dict[str, Column]:
         if use.key == TOPIC.key:
             columns["topic"] = topic_of(value, sink)
         elif use.key == TIMESTAMP.key:
-            columns["timestamp"] = F.unix_millis(value)
+            columns["timestamp"] = timestamp_of(value, sink)
         else:
             columns["headers"] = headers_of(value, use.key)
     return columns

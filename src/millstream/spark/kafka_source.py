@@ -11,7 +11,7 @@ from millstream.connectors.kafka.spark_options import reader_options
 from millstream.formats.avro_format import AvroFormat
 from millstream.formats.codecs import decoder_of
 from millstream.formats.message_rows import KEY, VALUE, MessageHalf, MessageRows, StructDecoder
-from millstream.spark.avro_halves import NO_AVRO, avro_struct, avro_struct_with_bytes, rows_of_avro
+from millstream.spark.avro_halves import NO_AVRO, avro_struct, avro_struct_with_bytes, rows_of_avro, with_avro
 from millstream.spark.casts import convert
 from millstream.spark.job_errors import TableHalf
 from millstream.spark.message_decoding import HEADERS, OFFSET, PARTITION, TIMESTAMP, TOPIC, DecodeStep
@@ -49,6 +49,9 @@ def read_rows(
     layout = MessageLayout.of(scan, source)
     with_headers = source.dead_letters is not None or needs_headers(layout.message_parts)
     messages = _messages(spark, source, positions, max_batch_rows, with_headers=with_headers)
+    for half, format_ in (("key", source.key_format), ("value", source.value_format)):
+        if isinstance(format_, AvroFormat):
+            messages = with_avro(messages, half, format_, _fields(half, layout))
     if source.decodes_in_spark:
         key = _half("key", source.key_format, layout) if source.key_format is not None else None
         beside = [] if splits is None else [splits.column()]
@@ -125,10 +128,13 @@ def _message_rows(layout: MessageLayout, key: MessageHalf | None) -> MessageRows
 def _half(half: str, format_: Format | None, layout: MessageLayout) -> Column:
     if not isinstance(format_, AvroFormat):
         return F.col(half)
-    fields = layout.key_fields if half == "key" else layout.value_fields
     if layout.source.dead_letters is not None:
-        return avro_struct_with_bytes(half, format_, fields)
-    return avro_struct(TableHalf(layout.source.table.name, half, format_.name), format_, fields)
+        return avro_struct_with_bytes(half, _fields(half, layout))
+    return avro_struct(TableHalf(layout.source.table.name, half, format_.name), _fields(half, layout))
+
+
+def _fields(half: str, layout: MessageLayout) -> tuple[tuple[str, DataType], ...]:
+    return layout.key_fields if half == "key" else layout.value_fields
 
 
 def _decoder(

@@ -1,4 +1,4 @@
-"""Metadata columns of a table that is written: the topic and the headers of a message."""
+"""Metadata columns of a table that is written: the topic, the timestamp and the headers of a message."""
 
 from __future__ import annotations
 
@@ -28,6 +28,15 @@ def topic_of(value: Column, sink: KafkaSink) -> Column:
     reason = f"The topic of the sink record is not valid. Expected topic {expected} but was: "
     why = F.concat(F.lit(reason), F.coalesce(value, F.lit("null")))
     return F.when(fits, value).otherwise(unwritable_row(sink.table.name, why))
+
+
+def timestamp_of(value: Column, sink: KafkaSink) -> Column:
+    """In milliseconds. Before 1970, the job fails with the message of Kafka's client for Java, which Flink uses."""
+    millis = F.unix_millis(value)
+    why = F.concat(
+        F.lit("Invalid timestamp: "), millis.cast("string"), F.lit(". Timestamp should always be non-negative or null.")
+    )
+    return F.when(millis < 0, unwritable_row(sink.table.name, why)).otherwise(millis)
 
 
 def headers_of(value: Column, key: str) -> Column:

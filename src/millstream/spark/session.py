@@ -25,6 +25,8 @@ from millstream.errors import Code, Diagnostic, SetupError
 from millstream.jvm.java import find_java
 from millstream.jvm.parts import Part, jars
 from millstream.jvm.shared_classes import shared_classes
+from millstream.spark.avro_limits import JAVA_OPTIONS as AVRO_OPTIONS
+from millstream.spark.avro_limits import limit_avro
 from millstream.spark.job_errors import in_short
 
 if TYPE_CHECKING:
@@ -53,6 +55,10 @@ STREAMING: Final = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
     "spark.sql.caseSensitive": "true",
+    # As in Flink: the last value of a key counts, any charset of Java's will do, and what it lacks is replaced.
+    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
+    "spark.sql.legacy.javaCharsets": "true",
+    "spark.sql.legacy.codingErrorAction": "true",
     # Passing data to Python has a fixed cost per Arrow batch; these two make batches large.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(64 << 20),
@@ -67,12 +73,6 @@ _SPARKS_OWN_PARTITIONS: Final = "200"
 _JAVA_CHATTER: Final = ("Picked up ", "NOTE: Picked up ", "WARNING: ")
 _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 _EXECUTOR_OPTIONS: Final = "spark.executor.extraJavaOptions"
-_AVRO_LIMITS: Final = {
-    "org.apache.avro.limits.string.maxLength": str(64 << 20),
-    "org.apache.avro.limits.bytes.maxLength": str(64 << 20),
-    "org.apache.avro.limits.collectionItems.maxLength": str(16 << 20),
-}
-"""An Avro message declares the length of its parts: a corrupt one would allocate all memory and crash the JVM."""
 _JVM_END_SECONDS: Final = 60
 _JVM_END_SOON_SECONDS: Final = 3
 """A consumer leaves its group when it closes, which takes half a minute if the broker does not respond."""
@@ -174,11 +174,10 @@ class OwnedSession:
             jvm.wait()
 
     def _start(self, configuration: dict[str, str], log: Path, lock: IO[str] | None) -> SparkSession:
-        limits = [f"-D{key}={value}" for key, value in _AVRO_LIMITS.items()]
-        options = [f"-Dlog4j2.configurationFile={_configure_log(log)}", self._classes.java_option, *limits]
+        options = [f"-Dlog4j2.configurationFile={_configure_log(log)}", self._classes.java_option, *AVRO_OPTIONS]
         ours = [f'"{option}"' for option in options if option]  # a path may contain spaces
         configuration[_JAVA_OPTIONS] = " ".join([*ours, configuration.get(_JAVA_OPTIONS, "")]).strip()
-        configuration[_EXECUTOR_OPTIONS] = " ".join([*limits, configuration.get(_EXECUTOR_OPTIONS, "")]).strip()
+        configuration[_EXECUTOR_OPTIONS] = " ".join([*AVRO_OPTIONS, configuration.get(_EXECUTOR_OPTIONS, "")]).strip()
         spark_conf = SparkConf().setAll(list(configuration.items()))
         printed = log.with_suffix(".out")
         before = printed.stat().st_size if printed.exists() else 0
@@ -282,7 +281,7 @@ def _environment(**variables: str) -> Iterator[None]:
         os.environ.update(before)
 
 
-def adopt_session(spark: SparkSession, parallelism: int | None) -> SparkSession:
+def adopt_session(spark: SparkSession, parallelism: int | None, notice: Callable[[str], None]) -> SparkSession:
     """A new session of the user's Spark, with our settings and the same executors; the user's own is unchanged."""
     if not isinstance(spark, SparkSession):
         raise SetupError(
@@ -306,9 +305,7 @@ def adopt_session(spark: SparkSession, parallelism: int | None) -> SparkSession:
                 ),
             )
         )
-    properties: Any = spark.sparkContext._jvm.java.lang.System  # type: ignore[union-attr]  # noqa: SLF001
-    for key, value in _AVRO_LIMITS.items():
-        properties.setProperty(key, properties.getProperty(key, value))
+    limit_avro(spark, notice)
     sibling = spark.newSession()
     for key, value in STREAMING.items():
         sibling.conf.set(key, value)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import uuid
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import pyarrow as pa
 
@@ -17,6 +17,16 @@ from millstream.durable_files import make_folder, sync_folder
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
+
+
+_WHY: Final[dict[type[OSError], str]] = {
+    FileNotFoundError: "It is missing.",
+    IsADirectoryError: "It is a folder.",
+    NotADirectoryError: "A file is where a folder should be.",
+    PermissionError: "The user of this process may not read it.",
+}
+_DAMAGE: Final = tuple(_WHY)
+"""Anything else, such as a file system that does not respond, may be gone at the next attempt."""
 
 
 class StateFileError(Exception):
@@ -81,6 +91,8 @@ class LocalStorage:
             return sorted(entry.name for entry in (self._root / folder).iterdir())
         except FileNotFoundError:
             return []
+        except _DAMAGE as error:
+            raise self._damage(folder, error) from None
 
     def has(self, path: str) -> bool:
         return (self._root / path).exists()
@@ -88,15 +100,19 @@ class LocalStorage:
     def read(self, path: str) -> bytes:
         try:
             return (self._root / path).read_bytes()
-        except FileNotFoundError:
-            raise StateFileError(self.locate(path), "It is missing.") from None
+        except _DAMAGE as error:
+            raise self._damage(path, error) from None
 
     def map(self, path: str) -> pa.Buffer:
         try:
             with pa.memory_map(str(self._root / path)) as file:
                 return file.read_buffer()
-        except FileNotFoundError:
-            raise StateFileError(self.locate(path), "It is missing.") from None
+        except _DAMAGE as error:
+            raise self._damage(path, error) from None
+        except OSError:
+            if (self._root / path).is_dir():  # for Arrow, an error without a number
+                raise self._damage(path, IsADirectoryError()) from None
+            raise
 
     def write(self, path: str, parts: Iterable[pa.Buffer]) -> None:
         file = self._root / path
@@ -129,6 +145,9 @@ class LocalStorage:
 
     def locate(self, path: str) -> str:
         return str(self._root / path)
+
+    def _damage(self, path: str, error: OSError) -> StateFileError:
+        return StateFileError(self.locate(path), next(why for type_, why in _WHY.items() if isinstance(error, type_)))
 
 
 def _force_to_disk(file: Path) -> None:

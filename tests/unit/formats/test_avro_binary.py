@@ -16,8 +16,10 @@ from millstream.formats.arrow_types import arrow_schema
 from millstream.formats.avro_binary import AvroData, _without_logical_types, conversion_of, data_of, row_conversion
 from millstream.formats.avro_json import AvroJsonDecoder, AvroJsonEncoder
 from millstream.formats.avro_schema import avro_schema, same_shape
+from millstream.formats.raw_codec import text_of
 from millstream.formats.value_count import ValueCount
 from millstream.sql.types import BIGINT, INT, STRING, DataType, TypeRoot, decimal
+from tests.unit.formats.conformance.reading import parse_columns
 from tests.unit.formats.flink_goldens import columns_of, goldens, literal, name_of, parts
 from tests.unit.formats.random_rows import INTS, PAIR, SCALARS, comparable, tables
 
@@ -159,7 +161,6 @@ CORRUPT: Final = {
     "double cut off": ("00000000000000", "8 bytes are announced, but only 4 are left"),
     "nothing": ("", "The record ends too early"),
     "text of a negative length": ("000000" + "00" * 8 + "01", "-1 bytes are announced, but only 0 are left"),
-    "text that is no UTF-8": ("000000" + "00" * 8 + "02ff", "A text is not UTF-8: invalid start byte"),
 }
 
 
@@ -181,6 +182,42 @@ def test_texts_of_many_bytes_are_read() -> None:
     data = AvroData(record("r", s="string", l="long"))
     datum = {"s": "Äé你好世界\U0001f600" * 20, "l": -(1 << 60)}
     assert data.read(data.write(datum)) == datum
+
+
+REPLACED: Final = {
+    "fffe616263": "\ufffd\ufffdabc", "c3": "\ufffd", "61c3": "a\ufffd", "c361e9": "\ufffda\ufffd", "eda080": "\ufffd",
+    "eda080edb080": "\ufffd\ufffd", "eda0": "\ufffd", "eda061": "\ufffda", "ed": "\ufffd", "ed41": "\ufffdA",
+    "f09f98": "\ufffd", "f4908080": "\ufffd" * 4, "c0af": "\ufffd" * 2, "e080af": "\ufffd" * 3,
+    "e2826180": "\ufffda\ufffd",
+}  # fmt: skip
+"""Bytes, and the text that Java makes of them, and so Flink."""
+
+
+@pytest.mark.parametrize(("data", "text"), REPLACED.items())
+def test_texts_that_are_not_utf8_are_read_as_in_java(data: str, text: str) -> None:
+    content = bytes.fromhex(data)
+    written = bytes([2 * len(content)]) + content
+    schema = record("r", s=["null", "string"], m={"type": "map", "values": "string"})
+    found = AvroData(schema).read(b"\x02" + written + b"\x02" + written + written + b"\x00")
+    assert found == {"s": text, "m": {text: text}}
+    assert text_of(content, "utf-8") == text
+
+
+@pytest.mark.parametrize("millis", [-1, 86_400_000, 2**31 - 1, -(2**31)])
+@pytest.mark.parametrize("encoding", ["binary", "json"])
+def test_times_outside_the_day_cannot_be_read(millis: int, encoding: str) -> None:
+    columns = parse_columns("t ARRAY<TIME>")
+    if encoding == "json":
+        decoder = AvroJsonDecoder(columns, ("t",), legacy_timestamps=True)
+        messages = [f'{{"t":{{"array":[{{"int":0}},{{"int":{time}}}]}}}}'.encode() for time in (86_399_999, millis)]
+        decoded = decoder.decode(pa.array(messages), sets_aside=True)
+        assert decoded.table.to_pylist() == [{"t": [0, 86_399_999]}]
+        assert [f"{millis} is not a time of the day" in found.text for found in decoded.unreadable] == [True]
+        return
+    convert = row_conversion(columns, ValueCount())
+    assert convert({"t": [0, 86_399_999]}) == {"t": [0, 86_399_999]}
+    with pytest.raises(ValueError, match=f"{millis} is not a time of the day"):
+        convert({"t": [0, millis]})
 
 
 @pytest.mark.parametrize("schema", [["null", "int"], "int", {"type": "array", "items": "int"}, {"type": "int"}])

@@ -31,6 +31,8 @@ TOLD = {
     "divide_by_zero": (Code.EXPRESSION_FAILED, "NULLIF"),
     "remainder_by_zero": (Code.EXPRESSION_FAILED, "NULLIF"),
     "arithmetic_overflow": (Code.EXPRESSION_FAILED, "larger type"),
+    "not_base64": (Code.EXPRESSION_FAILED, "a text that is not Base64"),
+    "unknown_charset": (Code.EXPRESSION_FAILED, "nope, which is not a charset"),
     "array_index": (Code.EXPRESSION_FAILED, "element 1 of an array of 1"),
     "records_deleted": (Code.OFFSETS_UNAVAILABLE, "from 5 up to 10"),
     "topic_recreated": (Code.OFFSETS_UNAVAILABLE, "up to offset 5 and ends at 2"),

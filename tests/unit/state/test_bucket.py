@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import pickle
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from hypothesis import given
@@ -225,6 +226,11 @@ def empty(file: Path) -> None:
     file.write_bytes(b"")
 
 
+def replace_by_folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
 def other_layout(file: Path) -> None:
     file.write_text(file.read_text().replace('"layout": 2', '"layout": 9'))
 
@@ -237,6 +243,8 @@ def other_layout(file: Path) -> None:
         (flip, ".arrow", "It does not match its checksum."),
         (flip_first, ".arrow", "It does not match its checksum."),
         (lambda file: file.unlink(), ".arrow", "It is missing."),
+        (replace_by_folder, ".arrow", "It is a folder."),
+        (replace_by_folder, ".json", "It is a folder."),
         (cut, ".json", "It is not a manifest."),
         (empty, ".json", "It is empty."),
         (flip, ".json", ""),
@@ -255,6 +263,41 @@ def test_damage_names_the_file(
     assert raised.value.file == str(tmp_path / FOLDER / name)
     assert raised.value.why.startswith(why)
     assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)
+
+
+def test_a_file_where_the_folder_of_a_bucket_should_be_is_named(tmp_path: Path) -> None:
+    write(tmp_path, 0, {1: 1})
+    shutil.rmtree(tmp_path / FOLDER)
+    (tmp_path / FOLDER).touch()
+    with pytest.raises(StateFileError, match=r"aggregate-1/3 of the state is damaged: A file is where a folder"):
+        read(tmp_path, 1)
+
+
+@pytest.mark.parametrize(("opens", "suffix"), [("pyarrow.memory_map", ".arrow"), ("pathlib.Path.read_bytes", ".json")])
+def test_a_file_that_may_not_be_read_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opens: str, suffix: str
+) -> None:
+    """Simulated, because root may read everything."""
+    write(tmp_path, 0, {1: 1})
+    [name] = names(tmp_path, suffix)
+    monkeypatch.setattr(opens, refuse_permission)
+    with pytest.raises(StateFileError, match="The user of this process may not read it") as raised:
+        read(tmp_path, 1)
+    assert raised.value.file == str(tmp_path / FOLDER / name)
+
+
+def refuse_permission(*_: object) -> NoReturn:
+    raise PermissionError(errno.EACCES, "Permission denied")
+
+
+def test_a_failure_that_may_pass_is_not_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run_out(*_: object) -> NoReturn:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    write(tmp_path, 0, {1: 1})
+    monkeypatch.setattr("pyarrow.memory_map", run_out)
+    with pytest.raises(OSError, match="Too many open files"):
+        read(tmp_path, 1)
 
 
 def test_a_bucket_that_stays_as_it_is_keeps_only_what_it_needs(tmp_path: Path) -> None:

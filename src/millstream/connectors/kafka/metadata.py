@@ -31,7 +31,7 @@ HEADER_LIST: Final = MessagePart(
 TIMESTAMP: Final = MessagePart(
     "timestamp",
     DataType(TypeRoot.TIMESTAMP_LTZ, precision=3).not_null(),
-    "The timestamp of the message; if NULL is written, the time of writing.",
+    "The timestamp of the message; if NULL or 1970-01-01 00:00:00 is written, the time of writing.",
     is_writable=True,
 )
 KAFKA_METADATA: Final = (

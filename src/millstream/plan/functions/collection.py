@@ -207,7 +207,7 @@ FUNCTIONS: Final = (
           written="ARRAY[value, …]"),
     _make("MAP", _map, signature(Parameter("key"), Parameter("value"), gives=(_map_type, "MAP"), repeats=True,
                                  nulls=Nulls.NEVER),
-          written="MAP[key, value, …]", note="A duplicate key fails the job; in Flink its last value counts."),
+          written="MAP[key, value, …]"),
     _make("ROW", _row, signature(_ELEMENT, gives=(_row_type, "ROW"), repeats=True, nulls=Nulls.NEVER),
           written="ROW(value, …) or (value, value, …)"),
     _make("[]", _item, _ITEM, _VALUE_OF, written="array[index], map[key], row['field'], row[number]",
@@ -243,7 +243,6 @@ FUNCTIONS: Final = (
     _make("MAP_VALUES", "map_values({0})", signature(_MAP, gives=(_values, "ARRAY"))),
     _make("MAP_ENTRIES", "map_entries({0})", signature(_MAP, gives=(_entries, "ARRAY<ROW<key, value>>"))),
     _make("MAP_FROM_ARRAYS", "map_from_arrays({0}, {1})",
-          signature(Parameter("keys", ARRAY), Parameter("values", ARRAY), gives=(_zip_type, "MAP")),
-          note="A duplicate key fails the job; in Flink its last value counts."),
+          signature(Parameter("keys", ARRAY), Parameter("values", ARRAY), gives=(_zip_type, "MAP"))),
     _make("MAP_UNION", _map_union, signature(_MAP, gives=(common(), "the maps' type"), repeats=True)),
 )  # fmt: skip

@@ -23,6 +23,15 @@ def field_of(row: str, name: str) -> str:
     return f"({row}).`{name.replace('`', '``')}`"
 
 
+def valid_text(text: str) -> str:
+    """With U+FFFD for what is not UTF-8, which Spark's texts may contain and Arrow's may not.
+
+    A replacement of nothing goes through Java's strings, which is what Flink does; `make_valid_utf8` would write
+    three marks for a surrogate, and Java one.
+    """
+    return f"regexp_replace({text}, '^', '')"
+
+
 def to_common_type(form: str) -> Callable[[SparkCall], str]:
     """Of arguments of several types: each is made the result's type first."""
     return lambda call: form.format(
