@@ -18,7 +18,7 @@ from millstream.spark.kernel_host import host
 from millstream.spark.python_rows import ColumnUse, prepare_columns, schema_of, struct_of
 
 if TYPE_CHECKING:
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import DataType, StructType
 
     from millstream.plan.operators.aggregate import Aggregate, AggregateCall
     from millstream.spark.kernel_stage import KernelSettings
@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 
 def aggregate(rows: InputRows, node: Aggregate, kernel_settings: KernelSettings) -> PythonStage:
     keys = {name: f"key{number}" for number, name in enumerate(node.keys)}
-    arguments = {call: f"argument{number}" for number, call in enumerate(node.calls) if call.argument is not None}
     filters = {call.filter: f"filter{number}" for number, call in enumerate(node.calls) if call.filter is not None}
     results = {call.name: f"result{number}" for number, call in enumerate(node.calls)}
     schema = schema_of(rows)
+    taken = {call: (call.argument, _type_taken(schema, call)) for call in node.calls if call.argument is not None}
+    arguments = {use: f"argument{number}" for number, use in enumerate(dict.fromkeys(taken.values()))}
     uses = [ColumnUse(name, column, schema[name].dataType, is_compared=True) for name, column in keys.items()]
-    uses += [_argument(schema, call, column) for call, column in arguments.items()]
+    uses += [ColumnUse(name, column, type_, is_compared=True) for (name, type_), column in arguments.items()]
     uses += [ColumnUse(name, column, schema[name].dataType, is_condition=True) for name, column in filters.items()]
     prepared = prepare_columns(rows, uses)
     has_kinds = KIND in schema.names
@@ -42,7 +43,7 @@ def aggregate(rows: InputRows, node: Aggregate, kernel_settings: KernelSettings)
             Call(
                 results[call.name],
                 call.function,
-                arguments.get(call),
+                arguments[taken[call]] if call in taken else None,
                 call.distinct,
                 filters.get(call.filter) if call.filter is not None else None,
                 call.parameters,
@@ -57,10 +58,9 @@ def aggregate(rows: InputRows, node: Aggregate, kernel_settings: KernelSettings)
     return host({ROWS: prepared}, operator, node.id, kernel_settings, {**keys, **results, KIND: KIND})
 
 
-def _argument(schema: StructType, call: AggregateCall, column: str) -> ColumnUse:
-    """The argument in the type that the function takes: SUM adds up in a wider type than its argument's."""
+def _type_taken(schema: StructType, call: AggregateCall) -> DataType:
+    """The type in which the function takes its argument: SUM adds up in a wider one than the argument's."""
     assert call.argument is not None
     type_ = schema[call.argument].dataType
     widens = aggregate_function(call.function).widens
-    wanted = type_ if widens is None else from_arrow_type(widens(to_arrow_type(type_)))
-    return ColumnUse(call.argument, column, wanted, is_compared=True)
+    return type_ if widens is None else from_arrow_type(widens(to_arrow_type(type_)))

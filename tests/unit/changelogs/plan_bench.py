@@ -202,7 +202,8 @@ class PlanBench:
 
 
 def _argument(call: AggregateCall) -> str:
-    return f"argument of {call.name}"
+    """Calls that take a column in the same type have one argument."""
+    return f"{call.argument} as {aggregate_function(call.function).widens and call.function}"
 
 
 def _schema(columns: Sequence[OutputColumn]) -> pa.Schema:

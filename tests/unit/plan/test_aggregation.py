@@ -61,6 +61,10 @@ def test_calls_of_the_same_are_one() -> None:
         ("ARRAY_AGG(s IGNORE NULLS)", ["ARRAY_AGG(s) FILTER (WHERE $filter1) AS $aggregate0"]),
         ("ARRAY_AGG(s) FILTER (WHERE i > 1)", ["ARRAY_AGG(s) FILTER (WHERE $filter1) AS $aggregate0"]),
         ("FIRST_VALUE(s) FILTER (WHERE i > 1)", ["FIRST_VALUE($argument1) AS $aggregate0"]),
+        (
+            "COUNT(DISTINCT s) FILTER (WHERE i > 1) + COUNT(DISTINCT s)",
+            ["COUNT(DISTINCT s) FILTER (WHERE $filter1) AS $aggregate0", "COUNT(DISTINCT s) AS $aggregate1"],
+        ),
         ("AVG(DISTINCT i)", ["AVG(DISTINCT i) AS $aggregate0"]),
         ("VAR_POP(d)", ["VAR_POP(d) AS $aggregate0"]),
         ("VARIANCE(d)", ["VAR_SAMP(d) AS $aggregate0"]),

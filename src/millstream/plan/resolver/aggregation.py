@@ -209,13 +209,17 @@ class _Aggregation:
     def _direct(
         self, aggregate: exp.Expr, argument: exp.Expr, condition: exp.Expr | None, *, distinct: bool, nulls: bool
     ) -> exp.Expr:
-        """An aggregate that the operator computes itself; a row that FILTER drops is given to it as NULL."""
+        """An aggregate that the operator computes itself.
+
+        A row that FILTER drops is given to it as NULL. Where values are kept, FILTER is a column of its own: calls that
+        differ in nothing else keep their values together.
+        """
         function, constants = aggregate_function(aggregate.name.upper()), _constants(aggregate)
         type_ = infer(call(function.name, argument.copy(), *(constant.copy() for constant in constants)), self._type_of)
         parameters = function.complete(tuple(constant.name for constant in constants))
         filter_ = None
-        if function.keeps_nulls:
-            filter_ = self._counted_column(argument, condition, nulls=nulls)
+        if function.keeps_nulls or distinct:
+            filter_ = self._counted_column(argument, condition, nulls=nulls or not function.keeps_nulls)
         elif condition is not None:
             argument = exp.Case(ifs=[exp.If(this=condition.copy(), true=argument.copy())])
         name = self._input(argument, "argument")
