@@ -23,7 +23,7 @@ def fold_updates(rows: Iterator[pa.RecordBatch], key_columns: Sequence[str]) -> 
     held: pa.RecordBatch | None = None
     for batch in rows:
         if not batch.num_rows:
-            yield batch  # so that who reads the same rows beside it does not fall behind
+            yield batch  # skipping it would let this reader run ahead of others of the same rows
             continue
         joined = batch if held is None else _concatenate([held, batch])
         last = joined.num_rows - 1

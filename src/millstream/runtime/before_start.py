@@ -29,7 +29,7 @@ def unbuilt_in(program: Program) -> Iterator[Diagnostic]:
     for job in program.jobs:
         for table in job.tables:
             yield from table.find_unsupported()
-        yield from _types(job)
+        yield from dict.fromkeys(_types(job))  # of a table that is read several times, each once
         yield from _check_statement_set(job)
         yield from random_keys(job)
     yield from find_shared_prefixes(program.jobs)
@@ -39,9 +39,9 @@ def _find_problems_here(program: Program) -> Iterator[Diagnostic]:
     """Skips folders that an earlier job of the script writes: they need not exist yet."""
     written: set[str | None] = set()
     for job in program.jobs:
-        for source in {scan.source.table.name: scan.source for scan in job.logical_scans}.values():
-            if source.folder is None or source.folder not in written:
-                yield from source.find_problems_here()
+        for scan in job.scans:
+            if scan.source.folder is None or scan.source.folder not in written:
+                yield from scan.source.find_problems_here()
         for sink in (root.sink for root in job.roots if isinstance(root, Write)):
             yield from sink.find_problems_here()
             written.add(sink.folder)
@@ -73,11 +73,9 @@ def _separate(root: Write, primary: str) -> Diagnostic:
 
 def _types(job: JobPlan) -> Iterator[Diagnostic]:
     """Reports types that can be declared but not processed by a job."""
-    read: dict[str, tuple[Source, set[str]]] = {}
-    for scan in job.logical_scans:
-        _, names = read.setdefault(scan.source.table.name, (scan.source, set()))
-        names.update(column.name for column in scan.columns)
-    used: list[tuple[Source | Sink, set[str]]] = [*read.values()]
+    used: list[tuple[Source | Sink, set[str]]] = [
+        (scan.source, {column.name for column in scan.columns}) for scan in job.logical_scans
+    ]
     used += [(root.sink, set(root.sink.table.column_names)) for root in job.roots if isinstance(root, Write)]
     for end, names in used:
         for column in end.table.physical_columns:

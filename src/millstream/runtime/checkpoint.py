@@ -163,7 +163,7 @@ class Checkpoint:
             return
         folder = self._folder(job.name)
         description = _description(job)
-        has_begun = BatchLog(folder).last_begun is not None
+        has_begun = self._has_begun(job)
         for operator in kernels_of(description):
             make_folder(folder / KERNELS / operator)
             if not has_begun:

@@ -127,7 +127,7 @@ def select_columns(
 
 
 def filter_rows(condition: Evaluator, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """A batch of which no row is left is passed on too: who looks for the next one would get ahead of other readers."""
+    """Passes on batches with no rows left, too: skipping them would let this reader run ahead of the others."""
 
     def keep(batch: pa.RecordBatch) -> pa.RecordBatch:
         return batch.filter(pa.array(to_mask(condition.evaluate(batch), batch.num_rows)))

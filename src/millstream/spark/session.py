@@ -205,7 +205,7 @@ class OwnedSession:
 
 
 def _start_workers(spark: SparkSession) -> None:
-    """Starts the process that workers are forked from while the first job is still being prepared: 1.5 s less."""
+    """Starts the process that workers are forked from while the first job is being prepared: saves a second."""
     with suppress(Exception):  # a job that needs workers will tell what is wrong with them
         spark.range(0, 1, 1, 1).mapInArrow(_pass_on, "id BIGINT").write.format("noop").mode("overwrite").save()
 

@@ -68,6 +68,15 @@ def test_problem_of_a_used_table_is_told_once(tmp_path: Path) -> None:
     assert codes(tmp_path, f"{' '.join(tables)} INSERT INTO t SELECT 1;") == ["M2011", "M2011"]
 
 
+def test_problem_of_a_table_that_is_read_twice_is_told_once(tmp_path: Path) -> None:
+    tables = (
+        f"CREATE TABLE t (a INT, d INTERVAL DAY TO SECOND) WITH ({KAFKA}, 'topic' = 't');"
+        "CREATE TABLE u (a INT) WITH ('connector' = 'blackhole');"
+    )
+    query = "SELECT x.a FROM t x JOIN t y ON x.a = y.a WHERE x.d IS NOT NULL AND y.d IS NOT NULL"
+    assert codes(tmp_path, f"{tables} INSERT INTO u {query};") == ["M2021"]
+
+
 def test_problems_are_told_in_the_order_of_the_script(tmp_path: Path) -> None:
     script = "CREATE TABLE t (a INT) WITH ('connector' = 'kafak'); SELEC 1;"
     assert codes(tmp_path, script) == ["M2011", "M1001"]
