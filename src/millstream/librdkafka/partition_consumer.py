@@ -1,0 +1,192 @@
+"""Reads ranges of offsets, without a consumer group."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.librdkafka import library
+from millstream.librdkafka.library import ClientError
+from millstream.librdkafka.message_columns import copy_values, read_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+KEY: Final = "key"
+VALUE: Final = "value"
+OFFSET: Final = "offset"
+TIMESTAMP: Final = "timestamp"
+TIMESTAMP_TYPE: Final = "timestamp_type"
+LEADER_EPOCH: Final = "leader_epoch"
+HEADERS: Final = "headers"
+HEADERS_TYPE: Final = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+
+_END_OF_PARTITION: Final = -191
+_OFFSET_NOT_THERE: Final = frozenset({-140, 1})
+"""That of a client that is not to choose another offset by itself, and the broker's own."""
+_SOON_OVER: Final = frozenset({-195, -187, -185, -193, 5, 6, 7})
+"""Connections that break, brokers that do not respond, leaders that move."""
+_MOST_MESSAGES: Final = 65_536
+_FIRST_MESSAGES: Final = 256
+_WANTED_BYTES: Final = 16 << 20
+_WAIT_MS: Final = 100
+
+
+class OffsetNotThereError(Exception):
+    """An offset was deleted, or does not exist yet."""
+
+    def __init__(self, topic: str, partition: int, offset: int) -> None:
+        self.topic, self.partition, self.offset = topic, partition, offset
+        super().__init__(f"{topic}-{partition} has no offset {offset}")
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Offsets of one partition, from `start` to before `end`."""
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+
+
+class PartitionConsumer:
+    """One connection to the brokers, which reads one range after the other."""
+
+    def __init__(self, settings: Mapping[str, Any], patience_seconds: float) -> None:
+        """`patience_seconds` is how long to wait for a broker that does not respond."""
+        self._reported: ClientError | None = None
+        self._on_error = library.ERROR_CALLBACK(self._note_error)
+        self._client = library.create_client(library.CONSUMER, settings, self._on_error)
+        self._patience = patience_seconds
+        self._topics: dict[str, ctypes.c_void_p] = {}
+        self._next_count = _FIRST_MESSAGES
+
+    def read(self, wanted: Range, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
+        """The messages of the range that exist, with OFFSET and these columns.
+
+        Raises OffsetNotThereError if its first offset does not exist, and ClientError.
+        """
+        topic = self._topic(wanted.topic)
+        if library.consume_start(topic, wanted.partition, wanted.start):
+            raise ClientError(library.last_error())
+        try:
+            yield from self._read_started(topic, wanted, columns)
+        finally:
+            library.consume_stop(topic, wanted.partition)
+
+    def first_offset(self, topic: str, partition: int) -> int:
+        """The first that exists, or would exist if a message came."""
+        low, high = ctypes.c_int64(), ctypes.c_int64()
+        milliseconds = int(self._patience * 1000)
+        code = library.query_watermark_offsets(
+            self._client, topic.encode(), partition, ctypes.byref(low), ctypes.byref(high), milliseconds
+        )
+        if code:
+            raise ClientError(code)
+        return low.value
+
+    def _read_started(self, topic: Any, wanted: Range, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
+        reached, last_seen = wanted.start, time.monotonic()
+        pointers = np.zeros(_MOST_MESSAGES, np.uint64)
+        while reached < wanted.end:
+            most = min(wanted.end - reached, self._next_count)
+            count = library.consume_batch(topic, wanted.partition, _WAIT_MS, pointers.ctypes.data, most)
+            if count < 0:
+                raise ClientError(library.last_error())
+            library.poll(self._client, 0)  # errors of the connection
+            if count:
+                addresses = pointers[:count]
+                try:
+                    batch, reached = self._take(addresses, wanted, columns)
+                finally:
+                    deque(map(library.message_destroy, addresses.tolist()), 0)
+                last_seen = time.monotonic()
+                self._reported = None
+                if batch is not None:
+                    yield batch
+            elif time.monotonic() - last_seen > self._patience:
+                raise self._reported or ClientError(-185, f"no message came in {self._patience:.0f} s")
+
+    def _take(
+        self, addresses: np.ndarray, wanted: Range, columns: Collection[str]
+    ) -> tuple[pa.RecordBatch | None, int]:
+        """The messages among these that belong to the range, and how far it has been read now."""
+        errors, offsets = read_fields(addresses, "err", "offset")
+        codes, offsets = errors.astype(np.int32), offsets.astype(np.int64)
+        if codes.any():
+            self._check(codes[codes != 0], wanted)
+        at_end = offsets[codes == _END_OF_PARTITION]
+        inside = (codes == 0) & (offsets < wanted.end)
+        reached = int(max(offsets[codes == 0].max(initial=-1) + 1, at_end.max(initial=-1), wanted.start))
+        if not inside.any():
+            return None, reached
+        kept = addresses if inside.all() else addresses[inside]
+        return self._to_batch(kept, offsets[inside], columns), reached
+
+    def _check(self, codes: np.ndarray, wanted: Range) -> None:
+        for code in codes.tolist():
+            if code in _OFFSET_NOT_THERE:
+                raise OffsetNotThereError(wanted.topic, wanted.partition, wanted.start)
+            if code in _SOON_OVER:
+                self._reported = ClientError(code)
+            elif code != _END_OF_PARTITION:
+                raise ClientError(code)
+
+    def _to_batch(self, addresses: np.ndarray, offsets: np.ndarray, columns: Collection[str]) -> pa.RecordBatch:
+        made = {OFFSET: pa.array(offsets)}
+        payloads, sizes, keys, key_sizes = read_fields(addresses, "payload", "len", "key", "key_len")
+        made[VALUE] = copy_values(payloads, sizes)
+        if KEY in columns:
+            made[KEY] = copy_values(keys, key_sizes)
+        self._adapt(made[VALUE].nbytes / len(addresses))
+        each = addresses.tolist()
+        if TIMESTAMP in columns or TIMESTAMP_TYPE in columns:
+            made |= _timestamps(each)
+        if LEADER_EPOCH in columns:
+            epochs = pa.array([library.message_leader_epoch(one) for one in each], pa.int32())
+            made[LEADER_EPOCH] = epochs
+        if HEADERS in columns:
+            made[HEADERS] = pa.array([_headers(one) for one in each], HEADERS_TYPE)
+        return pa.RecordBatch.from_pydict({name: made[name] for name in (OFFSET, *columns)})
+
+    def _adapt(self, usual_bytes: float) -> None:
+        """Messages may be of 10 bytes or of 10 MB: a batch of them is to have a usual size."""
+        fitting = int(_WANTED_BYTES / max(usual_bytes, 1.0))
+        self._next_count = max(1, min(fitting, self._next_count * 16, _MOST_MESSAGES))
+
+    def _topic(self, name: str) -> ctypes.c_void_p:
+        if name not in self._topics:
+            self._topics[name] = ctypes.c_void_p(library.topic_new(self._client, name.encode(), None))
+        return self._topics[name]
+
+    def _note_error(self, _client: int, code: int, text: bytes, _opaque: int) -> None:
+        self._reported = ClientError(code, text.decode(errors="replace"))
+
+
+def _timestamps(addresses: list[int]) -> dict[str, pa.Array]:
+    kind = ctypes.c_int()
+    times, kinds = [], []
+    for address in addresses:
+        times.append(library.message_timestamp(address, ctypes.byref(kind)))
+        kinds.append(kind.value)
+    return {TIMESTAMP: pa.array(times, pa.int64()), TIMESTAMP_TYPE: pa.array(kinds, pa.int32())}
+
+
+def _headers(address: int) -> list[tuple[str, bytes | None]]:
+    found = ctypes.c_void_p()
+    if library.message_headers(address, ctypes.byref(found)):
+        return []
+    name, content, size = ctypes.c_char_p(), ctypes.c_void_p(), ctypes.c_size_t()
+    parts = ctypes.byref(name), ctypes.byref(content), ctypes.byref(size)
+    headers: list[tuple[str, bytes | None]] = []
+    while not library.header_get_all(found, len(headers), *parts):
+        value = ctypes.string_at(content.value, size.value) if content.value else None
+        headers.append(((name.value or b"").decode(errors="replace"), value))
+    return headers
