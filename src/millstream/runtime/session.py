@@ -222,7 +222,7 @@ class Session:
             folder = found or checkpoint.new_job(plan, _buckets(plan.settings))
             keep_ends(folder.path, [ranges[scan.id].ends if scan.id in ranges else None for scan in plan.scans])
             keep_ids(folder.path, plan, asking)
-            counters = MessageCounters(spark.sparkContext.accumulator(0), spark.sparkContext.accumulator(0))
+            counters = MessageCounters(*(spark.sparkContext.accumulator(0) for _ in range(3)))
             job = Job(
                 plan,
                 folder,
