@@ -5,11 +5,13 @@ Spark keeps the offsets of each batch in the checkpoint, in the form of its own 
 
 from __future__ import annotations
 
+import pickle
 import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from pyspark import cloudpickle
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.datasource import ReadMaxRows, SupportsTriggerAvailableNow
@@ -17,6 +19,7 @@ from pyspark.sql.streaming.datasource import ReadMaxRows, SupportsTriggerAvailab
 from millstream.reading.message_reader import read_messages
 from millstream.reading.offset_plan import flatten, nest, plan_ends, ranges_between
 from millstream.reading.topic_offsets import TopicOffsets
+from millstream.spark.task_input import mark_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,7 +29,6 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from millstream.connectors.kafka.read_range import Offsets, Tally
-    from millstream.librdkafka.partition_consumer import Range
     from millstream.reading.read_request import ReadRequest
 
     Step = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
@@ -43,12 +45,13 @@ class MessageStream:
 
     def run(self, step: Step, schema: StructType) -> DataFrame:
         """What a step makes of the messages, in the workers that read them."""
-        source = _make_source(self.request, step, self.counter, schema)
+        # Pickled here, so that only workers load what a step needs.
+        source = _make_source(self.request, cloudpickle.dumps((step, self.counter)), schema)
         self.spark.dataSource.register(source)
         return self.spark.readStream.format(source.name()).load()
 
 
-def _make_source(request: ReadRequest, step: Step, counter: Tally | None, result: StructType) -> type[DataSource]:
+def _make_source(request: ReadRequest, step: bytes, result: StructType) -> type[DataSource]:
     """A class, because that is what Spark registers; it has no other way to pass something to the workers."""
     unique_name = f"kafka-{uuid.uuid4().hex}"
 
@@ -61,7 +64,7 @@ def _make_source(request: ReadRequest, step: Step, counter: Tally | None, result
             return result
 
         def streamReader(self, schema: StructType) -> KafkaStreamReader:  # noqa: N802
-            return KafkaStreamReader(request, step, counter, to_arrow_schema(schema, timezone="UTC"))
+            return KafkaStreamReader(request, step, to_arrow_schema(schema, timezone="UTC"))
 
     return KafkaStream
 
@@ -69,10 +72,10 @@ def _make_source(request: ReadRequest, step: Step, counter: Tally | None, result
 class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Plans batches, in a process of the driver's, and reads them, in workers."""
 
-    def __init__(self, request: ReadRequest, step: Step, counter: Tally | None, schema: pa.Schema) -> None:
+    def __init__(self, request: ReadRequest, step: bytes, schema: pa.Schema) -> None:
+        """`step` is a pickled Step, with the counter of messages if there is one."""
         self._request = request
         self._step = step
-        self._counter = counter
         self._schema = schema
         self._asked: TopicOffsets | None = None
         self._latest: Offsets = {}
@@ -101,16 +104,11 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return [InputPartition(wanted) for wanted in ranges_between(flatten(start), flatten(end))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        for batch in self._step(self._messages(partition.value)):
+        step: Step
+        counter: Tally | None
+        step, counter = pickle.loads(self._step)  # noqa: S301 - our own
+        for batch in step(mark_end(_count(read_messages(self._request, partition.value), counter))):
             yield _conform(batch, self._schema)
-
-    def _messages(self, wanted: Range) -> Iterator[pa.RecordBatch]:
-        count = 0
-        for batch in read_messages(self._request, wanted):
-            count += batch.num_rows
-            yield batch
-        if self._counter is not None:
-            self._counter.add(count)
 
     def _offsets(self) -> TopicOffsets:
         """Asked for when needed: a reader is sent to workers, and a client cannot be."""
@@ -123,6 +121,16 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if ends is None:
             return offsets
         return {place: min(offset, ends[place]) for place, offset in offsets.items() if place in ends}
+
+
+def _count(batches: Iterator[pa.RecordBatch], counter: Tally | None) -> Iterator[pa.RecordBatch]:
+    """Counts when all are read: an attempt that fails before counts nothing."""
+    count = 0
+    for batch in batches:
+        count += batch.num_rows
+        yield batch
+    if counter is not None:
+        counter.add(count)
 
 
 def _conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
