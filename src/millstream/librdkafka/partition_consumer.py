@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
+from confluent_kafka import KafkaError
 
 from millstream.librdkafka import library
 from millstream.librdkafka.error_codes import AWAY, END_OF_PARTITION, OFFSET_NOT_THERE
@@ -18,6 +19,8 @@ from millstream.librdkafka.message_columns import copy_values, read_fields
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
+
+    from numpy.typing import NDArray
 
 TOPIC: Final = "topic"
 PARTITION: Final = "partition"
@@ -102,47 +105,50 @@ class PartitionConsumer:
             if count:
                 addresses = pointers[:count]
                 try:
-                    batch, reached = self._take(addresses, wanted, columns)
+                    codes, offsets = _read_places(addresses)
+                    batch = self._take(addresses, codes, offsets, wanted, columns)
                 finally:
                     deque(map(library.message_destroy, addresses.tolist()), 0)
                 last_seen = time.monotonic()
                 self._reported = None
+                reached = max(reached, int(offsets[codes == 0].max(initial=-1)) + 1)
                 if batch is not None:
                     yield batch
+                reached = self._check(codes, offsets, wanted, reached)
             elif time.monotonic() - last_seen > self._patience:
-                raise self._reported or ClientError(-185, f"no message came in {self._patience:.0f} s")
+                raise self._reported or ClientError(KafkaError._TIMED_OUT)  # noqa: SLF001
 
     def _take(
-        self, addresses: np.ndarray, wanted: Range, columns: Collection[str]
-    ) -> tuple[pa.RecordBatch | None, int]:
-        """The messages among these that belong to the range, and how far it has been read now."""
-        errors, offsets = read_fields(addresses, "err", "offset")
-        codes, offsets = errors.astype(np.int32), offsets.astype(np.int64)
-        if codes.any():
-            self._check(codes[codes != 0], wanted)
+        self,
+        addresses: NDArray[np.uint64],
+        codes: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        wanted: Range,
+        columns: Collection[str],
+    ) -> pa.RecordBatch | None:
+        """The messages among these that belong to the range."""
         inside = (codes == 0) & (offsets < wanted.end)
-        reached = int(max(offsets[codes == 0].max(initial=-1) + 1, wanted.start))
-        ended = offsets[codes == END_OF_PARTITION]
-        if len(ended):
-            reached = max(reached, int(ended[-1]))
-            if reached < wanted.end:  # it ended behind the range when the batch was planned
-                raise OffsetNotThereError(wanted.topic, wanted.partition, reached)
         if not inside.any():
-            return None, reached
-        kept = addresses if inside.all() else addresses[inside]
-        return self._to_batch(kept, offsets[inside], wanted, columns), reached
+            return None
+        return self._to_batch(addresses if inside.all() else addresses[inside], offsets[inside], wanted, columns)
 
-    def _check(self, codes: np.ndarray, wanted: Range) -> None:
-        for code in codes.tolist():
-            if code in OFFSET_NOT_THERE:
-                raise OffsetNotThereError(wanted.topic, wanted.partition, wanted.start)
-            if code in AWAY:
+    def _check(self, codes: NDArray[np.int32], offsets: NDArray[np.int64], wanted: Range, reached: int) -> int:
+        """How far the range has been read, if there is no message but the end of the partition."""
+        for place in np.flatnonzero(codes).tolist():
+            code = int(codes[place])
+            if code == END_OF_PARTITION:
+                reached = max(reached, int(offsets[place]))
+            elif code in AWAY:
                 self._reported = ClientError(code)
-            elif code != END_OF_PARTITION:
+            elif code not in OFFSET_NOT_THERE:
                 raise ClientError(code)
+            if code in OFFSET_NOT_THERE or (code == END_OF_PARTITION and reached < wanted.end):
+                # It ended behind the range when the batch was planned.
+                raise OffsetNotThereError(wanted.topic, wanted.partition, reached)
+        return reached
 
     def _to_batch(
-        self, addresses: np.ndarray, offsets: np.ndarray, wanted: Range, columns: Collection[str]
+        self, addresses: NDArray[np.uint64], offsets: NDArray[np.int64], wanted: Range, columns: Collection[str]
     ) -> pa.RecordBatch:
         payloads, sizes, keys, key_sizes = read_fields(addresses, "payload", "len", "key", "key_len")
         self._adapt(float(sizes.mean() + key_sizes.mean()))
@@ -176,6 +182,12 @@ class PartitionConsumer:
 
     def _note_error(self, _client: int, code: int, text: bytes, _opaque: int) -> None:
         self._reported = ClientError(code, text.decode(errors="replace"))
+
+
+def _read_places(addresses: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The errors and the offsets of messages."""
+    errors, offsets = read_fields(addresses, "err", "offset")
+    return errors.astype(np.int32), offsets.astype(np.int64)
 
 
 def _timestamps(addresses: list[int]) -> pa.Array:

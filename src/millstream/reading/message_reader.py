@@ -30,8 +30,8 @@ def read_messages(request: ReadRequest, wanted: Range) -> Iterator[pa.RecordBatc
     except OffsetNotThereError as gone:
         if not request.may_lose:
             raise LostMessagesError(wanted) from None
-        first = max(consumer.first_offset(wanted.topic, wanted.partition), gone.offset)
-        if gone.offset < first < wanted.end:
+        first = consumer.first_offset(wanted.topic, wanted.partition)
+        if gone.offset < first < wanted.end:  # else it ends before
             yield from read_messages(request, Range(wanted.topic, wanted.partition, first, wanted.end))
     except ClientError as error:
         failure = KafkaAwayError if error.code in AWAY else KafkaRefusedError

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from millstream.spark.session import OwnedSession
 
 
-_BUCKETS_PER_TASK: Final = 4
+_BUCKETS_PER_TASK: Final = 2
 _KEPT: Final = 'job "{}" of this checkpoint is not in the script; its state is kept'
 
 
