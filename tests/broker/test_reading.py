@@ -34,10 +34,12 @@ class Topic:
         self.properties = {"bootstrap.servers": brokers}
         KafkaAdmin(self.properties).ensure_topic(self.name, self.name)
 
-    def send(self, messages: Iterable[tuple[bytes | None, bytes | None]], **settings: Any) -> None:
-        producer = Producer({**self.properties, "linger.ms": 20, **settings})
+    def send(
+        self, messages: Iterable[tuple[bytes | None, bytes | None]], *, partition: int = 0, codec: str = "none"
+    ) -> None:
+        producer = Producer({**self.properties, "linger.ms": 20, "compression.type": codec})
         for key, value in messages:
-            while not _is_taken(producer, self.name, key, value):
+            while not _is_taken(producer, self.name, key, value, partition):
                 producer.poll(0.1)
         assert producer.flush(30) == 0
 
@@ -51,11 +53,19 @@ class Topic:
         producer.commit_transaction() if commits else producer.abort_transaction()
 
     def request(self, columns: tuple[str, ...] = ALL, **others: Any) -> ReadRequest:
-        wanted = {"may_lose": False, "reads_committed": False, "most": 1000, "starts": None, "ends": None, **others}
+        wanted = {
+            "may_lose": False,
+            "reads_committed": False,
+            "keeps_apart": False,
+            "most": 1000,
+            "starts": None,
+            "ends": None,
+            **others,
+        }
         return ReadRequest(topics=(self.name,), pattern=None, properties=self.properties, columns=columns, **wanted)
 
     def read(self, start: int, end: int, request: ReadRequest | None = None) -> pa.Table:
-        batches = list(read_messages(request or self.request(), Range(self.name, 0, start, end)))
+        batches = list(read_messages(request or self.request(), [Range(self.name, 0, start, end)]))
         return pa.Table.from_batches(batches) if batches else pa.table({name: [] for name in ALL})
 
     def delete_before(self, offset: int) -> None:
@@ -64,9 +74,9 @@ class Topic:
         deleted.result(30)
 
 
-def _is_taken(producer: Producer, topic: str, key: bytes | None, value: bytes | None) -> bool:
+def _is_taken(producer: Producer, topic: str, key: bytes | None, value: bytes | None, partition: int) -> bool:
     try:
-        producer.produce(topic, value, key, partition=0)
+        producer.produce(topic, value, key, partition=partition)
     except BufferError:
         return False
     return True
@@ -95,6 +105,27 @@ def test_every_message_of_a_range_is_read_once_and_in_order(topic: Topic) -> Non
         assert list(found) == sent[start:end]
 
 
+def test_ranges_of_several_partitions_are_read_together(topic: Topic) -> None:
+    """Small ones in one batch, a large one in batches of its own; a range may have no messages left."""
+    topic.send((None, b"0-%d" % n) for n in range(90_000))
+    topic.send(((None, b"1-%d" % n) for n in range(100)), partition=1)
+    columns = (consumer.PARTITION, consumer.OFFSET, consumer.VALUE)
+
+    def read(*ranges: Range) -> list[list[tuple[Any, ...]]]:
+        found = read_messages(topic.request(columns), ranges)
+        return [[tuple(row.values()) for row in batch.to_pylist()] for batch in found]
+
+    few = read(Range(topic.name, 0, 10, 13), Range(topic.name, 1, 5, 7))
+    many = read(Range(topic.name, 1, 0, 100), Range(topic.name, 0, 0, 90_000))
+
+    assert few == [[(0, 10, b"0-10"), (0, 11, b"0-11"), (0, 12, b"0-12"), (1, 5, b"1-5"), (1, 6, b"1-6")]]
+    assert [row for rows in many for row in rows] == [
+        *((1, n, b"1-%d" % n) for n in range(100)),
+        *((0, n, b"0-%d" % n) for n in range(90_000)),
+    ]
+    assert len(many) > 1
+
+
 def test_large_and_small_messages_are_read_in_turns(topic: Topic) -> None:
     sent = [(None, bytes([n % 251]) * (900_000 if n % 10 == 0 else 10)) for n in range(200)]
     topic.send(sent)
@@ -107,7 +138,7 @@ def test_large_and_small_messages_are_read_in_turns(topic: Topic) -> None:
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
 def test_compressed_messages_are_read(topic: Topic, codec: str) -> None:
     sent = [(b"%d" % n, b"value %d" % n) for n in range(20_000)]
-    topic.send(sent, **{"compression.type": codec})
+    topic.send(sent, codec=codec)
 
     assert topic.read(100, 20_000).column(consumer.VALUE).to_pylist() == [value for _, value in sent[100:]]
 
@@ -185,7 +216,7 @@ def test_offsets_are_asked_for_by_name_and_by_pattern(topic: Topic) -> None:
     topic.delete_before(3)
     by_pattern = ReadRequest(
         topics=(), pattern=f"{topic.name[:-1]}.", properties=topic.properties, starts=None, ends=None, most=1,
-        columns=ALL, may_lose=False, reads_committed=False,
+        columns=ALL, may_lose=False, reads_committed=False, keeps_apart=False,
     )  # fmt: skip
 
     for request in (topic.request(), by_pattern):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections import deque
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +19,7 @@ from millstream.librdkafka.library import ClientError
 from millstream.librdkafka.message_columns import copy_values, read_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -69,31 +70,33 @@ class PartitionConsumer:
         self._topics: dict[str, ctypes.c_void_p] = {}
         self._next_count = _FIRST_MESSAGES
 
-    def read(self, wanted: Range, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
-        """These columns of the messages of the range that exist.
+    @contextmanager
+    def start(self, ranges: Sequence[Range]) -> Iterator[Sequence[Range]]:
+        """Has the messages of these ranges fetched while they are read one after the other."""
+        started: list[Range] = []
+        try:
+            for wanted in ranges:
+                if library.consume_start(self._topic(wanted.topic), wanted.partition, wanted.start):
+                    raise ClientError(library.last_error())
+                started.append(wanted)
+            yield ranges
+        finally:
+            for wanted in started:
+                library.consume_stop(self._topic(wanted.topic), wanted.partition)
 
-        Raises OffsetNotThereError if its first offset does not exist, and ClientError.
-        """
+    def start_again(self, wanted: Range) -> None:
+        """A started range of this partition becomes this one."""
         topic = self._topic(wanted.topic)
+        library.consume_stop(topic, wanted.partition)
         if library.consume_start(topic, wanted.partition, wanted.start):
             raise ClientError(library.last_error())
-        try:
-            yield from self._read_started(topic, wanted, columns)
-        finally:
-            library.consume_stop(topic, wanted.partition)
 
-    def first_offset(self, topic: str, partition: int) -> int:
-        """The first that exists, or would exist if a message came."""
-        low, high = ctypes.c_int64(), ctypes.c_int64()
-        milliseconds = int(self._patience * 1000)
-        code = library.query_watermark_offsets(
-            self._client, topic.encode(), partition, ctypes.byref(low), ctypes.byref(high), milliseconds
-        )
-        if code:
-            raise ClientError(code)
-        return low.value
+    def read(self, wanted: Range, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
+        """These columns of the messages of a started range that exist.
 
-    def _read_started(self, topic: Any, wanted: Range, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
+        Raises ClientError, and OffsetNotThereError after those messages that do exist.
+        """
+        topic = self._topic(wanted.topic)
         reached, last_seen = wanted.start, time.monotonic()
         pointers = np.zeros(_MOST_MESSAGES, np.uint64)
         while reached < wanted.end:
@@ -117,6 +120,17 @@ class PartitionConsumer:
                 reached = self._check(codes, offsets, wanted, reached)
             elif time.monotonic() - last_seen > self._patience:
                 raise self._reported or ClientError(KafkaError._TIMED_OUT)  # noqa: SLF001
+
+    def first_offset(self, topic: str, partition: int) -> int:
+        """The first that exists, or would exist if a message came."""
+        low, high = ctypes.c_int64(), ctypes.c_int64()
+        milliseconds = int(self._patience * 1000)
+        code = library.query_watermark_offsets(
+            self._client, topic.encode(), partition, ctypes.byref(low), ctypes.byref(high), milliseconds
+        )
+        if code:
+            raise ClientError(code)
+        return low.value
 
     def _take(
         self,

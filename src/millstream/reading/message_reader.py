@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
+
 from millstream.connectors.kafka.client_settings import consumer_settings
 from millstream.librdkafka.error_codes import AWAY
 from millstream.librdkafka.library import ClientError
@@ -12,30 +14,58 @@ from millstream.librdkafka.partition_consumer import OffsetNotThereError, Partit
 from millstream.reading.reading_error import KafkaAwayError, KafkaRefusedError, LostMessagesError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import pyarrow as pa
+    from collections.abc import Iterable, Iterator, Sequence
 
     from millstream.reading.read_request import ReadRequest
 
+_FEW_MESSAGES: Final = 8192
+_LARGE_BYTES: Final = 1 << 20
 _PATIENCE_SECONDS: Final = 60.0
 """How long a task waits for a broker before it fails, and the job starts again."""
 
 
-def read_messages(request: ReadRequest, wanted: Range) -> Iterator[pa.RecordBatch]:
-    """The columns of the request. Raises LostMessagesError, unless messages may be lost, and KafkaAwayError."""
+def read_messages(request: ReadRequest, ranges: Sequence[Range]) -> Iterator[pa.RecordBatch]:
+    """The columns of the request, in batches that may have messages of several ranges.
+
+    Raises LostMessagesError, unless messages may be lost, and KafkaAwayError.
+    """
     consumer = _consumer(tuple(sorted(request.properties.items())))
     try:
-        yield from consumer.read(wanted, request.columns)
-    except OffsetNotThereError as gone:
-        if not request.may_lose:
-            raise LostMessagesError(wanted) from None
-        first = consumer.first_offset(wanted.topic, wanted.partition)
-        if gone.offset < first < wanted.end:  # else it ends before
-            yield from read_messages(request, Range(wanted.topic, wanted.partition, first, wanted.end))
+        with consumer.start(ranges) as started:
+            yield from _join_small(_read_all(request, consumer, started))
     except ClientError as error:
         failure = KafkaAwayError if error.code in AWAY else KafkaRefusedError
         raise failure(str(error)) from None
+
+
+def _read_all(request: ReadRequest, consumer: PartitionConsumer, ranges: Iterable[Range]) -> Iterator[pa.RecordBatch]:
+    for wanted in ranges:
+        try:
+            yield from consumer.read(wanted, request.columns)
+        except OffsetNotThereError as gone:
+            if not request.may_lose:
+                raise LostMessagesError(wanted) from None
+            first = consumer.first_offset(wanted.topic, wanted.partition)
+            if gone.offset < first < wanted.end:  # else it ends before
+                rest = Range(wanted.topic, wanted.partition, first, wanted.end)
+                consumer.start_again(rest)
+                yield from _read_all(request, consumer, [rest])
+
+
+def _join_small(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Steps have a cost per batch, and a range may have few messages."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(each.num_rows for each in waiting) >= _FEW_MESSAGES or batch.nbytes >= _LARGE_BYTES:
+            yield _join(waiting)
+            waiting = []
+    if waiting:
+        yield _join(waiting)
+
+
+def _join(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from millstream.librdkafka.partition_consumer import Range
 from millstream.reading.reading_error import DeletedPartitionsError, RecreatedTopicError
@@ -13,15 +13,22 @@ if TYPE_CHECKING:
 
     NestedOffsets = dict[str, dict[str, int]]
 
+_WORTH_A_TASK: Final = 10_000
+"""Messages."""
 
-def plan_ends(starts: Offsets, latest: Offsets, most: int | None, *, may_lose: bool) -> Offsets:
+
+def bound(starts: Offsets, latest: Offsets, ends: Offsets | None) -> Offsets:
+    """All that there is to read. A bounded scan does not go back if an earlier version has read beyond its end."""
+    if ends is None:
+        return latest
+    return {place: min(end, max(ends[place], starts.get(place, 0))) for place, end in latest.items() if place in ends}
+
+
+def plan_ends(starts: Offsets, latest: Offsets, most: int | None) -> Offsets:
     """Where a batch ends that begins at `starts`, with at most so many messages; `latest` is all there is.
 
-    Partitions that `starts` does not know are new, and begin at 0. Raises DeletedPartitionsError and
-    RecreatedTopicError, unless messages may be lost.
+    Partitions that `starts` does not know are new, and begin at 0.
     """
-    if not may_lose:
-        _refuse_losses(starts, latest)
     if most is None:
         return latest
     sizes = {place: max(end - starts.get(place, 0), 0) for place, end in latest.items()}
@@ -34,7 +41,8 @@ def plan_ends(starts: Offsets, latest: Offsets, most: int | None, *, may_lose: b
     }
 
 
-def _refuse_losses(starts: Offsets, latest: Offsets) -> None:
+def refuse_losses(starts: Offsets, latest: Offsets) -> None:
+    """Raises DeletedPartitionsError or RecreatedTopicError."""
     if gone := sorted(starts.keys() - latest.keys()):
         raise DeletedPartitionsError(gone)
     for place, start in starts.items():
@@ -54,6 +62,18 @@ def ranges_between(starts: Offsets, ends: Offsets) -> list[Range]:
         for (topic, partition), end in sorted(ends.items())
         if (start := starts.get((topic, partition), 0)) < end
     ]
+
+
+def group_ranges(ranges: list[Range]) -> list[tuple[Range, ...]]:
+    """What one task reads: a task costs more than reading a few messages."""
+    groups: list[tuple[Range, ...]] = []
+    waiting: list[Range] = []
+    for each in ranges:
+        waiting.append(each)
+        if sum(one.end - one.start for one in waiting) >= _WORTH_A_TASK:
+            groups.append(tuple(waiting))
+            waiting = []
+    return [*groups, tuple(waiting)] if waiting else groups
 
 
 def nest(offsets: Offsets) -> NestedOffsets:

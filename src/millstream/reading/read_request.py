@@ -30,3 +30,5 @@ class ReadRequest:
     may_lose: bool
     """Whether to continue without messages that are gone."""
     reads_committed: bool
+    keeps_apart: bool
+    """Whether each partition has a task of its own, which writes under its name."""

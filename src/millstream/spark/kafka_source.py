@@ -73,7 +73,7 @@ def read_rows(
 ) -> DataFrame | PythonStage:
     """`splits` adds the origin of each row as a column."""
     layout = MessageLayout.of(scan, source)
-    messages = _Messages(spark, source, positions, max_batch_rows)
+    messages = _Messages(spark, source, positions, max_batch_rows, keeps_apart=splits is not None)
     if source.is_read_in_python:
         return _decode_stream(messages, layout, splits)
     with_headers = source.dead_letters is not None or needs_headers(layout.message_parts)
@@ -96,6 +96,8 @@ class _Messages:
     source: KafkaSource
     positions: ReadRange
     max_batch_rows: int
+    keeps_apart: bool
+    """Whether a task reads one partition only."""
 
     def stream(self, columns: Sequence[MessageColumn]) -> MessageStream:
         source, positions = self.source, self.positions
@@ -109,6 +111,7 @@ class _Messages:
             columns=sources_of(columns),
             may_lose=not source.fails_on_data_loss,
             reads_committed=source.reads_committed,
+            keeps_apart=self.keeps_apart,
         )
         return MessageStream(self.spark, request, positions.counters.read if positions.counters else None)
 

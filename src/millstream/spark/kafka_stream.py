@@ -17,7 +17,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.datasource import ReadMaxRows, SupportsTriggerAvailableNow
 
 from millstream.reading.message_reader import read_messages
-from millstream.reading.offset_plan import flatten, nest, plan_ends, ranges_between
+from millstream.reading.offset_plan import bound, flatten, group_ranges, nest, plan_ends, ranges_between, refuse_losses
 from millstream.reading.topic_offsets import TopicOffsets
 from millstream.spark.task_input import mark_end
 
@@ -84,24 +84,30 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         starts = self._request.starts
-        return nest(self._in_bounds(self._offsets().earliest() if starts is None else starts))
+        found = self._offsets().earliest() if starts is None else starts
+        return nest(found if self._request.ends is None else _not_beyond(found, self._request.ends))
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         return ReadMaxRows(self._request.most)
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
-        self._latest = self._last or self._in_bounds(self._offsets().latest())
-        most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
-        return nest(plan_ends(flatten(start), self._latest, most, may_lose=self._request.may_lose))
+        starts = flatten(start)
+        latest = self._offsets().latest() if self._last is None else self._last
+        if not self._request.may_lose:
+            refuse_losses(starts, latest)
+        self._latest = bound(starts, latest, self._request.ends)
+        return nest(plan_ends(starts, self._latest, limit.max_rows if isinstance(limit, ReadMaxRows) else None))
 
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802
         return nest(self._latest)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        self._last = self._in_bounds(self._offsets().latest())
+        self._last = self._offsets().latest()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        return [InputPartition(wanted) for wanted in ranges_between(flatten(start), flatten(end))]
+        ranges = ranges_between(flatten(start), flatten(end))
+        groups = [(each,) for each in ranges] if self._request.keeps_apart else group_ranges(ranges)
+        return [InputPartition(group) for group in groups]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         step: Step
@@ -116,11 +122,9 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._asked = TopicOffsets(self._request)
         return self._asked
 
-    def _in_bounds(self, offsets: Offsets) -> Offsets:
-        ends = self._request.ends
-        if ends is None:
-            return offsets
-        return {place: min(offset, ends[place]) for place, offset in offsets.items() if place in ends}
+
+def _not_beyond(starts: Offsets, ends: Offsets) -> Offsets:
+    return {place: min(start, ends[place]) for place, start in starts.items() if place in ends}
 
 
 def _count(batches: Iterator[pa.RecordBatch], counter: Tally | None) -> Iterator[pa.RecordBatch]:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.librdkafka.partition_consumer import Range
-from millstream.reading.offset_plan import flatten, nest, plan_ends, ranges_between
+from millstream.reading.offset_plan import bound, flatten, group_ranges, nest, plan_ends, ranges_between, refuse_losses
 from millstream.reading.reading_error import DeletedPartitionsError, RecreatedTopicError
 
 PLACES = st.tuples(st.sampled_from(["a", "b"]), st.integers(0, 11))
@@ -21,8 +21,8 @@ def test_all_is_read_if_it_fits(starts: dict[tuple[str, int], int], data: st.Dat
     latest = {place: start + data.draw(st.integers(0, 1000)) for place, start in starts.items()}
     size = sum(latest.values()) - sum(starts.values())
 
-    assert plan_ends(starts, latest, size, may_lose=False) == latest
-    assert plan_ends(starts, latest, None, may_lose=False) == latest
+    assert plan_ends(starts, latest, size) == latest
+    assert plan_ends(starts, latest, None) == latest
 
 
 @given(OFFSETS, st.integers(1, 10**6), st.data())
@@ -31,7 +31,7 @@ def test_a_batch_has_a_share_of_each_partition(
 ) -> None:
     latest = {place: start + data.draw(st.integers(0, 10**7)) for place, start in starts.items()}
 
-    ends = plan_ends(starts, latest, most, may_lose=False)
+    ends = plan_ends(starts, latest, most)
 
     sizes = {place: ends[place] - starts[place] for place in starts}
     waiting = [place for place in starts if latest[place] > starts[place]]
@@ -44,27 +44,50 @@ def test_a_batch_has_a_share_of_each_partition(
 def test_shares_are_as_large_as_what_is_left_of_each_partition() -> None:
     starts, latest = {("a", 0): 100, ("a", 1): 0}, {("a", 0): 400, ("a", 1): 100}
 
-    assert plan_ends(starts, latest, 40, may_lose=False) == {("a", 0): 130, ("a", 1): 10}
+    assert plan_ends(starts, latest, 40) == {("a", 0): 130, ("a", 1): 10}
 
 
 def test_a_new_partition_is_read_from_its_first_message() -> None:
-    ends = plan_ends({("a", 0): 5}, {("a", 0): 5, ("a", 1): 7}, 100, may_lose=False)
+    ends = plan_ends({("a", 0): 5}, {("a", 0): 5, ("a", 1): 7}, 100)
 
     assert ranges_between({("a", 0): 5}, ends) == [Range("a", 1, 0, 7)]
 
 
-def test_a_deleted_partition_is_an_error_unless_messages_may_be_lost() -> None:
+def test_a_deleted_partition_is_a_loss() -> None:
+    starts, latest = {("a", 0): 5, ("a", 1): 5}, {("a", 0): 9}
+
     with pytest.raises(DeletedPartitionsError, match="Partitions a-1 have been deleted"):
-        plan_ends({("a", 0): 5, ("a", 1): 5}, {("a", 0): 9}, 100, may_lose=False)
-    assert plan_ends({("a", 0): 5, ("a", 1): 5}, {("a", 0): 9}, 100, may_lose=True) == {("a", 0): 9}
+        refuse_losses(starts, latest)
+    assert plan_ends(starts, latest, 100) == latest
 
 
-def test_a_topic_that_begins_anew_is_an_error_unless_messages_may_be_lost() -> None:
+def test_a_topic_that_begins_anew_is_a_loss() -> None:
+    starts, latest = {("a", 0): 5}, {("a", 0): 2}
+
     with pytest.raises(RecreatedTopicError, match="Partition a-0 offset was changed from 5 to 2"):
-        plan_ends({("a", 0): 5}, {("a", 0): 2}, 100, may_lose=False)
-    ends = plan_ends({("a", 0): 5}, {("a", 0): 2}, 100, may_lose=True)
-    assert ends == {("a", 0): 2}
-    assert ranges_between({("a", 0): 5}, ends) == []
+        refuse_losses(starts, latest)
+    assert plan_ends(starts, latest, 100) == latest
+    assert ranges_between(starts, latest) == []
+
+
+def test_a_bounded_scan_ends_at_its_end_and_reads_no_other_partition() -> None:
+    latest, ends = {("a", 0): 50, ("a", 1): 50, ("a", 2): 50}, {("a", 0): 20, ("a", 1): 80}
+
+    assert bound({}, latest, ends) == {("a", 0): 20, ("a", 1): 50}
+    assert bound({("a", 0): 30}, latest, ends) == {("a", 0): 30, ("a", 1): 50}
+    assert bound({}, latest, None) == latest
+
+
+@given(st.lists(st.integers(1, 30_000)))
+def test_few_messages_of_several_partitions_are_one_task(sizes: list[int]) -> None:
+    ranges = [Range("a", number, 7, 7 + size) for number, size in enumerate(sizes)]
+
+    groups = group_ranges(ranges)
+
+    assert [each for group in groups for each in group] == ranges
+    counts = [sum(each.end - each.start for each in group) for group in groups]
+    assert all(count >= 10_000 for count in counts[:-1])
+    assert all(sum(each.end - each.start for each in group[:-1]) < 10_000 for group in groups)
 
 
 @given(OFFSETS)
