@@ -37,7 +37,7 @@ class Topic:
     def send(
         self, messages: Iterable[tuple[bytes | None, bytes | None]], *, partition: int = 0, codec: str = "none"
     ) -> None:
-        producer = Producer({**self.properties, "linger.ms": 20, "compression.type": codec})
+        producer = Producer({**self.properties, "linger.ms": 20, "enable.idempotence": True, "compression.type": codec})
         for key, value in messages:
             while not _is_taken(producer, self.name, key, value, partition):
                 producer.poll(0.1)
