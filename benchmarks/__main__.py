@@ -1,4 +1,4 @@
-"""Benchmarks of parts of Millstream: `python -m benchmarks operators`; without a name, all of them.
+"""Benchmarks of parts of Millstream: `python -m benchmarks formats`; without a name, all of them.
 
 The comparison with other systems is `make bench`, `python -m benchmarks.comparison`.
 """

@@ -9,19 +9,36 @@ from __future__ import annotations
 
 import sys
 import tempfile
+import time
 from collections import defaultdict
 from itertools import product
 from pathlib import Path
-from typing import Final
+from statistics import median
+from typing import TYPE_CHECKING, Final
 
-from benchmarks.harness.page_view_jobs import fill, millstream_rate
-from benchmarks.operators import small_batch_seconds
+import polars as pl
+
+from benchmarks.harness.datasets import encode_page_views
+from benchmarks.harness.paced_messages import send_in_background
+from benchmarks.harness.page_view_jobs import SCRIPT, fill, millstream_rate
+from benchmarks.harness.page_views import page_views
+from millstream import Session
 from millstream.catalog.job_settings import JobSettings
 from millstream.spark.session import OwnedSession
 from millstream.testing.broker import EmbeddedBroker
 
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from pyspark.sql import SparkSession
+
+    from millstream.runtime.progress import JobProgress
+
 _PARTITIONS: Final = 4
 _ROUNDS: Final = 3
+_ROWS_A_SECOND: Final = 1000
+_SECONDS: Final = 12.0
+_LEFT_OUT: Final = 5
 _TABLES: Final = """
 CREATE TABLE views_too WITH ('topic' = 'pageviews') LIKE pageviews (OVERWRITING OPTIONS);
 CREATE TABLE views_again WITH ('topic' = 'pageviews') LIKE pageviews (OVERWRITING OPTIONS);
@@ -45,6 +62,22 @@ def _script(inserts: tuple[str, ...], tables: tuple[str, ...]) -> str:
     return f"{_TABLES} EXECUTE STATEMENT SET BEGIN {written}; END"
 
 
+def _trickle(brokers: str) -> AbstractContextManager[object]:
+    """A thousand rows a second."""
+    messages = encode_page_views(pl.DataFrame(page_views(_ROWS_A_SECOND))).values
+    return send_in_background(brokers, "pageviews", _ROWS_A_SECOND, lambda number, _: messages[number % _ROWS_A_SECOND])
+
+
+def _small_batch_seconds(spark: SparkSession, brokers: str, insert: str, folder: Path) -> float:
+    """The median time of a batch while rows trickle in."""
+    batches: list[JobProgress] = []
+    script = SCRIPT.replace("'format' = 'json')", "'format' = 'json', 'scan.startup.mode' = 'latest-offset')", 1)
+    with Session(spark, checkpoint=folder, on_progress=batches.append) as session, _trickle(brokers):
+        session.execute_sql(f"{script} {insert};", parameters={"brokers": brokers})
+        time.sleep(_SECONDS)
+    return median(batch.batch_seconds for batch in batches[_LEFT_OUT:] if batch.rows_in)
+
+
 def main() -> None:
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 1_500_000
     rates: dict[tuple[str, str], list[float]] = defaultdict(list)
@@ -63,7 +96,7 @@ def main() -> None:
             for inserts, read in product(_SETS, _READ):
                 script = _script(_SETS[inserts], _READ[read])
                 place = folder / f"{inserts[:3]}-{read[:5]}"
-                seconds[inserts, read].append(small_batch_seconds(owned.spark, brokers, script, place / "small"))
+                seconds[inserts, read].append(_small_batch_seconds(owned.spark, brokers, script, place / "small"))
         finally:
             owned.close()
     print(f"{rows:,} page views of about 100 bytes, {_PARTITIONS} partitions, three INSERTs, best of {_ROUNDS}")

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from millstream.plan.program import JobPlan
+    from millstream.runtime.checkpoint import Checkpoint
+
 BEGUN_AT_MS = 1_700_000_000_500
+
+
+def begin_job(checkpoint: Checkpoint, job: JobPlan, buckets: int = 5) -> Path:
+    """The folder of a new job that has begun its first batch."""
+    folder = checkpoint.new_job(job, buckets).path
+    checkpoint.record_start(job)
+    begin_a_batch(folder)
+    return folder
 
 
 def begin_a_batch(folder: Path, number: int = 0, offsets: str = '{"t":{"0":5}}', at_ms: int = BEGUN_AT_MS) -> None:

@@ -22,9 +22,7 @@ _SETTINGS: Final = f"""
 SET 'millstream.batch.max-rows' = '{BATCH_ROWS}';
 SET 'parallelism.default' = '2';
 SET 'spark.local.dir' = '${{temporary}}';
-SET 'spark.sql.streaming.stateStore.maintenanceInterval' = '5s';
 """
-"""Maintenance removes old state files, by default once a minute: measurements in between would be random."""
 _KAFKA: Final = "'properties.bootstrap.servers' = '${brokers}'"
 _ONCE: Final = ", 'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix' = '${first}'"
 _ORDERS: Final = f"""
@@ -63,7 +61,6 @@ class Kind:
 _EVERY_KIND: Final = (
     Kind("pass-through", _rows("first") + _PASS),
     Kind("pass-through-exactly-once", _rows("first", _ONCE) + _PASS),
-    Kind("native-aggregate", _totals("SUM(amount)")),
     Kind("kernel-aggregate", _totals("COUNT(DISTINCT amount)")),
     Kind("kernel-aggregate-exactly-once", _totals("COUNT(DISTINCT amount)", _ONCE)),
     Kind(

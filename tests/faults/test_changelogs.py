@@ -40,7 +40,7 @@ def has_stored(job: Path) -> bool:
     """A task of the current batch has stored its state, and the batch is not committed."""
     batch = newest(job / "offsets")
     is_under_way = batch > newest(job / "commits")
-    return is_under_way and any((job / "state").rglob(f"{batch + 1}*.changelog")) and newest(job / "commits") < batch
+    return is_under_way and any((job / "kernels").glob(f"*/*/{batch}.json")) and newest(job / "commits") < batch
 
 
 class Jobs:
@@ -111,18 +111,16 @@ def table_of(messages: Messages, kills: int) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_totals_on_both_operators(broker: str, tmp_path: Path) -> None:
+def test_totals(broker: str, tmp_path: Path) -> None:
     jobs = Jobs(TOTALS, broker, tmp_path)
-    native, kernel = jobs.folder / "native", jobs.folder / "kernel"
-    after_kills(jobs, tmp_path, lambda: has_begun(kernel), lambda: has_stored(native) or has_stored(kernel))
-    found = {sink: jobs.read_messages(sink) for sink in ("native", "kernel")}
-    assert table_of(found["native"], kills=2) == jobs.input.truth("native")
-    assert table_of(found["kernel"], kills=2) == jobs.input.truth("native")
-    for sink, messages in found.items():
-        for values in messages.values():
-            counts = [json.loads(value)["n"] for value in values if value is not None]
-            assert len(counts) == len(values), f"{sink}: a group of inserts was deleted"
-            assert counts == sorted(counts), f"{sink}: a count of inserts fell"
+    totals = jobs.folder / "totals"
+    after_kills(jobs, tmp_path, lambda: has_begun(totals), lambda: has_stored(totals))
+    found = jobs.read_messages("totals")
+    assert table_of(found, kills=2) == jobs.input.truth("totals")
+    for values in found.values():
+        counts = [json.loads(value)["n"] for value in values if value is not None]
+        assert len(counts) == len(values), "a group of inserts was deleted"
+        assert counts == sorted(counts), "a count of inserts fell"
 
 
 @pytest.mark.faults

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from _pytest.mark import ParameterSet
     from pyspark.sql import SparkSession
 
-SNAPSHOTS = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled=false"
-"""Makes Spark write .zip and .sst files in each batch; by default it writes .changelog files first."""
-
 
 @dataclass(frozen=True)
 class Stopped:
@@ -48,7 +45,7 @@ def stopped_job(broker: str, spark: SparkSession, tmp_path_factory: pytest.TempP
     produce(broker, parameters["numbers"], first)
     (folder / "digits.sql").write_text(SCRIPT)
     arguments = [f"--param={name}={value}" for name, value in parameters.items()]
-    run = [*COMMAND, "run", "digits.sql", "--drain", "--checkpoint", "c", "--set", SNAPSHOTS, *arguments]
+    run = [*COMMAND, "run", "digits.sql", "--drain", "--checkpoint", "c", *arguments]
     subprocess.run([*run, "--set", "parallelism.default=2"], cwd=folder, check=True, capture_output=True)
     produce(broker, parameters["numbers"], second)
     with Session(spark, checkpoint=folder / "c") as session:

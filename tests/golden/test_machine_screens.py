@@ -11,8 +11,9 @@ import pytest
 from millstream.jvm import declaration
 from millstream.plan.program import compile_script
 from millstream.runtime.checkpoint import Checkpoint
+from millstream.runtime.checkpoint_marker import read_jobs, write_jobs
 from millstream.source import SourceText
-from tests.begun_batches import begin_a_batch
+from tests.begun_batches import begin_job
 from tests.golden.conftest import run_call, run_command
 
 if TYPE_CHECKING:
@@ -53,9 +54,21 @@ def test_argument_master(expect_screen: Callable[..., None]) -> None:
 def test_checkpoint_of_another_query(script: Path, expect_screen: Callable[..., None]) -> None:
     [job] = compile_script(SourceText("totals.sql", script.read_text()), PARAMETERS, {}).jobs
     earlier = Checkpoint(Path(".millstream") / "totals")
-    begin_a_batch(earlier.new_job(job, buckets=8).path)
+    begin_job(earlier, job, 8)
     earlier.release()
     script.write_text(script.read_text().replace("SUM(amount)", "COUNT(amount)"))
+    expect_screen(run_command(*RUN))
+
+
+def test_checkpoint_of_earlier_version(script: Path, expect_screen: Callable[..., None]) -> None:
+    """Which ran the aggregate on Spark's own operator."""
+    [job] = compile_script(SourceText("totals.sql", script.read_text()), PARAMETERS, {}).jobs
+    earlier = Checkpoint(Path(".millstream") / "totals")
+    begin_job(earlier, job)
+    earlier.release()
+    [(name, known)] = read_jobs(earlier.root).items()
+    known["state"]["aggregate-1"]["runs"] = "native"
+    write_jobs(earlier.root, {name: known})
     expect_screen(run_command(*RUN))
 
 

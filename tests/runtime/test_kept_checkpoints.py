@@ -56,7 +56,7 @@ def find_jobs(root: Path, job: KeptJob, script: str) -> list[JobFolder | None]:
     program = Session(checkpoint=root).compile(script, parameters=job.parameters(NO_BROKER))
     checkpoint = Checkpoint(root)
     try:
-        return [checkpoint.find_job(checkpoint.pin_to_checkpoint(plan)) for plan in program.jobs]
+        return [checkpoint.find_job(plan) for plan in program.jobs]
     finally:
         checkpoint.release()
 

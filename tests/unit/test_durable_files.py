@@ -20,7 +20,7 @@ from millstream.runtime.kafka.scan_ends import keep_ends, read_kept_ends
 from millstream.runtime.kafka.topic_ids import read_kept_ids
 from millstream.runtime.savepoint import copy_checkpoint
 from millstream.spark.once import keep_value
-from tests.begun_batches import begin_a_batch
+from tests.begun_batches import begin_job
 from tests.unit.runtime.test_checkpoint import insert
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def test_noted_id_reaches_the_disk(tmp_path: Path, calls: list[tuple[str, str]])
 
 def test_savepoint_reaches_the_disk_before_it_has_its_name(tmp_path: Path, calls: list[tuple[str, str]]) -> None:
     checkpoint = Checkpoint(tmp_path / "c")
-    begin_a_batch(checkpoint.new_job(insert(), buckets=5).path)
+    begin_job(checkpoint, insert())
     checkpoint.release()
     calls.clear()
     copy_checkpoint(tmp_path / "c", tmp_path / "copy")

@@ -1,4 +1,4 @@
-"""The record of an aggregate function: everything that the plan, the kernels and Spark need to know about it.
+"""The record of an aggregate function: everything that the plan and the kernels need to know about it.
 
 For an example see `functions/lists.py`. A new function is a module in `functions/` and its tests.
 """
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from millstream.aggregates.accumulators import Accumulator
     from millstream.aggregates.calls import Call, Entries
     from millstream.sql.functions import Signature
-    from millstream.sql.types import DataType, TypeRoot
 
 
 class KeepsValues(StrEnum):
@@ -51,20 +50,6 @@ class Leader:
     by_arrival: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class NativeForm:
-    """The function on Spark's own aggregation, as Spark SQL."""
-
-    exact_for: frozenset[TypeRoot]
-    """The types of the argument for which the result equals the kernel's, in whatever order a batch is read."""
-    parts: Callable[[DataType | None], tuple[str, ...]]
-    """What Spark aggregates for an argument of this type, `{value}`: `sum({value})`."""
-    result: Callable[[DataType | None], str] = lambda _: "{0}"
-    """The result computed from the parts, `{0}` to `{n}`; `{type}` is the type of the argument."""
-    changes_with_rows: bool = False
-    """Whether each new row changes a group's result: Spark emits every group that a batch touched."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AggregateFunction:
     name: str
@@ -90,7 +75,6 @@ class AggregateFunction:
     """The defaults of constants after the argument."""
     parameters_in_state: bool = False
     """Whether the constants affect the state, and not only the result computed from it."""
-    native: NativeForm | None = None
     star: str | None = None
     """The function that `NAME(*)` calls."""
     synonyms: tuple[str, ...] = ()

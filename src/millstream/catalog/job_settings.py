@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 
 from millstream.catalog import restart_settings as restarts
 from millstream.catalog.settings import (
-    AGGREGATE_NATIVE,
     MAX_BATCH_ROWS,
     MAX_STATE_SIZE,
     PARALLELISM,
@@ -17,7 +16,6 @@ from millstream.catalog.settings import (
     SPARK,
     STATE_BUCKETS,
     TRIGGER_INTERVAL,
-    NativeAggregate,
 )
 from millstream.catalog.settings_of_flink import (
     CDC_EVENTS_DUPLICATE,
@@ -92,7 +90,6 @@ class JobSettings(_Settings):
     """In bytes."""
     max_batch_rows: int = _setting(MAX_BATCH_ROWS)
     trigger_interval_ms: int = _setting(TRIGGER_INTERVAL)
-    aggregate_native: NativeAggregate = _setting(AGGREGATE_NATIVE)
     result_mode: ResultMode | None = _optional(RESULT_MODE)
     not_null_enforcer: NotNullEnforcer = _setting(NOT_NULL_ENFORCER)
     upsert_materialize: UpsertMaterialize = _setting(UPSERT_MATERIALIZE)

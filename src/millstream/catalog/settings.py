@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from millstream.catalog.memory_sizes import memory_size
-from millstream.catalog.options import ConfigOption, at_least, long_integer, one_of, text
+from millstream.catalog.options import ConfigOption, at_least, long_integer, text
 from millstream.catalog.settings_of_flink import LATER, SHARED
 from millstream.catalog.settings_without_effect import without_effect
 from millstream.catalog.suggestions import nearest_key
@@ -15,11 +14,6 @@ from millstream.spelling import closest
 
 if TYPE_CHECKING:
     from millstream.source import Span
-
-
-class NativeAggregate(StrEnum):
-    AUTO = "auto"
-    NEVER = "never"
 
 
 PARALLELISM: Final = ConfigOption(
@@ -50,18 +44,6 @@ MAX_BATCH_ROWS: Final = ConfigOption(
 TRIGGER_INTERVAL: Final = ConfigOption(
     "millstream.batch.interval-ms", at_least(0, long_integer), "The least time between two batch starts.", 0
 )
-AGGREGATE_NATIVE: Final = ConfigOption(
-    "millstream.aggregate.native",
-    one_of(
-        NativeAggregate,
-        {
-            NativeAggregate.AUTO: "where that gives the same results",
-            NativeAggregate.NEVER: "every aggregate runs on the kernel",
-        },
-    ),
-    "Whether an aggregate may run on Spark's own operator, auto or never; a job keeps what it began with.",
-    NativeAggregate.AUTO,
-)
 _WORKING: Final[tuple[ConfigOption[Any], ...]] = (
     PARALLELISM,
     PIPELINE_NAME,
@@ -69,7 +51,6 @@ _WORKING: Final[tuple[ConfigOption[Any], ...]] = (
     MAX_STATE_SIZE,
     MAX_BATCH_ROWS,
     TRIGGER_INTERVAL,
-    AGGREGATE_NATIVE,
     *SHARED,
 )
 SETTINGS: Final[dict[str, ConfigOption[Any]]] = {

@@ -1,4 +1,4 @@
-"""Flink's settings that do not change results here: accepted, with the reason in a notice."""
+"""Settings of Flink and of earlier versions that do not change results: accepted, with the reason in a notice."""
 
 from __future__ import annotations
 
@@ -59,6 +59,7 @@ WITHOUT_EFFECT: Final = (
     WithoutEffect("execution.job-*", _NO_CLASSES),
     WithoutEffect("state.*", "state is kept in the checkpoint folder"),
     WithoutEffect("millstream.state.cache-bytes", "state is mapped from the checkpoint folder"),
+    WithoutEffect("millstream.aggregate.native", "every aggregate runs on the kernel", happens_anyway="never"),
     WithoutEffect("pipeline.auto-watermark-interval", _WATERMARKS, duration),
     WithoutEffect("pipeline.watermark-alignment.*", _WATERMARKS),
     WithoutEffect("pipeline.object-reuse", "rows travel in Arrow batches", boolean),

@@ -56,9 +56,6 @@ def _format_job(job: JobState) -> Iterator[str]:
 
 def _format_operator(operator: OperatorState) -> Iterator[str]:
     yield f"  {operator.id}: {operator.description or _CHANGED}"
-    if not operator.is_measured:
-        yield "    in Spark's state store; `millstream run` shows its size in the progress of the job"
-        return
     if not operator.tables:
         yield "    empty"
         return

@@ -35,13 +35,11 @@ class JobPlan:
     settings: JobSettings
     setting_texts: tuple[tuple[str, str], ...]
     """As they are written, those without effect among them."""
-    may_be_native: bool = True
-    """Whether Spark's own operators may keep state."""
 
     @cached_property
     def physical(self) -> PhysicalPlan:
         """Planned when it is first asked for: that loads Arrow, which a check of a script does not need."""
-        return with_room(lambda: plan_physically(self.roots, self.settings, may_be_native=self.may_be_native))
+        return with_room(lambda: plan_physically(self.roots, self.settings))
 
     @property
     def is_bounded(self) -> bool:
@@ -70,10 +68,6 @@ class JobPlan:
         generated = [scan.source.generated_rows for scan in self.scans]
         known = [count for count in generated if count is not None]
         return sum(written) + sum(known) if len(known) == len(generated) else None
-
-    def on_kernel(self) -> JobPlan:
-        """The same job with all state on the kernel."""
-        return replace(self, may_be_native=False)
 
     @property
     def tables(self) -> tuple[Source | Sink, ...]:

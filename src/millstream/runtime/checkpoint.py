@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from millstream.catalog.settings import AGGREGATE_NATIVE, NativeAggregate
 from millstream.delivery.id_notes import IDS
 from millstream.durable_files import JobFile, damage_error, make_folder, read_json, sync_folder, write_text
 from millstream.errors import Code, Diagnostic, JobError
@@ -101,15 +100,6 @@ class Checkpoint:
     def lock(self) -> IO[str]:
         """Also inherited by Spark's JVM, which writes here too and may outlive a killed driver by a moment."""
         return self._lock
-
-    def pin_to_checkpoint(self, job: JobPlan) -> JobPlan:
-        """A job that began on the kernel stays on it, whichever operator a new job would get."""
-        known = self._jobs.get(job.name)
-        kernel = job.on_kernel()
-        if known is None or not self._has_begun(job):
-            return job
-        difference = compare_state(known, kernel)
-        return kernel if difference is None or difference.is_elsewhere else job
 
     def find_job(self, job: JobPlan) -> JobFolder | None:
         """The folder of a job that has begun a batch before. Raises if its state was written by a different query."""
@@ -325,20 +315,17 @@ def _is_alive(process: int | None) -> bool:
 
 
 def _mismatch(root: Path, job: JobPlan, difference: StateDifference) -> Diagnostic:
+    problem = "does not fit its query"
     hint = (
         "Undo the change, start over with --fresh (`millstream savepoint` keeps a copy of what is there), "
         "or name another folder with --checkpoint."
     )
-    if difference.began_natively:
-        hint = (
-            f"The job began on Spark's own operator: undo what rules it out, such as '{AGGREGATE_NATIVE.key}' = "
-            f"'{NativeAggregate.NEVER}', or start over with --fresh."
-        )
     if difference.is_elsewhere:
+        problem = "was written by an earlier version"
         hint = "Start over with --fresh to compute it from what topics still hold, or run the version that wrote it."
     return Diagnostic(
         Code.CHECKPOINT_MISMATCH,
-        f'the state of job "{job.name}" in checkpoint {root} does not fit its query',
+        f'the state of job "{job.name}" in checkpoint {root} {problem}',
         job.roots[0].span,
         detail=difference.detail,
         hint=hint,

@@ -17,7 +17,6 @@ from millstream.plan.operators.materialise import Materialise
 from millstream.plan.operators.normalise import Normalise
 from millstream.plan.operators.scan import Scan
 from millstream.plan.operators.values import Values
-from millstream.plan.physical.nodes import Execution
 from millstream.plan.resolver.earlier_text import earlier_definitions, quote_name
 from millstream.plan.resolver.sql_text import sql_text
 
@@ -29,20 +28,16 @@ if TYPE_CHECKING:
     from millstream.plan.program import JobPlan
 
 NATIVELY: Final = " natively"
-"""Marks state of Spark's own operator. The kernel cannot read it, and Spark's operator cannot read the kernel's."""
+"""Marks state of Spark's own operator, which the kernel cannot read."""
 OF_CHANGES: Final = " of rows that may go"
 """Marks an aggregate over a changelog, which keeps more than one over inserts."""
 _INPUT: Final = "input of the aggregate"
-_OPERATOR: Final = "operator of the aggregate"
-_IN_WORDS: Final = {
-    _INPUT: {OF_CHANGES: "rows that may go", "": "rows that stay"},
-    _OPERATOR: {NATIVELY: "Spark's own", "": "the kernel"},
-}
+_IN_WORDS: Final = {_INPUT: {OF_CHANGES: "rows that may go", "": "rows that stay"}}
 _STEPS: Final = (
     (re.compile(r"read (.*)"), ("source",)),
     (
-        re.compile(rf"group by \[(.*)\] compute \[(.*)\]((?:{OF_CHANGES})?)((?:{NATIVELY})?)"),
-        ("GROUP BY", "aggregates", _INPUT, _OPERATOR),
+        re.compile(rf"group by \[(.*)\] compute \[(.*)\]((?:{OF_CHANGES})?)"),
+        ("GROUP BY", "aggregates", _INPUT),
     ),
     (re.compile(r"in sets (.*)"), ("grouping sets",)),
     (
@@ -68,7 +63,7 @@ def _state_shape(node: PhysicalNode, plan: PhysicalPlan, identity: int) -> Itera
             rows = "; ".join(", ".join(sql_text(value, dialect=None) for value in row) for row in operator.rows)
             yield f"values {hashlib.sha256(rows.encode()).hexdigest()[:16]}"
         case Aggregate():
-            yield from _aggregate_shape(node, operator, identity)
+            yield from _aggregate_shape(operator, identity)
         case Normalise() | Materialise():
             defined = earlier_definitions(operator.inputs[0]) if identity > 1 else {}
             columns = ", ".join(
@@ -82,7 +77,7 @@ def _state_shape(node: PhysicalNode, plan: PhysicalPlan, identity: int) -> Itera
         yield from _state_shape(below, plan, identity)
 
 
-def _aggregate_shape(node: PhysicalNode, operator: Aggregate, identity: int) -> Iterator[str]:
+def _aggregate_shape(operator: Aggregate, identity: int) -> Iterator[str]:
     [inputs] = operator.inputs
     expanded = inputs if isinstance(inputs, Expand) else None
     if expanded is not None:
@@ -104,8 +99,7 @@ def _aggregate_shape(node: PhysicalNode, operator: Aggregate, identity: int) -> 
 
     calls = ", ".join(map(describe, operator.calls))
     of_changes = OF_CHANGES if operator.keeps_more_for_changes else ""
-    native = NATIVELY if node.execution is Execution.NATIVE else ""
-    yield f"group by [{keys}] compute [{calls}]{of_changes}{native}"
+    yield f"group by [{keys}] compute [{calls}]{of_changes}"
     if expanded is not None:
         yield f"in sets {', '.join(str([below[key] for key in kept]) for kept in expanded.sets)}"
 

@@ -167,7 +167,7 @@ class Job:
         reach("after-batch")
         messages = self._count_messages(report)
         lost = self._topics.after_batch(report, messages)
-        sizes = measure_operators(self._folder.state, report)
+        sizes = measure_operators(self._folder.state)
         counted = self._counts_of(sizes.total(), messages, sum(each.count for each in lost))
         progress = progress_of(self.name, report, self._progress, counted)
         with self._reported:

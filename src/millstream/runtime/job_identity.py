@@ -22,6 +22,7 @@ IDENTITY: Final = 5
 """How a state is described and kept.
 
 Versions 1 and 2 were texts; up to 3, Spark kept the state of kernels; in 4, their files had another layout.
+In all of them, and at first in 5, some aggregates ran on Spark's own operator, which says `"runs": "native"`.
 """
 _FIRST_AS_DATA: Final = 3
 _FIRST_IN_FILES: Final = 4
@@ -53,7 +54,9 @@ _IN_OTHER_FILES: Final = (
     "The version of Millstream that wrote it kept the state of such a job in files of another layout, "
     "which this version cannot read."
 )
-_RUNS_ON: Final = {Execution.NATIVE: "Spark's own operator", Execution.KERNEL: "the kernel"}
+_NATIVE: Final = "native"
+"""In `_RUNS`: Spark's own operator, whose state the kernel cannot read."""
+_RUNS_ON: Final = {Execution.KERNEL: "the kernel"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +65,8 @@ class StateDifference:
 
     detail: str
     """As sentences: what was, and what is."""
-    began_natively: bool
-    """Whether the only difference is that the job began on Spark's own operator."""
     is_elsewhere: bool = False
-    """Whether the only difference is that an earlier version kept the state in another place or layout."""
-
-
-@dataclass(frozen=True, slots=True)
-class StatefulOperator:
-    runs: Execution
-    label: str | None
-    """Its line in EXPLAIN; None where the script defines it in another way now, or not at all."""
+    """Whether an earlier version kept the state in another place or layout, so that no script can continue it."""
 
 
 def declare_state(job: JobPlan) -> dict[str, Any]:
@@ -83,13 +77,13 @@ def declare_state(job: JobPlan) -> dict[str, Any]:
 def compare_state(known: Mapping[str, Any], job: JobPlan) -> StateDifference | None:
     """None if the job can resume. A description without a version was written by version 1."""
     version = known.get(_VERSION, 1)
+    if _began_natively(known):
+        return StateDifference(_IN_SPARKS_STORE, is_elsewhere=True)
     if version < _FIRST_AS_DATA:
-        difference = _compare_texts(known[_STATE], describe_state(job, version))
-        return difference or _compare_places(version, job)
+        said, says = known[_STATE], describe_state(job, version)
+        return StateDifference(describe_changes(said, says)) if said != says else _compare_places(version, job)
     before, now = known[_STATE], _state_as_of(version, job)
-    if before == now:
-        return _compare_places(version, job)
-    return StateDifference(" ".join(_sentences(before, now)), _on_kernel(before) == now)
+    return StateDifference(" ".join(_sentences(before, now))) if before != now else _compare_places(version, job)
 
 
 def kernels_of(known: Mapping[str, Any]) -> list[str]:
@@ -102,6 +96,8 @@ def kernels_of(known: Mapping[str, Any]) -> list[str]:
 def find_elsewhere(known: Mapping[str, Any], job: JobPlan) -> str | None:
     """Where an earlier version kept the state, as a sentence; None if this version finds it."""
     version = known.get(_VERSION, 1)
+    if _began_natively(known):
+        return _IN_SPARKS_STORE
     if version >= IDENTITY:
         return None
     as_data = known[_STATE].values() if version >= _FIRST_AS_DATA else ()
@@ -109,31 +105,31 @@ def find_elsewhere(known: Mapping[str, Any], job: JobPlan) -> str | None:
     return _place_of(version) if ran_on_kernel or _compare_places(version, job) is not None else None
 
 
-def stateful_operators(known: Mapping[str, Any], job: JobPlan) -> dict[str, StatefulOperator]:
-    """The operators of a description that keep state, by id, as they run in the checkpoint."""
-    version = known.get(_VERSION, 1)
-    now = _state_as_of(version, job)
-    state = known[_STATE] if version >= _FIRST_AS_DATA else now
-    labels = {node.id: node.operator.label for node in job.physical.nodes if node.execution.keeps_state}
+def label_operators(known: Mapping[str, Any], job: JobPlan) -> dict[str, str | None]:
+    """The line in EXPLAIN of each operator that keeps state, by its id, if the description is of this version.
+
+    None where the script defines the operator in another way now, or not at all.
+    """
+    now = _state_of(job)
+    labels = {node.id: node.operator.label for node in job.physical.nodes}
     return {
-        operator: StatefulOperator(
-            Execution(fields[_RUNS]), labels[operator] if _is_same_state(fields, now.get(operator, {})) else None
-        )
-        for operator, fields in state.items()
+        operator: labels[operator] if fields == now.get(operator) else None
+        for operator, fields in known[_STATE].items()
         if _RUNS in fields
     }
 
 
-def _is_same_state(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Whichever operator runs it."""
-    return {**before, _RUNS: None} == {**now, _RUNS: None}
+def _began_natively(known: Mapping[str, Any]) -> bool:
+    if known.get(_VERSION, 1) < _FIRST_AS_DATA:
+        return any(step.endswith(NATIVELY) for step in known[_STATE])
+    return any(fields.get(_RUNS) == _NATIVE for fields in known[_STATE].values())
 
 
 def _compare_places(version: int, job: JobPlan) -> StateDifference | None:
     """Whether the state lies where this version finds it."""
-    if version >= IDENTITY or not any(node.execution is Execution.KERNEL for node in job.physical.nodes):
+    if version >= IDENTITY or not job.physical.has_kernels:
         return None
-    return StateDifference(_place_of(version), began_natively=False, is_elsewhere=True)
+    return StateDifference(_place_of(version), is_elsewhere=True)
 
 
 def _place_of(version: int) -> str:
@@ -150,7 +146,7 @@ def _state_of(job: JobPlan) -> State:
         node.id: {
             **declared,
             **({"shared": True} if job.physical.is_shared(node.id) else {}),
-            **({_RUNS: str(node.execution), "inputs": list(_inputs(node))} if node.execution.keeps_state else {}),
+            **({_RUNS: str(node.execution), "inputs": list(_inputs(node))} if _keeps_state(node) else {}),
         }
         for node in job.physical.nodes
         if (declared := node.operator.declare_state()) is not None
@@ -160,16 +156,14 @@ def _state_of(job: JobPlan) -> State:
 def _inputs(node: PhysicalNode) -> Iterator[str]:
     """The operators that feed it, down to the next ones that have state themselves."""
     for below in node.inputs:
-        if below.execution.keeps_state or not below.inputs:
+        if _keeps_state(below) or not below.inputs:
             yield below.id
         else:
             yield from _inputs(below)
 
 
-def _compare_texts(before: list[str], now: list[str]) -> StateDifference | None:
-    if before == now:
-        return None
-    return StateDifference(describe_changes(before, now), [step.removesuffix(NATIVELY) for step in before] == now)
+def _keeps_state(node: PhysicalNode) -> bool:
+    return node.execution is Execution.KERNEL
 
 
 def _count_all_values(state: State) -> State:
@@ -179,12 +173,6 @@ def _count_all_values(state: State) -> State:
         if (calls := fields.get("calls"))
         else fields
         for name, fields in state.items()
-    }
-
-
-def _on_kernel(state: State) -> State:
-    return {
-        name: {**fields, _RUNS: str(Execution.KERNEL)} if _RUNS in fields else fields for name, fields in state.items()
     }
 
 

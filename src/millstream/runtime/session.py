@@ -202,8 +202,6 @@ class Session:
 
     def _prepare(self, plans: tuple[JobPlan, ...], *, drain: bool) -> list[tuple[Job, QueryStart]]:
         checkpoint = self._open_checkpoint()
-        if not self._fresh:
-            plans = tuple(self._pin_to_checkpoint(plan, checkpoint) for plan in plans)
         folders = [None if self._fresh else checkpoint.find_job(plan) for plan in plans]
         clients = [KafkaClients() for _ in plans]
         positions = [
@@ -272,14 +270,6 @@ class Session:
             dispatch=dispatching.begin(),
             ticks=_ticks(plan, folder),
         )
-
-    def _pin_to_checkpoint(self, plan: JobPlan, checkpoint: Checkpoint) -> JobPlan:
-        begun = checkpoint.pin_to_checkpoint(plan)
-        if begun != plan:
-            self._notice(
-                f'job "{plan.name}" stays on the kernel, on which it began; with --fresh it would run natively'
-            )
-        return begun
 
     def _result_of(self, plan: JobPlan) -> Result | None:
         if not plan.is_shown:

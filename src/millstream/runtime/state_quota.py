@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.memory_sizes import format_memory_size
 from millstream.catalog.settings import MAX_STATE_SIZE
@@ -13,22 +13,18 @@ from millstream.state.job_state import measure
 from millstream.state.storage import open_storage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from millstream.plan.program import JobPlan
 
-_IN_SPARK: Final = "aggregates that Spark runs itself"
 _NAMED: Final = 3
 
 
-def measure_operators(state: Path, report: Mapping[str, Any] | None = None) -> Counter[str]:
-    """The bytes that each operator keeps, by its id. What Spark keeps is known from its report of a batch only."""
+def measure_operators(state: Path) -> Counter[str]:
+    """The bytes that each operator keeps, by its id."""
     sizes: Counter[str] = Counter()
     for table in measure(open_storage(state)):
         sizes[table.operator] += table.bytes
-    for operator in report["stateOperators"] if report is not None else ():
-        sizes[_IN_SPARK] += int(operator["customMetrics"].get("rocksdbSstFileSize", 0))
     return sizes
 
 
@@ -37,7 +33,7 @@ def find_excess(job: JobPlan, sizes: Counter[str]) -> JobError | None:
     most = job.settings.max_state_size
     if most is None or sizes.total() <= most:
         return None
-    labels = {node.id: f"{node.id}, {node.operator.label}" for node in job.physical.nodes if node.id in sizes}
+    labels = {node.id: f"{node.id}, {node.operator.label}" for node in job.physical.nodes}
     largest = "; ".join(
         f"{format_memory_size(size)} in {labels.get(operator, operator)}"
         for operator, size in sizes.most_common(_NAMED)

@@ -9,7 +9,7 @@ from millstream.errors import Code, Diagnostic, JobError, ScriptError
 from millstream.plan.physical.nodes import Execution
 from millstream.runtime.batch_log import BatchLog
 from millstream.runtime.checkpoint_marker import KERNELS, job_folder, read_jobs
-from millstream.runtime.job_identity import find_elsewhere, stateful_operators
+from millstream.runtime.job_identity import find_elsewhere, label_operators
 from millstream.runtime.state_errors import damaged_state_error, missing_folder_error
 from millstream.state.job_state import measure_after
 from millstream.state.storage import StateFileError, open_storage
@@ -30,13 +30,7 @@ class OperatorState:
     id: str
     description: str | None
     """As EXPLAIN names it; None where the script defines it in another way now, or not at all."""
-    runs: Execution
     tables: tuple[TableSize, ...]
-    """Empty where Spark keeps the state, in its own format."""
-
-    @property
-    def is_measured(self) -> bool:
-        return self.runs is Execution.KERNEL
 
     @property
     def rows(self) -> int:
@@ -47,7 +41,6 @@ class OperatorState:
         return sum(table.bytes for table in self.tables)
 
     def as_json(self) -> dict[str, Any]:
-        sizes = {"rows": self.rows, "bytes": self.bytes} if self.is_measured else {"rows": None, "bytes": None}
         tables = [
             {
                 "table": table.table,
@@ -63,8 +56,9 @@ class OperatorState:
         return {
             "operator": self.id,
             "description": self.description,
-            "runs": str(self.runs),
-            **sizes,
+            "runs": str(Execution.KERNEL),
+            "rows": self.rows,
+            "bytes": self.bytes,
             "tables": tables,
         }
 
@@ -142,7 +136,7 @@ def report_state(root: Path, jobs: Sequence[JobPlan]) -> StateReport:
 
 
 def _keeps_state(job: JobPlan) -> bool:
-    return not job.is_shown and any(node.execution.keeps_state for node in job.physical.nodes)
+    return not job.is_shown and job.physical.has_kernels
 
 
 def _left_out(jobs: Sequence[JobPlan], keeping: Sequence[JobPlan], begun: Sequence[JobPlan]) -> list[str]:
@@ -160,11 +154,11 @@ def _state_of(root: Path, job: JobPlan, known: Mapping[str, Any]) -> JobState:
                 hint="Run the version that wrote it.",
             )
         )
-    operators = stateful_operators(known, job)
+    labels = label_operators(known, job)
     folder = job_folder(root, job.name)
-    for id_, operator in operators.items():
-        if operator.runs is Execution.KERNEL and not (folder / KERNELS / id_).is_dir():
-            raise missing_folder_error(folder / KERNELS / id_)
+    for operator in labels:
+        if not (folder / KERNELS / operator).is_dir():
+            raise missing_folder_error(folder / KERNELS / operator)
     batch, sizes = _measure(folder)
     discreet = job.roots[0].span.source.discreet
     return JobState(
@@ -173,12 +167,11 @@ def _state_of(root: Path, job: JobPlan, known: Mapping[str, Any]) -> JobState:
         known["buckets"],
         tuple(
             OperatorState(
-                id_,
-                None if operator.label is None else discreet(operator.label),
-                operator.runs,
-                tuple(size for size in sizes if size.operator == id_),
+                operator,
+                None if label is None else discreet(label),
+                tuple(size for size in sizes if size.operator == operator),
             )
-            for id_, operator in operators.items()
+            for operator, label in labels.items()
         ),
     )
 

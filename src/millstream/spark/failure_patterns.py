@@ -226,13 +226,7 @@ _CHECKPOINT: Final = _patterns(
         "Put the file back if you have a copy, or start over with --fresh.",
     ),
     (
-        _any_of(
-            "STATE_STORE_(?:KEY|VALUE)_SCHEMA_NOT_COMPATIBLE",
-            "STATE_STORE_COLUMN_FAMILY_SCHEMA_INCOMPATIBLE",
-            "STATE_STORE_INVALID_CONFIG_AFTER_RESTART",
-            "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA",
-            "sources in the checkpoint offsets and now there are",
-        ),
+        "sources in the checkpoint offsets and now there are",
         Code.CHECKPOINT_MISMATCH,
         'the checkpoint of job "{job}" was written by another query',
         None,
@@ -240,12 +234,8 @@ _CHECKPOINT: Final = _patterns(
     ),
     (
         _any_of(
-            "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY",
             "STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
-            "CANNOT_LOAD_STATE_STORE",
-            "STDS_FAILED_TO_READ_OPERATOR_METADATA",
             "CHECKSUM_VERIFICATION_FAILED",
-            "ROW_FORMAT_VALIDATION_FAILURE",
             "MALFORMED_LOG_FILE",
             "Failed to read log file",
         )

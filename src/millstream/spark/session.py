@@ -41,11 +41,6 @@ _NEEDED_CLASSES: Final = {
 }
 
 STREAMING: Final = {
-    "spark.sql.streaming.stateStore.providerClass": (
-        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-    ),
-    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
     "spark.sql.streaming.minBatchesToRetain": "10",
     # Spark's default starts about ten processes (chmod, readlink) for each file of a checkpoint, this one two.
     "spark.sql.streaming.checkpointFileManagerClass": (

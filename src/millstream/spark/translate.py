@@ -30,7 +30,6 @@ from millstream.spark.join import join
 from millstream.spark.kafka_source import read_rows
 from millstream.spark.keyed_rows import materialise, normalise
 from millstream.spark.local_tables import read_local
-from millstream.spark.native_aggregate import native_aggregate
 from millstream.spark.once import keep_value, one_row
 from millstream.spark.python_rows import filter_in_python, project_in_python
 from millstream.spark.python_stage import PythonStage, UnitedRows
@@ -116,9 +115,6 @@ def rows_of(node: PhysicalNode, context: TranslationContext) -> DataFrame | Pyth
             step = stateful_step([rows_of(below, context) for below in node.inputs], node, context)
             reached = step if context.ticks is None else context.ticks.reach(step, context.kernel_settings)
             return reached.behind_exchange()
-        case Execution.NATIVE:
-            assert isinstance(node.operator, Aggregate)
-            return native_aggregate(frame_of(node.inputs[0], context), node.operator)
         case Execution.PYTHON:
             return _stay_in_python([rows_of(below, context) for below in node.inputs], node, context)
         case Execution.SPARK:

@@ -10,7 +10,6 @@ import pytest
 from millstream.aggregates.record import AggregateFunction, EntryKind, KeepsValues
 from millstream.aggregates.registry import AGGREGATES, aggregate_function
 from millstream.plan.functions.registry import FUNCTIONS
-from millstream.sql.types import BIGINT, DOUBLE, INT, STRING, decimal
 
 EVERY = pytest.mark.parametrize("function", AGGREGATES.values(), ids=lambda function: function.name)
 STATE = {"argument": "amount INT", "distinct": False, "condition": None, "parameters": ()}
@@ -96,13 +95,3 @@ def test_constants_that_are_left_out_have_defaults() -> None:
     assert aggregate_function("LISTAGG").complete(()) == (",",)
     assert aggregate_function("LISTAGG").complete((";",)) == (";",)
     assert aggregate_function("SUM").complete(()) == ()
-
-
-@EVERY
-def test_native_forms_are_complete(function: AggregateFunction) -> None:
-    if function.native is not None:
-        for type_ in (INT, BIGINT, DOUBLE, STRING, decimal(10, 2)):
-            if type_.root in function.native.exact_for:
-                parts = [part.format(value="x") for part in function.native.parts(type_)]
-                result = function.native.result(type_).format(*(f"part{n}" for n in range(len(parts))), type="INT")
-                assert all(f"part{n}" in result for n in range(len(parts)))

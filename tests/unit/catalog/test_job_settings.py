@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from millstream.catalog.job_settings import JobSettings, RestartSettings
 from millstream.catalog.restart_settings import RestartStrategy
-from millstream.catalog.settings import SETTINGS, NativeAggregate
+from millstream.catalog.settings import SETTINGS
 from millstream.catalog.settings_of_flink import LATER, ResultMode
 
 
@@ -30,7 +30,6 @@ def test_texts_become_values() -> None:
     settings = JobSettings.of(
         {
             "parallelism.default": " 3 ",
-            "millstream.aggregate.native": "NEVER",
             "table.exec.state.ttl": "90 min",
             "millstream.state.max-size": "2 gb",
             "sql-client.execution.result-mode": "tableau",
@@ -42,7 +41,6 @@ def test_texts_become_values() -> None:
     )
     assert settings == JobSettings(
         parallelism=3,
-        aggregate_native=NativeAggregate.NEVER,
         state_ttl=timedelta(minutes=90),
         max_state_size=2 << 30,
         result_mode=ResultMode.TABLEAU,

@@ -75,6 +75,7 @@ def test_works(key: str, value: str) -> None:
         ("user.artifacts.base-dir", "/tmp"),
         ("metrics.reporters", "prom"),
         ("state.backend.type", "rocksdb"),
+        ("millstream.aggregate.native", "auto"),
         ("table.optimizer.agg-phase-strategy", "TWO_PHASE"),
     ],
 )

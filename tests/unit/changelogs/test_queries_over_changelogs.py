@@ -44,7 +44,7 @@ def database() -> Iterator[Database]:
 
 def compile_query(script: str, *, expires: bool = False) -> PhysicalNode:
     ttl = {"table.exec.state.ttl": f"{LONG} ms"} if expires else {}
-    [job] = compile_script(SourceText("s", script), {}, {"millstream.aggregate.native": "never", **ttl}).jobs
+    [job] = compile_script(SourceText("s", script), {}, ttl).jobs
     [root] = job.physical.roots
     return root
 

@@ -10,7 +10,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -22,7 +22,7 @@ from millstream.runtime.checkpoint import Checkpoint, JobFolder
 from millstream.runtime.earlier_identities import describe_state
 from millstream.runtime.job_identity import compare_state, declare_state
 from millstream.source import SourceText
-from tests.begun_batches import begin_a_batch, end_a_batch
+from tests.begun_batches import begin_a_batch, begin_job, end_a_batch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 def insert(
     aggregate: str = "COUNT(*)",
-    native: str = "auto",
     where: str = "TRUE",
     reading: str | None = None,
     sink: str = "../counts",
@@ -47,13 +46,24 @@ def insert(
       'key.format' = 'json', 'value.format' = 'json');
     INSERT INTO `{sink}` SELECT b, {aggregate} FROM t WHERE {where} GROUP BY b;
     """
-    return compile_script(SourceText("s", script), {}, {"millstream.aggregate.native": native}).jobs[0]
+    return compile_script(SourceText("s", script), {}, {}).jobs[0]
+
+
+def pass_through() -> JobPlan:
+    """A job without state, which goes on from a checkpoint of any version."""
+    script = """
+    CREATE TABLE t (a BIGINT, b STRING) WITH (
+      'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'x:9092', 'format' = 'json');
+    CREATE TABLE `../counts` WITH ('topic' = 'c') LIKE t;
+    INSERT INTO `../counts` SELECT a, b FROM t;
+    """
+    return compile_script(SourceText("s", script), {}, {}).jobs[0]
 
 
 def test_job_is_found_again_with_its_buckets(tmp_path: Path) -> None:
     first = Checkpoint(tmp_path)
     assert first.find_job(insert()) is None
-    begin_a_batch(first.new_job(insert(), buckets=5).path)
+    begin_job(first, insert())
     first.release()
     second = Checkpoint(tmp_path)
     found = second.find_job(insert())
@@ -65,7 +75,7 @@ def test_job_is_found_again_with_its_buckets(tmp_path: Path) -> None:
 @pytest.mark.parametrize("has_ticks", [True, False])
 def test_job_keeps_the_sources_it_began_with(tmp_path: Path, *, has_ticks: bool) -> None:
     """A job that began before there were ticks has none among the offsets of its batches, and goes on without."""
-    job = insert(native="never")
+    job = insert()
     checkpoint = Checkpoint(tmp_path)
     folder = checkpoint.new_job(job, buckets=5)
     assert folder.has_ticks
@@ -86,6 +96,7 @@ def test_other_state_is_refused_only_if_there_is_any(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path)
     folder = checkpoint.new_job(insert(), buckets=5).path
     assert checkpoint.find_job(insert("SUM(a)")) is None
+    checkpoint.record_start(insert())
     begin_a_batch(folder)
     with pytest.raises(JobError) as caught:
         checkpoint.find_job(insert("SUM(a)"))
@@ -100,7 +111,7 @@ def test_state_of_kernels_that_spark_kept_is_refused(tmp_path: Path) -> None:
     """As versions 1 to 3 had it, of which the first also said less."""
     job = insert(LISTED.format(""))
     checkpoint = Checkpoint(tmp_path)
-    begin_a_batch(checkpoint.new_job(job, buckets=5).path)
+    begin_job(checkpoint, job)
     checkpoint.release()
     state = ['group by ["b" STRING] compute [ARRAY_AGG "a" BIGINT]', "read t"]
     marker = json.dumps({"layout": 2, "jobs": {job.name: {"state": state, "buckets": 5}}})
@@ -112,52 +123,46 @@ def test_state_of_kernels_that_spark_kept_is_refused(tmp_path: Path) -> None:
     assert "--fresh" in (refused.value.diagnostics[0].hint or "")
 
 
-def test_job_begun_on_the_kernel_stays_there(tmp_path: Path) -> None:
-    checkpoint = Checkpoint(tmp_path)
-    folder = checkpoint.new_job(insert(native="never"), buckets=5).path
-    checkpoint.record_start(insert(native="never"))
-    assert checkpoint.pin_to_checkpoint(insert()).explain() == insert().explain()
-    begin_a_batch(folder)
-    assert "[kernel]" in checkpoint.pin_to_checkpoint(insert()).explain()
-    assert checkpoint.find_job(checkpoint.pin_to_checkpoint(insert())) is not None
-    assert checkpoint.pin_to_checkpoint(insert("SUM(a)")).explain() == insert("SUM(a)").explain()
-    checkpoint.release()
-    assert json.loads((tmp_path / "millstream.json").read_text())["content"]["jobs"]["../counts"]["identity"] == 5
-
-
 def test_kernel_state_of_an_earlier_version_is_told_from_a_changed_script(tmp_path: Path) -> None:
-    """Also if a new job would run on Spark's own operator; a job that began there goes on."""
     checkpoint = Checkpoint(tmp_path)
-    for native in ("auto", "never"):
-        folder = checkpoint.new_job(insert(native=native), buckets=5).path
-        checkpoint.record_start(insert(native=native))
-        begin_a_batch(folder)
-        checkpoint._jobs["../counts"]["identity"] = 4
-        pinned = checkpoint.pin_to_checkpoint(insert())
-        if native == "auto":
-            assert checkpoint.find_job(pinned) is not None
-            continue
-        with pytest.raises(JobError, match="files of another layout") as refused:
-            checkpoint.find_job(pinned)
-        assert "run the version that wrote it" in str(refused.value)
+    begin_job(checkpoint, insert())
+    checkpoint._jobs["../counts"]["identity"] = 4
+    with pytest.raises(JobError, match="files of another layout") as refused:
+        checkpoint.find_job(insert())
     checkpoint.release()
+    assert "run the version that wrote it" in str(refused.value)
 
 
-def test_job_begun_natively_is_not_moved_to_the_kernel(tmp_path: Path) -> None:
+def describe_natively(job: JobPlan, identity: int) -> dict[str, Any]:
+    """As a version described a job that Spark's own operator ran."""
+    if identity < 3:
+        steps = describe_state(job, identity)
+        state: Any = [f"{step} natively" if step.startswith("group by") else step for step in steps]
+    else:
+        declared = declare_state(job)["state"].items()
+        state = {id_: {**fields, "runs": "native"} if "runs" in fields else fields for id_, fields in declared}
+    return {"state": state, "identity": identity}
+
+
+@pytest.mark.parametrize("identity", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("aggregate", ["COUNT(*)", "SUM(a)"])
+def test_state_of_sparks_own_operator_is_refused(tmp_path: Path, identity: int, aggregate: str) -> None:
+    """Whether or not the script has changed: to undo that would not help."""
     checkpoint = Checkpoint(tmp_path)
-    begin_a_batch(checkpoint.new_job(insert(), buckets=5).path)
-    assert checkpoint.find_job(checkpoint.pin_to_checkpoint(insert())) is not None
-    with pytest.raises(JobError) as refused:
-        checkpoint.find_job(checkpoint.pin_to_checkpoint(insert(native="never")))
+    begin_job(checkpoint, insert())
+    checkpoint._jobs["../counts"] |= describe_natively(insert(), identity)
+    with pytest.raises(JobError, match="Spark's state store") as refused:
+        checkpoint.find_job(insert(aggregate))
     checkpoint.release()
-    assert refused.value.code is Code.CHECKPOINT_MISMATCH
-    assert "'millstream.aggregate.native' = 'never'" in str(refused.value)
+    [problem] = refused.value.diagnostics
+    assert problem.code is Code.CHECKPOINT_MISMATCH
+    assert "was written by an earlier version" in problem.primary
+    assert "run the version that wrote it" in (problem.hint or "")
 
 
 def test_state_of_which_nothing_is_known_is_not_thrown_away(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path)
-    folder = checkpoint.new_job(insert(), buckets=5).path
-    begin_a_batch(folder)
+    folder = begin_job(checkpoint, insert())
     checkpoint.release()
     (tmp_path / "millstream.json").unlink()
     checkpoint = Checkpoint(tmp_path)
@@ -189,7 +194,7 @@ def test_clear_touches_nothing_where_there_are_strangers(tmp_path: Path, strange
 
 def test_clear_forgets_all_jobs(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path)
-    begin_a_batch(checkpoint.new_job(insert(), buckets=1).path)
+    begin_job(checkpoint, insert(), 1)
     for name in ("spark.log", "millstream.json.new", "clearing.new"):  # a crash leaves files half written
         (tmp_path / name).touch()
     checkpoint.clear()
@@ -200,7 +205,7 @@ def test_clear_forgets_all_jobs(tmp_path: Path) -> None:
 def test_changed_job_is_told_from_the_one_that_ran_last(tmp_path: Path) -> None:
     """Only while a batch is unfinished does it matter to sinks that may hold a part of it."""
     checkpoint = Checkpoint(tmp_path)
-    begin_a_batch(checkpoint.new_job(insert(), buckets=5).path)
+    begin_job(checkpoint, insert())
     assert find_folder(checkpoint, insert()).unfinished_batch == 0
     assert not find_folder(checkpoint, insert()).must_be_unwritten
     assert find_folder(checkpoint, insert(where="a > 3")).must_be_unwritten
@@ -216,8 +221,7 @@ def test_what_was_done_with_unreadable_messages_is_not_forgotten_while_the_batch
     """A job that fails on them may come between two that do not."""
     skips, sets_aside = "'json.ignore-parse-errors' = 'true'", "'scan.dead-letter.topic' = 'bad'"
     checkpoint = Checkpoint(tmp_path)
-    folder = checkpoint.new_job(insert(reading=skips), buckets=5).path
-    begin_a_batch(folder)
+    folder = begin_job(checkpoint, insert(reading=skips))
     for reading in (skips, None, None):
         assert not find_folder(checkpoint, insert(reading=reading)).must_be_unwritten
         checkpoint.record_start(insert(reading=reading))
@@ -253,8 +257,7 @@ def test_clearing_that_was_broken_off_is_brought_to_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: int
 ) -> None:
     checkpoint = Checkpoint(tmp_path)
-    folder = checkpoint.new_job(insert(), buckets=5).path
-    begin_a_batch(folder)
+    folder = begin_job(checkpoint, insert())
     end_a_batch(folder)
     checkpoint.record_start(insert())
     removed: list[Path] = []
@@ -280,16 +283,16 @@ def test_clearing_that_was_broken_off_is_brought_to_its_end(
 def test_batch_of_a_version_that_did_not_say_how_it_began_is_that_version_s(tmp_path: Path) -> None:
     """`delivery.json` may be of a run before the last."""
     checkpoint = Checkpoint(tmp_path)
-    begin_a_batch(checkpoint.new_job(insert(), buckets=5).path)
-    checkpoint._jobs["../counts"] = {"state": describe_state(insert(), 2), "identity": 2, "buckets": 5}
-    kept = find_folder(checkpoint, insert())
+    begin_job(checkpoint, pass_through())
+    checkpoint._jobs["../counts"] = {"state": describe_state(pass_through(), 2), "identity": 2, "buckets": 5}
+    kept = find_folder(checkpoint, pass_through())
     assert (kept.prefixes, kept.must_be_unwritten, kept.is_of_other_version) == ({}, True, True)
     checkpoint.release()
 
 
 def test_batch_behind_an_exchange_is_the_version_s_that_began_it(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path)
-    begin_a_batch(checkpoint.new_job(insert(), buckets=5).path)
+    begin_job(checkpoint, insert())
     del checkpoint._jobs["../counts"]["replay"]["version"]
     checkpoint._jobs["../counts"]["replay"]["exchanged"] = "of version 1"
     kept = find_folder(checkpoint, insert())
@@ -316,7 +319,7 @@ def test_jobs_of_other_names_are_known(tmp_path: Path) -> None:
 @pytest.mark.parametrize("before", ['"buckets": 5', '"state": {', "COUNT(*)"])
 def test_marker_that_changed_on_the_disk(tmp_path: Path, before: str) -> None:
     checkpoint = Checkpoint(tmp_path)
-    begin_a_batch(checkpoint.new_job(insert(), buckets=5).path)
+    begin_job(checkpoint, insert())
     checkpoint.release()
     marker = tmp_path / "millstream.json"
     assert before in marker.read_text()
@@ -331,8 +334,7 @@ def test_marker_that_changed_on_the_disk(tmp_path: Path, before: str) -> None:
 
 def test_state_without_its_batches_is_not_taken_for_a_new_job(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path)
-    folder = checkpoint.new_job(insert(), buckets=5).path
-    begin_a_batch(folder)
+    folder = begin_job(checkpoint, insert())
     end_a_batch(folder)
     (folder / "offsets" / "0").unlink()
     with pytest.raises(JobError, match="offsets of the checkpoint is damaged"):
@@ -350,7 +352,7 @@ def test_unreadable_marker(tmp_path: Path, content: str) -> None:
 
 @pytest.mark.parametrize("checksum", ['"checksum": "{}", ', ""])
 def test_checkpoint_of_layout_2_goes_on(tmp_path: Path, checksum: str) -> None:
-    jobs = {"../counts": {"state": describe_state(insert(), 1), "buckets": 7}}
+    jobs = {"../counts": {"state": describe_state(pass_through(), 1), "buckets": 7}}
     stored = checksum.format(hashlib.sha256(json.dumps(jobs, sort_keys=True).encode()).hexdigest()[:16])
     marker = tmp_path / "millstream.json"
     marker.write_text(f'{{"layout": 2, {stored}"jobs": {json.dumps(jobs)}}}')
@@ -358,10 +360,10 @@ def test_checkpoint_of_layout_2_goes_on(tmp_path: Path, checksum: str) -> None:
     begin_a_batch(folder)
     (folder / "topics.json").write_text('{"t": "id-of-t"}')
     checkpoint = Checkpoint(tmp_path)
-    found = checkpoint.find_job(insert())
+    found = checkpoint.find_job(pass_through())
     assert found is not None
     assert (found.path, found.buckets, found.must_be_unwritten) == (folder, 7, True)
-    checkpoint.record_start(insert())
+    checkpoint.record_start(pass_through())
     checkpoint.release()
     (folder / "topics.json").unlink()
     with pytest.raises(JobError, match=r"topics\.json of the checkpoint is damaged"):
@@ -390,8 +392,7 @@ def test_file_that_was_there_must_be_there(tmp_path: Path, name: JobFile) -> Non
 def test_files_that_never_were_there_are_not_missed(tmp_path: Path) -> None:
     """A job may read no topic, and may come to write exactly-once later."""
     checkpoint = Checkpoint(tmp_path)
-    begin_a_batch(checkpoint.new_job(insert(), buckets=5).path)
-    checkpoint.record_start(insert())
+    begin_job(checkpoint, insert())
     checkpoint.release()
     assert find(tmp_path) is not None
 
@@ -423,10 +424,7 @@ def test_jobs_with_long_names_have_folders(tmp_path: Path, table: str, inserts: 
     folders = set()
     checkpoint = Checkpoint(tmp_path)
     for name in names:
-        folder = checkpoint.new_job(replace(insert(), name=name), buckets=5)
-        begin_a_batch(folder.path)
-        folder.state.mkdir()
-        folders.add(folder.path)
+        folders.add(begin_job(checkpoint, replace(insert(), name=name)))
     checkpoint.release()
     assert len(folders) == len(names)
     again = Checkpoint(tmp_path)

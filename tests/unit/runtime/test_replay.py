@@ -30,7 +30,6 @@ PASSED = f"""{SOURCE}
 CREATE TABLE totals (customer STRING, amount INT) WITH ('connector' = 'kafka', 'format' = 'json', {SINK}
 INSERT INTO totals SELECT customer, amount FROM orders WHERE amount > 0;
 """
-KERNEL = {"millstream.aggregate.native": "never"}
 JSON = "'format' = 'json')"
 SKIPS = (JSON, "'format' = 'json', 'json.ignore-parse-errors' = 'true')")
 SETS_ASIDE = (JSON, "'format' = 'json', 'scan.dead-letter.topic' = 'bad')")
@@ -73,7 +72,7 @@ def identity(script: str, change: tuple[str, str] = ("", ""), name: str = "s") -
     before, after = change
     text = script.replace(before, after, 1) if before else script
     assert not before or text != script
-    [job] = compile_script(SourceText(name, text), {}, KERNEL).jobs
+    [job] = compile_script(SourceText(name, text), {}, {}).jobs
     return ReplayIdentity.from_json(ReplayIdentity.of(job).to_json())
 
 

@@ -11,7 +11,7 @@ from millstream.cli.main import app
 from millstream.errors import Code, JobError
 from millstream.runtime.checkpoint import Checkpoint
 from millstream.runtime.savepoint import copy_checkpoint
-from tests.begun_batches import begin_a_batch
+from tests.begun_batches import begin_job
 from tests.unit.runtime.test_checkpoint import insert
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def stopped_checkpoint(tmp_path: Path) -> Path:
     checkpoint = Checkpoint(tmp_path / "jobs-of-mine")
-    begin_a_batch(checkpoint.new_job(insert(), buckets=5).path)
+    begin_job(checkpoint, insert())
     checkpoint.log.touch()
     checkpoint.release()
     return checkpoint.root

@@ -168,7 +168,6 @@ def test_what_generators_nest_is_explained(expression: str) -> None:
     table = "CREATE TABLE t (a INT) WITH ('connector' = 'datagen');"
     [job] = compile_script(SourceText("s", f"{table} SELECT a FROM t WHERE {expression}"), {}, {}).jobs
     assert len(job.explain()) > len(expression)
-    assert job.on_kernel().explain() == job.explain()
 
 
 def nest_unions(depth: int) -> str:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.aggregates.accumulators import ROW_COUNT, add_to_old, present
 from millstream.aggregates.libraries import pa, pl
-from millstream.aggregates.record import AggregateFunction, NativeForm
+from millstream.aggregates.record import AggregateFunction
 from millstream.sql.functions import Nulls, Parameter, signature
-from millstream.sql.types import BIGINT, TypeRoot
+from millstream.sql.types import BIGINT
 
 if TYPE_CHECKING:
     from millstream.aggregates.accumulators import Accumulator
@@ -72,7 +72,6 @@ FUNCTIONS: Final = (
         signatures=(),
         result_type=lambda _: pa.int64(),
         accumulator=_count_of_rows,
-        native=NativeForm(frozenset(TypeRoot), lambda _: ("count(1)",), changes_with_rows=True),
     ),
     AggregateFunction(
         name="COUNT",
@@ -81,6 +80,5 @@ FUNCTIONS: Final = (
         star=_STAR,
         result_type=lambda _: pa.int64(),
         accumulator=lambda call, _: Count(call),
-        native=NativeForm(frozenset(TypeRoot), lambda _: ("count({value})",)),
     ),
 )

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Final
 from millstream.aggregates.accumulators import better, extreme
 from millstream.aggregates.calls import OLD
 from millstream.aggregates.libraries import pa, pl
-from millstream.aggregates.record import AggregateFunction, KeepsValues, Leader, NativeForm
+from millstream.aggregates.record import AggregateFunction, KeepsValues, Leader
 from millstream.sql.functions import ANY, Family, Nulls, Parameter, signature
-from millstream.sql.types import CHARACTER, NESTED, NUMERIC, TIMESTAMPS, TypeRoot
+from millstream.sql.types import NESTED
 
 if TYPE_CHECKING:
     from millstream.aggregates.calls import Call, Input
 
 _ORDERED: Final = Family("a value that has an order", ANY.roots - NESTED)
-_EXACT: Final = NUMERIC | CHARACTER | TIMESTAMPS | {TypeRoot.DATE, TypeRoot.BOOLEAN}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,6 @@ def _extreme(name: str, *, greatest: bool) -> AggregateFunction:
         accumulator=lambda call, argument: Extreme(call, argument, greatest),
         leader=Leader(greatest),
         keeps_values=KeepsValues.FOR_RETRACTIONS,
-        native=NativeForm(_EXACT, lambda _: (f"{name.lower()}({{value}})",)),
     )
 
 

@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Final
 from millstream.aggregates.accumulators import add_to_old, polars_type, present
 from millstream.aggregates.exact_numbers import divide_half_up, divide_toward_zero
 from millstream.aggregates.libraries import pa, pl
-from millstream.aggregates.record import AggregateFunction, NativeForm
+from millstream.aggregates.record import AggregateFunction
 from millstream.sql.functions import NUMBER, Nulls, Parameter, signature
-from millstream.sql.types import INTEGERS, MAX_DECIMAL_PRECISION, DataType, TypeRoot, decimal
+from millstream.sql.types import MAX_DECIMAL_PRECISION, DataType, TypeRoot, decimal
 
 if TYPE_CHECKING:
     from millstream.aggregates.calls import Call, Input
     from millstream.sql.functions import Given
 
 _LEAST_AVERAGE_SCALE: Final = 6
-_LIMB: Final = 21
-_MASK: Final = (1 << _LIMB) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,39 +94,6 @@ def _sum_of(given: Given) -> DataType:
     return replace(argument, nullable=True)
 
 
-def _native_sums(argument: DataType | None) -> tuple[str, ...]:
-    """A BIGINT in three parts whose sums never exceed 64 bits: Spark's SUM would fail on overflow, ours wraps."""
-    assert argument is not None
-    match argument.root:
-        case TypeRoot.BIGINT:
-            middle = f"shiftright({{value}}, {_LIMB}) & {_MASK}"
-            return f"sum({{value}} & {_MASK})", f"sum({middle})", f"sum(shiftright({{value}}, {2 * _LIMB}))"
-        case TypeRoot.DECIMAL:
-            return (f"sum(CAST({{value}} AS DECIMAL({MAX_DECIMAL_PRECISION}, {argument.scale})))",)
-        case _:
-            return ("sum(CAST({value} AS BIGINT))",)
-
-
-def _native_total(argument: DataType | None) -> str:
-    """The total of the sums of the parts, wrapped to 64 bits."""
-    assert argument is not None
-    if argument.root is not TypeRoot.BIGINT:
-        return "{0}"
-    middle = f"({{1}} + shiftright({{0}}, {_LIMB}))"
-    high = f"({{2}} + shiftright({middle}, {_LIMB}))"
-    return f"(shiftleft({high}, {2 * _LIMB}) | shiftleft({middle} & {_MASK}, {_LIMB}) | ({{0}} & {_MASK}))"
-
-
-def _native_average_parts(argument: DataType | None) -> tuple[str, ...]:
-    return (*_native_sums(argument), "count({value})")
-
-
-def _native_average(argument: DataType | None) -> str:
-    """Truncated toward zero; a group without values has no average."""
-    count = len(_native_sums(argument))
-    return f"CAST({_native_total(argument)} div nullif({{{count}}}, 0) AS {{type}})"
-
-
 _NUMBER: Final = Parameter("number", NUMBER)
 
 FUNCTIONS: Final = (
@@ -138,14 +103,11 @@ FUNCTIONS: Final = (
         result_type=sum_type,
         accumulator=Sum,
         widens=sum_type,
-        # The last digit of a sum of floats depends on the order, which may differ in a repeated batch.
-        native=NativeForm(INTEGERS | {TypeRoot.DECIMAL}, _native_sums, _native_total, changes_with_rows=True),
     ),
     AggregateFunction(
         name="AVG",
         signatures=(signature(_NUMBER, gives=(average_of, "the number's type"), nulls=Nulls.ALWAYS),),
         result_type=average_type,
         accumulator=lambda call, argument: Sum(call, argument, averages=True),
-        native=NativeForm(INTEGERS, _native_average_parts, _native_average),
     ),
 )

@@ -25,15 +25,9 @@ class Execution(StrEnum):
     """Row by row, in the crossing that made the rows."""
     SPARK = "Spark"
     """Row by row, as expressions of Spark's."""
-    NATIVE = "native"
-    """Spark's own operator with state."""
     KERNEL = "kernel"
-    """An operator of ours with state, on the kernel host."""
+    """With state, on the kernel host."""
     SINK = "sink"
-
-    @property
-    def keeps_state(self) -> bool:
-        return self in (Execution.NATIVE, Execution.KERNEL)
 
 
 class Producer(StrEnum):

@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from millstream.catalog.settings import NativeAggregate
 from millstream.catalog.settings_of_flink import NotNullEnforcer
 from millstream.changelog import RowKind
 from millstream.plan.operators.filter import Filter
@@ -15,11 +14,10 @@ from millstream.plan.operators.project import Project
 from millstream.plan.operators.roots import Collect, Write
 from millstream.plan.operators.scan import Scan
 from millstream.plan.operators.union import Union
-from millstream.plan.physical.native_aggregates import native_aggregate_of
 from millstream.plan.physical.nodes import Execution, Output, PhysicalNode, PhysicalPlan, Producer, SharedScan, walk_up
 from millstream.plan.physical.passes import plan_pass
 from millstream.plan.physical.python_steps import gives_rows_in_python, obstacle_in
-from millstream.plan.physical.shared_scans import scan_of, share_scans
+from millstream.plan.physical.shared_scans import share_scans
 from millstream.plan.physical.ticks import tick_interval
 from millstream.plan.physical.unions import is_united, push_below_union
 
@@ -27,22 +25,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from millstream.catalog.job_settings import JobSettings
-    from millstream.plan.operators.aggregate import Aggregate
     from millstream.plan.operators.node import Node
     from millstream.plan.operators.roots import Root
     from millstream.plan.physical.passes import Pass
 
 
-def plan_physically(roots: Sequence[Root], settings: JobSettings, *, may_be_native: bool = True) -> PhysicalPlan:
-    """`may_be_native`: a job whose state is the kernel's goes on with that."""
+def plan_physically(roots: Sequence[Root], settings: JobSettings) -> PhysicalPlan:
     owns_producers = any(isinstance(root, Write) and root.sink.needs_own_producer for root in roots)
     # Our own producers take all that a task writes to a table at once, so their INSERTs have no pass in common.
     shared_roots, wide = (tuple(roots), ()) if owns_producers else share_scans(roots)
-    may_be_native &= settings.aggregate_native is NativeAggregate.AUTO and not settings.state_expires
     drops_nulls = settings.not_null_enforcer is NotNullEnforcer.DROP
     passes = tuple(plan_pass(found, shared_roots, drops_nulls=drops_nulls) for found in wide)
-    builder = _Builder(may_be_native=may_be_native, passes=passes)
-    outputs = tuple(_output(builder.build_root(root), owns_producers=owns_producers) for root in shared_roots)
+    builder = _Builder(passes)
+    outputs = tuple(_output(builder.build(root), owns_producers=owns_producers) for root in shared_roots)
     plan = PhysicalPlan(outputs, tuple(_shared_scan(each, outputs) for each in passes))
     return replace(plan, tick_interval=tick_interval(settings.state_ttl)) if plan.has_kernels else plan
 
@@ -71,29 +66,21 @@ def _assign_ids(root: Root, identify: Callable[[Node], Node]) -> Root:
 class _Builder:
     """Builds physical nodes; one for a scan that several plans read."""
 
-    def __init__(self, *, may_be_native: bool, passes: Sequence[Pass]) -> None:
-        self._may_be_native = may_be_native
+    def __init__(self, passes: Sequence[Pass]) -> None:
         self._passes = {each.scan.id: each for each in passes}
         self._scans: dict[str, PhysicalNode] = {}
 
-    def build_root(self, root: Root) -> PhysicalNode:
-        """What reads a shared scan runs on the kernel: its rows are packed in the pass, and Spark's operator is not."""
-        own = scan_of(root)
-        is_shared = own is not None and own.id in self._passes
-        native = native_aggregate_of(root) if self._may_be_native and not is_shared else None
-        return self._build(root, native)
-
-    def _build(self, node: Node, native: Aggregate | None) -> PhysicalNode:
+    def build(self, node: Node) -> PhysicalNode:
         if node.id in self._scans:
             return self._scans[node.id]
-        inputs = tuple(self._build(below, native) for below in node.inputs)
-        execution, obstacle = _execution(node, native), None
+        inputs = tuple(map(self.build, node.inputs))
+        execution, obstacle = _execution(node), None
         if isinstance(node, Filter | Project | Union) and all(map(self._gives_rows_in_python, inputs)):
             obstacle = obstacle_in(node)
             execution = Execution.PYTHON if obstacle is None else Execution.SPARK
             if obstacle is None and not isinstance(node, Union) and is_united(inputs[0]):
                 return push_below_union(node, inputs[0])
-        makes_rows = execution.keeps_state or not inputs
+        makes_rows = execution is Execution.KERNEL or not inputs
         has_kinds = node.gives_kinds if makes_rows else any(below.has_kinds for below in inputs)
         built = PhysicalNode(node, inputs, execution, has_kinds, obstacle)
         if node.id in self._passes:
@@ -109,14 +96,12 @@ class _Builder:
         return gives_rows_in_python(node.operator)
 
 
-def _execution(node: Node, native: Aggregate | None) -> Execution:
+def _execution(node: Node) -> Execution:
     if not node.inputs:
         return Execution.SOURCE
     if isinstance(node, Write | Collect):
         return Execution.SINK
-    if not node.keeps_state:
-        return Execution.SPARK
-    return Execution.NATIVE if node is native else Execution.KERNEL
+    return Execution.KERNEL if node.keeps_state else Execution.SPARK
 
 
 def _output(root: PhysicalNode, *, owns_producers: bool) -> Output:

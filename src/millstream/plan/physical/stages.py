@@ -82,18 +82,14 @@ class _Staging:
                 each.steps.append(f"{name} [{node.execution}{why}]")
             return stages
         for each in below:
-            each.steps.append(
-                f"{'partial aggregate' if node.execution is Execution.NATIVE else 'combine'} for {node.id}"
-            )
+            each.steps.append(f"combine for {node.id}")
         stage = self._open(*below, exchange=_by_columns(node.operator.exchange_keys))
-        stage.steps.append(f"{name} {node.id} [{node.execution}]{self._ticks(node)}")
+        stage.steps.append(f"{name} {node.id} [{node.execution}]{self._ticks()}")
         return [stage]
 
-    def _ticks(self, node: PhysicalNode) -> str:
+    def _ticks(self) -> str:
         interval = self._plan.tick_interval
-        if interval is None or node.execution is not Execution.KERNEL:
-            return ""
-        return f", ticks every {duration_text(interval)}"
+        return "" if interval is None else f", ticks every {duration_text(interval)}"
 
     def _source(self, node: PhysicalNode) -> Stage:
         shared = next((each for each in self._plan.shared if each.scan is node), None)
