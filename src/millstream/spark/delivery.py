@@ -1,4 +1,4 @@
-"""The last step of a task whose messages are written by our own producers."""
+"""The last step of a task whose messages are written in a transaction, by a delivery process."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import re
 from dataclasses import dataclass, field, fields
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from millstream.connectors.kafka.tables import KafkaSink
     from millstream.delivery.request import Transactions
 
-DELIVERED_TYPE: Final = f"{DELIVERED} LONG"
-
 
 @dataclass(frozen=True, slots=True)
 class Dispatch:
@@ -55,14 +53,14 @@ class Delivering:
     table: str
     topic: str | None
     properties: dict[str, str] = field(repr=False)
-    transactions: Transactions | None
+    transactions: Transactions
     folder: Path
 
     @classmethod
     def to(cls, sink: KafkaSink, dispatch: Dispatch) -> Delivering:
         topic = sink.topic if len(sink.topics) == 1 else None
         name = sink.table.name
-        return cls(name, topic, dict(sink.properties), dispatch.transactions.get(name), dispatch.folder)
+        return cls(name, topic, dict(sink.properties), dispatch.transactions[name], dispatch.folder)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A worker unpickles its step before it opens the rows of the task."""

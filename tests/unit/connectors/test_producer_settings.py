@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import Producer
 
-from millstream.connectors.kafka.client_settings import producer_settings
+from millstream.connectors.kafka.producer_settings import producer_settings
 
 SERVERS = {"bootstrap.servers": "localhost:1"}
 
