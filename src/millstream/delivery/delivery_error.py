@@ -81,6 +81,7 @@ _FAILURES: Final = {
         KafkaError.TOPIC_AUTHORIZATION_FAILED,
         KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
     ),
+    Failure.BAD_PROPERTIES: (KafkaError._INVALID_ARG,),  # noqa: SLF001
     Failure.TOO_LARGE: (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE),
 }
 

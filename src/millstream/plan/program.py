@@ -37,11 +37,14 @@ class JobPlan:
     """As they are written, those without effect among them."""
     may_be_native: bool = True
     """Whether Spark's own operators may keep state."""
+    may_share_scans: bool = True
+    """Whether INSERTs of a set may read a table in one scan."""
 
     @cached_property
     def physical(self) -> PhysicalPlan:
         """Planned when it is first asked for: that loads Arrow, which a check of a script does not need."""
-        return with_room(lambda: plan_physically(self.roots, self.settings, may_be_native=self.may_be_native))
+        ways = {"may_be_native": self.may_be_native, "may_share_scans": self.may_share_scans}
+        return with_room(lambda: plan_physically(self.roots, self.settings, **ways))
 
     @property
     def is_bounded(self) -> bool:
@@ -74,6 +77,10 @@ class JobPlan:
     def on_kernel(self) -> JobPlan:
         """The same job with all state on the kernel."""
         return replace(self, may_be_native=False)
+
+    def reading_apart(self) -> JobPlan:
+        """The same job with a scan for each INSERT."""
+        return replace(self, may_share_scans=False)
 
     @property
     def tables(self) -> tuple[Source | Sink, ...]:

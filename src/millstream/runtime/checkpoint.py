@@ -103,13 +103,15 @@ class Checkpoint:
         return self._lock
 
     def pin_to_checkpoint(self, job: JobPlan) -> JobPlan:
-        """A job that began on the kernel stays on it, whichever operator a new job would get."""
+        """The job as it began, which may not be how a new one would run: on the kernel, or with a scan per INSERT."""
         known = self._jobs.get(job.name)
-        kernel = job.on_kernel()
         if known is None or not self._has_begun(job):
             return job
-        difference = compare_state(known, kernel)
-        return kernel if difference is None or difference.is_elsewhere else job
+        for way in (job.on_kernel(), job.on_kernel().reading_apart(), job.reading_apart()):
+            difference = compare_state(known, way)
+            if difference is None or difference.is_elsewhere:
+                return way
+        return job
 
     def find_job(self, job: JobPlan) -> JobFolder | None:
         """The folder of a job that has begun a batch before. Raises if its state was written by a different query."""

@@ -40,10 +40,17 @@ class Dispatch:
     """The folder for sockets, on each machine that has workers."""
     transactions: Mapping[str, Transactions] = field(default_factory=dict)
     """The transactions of each exactly-once table."""
+    request_limits: Mapping[str, int] = field(default_factory=dict)
+    """The largest request in bytes, for tables whose topics accept less than a producer would send."""
 
     @property
     def is_exactly_once(self) -> bool:
         return bool(self.transactions)
+
+    def properties_of(self, sink: KafkaSink) -> dict[str, str]:
+        """For the producers of its messages."""
+        limit = self.request_limits.get(sink.table.name)
+        return {**sink.properties, **({} if limit is None else {"batch.size": str(limit)})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +67,7 @@ class Delivering:
     def to(cls, sink: KafkaSink, dispatch: Dispatch) -> Delivering:
         topic = sink.topic if len(sink.topics) == 1 else None
         name = sink.table.name
-        return cls(name, topic, dict(sink.properties), dispatch.transactions[name], dispatch.folder)
+        return cls(name, topic, dispatch.properties_of(sink), dispatch.transactions[name], dispatch.folder)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A worker unpickles its step before it opens the rows of the task."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from millstream.connectors.kafka.tables import KafkaSink
+    from millstream.spark.delivery import Dispatch
 
 _IDLE_SECONDS: Final = 600.0
 
@@ -34,8 +35,9 @@ class WorkerDelivery:
     properties: dict[str, str] = field(repr=False)
 
     @classmethod
-    def to(cls, sink: KafkaSink) -> WorkerDelivery:
-        return cls(sink.table.name, sink.topic if len(sink.topics) == 1 else None, dict(sink.properties))
+    def to(cls, sink: KafkaSink, dispatch: Dispatch) -> WorkerDelivery:
+        topic = sink.topic if len(sink.topics) == 1 else None
+        return cls(sink.table.name, topic, dispatch.properties_of(sink))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A worker unpickles its step before it opens the rows of the task."""

@@ -103,8 +103,8 @@ def _messages(root: PhysicalNode, context: TranslationContext, encode: Encode, i
 def _encode(rows: Rows | PythonStage, output: Output, context: TranslationContext, *, drops_nulls: bool) -> PythonStage:
     """Rows that are in Python stay there where the sink needs nothing of Spark's."""
     sink = _sink(output.root)
-    in_worker = output.producer is Producer.WORKER
-    delivery = WorkerDelivery.to(sink) if in_worker else Delivering.to(sink, context.dispatch)
+    way = WorkerDelivery if output.producer is Producer.WORKER else Delivering
+    delivery = way.to(sink, context.dispatch)
     partitioning = _partitioning_step(sink, context)
     if isinstance(rows, PythonStage) and sink.encodes_in_python and not drops_nulls:
         messages = write_in_python(rows, sink, delivery, partitioning, folds=output.folds)

@@ -33,11 +33,13 @@ if TYPE_CHECKING:
     from millstream.plan.physical.passes import Pass
 
 
-def plan_physically(roots: Sequence[Root], settings: JobSettings, *, may_be_native: bool = True) -> PhysicalPlan:
-    """`may_be_native`: a job whose state is the kernel's goes on with that."""
+def plan_physically(
+    roots: Sequence[Root], settings: JobSettings, *, may_be_native: bool = True, may_share_scans: bool = True
+) -> PhysicalPlan:
+    """`may_be_native`, `may_share_scans`: a job goes on as it began, on the kernel or reading a table several times."""
     # A transaction takes all that a task writes to a table at once, so such INSERTs have no pass in common.
-    is_exactly_once = any(isinstance(root, Write) and root.sink.is_exactly_once for root in roots)
-    shared_roots, wide = (tuple(roots), ()) if is_exactly_once else share_scans(roots)
+    may_share_scans &= not any(isinstance(root, Write) and root.sink.is_exactly_once for root in roots)
+    shared_roots, wide = share_scans(roots) if may_share_scans else (tuple(roots), ())
     may_be_native &= settings.aggregate_native is NativeAggregate.AUTO and not settings.state_expires
     drops_nulls = settings.not_null_enforcer is NotNullEnforcer.DROP
     passes = tuple(plan_pass(found, shared_roots, drops_nulls=drops_nulls) for found in wide)
