@@ -32,7 +32,7 @@ PIPELINE_NAME: Final = ConfigOption("pipeline.name", text, "The name of the Spar
 STATE_BUCKETS: Final = ConfigOption(
     "millstream.state.buckets",
     at_least(1),
-    "Buckets the keys of a job are spread over, 4 per task unless set; fixed when it first starts.",
+    "Buckets the keys of a job are spread over, 2 per task unless set; fixed when it first starts.",
     example="16",
 )
 MAX_STATE_SIZE: Final = ConfigOption(

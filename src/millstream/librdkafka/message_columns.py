@@ -18,7 +18,8 @@ MESSAGE: Final = np.dtype(
 )
 """`rd_kafka_message_t`, a public structure whose layout is part of librdkafka's interface."""
 _WORD: Final = 8
-_WORDS: Final = {name: offset // _WORD for name, (_, offset) in MESSAGE.fields.items()}  # type: ignore[union-attr]
+_WORDS: Final = {"err": 0, "payload": 3, "len": 4, "key": 5, "key_len": 6, "offset": 7}
+"""Where each field begins, in words."""
 _VIEW: Final = np.dtype([("length", "i4"), ("prefix", "V4"), ("buffer", "i4"), ("offset", "i4")])
 _SHORT: Final = 12
 """Values up to this size are in the view itself."""

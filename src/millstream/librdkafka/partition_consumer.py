@@ -10,14 +10,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
+from confluent_kafka import KafkaError
 
 from millstream.librdkafka import library
+from millstream.librdkafka.error_codes import AWAY, END_OF_PARTITION, OFFSET_NOT_THERE
 from millstream.librdkafka.library import ClientError
 from millstream.librdkafka.message_columns import copy_values, read_fields
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
+    from numpy.typing import NDArray
+
+TOPIC: Final = "topic"
+PARTITION: Final = "partition"
 KEY: Final = "key"
 VALUE: Final = "value"
 OFFSET: Final = "offset"
@@ -27,11 +33,6 @@ LEADER_EPOCH: Final = "leader_epoch"
 HEADERS: Final = "headers"
 HEADERS_TYPE: Final = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
-_END_OF_PARTITION: Final = -191
-_OFFSET_NOT_THERE: Final = frozenset({-140, 1})
-"""That of a client that is not to choose another offset by itself, and the broker's own."""
-_SOON_OVER: Final = frozenset({-195, -187, -185, -193, 5, 6, 7})
-"""Connections that break, brokers that do not respond, leaders that move."""
 _MOST_MESSAGES: Final = 65_536
 _FIRST_MESSAGES: Final = 256
 _WANTED_BYTES: Final = 16 << 20
@@ -39,7 +40,7 @@ _WAIT_MS: Final = 100
 
 
 class OffsetNotThereError(Exception):
-    """An offset was deleted, or does not exist yet."""
+    """The message at this offset, and perhaps later ones, were deleted, or do not exist yet."""
 
     def __init__(self, topic: str, partition: int, offset: int) -> None:
         self.topic, self.partition, self.offset = topic, partition, offset
@@ -69,7 +70,7 @@ class PartitionConsumer:
         self._next_count = _FIRST_MESSAGES
 
     def read(self, wanted: Range, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
-        """The messages of the range that exist, with OFFSET and these columns.
+        """These columns of the messages of the range that exist.
 
         Raises OffsetNotThereError if its first offset does not exist, and ClientError.
         """
@@ -104,57 +105,70 @@ class PartitionConsumer:
             if count:
                 addresses = pointers[:count]
                 try:
-                    batch, reached = self._take(addresses, wanted, columns)
+                    codes, offsets = _read_places(addresses)
+                    batch = self._take(addresses, codes, offsets, wanted, columns)
                 finally:
                     deque(map(library.message_destroy, addresses.tolist()), 0)
                 last_seen = time.monotonic()
                 self._reported = None
+                reached = max(reached, int(offsets[codes == 0].max(initial=-1)) + 1)
                 if batch is not None:
                     yield batch
+                reached = self._check(codes, offsets, wanted, reached)
             elif time.monotonic() - last_seen > self._patience:
-                raise self._reported or ClientError(-185, f"no message came in {self._patience:.0f} s")
+                raise self._reported or ClientError(KafkaError._TIMED_OUT)  # noqa: SLF001
 
     def _take(
-        self, addresses: np.ndarray, wanted: Range, columns: Collection[str]
-    ) -> tuple[pa.RecordBatch | None, int]:
-        """The messages among these that belong to the range, and how far it has been read now."""
-        errors, offsets = read_fields(addresses, "err", "offset")
-        codes, offsets = errors.astype(np.int32), offsets.astype(np.int64)
-        if codes.any():
-            self._check(codes[codes != 0], wanted)
-        at_end = offsets[codes == _END_OF_PARTITION]
+        self,
+        addresses: NDArray[np.uint64],
+        codes: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        wanted: Range,
+        columns: Collection[str],
+    ) -> pa.RecordBatch | None:
+        """The messages among these that belong to the range."""
         inside = (codes == 0) & (offsets < wanted.end)
-        reached = int(max(offsets[codes == 0].max(initial=-1) + 1, at_end.max(initial=-1), wanted.start))
         if not inside.any():
-            return None, reached
-        kept = addresses if inside.all() else addresses[inside]
-        return self._to_batch(kept, offsets[inside], columns), reached
+            return None
+        return self._to_batch(addresses if inside.all() else addresses[inside], offsets[inside], wanted, columns)
 
-    def _check(self, codes: np.ndarray, wanted: Range) -> None:
-        for code in codes.tolist():
-            if code in _OFFSET_NOT_THERE:
-                raise OffsetNotThereError(wanted.topic, wanted.partition, wanted.start)
-            if code in _SOON_OVER:
+    def _check(self, codes: NDArray[np.int32], offsets: NDArray[np.int64], wanted: Range, reached: int) -> int:
+        """How far the range has been read, if there is no message but the end of the partition."""
+        for place in np.flatnonzero(codes).tolist():
+            code = int(codes[place])
+            if code == END_OF_PARTITION:
+                reached = max(reached, int(offsets[place]))
+            elif code in AWAY:
                 self._reported = ClientError(code)
-            elif code != _END_OF_PARTITION:
+            elif code not in OFFSET_NOT_THERE:
                 raise ClientError(code)
+            if code in OFFSET_NOT_THERE or (code == END_OF_PARTITION and reached < wanted.end):
+                # It ended behind the range when the batch was planned.
+                raise OffsetNotThereError(wanted.topic, wanted.partition, reached)
+        return reached
 
-    def _to_batch(self, addresses: np.ndarray, offsets: np.ndarray, columns: Collection[str]) -> pa.RecordBatch:
-        made = {OFFSET: pa.array(offsets)}
+    def _to_batch(
+        self, addresses: NDArray[np.uint64], offsets: NDArray[np.int64], wanted: Range, columns: Collection[str]
+    ) -> pa.RecordBatch:
         payloads, sizes, keys, key_sizes = read_fields(addresses, "payload", "len", "key", "key_len")
-        made[VALUE] = copy_values(payloads, sizes)
-        if KEY in columns:
-            made[KEY] = copy_values(keys, key_sizes)
-        self._adapt(made[VALUE].nbytes / len(addresses))
-        each = addresses.tolist()
-        if TIMESTAMP in columns or TIMESTAMP_TYPE in columns:
-            made |= _timestamps(each)
-        if LEADER_EPOCH in columns:
-            epochs = pa.array([library.message_leader_epoch(one) for one in each], pa.int32())
-            made[LEADER_EPOCH] = epochs
-        if HEADERS in columns:
-            made[HEADERS] = pa.array([_headers(one) for one in each], HEADERS_TYPE)
-        return pa.RecordBatch.from_pydict({name: made[name] for name in (OFFSET, *columns)})
+        self._adapt(float(sizes.mean() + key_sizes.mean()))
+
+        def make(name: str) -> pa.Array:
+            match name:
+                case "value":
+                    return copy_values(payloads, sizes)
+                case "key":
+                    return copy_values(keys, key_sizes)
+                case "offset":
+                    return pa.array(offsets)
+                case "topic":
+                    return pa.repeat(wanted.topic, len(addresses))
+                case "partition":
+                    return pa.repeat(pa.scalar(wanted.partition, pa.int32()), len(addresses))
+                case _:
+                    return _READERS[name](addresses.tolist())
+
+        return pa.RecordBatch.from_arrays([make(name) for name in columns], names=list(columns))
 
     def _adapt(self, usual_bytes: float) -> None:
         """Messages may be of 10 bytes or of 10 MB: a batch of them is to have a usual size."""
@@ -170,13 +184,32 @@ class PartitionConsumer:
         self._reported = ClientError(code, text.decode(errors="replace"))
 
 
-def _timestamps(addresses: list[int]) -> dict[str, pa.Array]:
-    kind = ctypes.c_int()
-    times, kinds = [], []
+def _read_places(addresses: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The errors and the offsets of messages."""
+    errors, offsets = read_fields(addresses, "err", "offset")
+    return errors.astype(np.int32), offsets.astype(np.int64)
+
+
+def _timestamps(addresses: list[int]) -> pa.Array:
+    kind = ctypes.byref(ctypes.c_int())
+    return pa.array([library.message_timestamp(address, kind) for address in addresses], pa.int64())
+
+
+def _timestamp_types(addresses: list[int]) -> pa.Array:
+    kind, kinds = ctypes.c_int(), []
     for address in addresses:
-        times.append(library.message_timestamp(address, ctypes.byref(kind)))
+        library.message_timestamp(address, ctypes.byref(kind))
         kinds.append(kind.value)
-    return {TIMESTAMP: pa.array(times, pa.int64()), TIMESTAMP_TYPE: pa.array(kinds, pa.int32())}
+    return pa.array(kinds, pa.int32())
+
+
+def _leader_epochs(addresses: list[int]) -> pa.Array:
+    epochs = map(library.message_leader_epoch, addresses)
+    return pa.array([None if epoch < 0 else epoch for epoch in epochs], pa.int32())
+
+
+def _header_lists(addresses: list[int]) -> pa.Array:
+    return pa.array(map(_headers, addresses), HEADERS_TYPE)
 
 
 def _headers(address: int) -> list[tuple[str, bytes | None]]:
@@ -190,3 +223,12 @@ def _headers(address: int) -> list[tuple[str, bytes | None]]:
         value = ctypes.string_at(content.value, size.value) if content.value else None
         headers.append(((name.value or b"").decode(errors="replace"), value))
     return headers
+
+
+_READERS: Final = {
+    TIMESTAMP: _timestamps,
+    TIMESTAMP_TYPE: _timestamp_types,
+    LEADER_EPOCH: _leader_epochs,
+    HEADERS: _header_lists,
+}
+"""One call per message, which only the queries pay for that need them."""

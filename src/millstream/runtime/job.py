@@ -16,7 +16,7 @@ from millstream.runtime.disk_watch import DiskWatch
 from millstream.runtime.kafka.cluster_watch import KafkaWatch
 from millstream.runtime.kafka.group_offsets import LAST_SECONDS
 from millstream.runtime.kafka.job_topics import JobTopics
-from millstream.runtime.progress import Counted, flat_offsets, least_offsets, progress_of
+from millstream.runtime.progress import Counted, flat_offsets, least_offsets, planned_messages, progress_of
 from millstream.runtime.restarts import restarts_of
 from millstream.runtime.state_quota import find_excess, measure_operators
 from millstream.runtime.supervision import Supervision
@@ -69,6 +69,7 @@ class Job:
         self._on_event = on_event
         self._result = result
         self._tallies = counters
+        self._messages_read = 0
         self._shown: int | None = None
         self._ends = _last_ends(positions.values())
         self._clients = clients
@@ -164,9 +165,10 @@ class Job:
         if not report["durationMs"].get("addBatch"):
             return  # a trigger without new data
         reach("after-batch")
-        lost = self._topics.after_batch(report)
+        messages = self._count_messages(report)
+        lost = self._topics.after_batch(report, messages)
         sizes = measure_operators(self._folder.state, report)
-        counted = self._counts_of(sizes.total(), sum(each.count for each in lost))
+        counted = self._counts_of(sizes.total(), messages, sum(each.count for each in lost))
         progress = progress_of(self.name, report, self._progress, counted)
         with self._reported:
             self._progress = progress
@@ -200,13 +202,19 @@ class Job:
         self._shown = (self._shown or 0) + rows.num_rows
         self._result.take(rows, kinds)
 
-    def _counts_of(self, state_bytes: int, lost: int) -> Counted:
+    def _count_messages(self, report: Mapping[str, Any]) -> int:
+        """Those that workers have read in this batch; an attempt that failed may have counted some of them, too."""
+        before, self._messages_read = self._messages_read, self._tallies.read.value
+        return min(self._messages_read - before, planned_messages(report))
+
+    def _counts_of(self, state_bytes: int, messages: int, lost: int) -> Counted:
         shown, self._shown = self._shown, None
         return Counted(
             state_bytes=state_bytes,
             skipped=self._tallies.skipped.value,
             dead_letters=self._tallies.dead_letters.value,
             lost=lost,
+            messages=messages,
             rows_in=self._plan.generated_rows if self._plan.is_bounded else None,
             rows_out=shown,
         )

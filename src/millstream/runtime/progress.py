@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from millstream.spark.observed_counts import delivered_messages, ignored_retractions
-from millstream.spark.tick_numbers import rows_read
+from millstream.spark.tick_numbers import is_read_in_python, rows_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -76,6 +76,8 @@ class Counted:
     dead_letters: int = 0
     lost: int = 0
     """In this batch."""
+    messages: int = 0
+    """Read by workers in this batch."""
     rows_in: int | None = None
     """Counted where rows are generated."""
     rows_out: int | None = None
@@ -84,7 +86,7 @@ class Counted:
 
 def progress_of(job: str, report: Mapping[str, Any], before: JobProgress | None, counted: Counted) -> JobProgress:
     """The progress of one batch, from Spark's report."""
-    rows_in = rows_read(report) if counted.rows_in is None else counted.rows_in
+    rows_in = rows_read(report, counted.messages) if counted.rows_in is None else counted.rows_in
     ignored = ignored_retractions(report)
     delivered = delivered_messages(report)
     written = max(int(report["sink"].get("numOutputRows", 0)), 0) if delivered is None else delivered
@@ -113,6 +115,16 @@ def _lag(source: Mapping[str, Any]) -> SourceLag:
     reached = flat_offsets(source.get("endOffset"))
     behind = sum(max(offset - reached.get(partition, 0), 0) for partition, offset in latest.items())
     return SourceLag(", ".join(sorted({topic for topic, _ in reached})), behind)
+
+
+def planned_messages(report: Mapping[str, Any]) -> int:
+    """How many offsets a batch was to read in workers; fewer messages if some are gone, or were never messages."""
+    return sum(_size(source) for source in report["sources"] if is_read_in_python(source))
+
+
+def _size(source: Mapping[str, Any]) -> int:
+    starts, ends = flat_offsets(source.get("startOffset")), flat_offsets(source.get("endOffset"))
+    return sum(max(end - starts.get(place, 0), 0) for place, end in ends.items())
 
 
 def least_offsets(report: Mapping[str, Any]) -> dict[tuple[str, int], int]:

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from millstream.spark.session import OwnedSession
 
 
-_BUCKETS_PER_TASK: Final = 4
+_BUCKETS_PER_TASK: Final = 2
 _KEPT: Final = 'job "{}" of this checkpoint is not in the script; its state is kept'
 
 
@@ -222,7 +222,7 @@ class Session:
             folder = found or checkpoint.new_job(plan, _buckets(plan.settings))
             keep_ends(folder.path, [ranges[scan.id].ends if scan.id in ranges else None for scan in plan.scans])
             keep_ids(folder.path, plan, asking)
-            counters = MessageCounters(spark.sparkContext.accumulator(0), spark.sparkContext.accumulator(0))
+            counters = MessageCounters(*(spark.sparkContext.accumulator(0) for _ in range(3)))
             job = Job(
                 plan,
                 folder,

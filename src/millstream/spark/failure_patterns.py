@@ -174,21 +174,21 @@ _KAFKA: Final = _patterns(
         "Create the topic again, and start the job over with --fresh.",
     ),
     (
-        r"UnknownTopicOrPartitionException|UnknownTopicIdException",
+        r"UnknownTopicOrPartitionException|UnknownTopicIdException|UNKNOWN_TOPIC_OR_PART|_UNKNOWN_PARTITION|_UNKNOWN_TOPIC",
         Code.TOPIC_MISSING,
         'a topic of job "{job}" was deleted',
         None,
         "Create the topic again; a job that reads it must start over with --fresh.",
     ),
     (
-        rf"S(?:asl|sl)AuthenticationException{_REST}",
+        rf"(?:S(?:asl|sl)AuthenticationException|KafkaRefusedError: _(?:AUTHENTICATION|SSL)){_REST}",
         Code.BROKER_REFUSED,
         'Kafka did not accept the credentials of job "{job}"',
         "{said}.",
         "Correct 'properties.sasl.mechanism', 'properties.sasl.jaas.config' or the certificates in 'properties.ssl.*'.",
     ),
     (
-        rf"AuthorizationException{_REST}",
+        rf"(?:AuthorizationException|KafkaRefusedError: \w+AUTHORIZATION_FAILED){_REST}",
         Code.BROKER_REFUSED,
         'Kafka does not allow what job "{job}" does',
         "{said}.",
@@ -202,7 +202,7 @@ _KAFKA: Final = _patterns(
         "Check the options under 'properties.': those of SASL and SSL come in groups.",
     ),
     (
-        rf"kafka\.common\.errors\.(?:Timeout|Disconnect|Network|BrokerNotAvailable)Exception{_REST}",
+        rf"(?:kafka\.common\.errors\.(?:Timeout|Disconnect|Network|BrokerNotAvailable)Exception|KafkaAwayError){_REST}",
         Code.BROKER_UNREACHABLE,
         'no Kafka broker answers job "{job}" any more',
         "{said}.",

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StructField, StructType
 
+from millstream.spark.kafka_stream import MessageStream
 from millstream.spark.observed_counts import IGNORED, fresh_name
 from millstream.spark.shared_rows import SharedRows
 from millstream.spark.task_counts import append_counts
@@ -23,7 +24,7 @@ Step: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 @dataclass(frozen=True, slots=True)
 class PythonStage:
-    rows: Rows | None
+    rows: Rows | MessageStream | None
     """With only the columns that are passed to Python; None where a step gives them to several readers."""
     schema: str | StructType
     """The schema of the result."""
@@ -66,16 +67,22 @@ class PythonStage:
 
     def to_rows(self) -> DataFrame:
         """What comes back from Python."""
-        assert isinstance(self.rows, DataFrame)
         if self.step is None:
+            assert isinstance(self.rows, DataFrame)
             return self.rows
         if not self.has_counts:
-            return self.rows.mapInArrow(self.step, self.schema)
+            return self._cross(self.step, self.row_schema)
         schema = self.row_schema
         counting = partial(append_counts, self.step, to_arrow_schema(schema, timezone="UTC"))
-        counted = self.rows.mapInArrow(counting, StructType([*schema.fields, StructField(IGNORED, LongType())]))
+        counted = self._cross(counting, StructType([*schema.fields, StructField(IGNORED, LongType())]))
         observed = counted.observe(fresh_name(), F.sum(IGNORED).alias(IGNORED))
         return observed.where(F.col(IGNORED).isNull()).drop(IGNORED)
+
+    def _cross(self, step: Step, schema: StructType) -> DataFrame:
+        if isinstance(self.rows, MessageStream):
+            return self.rows.run(step, schema)
+        assert isinstance(self.rows, DataFrame)
+        return self.rows.mapInArrow(step, schema)
 
     def result(self, crossed: DataFrame) -> DataFrame | PythonStage:
         """What becomes of the rows that came back, and have been exchanged."""

@@ -33,6 +33,13 @@ def require_end_markers() -> None:
     ArrowStreamSerializer.load_stream = _load_stream  # type: ignore[method-assign,assignment]
 
 
+def mark_end(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Notes that the task has received all of its rows when the last of these has been taken."""
+    _InputState.is_complete = False
+    yield from batches
+    _InputState.is_complete = True
+
+
 def require_all(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """All batches of the task; raises IncompleteInputError after the last one unless they are known to be complete."""
     yield from batches
@@ -42,9 +49,7 @@ def require_all(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _load_stream(_serializer: ArrowStreamSerializer, stream: IO[bytes]) -> Iterator[pa.RecordBatch]:
     """Spark's own, except that it detects a connection that is closed between two batches."""
-    _InputState.is_complete = False
-    yield from pa.ipc.open_stream(_FullReads(stream))
-    _InputState.is_complete = True
+    yield from mark_end(iter(pa.ipc.open_stream(_FullReads(stream))))
 
 
 class _FullReads:

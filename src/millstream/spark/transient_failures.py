@@ -45,6 +45,7 @@ TRANSIENT_FAILURES: Final = (
     TransientFailure(
         re.compile(r"java\.net\.(?:Connect|SocketTimeout|NoRouteToHost)Exception|Connection re(?:fused|set)")
     ),
+    TransientFailure(re.compile(r"\bKafkaAwayError\b")),
     TransientFailure(re.compile(r"Broker transport failure|All broker connections are down")),
     TransientFailure(re.compile(r"(?:Local|Broker): (?:Message |Request )?[Tt]imed out")),
     # Another broker becomes leader or coordinator.
@@ -55,6 +56,7 @@ TRANSIENT_FAILURES: Final = (
     TransientFailure(re.compile(_kafka("RebalanceInProgress", "ThrottlingQuotaExceeded"))),
     # A broker that has just started may not know a topic for a moment; one that is deleted stays missing.
     TransientFailure(re.compile(_kafka("UnknownTopicOrPartition", "UnknownTopicId")), _A_FEW),
+    TransientFailure(re.compile(r"\bUNKNOWN_TOPIC_OR_PART\b|\b_UNKNOWN_(?:TOPIC|PARTITION)\b"), _A_FEW),
     # The same, reported to our own producers.
     TransientFailure(re.compile(_delivery_failure_pattern(Failure.AWAY, Failure.NOT_READY))),
     TransientFailure(re.compile(_delivery_failure_pattern(Failure.NO_TOPIC)), _A_FEW),

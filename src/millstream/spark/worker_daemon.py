@@ -22,6 +22,8 @@ _PRELOADED: Final = (
     "pandas",
     "polars",
     "millstream.aggregates.registry",
+    "millstream.spark.kafka_stream",
+    "millstream.spark.message_columns",
     "millstream.spark.message_decoding",
     "millstream.spark.kafka_sink",
     "millstream.spark.kernel_host",

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.connectors.metadata import MessagePart
 from millstream.formats.registry import FORMATS
-from millstream.sql.types import BIGINT, INT, STRING, DataType, Field, TypeRoot
+from millstream.sql.types import BIGINT, INT, STRING, TIMESTAMPS, DataType, Field, TypeRoot
 
 if TYPE_CHECKING:
+    from millstream.connectors.metadata import MetadataUse
     from millstream.formats.registry import Format
 
 _BYTES: Final = DataType(TypeRoot.BYTES)
@@ -45,6 +46,16 @@ KAFKA_METADATA: Final = (
     MessagePart("timestamp-type", STRING.not_null(), "NoTimestampType, CreateTime or LogAppendTime."),
 )
 OF_THE_VALUE: Final = "value."
+_MILLISECONDS: Final = 3
+
+
+def is_read_as_declared(use: MetadataUse) -> bool:
+    """Whether a worker gives the metadata in the type of its column."""
+    if use.key.startswith(OF_THE_VALUE):
+        return False
+    if use.type.root in TIMESTAMPS and use.column.type.root in TIMESTAMPS:  # the only time zone is UTC
+        return use.column.type.precision is None or use.column.type.precision >= _MILLISECONDS
+    return use.type.not_null() == use.column.type.not_null()
 
 
 def message_parts(value_format: Format | None, *, many_topics: bool) -> dict[str, MessagePart]:

@@ -21,12 +21,14 @@ class Tally(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MessageCounters:
-    """Messages since the start of a job from which no row was made."""
+    """Messages since the start of a job."""
 
+    read: Tally
+    """Read by workers of ours."""
     skipped: Tally
-    """Skipped because their format ignores parse errors."""
+    """Of these, skipped because their format ignores parse errors."""
     dead_letters: Tally
-    """Written to a dead-letter topic."""
+    """Of these, written to a dead-letter topic."""
 
 
 @dataclass(frozen=True, slots=True)

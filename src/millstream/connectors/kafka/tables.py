@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar
 
+from millstream.catalog.options import is_java_only
 from millstream.changelog import INSERT_ONLY
 from millstream.connectors.kafka.custom_partitioner import partitioner_problems
-from millstream.connectors.kafka.metadata import OF_THE_VALUE
+from millstream.connectors.kafka.metadata import OF_THE_VALUE, is_read_as_declared
 from millstream.connectors.kafka.not_yet import find_connections_of_java, find_patterns_of_java
 from millstream.connectors.kafka.option_values import (
     DEFAULT_PARTITIONER,
@@ -153,12 +154,20 @@ class KafkaSource(OrdinarySource):
         key = f"key {self.key_format.name}, value " if self.key_format is not None else ""
         return f"{key}{self.value_format.name} [{'Spark' if self.decodes_in_spark else 'Python'}]"
 
+    @property
+    def is_read_in_python(self) -> bool:
+        """Whether workers decode what they read; Spark decodes Avro, and matches patterns that only Java can."""
+        is_javas = self.topic_pattern is not None and is_java_only(self.topic_pattern)
+        return not is_javas and not any(isinstance(each, AvroFormat) for each in (self.key_format, self.value_format))
+
     def gives_rows_in_python(self, columns: Collection[str]) -> bool:
-        """Metadata of a format is converted by Spark, and Arrow does not count rows without columns."""
-        of_the_format = (use for use in self.metadata if use.key.startswith(OF_THE_VALUE))
-        return (
-            bool(columns) and not self.decodes_in_spark and not any(use.column.name in columns for use in of_the_format)
-        )
+        """Some metadata is converted by Spark, and Arrow does not count rows without columns."""
+        converted = (use for use in self.metadata if use.column.name in columns and self._is_converted(use))
+        return bool(columns) and not self.decodes_in_spark and not any(converted)
+
+    def _is_converted(self, use: MetadataUse) -> bool:
+        """After the rows are made; otherwise Spark does so before."""
+        return not is_read_as_declared(use) if self.is_read_in_python else use.key.startswith(OF_THE_VALUE)
 
     def find_unsupported(self) -> Iterable[Diagnostic]:
         return (*find_connections_of_java(self), *find_patterns_of_java(self))

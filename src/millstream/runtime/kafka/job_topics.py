@@ -38,10 +38,10 @@ class JobTopics:
         """Whether offsets are committed to a consumer group."""
         return self._group_offsets.is_asked_for
 
-    def after_batch(self, report: Mapping[str, Any]) -> list[MessagesLost]:
-        """Receives Spark's report, and returns the messages that the batch did not find."""
+    def after_batch(self, report: Mapping[str, Any], messages: int) -> list[MessagesLost]:
+        """Receives Spark's report and how many messages were read, and returns those that were not found."""
         self._topic_ids.after_batch(report)
-        return self._losses.in_batch(report)
+        return self._losses.in_batch(report, messages)
 
     def commit(self, reached: Offsets) -> None:
         """Commits everything that finished batches have read so far, without waiting."""

@@ -10,8 +10,9 @@ from millstream.errors import BrokerError, Code, Diagnostic, MillstreamError
 from millstream.runtime.events import MessagesLost
 from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.runtime.kafka.source_positions import plain
-from millstream.runtime.progress import flat_offsets
+from millstream.runtime.progress import flat_offsets, planned_messages
 from millstream.spark.failure_patterns import START_OVER, WITHOUT_THEM
+from millstream.spark.tick_numbers import is_read_in_python
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -73,21 +74,24 @@ def _find_lost(job: str, source: KafkaSource, read_up_to: Offsets, topics: Topic
 
 
 class LossWatch:
-    """Counts the losses of tables that are to continue without lost messages, which Spark skips silently."""
+    """Counts the losses of tables that are to continue without lost messages, which workers skip."""
 
     def __init__(self, job: str, sources: Iterable[KafkaSource], clients: KafkaClients) -> None:
         self._clients = clients
         self._job = job
         self._sources = [source for source in sources if not source.fails_on_data_loss]
 
-    def in_batch(self, report: Mapping[str, Any]) -> list[MessagesLost]:
-        """What a batch did not find, from Spark's report. Kafka is asked only if rows are missing."""
+    def in_batch(self, report: Mapping[str, Any], messages: int) -> list[MessagesLost]:
+        """What a batch did not find: `messages` were read. Kafka is asked only if some are missing."""
         found: list[MessagesLost] = []
+        is_complete = messages == planned_messages(report)
         for of_source in report["sources"] if self._sources else ():
             starts, ends = flat_offsets(of_source.get("startOffset")), flat_offsets(of_source.get("endOffset"))
             source = self._source_of({topic for topic, _ in ends})
             wanted = sum(abs(end - starts.get(place, end)) for place, end in ends.items())
-            if source is not None and of_source["numInputRows"] < wanted:
+            misses_some = not is_complete if is_read_in_python(of_source) else of_source["numInputRows"] < wanted
+            has_shrunk = any(end < starts.get(place, end) for place, end in ends.items())
+            if source is not None and (misses_some or has_shrunk):
                 with suppress(MillstreamError):  # failing to count must not fail the job
                     found += self._between(starts, ends, self._first_offsets(source, ends))
         return found

@@ -1,0 +1,68 @@
+"""Which offsets a batch reads. Nothing here asks Kafka."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from millstream.librdkafka.partition_consumer import Range
+from millstream.reading.reading_error import DeletedPartitionsError, RecreatedTopicError
+
+if TYPE_CHECKING:
+    from millstream.connectors.kafka.read_range import Offsets
+
+    NestedOffsets = dict[str, dict[str, int]]
+
+
+def plan_ends(starts: Offsets, latest: Offsets, most: int | None, *, may_lose: bool) -> Offsets:
+    """Where a batch ends that begins at `starts`, with at most so many messages; `latest` is all there is.
+
+    Partitions that `starts` does not know are new, and begin at 0. Raises DeletedPartitionsError and
+    RecreatedTopicError, unless messages may be lost.
+    """
+    if not may_lose:
+        _refuse_losses(starts, latest)
+    if most is None:
+        return latest
+    sizes = {place: max(end - starts.get(place, 0), 0) for place, end in latest.items()}
+    total = sum(sizes.values())
+    if total <= most:
+        return latest
+    return {
+        place: starts.get(place, 0) + _share(size, most / total) if size else latest[place]
+        for place, size in sizes.items()
+    }
+
+
+def _refuse_losses(starts: Offsets, latest: Offsets) -> None:
+    if gone := sorted(starts.keys() - latest.keys()):
+        raise DeletedPartitionsError(gone)
+    for place, start in starts.items():
+        if latest[place] < start:
+            raise RecreatedTopicError(place, start, latest[place])
+
+
+def _share(size: int, part: float) -> int:
+    """At least one message of each partition, so that none waits for ever."""
+    return min(size, max(math.floor(size * part), 1))
+
+
+def ranges_between(starts: Offsets, ends: Offsets) -> list[Range]:
+    """A task each, in an order that is the same when a batch is done again."""
+    return [
+        Range(topic, partition, start, end)
+        for (topic, partition), end in sorted(ends.items())
+        if (start := starts.get((topic, partition), 0)) < end
+    ]
+
+
+def nest(offsets: Offsets) -> NestedOffsets:
+    """In the form of Spark's Kafka source, `{"topic": {"0": 42}}`, in an order that depends on nothing else."""
+    nested: NestedOffsets = {}
+    for (topic, partition), offset in sorted(offsets.items()):
+        nested.setdefault(topic, {})[str(partition)] = offset
+    return nested
+
+
+def flatten(nested: NestedOffsets) -> Offsets:
+    return {(topic, int(number)): offset for topic, found in nested.items() for number, offset in found.items()}

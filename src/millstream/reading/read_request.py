@@ -1,0 +1,32 @@
+"""What to read of a table's topics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from millstream.connectors.kafka.read_range import Offsets
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRequest:
+    """It is sent to the workers, and to the process that plans batches."""
+
+    topics: tuple[str, ...]
+    pattern: str | None
+    """A regular expression of Python's for whole names; then `topics` is empty."""
+    properties: Mapping[str, str] = field(repr=False)
+    starts: Offsets | None
+    """Where a new job starts; None for the first offsets that exist."""
+    ends: Offsets | None
+    """Where a bounded scan ends; partitions that are not listed are not read."""
+    most: int
+    """Messages per batch."""
+    columns: tuple[str, ...]
+    """Of messages, by the names that the consumer gives them."""
+    may_lose: bool
+    """Whether to continue without messages that are gone."""
+    reads_committed: bool
