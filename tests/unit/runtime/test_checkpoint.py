@@ -31,18 +31,6 @@ if TYPE_CHECKING:
     from millstream.runtime.checkpoint import JobFolder
 
 
-SET_OVER_ONE_TABLE = """
-CREATE TABLE t (a BIGINT, b STRING) WITH (
-  'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'x:9092', 'format' = 'json');
-CREATE TABLE c WITH ('topic' = 'c') LIKE t;
-CREATE TABLE d WITH ('topic' = 'd') LIKE t;
-EXECUTE STATEMENT SET BEGIN
-  INSERT INTO c SELECT a, b FROM t WHERE a > 0;
-  INSERT INTO d SELECT a, b FROM t;
-END;
-"""
-
-
 def insert(
     aggregate: str = "COUNT(*)",
     native: str = "auto",
@@ -135,18 +123,6 @@ def test_job_begun_on_the_kernel_stays_there(tmp_path: Path) -> None:
     assert checkpoint.pin_to_checkpoint(insert("SUM(a)")).explain() == insert("SUM(a)").explain()
     checkpoint.release()
     assert json.loads((tmp_path / "millstream.json").read_text())["content"]["jobs"]["../counts"]["identity"] == 5
-
-
-@pytest.mark.parametrize("scans", [1, 2])
-def test_set_reads_as_it_began(tmp_path: Path, scans: int) -> None:
-    """Positions in the checkpoint belong to one scan, or to one for each INSERT."""
-    job = compile_script(SourceText("s", SET_OVER_ONE_TABLE), {}, {}).jobs[0]
-    checkpoint = Checkpoint(tmp_path)
-    begin_a_batch(checkpoint.new_job(job if scans == 1 else job.reading_apart(), buckets=5).path)
-    pinned = checkpoint.pin_to_checkpoint(job)
-    assert checkpoint.find_job(pinned) is not None
-    checkpoint.release()
-    assert len(pinned.scans) == scans
 
 
 def test_kernel_state_of_an_earlier_version_is_told_from_a_changed_script(tmp_path: Path) -> None:

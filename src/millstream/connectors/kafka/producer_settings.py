@@ -39,8 +39,9 @@ _DEFAULTS: Final = {
     "linger.ms": "20",
     "batch.size": "1000000",
     "queue.buffering.max.messages": "200000",
+    "queue.buffering.max.kbytes": str(64 << 10),
 }
-_QUEUE_KBYTES: Final = 64 << 10
+_QUEUE_BYTES: Final = "buffer.memory"
 _RECONNECT_MS: Final = 50
 _MOST_IN_FLIGHT_IN_ORDER: Final = 5
 _SETTLED_BY_TRANSACTIONS: Final = frozenset(
@@ -54,6 +55,8 @@ def producer_settings(properties: Mapping[str, str], *, transactional: bool = Fa
     for key, (name, least, most) in _NUMBERS.items():
         if key in properties:
             found[name] = str(min(max(int(properties[key]), least), most))
+    if _QUEUE_BYTES in properties:
+        found["queue.buffering.max.kbytes"] = str(min(max(int(properties[_QUEUE_BYTES]) >> 10, 1), _LARGEST))
     if transactional:
         found = {name: value for name, value in found.items() if name not in _SETTLED_BY_TRANSACTIONS}
         defaults = {name: value for name, value in _DEFAULTS.items() if name != "message.timeout.ms"}
@@ -75,13 +78,14 @@ def _can_be_idempotent(settings: Mapping[str, str]) -> bool:
 
 def _agree(settings: dict[str, str]) -> dict[str, str]:
     """The C client refuses some combinations that Java's accept."""
-    least, most = settings.get("reconnect.backoff.ms"), settings.get("reconnect.backoff.max.ms")
-    if least is not None:
-        settings["reconnect.backoff.max.ms"] = str(max(int(least), int(most or least)))
-    elif most is not None:
-        settings["reconnect.backoff.ms"] = str(min(_RECONNECT_MS, int(most)))
+    first, longest = settings.get("reconnect.backoff.ms"), settings.get("reconnect.backoff.max.ms")
+    if first is not None:
+        settings["reconnect.backoff.max.ms"] = str(max(int(first), int(longest or first)))
+    elif longest is not None:
+        settings["reconnect.backoff.ms"] = str(min(_RECONNECT_MS, int(longest)))
     if "message.timeout.ms" in settings:
         timeout = max(int(settings["message.timeout.ms"]), int(settings["linger.ms"]) + 1)
         settings["message.timeout.ms"] = str(timeout)
-    room = 2 * int(settings["message.max.bytes"]) >> 10  # a message that is larger than the queue would wait forever
-    return {**settings, "queue.buffering.max.kbytes": str(max(_QUEUE_KBYTES, room))}
+    least = 2 * int(settings["message.max.bytes"]) >> 10  # a message that is larger than the queue would wait forever
+    settings["queue.buffering.max.kbytes"] = str(max(least, int(settings["queue.buffering.max.kbytes"])))
+    return settings
