@@ -24,6 +24,7 @@ _QUEUE_AND_IN_FLIGHT: Final = 3
 _QUEUE_FULL: Final = -184
 _TIMED_OUT: Final = -185
 _MESSAGE_TIMED_OUT: Final = -192
+_ALL_DOWN: Final = -187
 _AUTHENTICATION: Final = -169
 _FATAL: Final = -150
 TOO_LARGE: Final = 10
@@ -108,7 +109,8 @@ class BatchProducer:
 
     def _note_error(self, _client: int, code: int, text: bytes, _opaque: int) -> None:
         """The client retries after most errors; they say why a message was not delivered in the end."""
-        self._reported = ClientError(code, text.decode(errors="replace"))
+        if self._reported is None or code != _ALL_DOWN:  # which does not say why
+            self._reported = ClientError(code, text.decode(errors="replace"))
         if code == _FATAL:
             self._failure = self._failure or library.find_fatal_error(self._client)
         elif code == _AUTHENTICATION:
