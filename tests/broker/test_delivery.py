@@ -44,7 +44,7 @@ class Sink:
     def claim(self, transactions: Transactions) -> None:
         claim(self.properties, transactions)
 
-    def request(self, batch: int, transactions: Transactions | None) -> DeliveryRequest:
+    def request(self, batch: int, transactions: Transactions) -> DeliveryRequest:
         return DeliveryRequest("sink", self.topic, self.properties, "p0", batch, transactions)
 
     def write(self, batch: int, transactions: Transactions, *values: bytes) -> None:
@@ -144,7 +144,7 @@ def test_query_that_starts_again_has_the_same_process(sink: Sink, tmp_path: Path
 
 def test_failure_of_a_delivery_reaches_the_task(sink: Sink, tmp_path: Path) -> None:
     batches = iter([messages(b"0"), messages(b"1")])
-    nowhere = replace(sink.request(0, None), topic="no such topic")
+    nowhere = replace(sink.request(0, sink.transactions()), topic="no such topic")
     with pytest.raises(DeliveryError) as caught:
         deliver(tmp_path / "d", 0, nowhere, batches)
     assert caught.value.failure is Failure.REFUSED
@@ -205,7 +205,7 @@ def test_message_has_time_headers_and_partition(sink: Sink, tmp_path: Path) -> N
             "timestamp": pa.array([1_700_000_000_123], pa.int64()),
         }
     )
-    deliver(tmp_path / "d", 0, sink.request(0, None), iter([batch]))
+    deliver(tmp_path / "d", 0, sink.request(0, sink.transactions()), iter([batch]))
     [found] = ScriptKafka(sink.brokers).read(sink.topic)
     assert (found.message.key, found.message.value, found.headers) == (b"k", None, (("by", b"x"),))
     assert time_of_first(sink) == 1_700_000_000_123

@@ -37,8 +37,6 @@ class CrashJob:
     fold: Callable[[Iterable[Message]], Table]
     truth: Callable[[], Table]
     has_state: bool = True
-    has_times: bool = False
-    """Such messages are written by our own producers, whatever the guarantee."""
     guarantees: tuple[DeliveryGuarantee, ...] = EVERY_GUARANTEE
 
     @property
@@ -176,7 +174,6 @@ CRASH_JOBS: Final = (
         _each,
         _expected_pass,
         has_state=False,
-        has_times=True,
         guarantees=(DeliveryGuarantee.AT_LEAST_ONCE,),
     ),
 )

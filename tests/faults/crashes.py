@@ -67,8 +67,6 @@ class Crash:
         if self.ending is not Ending.KILLED and self.failpoint in _IN_THE_DRIVER:
             return False  # the batch is practically over
         is_once = self.guarantee is DeliveryGuarantee.EXACTLY_ONCE
-        if self.failpoint == "mid-produce":
-            return is_once or self.job.has_times
         return is_once or self.failpoint not in _IN_TRANSACTIONS
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import fastavro
 import pyarrow as pa
 import pytest
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from millstream.formats.arrow_types import arrow_schema, arrow_type
@@ -16,15 +17,16 @@ from millstream.formats.avro_format import AvroFormat
 from millstream.formats.value_count import ValueCount
 from millstream.spark.avro_halves import avro_struct, avro_struct_with_bytes, with_avro
 from millstream.spark.job_errors import TableHalf
-from millstream.spark.kafka_sink import encode_messages
+from millstream.spark.kafka_sink import write_messages
 from millstream.spark.types import spark_schema
+from millstream.spark.worker_delivery import WorkerDelivery
 from tests.declaring import KAFKA, declare, sink
 from tests.fuzz.binary_messages import varint
 from tests.unit.formats.conformance.reading import parse_columns, plain
 from tests.unit.formats.conformance.written_values import ALL, NEWER_AVRO, Written
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, SparkSession
 
     from millstream.sql.types import DataType
 
@@ -42,7 +44,9 @@ def test_each_type(spark: SparkSession, cases: list[Written], legacy: bool) -> N
     values = [pa.array([case.value], type_) for case, type_ in zip(cases, arrow_schema(columns).types, strict=True)]
     rows = spark.createDataFrame(pa.Table.from_arrays(values, schema=arrow_schema(columns)), spark_schema(columns))
     options = {**KAFKA, "format": "avro", "avro.timestamp_mapping.legacy": str(legacy).lower()}
-    encoded = encode_messages(rows, sink(declare(options, declared))).to_frame()
+    table = sink(declare(options, declared))
+    encoded = write_messages(rows, table, WorkerDelivery("t", "t", {})).rows
+    assert isinstance(encoded, DataFrame)
     messages = encoded.selectExpr("value", "'t' AS topic", "0 AS partition", "0L AS offset").cache()
     [message] = messages.collect()
     assert bytes(message.value).hex() == "".join(case.avro or "" for case in cases)

@@ -24,6 +24,8 @@ TABLES = (
     + """
 CREATE TABLE large (digit BIGINT, n BIGINT) WITH (
   'connector' = 'kafka', 'topic' = '${large}', 'properties.bootstrap.servers' = '${brokers}', 'format' = 'json');
+CREATE TABLE stamped (n BIGINT, written TIMESTAMP_LTZ(3) METADATA FROM 'timestamp') WITH (
+  'connector' = 'kafka', 'topic' = '${large}', 'properties.bootstrap.servers' = '${brokers}', 'format' = 'json');
 CREATE TABLE small (n BIGINT) WITH (
   'connector' = 'kafka', 'topic' = '${small}', 'properties.bootstrap.servers' = '${brokers}', 'format' = 'csv');
 """
@@ -82,10 +84,33 @@ def test_readers_without_state_read_each_message_once(
     assert read_messages(broker, parameters["small"]) == [str(n) for n in range(10)]
 
 
+def test_two_inserts_into_one_table_and_one_with_timestamps(
+    broker: str, spark: SparkSession, parameters: dict[str, str], tmp_path: Path
+) -> None:
+    produce(broker, parameters["numbers"], numbers(range(1500)))
+    stamped = "INSERT INTO stamped SELECT n, TO_TIMESTAMP_LTZ(1700000000000 + n, 3) FROM numbers WHERE n >= 1400;"
+    rest = SMALL.replace("n < 10", "n >= 1490")
+    assert run_set(spark, tmp_path, parameters, SMALL, stamped, rest) == (1500, 1)
+    assert len(read_messages(broker, parameters["large"])) == 100
+    assert read_messages(broker, parameters["small"]) == sorted(str(n) for n in (*range(10), *range(1490, 1500)))
+
+
+def test_one_insert_exactly_once_and_another_at_least_once(
+    broker: str, spark: SparkSession, parameters: dict[str, str], tmp_path: Path
+) -> None:
+    """A transaction takes all that a task has, so each INSERT reads for itself."""
+    produce(broker, parameters["numbers"], numbers(range(1500)))
+    once = f"'sink.delivery-guarantee'='exactly-once', 'sink.transactional-id-prefix'='{parameters['large']}'"
+    large = LARGE.replace("INTO large", f"INTO large /*+ OPTIONS({once}) */")
+    assert run_set(spark, tmp_path, parameters, large, SMALL) == (3000, 2)
+    assert len(read_messages(broker, parameters["large"])) == 500
+    assert read_messages(broker, parameters["small"]) == [str(n) for n in range(10)]
+
+
 def test_messages_of_a_partition_stay_in_their_order(
     broker: str, spark: SparkSession, parameters: dict[str, str], tmp_path: Path
 ) -> None:
-    """Beside an aggregate, a pass-through goes through an exchange too."""
+    """Also beside an aggregate, whose rows are exchanged."""
     produce(broker, parameters["numbers"], numbers(range(4000)))
     found = {received.message.value: received.partition for received in ScriptKafka(broker).read(parameters["numbers"])}
     ordered = LARGE.replace("WHERE n >= 1000", "").replace("large", "large /*+ OPTIONS('sink.partitioner'='fixed') */")

@@ -9,8 +9,9 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
-from millstream.connectors.kafka.client_settings import client_settings, producer_settings
+from millstream.connectors.kafka.client_settings import client_settings
 from millstream.connectors.kafka.key_stores import UnreadableStoreError
+from millstream.connectors.kafka.producer_settings import producer_settings
 from millstream.jvm.java import find_java
 from millstream.jvm.key_stores import KeyStore, KeyStoreError, certificates_in, key_pair_in
 from millstream.testing.certificates import PASSWORD

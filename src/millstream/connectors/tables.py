@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from millstream.sql.types import INTERVALS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable
 
     from millstream.catalog.option_places import OptionPlaces
     from millstream.catalog.option_reader import Notice
@@ -137,14 +137,6 @@ class Sink(ConnectedTable, Protocol):
         """Whether messages are made of columns alone, by encoders in Python."""
 
     @property
-    def needs_own_producer(self) -> bool:
-        """Whether our own producers write it, because Spark's sink cannot."""
-
-    @property
-    def writer_options(self) -> Mapping[str, str] | None:
-        """What the sinks of a statement set must have in common; None if a set cannot write to it."""
-
-    @property
     def prints_to_standard_error(self) -> bool: ...
 
 
@@ -233,14 +225,6 @@ class OrdinarySink(_OrdinaryTable):
     @property
     def encodes_in_python(self) -> bool:
         return False
-
-    @property
-    def needs_own_producer(self) -> bool:
-        return False
-
-    @property
-    def writer_options(self) -> Mapping[str, str] | None:
-        return None
 
     @property
     def prints_to_standard_error(self) -> bool:

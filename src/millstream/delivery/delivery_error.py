@@ -16,9 +16,21 @@ class Failure(StrEnum):
     OLDER_CHECKPOINT = "older-checkpoint"
     """What is written is newer than the checkpoint."""
     AWAY = "away"
-    """Kafka did not respond, or another broker is taking over."""
+    """Kafka did not respond."""
+    NOT_READY = "not-ready"
+    """Another broker is taking over."""
+    NO_TOPIC = "no-topic"
+    """The topic, or the partition, does not exist."""
+    NOT_AUTHENTICATED = "not-authenticated"
+    """Kafka rejected the credentials."""
+    NOT_ALLOWED = "not-allowed"
+    """The user lacks a permission."""
+    TOO_LARGE = "too-large"
+    """A message is larger than the client or the broker accepts."""
+    BAD_PROPERTIES = "bad-properties"
+    """Kafka's client rejected its settings."""
     REFUSED = "refused"
-    """Kafka rejected the request."""
+    """Kafka rejected the request for another reason."""
     NO_PROCESS = "no-process"
     """The process that delivers did not start, or has ended."""
 
@@ -34,25 +46,44 @@ FENCED: Final = frozenset(
 )
 
 
-_AWAY: Final = frozenset(
-    {
+_FAILURES: Final = {
+    Failure.AWAY: (
         KafkaError._ALL_BROKERS_DOWN,  # noqa: SLF001
         KafkaError._MSG_TIMED_OUT,  # noqa: SLF001
         KafkaError._TIMED_OUT,  # noqa: SLF001
         KafkaError._TIMED_OUT_QUEUE,  # noqa: SLF001
         KafkaError._TRANSPORT,  # noqa: SLF001
         KafkaError.BROKER_NOT_AVAILABLE,
+        KafkaError.NETWORK_EXCEPTION,
+        KafkaError.REQUEST_TIMED_OUT,
+    ),
+    Failure.NOT_READY: (
         KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
         KafkaError.COORDINATOR_NOT_AVAILABLE,
         KafkaError.LEADER_NOT_AVAILABLE,
-        KafkaError.NETWORK_EXCEPTION,
         KafkaError.NOT_COORDINATOR,
         KafkaError.NOT_ENOUGH_REPLICAS,
         KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
         KafkaError.NOT_LEADER_FOR_PARTITION,
-        KafkaError.REQUEST_TIMED_OUT,
-    }
-)
+    ),
+    Failure.NO_TOPIC: (
+        KafkaError._UNKNOWN_PARTITION,  # noqa: SLF001
+        KafkaError._UNKNOWN_TOPIC,  # noqa: SLF001
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+    ),
+    Failure.NOT_AUTHENTICATED: (
+        KafkaError._AUTHENTICATION,  # noqa: SLF001
+        KafkaError.SASL_AUTHENTICATION_FAILED,
+    ),
+    Failure.NOT_ALLOWED: (
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    ),
+    Failure.BAD_PROPERTIES: (KafkaError._INVALID_ARG,),  # noqa: SLF001
+    Failure.TOO_LARGE: (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE),
+}
 
 
 class DeliveryError(Exception):
@@ -64,16 +95,22 @@ class DeliveryError(Exception):
 
 def refusal_error(error: KafkaException) -> DeliveryError:
     cause: KafkaError = error.args[0]
-    return DeliveryError(Failure.AWAY if is_away(cause) else Failure.REFUSED, f"{cause.str().rstrip('.')}.")
+    said = str(cause.str()).rstrip(".")
+    return DeliveryError(_failure_of(cause), f"{said[:1].upper()}{said[1:]}.")
 
 
 def fenced_error(prefix: str) -> DeliveryError:
     return DeliveryError(Failure.TAKEN_OVER, f"Its transactions, '{prefix}-…', were claimed by a later start.")
 
 
+def _failure_of(error: KafkaError) -> Failure:
+    named = (failure for failure, codes in _FAILURES.items() if error.code() in codes)
+    return next(named, Failure.NOT_READY if error.retriable() else Failure.REFUSED)
+
+
 def is_away(error: KafkaError) -> bool:
     """Whether it passes by itself."""
-    return error.retriable() or error.code() in _AWAY
+    return _failure_of(error) in (Failure.AWAY, Failure.NOT_READY)
 
 
 def is_fenced(error: KafkaException) -> bool:

@@ -79,6 +79,11 @@ class Undelivered:
     def take(self, error: KafkaError | None, _message: object) -> None:
         self._first = self._first or error
 
-    def raise_any(self, *, still_waiting: int) -> None:
-        if self._first is not None or still_waiting:
-            raise KafkaException(self._first or KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001
+    def take_error(self, error: KafkaError) -> None:
+        """Messages of a client that cannot log in would wait until they time out."""
+        if error.code() == KafkaError._AUTHENTICATION:  # noqa: SLF001
+            self.take(error, None)
+
+    def raise_any(self) -> None:
+        if self._first is not None:
+            raise KafkaException(self._first)

@@ -16,12 +16,11 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
 from millstream.delivery.delivery_error import DeliveryError, Failure
-from millstream.delivery.plain_writer import PlainWriter
 from millstream.delivery.request import DeliveryRequest
 from millstream.delivery.transactional_writer import TransactionalWriter
 from millstream.delivery.wire import read_batches, read_text, write_text
@@ -37,28 +36,23 @@ _IDLE_SECONDS: Final = 600.0
 _WAITING: Final = 64
 
 
-class Writer(Protocol):
-    def deliver(self, request: DeliveryRequest, batches: Iterable[pa.RecordBatch]) -> None: ...
-
-    def close(self) -> None: ...
-
-
 class WriterSlot:
     """One writer, which its tasks use in turn: an attempt that Spark gave up on may still be using it."""
 
     def __init__(self) -> None:
         self._turn = threading.Lock()
-        self._writer: Writer | None = None
+        self._writer: TransactionalWriter | None = None
         self._transactions: Transactions | None = None
 
     def deliver(self, request: DeliveryRequest, batches: Iterable[pa.RecordBatch]) -> None:
         with self._turn:
             if self._transactions != request.transactions:
                 self._close()  # the job has restarted since, and has fenced it
-            writer = self._writer = self._writer or _writer_for(request)
-            self._transactions = request.transactions
+            if self._writer is None:
+                self._writer = TransactionalWriter(request.properties, request.transactions, request.writer)
+                self._transactions = request.transactions
             try:
-                writer.deliver(request, batches)
+                self._writer.deliver(request, batches)
             except BaseException:
                 self._close()
                 raise
@@ -69,17 +63,11 @@ class WriterSlot:
             writer.close()
 
 
-def _writer_for(request: DeliveryRequest) -> Writer:
-    if request.transactions is None:
-        return PlainWriter(request.properties)
-    return TransactionalWriter(request.properties, request.transactions, request.writer)
-
-
 class DeliveryProcess:
     def __init__(self, path: Path, watched: int) -> None:
         self._path = path
         self._watched = watched
-        self._slots: dict[tuple[str, str | None], WriterSlot] = {}
+        self._slots: dict[tuple[str, str], WriterSlot] = {}
         self._desks_lock = threading.Lock()
         self._busy = 0
         self._last_seen = time.monotonic()
@@ -131,8 +119,7 @@ class DeliveryProcess:
                 pass
 
     def _slot(self, request: DeliveryRequest) -> WriterSlot:
-        transactions = request.transactions
-        key = (request.table, transactions.id_of(request.writer) if transactions else None)
+        key = (request.table, request.transactions.id_of(request.writer))
         with self._desks_lock:
             return self._slots.setdefault(key, WriterSlot())
 

@@ -75,8 +75,7 @@ class DeliveryRequest:
     writer: str
     """The number of the writer of a table; in a repeated batch, the same writer has the same rows."""
     batch: int
-    transactions: Transactions | None = None
-    """None for at-least-once."""
+    transactions: Transactions
 
     def to_json(self) -> bytes:
         return json.dumps(asdict(self)).encode()
@@ -85,4 +84,4 @@ class DeliveryRequest:
     def from_json(cls, text: bytes) -> Self:
         fields: dict[str, Any] = json.loads(text)
         transactions = fields.pop("transactions")
-        return cls(**fields, transactions=None if transactions is None else Transactions(**transactions))
+        return cls(**fields, transactions=Transactions(**transactions))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka import KafkaException, Producer
 
-from millstream.connectors.kafka.client_settings import producer_settings
+from millstream.connectors.kafka.producer_settings import producer_settings
 from millstream.delivery.claims import newest_claim
 from millstream.delivery.committed import entry, group
 from millstream.delivery.delivery_error import DeliveryError, Failure, fenced_error, is_fenced, refusal_error

@@ -29,10 +29,13 @@ def _function(name: str, result: Any, *arguments: Any, returns_at_once: bool = F
 
 ERROR_CALLBACK: Final = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_void_p)
 """The client, the code of the error, its text, and nothing."""
+DELIVERY_CALLBACK: Final = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_void_p)
+"""The client, the message, and nothing."""
 
 _conf_new: Final = _function("rd_kafka_conf_new", c_void_p)
 _conf_set: Final = _function("rd_kafka_conf_set", c_int, c_void_p, c_char_p, c_char_p, c_char_p, c_size_t)
 _conf_set_error_cb: Final = _function("rd_kafka_conf_set_error_cb", None, c_void_p, ERROR_CALLBACK)
+_conf_set_dr_msg_cb: Final = _function("rd_kafka_conf_set_dr_msg_cb", None, c_void_p, DELIVERY_CALLBACK)
 _new: Final = _function("rd_kafka_new", c_void_p, c_int, c_void_p, c_char_p, c_size_t)
 _err2str: Final = _function("rd_kafka_err2str", c_char_p, c_int)
 _err2name: Final = _function("rd_kafka_err2name", c_char_p, c_int)
@@ -42,6 +45,11 @@ poll: Final = _function("rd_kafka_poll", c_int, c_void_p, c_int)
 destroy: Final = _function("rd_kafka_destroy", None, c_void_p)
 topic_new: Final = _function("rd_kafka_topic_new", c_void_p, c_void_p, c_char_p, c_void_p)
 topic_destroy: Final = _function("rd_kafka_topic_destroy", None, c_void_p)
+topic_name: Final = _function("rd_kafka_topic_name", c_char_p, c_void_p)
+produce_batch: Final = _function("rd_kafka_produce_batch", c_int, c_void_p, c_int32, c_int, c_void_p, c_int)
+flush: Final = _function("rd_kafka_flush", c_int, c_void_p, c_int)
+purge: Final = _function("rd_kafka_purge", c_int, c_void_p, c_int)
+_fatal_error: Final = _function("rd_kafka_fatal_error", c_int, c_void_p, c_char_p, c_size_t)
 consume_start: Final = _function("rd_kafka_consume_start", c_int, c_void_p, c_int32, c_int64)
 consume_stop: Final = _function("rd_kafka_consume_stop", c_int, c_void_p, c_int32)
 consume_batch: Final = _function("rd_kafka_consume_batch", c_ssize_t, c_void_p, c_int32, c_int, c_void_p, c_size_t)
@@ -71,8 +79,18 @@ class ClientError(Exception):
         super().__init__(f"{_err2name(code).decode()}: {self.text}")
 
 
-def create_client(kind: int, settings: Mapping[str, Any], on_error: Any) -> c_void_p:
-    """A handle, with settings as for confluent-kafka's clients; `on_error` is an ERROR_CALLBACK that outlives it."""
+def find_fatal_error(client: c_void_p) -> ClientError:
+    """The error after which a client does nothing any more."""
+    text = ctypes.create_string_buffer(_TEXT_BYTES)
+    code = _fatal_error(client, text, _TEXT_BYTES)
+    return ClientError(code, text.value.decode(errors="replace"))
+
+
+def create_client(kind: int, settings: Mapping[str, Any], on_error: Any, on_delivery: Any = None) -> c_void_p:
+    """A handle, with settings as for confluent-kafka's clients.
+
+    `on_error`, an ERROR_CALLBACK, and `on_delivery`, a DELIVERY_CALLBACK, must outlive it.
+    """
     conf = c_void_p(_conf_new())
     text = ctypes.create_string_buffer(_TEXT_BYTES)
     for name, value in settings.items():
@@ -82,6 +100,8 @@ def create_client(kind: int, settings: Mapping[str, Any], on_error: Any) -> c_vo
         if _conf_set(conf, name.encode(), written.encode(), text, _TEXT_BYTES) != _CONF_OK:
             raise ValueError(text.value.decode(errors="replace"))
     _conf_set_error_cb(conf, on_error)
+    if on_delivery is not None:
+        _conf_set_dr_msg_cb(conf, on_delivery)
     client = _new(kind, conf, text, _TEXT_BYTES)
     if not client:
         raise ValueError(text.value.decode(errors="replace"))

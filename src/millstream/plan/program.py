@@ -35,11 +35,13 @@ class JobPlan:
     settings: JobSettings
     setting_texts: tuple[tuple[str, str], ...]
     """As they are written, those without effect among them."""
+    may_share_scans: bool = True
+    """Whether INSERTs of a set may read a table in one scan."""
 
     @cached_property
     def physical(self) -> PhysicalPlan:
         """Planned when it is first asked for: that loads Arrow, which a check of a script does not need."""
-        return with_room(lambda: plan_physically(self.roots, self.settings))
+        return with_room(lambda: plan_physically(self.roots, self.settings, may_share_scans=self.may_share_scans))
 
     @property
     def is_bounded(self) -> bool:
@@ -68,6 +70,10 @@ class JobPlan:
         generated = [scan.source.generated_rows for scan in self.scans]
         known = [count for count in generated if count is not None]
         return sum(written) + sum(known) if len(known) == len(generated) else None
+
+    def reading_apart(self) -> JobPlan:
+        """The same job with a scan for each INSERT."""
+        return replace(self, may_share_scans=False)
 
     @property
     def tables(self) -> tuple[Source | Sink, ...]:

@@ -50,15 +50,10 @@ def _find_problems_here(program: Program) -> Iterator[Diagnostic]:
 def _check_statement_set(job: JobPlan) -> Iterator[Diagnostic]:
     """Reports why the INSERTs of a statement set cannot run as one query."""
     writes = [root for root in job.roots if isinstance(root, Write)]
-    first = writes[0].sink if writes else None
     for root in writes if len(writes) > 1 else ():
-        if root.sink.writer_options is None:
+        if not root.sink.is_kafka:
             yield _separate(
                 root, f'a statement set cannot write to "{root.sink.table.name}", which is not a Kafka table'
-            )
-        elif first is not None and first.writer_options not in (None, root.sink.writer_options):
-            yield _separate(
-                root, f'tables "{first.table.name}" and "{root.sink.table.name}" of a set differ in \'properties.*\''
             )
 
 

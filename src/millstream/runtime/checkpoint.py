@@ -101,6 +101,14 @@ class Checkpoint:
         """Also inherited by Spark's JVM, which writes here too and may outlive a killed driver by a moment."""
         return self._lock
 
+    def pin_to_checkpoint(self, job: JobPlan) -> JobPlan:
+        """The job as it began, which may not be how a new one would run: with a scan per INSERT."""
+        known = self._jobs.get(job.name)
+        if known is None or not self._has_begun(job):
+            return job
+        ways = (job, job.reading_apart())
+        return next((way for way in ways if compare_state(known, way) is None), job)
+
     def find_job(self, job: JobPlan) -> JobFolder | None:
         """The folder of a job that has begun a batch before. Raises if its state was written by a different query."""
         folder = self._folder(job.name)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from millstream.delivery.client import place_for_sockets
 from millstream.runtime.kafka.exactly_once import Start, open_transactions
+from millstream.runtime.kafka.request_limits import find_request_limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +30,7 @@ class Dispatching:
         self._place = place_for_sockets(folder.run_folder)
         self._process = uuid.uuid4().hex[:12]
         self._numbers = count(1)
+        self._limits: dict[str, int] | None = None
 
     def begin(self) -> Dispatch:
         """A restarted query may have a batch to finish, and tasks of the previous query may still be running."""
@@ -47,4 +49,6 @@ class Dispatching:
         )
         # From here on, what is written belongs to this job.
         self._prefixes, self._must_be_unwritten = None, False
-        return Dispatch(self._place, transactions)
+        if self._limits is None:
+            self._limits = find_request_limits(self._plan, self._clients)
+        return Dispatch(self._place, transactions, self._limits)

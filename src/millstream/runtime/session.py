@@ -202,6 +202,8 @@ class Session:
 
     def _prepare(self, plans: tuple[JobPlan, ...], *, drain: bool) -> list[tuple[Job, QueryStart]]:
         checkpoint = self._open_checkpoint()
+        if not self._fresh:
+            plans = tuple(checkpoint.pin_to_checkpoint(plan) for plan in plans)
         folders = [None if self._fresh else checkpoint.find_job(plan) for plan in plans]
         clients = [KafkaClients() for _ in plans]
         positions = [

@@ -1,4 +1,4 @@
-"""The last step of a task whose messages are written by our own producers."""
+"""The last step of a task whose messages are written in a transaction, by a delivery process."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import re
 from dataclasses import dataclass, field, fields
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from millstream.connectors.kafka.tables import KafkaSink
     from millstream.delivery.request import Transactions
 
-DELIVERED_TYPE: Final = f"{DELIVERED} LONG"
-
 
 @dataclass(frozen=True, slots=True)
 class Dispatch:
@@ -42,10 +40,17 @@ class Dispatch:
     """The folder for sockets, on each machine that has workers."""
     transactions: Mapping[str, Transactions] = field(default_factory=dict)
     """The transactions of each exactly-once table."""
+    request_limits: Mapping[str, int] = field(default_factory=dict)
+    """The largest request in bytes, for tables whose topics accept less than a producer would send."""
 
     @property
     def is_exactly_once(self) -> bool:
         return bool(self.transactions)
+
+    def properties_of(self, sink: KafkaSink) -> dict[str, str]:
+        """For the producers of its messages."""
+        limit = self.request_limits.get(sink.table.name)
+        return {**sink.properties, **({} if limit is None else {"batch.size": str(limit)})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +60,14 @@ class Delivering:
     table: str
     topic: str | None
     properties: dict[str, str] = field(repr=False)
-    transactions: Transactions | None
+    transactions: Transactions
     folder: Path
 
     @classmethod
     def to(cls, sink: KafkaSink, dispatch: Dispatch) -> Delivering:
         topic = sink.topic if len(sink.topics) == 1 else None
         name = sink.table.name
-        return cls(name, topic, dict(sink.properties), dispatch.transactions.get(name), dispatch.folder)
+        return cls(name, topic, dispatch.properties_of(sink), dispatch.transactions[name], dispatch.folder)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A worker unpickles its step before it opens the rows of the task."""

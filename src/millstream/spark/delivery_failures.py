@@ -7,7 +7,8 @@ from typing import Final
 from millstream.delivery.delivery_error import Failure
 from millstream.errors import Code, Diagnostic
 
-_GO_ON: Final = "Start it again to continue from its last finished batch; nothing is lost or written twice."
+_RESUME: Final = "Start it again to continue from its last finished batch."
+_GO_ON: Final = f"{_RESUME[:-1]}; nothing is lost or written twice."
 _TOLD: Final = {
     Failure.TAKEN_OVER: (
         Code.TAKEN_OVER,
@@ -24,9 +25,40 @@ _TOLD: Final = {
         'the checkpoint of job "{job}" is older than what it has written to table "{table}"',
         "Put back the newest copy of the checkpoint, or start over with --fresh.",
     ),
-    Failure.AWAY: (Code.JOB_FAILED, 'job "{job}" could not write to table "{table}"', _GO_ON),
-    Failure.REFUSED: (Code.JOB_FAILED, 'job "{job}" could not write to table "{table}"', _GO_ON),
-    Failure.NO_PROCESS: (Code.JOB_FAILED, 'job "{job}" could not write to table "{table}"', _GO_ON),
+    Failure.AWAY: (
+        Code.BROKER_UNREACHABLE,
+        'no Kafka broker answers job "{job}" any more',
+        f"Check that the brokers run. {_RESUME}",
+    ),
+    Failure.NO_TOPIC: (
+        Code.TOPIC_MISSING,
+        'a topic of table "{table}", which job "{job}" writes, was deleted',
+        f"Create the topic again. {_RESUME}",
+    ),
+    Failure.NOT_AUTHENTICATED: (
+        Code.BROKER_REFUSED,
+        'Kafka did not accept the credentials of job "{job}"',
+        "Correct 'properties.sasl.mechanism', 'properties.sasl.jaas.config' or the certificates in 'properties.ssl.*'.",
+    ),
+    Failure.NOT_ALLOWED: (
+        Code.BROKER_REFUSED,
+        'Kafka does not allow what job "{job}" does',
+        "Allow the user to write the topics of the sink.",
+    ),
+    Failure.TOO_LARGE: (
+        Code.JOB_FAILED,
+        'a message of job "{job}" is larger than Kafka accepts',
+        "Raise 'properties.max.request.size' of the sink and max.message.bytes of its topic.",
+    ),
+    Failure.BAD_PROPERTIES: (
+        Code.JOB_FAILED,
+        'the Kafka client of job "{job}" does not accept its properties',
+        "Check the options under 'properties.': those of SASL and SSL come in groups.",
+    ),
+    **dict.fromkeys(
+        (Failure.NOT_READY, Failure.REFUSED, Failure.NO_PROCESS),
+        (Code.JOB_FAILED, 'job "{job}" could not write to table "{table}"', _RESUME),
+    ),
 }
 CODES: Final = {failure: code for failure, (code, _, _) in _TOLD.items()}
 

@@ -195,18 +195,11 @@ _KAFKA: Final = _patterns(
         "Allow the user to read the source topics, write the sink topics, and use the group.",
     ),
     (
-        rf"Failed to (?:create new KafkaAdminClient|construct kafka (?:consumer|producer)){_LAST_CAUSE}",
+        rf"Failed to (?:create new KafkaAdminClient|construct kafka consumer){_LAST_CAUSE}",
         Code.JOB_FAILED,
         'the Kafka client of job "{job}" does not accept its properties',
         "{said}.",
         "Check the options under 'properties.': those of SASL and SSL come in groups.",
-    ),
-    (
-        rf"RecordTooLargeException{_REST}",
-        Code.JOB_FAILED,
-        'a message of job "{job}" is larger than Kafka accepts',
-        "{said}.",
-        "Raise 'properties.max.request.size' of the sink and max.message.bytes of its topic.",
     ),
     (
         rf"(?:kafka\.common\.errors\.(?:Timeout|Disconnect|Network|BrokerNotAvailable)Exception|KafkaAwayError){_REST}",

@@ -1,11 +1,11 @@
-"""Turns rows into messages: key and value are encoded, and a retraction is a key without a value."""
+"""Turns rows into messages and delivers them: a retraction is a key without a value."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,18 +19,17 @@ from millstream.formats.registry import AvroFormat, ConfluentAvroFormat
 from millstream.kernels.fold import fold_updates, last_changes
 from millstream.spark.avro_halves import flink_schema
 from millstream.spark.changelog import is_retraction
-from millstream.spark.delivery import DELIVERED_TYPE
 from millstream.spark.job_errors import null_in_key
-from millstream.spark.message_metadata import HEADERS_TYPE, headers_of, timestamp_of, topic_of
+from millstream.spark.message_metadata import headers_of, timestamp_of, topic_of
 from millstream.spark.message_structs import MessageField, MessageStruct, build_structs
-from millstream.spark.observed_counts import DELIVERED
+from millstream.spark.observed_counts import DELIVERED_TYPE
 from millstream.spark.python_rows import ColumnUse, select_in_python
 from millstream.spark.python_stage import PythonStage
 from millstream.spark.splits import SPLIT, split_columns
 from millstream.spark.types import quote_name, spark_type
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator, Sequence
 
     from pyspark.sql import Column
 
@@ -39,55 +38,35 @@ if TYPE_CHECKING:
     from millstream.formats.registry import Format
     from millstream.spark.delivery import Delivering
     from millstream.spark.python_stage import Rows, Step
+    from millstream.spark.worker_delivery import WorkerDelivery
     from millstream.sql.statements import MetadataColumn, PhysicalColumn
     from millstream.sql.types import DataType
 
-_TYPES: Final = {
-    "key": "BINARY",
-    "value": "BINARY",
-    "topic": "STRING",
-    "headers": HEADERS_TYPE,
-    "partition": "INT",
-    "timestamp": "LONG",
-}
-"""The columns of a message. Spark's Kafka sink has no timestamp; our own producer takes it in milliseconds."""
+    Delivery = Delivering | WorkerDelivery
 
 
-def encode_in_python(
-    rows: PythonStage,
-    sink: KafkaSink,
-    partitioning: Step | None = None,
-    *,
-    folds: bool = False,
-    delivering: Delivering | None = None,
+def write_in_python(
+    rows: PythonStage, sink: KafkaSink, delivery: Delivery, partitioning: Step | None = None, *, folds: bool = False
 ) -> PythonStage:
-    """As `encode_messages`, in the crossing that made the rows; for a sink that `encodes_in_python`."""
+    """As `write_messages`, in the crossing that made the rows; for a sink that `encodes_in_python`."""
     written = {column.name for part in _parts(sink) for _, column in part.columns}
     fields = [field for field in rows.row_schema.fields if field.name in written]
     selected = select_in_python(rows, [ColumnUse(field.name, field.name, field.dataType) for field in fields])
     structs = [part.to_struct() for part in _parts(sink)]
     encoders = {part.name: part.encoder() for part in _parts(sink)}
-    beside = [*([KIND] if folds and sink.buffer_flush is None else []), *([] if delivering is None else [SPLIT])]
+    beside = [*([KIND] if folds and sink.buffer_flush is None else []), *([SPLIT] if sink.is_exactly_once else [])]
     steps: list[Step] = [partial(build_structs, sink.table.name, structs, beside), partial(encode_with, encoders)]
-    steps += _last_steps(sink, partitioning, folds=folds)
-    schema, step, constants = _finish(steps, encoders, sink, partitioning, delivering)
-    assert step is not None
-    return replace(selected.pipe(step, schema), constants=constants)
+    steps += _last_steps(sink, delivery, partitioning, folds=folds)
+    return selected.pipe(partial(_run, steps), DELIVERED_TYPE)
 
 
-def encode_messages(
-    rows: Rows,
-    sink: KafkaSink,
-    partitioning: Step | None = None,
-    *,
-    folds: bool = False,
-    delivering: Delivering | None = None,
+def write_messages(
+    rows: Rows, sink: KafkaSink, delivery: Delivery, partitioning: Step | None = None, *, folds: bool = False
 ) -> PythonStage:
-    """The messages of the rows. A retraction has no value, unless the format encodes the row kind.
+    """Delivers the messages of the rows as they are made, and returns their number.
 
-    `partitioning` adds a column `partition`; without it, Kafka's producer chooses. `folds`: the rows contain old images
-    of updates that a reader by key need not see. With `delivering`, messages are delivered as they are made, and only
-    their number is returned.
+    A retraction has no value, unless the format encodes the row kind. `partitioning` adds a column `partition`; without
+    it, Kafka's producer chooses. `folds`: the rows contain old images of updates that a reader by key need not see.
     """
     columns: dict[str, Column] = {}
     encoders: dict[str, Encoder] = {}
@@ -99,36 +78,20 @@ def encode_messages(
     if folds and sink.buffer_flush is None:
         columns[KIND] = F.col(KIND).cast("tinyint")
     steps: list[Step] = [partial(encode_with, encoders)] if encoders else []
-    steps += _last_steps(sink, partitioning, folds=folds)
-    beside = [] if delivering is None else split_columns(rows)
+    steps += _last_steps(sink, delivery, partitioning, folds=folds)
+    beside = split_columns(rows) if sink.is_exactly_once else []
     prepared = rows.select(*(column.alias(name) for name, column in columns.items()), *beside)
-    schema, step, constants = _finish(steps, columns, sink, partitioning, delivering)
-    return PythonStage(prepared, schema, step, constants)
+    return PythonStage(prepared, DELIVERED_TYPE, partial(_run, steps))
 
 
-def _last_steps(sink: KafkaSink, partitioning: Step | None, *, folds: bool) -> list[Step]:
+def _last_steps(sink: KafkaSink, delivery: Delivery, partitioning: Step | None, *, folds: bool) -> list[Step]:
     """What is done with messages that are encoded."""
     steps: list[Step] = []
     if sink.buffer_flush is not None:
         steps.append(partial(last_changes, key_columns=["key"], max_keys=sink.buffer_flush.rows))
     elif folds:
         steps.append(partial(fold_updates, key_columns=["key"]))
-    return steps if partitioning is None else [*steps, partitioning]
-
-
-def _finish(
-    steps: list[Step],
-    columns: Collection[str],
-    sink: KafkaSink,
-    partitioning: Step | None,
-    delivering: Delivering | None,
-) -> tuple[str, Step | None, dict[str, str]]:
-    """The schema of what comes back, all steps as one, and the columns that are the same in every message."""
-    if delivering is not None:
-        return DELIVERED_TYPE, _chain([*steps, delivering], [DELIVERED]), {}
-    names = [name for name in _TYPES if name in columns or (name == "partition" and partitioning is not None)]
-    schema = ", ".join(f"{name} {_TYPES[name]}" for name in names)
-    return schema, _chain(steps, names) if steps else None, {} if "topic" in columns else {"topic": sink.topic}
+    return [*steps, delivery] if partitioning is None else [*steps, partitioning, delivery]
 
 
 def encode_with(encoders: dict[str, Encoder], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -142,13 +105,10 @@ def encode_with(encoders: dict[str, Encoder], batches: Iterator[pa.RecordBatch])
         yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
-def _chain(steps: list[Step], names: list[str]) -> Step:
-    def through(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for step in steps:
-            batches = step(batches)
-        return (batch.select(names) for batch in batches)
-
-    return through
+def _run(steps: Sequence[Step], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for step in steps:
+        batches = step(batches)
+    return batches
 
 
 def _encode_rows(encoder: Encoder, rows: pa.StructArray) -> pa.Array:

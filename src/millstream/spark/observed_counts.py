@@ -13,7 +13,8 @@ IGNORED: Final = "ignored"
 """The column that counts retractions without a matching row."""
 
 DELIVERED: Final = "delivered"
-"""The column that counts messages written by our own producers."""
+"""The column that counts messages written to Kafka."""
+DELIVERED_TYPE: Final = f"{DELIVERED} LONG"
 
 
 def fresh_name() -> str:
@@ -28,7 +29,7 @@ def ignored_retractions(report: Mapping[str, Any]) -> int:
 
 
 def delivered_messages(report: Mapping[str, Any]) -> int | None:
-    """None if Spark itself has written the messages."""
+    """None if the sink is not Kafka."""
     observed: Mapping[str, Mapping[str, Any]] = report.get("observedMetrics", {})
     found = [counts[DELIVERED] for name, counts in observed.items() if name.startswith(_OURS) and DELIVERED in counts]
     return sum(count or 0 for count in found) if found else None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -17,10 +17,6 @@ from millstream.spark.kafka_stream import MessageStream
 from millstream.spark.observed_counts import IGNORED, fresh_name
 from millstream.spark.shared_rows import SharedRows
 from millstream.spark.task_counts import append_counts
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 Rows: TypeAlias = DataFrame | SharedRows
 Step: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
@@ -34,8 +30,6 @@ class PythonStage:
     """The schema of the result."""
     step: Step | None = None
     """None if nothing remains for Python to do."""
-    constants: Mapping[str, str] = field(default_factory=dict)
-    """Columns that say the same in every row, and so need not cross."""
     exchange: Callable[[DataFrame], DataFrame] | None = None
     """Sends packets to their buckets, where that is what comes back."""
     behind: Callable[[DataFrame], PythonStage] | None = None
@@ -55,7 +49,7 @@ class PythonStage:
 
     def pipe(self, step: Step, schema: str | StructType, *, records_time: bool = False) -> PythonStage:
         """Does one step more in the same crossing."""
-        assert (self.constants, self.exchange, self.behind) == ({}, None, None), "its rows are on their way"
+        assert (self.exchange, self.behind) == (None, None), "its rows are on their way"
         chained = step if self.step is None else partial(_chain, self.step, step)
         return replace(self, step=chained, schema=schema, records_time=self.records_time or records_time)
 
@@ -92,11 +86,7 @@ class PythonStage:
 
     def result(self, crossed: DataFrame) -> DataFrame | PythonStage:
         """What becomes of the rows that came back, and have been exchanged."""
-        if self.behind is not None:
-            return self.behind(crossed)
-        for name, value in self.constants.items():
-            crossed = crossed.withColumn(name, F.lit(value))
-        return crossed
+        return crossed if self.behind is None else self.behind(crossed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
 
+from millstream.spark.observed_counts import DELIVERED_TYPE
 from millstream.spark.packets import PACKET_SCHEMA, exchange, post, unpack_posted
 from millstream.spark.python_stage import PythonStage
 from millstream.spark.shared_rows import SharedRows
@@ -83,15 +82,8 @@ def part_in_spark(rows: DataFrame, readers: Sequence[Reader]) -> PartedRows:
 
 
 def write_in_one_pass(parted: PartedRows) -> DataFrame:
-    """All messages of readers that only write messages."""
-    fields = {field.name: field for lane in parted.lanes for field in lane.stage.row_schema.fields}
-    constant = {name for lane in parted.lanes for name in lane.stage.constants}
-    schema = StructType(list(fields.values()))
-    for name in sorted(constant - fields.keys()):
-        schema = schema.add(name, "string")
-    arrow = to_arrow_schema(schema)
-    steps = [partial(_fill, lane.step, arrow, dict(lane.stage.constants)) for lane in parted.lanes]
-    return parted.rows.pipe(in_turns(steps), schema).to_frame()
+    """What is delivered by readers that only write messages."""
+    return parted.rows.pipe(in_turns([lane.step for lane in parted.lanes]), DELIVERED_TYPE).to_frame()
 
 
 def pack_in_one_pass(parted: PartedRows, tasks: int, ticks: DataFrame | None = None) -> list[DataFrame | PythonStage]:
@@ -140,17 +132,6 @@ def _post(step: Step, tasks: int, batches: Iterator[pa.RecordBatch]) -> Iterator
 def _tag(step: Step, number: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in step(batches):
         yield batch.append_column(_READER, pa.repeat(pa.scalar(number, pa.int32()), batch.num_rows))
-
-
-def _fill(
-    step: Step, schema: pa.Schema, constants: Mapping[str, str], batches: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    """Adds the columns that messages of any reader have."""
-    for batch in step(batches):
-        arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
-        arrays |= {name: pa.repeat(value, batch.num_rows) for name, value in constants.items()}
-        columns = [arrays.get(field.name, pa.nulls(batch.num_rows, field.type)) for field in schema]
-        yield pa.RecordBatch.from_arrays(columns, names=schema.names)
 
 
 def _take_out(packets: DataFrame, number: int, lane: Lane) -> DataFrame:

@@ -57,8 +57,9 @@ TRANSIENT_FAILURES: Final = (
     # A broker that has just started may not know a topic for a moment; one that is deleted stays missing.
     TransientFailure(re.compile(_kafka("UnknownTopicOrPartition", "UnknownTopicId")), _A_FEW),
     TransientFailure(re.compile(r"\bUNKNOWN_TOPIC_OR_PART\b|\b_UNKNOWN_(?:TOPIC|PARTITION)\b"), _A_FEW),
-    # The same, reported to our own producer.
-    TransientFailure(re.compile(_delivery_failure_pattern(Failure.AWAY))),
+    # The same, reported to our own producers.
+    TransientFailure(re.compile(_delivery_failure_pattern(Failure.AWAY, Failure.NOT_READY))),
+    TransientFailure(re.compile(_delivery_failure_pattern(Failure.NO_TOPIC)), _A_FEW),
     # A batch that took too long may be faster the next time, and a process killed for its size may be smaller.
     TransientFailure(re.compile(_delivery_failure_pattern(Failure.ENDED_BY_BROKER, Failure.NO_PROCESS)), _A_FEW),
     # The system killed a worker that used too much memory; or the worker crashes on this message every time.

@@ -26,6 +26,7 @@ _PRELOADED: Final = (
     "millstream.spark.message_columns",
     "millstream.spark.message_decoding",
     "millstream.spark.kafka_sink",
+    "millstream.spark.worker_delivery",
     "millstream.spark.kernel_host",
     "millstream.kernels.aggregate",
     "millstream.kernels.join",

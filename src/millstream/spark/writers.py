@@ -12,13 +12,12 @@ from pyspark.sql import DataFrame
 from millstream.catalog.settings_of_flink import NotNullEnforcer
 from millstream.connectors.kafka.custom_partitioner import load_partitioner
 from millstream.connectors.kafka.option_values import Partitioning
-from millstream.connectors.kafka.spark_options import writer_options
 from millstream.connectors.kafka.tables import KafkaSink, KafkaSource
 from millstream.connectors.local.tables import BlackholeSink, FilesystemSink, PrintSink
 from millstream.plan.operators.roots import Collect, Write
 from millstream.plan.physical.nodes import Producer
 from millstream.spark.delivery import Delivering, start_delivery
-from millstream.spark.kafka_sink import encode_in_python, encode_messages
+from millstream.spark.kafka_sink import write_in_python, write_messages
 from millstream.spark.local_tables import write_local
 from millstream.spark.partitioners import Choice, Rotation, choose_partitions, rotate_partitions
 from millstream.spark.print_sink import show_rows
@@ -28,6 +27,7 @@ from millstream.spark.sink_rows import drop_null_rows, repartition
 from millstream.spark.splits import SPLIT, number_by_task, prefix_of_insert, split_of_insert
 from millstream.spark.task_ends import report_end
 from millstream.spark.translate import frame_of, rows_of
+from millstream.spark.worker_delivery import WorkerDelivery
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +58,7 @@ def writer_of(job: JobPlan, context: TranslationContext) -> DataStreamWriter:
 
 
 def _writer(plan: PhysicalPlan, context: TranslationContext, encode: Encode) -> DataStreamWriter:
-    """Several sinks of a statement set are topics of one Kafka cluster."""
+    """Several sinks of a statement set are Kafka tables: other sets are refused before anything starts."""
     first = plan.roots[0]
     match first.operator:
         case Collect() as collect:
@@ -70,14 +70,10 @@ def _writer(plan: PhysicalPlan, context: TranslationContext, encode: Encode) -> 
 
 
 def _kafka_writer(plan: PhysicalPlan, context: TranslationContext, encode: Encode) -> DataStreamWriter:
-    """Sets with other sinks than topics of one cluster are refused before anything starts."""
     numbered = len(plan.roots) > 1 and context.dispatch.is_exactly_once
     messages = [_messages(root, context, encode, place if numbered else None) for place, root in enumerate(plan.roots)]
     apart = {id(frame): frame for frame in messages}.values()  # several INSERTs may share one
-    together = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), apart)
-    if plan.has_own_producers:
-        return start_delivery(together)
-    return together.writeStream.format("kafka").options(**writer_options(_sink(plan.roots[0]).properties))
+    return start_delivery(reduce(DataFrame.union, apart))
 
 
 def _sink(root: PhysicalNode) -> KafkaSink:
@@ -107,14 +103,15 @@ def _messages(root: PhysicalNode, context: TranslationContext, encode: Encode, i
 def _encode(rows: Rows | PythonStage, output: Output, context: TranslationContext, *, drops_nulls: bool) -> PythonStage:
     """Rows that are in Python stay there where the sink needs nothing of Spark's."""
     sink = _sink(output.root)
-    delivering = Delivering.to(sink, context.dispatch) if output.producer is Producer.OWN else None
+    way = WorkerDelivery if output.producer is Producer.WORKER else Delivering
+    delivery = way.to(sink, context.dispatch)
     partitioning = _partitioning_step(sink, context)
     if isinstance(rows, PythonStage) and sink.encodes_in_python and not drops_nulls:
-        messages = encode_in_python(rows, sink, partitioning, folds=output.folds, delivering=delivering)
+        messages = write_in_python(rows, sink, delivery, partitioning, folds=output.folds)
     else:
         frame = rows.to_frame() if isinstance(rows, PythonStage) else rows
         kept = drop_null_rows(frame, sink, drops_nulls=drops_nulls)
-        messages = encode_messages(kept, sink, partitioning, folds=output.folds, delivering=delivering)
+        messages = write_messages(kept, sink, delivery, partitioning, folds=output.folds)
     return replace(messages, step=report_end(messages.step, context.spark))
 
 

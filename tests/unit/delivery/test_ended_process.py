@@ -11,11 +11,13 @@ import pytest
 
 from millstream.delivery.client import deliver
 from millstream.delivery.delivery_error import DeliveryError, Failure
-from millstream.delivery.request import DeliveryRequest
+from millstream.delivery.request import DeliveryRequest, Transactions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+ONCE = Transactions("sink", "topic", run="r1", start="s1", replayed=None, timeout_ms=1000, ids="/ids")
 
 
 @pytest.mark.parametrize("rows", [1, 100_000], ids=["few", "many"])
@@ -40,6 +42,6 @@ def test_its_end_is_told_and_not_the_broken_pipe(tmp_path: Path, rows: int) -> N
         thread = threading.Thread(target=accept_and_end)
         thread.start()
         with pytest.raises(DeliveryError) as raised:
-            deliver(folder, 0, DeliveryRequest("sink", "topic", {}, "0", 1, None), batches())
+            deliver(folder, 0, DeliveryRequest("sink", "topic", {}, "0", 1, ONCE), batches())
         thread.join()
     assert raised.value.failure is Failure.NO_PROCESS

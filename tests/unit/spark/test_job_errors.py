@@ -45,7 +45,6 @@ TOLD = {
     "worker_daemon_killed": (Code.JOB_FAILED, "workers ended unexpectedly"),
     "worker_out_of_memory": (Code.JOB_FAILED, "memory ran out"),
     "worker_raised": (Code.JOB_FAILED, "detail: ValueError: boom inside\n"),
-    "message_too_large": (Code.JOB_FAILED, "'properties.max.request.size'"),
     "client_not_created": (Code.JOB_FAILED, "'properties.'"),
 }
 FROM_KAFKAS_SOURCES = {

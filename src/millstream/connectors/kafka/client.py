@@ -1,4 +1,4 @@
-"""`properties.*` for Kafka's C client, which makes requests that Spark does not, and writes what Spark cannot.
+"""`properties.*` for Kafka's C client, which makes requests that Spark does not, and writes all messages.
 
 Java's clients use them as they are.
 """

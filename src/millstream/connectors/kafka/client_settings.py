@@ -11,36 +11,6 @@ from millstream.connectors.kafka.key_stores import with_pem_stores
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_OF_A_PRODUCER: Final = {
-    **{
-        key: key
-        for key in (
-            "acks",
-            "batch.size",
-            "compression.type",
-            "connections.max.idle.ms",
-            "enable.idempotence",
-            "linger.ms",
-            "max.in.flight.requests.per.connection",
-            "metadata.max.age.ms",
-            "reconnect.backoff.max.ms",
-            "reconnect.backoff.ms",
-            "request.timeout.ms",
-            "retries",
-            "retry.backoff.max.ms",
-            "retry.backoff.ms",
-        )
-    },
-    "delivery.timeout.ms": "message.timeout.ms",
-    "max.request.size": "message.max.bytes",
-    "receive.buffer.bytes": "socket.receive.buffer.bytes",
-    "send.buffer.bytes": "socket.send.buffer.bytes",
-}
-_ALWAYS_OF_A_PRODUCER: Final = {"partitioner": "murmur2_random", "enable.idempotence": "true"}
-"""Keys go to the same partitions as with Java's producers, and a retry inside the client writes nothing twice."""
-_SETTLED_BY_TRANSACTIONS: Final = frozenset(
-    {"acks", "enable.idempotence", "max.in.flight.requests.per.connection", "retries", "message.timeout.ms"}
-)
 _OF_A_CONSUMER: Final = {
     **{
         key: key
@@ -85,16 +55,6 @@ def client_settings(properties: Mapping[str, str]) -> dict[str, Any]:
     Raises UnreadableStoreError.
     """
     return {**client_properties(with_pem_stores(properties)), "log_level": 0, "logger": _SILENT}
-
-
-def producer_settings(properties: Mapping[str, str], *, transactional: bool = False) -> dict[str, Any]:
-    """The same for a producer of a table's messages, with the settings that concern sending."""
-    found = {name: properties[key].strip() for key, name in _OF_A_PRODUCER.items() if key in properties}
-    if transactional:
-        found = {name: value for name, value in found.items() if name not in _SETTLED_BY_TRANSACTIONS}
-    elif found.get("acks", "all") not in ("all", "-1"):
-        found["enable.idempotence"] = "false"
-    return {**client_settings(properties), **_ALWAYS_OF_A_PRODUCER, **found}
 
 
 def consumer_settings(properties: Mapping[str, str]) -> dict[str, Any]:

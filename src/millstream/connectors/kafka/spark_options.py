@@ -30,36 +30,12 @@ _NOT_FOR_SPARK: Final = frozenset(
 )
 """Spark rejects them or interprets them differently; positions and groups are handled by the job."""
 
-_OF_READERS: Final = frozenset(
-    {
-        "check.crcs",
-        "client.rack",
-        "fetch.max.bytes",
-        "fetch.max.wait.ms",
-        "fetch.min.bytes",
-        "group.instance.id",
-        "group.protocol",
-        "heartbeat.interval.ms",
-        "isolation.level",
-        "max.partition.fetch.bytes",
-        "max.poll.interval.ms",
-        "max.poll.records",
-        "partition.assignment.strategy",
-        "session.timeout.ms",
-    }
-)
-"""A sink may have them too, if it was declared LIKE a source."""
-
 
 def reader_options(properties: Mapping[str, str]) -> dict[str, str]:
     options = _add_prefix({**_READ_DEFAULTS, **properties})
     if group := properties.get("group.id"):
         options["groupIdPrefix"] = group
     return options
-
-
-def writer_options(properties: Mapping[str, str]) -> dict[str, str]:
-    return _add_prefix({key: value for key, value in properties.items() if key not in _OF_READERS})
 
 
 def _add_prefix(properties: Mapping[str, str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from millstream.catalog.options import is_java_only
 from millstream.changelog import INSERT_ONLY
 from millstream.connectors.kafka.custom_partitioner import partitioner_problems
-from millstream.connectors.kafka.metadata import OF_THE_VALUE, TIMESTAMP, is_read_as_declared
+from millstream.connectors.kafka.metadata import OF_THE_VALUE, is_read_as_declared
 from millstream.connectors.kafka.not_yet import find_connections_of_java, find_patterns_of_java
 from millstream.connectors.kafka.option_values import (
     DEFAULT_PARTITIONER,
@@ -19,12 +19,11 @@ from millstream.connectors.kafka.option_values import (
     StartupMode,
     UpdateMode,
 )
-from millstream.connectors.kafka.spark_options import writer_options
 from millstream.connectors.tables import OrdinarySink, OrdinarySource
 from millstream.formats.avro_format import AvroFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable
 
     from millstream.catalog.option_places import OptionPlaces
     from millstream.catalog.option_reader import Notice
@@ -227,17 +226,8 @@ class KafkaSink(OrdinarySink):
         return self.delivery.guarantee is DeliveryGuarantee.EXACTLY_ONCE
 
     @property
-    def needs_own_producer(self) -> bool:
-        """Spark's Kafka sink supports neither transactions nor timestamps."""
-        return self.is_exactly_once or any(use.key == TIMESTAMP.key for use in self.metadata)
-
-    @property
     def retracts_by_key(self) -> bool:
         return self.update_mode is UpdateMode.RETRACT
-
-    @property
-    def writer_options(self) -> Mapping[str, str] | None:
-        return writer_options(self.properties)
 
     def find_unsupported(self) -> Iterable[Diagnostic]:
         return find_connections_of_java(self)

@@ -31,11 +31,12 @@ class Execution(StrEnum):
 
 
 class Producer(StrEnum):
-    """Who writes messages to Kafka."""
+    """What writes messages to Kafka."""
 
-    SPARK = "Spark's Kafka sink"
-    OWN = "own producers"
-    """Spark's sink has no transactions, and no time of a message."""
+    WORKER = "Python"
+    """At least once, where they are encoded."""
+    PROCESS = "delivery process"
+    """In transactions."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,11 +108,6 @@ class PhysicalPlan:
     @property
     def writes(self) -> tuple[Write, ...]:
         return tuple(root.operator for root in self.roots if isinstance(root.operator, Write))
-
-    @property
-    def has_own_producers(self) -> bool:
-        """Of a set, all INSERTs write the same way."""
-        return any(output.producer is Producer.OWN for output in self.outputs)
 
     @property
     def has_kernels(self) -> bool:

@@ -30,14 +30,15 @@ if TYPE_CHECKING:
     from millstream.plan.physical.passes import Pass
 
 
-def plan_physically(roots: Sequence[Root], settings: JobSettings) -> PhysicalPlan:
-    owns_producers = any(isinstance(root, Write) and root.sink.needs_own_producer for root in roots)
-    # Our own producers take all that a task writes to a table at once, so their INSERTs have no pass in common.
-    shared_roots, wide = (tuple(roots), ()) if owns_producers else share_scans(roots)
+def plan_physically(roots: Sequence[Root], settings: JobSettings, *, may_share_scans: bool = True) -> PhysicalPlan:
+    """`may_share_scans`: a job that began by reading a table several times goes on so."""
+    # A transaction takes all that a task writes to a table at once, so such INSERTs have no pass in common.
+    may_share_scans &= not any(isinstance(root, Write) and root.sink.is_exactly_once for root in roots)
+    shared_roots, wide = share_scans(roots) if may_share_scans else (tuple(roots), ())
     drops_nulls = settings.not_null_enforcer is NotNullEnforcer.DROP
     passes = tuple(plan_pass(found, shared_roots, drops_nulls=drops_nulls) for found in wide)
     builder = _Builder(passes)
-    outputs = tuple(_output(builder.build(root), owns_producers=owns_producers) for root in shared_roots)
+    outputs = tuple(_output(builder.build(root)) for root in shared_roots)
     plan = PhysicalPlan(outputs, tuple(_shared_scan(each, outputs) for each in passes))
     return replace(plan, tick_interval=tick_interval(settings.state_ttl)) if plan.has_kernels else plan
 
@@ -104,12 +105,12 @@ def _execution(node: Node) -> Execution:
     return Execution.KERNEL if node.keeps_state else Execution.SPARK
 
 
-def _output(root: PhysicalNode, *, owns_producers: bool) -> Output:
+def _output(root: PhysicalNode) -> Output:
     write = root.operator
     if not isinstance(write, Write) or not write.sink.is_kafka:
         return Output(root)
     folds = write.sink.folds_changes and RowKind.UPDATE_BEFORE in write.changelog
-    return Output(root, Producer.OWN if owns_producers else Producer.SPARK, folds)
+    return Output(root, Producer.PROCESS if write.sink.is_exactly_once else Producer.WORKER, folds)
 
 
 def _shared_scan(planned: Pass, outputs: Sequence[Output]) -> SharedScan:

@@ -124,10 +124,8 @@ class _Staging:
             return
         if output.producer is not None:
             stage.steps.append(f"encode{', changes of a key folded' if output.folds else ''} {_PYTHON}")
-        if output.root in self._packed:
-            stage = self._open(stage, exchange=_TASK)
-        by = f" by {output.producer}" if output.producer is not None else ""
-        stage.steps.append(f"write {write.sink.table.name}{by}")
+        where = f" [{output.producer}]" if output.producer is not None else ""
+        stage.steps.append(f"write {write.sink.table.name}{where}")
 
 
 def _by_columns(names: tuple[str, ...]) -> str:
