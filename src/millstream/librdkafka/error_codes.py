@@ -10,6 +10,7 @@ AWAY: Final = frozenset(
     {
         KafkaError._ALL_BROKERS_DOWN,  # noqa: SLF001
         KafkaError._MSG_TIMED_OUT,  # noqa: SLF001
+        KafkaError._NOENT,  # noqa: SLF001 - no leader is known
         KafkaError._RESOLVE,  # noqa: SLF001
         KafkaError._TIMED_OUT,  # noqa: SLF001
         KafkaError._TIMED_OUT_QUEUE,  # noqa: SLF001
