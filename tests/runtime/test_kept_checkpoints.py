@@ -97,8 +97,9 @@ def test_refuses_a_job_that_only_the_version_that_made_it_continues(job: KeptJob
 
 @pytest.mark.parametrize("job", each_refused_job())
 def test_leaves_its_job_to_the_version_that_made_it(
-    job: KeptJob, broker: str, spark: SparkSession, tmp_path: Path
+    job: KeptJob, broker: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     root = restore(job, broker, tmp_path)
     written = {topic: ScriptKafka(broker).read(topic) for topic in job.topics}
     with pytest.raises(JobError) as refused:
