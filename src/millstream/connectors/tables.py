@@ -129,6 +129,10 @@ class Sink(ConnectedTable, Protocol):
         """Whether rows are written as messages."""
 
     @property
+    def depends_on_tasks(self) -> bool:
+        """Whether the number of a task decides where its rows go."""
+
+    @property
     def folds_changes(self) -> bool:
         """Whether only the last of several changes of a key must be written: each message is the key's whole row."""
 
@@ -216,6 +220,10 @@ class OrdinarySink(_OrdinaryTable):
 
     @property
     def is_kafka(self) -> bool:
+        return False
+
+    @property
+    def depends_on_tasks(self) -> bool:
         return False
 
     @property

@@ -70,10 +70,11 @@ def read_rows(
     max_batch_rows: int,
     *,
     splits: Splits | None = None,
+    keeps_apart: bool = False,
 ) -> DataFrame | PythonStage:
-    """`splits` adds the origin of each row as a column."""
+    """`splits` adds the origin of each row as a column; with it or `keeps_apart`, a task reads one partition."""
     layout = MessageLayout.of(scan, source)
-    messages = _Messages(spark, source, positions, max_batch_rows, keeps_apart=splits is not None)
+    messages = _Messages(spark, source, positions, max_batch_rows, keeps_apart=keeps_apart or splits is not None)
     if source.is_read_in_python:
         return _decode_stream(messages, layout, splits)
     with_headers = source.dead_letters is not None or needs_headers(layout.message_parts)

@@ -91,6 +91,7 @@ def prepare_query(spark: SparkSession, request: QueryRequest) -> PreparedQuery:
         printed=request.printed,
         shown=request.shown,
         dispatch=request.dispatch,
+        keeps_partitions_apart=any(write.sink.depends_on_tasks for write in request.job.physical.writes),
         ticks=ticks,
     )
     tasks = context.pinned_tasks() or shuffle_partitions(spark)

@@ -76,6 +76,8 @@ class TranslationContext:
     """How messages are delivered that Spark's own sink does not write."""
     scan_numbers: Mapping[str, int] = field(default_factory=dict)
     """The numbers of scans of topics, by their ids: the same at each start."""
+    keeps_partitions_apart: bool = False
+    """Whether a task may read one partition of a topic only."""
     ticks: Ticks | None = None
     """None in jobs that began without them."""
     shared: Mapping[PhysicalNode, DataFrame | PythonStage] = field(default_factory=dict)
@@ -186,7 +188,9 @@ def _read(operator: object, context: TranslationContext) -> DataFrame | PythonSt
             number = context.scan_numbers[operator.id]
             splits = Splits.of(number, source) if context.dispatch.is_exactly_once else None
             place = context.positions[operator.id]
-            return read_rows(context.spark, operator, source, place, context.max_batch_rows, splits=splits)
+            apart = context.keeps_partitions_apart
+            limit = context.max_batch_rows
+            return read_rows(context.spark, operator, source, place, limit, splits=splits, keeps_apart=apart)
         case Scan(source=DatagenSource() | FilesystemSource() as source):
             folder = context.folder / "sources" / shorten_name(quote(source.table.name, safe=""))
             columns = [column.name for column in operator.columns]

@@ -16,6 +16,7 @@ from millstream.connectors.kafka.option_values import (
     DeliveryGuarantee,
     NamingStrategy,
     Partitioner,
+    Partitioning,
     StartupMode,
     UpdateMode,
 )
@@ -207,6 +208,10 @@ class KafkaSink(OrdinarySink):
     def folds_changes(self) -> bool:
         by_key = self.value_format.changelog == INSERT_ONLY and self.update_mode is not UpdateMode.RETRACT
         return by_key and not self.ignore_retraction
+
+    @property
+    def depends_on_tasks(self) -> bool:
+        return self.parallelism is None and self.partitioner.kind in (Partitioning.FIXED, Partitioning.CUSTOM)
 
     @property
     def encodes_in_python(self) -> bool:
