@@ -5,8 +5,8 @@ from __future__ import annotations
 import ctypes
 import time
 from collections import deque
-from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -38,6 +38,9 @@ _MOST_MESSAGES: Final = 65_536
 _FIRST_MESSAGES: Final = 256
 _WANTED_BYTES: Final = 16 << 20
 _WAIT_MS: Final = 100
+_FEW: Final = 10_000
+_AHEAD: Final = 4
+"""How many ranges are fetched at a time."""
 
 
 class OffsetNotThereError(Exception):
@@ -70,26 +73,27 @@ class PartitionConsumer:
         self._topics: dict[str, ctypes.c_void_p] = {}
         self._next_count = _FIRST_MESSAGES
 
-    @contextmanager
-    def start(self, ranges: Sequence[Range]) -> Iterator[Sequence[Range]]:
-        """Has the messages of these ranges fetched while they are read one after the other."""
-        started: list[Range] = []
+    def start_in_turn(self, ranges: Sequence[Range]) -> Iterator[Range]:
+        """Each range when it is to be read. The messages of the next few are fetched meanwhile."""
+        started: deque[Range] = deque()
+        waiting = iter(ranges)
         try:
-            for wanted in ranges:
-                if library.consume_start(self._topic(wanted.topic), wanted.partition, wanted.start):
-                    raise ClientError(library.last_error())
-                started.append(wanted)
-            yield ranges
+            while True:
+                for wanted in islice(waiting, _AHEAD - len(started)):
+                    self._start(wanted)
+                    started.append(wanted)
+                if not started:
+                    return
+                yield started[0]
+                self._stop(started.popleft())
         finally:
             for wanted in started:
-                library.consume_stop(self._topic(wanted.topic), wanted.partition)
+                self._stop(wanted)
 
     def start_again(self, wanted: Range) -> None:
         """A started range of this partition becomes this one."""
-        topic = self._topic(wanted.topic)
-        library.consume_stop(topic, wanted.partition)
-        if library.consume_start(topic, wanted.partition, wanted.start):
-            raise ClientError(library.last_error())
+        self._stop(wanted)
+        self._start(wanted)
 
     def read(self, wanted: Range, columns: Collection[str]) -> Iterator[pa.RecordBatch]:
         """These columns of the messages of a started range that exist.
@@ -100,10 +104,7 @@ class PartitionConsumer:
         reached, last_seen = wanted.start, time.monotonic()
         pointers = np.zeros(_MOST_MESSAGES, np.uint64)
         while reached < wanted.end:
-            most = min(wanted.end - reached, self._next_count)
-            count = library.consume_batch(topic, wanted.partition, _WAIT_MS, pointers.ctypes.data, most)
-            if count < 0:
-                raise ClientError(library.last_error())
+            count = self._consume(topic, wanted.partition, pointers, wanted.end - reached)
             library.poll(self._client, 0)  # errors of the connection
             if count:
                 addresses = pointers[:count]
@@ -112,17 +113,21 @@ class PartitionConsumer:
                     batch = self._take(addresses, codes, offsets, wanted, columns)
                 finally:
                     deque(map(library.message_destroy, addresses.tolist()), 0)
-                last_seen = time.monotonic()
-                self._reported = None
                 reached = max(reached, int(offsets[codes == 0].max(initial=-1)) + 1)
                 if batch is not None:
+                    self._reported = None
                     yield batch
+                    last_seen = time.monotonic()
                 reached = self._check(codes, offsets, wanted, reached)
-            elif time.monotonic() - last_seen > self._patience:
+            if time.monotonic() - last_seen > self._patience and reached < wanted.end:
                 raise self._reported or ClientError(KafkaError._TIMED_OUT)  # noqa: SLF001
 
     def first_offset(self, topic: str, partition: int) -> int:
         """The first that exists, or would exist if a message came."""
+        return self._ask_bounds(topic, partition)[0]
+
+    def _ask_bounds(self, topic: str, partition: int) -> tuple[int, int]:
+        """The first and the next offset, according to the leader."""
         low, high = ctypes.c_int64(), ctypes.c_int64()
         milliseconds = int(self._patience * 1000)
         code = library.query_watermark_offsets(
@@ -130,7 +135,34 @@ class PartitionConsumer:
         )
         if code:
             raise ClientError(code)
-        return low.value
+        return low.value, high.value
+
+    def _start(self, wanted: Range) -> None:
+        if library.consume_start(self._topic(wanted.topic), wanted.partition, wanted.start):
+            raise ClientError(library.last_error())
+
+    def _stop(self, wanted: Range) -> None:
+        """Messages that were fetched in vain are dropped when the next one is asked for."""
+        topic = self._topic(wanted.topic)
+        library.consume_stop(topic, wanted.partition)
+        left = np.zeros(1, np.uint64)
+        if library.consume_batch(topic, wanted.partition, 0, left.ctypes.data, 1) > 0:
+            library.message_destroy(int(left[0]))
+
+    def _consume(self, topic: Any, partition: int, pointers: NDArray[np.uint64], left: int) -> int:
+        """How many messages came. Not all of the offsets that are left may have one: of few, only the first is awaited.
+
+        Waiting for all of them would take the whole time at the end of each range with a gap.
+        """
+        most = min(left, self._next_count)
+        awaited = most if left > _FEW else 1
+        count = int(library.consume_batch(topic, partition, _WAIT_MS, pointers.ctypes.data, awaited))
+        if 0 < count < most and awaited == 1:
+            rest = pointers[count:].ctypes.data
+            count += max(int(library.consume_batch(topic, partition, 0, rest, most - count)), 0)
+        if count < 0:
+            raise ClientError(library.last_error())
+        return count
 
     def _take(
         self,
@@ -156,8 +188,11 @@ class PartitionConsumer:
                 self._reported = ClientError(code)
             elif code not in OFFSET_NOT_THERE:
                 raise ClientError(code)
-            if code in OFFSET_NOT_THERE or (code == END_OF_PARTITION and reached < wanted.end):
-                # It ended behind the range when the batch was planned.
+            ends_early = code == END_OF_PARTITION and reached < wanted.end
+            # The end is that of the broker that was asked: a follower, or a new leader, may lag behind the plan.
+            if code in OFFSET_NOT_THERE or (
+                ends_early and self._ask_bounds(wanted.topic, wanted.partition)[1] < wanted.end
+            ):
                 raise OffsetNotThereError(wanted.topic, wanted.partition, reached)
         return reached
 

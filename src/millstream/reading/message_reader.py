@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from millstream.connectors.kafka.client_settings import consumer_settings
+from millstream.connectors.kafka.consumer_settings import consumer_settings
 from millstream.librdkafka.error_codes import AWAY
 from millstream.librdkafka.library import ClientError
 from millstream.librdkafka.partition_consumer import OffsetNotThereError, PartitionConsumer, Range
@@ -31,8 +31,7 @@ def read_messages(request: ReadRequest, ranges: Sequence[Range]) -> Iterator[pa.
     """
     consumer = _consumer(tuple(sorted(request.properties.items())))
     try:
-        with consumer.start(ranges) as started:
-            yield from _join_small(_read_all(request, consumer, started))
+        yield from _join_small(_read_all(request, consumer, consumer.start_in_turn(ranges)))
     except ClientError as error:
         failure = KafkaAwayError if error.code in AWAY else KafkaRefusedError
         raise failure(str(error)) from None

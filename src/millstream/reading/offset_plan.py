@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _WORTH_A_TASK: Final = 10_000
 """Messages."""
+_MOST_RANGES: Final = 16
+"""Few messages may be large ones."""
 
 
 def bound(starts: Offsets, latest: Offsets, ends: Offsets | None) -> Offsets:
@@ -70,7 +72,7 @@ def group_ranges(ranges: list[Range]) -> list[tuple[Range, ...]]:
     waiting: list[Range] = []
     for each in ranges:
         waiting.append(each)
-        if sum(one.end - one.start for one in waiting) >= _WORTH_A_TASK:
+        if sum(one.end - one.start for one in waiting) >= _WORTH_A_TASK or len(waiting) == _MOST_RANGES:
             groups.append(tuple(waiting))
             waiting = []
     return [*groups, tuple(waiting)] if waiting else groups

@@ -6,10 +6,11 @@ import re
 import time
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 from millstream.connectors.kafka.client_settings import client_settings
+from millstream.connectors.kafka.names import INTERNAL_TOPICS
 from millstream.librdkafka.error_codes import AWAY
 from millstream.reading.reading_error import KafkaAwayError, KafkaRefusedError
 
@@ -33,10 +34,14 @@ _UNKNOWN: Final = frozenset(
     }
 )
 
+_OF_LOGIN: Final = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL})  # noqa: SLF001
+
 
 class TopicOffsets:
     def __init__(self, request: ReadRequest) -> None:
-        self._client = AdminClient(client_settings(request.properties))
+        self._reported: KafkaError | None = None
+        settings: dict[str, Any] = {**client_settings(request.properties), "error_cb": self._note_error}
+        self._client = AdminClient(settings)
         self._topics = request.topics
         self._pattern = None if request.pattern is None else re.compile(request.pattern)
         self._isolation = IsolationLevel.READ_COMMITTED if request.reads_committed else IsolationLevel.READ_UNCOMMITTED
@@ -68,12 +73,26 @@ class TopicOffsets:
                 raise
             return {(place.topic, place.partition): offset for place, offset in found.items()}
 
-        return _retry(ask)
+        return self._retry(ask)
+
+    def _retry(self, ask: Callable[[], T]) -> T:
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while True:
+            try:
+                return ask()
+            except (KafkaException, TimeoutError) as error:
+                self._client.poll(0)  # a client that cannot log in only says that no broker is there
+                failure = _to_reading_error(error if self._reported is None else KafkaException(self._reported))
+                may_pass = isinstance(failure, KafkaAwayError)
+                if not may_pass or time.monotonic() > deadline:
+                    raise failure from None
+                time.sleep(_RETRY_SECONDS)
 
     def _find_partitions(self) -> list[TopicPartition]:
         """Looks for new ones now and then: a request per batch would be one too many."""
         if time.monotonic() - self._looked >= _SECONDS_BETWEEN_LOOKS:
             found = self._client.list_topics(timeout=_TIMEOUT_SECONDS).topics
+            self._require_access(set(self._topics) - found.keys())
             self._partitions = [
                 TopicPartition(topic, partition)
                 for topic, described in found.items()
@@ -84,20 +103,22 @@ class TopicOffsets:
         return self._partitions
 
     def _reads(self, topic: str) -> bool:
-        return topic in self._topics if self._pattern is None else self._pattern.fullmatch(topic) is not None
+        if self._pattern is None:
+            return topic in self._topics
+        return topic not in INTERNAL_TOPICS and self._pattern.fullmatch(topic) is not None
 
+    def _require_access(self, missing: set[str]) -> None:
+        """Brokers do not list topics that the user may not see; those are not deleted."""
+        for topic in missing:
+            try:
+                self._client.describe_topics(TopicCollection([topic]))[topic].result(_TIMEOUT_SECONDS)
+            except KafkaException as error:
+                if error.args[0].code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+                    raise
 
-def _retry(ask: Callable[[], T]) -> T:
-    deadline = time.monotonic() + _PATIENCE_SECONDS
-    while True:
-        try:
-            return ask()
-        except (KafkaException, TimeoutError) as error:
-            failure = _to_reading_error(error)
-            may_pass = isinstance(failure, KafkaAwayError)
-            if not may_pass or time.monotonic() > deadline:
-                raise failure from None
-            time.sleep(_RETRY_SECONDS)
+    def _note_error(self, error: KafkaError) -> None:
+        if error.code() in _OF_LOGIN:
+            self._reported = error
 
 
 def _to_reading_error(error: KafkaException | TimeoutError) -> KafkaAwayError | KafkaRefusedError:

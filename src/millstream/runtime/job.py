@@ -107,6 +107,7 @@ class Job:
 
         def start() -> RunningQuery:
             self._last_report.clear()
+            self._messages_read = self._tallies.read.value
             return start_query()
 
         self._supervision = Supervision(
@@ -204,8 +205,9 @@ class Job:
 
     def _count_messages(self, report: Mapping[str, Any]) -> int:
         """Those that workers have read in this batch; an attempt that failed may have counted some of them, too."""
-        before, self._messages_read = self._messages_read, self._tallies.read.value
-        return min(self._messages_read - before, planned_messages(report))
+        counted = min(self._tallies.read.value - self._messages_read, planned_messages(report))
+        self._messages_read += counted  # the rest belongs to a batch whose report is still to come
+        return counted
 
     def _counts_of(self, state_bytes: int, messages: int, lost: int) -> Counted:
         shown, self._shown = self._shown, None

@@ -93,7 +93,9 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         starts = flatten(start)
         latest = self._offsets().latest() if self._last is None else self._last
-        if not self._request.may_lose:
+        if self._request.may_lose:
+            latest = {**starts, **latest}  # a topic that is not listed may come back
+        else:
             refuse_losses(starts, latest)
         self._latest = bound(starts, latest, self._request.ends)
         return nest(plan_ends(starts, self._latest, limit.max_rows if isinstance(limit, ReadMaxRows) else None))

@@ -11,39 +11,19 @@ from millstream.connectors.kafka.key_stores import with_pem_stores
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_OF_A_CONSUMER: Final = {
-    **{
-        key: key
-        for key in (
-            "check.crcs",
-            "client.rack",
-            "connections.max.idle.ms",
-            "fetch.max.bytes",
-            "fetch.min.bytes",
-            "isolation.level",
-            "metadata.max.age.ms",
-            "reconnect.backoff.max.ms",
-            "reconnect.backoff.ms",
-            "retry.backoff.max.ms",
-            "retry.backoff.ms",
-        )
-    },
-    "fetch.max.wait.ms": "fetch.wait.max.ms",
-    "max.partition.fetch.bytes": "fetch.message.max.bytes",
-    "receive.buffer.bytes": "socket.receive.buffer.bytes",
-    "send.buffer.bytes": "socket.send.buffer.bytes",
+LARGEST: Final = (1 << 31) - 1
+NUMBERS: Final = {
+    "connections.max.idle.ms": ("connections.max.idle.ms", 0, LARGEST),
+    "metadata.max.age.ms": ("metadata.max.age.ms", 1, 86_400_000),
+    "receive.buffer.bytes": ("socket.receive.buffer.bytes", 0, 100_000_000),
+    "reconnect.backoff.max.ms": ("reconnect.backoff.max.ms", 0, 3_600_000),
+    "reconnect.backoff.ms": ("reconnect.backoff.ms", 0, 3_600_000),
+    "retry.backoff.max.ms": ("retry.backoff.max.ms", 1, 300_000),
+    "retry.backoff.ms": ("retry.backoff.ms", 1, 300_000),
+    "send.buffer.bytes": ("socket.send.buffer.bytes", 0, 100_000_000),
 }
-_ALWAYS_OF_A_CONSUMER: Final = {
-    "auto.offset.reset": "error",
-    "enable.partition.eof": "true",
-    "isolation.level": "read_uncommitted",
-    "check.crcs": "true",
-    # What is fetched beyond the end of a range is fetched in vain, so little is fetched ahead, but without a pause.
-    "fetch.queue.backoff.ms": "1",
-    "queued.min.messages": "20000",
-    "queued.max.messages.kbytes": "16384",
-    "fetch.wait.max.ms": "10",
-}
+"""The C client's name of a property of Java's, and the range in which it accepts a value."""
+_RECONNECT_MS: Final = 50
 _SILENT: Final = logging.getLogger("millstream.librdkafka")
 _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False
@@ -57,7 +37,16 @@ def client_settings(properties: Mapping[str, str]) -> dict[str, Any]:
     return {**client_properties(with_pem_stores(properties)), "log_level": 0, "logger": _SILENT}
 
 
-def consumer_settings(properties: Mapping[str, str]) -> dict[str, Any]:
-    """The same for a consumer of ranges of offsets, with the settings that concern fetching."""
-    found = {name: properties[key].strip() for key, name in _OF_A_CONSUMER.items() if key in properties}
-    return {**client_settings(properties), **_ALWAYS_OF_A_CONSUMER, **found}
+def read_numbers(properties: Mapping[str, str], numbers: Mapping[str, tuple[str, int, int]]) -> dict[str, str]:
+    """These properties, by the C client's names and moved into its ranges: 0 is its word for Java's -1."""
+    found = {
+        name: str(min(max(int(properties[key]), least), most))
+        for key, (name, least, most) in numbers.items()
+        if key in properties
+    }
+    first, longest = found.get("reconnect.backoff.ms"), found.get("reconnect.backoff.max.ms")
+    if first is not None:  # the C client refuses a first that is longer than the longest
+        found["reconnect.backoff.max.ms"] = str(max(int(first), int(longest or first)))
+    elif longest is not None:
+        found["reconnect.backoff.ms"] = str(min(_RECONNECT_MS, int(longest)))
+    return found

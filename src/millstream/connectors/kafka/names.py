@@ -7,6 +7,8 @@ from typing import Final
 
 from millstream.catalog.options import OptionType, text, text_list
 
+INTERNAL_TOPICS: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+"""Kafka's own, which no pattern means."""
 _LONGEST_TOPIC: Final = 249
 _GREATEST_PORT: Final = 65_535
 _SCHEMES: Final = ("plaintext", "ssl", "sasl_plaintext", "sasl_ssl")

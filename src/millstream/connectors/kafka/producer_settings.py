@@ -4,31 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from millstream.connectors.kafka.client_settings import client_settings
+from millstream.connectors.kafka.client_settings import LARGEST, NUMBERS, client_settings, read_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _TEXTS: Final = ("acks", "compression.type", "enable.idempotence")
-_LARGEST: Final = (1 << 31) - 1
 _NUMBERS: Final = {
-    "batch.size": ("batch.size", 1, _LARGEST),
-    "connections.max.idle.ms": ("connections.max.idle.ms", 0, _LARGEST),
-    "delivery.timeout.ms": ("message.timeout.ms", 1, _LARGEST),
+    **NUMBERS,
+    "batch.size": ("batch.size", 1, LARGEST),
+    "delivery.timeout.ms": ("message.timeout.ms", 1, LARGEST),
     "linger.ms": ("linger.ms", 0, 900_000),
     "max.in.flight.requests.per.connection": ("max.in.flight.requests.per.connection", 1, 1_000_000),
     "max.request.size": ("message.max.bytes", 1000, 1_000_000_000),
-    "metadata.max.age.ms": ("metadata.max.age.ms", 1, 86_400_000),
-    "receive.buffer.bytes": ("socket.receive.buffer.bytes", 0, 100_000_000),
-    "reconnect.backoff.max.ms": ("reconnect.backoff.max.ms", 0, 3_600_000),
-    "reconnect.backoff.ms": ("reconnect.backoff.ms", 0, 3_600_000),
     "request.timeout.ms": ("request.timeout.ms", 1, 900_000),
-    "retries": ("retries", 0, _LARGEST),
-    "retry.backoff.max.ms": ("retry.backoff.max.ms", 1, 300_000),
-    "retry.backoff.ms": ("retry.backoff.ms", 1, 300_000),
-    "send.buffer.bytes": ("socket.send.buffer.bytes", 0, 100_000_000),
+    "retries": ("retries", 0, LARGEST),
 }
-"""The C client's name of a property of Java's, and the range in which it accepts a value."""
 _DEFAULTS: Final = {
     # As in Java's producers: keys go to the same partitions, and a retry inside the client writes nothing twice.
     "partitioner": "murmur2_random",
@@ -42,7 +33,6 @@ _DEFAULTS: Final = {
     "queue.buffering.max.kbytes": str(64 << 10),
 }
 _QUEUE_BYTES: Final = "buffer.memory"
-_RECONNECT_MS: Final = 50
 _MOST_IN_FLIGHT_IN_ORDER: Final = 5
 _SETTLED_BY_TRANSACTIONS: Final = frozenset(
     {"acks", "enable.idempotence", "max.in.flight.requests.per.connection", "retries", "message.timeout.ms"}
@@ -52,11 +42,9 @@ _SETTLED_BY_TRANSACTIONS: Final = frozenset(
 def producer_settings(properties: Mapping[str, str], *, transactional: bool = False) -> dict[str, Any]:
     """The settings of a producer of a table's messages. Raises UnreadableStoreError."""
     found = {key: properties[key].strip() for key in _TEXTS if key in properties}
-    for key, (name, least, most) in _NUMBERS.items():
-        if key in properties:
-            found[name] = str(min(max(int(properties[key]), least), most))
+    found |= read_numbers(properties, _NUMBERS)
     if _QUEUE_BYTES in properties:
-        found["queue.buffering.max.kbytes"] = str(min(max(int(properties[_QUEUE_BYTES]) >> 10, 1), _LARGEST))
+        found["queue.buffering.max.kbytes"] = str(min(max(int(properties[_QUEUE_BYTES]) >> 10, 1), LARGEST))
     if transactional:
         found = {name: value for name, value in found.items() if name not in _SETTLED_BY_TRANSACTIONS}
         defaults = {name: value for name, value in _DEFAULTS.items() if name != "message.timeout.ms"}
@@ -78,11 +66,6 @@ def _can_be_idempotent(settings: Mapping[str, str]) -> bool:
 
 def _agree(settings: dict[str, str]) -> dict[str, str]:
     """The C client refuses some combinations that Java's accept."""
-    first, longest = settings.get("reconnect.backoff.ms"), settings.get("reconnect.backoff.max.ms")
-    if first is not None:
-        settings["reconnect.backoff.max.ms"] = str(max(int(first), int(longest or first)))
-    elif longest is not None:
-        settings["reconnect.backoff.ms"] = str(min(_RECONNECT_MS, int(longest)))
     if "message.timeout.ms" in settings:
         timeout = max(int(settings["message.timeout.ms"]), int(settings["linger.ms"]) + 1)
         settings["message.timeout.ms"] = str(timeout)

@@ -23,6 +23,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from millstream.connectors.kafka.key_stores import UnreadableStoreError
+from millstream.connectors.kafka.names import INTERNAL_TOPICS
 from millstream.delivery.committed import fetch_committed_offsets
 from millstream.errors import BrokerError, Code, Diagnostic, ScriptError
 from millstream.runtime.kafka.broker_probe import Finding, probe
@@ -54,7 +55,6 @@ _SOON_OVER: Final = (
     KafkaError.NOT_COORDINATOR,
 )
 """Errors that pass: a new topic has no leader at first, or not all know its epoch; a first group has no coordinator."""
-_INTERNAL: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 _DONE: Final = {AclOperation.READ: "read", AclOperation.WRITE: "written"}
 _NO_ID: Final = str(Uuid(0, 0))
 
@@ -101,7 +101,7 @@ class KafkaAdmin:
 
     def topics(self) -> list[str]:
         """All topics except Kafka's internal ones."""
-        return sorted(topic for topic in self._metadata().topics if topic not in _INTERNAL)
+        return sorted(topic for topic in self._metadata().topics if topic not in INTERNAL_TOPICS)
 
     def partitions(self, topic: str) -> list[int] | None:
         """The partitions of a topic; None when there is no such topic."""
