@@ -225,6 +225,15 @@ def test_offsets_are_asked_for_by_name_and_by_pattern(topic: Topic) -> None:
         assert offsets.latest() == {(topic.name, 0): 10, (topic.name, 1): 0}
 
 
+def test_a_pattern_does_not_mean_kafkas_own_topics(topic: Topic) -> None:
+    topic.send_in_transaction([b"a"], commits=True)
+
+    found = TopicOffsets(replace(topic.request(), topics=(), pattern=".*")).latest()
+
+    assert found[topic.name, 0] == 2
+    assert not [name for name, _ in found if name.startswith("__")]
+
+
 def test_open_transactions_are_not_read_where_only_committed_ones_are(topic: Topic) -> None:
     topic.send([(None, b"a")])
     producer = Producer({**topic.properties, "transactional.id": fresh_name("read")})

@@ -1,0 +1,69 @@
+"""Batches as the stream plans them, with what Kafka answers made up."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
+
+from millstream.reading.read_request import ReadRequest
+from millstream.reading.reading_error import DeletedPartitionsError
+from millstream.spark.kafka_stream import KafkaStreamReader
+
+if TYPE_CHECKING:
+    from millstream.connectors.kafka.read_range import Offsets
+
+
+class Answers:
+    def __init__(self, latest: Offsets) -> None:
+        self.offsets = latest
+
+    def latest(self) -> Offsets:
+        return self.offsets
+
+
+def reader(latest: Offsets, **wanted: Any) -> KafkaStreamReader:
+    usual = {"starts": None, "ends": None, "may_lose": False, "keeps_apart": False}
+    request = ReadRequest(
+        topics=("t",), pattern=None, properties={}, most=100, columns=(), reads_committed=False, **{**usual, **wanted}
+    )
+    made = KafkaStreamReader(request, pickle.dumps(None), pa.schema([]))
+    made._asked = Answers(latest)  # type: ignore[assignment]
+    return made
+
+
+def test_a_topic_that_is_not_listed_is_gone() -> None:
+    with pytest.raises(DeletedPartitionsError):
+        reader({}).latestOffset({"t": {"0": 7}}, ReadMaxRows(100))
+
+
+def test_where_messages_may_be_lost_its_position_is_kept() -> None:
+    """It may come back, for example when the user may see it again."""
+    lenient = reader({("t", 1): 9}, may_lose=True)
+
+    assert lenient.latestOffset({"t": {"0": 7, "1": 5}}, ReadMaxRows(100)) == {"t": {"0": 7, "1": 9}}
+
+
+def test_a_stream_that_is_to_end_does_not_read_what_comes_later() -> None:
+    ending = reader({("t", 0): 10})
+    ending.prepareForTriggerAvailableNow()
+    ending._asked = Answers({("t", 0): 50})  # type: ignore[assignment]
+
+    assert ending.latestOffset({"t": {"0": 0}}, ReadAllAvailable()) == {"t": {"0": 10}}
+
+
+def test_tasks_share_few_messages_unless_partitions_are_kept_apart() -> None:
+    start, end = {"t": {"0": 0, "1": 0}}, {"t": {"0": 5, "1": 6}}
+
+    assert len(reader({}).partitions(start, end)) == 1
+    assert len(reader({}, keeps_apart=True).partitions(start, end)) == 2
+
+
+def test_lag_is_what_is_left_to_read() -> None:
+    bounded = reader({("t", 0): 500}, ends={("t", 0): 200})
+
+    assert bounded.latestOffset({"t": {"0": 0}}, ReadMaxRows(100)) == {"t": {"0": 100}}
+    assert bounded.reportLatestOffset() == {"t": {"0": 200}}
