@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -58,6 +59,8 @@ class Topic:
             "reads_committed": False,
             "keeps_apart": False,
             "most": 1000,
+            "folder": Path(),
+            "scan": "scan-1",
             "starts": None,
             "ends": None,
             **others,
@@ -214,10 +217,7 @@ def test_a_broker_that_is_not_there_is_noticed(monkeypatch: pytest.MonkeyPatch, 
 def test_offsets_are_asked_for_by_name_and_by_pattern(topic: Topic) -> None:
     topic.send((None, b"%d" % n) for n in range(10))
     topic.delete_before(3)
-    by_pattern = ReadRequest(
-        topics=(), pattern=f"{topic.name[:-1]}.", properties=topic.properties, starts=None, ends=None, most=1,
-        columns=ALL, may_lose=False, reads_committed=False, keeps_apart=False,
-    )  # fmt: skip
+    by_pattern = replace(topic.request(), topics=(), pattern=f"{topic.name[:-1]}.")
 
     for request in (topic.request(), by_pattern):
         offsets = TopicOffsets(request)

@@ -124,7 +124,7 @@ REFUSED: list[tuple[str, Callable[[Path], None]] | ParameterSet] = [
 ]
 STILL_RIGHT: list[tuple[str, Callable[[Path], None]]] = [
     ("jobs/digits/commits/1", remove),
-    ("jobs/digits/sources/0/0", cut),
+    ("jobs/digits/scan-starts/*.json", cut),
 ]
 
 

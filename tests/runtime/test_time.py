@@ -150,7 +150,9 @@ class TopicClock(Clock):
         source = self.scan.source
         assert isinstance(source, KafkaSource)
         splits = Splits.of(0, source)
-        rows = read_rows(self._spark, self.scan, source, ReadRange("earliest"), 1000, splits=splits)
+        rows = read_rows(
+            self._spark, self.scan, source, ReadRange("earliest"), 1000, splits=splits, folder=self._folder
+        )
         assert isinstance(rows, PythonStage)
         return record_event_time(rows, "ts", 5)
 

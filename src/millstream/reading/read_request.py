@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from millstream.connectors.kafka.read_range import Offsets
 
@@ -19,6 +20,10 @@ class ReadRequest:
     pattern: str | None
     """A regular expression of Python's for whole names; then `topics` is empty."""
     properties: Mapping[str, str] = field(repr=False)
+    folder: Path
+    """The job's own, which survives restarts."""
+    scan: str
+    """The id of the scan in its plan."""
     starts: Offsets | None
     """Where a new job starts; None for the first offsets that exist."""
     ends: Offsets | None

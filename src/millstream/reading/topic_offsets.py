@@ -96,13 +96,13 @@ class TopicOffsets:
             self._partitions = [
                 TopicPartition(topic, partition)
                 for topic, described in found.items()
-                if self._reads(topic) and described.error is None
+                if self.reads(topic) and described.error is None
                 for partition in described.partitions
             ]
             self._looked = time.monotonic()
         return self._partitions
 
-    def _reads(self, topic: str) -> bool:
+    def reads(self, topic: str) -> bool:
         if self._pattern is None:
             return topic in self._topics
         return topic not in INTERNAL_TOPICS and self._pattern.fullmatch(topic) is not None

@@ -35,6 +35,7 @@ from millstream.spark.types import quote_name, spark_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from pyspark.sql import Column, SparkSession
 
@@ -70,11 +71,17 @@ def read_rows(
     max_batch_rows: int,
     *,
     splits: Splits | None = None,
+    folder: Path,
     keeps_apart: bool = False,
 ) -> DataFrame | PythonStage:
-    """`splits` adds the origin of each row as a column; with it or `keeps_apart`, a task reads one partition."""
+    """`splits` adds the origin of each row as a column; with it or `keeps_apart`, a task reads one partition.
+
+    `folder` is the job's own.
+    """
     layout = MessageLayout.of(scan, source)
-    messages = _Messages(spark, source, positions, max_batch_rows, keeps_apart=keeps_apart or splits is not None)
+    messages = _Messages(
+        spark, scan.id, source, positions, folder, max_batch_rows, keeps_apart=keeps_apart or splits is not None
+    )
     if source.is_read_in_python:
         return _decode_stream(messages, layout, splits)
     with_headers = source.dead_letters is not None or needs_headers(layout.message_parts)
@@ -94,8 +101,10 @@ class _Messages:
     """The messages of a scan that nobody has read yet."""
 
     spark: SparkSession
+    scan: str
     source: KafkaSource
     positions: ReadRange
+    folder: Path
     max_batch_rows: int
     keeps_apart: bool
     """Whether a task reads one partition only."""
@@ -106,6 +115,8 @@ class _Messages:
             topics=source.topics,
             pattern=None if source.topic_pattern is None else python_regex(source.topic_pattern).pattern,
             properties=source.properties,
+            folder=self.folder,
+            scan=self.scan,
             starts=None if positions.start == _EARLIEST else flatten(json.loads(positions.start)),
             ends=positions.ends,
             most=self._most,

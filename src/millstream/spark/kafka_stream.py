@@ -16,6 +16,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.datasource import ReadMaxRows, SupportsTriggerAvailableNow
 
+from millstream.reading.kept_starts import keep_starts
 from millstream.reading.message_reader import read_messages
 from millstream.reading.offset_plan import bound, flatten, group_ranges, nest, plan_ends, ranges_between, refuse_losses
 from millstream.reading.topic_offsets import TopicOffsets
@@ -83,8 +84,12 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Where the stream is to end, if it ends."""
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        starts = self._request.starts
-        found = self._offsets().earliest() if starts is None else starts
+        request, offsets = self._request, self._offsets()
+
+        def ask() -> Offsets:
+            return offsets.earliest() if request.starts is None else request.starts
+
+        found = keep_starts(request.folder, request.scan, ask, offsets.reads)
         return nest(found if self._request.ends is None else _not_beyond(found, self._request.ends))
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802

@@ -188,9 +188,16 @@ def _read(operator: object, context: TranslationContext) -> DataFrame | PythonSt
             number = context.scan_numbers[operator.id]
             splits = Splits.of(number, source) if context.dispatch.is_exactly_once else None
             place = context.positions[operator.id]
-            apart = context.keeps_partitions_apart
-            limit = context.max_batch_rows
-            return read_rows(context.spark, operator, source, place, limit, splits=splits, keeps_apart=apart)
+            return read_rows(
+                context.spark,
+                operator,
+                source,
+                place,
+                context.max_batch_rows,
+                splits=splits,
+                folder=context.folder,
+                keeps_apart=context.keeps_partitions_apart,
+            )
         case Scan(source=DatagenSource() | FilesystemSource() as source):
             folder = context.folder / "sources" / shorten_name(quote(source.table.name, safe=""))
             columns = [column.name for column in operator.columns]

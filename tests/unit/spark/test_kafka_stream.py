@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -24,9 +25,14 @@ class Answers:
     def latest(self) -> Offsets:
         return self.offsets
 
+    earliest = latest
+
+    def reads(self, topic: str) -> bool:
+        return topic == "t"
+
 
 def reader(latest: Offsets, **wanted: Any) -> KafkaStreamReader:
-    usual = {"starts": None, "ends": None, "may_lose": False, "keeps_apart": False}
+    usual = {"folder": Path(), "scan": "scan-1", "starts": None, "ends": None, "may_lose": False, "keeps_apart": False}
     request = ReadRequest(
         topics=("t",), pattern=None, properties={}, most=100, columns=(), reads_committed=False, **{**usual, **wanted}
     )
@@ -67,3 +73,22 @@ def test_lag_is_what_is_left_to_read() -> None:
 
     assert bounded.latestOffset({"t": {"0": 0}}, ReadMaxRows(100)) == {"t": {"0": 100}}
     assert bounded.reportLatestOffset() == {"t": {"0": 200}}
+
+
+def test_a_first_batch_that_is_repeated_begins_where_it_began(tmp_path: Path) -> None:
+    """By then, the job is one that resumes: nobody looks for its start positions any more."""
+    first = reader({}, folder=tmp_path, starts={("t", 0): 40}).initialOffset()
+    earliest = reader({("t", 0): 0}, folder=tmp_path, scan="scan-2").initialOffset()
+
+    assert first == {"t": {"0": 40}}
+    assert reader({("t", 0): 0}, folder=tmp_path).initialOffset() == first
+    assert reader({("t", 0): 9}, folder=tmp_path, scan="scan-2").initialOffset() == earliest == {"t": {"0": 0}}
+
+
+def test_a_first_batch_of_an_earlier_version_begins_where_it_began(tmp_path: Path) -> None:
+    for number, content in enumerate(('{"other":{"0":7}}', '{"t":{"0":40,"1":2}}')):
+        file = tmp_path / "sources" / str(number) / "0"
+        file.parent.mkdir(parents=True)
+        file.write_text(f"\0v1\n{content}")
+
+    assert reader({("t", 0): 0}, folder=tmp_path).initialOffset() == {"t": {"0": 40, "1": 2}}
