@@ -7,6 +7,8 @@ from typing import Final
 
 from confluent_kafka import KafkaError, KafkaException
 
+from millstream.librdkafka.error_codes import NO_RESPONSE, NOT_READY, UNKNOWN_TOPIC
+
 
 class Failure(StrEnum):
     TAKEN_OVER = "taken-over"
@@ -47,30 +49,9 @@ FENCED: Final = frozenset(
 
 
 _FAILURES: Final = {
-    Failure.AWAY: (
-        KafkaError._ALL_BROKERS_DOWN,  # noqa: SLF001
-        KafkaError._MSG_TIMED_OUT,  # noqa: SLF001
-        KafkaError._TIMED_OUT,  # noqa: SLF001
-        KafkaError._TIMED_OUT_QUEUE,  # noqa: SLF001
-        KafkaError._TRANSPORT,  # noqa: SLF001
-        KafkaError.BROKER_NOT_AVAILABLE,
-        KafkaError.NETWORK_EXCEPTION,
-        KafkaError.REQUEST_TIMED_OUT,
-    ),
-    Failure.NOT_READY: (
-        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
-        KafkaError.COORDINATOR_NOT_AVAILABLE,
-        KafkaError.LEADER_NOT_AVAILABLE,
-        KafkaError.NOT_COORDINATOR,
-        KafkaError.NOT_ENOUGH_REPLICAS,
-        KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-        KafkaError.NOT_LEADER_FOR_PARTITION,
-    ),
-    Failure.NO_TOPIC: (
-        KafkaError._UNKNOWN_PARTITION,  # noqa: SLF001
-        KafkaError._UNKNOWN_TOPIC,  # noqa: SLF001
-        KafkaError.UNKNOWN_TOPIC_OR_PART,
-    ),
+    Failure.AWAY: NO_RESPONSE,
+    Failure.NOT_READY: NOT_READY,
+    Failure.NO_TOPIC: UNKNOWN_TOPIC,
     Failure.NOT_AUTHENTICATED: (
         KafkaError._AUTHENTICATION,  # noqa: SLF001
         KafkaError.SASL_AUTHENTICATION_FAILED,

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from confluent_kafka import KafkaError
 
 from millstream.librdkafka import library
 from millstream.librdkafka.library import ClientError
@@ -21,13 +22,13 @@ _COPY: Final = 2
 _OWN_PARTITIONS: Final = 8
 _ANY_PARTITION: Final = -1
 _QUEUE_AND_IN_FLIGHT: Final = 3
-_QUEUE_FULL: Final = -184
-_TIMED_OUT: Final = -185
-_MESSAGE_TIMED_OUT: Final = -192
-_ALL_DOWN: Final = -187
-_AUTHENTICATION: Final = -169
-_FATAL: Final = -150
-TOO_LARGE: Final = 10
+_QUEUE_FULL: Final = KafkaError._QUEUE_FULL  # noqa: SLF001
+_TIMED_OUT: Final = KafkaError._TIMED_OUT  # noqa: SLF001
+_MESSAGE_TIMED_OUT: Final = KafkaError._MSG_TIMED_OUT  # noqa: SLF001
+_ALL_DOWN: Final = KafkaError._ALL_BROKERS_DOWN  # noqa: SLF001
+_AUTHENTICATION: Final = KafkaError._AUTHENTICATION  # noqa: SLF001
+_FATAL: Final = KafkaError._FATAL  # noqa: SLF001
+TOO_LARGE: Final = KafkaError.MSG_SIZE_TOO_LARGE
 _MOST_AT_ONCE: Final = 16_384
 _ROOM_MS: Final = 5
 _FIRST_WAIT_MS: Final = 1
@@ -97,10 +98,7 @@ class BatchProducer:
 
     def _topic(self, name: str) -> ctypes.c_void_p:
         if name not in self._topics:
-            handle = library.topic_new(self._client, name.encode(), None)
-            if not handle:
-                raise ClientError(library.last_error())
-            self._topics[name] = ctypes.c_void_p(handle)
+            self._topics[name] = library.open_topic(self._client, name)
         return self._topics[name]
 
     def _raise_failure(self) -> None:

@@ -43,7 +43,7 @@ _err2name: Final = _function("rd_kafka_err2name", c_char_p, c_int)
 last_error: Final = _function("rd_kafka_last_error", c_int)
 poll: Final = _function("rd_kafka_poll", c_int, c_void_p, c_int)
 destroy: Final = _function("rd_kafka_destroy", None, c_void_p)
-topic_new: Final = _function("rd_kafka_topic_new", c_void_p, c_void_p, c_char_p, c_void_p)
+_topic_new: Final = _function("rd_kafka_topic_new", c_void_p, c_void_p, c_char_p, c_void_p)
 topic_destroy: Final = _function("rd_kafka_topic_destroy", None, c_void_p)
 topic_name: Final = _function("rd_kafka_topic_name", c_char_p, c_void_p)
 produce_batch: Final = _function("rd_kafka_produce_batch", c_int, c_void_p, c_int32, c_int, c_void_p, c_int)
@@ -84,6 +84,13 @@ def find_fatal_error(client: c_void_p) -> ClientError:
     text = ctypes.create_string_buffer(_TEXT_BYTES)
     code = _fatal_error(client, text, _TEXT_BYTES)
     return ClientError(code, text.value.decode(errors="replace"))
+
+
+def open_topic(client: c_void_p, name: str) -> c_void_p:
+    handle = _topic_new(client, name.encode(), None)
+    if not handle:
+        raise ClientError(last_error())
+    return c_void_p(handle)
 
 
 def create_client(kind: int, settings: Mapping[str, Any], on_error: Any, on_delivery: Any = None) -> c_void_p:

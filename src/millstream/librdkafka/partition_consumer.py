@@ -226,7 +226,7 @@ class PartitionConsumer:
 
     def _topic(self, name: str) -> ctypes.c_void_p:
         if name not in self._topics:
-            self._topics[name] = ctypes.c_void_p(library.topic_new(self._client, name.encode(), None))
+            self._topics[name] = library.open_topic(self._client, name)
         return self._topics[name]
 
     def _note_error(self, _client: int, code: int, text: bytes, _opaque: int) -> None:

@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-d
 
 from millstream.connectors.kafka.client_settings import client_settings
 from millstream.connectors.kafka.names import INTERNAL_TOPICS
-from millstream.librdkafka.error_codes import AWAY
+from millstream.librdkafka.error_codes import AWAY, UNKNOWN_TOPIC
 from millstream.reading.reading_error import KafkaAwayError, KafkaRefusedError
 
 if TYPE_CHECKING:
@@ -26,14 +26,6 @@ _TIMEOUT_SECONDS: Final = 30.0
 _PATIENCE_SECONDS: Final = 60.0
 _RETRY_SECONDS: Final = 0.1
 _SECONDS_BETWEEN_LOOKS: Final = 1.0
-_UNKNOWN: Final = frozenset(
-    {
-        KafkaError.UNKNOWN_TOPIC_OR_PART,
-        KafkaError._UNKNOWN_TOPIC,  # noqa: SLF001
-        KafkaError._UNKNOWN_PARTITION,  # noqa: SLF001
-    }
-)
-
 _OF_LOGIN: Final = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL})  # noqa: SLF001
 
 
@@ -68,7 +60,7 @@ class TopicOffsets:
             try:
                 found = {place: answer.result(_TIMEOUT_SECONDS).offset for place, answer in answers.items()}
             except KafkaException as error:
-                if error.args[0].code() in _UNKNOWN:
+                if error.args[0].code() in UNKNOWN_TOPIC:
                     self._looked = -_SECONDS_BETWEEN_LOOKS
                 raise
             return {(place.topic, place.partition): offset for place, offset in found.items()}
@@ -126,6 +118,6 @@ def _to_reading_error(error: KafkaException | TimeoutError) -> KafkaAwayError | 
         return KafkaAwayError("Local: Timed out")
     cause: Any = error.args[0]
     text = f"{cause.name()}: {cause.str()}"
-    if cause.code() in AWAY or cause.code() in _UNKNOWN or cause.retriable():
+    if cause.code() in AWAY or cause.code() in UNKNOWN_TOPIC or cause.retriable():
         return KafkaAwayError(text)
     return KafkaRefusedError(text)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from millstream.connectors.kafka import upsert_connector as upsert_kafka
 from millstream.connectors.kafka.options import TOPIC
 from millstream.connectors.kafka.read_range import ReadRange
+from millstream.reading.offset_plan import nest
 from millstream.runtime.batch_log import BatchLog
 from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.runtime.kafka.dead_letter_topics import check_dead_letters
 from millstream.runtime.kafka.exactly_once import check_timeout
 from millstream.runtime.kafka.lost_messages import Topics, refuse_lost
-from millstream.runtime.kafka.scan_ends import by_topic, read_kept_ends
+from millstream.runtime.kafka.scan_ends import read_kept_ends
 from millstream.runtime.kafka.source_positions import SourcePositions, plain
 from millstream.runtime.kafka.source_topics import is_found_by_java, offsets_of, topics_of
 from millstream.runtime.kafka.tables import kafka_scans, kafka_sinks, kafka_sources
@@ -103,7 +104,7 @@ def _range(
         return ReadRange(_EARLIEST)
     positions = SourcePositions(source, admin, topics_of(source, admin), notice)
     starts = None if resumes else positions.starts()
-    start = _EARLIEST if starts is None else json.dumps(by_topic(starts))
+    start = _EARLIEST if starts is None else json.dumps(nest(starts))
     if source.end is None:  # even if one was stored when it had an end
         return ReadRange(start)
     return ReadRange(start, positions.ends() if ends is None else ends)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from millstream.durable_files import JobFile, read_json, write_json
+from millstream.reading.offset_plan import nest
 from millstream.runtime.progress import flat_offsets
 
 if TYPE_CHECKING:
@@ -22,18 +23,10 @@ def read_kept_ends(folder: Path) -> list[Offsets | None]:
 def keep_ends(folder: Path, ends: Sequence[Offsets | None]) -> None:
     if all(end is None for end in ends):
         return
-    write_json(folder / JobFile.SCAN_ENDS, [None if end is None else by_topic(end) for end in ends])
+    write_json(folder / JobFile.SCAN_ENDS, [None if end is None else nest(end) for end in ends])
 
 
 def _parse_ends(content: Any) -> list[Offsets | None]:
     if not isinstance(content, list):
         raise TypeError("not a list of scans")
     return [None if ends is None else flat_offsets(ends) for ends in content]
-
-
-def by_topic(offsets: Offsets) -> dict[str, dict[str, int]]:
-    """In Spark's form: `{"topic": {"0": 42}}`."""
-    found: dict[str, dict[str, int]] = {}
-    for (topic, partition), offset in offsets.items():
-        found.setdefault(topic, {})[str(partition)] = offset
-    return found
