@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 
 from millstream.formats.arrow_types import arrow_schema, arrow_type
+from millstream.formats.json_by_layout import JsonLayoutReader
 from millstream.formats.json_nesting import nesting
 from millstream.formats.json_options import JsonOptions, TimestampStandard
 from millstream.formats.json_types import holds
@@ -61,10 +62,9 @@ class JsonLinesReader:
         self._widest_element = widest_element(type_ for _, type_ in columns)
         self._has_decimals = any(holds(type_, TypeRoot.DECIMAL) for _, type_ in columns)
         fields = [pa.field(name, _parse_type(type_, quoted_values=quoted_values)) for name, type_ in columns]
-        self._parsing = pj.ParseOptions(
-            explicit_schema=pa.schema(fields or [pa.field(_NO_COLUMN, pa.string())]),
-            unexpected_field_behavior="ignore",
-        )
+        schema = pa.schema(fields or [pa.field(_NO_COLUMN, pa.string())])
+        self._parsing = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+        self._layouts = JsonLayoutReader(schema)
 
     def prepare(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
         """The messages, without surrounding spaces, and which of them `read` can decode."""
@@ -83,10 +83,8 @@ class JsonLinesReader:
         """One row per message, or None. The messages come from `prepare`."""
         try:
             messages.cast(pa.string())  # rejects anything that is not UTF-8
-            parsed = self._parse(join(messages, b"\n"))
-            # A line break within a string is rejected, and after a } no { may follow inside an object:
-            # no row spans two messages, so equal counts mean one row for each.
-            if parsed.num_rows != len(messages):
+            parsed = self._read_values(messages)
+            if parsed is None:
                 return None
             arrays = [self._convert(parsed[name].combine_chunks(), type_) for name, type_ in self._columns]
         except (UnsettledError, pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -95,10 +93,28 @@ class JsonLinesReader:
             return parsed.select([])
         return pa.Table.from_arrays(arrays, schema=self._schema)
 
-    def _parse(self, text: pa.Buffer) -> pa.Table:
+    def _read_values(self, messages: pa.Array) -> pa.Table | None:
+        """By layout, and the others by the parser."""
+        read = self._layouts.read(messages)
+        if read is None:
+            return self._parse(messages)
+        rows, has_layout = read
+        if has_layout.all():
+            return rows
+        others = self._parse(messages.filter(pa.array(~has_layout)))
+        if others is None:
+            return None
+        order = np.argsort(np.argsort(~has_layout, kind="stable"))
+        return pa.concat_tables([rows, others]).take(pa.array(order))
+
+    def _parse(self, messages: pa.Array) -> pa.Table | None:
+        text = join(messages, b"\n")
         # One block: the parser splits blocks at line breaks, which a message may have between its fields.
         reading = pj.ReadOptions(use_threads=False, block_size=text.size + 1)
-        return pj.read_json(pa.BufferReader(text), read_options=reading, parse_options=self._parsing)
+        parsed = pj.read_json(pa.BufferReader(text), read_options=reading, parse_options=self._parsing)
+        # A line break within a string is rejected, and after a } no { may follow inside an object:
+        # no row spans two messages, so equal counts mean one row for each.
+        return parsed if parsed.num_rows == len(messages) else None
 
     def _convert(self, array: pa.Array, type_: DataType) -> pa.Array:
         if self._options.fail_on_missing_field and array.null_count:

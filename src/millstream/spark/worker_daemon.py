@@ -6,6 +6,7 @@ seconds before its first batch. See docs/adr/0003-preloaded-workers.md, also for
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import importlib
 import sys
@@ -34,6 +35,10 @@ _PRELOADED: Final = (
     "millstream.kernels.normalise",
 )
 
+_TRIM_THRESHOLD: Final = (-1, 128 << 20)
+_MMAP_THRESHOLD: Final = (-3, 32 << 20)
+"""Parameters of glibc's `mallopt`, and their values in bytes."""
+
 
 def preload() -> None:
     # Spark puts its zipped copy of pyspark first, which is compiled again in every process.
@@ -43,6 +48,18 @@ def preload() -> None:
     # A worker collects garbage after every task. Freezing what is loaded here saves it 27 ms each time.
     gc.collect()
     gc.freeze()
+
+
+def keep_freed_memory() -> bool:
+    """Has the allocator keep what a batch frees for the next one. See docs/adr/0025-json-by-layout.md.
+
+    False with another C library than glibc.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except AttributeError:
+        return False
+    return all(mallopt(*parameter) for parameter in (_MMAP_THRESHOLD, _TRIM_THRESHOLD))
 
 
 def _is_zipped_spark(entry: str) -> bool:
@@ -60,6 +77,7 @@ def run_task(serve: Callable[..., int], *connection: object) -> int:
 
 
 if __name__ == "__main__":
+    keep_freed_memory()
     preload()
     from pyspark import daemon
 

@@ -28,6 +28,26 @@ def test_objects_are_frozen_after_a_task_that_loaded_modules() -> None:
     assert run.stdout.split() == ["True", "False", "True"]
 
 
+_PAGE_FAULTS = """
+import resource, numpy
+from millstream.spark.worker_daemon import keep_freed_memory
+
+assert keep_freed_memory()
+faults = []
+for _ in range(3):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(10):
+        [numpy.ones(4 << 20, numpy.uint8) for _ in range(4)]
+    faults.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+print(faults[-1])
+"""
+
+
+def test_freed_memory_is_kept() -> None:
+    run = subprocess.run([sys.executable, "-c", _PAGE_FAULTS], capture_output=True, text=True, check=True)
+    assert int(run.stdout) < 1000  # 16 MB are 4096 pages
+
+
 _FORK = """
 import os, pkgutil, sys
 from pathlib import Path
