@@ -23,6 +23,7 @@ from pyspark.sql import SparkSession
 from millstream.catalog.secrets import JAVA_PATTERN, without_secrets_of
 from millstream.errors import Code, Diagnostic, SetupError
 from millstream.jvm.java import find_java
+from millstream.jvm.java_home import java_home
 from millstream.jvm.parts import Part, jars
 from millstream.jvm.shared_classes import shared_classes
 from millstream.spark.avro_limits import JAVA_OPTIONS as AVRO_OPTIONS
@@ -143,9 +144,13 @@ class OwnedSession:
             "spark.executorEnv.POLARS_MAX_THREADS": "1",  # Spark already runs one worker per core
             **dict(settings.spark),
         }
-        java_home = str(java.executable.parent.parent)
+        is_here = master == "local" or master.startswith("local[")  # executors elsewhere need Spark's installation
         try:
-            with _environment(JAVA_HOME=java_home, PYSPARK_PYTHON=sys.executable), _defer_signals():
+            with (
+                java_home(java.executable, hides_spark=is_here) as home,
+                _environment(JAVA_HOME=home, PYSPARK_PYTHON=sys.executable),
+                _defer_signals(),
+            ):
                 self.spark = self._start(configuration, log, lock)
         except KeyboardInterrupt:
             self.close()
