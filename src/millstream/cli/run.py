@@ -69,7 +69,7 @@ def run_script(request: RunRequest) -> int:
             return 0
         try:
             follower = _Follower(stop, view)
-            jobs = _run_steps(session.walk(program, drain=request.drain), stop, follower)
+            jobs = _run_steps(session.walk(program, drain=request.drain, is_last=True), stop, follower)
             if not stop.is_set:
                 endless = tuple(job for job in jobs if not job.is_bounded)
                 if endless:

@@ -146,6 +146,10 @@ class Program:
     def jobs(self) -> tuple[JobPlan, ...]:
         return tuple(step for step in self.steps if isinstance(step, JobPlan))
 
+    @property
+    def keeps_rows_in_python(self) -> bool:
+        return all(job.physical.keeps_rows_in_python for job in self.jobs)
+
 
 def compile_script(
     source: SourceText,

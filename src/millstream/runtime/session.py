@@ -116,6 +116,7 @@ class Session:
         self._fresh = fresh
         self._checkpoint: Checkpoint | None = None
         self._jobs: list[Job] = []
+        self._keeps_rows_in_python = False
         self._told: set[str] = set()
 
     @property
@@ -172,14 +173,15 @@ class Session:
                 job.show_result()
         return tuple(jobs)
 
-    def walk(self, program: Program, *, drain: bool = False) -> Iterator[Job]:
-        """Like `start`, but leaves the waiting to the caller.
+    def walk(self, program: Program, *, drain: bool = False, is_last: bool = False) -> Iterator[Job]:
+        """Like `start`, but leaves the waiting to the caller. Spark is prepared for nothing else if it `is_last`.
 
         No job starts before all are checked, up to one that ends by itself: later ones are checked with Kafka and Spark
         when it has ended, because it may create the topics and files that they read.
         """
         refuse_unbuilt(program)
         self._tell_once(program.notices)
+        self._keeps_rows_in_python = is_last and program.keeps_rows_in_python
         prepared: list[tuple[Job, QueryStart]] = []
         for position, step in enumerate(program.steps):
             match step:
@@ -331,6 +333,7 @@ class Session:
                     checkpoint.log,
                     self._notice,
                     lock=checkpoint.lock,
+                    keeps_rows_in_python=self._keeps_rows_in_python,
                 )
                 self._spark = self._owned_spark.spark
         return self._spark

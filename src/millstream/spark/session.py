@@ -86,13 +86,15 @@ _WITHOUT_INTERFACE: Final = {
     "spark.sql.ui.retainedExecutions": "20",
 }
 """Spark keeps finished jobs, stages and plans for its web UI, even if that is disabled: 3 MB per 100 batches."""
+_QUICK_COMPILER_ONLY: Final = ("-XX:TieredStopAtLevel=1",)
+"""Where Spark works on no row: compiling takes less, and what it takes longer is planning. See ADR 26."""
 _COMPILER_OPTIONS: Final = (
     "-XX:Tier4InvocationThreshold=100000",
     "-XX:Tier4MinInvocationThreshold=20000",
     "-XX:Tier4CompileThreshold=200000",
     "-XX:Tier4BackEdgeThreshold=800000",
 )
-"""Rows are in Python, so little of the JVM's code runs often enough to be worth its slowest compiler.
+"""Most rows are in Python, so little of the JVM's code runs often enough to be worth its slowest compiler.
 
 With Java's own thresholds, that compiler takes 16 of the first 40 core-seconds of a job.
 """
@@ -106,7 +108,8 @@ _NOT_OURS: Final = ("SPARK_HOME", "SPARK_REMOTE", _SUBMIT_ARGUMENTS)
 class OwnedSession:
     """A Spark session that is started here with everything it needs; `close` leaves nothing of it behind.
 
-    Spark's log goes to `log`. The JVM holds `lock` for as long as it lives.
+    Spark's log goes to `log`. The JVM holds `lock` for as long as it lives. It is tuned for jobs whose rows stay in
+    Python if there are to be no others.
     """
 
     def __init__(
@@ -118,6 +121,7 @@ class OwnedSession:
         notice: Callable[[str], None],
         *,
         lock: IO[str] | None = None,
+        keeps_rows_in_python: bool = False,
     ) -> None:
         if SparkContext._active_spark_context is not None:  # noqa: SLF001
             raise SetupError(
@@ -130,6 +134,7 @@ class OwnedSession:
         java = find_java()
         self._warm_up: threading.Thread | None = None
         self._notice = notice
+        self._compiler = _QUICK_COMPILER_ONLY if keeps_rows_in_python else _COMPILER_OPTIONS
         self._classes = shared_classes(java, Path(pyspark.__file__).parent)
         master = master or f"local[{parallelism}]"
         configuration = {
@@ -187,7 +192,7 @@ class OwnedSession:
         options = [
             f"-Dlog4j2.configurationFile={_configure_log(log)}",
             self._classes.java_option,
-            *_COMPILER_OPTIONS,
+            *self._compiler,
             *AVRO_OPTIONS,
         ]
         ours = [f'"{option}"' for option in options if option]  # a path may contain spaces

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from millstream.changelog import INSERT_ONLY
 from millstream.plan.operators.roots import Write
 from millstream.plan.operators.scan import Scan
+from millstream.plan.physical.python_steps import gives_rows_in_python
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,6 +113,17 @@ class PhysicalPlan:
     @property
     def has_kernels(self) -> bool:
         return any(node.execution is Execution.KERNEL for node in self.nodes)
+
+    @property
+    def keeps_rows_in_python(self) -> bool:
+        """Whether Spark itself works on no row: it plans, starts tasks and moves packets."""
+        return (
+            all(isinstance(node.operator, Scan) for node in self.nodes if not node.inputs)
+            and all(map(gives_rows_in_python, self.scans))
+            and not any(node.execution is Execution.SPARK for node in self.nodes)
+            and not any(shared.obstacle for shared in self.shared)
+            and all(isinstance(root.operator, Write) and root.operator.sink.encodes_in_python for root in self.roots)
+        )
 
     def is_shared(self, scan_id: str) -> bool:
         return any(shared.scan.id == scan_id for shared in self.shared)
