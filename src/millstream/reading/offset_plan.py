@@ -9,6 +9,8 @@ from millstream.librdkafka.partition_consumer import Range
 from millstream.reading.reading_error import DeletedPartitionsError, RecreatedTopicError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from millstream.connectors.kafka.read_range import Offsets
 
     NestedOffsets = dict[str, dict[str, int]]
@@ -66,13 +68,36 @@ def ranges_between(starts: Offsets, ends: Offsets) -> list[Range]:
     ]
 
 
-def group_ranges(ranges: list[Range]) -> list[tuple[Range, ...]]:
-    """What one task reads: a task costs more than reading a few messages."""
+def group_ranges(ranges: list[Range], tasks: int | None) -> list[tuple[Range, ...]]:
+    """What one task reads: no fewer messages than a task is worth, and a like part of all if there are more ranges.
+
+    If `tasks` is None, this depends on nothing but the ranges.
+    """
+    groups = _join_small(ranges)
+    return groups if tasks is None or len(groups) <= tasks else _spread(groups, tasks)
+
+
+def _spread(groups: list[tuple[Range, ...]], tasks: int) -> list[tuple[Range, ...]]:
+    """The largest first, each to the task that has least."""
+    shares: list[list[Range]] = [[] for _ in range(tasks)]
+    sizes = [0] * tasks
+    for group in sorted(groups, key=_size, reverse=True):
+        least = sizes.index(min(sizes))
+        shares[least] += group
+        sizes[least] += _size(group)
+    return [tuple(sorted(share, key=lambda one: (one.topic, one.partition))) for share in shares]
+
+
+def _size(group: Iterable[Range]) -> int:
+    return sum(one.end - one.start for one in group)
+
+
+def _join_small(ranges: list[Range]) -> list[tuple[Range, ...]]:
     groups: list[tuple[Range, ...]] = []
     waiting: list[Range] = []
     for each in ranges:
         waiting.append(each)
-        if sum(one.end - one.start for one in waiting) >= _WORTH_A_TASK or len(waiting) == _MOST_RANGES:
+        if _size(waiting) >= _WORTH_A_TASK or len(waiting) == _MOST_RANGES:
             groups.append(tuple(waiting))
             waiting = []
     return [*groups, tuple(waiting)] if waiting else groups

@@ -37,3 +37,5 @@ class ReadRequest:
     reads_committed: bool
     keeps_apart: bool
     """Whether each partition has a task of its own, which writes under its name."""
+    tasks: int | None = None
+    """Over how many tasks many messages are spread; None if it must not depend on how many there are."""

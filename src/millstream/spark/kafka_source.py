@@ -73,15 +73,15 @@ def read_rows(
     splits: Splits | None = None,
     folder: Path,
     keeps_apart: bool = False,
+    tasks: int | None = None,
 ) -> DataFrame | PythonStage:
     """`splits` adds the origin of each row as a column; with it or `keeps_apart`, a task reads one partition.
 
-    `folder` is the job's own.
+    `folder` is the job's own. Without `tasks`, how partitions are spread does not depend on how many tasks there are.
     """
     layout = MessageLayout.of(scan, source)
-    messages = _Messages(
-        spark, scan.id, source, positions, folder, max_batch_rows, keeps_apart=keeps_apart or splits is not None
-    )
+    keeps_apart = keeps_apart or splits is not None
+    messages = _Messages(spark, scan.id, source, positions, folder, max_batch_rows, tasks, keeps_apart=keeps_apart)
     if source.is_read_in_python:
         return _decode_stream(messages, layout, splits)
     with_headers = source.dead_letters is not None or needs_headers(layout.message_parts)
@@ -106,6 +106,7 @@ class _Messages:
     positions: ReadRange
     folder: Path
     max_batch_rows: int
+    tasks: int | None
     keeps_apart: bool
     """Whether a task reads one partition only."""
 
@@ -124,6 +125,7 @@ class _Messages:
             may_lose=not source.fails_on_data_loss,
             reads_committed=source.reads_committed,
             keeps_apart=self.keeps_apart,
+            tasks=self.tasks,
         )
         return MessageStream(self.spark, request, positions.counters.read if positions.counters else None)
 

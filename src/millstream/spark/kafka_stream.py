@@ -113,7 +113,9 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         ranges = ranges_between(flatten(start), flatten(end))
-        groups = [(each,) for each in ranges] if self._request.keeps_apart else group_ranges(ranges)
+        groups = (
+            [(each,) for each in ranges] if self._request.keeps_apart else group_ranges(ranges, self._request.tasks)
+        )
         return [InputPartition(group) for group in groups]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -197,6 +197,7 @@ def _read(operator: object, context: TranslationContext) -> DataFrame | PythonSt
                 splits=splits,
                 folder=context.folder,
                 keeps_apart=context.keeps_partitions_apart,
+                tasks=None if context.dispatch.is_exactly_once else context.kernel_settings.tasks,
             )
         case Scan(source=DatagenSource() | FilesystemSource() as source):
             folder = context.folder / "sources" / shorten_name(quote(source.table.name, safe=""))

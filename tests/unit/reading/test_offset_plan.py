@@ -82,7 +82,7 @@ def test_a_bounded_scan_ends_at_its_end_and_reads_no_other_partition() -> None:
 def test_few_messages_of_several_partitions_are_one_task(sizes: list[int]) -> None:
     ranges = [Range("a", number, 7, 7 + size) for number, size in enumerate(sizes)]
 
-    groups = group_ranges(ranges)
+    groups = group_ranges(ranges, None)
 
     assert [each for group in groups for each in group] == ranges
     counts = [sum(each.end - each.start for each in group) for group in groups]
