@@ -144,7 +144,7 @@ class OwnedSession:
             **(_ON_THIS_MACHINE if master.startswith("local") else {}),
             "spark.master": master,
             "spark.app.name": settings.pipeline_name or "millstream",
-            "spark.jars": ",".join(str(jar) for jar in jars(Part.SPARK, notice)),
+            **({} if keeps_rows_in_python else {"spark.jars": ",".join(map(str, jars(Part.SPARK, notice)))}),
             "spark.sql.shuffle.partitions": str(parallelism),
             "spark.executorEnv.POLARS_MAX_THREADS": "1",  # Spark already runs one worker per core
             **dict(settings.spark),

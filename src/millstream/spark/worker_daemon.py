@@ -23,7 +23,7 @@ _PRELOADED: Final = (
     "pandas",
     "polars",
     "millstream.aggregates.registry",
-    "millstream.spark.kafka_stream",
+    "millstream.spark.kafka_stream_reader",
     "millstream.spark.message_columns",
     "millstream.spark.message_decoding",
     "millstream.spark.kafka_sink",

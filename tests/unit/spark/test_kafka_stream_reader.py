@@ -12,7 +12,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 from millstream.reading.read_request import ReadRequest
 from millstream.reading.reading_error import DeletedPartitionsError
-from millstream.spark.kafka_stream import KafkaStreamReader
+from millstream.spark.kafka_stream_reader import KafkaStreamReader
 
 if TYPE_CHECKING:
     from millstream.connectors.kafka.read_range import Offsets
