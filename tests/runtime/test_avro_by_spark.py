@@ -1,4 +1,4 @@
-"""Spark writes and reads binary Avro: for each type Flink's bytes, and the original values."""
+"""Spark reads binary Avro: for each type Flink's bytes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,12 @@ import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from millstream.formats.arrow_types import arrow_schema, arrow_type
+from millstream.formats.arrow_types import arrow_type
 from millstream.formats.avro_binary import conversion_of
 from millstream.formats.avro_format import AvroFormat
 from millstream.formats.value_count import ValueCount
 from millstream.spark.avro_halves import avro_struct, avro_struct_with_bytes, with_avro
 from millstream.spark.job_errors import TableHalf
-from millstream.spark.kafka_sink import write_messages
-from millstream.spark.types import spark_schema
-from millstream.spark.worker_delivery import WorkerDelivery
-from tests.declaring import KAFKA, declare, sink
 from tests.fuzz.binary_messages import varint
 from tests.unit.formats.conformance.reading import parse_columns, plain
 from tests.unit.formats.conformance.written_values import ALL, NEWER_AVRO, Written
@@ -41,15 +37,7 @@ _VALUE: Final = TableHalf("orders", "value", "avro")
 def test_each_type(spark: SparkSession, cases: list[Written], legacy: bool) -> None:  # noqa: FBT001
     declared = ", ".join(f"c{at} {case.type}" for at, case in enumerate(cases))
     columns = parse_columns(declared)
-    values = [pa.array([case.value], type_) for case, type_ in zip(cases, arrow_schema(columns).types, strict=True)]
-    rows = spark.createDataFrame(pa.Table.from_arrays(values, schema=arrow_schema(columns)), spark_schema(columns))
-    options = {**KAFKA, "format": "avro", "avro.timestamp_mapping.legacy": str(legacy).lower()}
-    table = sink(declare(options, declared))
-    encoded = write_messages(rows, table, WorkerDelivery("t", "t", {})).rows
-    assert isinstance(encoded, DataFrame)
-    messages = encoded.selectExpr("value", "'t' AS topic", "0 AS partition", "0L AS offset").cache()
-    [message] = messages.collect()
-    assert bytes(message.value).hex() == "".join(case.avro or "" for case in cases)
+    messages = _messages(spark, [bytes.fromhex("".join(case.avro or "" for case in cases))])
 
     decoded = with_avro(messages, "value", AvroFormat(legacy), columns)
     read = decoded.select(avro_struct(_VALUE, columns).alias("row")).select("row.*").toArrow()

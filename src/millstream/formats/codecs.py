@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from millstream.formats.avro_format import AvroJsonFormat
+from millstream.formats.avro_encode import AvroEncoder
+from millstream.formats.avro_format import AvroFormat, AvroJsonFormat
 from millstream.formats.avro_json import AvroJsonDecoder, AvroJsonEncoder
 from millstream.formats.cdc_decode import CdcJsonDecoder
 from millstream.formats.cdc_encode import CdcJsonEncoder
@@ -60,7 +61,7 @@ def decoder_of(
 
 
 def encoder_of(format_: Format, columns: tuple[tuple[str, DataType], ...]) -> Encoder:
-    """An encoder from rows with these columns to messages. Binary Avro has none: Spark encodes it."""
+    """An encoder from rows with these columns to messages."""
     match format_:
         case JsonFormat(options):
             return JsonEncoder(columns, options)
@@ -72,6 +73,8 @@ def encoder_of(format_: Format, columns: tuple[tuple[str, DataType], ...]) -> En
             return CsvEncoder(columns, options)
         case RawFormat(options):
             return RawEncoder(columns, options)
+        case AvroFormat():
+            return AvroEncoder(columns)
         case AvroJsonFormat():
             return AvroJsonEncoder(columns, legacy_timestamps=format_.legacy_timestamps)
         case ProtobufFormat():

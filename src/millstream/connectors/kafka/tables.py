@@ -215,8 +215,7 @@ class KafkaSink(OrdinarySink):
 
     @property
     def encodes_in_python(self) -> bool:
-        is_avro = isinstance(self.value_format, AvroFormat) or isinstance(self.key_format, AvroFormat)
-        return not (self.metadata or is_avro or self.ignore_retraction)
+        return not (self.metadata or self.ignore_retraction)
 
     @property
     def key_columns(self) -> tuple[PhysicalColumn, ...]:
