@@ -86,8 +86,11 @@ _WITHOUT_INTERFACE: Final = {
     "spark.sql.ui.retainedExecutions": "20",
 }
 """Spark keeps finished jobs, stages and plans for its web UI, even if that is disabled: 3 MB per 100 batches."""
-_QUICK_COMPILER_ONLY: Final = ("-XX:TieredStopAtLevel=1",)
-"""Where Spark works on no row: compiling takes less, and what it takes longer is planning. See ADR 26."""
+_QUICK_COMPILER_ONLY: Final = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
+"""Where Spark works on no row: compiling takes less, and what it takes longer is planning. See ADR 26.
+
+Compiled code has as much room as with both compilers; by itself, Java would leave it a fifth of that.
+"""
 _COMPILER_OPTIONS: Final = (
     "-XX:Tier4InvocationThreshold=100000",
     "-XX:Tier4MinInvocationThreshold=20000",
@@ -136,7 +139,7 @@ class OwnedSession:
         self._notice = notice
         self._compiler = _QUICK_COMPILER_ONLY if keeps_rows_in_python else _COMPILER_OPTIONS
         self._classes = shared_classes(java, Path(pyspark.__file__).parent)
-        master = master or f"local[{parallelism}]"
+        master = dict(settings.spark).get("spark.master") or master or f"local[{parallelism}]"
         configuration = {
             **STREAMING,
             **_LAUNCH,
