@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from millstream.formats.arrow_types import arrow_schema
 from millstream.formats.avro_binary import AvroData, row_conversion
@@ -16,6 +15,7 @@ from millstream.formats.message_decoder import MessageDecoder
 from millstream.formats.value_count import ValueCount
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from millstream.sql.types import DataType

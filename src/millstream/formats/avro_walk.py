@@ -6,7 +6,8 @@ exact reader then decides what becomes of it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from decimal import Context, Decimal
+from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 _U: Final = np.uint64
 _WORD: Final = 8
 _PADDING: Final = 16
-"""Bytes behind the last message, so that a word may be read anywhere."""
+"""Bytes at the end, so that a word may be read anywhere."""
 _GOES_ON: Final = _U(0x8080808080808080)
 _MICROS_PER_MILLI: Final = 1000
 _BITS: Final = {
@@ -37,6 +38,8 @@ _BITS: Final = {
 }  # fmt: skip
 _MOST_DECIMAL_BYTES: Final = 15
 _DECIMAL_BYTES: Final = 16
+_MOST_DIGITS: Final = 38
+_EXACT: Final = Context(prec=_MOST_DIGITS)
 _TIMESTAMPS: Final = (TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ)
 
 
@@ -159,6 +162,7 @@ class AvroWalk:
         )
 
     def _read_decimals(self, type_: DataType, rows: Positions) -> pa.Array:
+        precision, scale = cast("int", type_.precision), cast("int", type_.scale)
         lengths = self._take_longs(rows)
         _require((lengths > 0) & (lengths <= _MOST_DECIMAL_BYTES))
         ends = self._at[rows] + lengths
@@ -168,11 +172,10 @@ class AvroWalk:
         places = ends[:, np.newaxis] - 1 - column
         sign = np.where(self._data[ends - lengths] >> 7, np.uint8(0xFF), np.uint8(0))[:, np.newaxis]
         content = np.where(column < lengths[:, np.newaxis], self._data[places.clip(0)], sign)
-        widest = pa.decimal128(38, type_.scale)
+        widest = pa.decimal128(_MOST_DIGITS, scale)
         buffers = [None, pa.py_buffer(np.ascontiguousarray(content))]
         unlimited = pa.Array.from_buffers(widest, len(rows), buffers)
-        limit = pa.scalar(10**type_.precision - 1, pa.decimal128(38, 0)).cast(pa.decimal128(38, 0))
-        largest = pa.Array.from_buffers(widest, 1, [None, pa.array([limit]).buffers()[1]])[0]
+        largest = pa.scalar(Decimal(10**precision - 1).scaleb(-scale, _EXACT), widest)
         fits = pc.less_equal(pc.abs(unlimited), largest)
         return pc.if_else(fits, unlimited, pa.scalar(None, widest)).cast(arrow_type(type_))
 

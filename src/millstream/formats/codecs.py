@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from millstream.formats.avro_decode import AvroDecoder
 from millstream.formats.avro_encode import AvroEncoder
 from millstream.formats.avro_format import AvroFormat, AvroJsonFormat
 from millstream.formats.avro_json import AvroJsonDecoder, AvroJsonEncoder
@@ -35,7 +36,7 @@ def decoder_of(
     needed: tuple[str, ...],
     metadata: tuple[tuple[str, str], ...] = (),
 ) -> Decoder:
-    """A decoder from messages with these columns to the needed ones. Binary Avro has none: Spark decodes it.
+    """A decoder from messages with these columns to the needed ones.
 
     `metadata` are the names of further columns, each with its key in the format.
     """
@@ -52,6 +53,8 @@ def decoder_of(
             return CsvDecoder(columns, options, needed)
         case RawFormat(options):
             return RawDecoder(columns, options, needed)
+        case AvroFormat():
+            return AvroDecoder(columns, needed)
         case AvroJsonFormat():
             return AvroJsonDecoder(columns, needed, legacy_timestamps=format_.legacy_timestamps)
         case ProtobufFormat():
