@@ -6,6 +6,7 @@ import json
 import struct
 from typing import TYPE_CHECKING, Any, Final
 
+from millstream.formats.avro_schema import avro_schema
 from tests.fuzz.texts import Draw, text, value_text
 
 if TYPE_CHECKING:
@@ -70,6 +71,13 @@ def draw_registered_datum(rng: Draw, *, changes: bool) -> bytes:
     return struct.pack(">bI", 0, number) + datum
 
 
+def draw_avro_datum(rng: Draw, columns: Columns) -> bytes:
+    """By the schema that follows from the columns."""
+    if rng.odd(0.03):
+        return rng.randbytes(rng.randrange(9))
+    return _datum(rng, avro_schema(columns), {}, rng.choice((2, 6, 6)))
+
+
 def _datum(rng: Draw, schema: Any, named: dict[str, Any], levels: int) -> bytes:
     """With at most this many levels of non-empty unions; occasionally with a wrong count or branch."""
     if isinstance(schema, list):
@@ -96,8 +104,10 @@ def _datum(rng: Draw, schema: Any, named: dict[str, Any], levels: int) -> bytes:
             return _long(count) + (_long(1) if count < 0 else b"") + b"".join(items[: abs(count)]) + _long(0)
         case "string" | "bytes":
             return _bytes(rng)
-        case "double":
-            return rng.randbytes(8)
+        case "boolean":
+            return bytes([rng.randrange(2 if not rng.odd(0.1) else 256)])
+        case "float" | "double" as kind:
+            return rng.randbytes(4 if kind == "float" else 8)
         case "null" | "fixed":
             return b""
         case _:

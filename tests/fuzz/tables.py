@@ -39,8 +39,8 @@ _PROTOBUF_COLUMNS: Final = (
 )  # fmt: skip
 _CHANGES: Final = ("debezium-json", "canal-json", "maxwell-json", "ogg-json")
 _REGISTERED: Final = ("avro-confluent", "debezium-avro-confluent")
+_JSON_ENCODING: Final = ("encoding", "json")
 FORMATS: Final = ("json", "csv", "raw", "avro", *_REGISTERED, "protobuf", *_CHANGES)
-"""Binary Avro without a registry is not included: Spark decodes it."""
 _OPTIONS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "json": (
         ("ignore-parse-errors", "true"), ("fail-on-missing-field", "true"), ("timestamp-format.standard", "ISO-8601"),
@@ -95,7 +95,7 @@ def draw_table(rng: Draw, format_: str) -> Table:
     options = tuple(option for option in _OPTIONS.get(format_, ()) if rng.random() < 0.25)
     options = tuple(dict(options).items())
     if format_ == "avro":
-        options = (("encoding", "json"),)
+        options = rng.choice(((), (_JSON_ENCODING,)))
     if format_ == "debezium-json" and rng.random() < 0.3:
         options = (*options, ("schema-include", "true"))
     metadata = tuple(key for key in _METADATA.get(format_, ()) if rng.random() < 0.2)
@@ -145,8 +145,10 @@ def _value(rng: Draw, table: Table, many: int | None) -> bytes:
             return binary_messages.csv(rng, columns)
         case "raw":
             return binary_messages.raw(rng)
-        case "avro":
+        case "avro" if _JSON_ENCODING in table.options:
             return _utf8(json_messages.avro_datum(rng, columns))
+        case "avro":
+            return binary_messages.draw_avro_datum(rng, columns)
         case "protobuf":
             return binary_messages.protobuf(rng)
         case name if name in _REGISTERED:

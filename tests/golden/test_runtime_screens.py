@@ -137,7 +137,7 @@ def test_spark_session_incomplete(
 
     names = {f"{name}OfAnotherJar": artifact for name, artifact in session._NEEDED_CLASSES.items()}
     monkeypatch.setattr(session, "_NEEDED_CLASSES", names)
-    expect_screen(run_call(lambda: session.adopt_session(spark, None, print)))
+    expect_screen(run_call(lambda: session.adopt_session(spark, None)))
 
 
 def test_spark_not_started(case: Case, expect: Callable[[Screen], None]) -> None:

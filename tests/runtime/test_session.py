@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import time
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -127,30 +127,11 @@ def test_session_of_the_user_keeps_its_own_configuration(spark: SparkSession, tm
 
     spark.conf.set("spark.sql.session.timeZone", "America/Lima")
     try:
-        sibling = adopt_session(spark, 2, print)
+        sibling = adopt_session(spark, 2)
         assert sibling.conf.get("spark.sql.session.timeZone") == "UTC"
         assert spark.conf.get("spark.sql.session.timeZone") == "America/Lima"
     finally:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
-
-
-def test_limits_that_avro_did_not_read_any_more_are_told(spark: SparkSession) -> None:
-    """Avro reads them once; here they were set when Spark started."""
-    from millstream.spark.avro_limits import AVRO_LIMITS
-    from millstream.spark.session import adopt_session
-
-    notices: list[str] = []
-    adopt_session(spark, 2, notices.append)
-    assert notices == []
-    key = "org.apache.avro.limits.bytes.maxLength"
-    properties: Any = spark.sparkContext._jvm.java.lang.System  # type: ignore[union-attr]
-    properties.setProperty(key, "1000")
-    try:
-        adopt_session(spark, 2, notices.append)
-    finally:
-        properties.setProperty(key, str(AVRO_LIMITS[key]))
-    [notice] = notices
-    assert f"'spark.driver.extraJavaOptions' = '-Dorg.apache.avro.limits.string.maxLength={64 << 20} " in notice
 
 
 def test_session_of_the_user_without_the_jars(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +141,7 @@ def test_session_of_the_user_without_the_jars(spark: SparkSession, monkeypatch: 
         session, "_NEEDED_CLASSES", {"org.example.NotThere": "not-there_2.13", **session._NEEDED_CLASSES}
     )
     with pytest.raises(SetupError) as caught:
-        session.adopt_session(spark, None, print)
+        session.adopt_session(spark, None)
     assert caught.value.code is Code.SPARK_SESSION_INCOMPLETE
     assert "lacks not-there_2.13\n" in str(caught.value)
 

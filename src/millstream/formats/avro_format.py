@@ -19,7 +19,7 @@ class AvroEncoding(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AvroFormat:
-    """In the binary encoding, which Spark reads and writes."""
+    """In the binary encoding."""
 
     legacy_timestamps: bool = True
     name: str = "avro"

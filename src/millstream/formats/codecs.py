@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from millstream.formats.avro_format import AvroJsonFormat
+from millstream.formats.avro_decode import AvroDecoder
+from millstream.formats.avro_encode import AvroEncoder
+from millstream.formats.avro_format import AvroFormat, AvroJsonFormat
 from millstream.formats.avro_json import AvroJsonDecoder, AvroJsonEncoder
 from millstream.formats.cdc_decode import CdcJsonDecoder
 from millstream.formats.cdc_encode import CdcJsonEncoder
@@ -34,7 +36,7 @@ def decoder_of(
     needed: tuple[str, ...],
     metadata: tuple[tuple[str, str], ...] = (),
 ) -> Decoder:
-    """A decoder from messages with these columns to the needed ones. Binary Avro has none: Spark decodes it.
+    """A decoder from messages with these columns to the needed ones.
 
     `metadata` are the names of further columns, each with its key in the format.
     """
@@ -51,6 +53,8 @@ def decoder_of(
             return CsvDecoder(columns, options, needed)
         case RawFormat(options):
             return RawDecoder(columns, options, needed)
+        case AvroFormat():
+            return AvroDecoder(columns, needed)
         case AvroJsonFormat():
             return AvroJsonDecoder(columns, needed, legacy_timestamps=format_.legacy_timestamps)
         case ProtobufFormat():
@@ -60,7 +64,7 @@ def decoder_of(
 
 
 def encoder_of(format_: Format, columns: tuple[tuple[str, DataType], ...]) -> Encoder:
-    """An encoder from rows with these columns to messages. Binary Avro has none: Spark encodes it."""
+    """An encoder from rows with these columns to messages."""
     match format_:
         case JsonFormat(options):
             return JsonEncoder(columns, options)
@@ -72,6 +76,8 @@ def encoder_of(format_: Format, columns: tuple[tuple[str, DataType], ...]) -> En
             return CsvEncoder(columns, options)
         case RawFormat(options):
             return RawEncoder(columns, options)
+        case AvroFormat():
+            return AvroEncoder(columns)
         case AvroJsonFormat():
             return AvroJsonEncoder(columns, legacy_timestamps=format_.legacy_timestamps)
         case ProtobufFormat():

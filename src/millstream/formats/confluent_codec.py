@@ -7,10 +7,12 @@ import struct
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from millstream.changelog import ALL_CHANGES, KIND, RowKind
 from millstream.formats.arrow_types import arrow_schema
 from millstream.formats.avro_binary import AvroData, data_of, row_conversion
+from millstream.formats.avro_encode import AvroEncoder
 from millstream.formats.avro_schema import avro_schema, debezium_schema
 from millstream.formats.cdc_changes import before_and_after, change_of
 from millstream.formats.cdc_dialect import DEBEZIUM
@@ -116,6 +118,7 @@ class ConfluentAvroEncoder:
         declared = format_.options.schema
         self._written = derived if declared is None else json.loads(declared)
         self._data = AvroData(self._written)
+        self._by_column = AvroEncoder(columns) if declared is None and not self._changes else None
         self._registry = SchemaRegistry(format_.options.registry)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -128,6 +131,8 @@ class ConfluentAvroEncoder:
         if not table.num_rows:
             return pa.array([], pa.binary())
         head = _HEAD.pack(_MAGIC, self._registry.register(self._format.options.subject, self._written))
+        if self._by_column is not None:
+            return pc.binary_join_element_wise(head, self._by_column.encode(table), b"")
         rows = data_of(table, self._columns)
         data = self._change_data(rows, table) if self._changes else rows
         return pa.array([head + self._data.write(datum) for datum in data], pa.binary())

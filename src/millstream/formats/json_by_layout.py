@@ -13,7 +13,7 @@ from millstream.formats.json_walk import WINDOW, Bare, Kind, Strings, Text, Walk
 from millstream.formats.texts_to_values import bounds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import EllipsisType
 
     from numpy.typing import NDArray
@@ -27,8 +27,8 @@ _SAMPLE: Final = 256
 """The number of messages among which layouts are looked for."""
 _LONGEST_PAUSE: Final = 63
 """In batches."""
-_FEW: Final = 0.01
-"""The share of messages for which no further layout is tried."""
+_FEW: Final = 1 / 16
+"""The share of messages for which a walk costs more than the parser."""
 _SPACE: Final = 0x20
 _BACKSLASH: Final = 0x5C
 
@@ -54,7 +54,8 @@ class JsonLayoutReader:
             return None
         walk = _Walk(messages, self._schema)
         walk.follow(self._layouts)
-        self._layouts = [part.layout for part in sorted(walk.parts, key=lambda part: -len(part.walked.rows))]
+        frequent = [part for part in walk.parts if len(part.walked.rows) > _FEW * len(messages)]
+        self._layouts = [part.layout for part in sorted(frequent, key=lambda part: -len(part.walked.rows))]
         has_layout = np.zeros(len(messages), np.bool_)
         for part in walk.parts:
             has_layout[part.walked.rows] = True
@@ -83,6 +84,7 @@ class _Walk:
         self._ends = ends.astype(np.int64)
         self._left = _find_plain(data, self._starts, self._ends)
         self._few = int(len(messages) * _FEW)
+        self._used = frozenset(path for field in schema for path in _paths((field.name,), field.type))
         self.text = Text(data)
         self.parts: list[_Part] = []
 
@@ -93,7 +95,7 @@ class _Walk:
         for layout in known:
             self._follow(layout)
         sample = self._left[:: len(self._left) // _SAMPLE + 1]
-        fewest = max(len(sample) // _MOST_LAYOUTS // 2, 1)
+        fewest = max(len(sample) * self._few // max(len(self._left), 1), 1)
         for _ in range(_MOST_LAYOUTS - len(self.parts)):
             if len(sample) < fewest or len(self._left) <= self._few:
                 break
@@ -112,7 +114,8 @@ class _Walk:
 
     def _match(self, layout: Layout, rows: NDArray[np.int64]) -> Walked:
         """The messages that have the layout, and values such as the columns take."""
-        walked = self.text.walk(layout, rows, self._starts[rows], self._ends[rows])
+        wanted = {hole for path, hole in layout.places.items() if path in self._used}
+        walked = self.text.walk(layout, wanted, rows, self._starts[rows], self._ends[rows])
         fits = np.ones(len(walked.rows), np.bool_)
         for field in self._schema if len(walked.rows) else ():
             _keep_fitting(fits, (field.name,), field.type, layout, walked)
@@ -172,6 +175,13 @@ class _Columns:
             if value is not None:
                 gathered[places] = pick(value)
         return gathered
+
+
+def _paths(path: Path, type_: pa.DataType) -> Iterator[Path]:
+    """Of a column and all that is in it."""
+    yield path
+    for field in type_ if pa.types.is_struct(type_) else ():
+        yield from _paths((*path, field.name), field.type)
 
 
 def _is_readable(type_: pa.DataType) -> bool:

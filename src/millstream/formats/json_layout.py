@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _LONGEST: Final = 4096
 """Longer messages have long values, on which the parser is no slower."""
+_MOST_HOLES: Final = 100
+"""Of a message with more, nearly all values are walked past in vain, unless most columns are wanted."""
 _TOKEN: Final = re.compile(
     rb"""(?P<mark>[{}:,][ ]*|[ ]+)|"(?P<string>[^"\\\x00-\x1f]*)"|(?P<bare>-?[0-9]+(?:\.[0-9]+)?|true|false|null)""",
     re.VERBOSE,
@@ -51,13 +53,13 @@ def find_layout(message: bytes) -> Layout | None:
         return None
     try:
         is_object = isinstance(json.loads(message), dict)  # the grammar is checked here, so that the tokens need not be
+        tokens = _split(message) if is_object else None
+        if tokens is None:
+            return None
+        reading = _Reading(iter(tokens))
+        if not reading.read_value(()) or len(reading.holes) > _MOST_HOLES:
+            return None
     except (ValueError, RecursionError):
-        return None
-    tokens = _split(message) if is_object else None
-    if tokens is None:
-        return None
-    reading = _Reading(iter(tokens))
-    if not reading.read_value(()):
         return None
     reading.close()
     return Layout(tuple(reading.texts), tuple(reading.holes), reading.places, frozenset(reading.objects))

@@ -15,6 +15,7 @@ import pyarrow as pa
 from millstream.formats.json_layout import Hole
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import TypeAlias
 
     from numpy.typing import NDArray
@@ -30,7 +31,7 @@ WINDOW: Final = 64
 """How many bytes of a message are read at a time."""
 _TEXT: Final = 40
 """How many of them are compared with a text, at most, so that enough of a value follow."""
-_LONGEST: Final = 512
+_LONGEST: Final = 128
 """Of strings, in bytes. The parser is no slower on longer ones."""
 _MOST_DIGITS: Final = 18
 _SHORT: Final = 12
@@ -84,10 +85,11 @@ class Walked:
     """The messages that have a layout, by their number, and what is in its holes."""
 
     rows: Positions
-    values: tuple[Strings | Bare, ...]
+    values: dict[int, Strings | Bare]
+    """By the number of the hole."""
 
     def select(self, rows: Mask) -> Walked:
-        return Walked(self.rows[rows], tuple(_select(value, rows) for value in self.values))
+        return Walked(self.rows[rows], {hole: _select(value, rows) for hole, value in self.values.items()})
 
 
 class Text:
@@ -96,24 +98,32 @@ class Text:
     def __init__(self, data: NDArray[np.uint8]) -> None:
         self.data = data
 
-    def walk(self, layout: Layout, rows: Positions, starts: Positions, ends: Positions) -> Walked:
-        """The walk ends early for a message that differs from the layout."""
-        at, values = starts, list[Strings | Bare]()
-        for text, hole in zip(layout.texts, (*layout.holes, None), strict=True):
+    def walk(
+        self, layout: Layout, wanted: Collection[int], rows: Positions, starts: Positions, ends: Positions
+    ) -> Walked:
+        """The walk ends early for a message that differs from the layout. `wanted` are the holes to be kept."""
+        at, going = starts, np.arange(len(rows))
+        found: dict[int, tuple[Strings | Bare, Positions]] = {}
+        for number, (text, hole) in enumerate(zip(layout.texts, (*layout.holes, None), strict=True)):
             fits, window = self._compare(text, at)
             at = at + len(text)
             if hole is None:
                 fits &= at == ends
             elif fits.any():
                 value = self._read_string(at, window) if hole is Hole.STRING else self._read_bare(at, window, fits)
-                values.append(value)
                 at = value.ends
+                if number in wanted:
+                    found[number] = value, going
             if not fits.all():
-                rows, ends, at = rows[fits], ends[fits], at[fits]
-                values = [_select(value, fits) for value in values]
-                if not len(rows):
-                    break
-        return Walked(rows, tuple(values))
+                going, ends, at = going[fits], ends[fits], at[fits]
+                if not len(going):
+                    return Walked(rows[:0], {})
+        # What was read of messages that differ further on is dropped at the end, once for each value.
+        values = {
+            number: value if len(read) == len(going) else _select(value, np.searchsorted(read, going))
+            for number, (value, read) in found.items()
+        }
+        return Walked(rows[going], values)
 
     def copy(self, buffer: pa.Buffer, starts: Positions, lengths: Positions, nulls: Mask | None) -> pa.Array:
         """A column of these parts of the text, which is in this buffer. See Arrow's layout of views."""
@@ -146,6 +156,8 @@ class Text:
         for place in range(0, max(len(text), 1), _TEXT):
             part = text[place : place + _TEXT]
             window = self._open(at + place, WINDOW)
+            if place and not fits.any():
+                break
             for word in range(0, len(part), WORD):
                 wanted = part[word : word + WORD]
                 found = window.word(word)
@@ -262,7 +274,7 @@ def _mask(lengths: Positions) -> Words:
     return masks
 
 
-def _select(value: Strings | Bare, rows: Mask) -> Strings | Bare:
+def _select(value: Strings | Bare, rows: Mask | Positions) -> Strings | Bare:
     if isinstance(value, Strings):
         return Strings(value.starts[rows], value.ends[rows])
     return Bare(value.starts[rows], value.ends[rows], value.integers[rows], value.kinds[rows])

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from millstream.changelog import KIND, RowKind
 from millstream.formats.copies import Copies, Repeated
-from millstream.formats.decoded import Decoded, DecodeError, Unreadable, UnreadableMessages, preview, table_of
+from millstream.formats.decoded import Decoded, DecodeError, Unreadable, UnreadableMessages, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 KEY: Final = "__key"
 VALUE: Final = "__value"
-ROW: Final = "row"
-BYTES: Final = "bytes"
 _NO_ROW: Final = -1
 
 
@@ -200,27 +198,3 @@ def _take(column: pa.ChunkedArray, rows: NDArray[np.int64]) -> pa.ChunkedArray:
     if len(rows) == len(column) and (rows == np.arange(len(rows))).all():
         return column
     return column.take(pa.array(rows, mask=rows == _NO_ROW))
-
-
-@dataclass(frozen=True, slots=True)
-class StructDecoder:
-    """For a half that is already decoded, as a struct: NULL is not a row, but a missing or undecodable message.
-
-    If messages may be set aside, it is a struct of both, ROW and BYTES, which is NULL if there is no message.
-    """
-
-    columns: tuple[str, ...]
-    failure: str
-
-    def decode(self, values: pa.Array, *, sets_aside: bool = False) -> Decoded:
-        unreadable = UnreadableMessages(sets_aside=sets_aside)
-        if sets_aside:
-            messages, values = values, pc.struct_field(values, ROW)
-            for index in np.flatnonzero(pc.and_not(messages.is_valid(), values.is_valid())).tolist():
-                unreadable.add(index, f"{self.failure} It is '{preview(messages[index][BYTES].as_py())}'.")
-        present = np.flatnonzero(values.is_valid())
-        whole = len(present) == len(values)
-        rows = values if whole else values.take(pa.array(present))
-        fields = [rows.field(name) for name in self.columns]
-        table = pa.table(fields, list(self.columns)) if fields else table_of([], pa.schema([]), len(rows))
-        return Decoded(table, None if whole else pa.array(present), unreadable=unreadable.all())

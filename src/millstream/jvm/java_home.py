@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_SCRIPT: Final = """#!/bin/sh
+_SCRIPT: Final = """#!/usr/bin/env bash
 case " $* " in
   *" org.apache.spark.launcher.Main "*) ;;
   *) unset SPARK_HOME; JAVA_HOME={home} ;;
 esac
 exec {java} "$@"
 """
-"""Spark's launcher, which puts together the command line of the JVM, must know Spark and this script."""
+"""Spark's launcher, which puts together the command line of the JVM, must know Spark and this script.
+
+In bash, as Spark's own scripts: others drop variables such as `db.password`, which are no names in a shell.
+"""
 
 
 @contextmanager
@@ -29,11 +32,12 @@ def java_home(java: Path, *, hides_spark: bool) -> Iterator[str]:
     A JVM that knows SPARK_HOME has each Python process for data sources load PySpark from Spark's zip files, which are
     compiled again every time, and starts another one that only looks for installed data sources.
     """
-    home = str(java.parent.parent)
+    home, program = str(java.parent.parent), java.resolve()
+    is_plain = (program.parent.parent / "lib" / "modules").exists()  # not a script or stub that follows JAVA_HOME
     with TemporaryDirectory(prefix="millstream-java-") as folder:
         script = Path(folder) / "bin" / "java"
         script.parent.mkdir()
-        script.write_text(_SCRIPT.format(home=shlex.quote(home), java=shlex.quote(str(java))))
+        script.write_text(_SCRIPT.format(home=shlex.quote(home), java=shlex.quote(str(program))))
         script.chmod(0o700)
         may_run = os.access(script, os.X_OK)  # folders for temporary files may be mounted without programs
-        yield folder if hides_spark and may_run else home
+        yield folder if hides_spark and is_plain and may_run else home

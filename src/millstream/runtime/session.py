@@ -324,7 +324,7 @@ class Session:
         settings = JobSettings.of(self._setting_texts)
         if self._spark is None:
             if self._given_spark is not None:
-                self._spark = adopt_session(self._given_spark, settings.parallelism, self._notice)
+                self._spark = adopt_session(self._given_spark, settings.parallelism)
             else:
                 self._owned_spark = OwnedSession(
                     settings,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,9 +14,8 @@ from millstream.changelog import INSERT_ONLY, KIND, RowKind
 from millstream.connectors.kafka.metadata import TIMESTAMP, TOPIC
 from millstream.failpoints import reach
 from millstream.formats.codecs import encoder_of
-from millstream.formats.registry import AvroFormat, ConfluentAvroFormat
+from millstream.formats.registry import ConfluentAvroFormat
 from millstream.kernels.fold import fold_updates, last_changes
-from millstream.spark.avro_halves import flink_schema
 from millstream.spark.changelog import is_retraction
 from millstream.spark.job_errors import null_in_key
 from millstream.spark.message_metadata import headers_of, timestamp_of, topic_of
@@ -71,13 +69,12 @@ def write_messages(
     columns: dict[str, Column] = {}
     encoders: dict[str, Encoder] = {}
     for part in _parts(sink):
-        columns[part.name] = part.to_column(rows)
-        if not isinstance(part.format, AvroFormat):
-            encoders[part.name] = part.encoder()
+        columns[part.name] = part.to_row(rows)
+        encoders[part.name] = part.encoder()
     columns |= _beside_the_row(sink)
     if folds and sink.buffer_flush is None:
         columns[KIND] = F.col(KIND).cast("tinyint")
-    steps: list[Step] = [partial(encode_with, encoders)] if encoders else []
+    steps: list[Step] = [partial(encode_with, encoders)]
     steps += _last_steps(sink, delivery, partitioning, folds=folds)
     beside = split_columns(rows) if sink.is_exactly_once else []
     prepared = rows.select(*(column.alias(name) for name, column in columns.items()), *beside)
@@ -133,13 +130,12 @@ class _Part:
     skips_retractions: bool = False
     """Whether a retraction has none."""
 
-    def to_column(self, rows: Rows) -> Column:
-        """The column to pass on; what Spark does not encode itself is a struct."""
-        if not isinstance(self.format, AvroFormat):
-            return self._row(rows)
-        from pyspark.sql.avro.functions import to_avro
-
-        return to_avro(self._row(rows), json.dumps(flink_schema(self._types, self.format)))
+    def to_row(self, rows: Rows) -> Column:
+        """The struct to pass on to Python."""
+        kind = [_kind(rows).cast("tinyint").alias(KIND)] if self.has_kind else []
+        fields = (_check_not_null(column, self.sink).alias(name) for name, column in self.columns)
+        row = F.struct(*fields, *kind)
+        return F.when(~is_retraction(rows), row) if self.skips_retractions else row
 
     def encoder(self) -> Encoder:
         return encoder_of(self._with_subject(), self._types)
@@ -151,18 +147,6 @@ class _Part:
     @property
     def _types(self) -> tuple[tuple[str, DataType], ...]:
         return tuple((name, column.type) for name, column in self.columns)
-
-    def _row(self, rows: Rows) -> Column:
-        kind = [_kind(rows).cast("tinyint").alias(KIND)] if self.has_kind else []
-        row = F.struct(*(self._field(column).alias(name) for name, column in self.columns), *kind)
-        return F.when(~is_retraction(rows), row) if self.skips_retractions else row
-
-    def _field(self, column: PhysicalColumn) -> Column:
-        value = _check_not_null(column, self.sink)
-        if isinstance(self.format, AvroFormat) and self.format.legacy_timestamps:
-            # Avro's timestamp-millis is the wall clock as if it were UTC, which is our session's time zone.
-            return value.cast(spark_type(column.type).replace("TIMESTAMP_NTZ", "TIMESTAMP_LTZ"))
-        return value
 
     def _with_subject(self) -> Format:
         if isinstance(self.format, ConfluentAvroFormat) and len(self.sink.topics) == 1:

@@ -9,21 +9,18 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
+from pyspark.sql.pandas.types import to_arrow_schema
 
-from millstream.catalog.options import is_java_only, python_regex
+from millstream.catalog.options import python_regex
 from millstream.changelog import KIND
 from millstream.connectors.kafka.metadata import is_read_as_declared
 from millstream.connectors.kafka.spark_options import reader_options
-from millstream.formats.avro_format import AvroFormat
 from millstream.formats.codecs import decoder_of
-from millstream.formats.message_rows import KEY, VALUE, MessageHalf, MessageRows, StructDecoder
+from millstream.formats.message_rows import KEY, VALUE, MessageHalf, MessageRows
 from millstream.librdkafka import partition_consumer as consumer
 from millstream.reading.offset_plan import flatten
 from millstream.reading.read_request import ReadRequest
-from millstream.spark.avro_halves import NO_AVRO, avro_struct, avro_struct_with_bytes, rows_of_avro, with_avro
 from millstream.spark.casts import convert
-from millstream.spark.job_errors import TableHalf
 from millstream.spark.kafka_stream import MessageStream
 from millstream.spark.message_columns import MessageColumn, arrange, metadata_column, sources_of
 from millstream.spark.message_decoding import HEADERS, OFFSET, PARTITION, TIMESTAMP, TOPIC, DecodeStep
@@ -37,30 +34,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from pyspark.sql import Column, SparkSession
+    from pyspark.sql import SparkSession
 
     from millstream.connectors.kafka.read_range import MessageCounters, ReadRange
     from millstream.connectors.kafka.tables import KafkaSource
     from millstream.connectors.metadata import MetadataUse
-    from millstream.formats.decoded import Decoder
-    from millstream.formats.registry import Format
     from millstream.plan.operators.scan import Scan
     from millstream.spark.python_stage import Step
     from millstream.spark.splits import Splits
     from millstream.sql.types import DataType
 
 _EARLIEST: Final = "earliest"
-_OF_SPARK: Final = (
-    ("key", "BINARY", consumer.KEY, None),
-    ("value", "BINARY", consumer.VALUE, None),
-    ("topic", "STRING", consumer.TOPIC, None),
-    ("partition", "INT", consumer.PARTITION, None),
-    ("offset", "BIGINT", consumer.OFFSET, None),
-    ("timestamp", "TIMESTAMP_LTZ", consumer.TIMESTAMP, "timestamp"),
-    ("timestampType", "INT", consumer.TIMESTAMP_TYPE, "timestampType"),
-    ("headers", "ARRAY<STRUCT<key: STRING, value: BINARY>>", consumer.HEADERS, None),
-)
-"""The columns of Spark's own Kafka source, for expressions over them: name, type and origin."""
 
 
 def read_rows(
@@ -84,15 +68,7 @@ def read_rows(
     messages = _Messages(spark, scan.id, source, positions, folder, max_batch_rows, tasks, keeps_apart=keeps_apart)
     if source.is_read_in_python:
         return _decode_stream(messages, layout, splits)
-    with_headers = source.dead_letters is not None or needs_headers(layout.message_parts)
-    frame = messages.to_frame(with_headers=with_headers)
-    for half, format_ in (("key", source.key_format), ("value", source.value_format)):
-        if isinstance(format_, AvroFormat):
-            frame = with_avro(frame, half, format_, _fields(half, layout))
-    if source.decodes_in_spark:
-        key = _half("key", source.key_format, layout) if source.key_format is not None else None
-        beside = [] if splits is None else [splits.column()]
-        return rows_of_avro(frame, layout, key, _half("value", source.value_format, layout), beside)
+    frame = messages.to_frame(with_headers=source.dead_letters is not None or needs_headers(layout.message_parts))
     return _decode_frame(frame, layout, positions.counters, splits)
 
 
@@ -130,19 +106,7 @@ class _Messages:
         return MessageStream(self.spark, request, positions.counters.read if positions.counters else None)
 
     def to_frame(self, *, with_headers: bool) -> DataFrame:
-        """The messages in the JVM, as Spark's own source would give them."""
-        if self.source.topic_pattern is not None and is_java_only(self.source.topic_pattern):
-            return self._read_by_spark(with_headers=with_headers)
-        chosen = [column for column in _OF_SPARK if with_headers or column[0] != "headers"]
-        schema = to_struct(", ".join(f"{name} {type_}" for name, type_, *_ in chosen))
-        columns = tuple(
-            MessageColumn(name, origin, part, to_arrow_type(schema[name].dataType, timezone="UTC"))
-            for name, _, origin, part in chosen
-        )
-        return PythonStage(self.stream(columns), schema, partial(arrange, columns)).to_frame()
-
-    def _read_by_spark(self, *, with_headers: bool) -> DataFrame:
-        """Only Java can tell which topics match."""
+        """The messages in the JVM, where Spark's own source reads them: only Java can tell which topics match."""
         reader = (
             self.spark.readStream.format("kafka")
             .options(**reader_options(self.source.properties))
@@ -181,11 +145,11 @@ def _decode_stream(messages: _Messages, layout: MessageLayout, splits: Splits | 
 def _decode_frame(
     messages: DataFrame, layout: MessageLayout, counters: MessageCounters | None, splits: Splits | None
 ) -> DataFrame | PythonStage:
-    """A half of each message has been decoded by Spark."""
+    """The messages have been read by Spark."""
     source = layout.source
-    halves = [_half("value", source.value_format, layout).alias(VALUE)]
+    halves = [F.col("value").alias(VALUE)]
     if source.key_format is not None or source.dead_letters is not None:
-        halves.append(_half("key", source.key_format, layout).alias(KEY))
+        halves.append(F.col("key").alias(KEY))
     # Every column that is passed to Python has a cost; with a single topic, its name is known.
     origin = [F.col("partition").alias(PARTITION), F.col("offset").alias(OFFSET)]
     if len(source.topics) != 1:
@@ -211,7 +175,7 @@ def _finish(
     source = layout.source
     key = None
     if source.key_format is not None:
-        decoder = _decoder(source.key_format, layout.key_fields, layout.key_names_read)
+        decoder = decoder_of(source.key_format, layout.key_fields, layout.key_names_read)
         key = MessageHalf(decoder, layout.key_columns_read)
     formats = {"value": source.value_format.name} | ({"key": source.key_format.name} if source.key_format else {})
     only_topic = source.topics[0] if len(source.topics) == 1 else None
@@ -229,34 +193,11 @@ def _finish(
 
 def _message_rows(layout: MessageLayout, key: MessageHalf | None) -> MessageRows:
     metadata = tuple((use.column.name, by_format) for use, by_format in layout.format_parts)
-    decoder = _decoder(layout.source.value_format, layout.value_fields, layout.value_columns_read, metadata)
+    decoder = decoder_of(layout.source.value_format, layout.value_fields, layout.value_columns_read, metadata)
     value = MessageHalf(decoder, (*layout.value_columns_read, *(name for name, _ in metadata)))
     names = tuple(name for name, _ in layout.columns)
     sets_aside = layout.source.dead_letters is not None
     return MessageRows(names, value, key, with_kinds=layout.has_kinds, upserts=layout.upserts, sets_aside=sets_aside)
-
-
-def _half(half: str, format_: Format | None, layout: MessageLayout) -> Column:
-    if not isinstance(format_, AvroFormat):
-        return F.col(half)
-    if layout.source.dead_letters is not None:
-        return avro_struct_with_bytes(half, _fields(half, layout))
-    return avro_struct(TableHalf(layout.source.table.name, half, format_.name), _fields(half, layout))
-
-
-def _fields(half: str, layout: MessageLayout) -> tuple[tuple[str, DataType], ...]:
-    return layout.key_fields if half == "key" else layout.value_fields
-
-
-def _decoder(
-    format_: Format,
-    fields: tuple[tuple[str, DataType], ...],
-    read: tuple[str, ...],
-    metadata: tuple[tuple[str, str], ...] = (),
-) -> Decoder:
-    return (
-        StructDecoder(read, NO_AVRO) if isinstance(format_, AvroFormat) else decoder_of(format_, fields, read, metadata)
-    )
 
 
 def _decoded_columns(layout: MessageLayout, converted: Mapping[str, MetadataUse]) -> Iterator[tuple[str, DataType]]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-import pyarrow as pa
-
 from millstream.failpoints import reach
 from millstream.formats.decoded import DecodeError
-from millstream.formats.message_rows import BYTES, KEY, VALUE
+from millstream.formats.message_rows import KEY, VALUE
 from millstream.spark.job_errors import TableHalf, UndecodableMessageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import pyarrow as pa
 
     from millstream.connectors.kafka.dead_letters import DeadLetterTopic
     from millstream.connectors.kafka.read_range import MessageCounters
@@ -77,8 +77,8 @@ class DecodeStep:
             return batch.column(name)[found.index]
 
         return DeadLetter(
-            key=_bytes(at(KEY)),
-            value=_bytes(at(VALUE)),
+            key=at(KEY).as_py(),
+            value=at(VALUE).as_py(),
             headers=[(header["key"], header["value"]) for header in at(HEADERS).as_py() or ()],
             topic=self._topic(batch, found.index),
             partition=at(PARTITION).as_py(),
@@ -89,11 +89,3 @@ class DecodeStep:
 
     def _topic(self, batch: pa.RecordBatch, index: int) -> str:
         return self.only_topic or str(batch.column(TOPIC)[index])
-
-
-def _bytes(half: pa.Scalar) -> bytes | None:
-    """The bytes of a half that Spark has decoded are in a column of their own."""
-    if isinstance(half, pa.StructScalar):
-        half = half[BYTES] if half.is_valid else pa.scalar(None)
-    content: bytes | None = half.as_py()
-    return content

@@ -94,8 +94,15 @@ def prepare_query(spark: SparkSession, request: QueryRequest) -> PreparedQuery:
         keeps_partitions_apart=any(write.sink.depends_on_tasks for write in request.job.physical.writes),
         ticks=ticks,
     )
-    tasks = context.pinned_tasks() or shuffle_partitions(spark)
-    context = replace(context, kernel_settings=replace(request.kernel_settings, tasks=tasks))
+    pinned = context.pinned_tasks()
+    tasks = pinned or shuffle_partitions(spark)
+    depends_on_arrival = any(node.operator.depends_on_arrival for node in request.job.physical.nodes)
+    context = replace(
+        context,
+        kernel_settings=replace(request.kernel_settings, tasks=tasks),
+        # A repeated batch may meet another number of cores: if that would matter, ranges are divided without it.
+        reading_tasks=None if pinned or depends_on_arrival else max(tasks, spark.sparkContext.defaultParallelism),
+    )
     writer = (
         _start_writer(request.job, context)
         .option("checkpointLocation", f"file://{request.checkpoint}")  # Hadoop does not decode a %

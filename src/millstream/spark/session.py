@@ -26,8 +26,6 @@ from millstream.jvm.java import find_java
 from millstream.jvm.java_home import java_home
 from millstream.jvm.parts import Part, jars
 from millstream.jvm.shared_classes import shared_classes
-from millstream.spark.avro_limits import JAVA_OPTIONS as AVRO_OPTIONS
-from millstream.spark.avro_limits import limit_avro
 from millstream.spark.job_errors import in_short
 
 if TYPE_CHECKING:
@@ -38,7 +36,6 @@ if TYPE_CHECKING:
 _NEEDED_CLASSES: Final = {
     "org.apache.spark.sql.kafka010.KafkaSourceProvider": "spark-sql-kafka-0-10_2.13",
     "org.apache.kafka.clients.consumer.KafkaConsumer": "kafka-clients",
-    "org.apache.spark.sql.avro.CatalystDataToAvro": "spark-avro_2.13",
 }
 
 STREAMING: Final = {
@@ -68,7 +65,6 @@ STREAMING: Final = {
 _SPARKS_OWN_PARTITIONS: Final = "200"
 _JAVA_CHATTER: Final = ("Picked up ", "NOTE: Picked up ", "WARNING: ")
 _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
-_EXECUTOR_OPTIONS: Final = "spark.executor.extraJavaOptions"
 _JVM_END_SECONDS: Final = 60
 _JVM_END_SOON_SECONDS: Final = 3
 """A consumer leaves its group when it closes, which takes half a minute if the broker does not respond."""
@@ -86,8 +82,11 @@ _WITHOUT_INTERFACE: Final = {
     "spark.sql.ui.retainedExecutions": "20",
 }
 """Spark keeps finished jobs, stages and plans for its web UI, even if that is disabled: 3 MB per 100 batches."""
-_QUICK_COMPILER_ONLY: Final = ("-XX:TieredStopAtLevel=1",)
-"""Where Spark works on no row: compiling takes less, and what it takes longer is planning. See ADR 26."""
+_QUICK_COMPILER_ONLY: Final = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
+"""Where Spark works on no row: compiling takes less, and what it takes longer is planning. See ADR 26.
+
+Compiled code has as much room as with both compilers; by itself, Java would leave it a fifth of that.
+"""
 _COMPILER_OPTIONS: Final = (
     "-XX:Tier4InvocationThreshold=100000",
     "-XX:Tier4MinInvocationThreshold=20000",
@@ -136,7 +135,7 @@ class OwnedSession:
         self._notice = notice
         self._compiler = _QUICK_COMPILER_ONLY if keeps_rows_in_python else _COMPILER_OPTIONS
         self._classes = shared_classes(java, Path(pyspark.__file__).parent)
-        master = master or f"local[{parallelism}]"
+        master = dict(settings.spark).get("spark.master") or master or f"local[{parallelism}]"
         configuration = {
             **STREAMING,
             **_LAUNCH,
@@ -193,11 +192,9 @@ class OwnedSession:
             f"-Dlog4j2.configurationFile={_configure_log(log)}",
             self._classes.java_option,
             *self._compiler,
-            *AVRO_OPTIONS,
         ]
         ours = [f'"{option}"' for option in options if option]  # a path may contain spaces
         configuration[_JAVA_OPTIONS] = " ".join([*ours, configuration.get(_JAVA_OPTIONS, "")]).strip()
-        configuration[_EXECUTOR_OPTIONS] = " ".join([*AVRO_OPTIONS, configuration.get(_EXECUTOR_OPTIONS, "")]).strip()
         spark_conf = SparkConf().setAll(list(configuration.items()))
         printed = log.with_suffix(".out")
         before = printed.stat().st_size if printed.exists() else 0
@@ -301,7 +298,7 @@ def _environment(**variables: str) -> Iterator[None]:
         os.environ.update(before)
 
 
-def adopt_session(spark: SparkSession, parallelism: int | None, notice: Callable[[str], None]) -> SparkSession:
+def adopt_session(spark: SparkSession, parallelism: int | None) -> SparkSession:
     """A new session of the user's Spark, with our settings and the same executors; the user's own is unchanged."""
     if not isinstance(spark, SparkSession):
         raise SetupError(
@@ -320,12 +317,11 @@ def adopt_session(spark: SparkSession, parallelism: int | None, notice: Callable
                 f"the given SparkSession lacks {', '.join(missing)}",
                 detail=f"It runs Spark {version}; the classes of these artifacts are not on its class path.",
                 hint=(
-                    f"Start it with 'spark.jars.packages' = 'org.apache.spark:spark-sql-kafka-0-10_2.13:{version},"
-                    f"org.apache.spark:spark-avro_2.13:{version}', or let Session() start its own."
+                    f"Start it with 'spark.jars.packages' = 'org.apache.spark:spark-sql-kafka-0-10_2.13:{version}', "
+                    "or let Session() start its own."
                 ),
             )
         )
-    limit_avro(spark, notice)
     sibling = spark.newSession()
     for key, value in STREAMING.items():
         sibling.conf.set(key, value)

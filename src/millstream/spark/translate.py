@@ -78,6 +78,8 @@ class TranslationContext:
     """The numbers of scans of topics, by their ids: the same at each start."""
     keeps_partitions_apart: bool = False
     """Whether a task may read one partition of a topic only."""
+    reading_tasks: int | None = None
+    """Over how many tasks the partitions of a topic are spread; None if that must not depend on the machine."""
     ticks: Ticks | None = None
     """None in jobs that began without them."""
     shared: Mapping[PhysicalNode, DataFrame | PythonStage] = field(default_factory=dict)
@@ -197,7 +199,7 @@ def _read(operator: object, context: TranslationContext) -> DataFrame | PythonSt
                 splits=splits,
                 folder=context.folder,
                 keeps_apart=context.keeps_partitions_apart,
-                tasks=None if context.dispatch.is_exactly_once else context.kernel_settings.tasks,
+                tasks=context.reading_tasks,
             )
         case Scan(source=DatagenSource() | FilesystemSource() as source):
             folder = context.folder / "sources" / shorten_name(quote(source.table.name, safe=""))

@@ -51,6 +51,34 @@ def test_both_readers_agree(messages: list[bytes], options: JsonOptions) -> None
     assert by_layout == outcome(list(messages), columns, options, exact_only=True)
 
 
+def test_rare_layouts_are_left_to_the_parser() -> None:
+    """Any column may be NULL, which makes a layout of its own: walking along each would cost more than parsing."""
+    rows = [{f"f{place}": None if number % 40 == place else "v" for place in range(30)} for number in range(8000)]
+    messages = pa.array([json.dumps(row).encode() for row in rows], pa.binary())
+    reader = JsonLayoutReader(pa.schema([("f1", pa.string()), ("f9", pa.string())]))
+
+    read = reader.read(messages)
+
+    assert read is None
+    assert len(reader._layouts) == 1, "that of a quarter, of which nothing is NULL"
+    often = pa.concat_arrays([messages.slice(39, 1)] * 8000 + [messages.slice(0, 300)])
+    found = reader.read(often)
+    assert found is None, "it pauses"
+    found = reader.read(often)
+    assert found is not None
+    assert found[1].tolist() == [True] * 8000 + [row % 40 >= 30 for row in range(300)]
+    assert found[0].column("f9").to_pylist() == ["v"] * found[0].num_rows
+    assert len(reader._layouts) == 1
+
+
+def test_messages_of_many_values_have_no_layout() -> None:
+    def layout(values: int) -> object:
+        return find_layout(json.dumps(dict.fromkeys(map(str, range(values)), 1)).encode())
+
+    assert layout(100) is not None
+    assert layout(101) is None
+
+
 @pytest.mark.parametrize("name", ["bo", "ti", "in", "bi", "fl", "do", "st", "ts", "da", "by", "ro"])
 def test_every_odd_text_among_usual_ones(name: str) -> None:
     usual = {"bo": "true", "st": '"x"', "ts": '"2024-01-02 03:04:05"', "da": '"2024-02-29"', "by": '"AQI="'}

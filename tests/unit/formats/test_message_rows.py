@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from millstream.changelog import KIND, RowKind
 from millstream.formats.codecs import decoder_of
 from millstream.formats.decoded import DecodeError
-from millstream.formats.message_rows import KEY, VALUE, MessageHalf, MessageRows, StructDecoder
+from millstream.formats.message_rows import KEY, VALUE, MessageHalf, MessageRows
 from millstream.sql.types import INT, STRING, DataType
 from tests.unit.formats.flink_goldens import bind_format, columns_of, goldens, name_of, show
 
@@ -140,13 +140,6 @@ def test_no_column_is_needed() -> None:
     rows = MessageRows((), half("json", V, ()), half("json", K, ()))
     table = rows.read(batch([b"{}", b"{}", None], [b"{}", None, b"{}"])).table
     assert (table.num_rows, table.num_columns) == (1, 0)
-
-
-def test_a_half_that_came_decoded() -> None:
-    struct = pa.array([{"k": 1}, None, {"k": 3}])
-    messages = pa.RecordBatch.from_pydict({VALUE: pa.array([b"a", b"b", b"c"]), KEY: struct})
-    rows = MessageRows(("k", "v"), half("raw", V), MessageHalf(StructDecoder(("k",), "It is no row."), ("k",)))
-    assert rows_of(rows, messages) == [(1, "a"), (3, "c")]
 
 
 @given(

@@ -16,7 +16,7 @@ from millstream.changelog import INSERT_ONLY
 from millstream.formats.codecs import decoder_of
 from millstream.formats.confluent_format import ConfluentAvroFormat, ConfluentOptions, RegistryOptions
 from millstream.formats.decoded import Unreadable, UnreadableMessages, preview
-from millstream.formats.message_rows import BYTES, KEY, ROW, VALUE, MessageHalf, MessageRows, StructDecoder
+from millstream.formats.message_rows import KEY, VALUE, MessageHalf, MessageRows
 from millstream.formats.one_by_one import OneByOne
 from millstream.formats.schema_registry import RegistryError
 from millstream.sql.types import INT, STRING
@@ -31,6 +31,7 @@ GOOD_AND_BROKEN = {
     "json": (b'{"id":1}', b'{"id":"x"}'),
     "csv": (b"1", b"1,2"),
     "raw": (b"\0\0\0\1", b"\0"),
+    "avro": (b"\2\2", b"\4\2"),
     "debezium-json": (b'{"op":"c","after":{"id":1}}', b'{"after":{"id":1}}'),
     "canal-json": (b'{"type":"INSERT","data":[{"id":1}]}', b'{"type":"INSERT","data":[{"id":1},{"id":"x"}]}'),
     "maxwell-json": (b'{"type":"insert","data":{"id":1}}', b'{"type":"?","data":{"id":1}}'),
@@ -89,18 +90,6 @@ def test_a_message_that_is_skipped_for_both_halves_counts_once() -> None:
     lenient = {"ignore_parse_errors": "true"}
     rows = MessageRows(("k", "v"), json_half("v", **lenient), json_half("k", **lenient))
     assert rows.read(messages([(b"{", b"["), (b"{", b'{"v":1}'), (b'{"k":1}', b'{"v":1}')])).skipped == 2
-
-
-def test_a_struct_comes_with_its_bytes() -> None:
-    both = pa.array(
-        [{ROW: {"id": 1}, BYTES: b"a"}, {ROW: None, BYTES: b"\xff"}, None, {ROW: {"id": None}, BYTES: b"b"}],
-        pa.struct({ROW: pa.struct({"id": pa.int32()}), BYTES: pa.binary()}),
-    )
-    decoded = StructDecoder(("id",), "Not it.").decode(both, sets_aside=True)
-    assert decoded.table["id"].to_pylist() == [1, None]
-    assert decoded.origin is not None
-    assert decoded.origin.to_pylist() == [0, 3]
-    assert [(found.index, found.text) for found in decoded.unreadable] == [(1, "Not it. It is '0xff'.")]
 
 
 def test_a_registry_that_does_not_answer_is_no_fault_of_a_message() -> None:

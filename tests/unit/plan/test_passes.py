@@ -14,6 +14,7 @@ CREATE TABLE binary WITH ('topic' = 'b', 'format' = 'avro') LIKE plain (OVERWRIT
 CREATE TABLE texts (k STRING) WITH ({KAFKA}, 'topic' = 'x', 'format' = 'json');
 CREATE TABLE spread WITH ('topic' = 'y', 'sink.parallelism' = '2') LIKE texts (OVERWRITING OPTIONS);
 CREATE TABLE avro WITH ('topic' = 'a', 'format' = 'avro') LIKE texts (OVERWRITING OPTIONS);
+CREATE TABLE placed (k STRING, place STRING METADATA FROM 'partition') WITH ({KAFKA}, 'topic' = 'l', 'format' = 'json');
 CREATE TABLE headed (k STRING, h MAP<STRING, BYTES> METADATA FROM 'headers') WITH (
   {KAFKA}, 'topic' = 'h', 'format' = 'json');
 CREATE TABLE counts (k STRING, n BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH (
@@ -36,6 +37,7 @@ def plan_set(*inserts: str, settings: dict[str, str] | None = None) -> tuple[str
     [
         "INSERT INTO texts SELECT k FROM plain",
         "INSERT INTO spread SELECT LOWER(k) FROM plain",
+        "INSERT INTO avro SELECT k FROM plain",
         "INSERT INTO counts SELECT k, COUNT(DISTINCT m) FROM plain WHERE i > 0 GROUP BY k",
         "INSERT INTO counts SELECT COALESCE(k, '-'), COUNT(*) FROM plain GROUP BY ROLLUP (k)",
     ],
@@ -52,7 +54,6 @@ def test_readers_that_need_nothing_of_spark(insert: str) -> None:
     ("insert", "obstacle"),
     [
         ("INSERT INTO texts SELECT k FROM plain WHERE REGEXP(k, 'a+')", "REGEXP"),
-        ("INSERT INTO avro SELECT k FROM plain", "messages of avro"),
         ("INSERT INTO headed SELECT k, MAP['a', X'01'] FROM plain", "MAP"),
         ("INSERT INTO headed SELECT k, CAST(NULL AS MAP<STRING, BYTES>) FROM plain", "messages of headed"),
         ("INSERT INTO counts SELECT 'all', COUNT(DISTINCT xs) FROM plain", "nested values of aggregate-1"),
@@ -66,9 +67,14 @@ def test_reader_that_needs_spark_is_told(insert: str, obstacle: str) -> None:
     assert "Filter [Python]" not in stages
 
 
-def test_source_that_spark_decodes() -> None:
+def test_source_whose_metadata_spark_converts() -> None:
+    inserts = ("INSERT INTO texts SELECT place FROM placed", "INSERT INTO spread SELECT place FROM placed")
+    assert plan_set(*inserts)[0] == "columns of placed"
+
+
+def test_source_in_avro() -> None:
     inserts = ("INSERT INTO texts SELECT k FROM binary", "INSERT INTO spread SELECT k FROM binary")
-    assert plan_set(*inserts)[0] == "columns of binary"
+    assert plan_set(*inserts)[0] is None
 
 
 def test_rows_that_may_be_dropped() -> None:

@@ -21,7 +21,6 @@ from millstream.connectors.kafka.option_values import (
     UpdateMode,
 )
 from millstream.connectors.tables import OrdinarySink, OrdinarySource
-from millstream.formats.avro_format import AvroFormat
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -144,27 +143,19 @@ class KafkaSource(OrdinarySource):
         return self.end is not None
 
     @property
-    def decodes_in_spark(self) -> bool:
-        """Whether both key and value are Avro, which Spark decodes; but dead letters are written by Python."""
-        if self.dead_letters is not None:
-            return False
-        return isinstance(self.value_format, AvroFormat) and isinstance(self.key_format, AvroFormat | None)
-
-    @property
     def decoding(self) -> str | None:
         key = f"key {self.key_format.name}, value " if self.key_format is not None else ""
-        return f"{key}{self.value_format.name} [{'Spark' if self.decodes_in_spark else 'Python'}]"
+        return f"{key}{self.value_format.name} [Python]"
 
     @property
     def is_read_in_python(self) -> bool:
-        """Whether workers decode what they read; Spark decodes Avro, and matches patterns that only Java can."""
-        is_javas = self.topic_pattern is not None and is_java_only(self.topic_pattern)
-        return not is_javas and not any(isinstance(each, AvroFormat) for each in (self.key_format, self.value_format))
+        """Whether workers read the topics: Spark does where a pattern is one that only Java can match."""
+        return self.topic_pattern is None or not is_java_only(self.topic_pattern)
 
     def gives_rows_in_python(self, columns: Collection[str]) -> bool:
         """Some metadata is converted by Spark, and Arrow does not count rows without columns."""
         converted = (use for use in self.metadata if use.column.name in columns and self._is_converted(use))
-        return bool(columns) and not self.decodes_in_spark and not any(converted)
+        return bool(columns) and not any(converted)
 
     def _is_converted(self, use: MetadataUse) -> bool:
         """After the rows are made; otherwise Spark does so before."""
@@ -215,8 +206,7 @@ class KafkaSink(OrdinarySink):
 
     @property
     def encodes_in_python(self) -> bool:
-        is_avro = isinstance(self.value_format, AvroFormat) or isinstance(self.key_format, AvroFormat)
-        return not (self.metadata or is_avro or self.ignore_retraction)
+        return not (self.metadata or self.ignore_retraction)
 
     @property
     def key_columns(self) -> tuple[PhysicalColumn, ...]:
