@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from millstream.sql.types import DataType
 
     Columns = tuple[tuple[str, DataType], ...]
+
+FEWEST_MESSAGES: Final = 48
+"""Fewer are read sooner one by one."""
 
 
 class AvroDecoder(MessageDecoder):
@@ -43,7 +46,9 @@ class AvroDecoder(MessageDecoder):
     def _prepare(self, messages: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
         return messages, np.ones(len(messages), np.bool_)
 
-    def _read_batch(self, messages: pa.Array) -> tuple[pa.Table, None]:
+    def _read_batch(self, messages: pa.Array) -> tuple[pa.Table, None] | None:
+        if len(messages) < FEWEST_MESSAGES:
+            return None
         found = AvroWalk(messages).read(self._columns, self._needed)
         return table_of([found[name] for name in self._needed], self._schema, len(messages)), None
 

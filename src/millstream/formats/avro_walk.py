@@ -14,8 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.formats.arrow_types import arrow_type
+from millstream.formats.byte_views import view_texts
 from millstream.formats.java_text import MILLIS_PER_DAY
 from millstream.formats.texts_to_values import UnsettledError, bounds
+from millstream.formats.value_count import MOST_VALUES, width
 from millstream.sql.types import APPROXIMATE, BINARIES, CHARACTER, INT, STRING, DataType, TypeRoot
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ _PADDING: Final = 16
 """Bytes at the end, so that a word may be read anywhere."""
 _GOES_ON: Final = _U(0x8080808080808080)
 _MICROS_PER_MILLI: Final = 1000
+_MOST_MILLIS: Final = 2**63 // _MICROS_PER_MILLI - 1
 _BITS: Final = {
     TypeRoot.TINYINT: 8, TypeRoot.SMALLINT: 16, TypeRoot.INT: 32, TypeRoot.DATE: 32, TypeRoot.TIME: 32,
     TypeRoot.BIGINT: 64,
@@ -41,6 +44,10 @@ _DECIMAL_BYTES: Final = 16
 _MOST_DIGITS: Final = 38
 _EXACT: Final = Context(prec=_MOST_DIGITS)
 _TIMESTAMPS: Final = (TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ)
+_ELEMENTS_OF_A_ROUND: Final = 64
+"""A round through the lists of all messages takes as long as so many elements with the exact reader."""
+_FIRST_ROUNDS: Final = 16
+"""Those that are made in any case."""
 
 
 class AvroWalk:
@@ -54,6 +61,8 @@ class AvroWalk:
         self._at = starts.astype(np.int64) - first
         self._ends = ends.astype(np.int64) - first
         self._everyone = np.arange(len(messages))
+        self._values_left = MOST_VALUES + self._ends - self._at
+        self._rounds = self._elements = 0
 
     def read(self, columns: tuple[tuple[str, DataType], ...], needed: Collection[str]) -> dict[str, pa.Array]:
         found = {}
@@ -85,7 +94,7 @@ class AvroWalk:
                 return self._read_integers(type_, rows)
             case root if root in _TIMESTAMPS:
                 millis = self._take_longs(rows)
-                _require(np.abs(millis) < 2**63 // _MICROS_PER_MILLI - 1)
+                _require((millis > -_MOST_MILLIS) & (millis < _MOST_MILLIS))
                 return pa.array(millis * _MICROS_PER_MILLI).view(arrow_type(type_))
             case root if root in APPROXIMATE:
                 size = 4 if root is TypeRoot.FLOAT else 8
@@ -127,7 +136,11 @@ class AvroWalk:
         return pa.MapArray.from_arrays(pa.array(offsets), keys, items).cast(arrow_type(type_))
 
     def _read_blocks(self, rows: Positions, *types: DataType) -> tuple[NDArray[np.int32], list[pa.Array]]:
-        """What lists and maps consist of: blocks of elements, each of which has its number, and zero at the end."""
+        """What lists and maps consist of: blocks of elements, each of which has its number, and zero at the end.
+
+        A round reads the next element of each message.
+        """
+        values = sum(map(width, types))
         owners: list[Positions] = []
         parts: list[list[pa.Array]] = [[pa.array([], arrow_type(type_))] for type_ in types]
         left = np.zeros(len(rows), np.int64)
@@ -137,9 +150,12 @@ class AvroWalk:
             counts = self._take_longs(rows[ended])
             _require(counts >= 0)  # a block that says how long it is
             _require(counts <= self._ends[rows[ended]] - self._at[rows[ended]])
+            self._values_left[rows[ended]] -= counts * values
+            _require(self._values_left[rows[ended]] >= 0)
             left[ended] = counts
             open_ = open_[left[open_] > 0]
             if len(open_):
+                self._begin_round(len(open_))
                 for part, type_ in zip(parts, types, strict=True):
                     part.append(self._read(type_, rows[open_]))
                 owners.append(open_)
@@ -149,17 +165,21 @@ class AvroWalk:
         offsets = np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=len(rows))))).astype(np.int32)
         return offsets, [pa.concat_arrays(part).take(order) for part in parts]
 
+    def _begin_round(self, elements: int) -> None:
+        """Gives up where few messages have long lists. Lists in lists make rounds in each round."""
+        self._rounds += 1
+        self._elements += elements
+        if self._rounds > max(_FIRST_ROUNDS, self._elements // _ELEMENTS_OF_A_ROUND):
+            raise UnsettledError
+
     def _read_texts(self, rows: Positions) -> pa.Array:
         lengths = self._take_longs(rows)
         starts = self._at[rows]
         _require((lengths >= 0) & (lengths <= self._ends[rows] - starts))
         self._at[rows] = starts + lengths
-        offsets = np.concatenate(([0], np.cumsum(lengths)))
-        places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
-        content = pa.py_buffer(self._data[places])
-        return pa.Array.from_buffers(
-            pa.binary(), len(rows), [None, pa.array(offsets, pa.int32()).buffers()[1], content]
-        )
+        words = self._words[starts], self._words[starts + _WORD // 2]
+        views = view_texts(pa.py_buffer(self._data), starts, lengths, words, type_=pa.binary_view())
+        return views.cast(pa.binary())
 
     def _read_decimals(self, type_: DataType, rows: Positions) -> pa.Array:
         precision, scale = cast("int", type_.precision), cast("int", type_.scale)

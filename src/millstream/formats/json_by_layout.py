@@ -27,7 +27,7 @@ _SAMPLE: Final = 256
 """The number of messages among which layouts are looked for."""
 _LONGEST_PAUSE: Final = 63
 """In batches."""
-_FEW: Final = 1 / 16
+_FEW: Final = 1 / 8
 """The share of messages for which a walk costs more than the parser."""
 _SPACE: Final = 0x20
 _BACKSLASH: Final = 0x5C

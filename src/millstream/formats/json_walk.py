@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
+from millstream.formats.byte_views import MASKS, view_texts
 from millstream.formats.json_layout import Hole
 
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ _TEXT: Final = 40
 _LONGEST: Final = 128
 """Of strings, in bytes. The parser is no slower on longer ones."""
 _MOST_DIGITS: Final = 18
-_SHORT: Final = 12
-"""Strings up to this size are in their views."""
 _U = np.uint64
 _ONES: Final = _U(0x0101010101010101)
 _HIGHS: Final = _U(0x8080808080808080)
@@ -44,9 +43,7 @@ _QUOTES: Final = _U(0x2222222222222222)
 _ZEROS: Final = _U(0x3030303030303030)
 _ABOVE_NINE: Final = _U(0x7676767676767676)
 _POWERS: Final = np.array([10**digits for digits in range(_MOST_DIGITS + 1)], np.int64)
-_MASKS: Final = np.array([(1 << 8 * length) - 1 for length in range(WORD + 1)], _U)
 _FIRST: Final = _U(0xFF)
-_FIRST_FOUR: Final = _U(0xFFFFFFFF)
 _MINUS, _ZERO, _POINT = (_U(ord(character)) for character in "-0.")
 
 
@@ -126,15 +123,10 @@ class Text:
         return Walked(rows[going], values)
 
     def copy(self, buffer: pa.Buffer, starts: Positions, lengths: Positions, nulls: Mask | None) -> pa.Array:
-        """A column of these parts of the text, which is in this buffer. See Arrow's layout of views."""
-        views = np.empty((len(starts), 2), _U)
+        """A column of these parts of the text, which is in this buffer."""
         window = self._open(starts, 2 * WORD)
-        short = lengths <= _SHORT
-        first = window.word(0)
-        views[:, 0] = lengths.astype(_U) | ((np.where(short, first & _mask(lengths), first) & _FIRST_FOUR) << _U(32))
-        views[:, 1] = np.where(short, window.word(4) & _mask(lengths - 4), starts.astype(_U) << _U(32))
-        validity = None if nulls is None else pa.array(~nulls).buffers()[1]
-        return pa.Array.from_buffers(pa.string_view(), len(starts), [validity, pa.py_buffer(views), buffer])
+        words = window.word(0), window.word(WORD // 2)
+        return view_texts(buffer, starts, lengths, words, type_=pa.string_view(), nulls=nulls)
 
     def _open(self, at: Positions, size: int) -> _Window:
         """Reading a few more bytes costs little; reading once more costs as much again."""
@@ -162,7 +154,7 @@ class Text:
                 wanted = part[word : word + WORD]
                 found = window.word(word)
                 if len(wanted) < WORD:
-                    found = found & _MASKS[len(wanted)]
+                    found = found & MASKS[len(wanted)]
                 fits &= found == _U(int.from_bytes(wanted, "little"))
         return fits, window.behind(len(part))
 
@@ -200,7 +192,7 @@ class Text:
         is_value = is_number & (length <= _MOST_DIGITS) & ~((first == _ZERO) & (length > 1))
         if not is_number.all():
             for kind, word in _BARE_WORDS:
-                is_word = ((words & _MASKS[len(word)]) == _U(int.from_bytes(word, "little"))) & ~negative
+                is_word = ((words & MASKS[len(word)]) == _U(int.from_bytes(word, "little"))) & ~negative
                 is_value |= is_word
                 kinds[is_word] = kind
                 ends[is_word] += len(word)
@@ -266,12 +258,6 @@ def _find_quote(words: Words) -> Positions:
 def _count_before(marks: Words) -> Positions:
     """How many bytes are before the first whose highest bit is set: all of them if there is none."""
     return np.bitwise_count((marks & (~marks + _U(1))) - _U(1)).astype(np.int64) >> 3
-
-
-def _mask(lengths: Positions) -> Words:
-    """Words of which the first bytes are set."""
-    masks: Words = _MASKS[lengths.clip(0, WORD)]
-    return masks
 
 
 def _select(value: Strings | Bare, rows: Mask | Positions) -> Strings | Bare:

@@ -71,21 +71,23 @@ def ranges_between(starts: Offsets, ends: Offsets) -> list[Range]:
 def group_ranges(ranges: list[Range], tasks: int | None) -> list[tuple[Range, ...]]:
     """What one task reads: no fewer messages than a task is worth, and a like part of all if there are more ranges.
 
-    If `tasks` is None, this depends on nothing but the ranges.
+    If `tasks` is None, this depends on nothing but the ranges. Whatever it is, the ranges of a task come after those of
+    the task before it, so that the order of all rows stays the same if a batch is repeated with other tasks.
     """
     groups = _join_small(ranges)
     return groups if tasks is None or len(groups) <= tasks else _spread(groups, tasks)
 
 
 def _spread(groups: list[tuple[Range, ...]], tasks: int) -> list[tuple[Range, ...]]:
-    """The largest first, each to the task that has least."""
+    """Each group to the task in whose part of all messages its middle lies."""
     shares: list[list[Range]] = [[] for _ in range(tasks)]
-    sizes = [0] * tasks
-    for group in sorted(groups, key=_size, reverse=True):
-        least = sizes.index(min(sizes))
-        shares[least] += group
-        sizes[least] += _size(group)
-    return [tuple(sorted(share, key=lambda one: (one.topic, one.partition))) for share in shares]
+    total = sum(map(_size, groups))
+    before = 0
+    for group in groups:
+        size = _size(group)
+        shares[(2 * before + size) * tasks // (2 * total)] += group
+        before += size
+    return [tuple(share) for share in shares if share]
 
 
 def _size(group: Iterable[Range]) -> int:

@@ -96,12 +96,10 @@ def prepare_query(spark: SparkSession, request: QueryRequest) -> PreparedQuery:
     )
     pinned = context.pinned_tasks()
     tasks = pinned or shuffle_partitions(spark)
-    depends_on_arrival = any(node.operator.depends_on_arrival for node in request.job.physical.nodes)
     context = replace(
         context,
         kernel_settings=replace(request.kernel_settings, tasks=tasks),
-        # A repeated batch may meet another number of cores: if that would matter, ranges are divided without it.
-        reading_tasks=None if pinned or depends_on_arrival else max(tasks, spark.sparkContext.defaultParallelism),
+        reading_tasks=None if pinned else max(tasks, spark.sparkContext.defaultParallelism),
     )
     writer = (
         _start_writer(request.job, context)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -10,9 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.formats.avro_decode import AvroDecoder
+from millstream.formats import avro_decode
+from millstream.formats.avro_decode import FEWEST_MESSAGES, AvroDecoder
 from millstream.formats.avro_encode import AvroEncoder
+from millstream.formats.avro_walk import AvroWalk
 from millstream.formats.decoded import DecodeError
+from millstream.formats.texts_to_values import UnsettledError
 from millstream.sql.types import STRING, DataType, Field, TypeRoot, decimal
 from tests.fuzz.binary_messages import varint
 from tests.unit.formats.conformance.reading import parse_columns, plain
@@ -21,7 +26,7 @@ from tests.unit.formats.random_rows import INTS, PAIR, SCALARS, comparable, tabl
 from tests.unit.formats.test_avro_encode import LISTS, MAP, MULTISET, NESTED_ROW, ROWS, Columns, table_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 MILLIS = {"ts": DataType(TypeRoot.TIMESTAMP, precision=3), "tz": DataType(TypeRoot.TIMESTAMP_LTZ, precision=3)}
 TYPES = {
@@ -32,10 +37,23 @@ STRICT = DataType(TypeRoot.ROW, fields=(Field("s", STRING.not_null()), Field("l"
 ODD = (b"", b"\0", b"\1", b"\2", b"\x03", b"\x80", b"\xff" * 9, b"\xff" * 10, b"\x7f")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _walk_through_few_messages() -> Iterator[None]:
+    with patch.object(avro_decode, "FEWEST_MESSAGES", 0):
+        yield
+
+
 def reader(columns: Columns, *, needed: Sequence[str] | None = None, exact_only: bool = False) -> AvroDecoder:
     made = AvroDecoder(columns, tuple(name for name, _ in columns) if needed is None else tuple(needed))
     made._exact_only = exact_only
     return made
+
+
+def walked(columns: Columns, messages: pa.Array) -> pa.Table:
+    """What the walk makes of a batch."""
+    found = reader(columns)._read_batch(messages)
+    assert found is not None
+    return found[0]
 
 
 def outcome(columns: Columns, messages: pa.Array, *, exact_only: bool) -> tuple[str, list[int] | None, list[Any]]:
@@ -63,7 +81,7 @@ def test_reads_the_bytes_of_flink(case: Written, exact_only: bool) -> None:  # n
 def test_random_rows(drawn: tuple[Columns, pa.Table], random: Any) -> None:
     columns, table = drawn
     messages = AvroEncoder(columns).encode(table)
-    assert reader(columns)._read_batch(messages)[0].num_rows == table.num_rows, "none is left to the exact reader"
+    assert walked(columns, messages).num_rows == table.num_rows, "none is left to the exact reader"
     assert outcome(columns, messages, exact_only=False) == outcome(columns, messages, exact_only=True)
     assert comparable(reader(columns).decode(messages).table) == comparable(table)
     needed = random.sample(table.column_names, random.randint(0, len(columns)))
@@ -129,7 +147,7 @@ def test_many_messages_of_all_types() -> None:
     messages = AvroEncoder(columns).encode(table)
     framed = pa.concat_arrays([pa.array([b"before"], pa.binary()), messages, pa.array([b"behind"], pa.binary())])
     inside = framed.slice(1, len(messages))
-    assert reader(columns)._read_batch(inside)[0].equals(table)
+    assert walked(columns, inside).equals(table)
     assert comparable(reader(columns, exact_only=True).decode(inside).table) == comparable(table)
 
 
@@ -198,3 +216,70 @@ def test_a_list_that_announces_too_much() -> None:
     decoded = reader(columns).decode(pa.array([*huge, b"\x00\x00"], pa.binary()), sets_aside=True)
     assert [found.index for found in decoded.unreadable] == [0, 1, 2]
     assert decoded.table.to_pylist() == [{"l": None, "s": None}]
+
+
+def test_few_messages_are_read_one_by_one() -> None:
+    messages = pa.array([b"\x02\x0e"] * FEWEST_MESSAGES, pa.binary())
+    with patch.object(avro_decode, "FEWEST_MESSAGES", FEWEST_MESSAGES):
+        decoder = reader(parse_columns("n INT"))
+        assert decoder._read_batch(messages[1:]) is None
+        assert decoder._read_batch(messages) is not None
+
+
+@pytest.mark.parametrize("declared", ["l ARRAY<INT> NOT NULL", "l MAP<STRING, INT> NOT NULL"])
+def test_a_long_list_among_short_ones_is_left_to_the_exact_reader(declared: str) -> None:
+    """A walk makes a round for each element, whether one message has it or thousands."""
+    columns = parse_columns(declared)
+    is_map = columns[0][1].root is TypeRoot.MAP
+    values = [[(str(n), n) if is_map else n for n in range(size)] for size in [3] * 700 + [30_000] + [2] * 700]
+    messages = AvroEncoder(columns).encode(table_of(columns, [[value] for value in values]))
+    decoder, exactly = reader(columns), []
+    read_one = decoder._rows
+    decoder._rows = lambda message: exactly.append(message) or read_one(message)  # type: ignore[method-assign, func-returns-value]
+
+    found = decoder.decode(messages).table["l"].to_pylist()
+
+    assert found == values
+    assert 0 < len(exactly) <= 256
+
+
+def test_lists_in_lists_share_the_limit_of_rounds() -> None:
+    columns = (("l", LISTS),)
+    messages = AvroEncoder(columns).encode(table_of(columns, [[[[1] * 15] * 15]] * 50))
+    with pytest.raises(UnsettledError):
+        AvroWalk(messages).read(columns, ("l",))
+    assert walked(columns, pa.concat_arrays([messages] * 2)).num_rows == 100
+
+
+def test_rows_of_nulls_have_a_limit() -> None:
+    """A NULL takes one byte, and its row a value of each column."""
+    fields = ", ".join(f"c{n} INT" for n in range(500))
+    columns = parse_columns(f"a ARRAY<ROW<{fields}>> NOT NULL")
+    messages = pa.array([varint_of(3000) + b"\0" * 3001] * 3, pa.binary())
+    decoded = reader(columns).decode(messages, sets_aside=True)
+    assert [found.index for found in decoded.unreadable] == [0, 1, 2]
+    assert "more than 1051579 values" in decoded.unreadable[0].text
+    with pytest.raises(UnsettledError):
+        AvroWalk(messages).read(columns, ("a",))
+
+
+@pytest.mark.parametrize("millis", [-(2**63), 2**63 - 1, -(2**63) // 1000, 2**63 // 1000 + 1])
+@pytest.mark.parametrize("exact_only", [False, True], ids=["walk", "exact"])
+def test_timestamps_beyond_microseconds_are_undecodable(millis: int, exact_only: bool) -> None:  # noqa: FBT001
+    messages = pa.array([b"\x02" + varint_of(millis)], pa.binary())
+    for declared in ("t TIMESTAMP(3)", "t TIMESTAMP_LTZ(3)"):
+        decoded = reader(parse_columns(declared), exact_only=exact_only).decode(messages, sets_aside=True)
+        assert [found.index for found in decoded.unreadable] == [0]
+
+
+def test_a_long_text_is_copied_once_or_twice() -> None:
+    columns = parse_columns("s STRING, b BYTES")
+    size = 4 << 20
+    messages = AvroEncoder(columns).encode(table_of(columns, [["x" * size, b"y" * size]]))
+    decoder = reader(columns)
+    tracemalloc.start()
+    table = decoder.decode(messages).table
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert table.to_pylist() == [{"s": "x" * size, "b": b"y" * size}]
+    assert peak < 6 * size

@@ -91,6 +91,22 @@ def test_few_messages_of_several_partitions_are_one_task(sizes: list[int]) -> No
     assert all(sum(each.end - each.start for each in group[:-1]) < 10_000 for group in groups)
 
 
+@given(st.lists(st.integers(1, 30_000), max_size=40), st.integers(1, 9))
+def test_rows_have_the_same_order_on_any_number_of_tasks(sizes: list[int], tasks: int) -> None:
+    ranges = [Range("a", number, 7, 7 + size) for number, size in enumerate(sizes)]
+
+    groups = group_ranges(ranges, tasks)
+
+    assert [each for group in groups for each in group] == ranges
+    assert len(groups) <= tasks
+    assert all(groups)
+    counts = [sum(each.end - each.start for each in group) for group in groups]
+    largest_part = max(
+        (sum(each.end - each.start for each in group) for group in group_ranges(ranges, None)), default=0
+    )
+    assert max(counts, default=0) <= sum(sizes) / tasks + largest_part
+
+
 @given(OFFSETS)
 def test_the_text_of_offsets_depends_on_nothing_but_them(offsets: dict[tuple[str, int], int]) -> None:
     other_order = dict(reversed(offsets.items()))

@@ -75,10 +75,6 @@ class Aggregate(KeyedState):
         return changes | {RowKind.UPDATE_BEFORE} if self.emits_before else changes
 
     @property
-    def depends_on_arrival(self) -> bool:
-        return any(aggregate_function(call.function).needs_order for call in self.calls)
-
-    @property
     def is_insert_only(self) -> bool:
         return not self.calls and self.input.is_insert_only  # SELECT DISTINCT
 

@@ -101,11 +101,6 @@ class Node(ABC):
         """Whether rows that it reads, or makes from state, carry their kind; rows without one are inserts."""
         return self.changelog != INSERT_ONLY
 
-    @property
-    def depends_on_arrival(self) -> bool:
-        """Whether its result depends on which of several rows came first, even from different partitions."""
-        return False
-
     def declare_state(self) -> dict[str, object] | None:
         """What a checkpoint must agree with to go on with this operator, as data; None where it keeps nothing there."""
         return None
