@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
     from millstream.formats.json_layout import Layout, Path
 
-_MOST_LAYOUTS: Final = 8
+_MOST_LAYOUTS: Final = 5
 FEWEST_MESSAGES: Final = 4096
 """Of fewer, a parser reads each in less time than it takes to call this many functions."""
 _SAMPLE: Final = 256
 """The number of messages among which layouts are looked for."""
 _LONGEST_PAUSE: Final = 63
 """In batches."""
-_FEW: Final = 1 / 8
+_FEW: Final = 1 / 16
 """The share of messages for which a walk costs more than the parser."""
 _SPACE: Final = 0x20
 _BACKSLASH: Final = 0x5C
