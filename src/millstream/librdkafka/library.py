@@ -17,6 +17,7 @@ _CONF_OK: Final = 0
 _TEXT_BYTES: Final = 512
 
 _LIBRARY: Final = ctypes.CDLL(cimpl.__file__)
+_C: Final = ctypes.CDLL(None)
 _HOLDING_THE_LOCK: Final = ctypes.PyDLL(cimpl.__file__)
 """For functions that return at once: giving up Python's lock would take longer than the call."""
 
@@ -25,6 +26,11 @@ def _function(name: str, result: Any, *arguments: Any, returns_at_once: bool = F
     function = getattr(_HOLDING_THE_LOCK if returns_at_once else _LIBRARY, name)
     function.restype, function.argtypes = result, arguments
     return function  # type: ignore[no-any-return]
+
+
+def _find_function(name: str, result: Any, *arguments: Any) -> Any:
+    """None in versions that do not have it."""
+    return _function(name, result, *arguments) if hasattr(_LIBRARY, name) else None
 
 
 ERROR_CALLBACK: Final = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_void_p)
@@ -58,6 +64,9 @@ query_watermark_offsets: Final = _function(
     c_int, c_void_p, c_char_p, c_int32, POINTER(c_int64), POINTER(c_int64), c_int,
 )  # fmt: skip
 message_destroy: Final = _function("rd_kafka_message_destroy", None, c_void_p, returns_at_once=True)
+destroy_messages: Final = _find_function("rd_kafka_messages_destroy", None, c_void_p)
+count_messages: Final = _find_function("rd_kafka_messages_count", c_size_t, c_void_p)
+get_message: Final = _find_function("rd_kafka_messages_get", c_void_p, c_void_p, c_size_t)
 message_timestamp: Final = _function(
     "rd_kafka_message_timestamp", c_int64, c_void_p, POINTER(c_int), returns_at_once=True
 )
@@ -68,6 +77,12 @@ header_get_all: Final = _function(
     c_int, c_void_p, c_size_t, POINTER(c_char_p), POINTER(c_void_p), POINTER(c_size_t),
     returns_at_once=True,
 )  # fmt: skip
+
+
+allocate: Final = _C.malloc
+allocate.restype, allocate.argtypes = c_void_p, (c_size_t,)
+free: Final = _C.free
+free.restype, free.argtypes = None, (c_void_p,)
 
 
 class ClientError(Exception):

@@ -18,8 +18,6 @@ MESSAGE: Final = np.dtype(
 )
 """`rd_kafka_message_t`, a public structure whose layout is part of librdkafka's interface."""
 _WORD: Final = 8
-_WORDS: Final = {"err": 0, "payload": 3, "len": 4, "key": 5, "key_len": 6, "offset": 7}
-"""Where each field begins, in words."""
 _VIEW: Final = np.dtype([("length", "i4"), ("prefix", "V4"), ("buffer", "i4"), ("offset", "i4")])
 _SHORT: Final = 12
 """Values up to this size are in the view itself."""
@@ -27,12 +25,14 @@ _REGION_BITS: Final = 30
 _LARGEST_BUFFER: Final = (1 << 31) - 1
 
 
-def read_fields(addresses: np.ndarray, *names: str) -> list[np.ndarray]:
-    """The fields of messages anywhere in memory."""
+def read_messages(addresses: np.ndarray) -> np.ndarray:
+    """Copies of messages anywhere in memory: of their structures, not of what these refer to."""
     first = int(addresses.min())
-    memory = _memory(first, int(addresses.max()) - first + MESSAGE.itemsize).view(np.uint64)
-    words = (addresses - np.uint64(first)) // np.uint64(_WORD)
-    return [memory[words + np.uint64(_WORDS[name])] for name in names]
+    words = (int(addresses.max()) - first) // _WORD + 1
+    memory = _memory(first, (words - 1) * _WORD + MESSAGE.itemsize)
+    at_each_word = np.ndarray((words,), f"V{MESSAGE.itemsize}", memory, strides=(_WORD,))
+    copies: np.ndarray = at_each_word[(addresses - np.uint64(first)) // np.uint64(_WORD)].view(MESSAGE)
+    return copies
 
 
 def copy_values(addresses: np.ndarray, lengths: np.ndarray) -> pa.Array:

@@ -16,7 +16,8 @@ from confluent_kafka import KafkaError
 from millstream.librdkafka import library
 from millstream.librdkafka.error_codes import AWAY, END_OF_PARTITION, OFFSET_NOT_THERE
 from millstream.librdkafka.library import ClientError
-from millstream.librdkafka.message_columns import copy_values, read_fields
+from millstream.librdkafka.message_columns import copy_values, read_messages
+from millstream.librdkafka.message_release import release_messages
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -109,10 +110,11 @@ class PartitionConsumer:
             if count:
                 addresses = pointers[:count]
                 try:
-                    codes, offsets = _read_places(addresses)
-                    batch = self._take(addresses, codes, offsets, wanted, columns)
+                    messages = read_messages(addresses)
+                    codes, offsets = messages["err"], messages["offset"]
+                    batch = self._take(addresses, messages, wanted, columns)
                 finally:
-                    deque(map(library.message_destroy, addresses.tolist()), 0)
+                    release_messages(addresses)
                 reached = max(reached, int(offsets[codes == 0].max(initial=-1)) + 1)
                 if batch is not None:
                     self._reported = None
@@ -167,16 +169,17 @@ class PartitionConsumer:
     def _take(
         self,
         addresses: NDArray[np.uint64],
-        codes: NDArray[np.int32],
-        offsets: NDArray[np.int64],
+        messages: NDArray[np.void],
         wanted: Range,
         columns: Collection[str],
     ) -> pa.RecordBatch | None:
         """The messages among these that belong to the range."""
-        inside = (codes == 0) & (offsets < wanted.end)
+        inside = (messages["err"] == 0) & (messages["offset"] < wanted.end)
         if not inside.any():
             return None
-        return self._to_batch(addresses if inside.all() else addresses[inside], offsets[inside], wanted, columns)
+        if not inside.all():
+            addresses, messages = addresses[inside], messages[inside]
+        return self._to_batch(addresses, messages, wanted, columns)
 
     def _check(self, codes: NDArray[np.int32], offsets: NDArray[np.int64], wanted: Range, reached: int) -> int:
         """How far the range has been read, if there is no message but the end of the partition."""
@@ -197,19 +200,18 @@ class PartitionConsumer:
         return reached
 
     def _to_batch(
-        self, addresses: NDArray[np.uint64], offsets: NDArray[np.int64], wanted: Range, columns: Collection[str]
+        self, addresses: NDArray[np.uint64], messages: NDArray[np.void], wanted: Range, columns: Collection[str]
     ) -> pa.RecordBatch:
-        payloads, sizes, keys, key_sizes = read_fields(addresses, "payload", "len", "key", "key_len")
-        self._adapt(float(sizes.mean() + key_sizes.mean()))
+        self._adapt(float(messages["len"].mean() + messages["key_len"].mean()))
 
         def make(name: str) -> pa.Array:
             match name:
                 case "value":
-                    return copy_values(payloads, sizes)
+                    return copy_values(messages["payload"], messages["len"])
                 case "key":
-                    return copy_values(keys, key_sizes)
+                    return copy_values(messages["key"], messages["key_len"])
                 case "offset":
-                    return pa.array(offsets)
+                    return pa.array(messages["offset"])
                 case "topic":
                     return pa.repeat(wanted.topic, len(addresses))
                 case "partition":
@@ -231,12 +233,6 @@ class PartitionConsumer:
 
     def _note_error(self, _client: int, code: int, text: bytes, _opaque: int) -> None:
         self._reported = ClientError(code, text.decode(errors="replace"))
-
-
-def _read_places(addresses: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The errors and the offsets of messages."""
-    errors, offsets = read_fields(addresses, "err", "offset")
-    return errors.astype(np.int32), offsets.astype(np.int64)
 
 
 def _timestamps(addresses: list[int]) -> pa.Array:

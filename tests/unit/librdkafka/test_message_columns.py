@@ -9,7 +9,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millstream.librdkafka.message_columns import MESSAGE, copy_values, read_fields, write_messages
+from millstream.librdkafka.message_columns import MESSAGE, copy_values, read_messages, write_messages
 
 VALUES = st.lists(st.none() | st.binary(max_size=40), min_size=1, max_size=200)
 
@@ -44,10 +44,10 @@ def test_fields_are_read_from_scattered_messages() -> None:
     chosen = np.array([3, 99, 0, 41])
     addresses = messages.ctypes.data + chosen.astype(np.uint64) * MESSAGE.itemsize
 
-    errors, offsets = read_fields(addresses.astype(np.uint64), "err", "offset")
+    read = read_messages(addresses.astype(np.uint64))
 
-    assert errors.astype(np.int32).tolist() == [-47, 49, -50, -9]
-    assert offsets.astype(np.int64).tolist() == [int(place) * 10**12 for place in chosen]
+    assert read["err"].tolist() == [-47, 49, -50, -9]
+    assert read["offset"].tolist() == [int(place) * 10**12 for place in chosen]
 
 
 def test_values_may_be_further_apart_than_a_view_reaches() -> None:
