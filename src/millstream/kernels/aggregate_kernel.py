@@ -8,7 +8,7 @@ import polars as pl
 
 from millstream.aggregates.accumulators import ROW_COUNT
 from millstream.aggregates.calls import OLD
-from millstream.kernels.changes import EXISTED, EXISTS, changelog
+from millstream.kernels.changes import EXISTED, EXISTS, add_old_values, changelog
 from millstream.kernels.entries import GROUP, number_groups
 from millstream.kernels.entry_calls import EntryCalls
 from millstream.kernels.operator import StepResult
@@ -45,7 +45,7 @@ class AggregateKernel:
             frame = entries.step(frame, parts.get(name))
         applied = [(pl.col(name) + pl.col(OLD + name).fill_null(0)).alias(name) for name in self._spec.counters]
         applied += [column for accumulator in self._accumulators for column in accumulator.apply()]
-        frame = frame.with_columns(applied).with_columns((pl.col(ROW_COUNT) > 0).alias(EXISTS))
+        frame = frame.lazy().with_columns(applied).with_columns((pl.col(ROW_COUNT) > 0).alias(EXISTS)).collect()
         self._write(frame)
         return StepResult((self._changes(frame),), self._count_ignored(frame))
 
@@ -65,27 +65,26 @@ class AggregateKernel:
         return merge_groups(part, self._spec.keys, [*counters, *merged])
 
     def _look_up_old(self, groups: pl.DataFrame) -> pl.DataFrame:
-        found = self._groups.lookup(groups.select(HASH, *self._spec.keys).to_arrow())
-        old = pl.DataFrame(found.values).rename(lambda name: OLD + name)
-        existed = pl.DataFrame({EXISTED: found.mask})
-        frame = pl.concat([groups, old, existed], how="horizontal").with_row_index(GROUP)
+        found = self._groups.lookup(groups[[HASH, *self._spec.keys]].to_arrow())
+        frame = add_old_values(groups, found).with_row_index(GROUP)
         return number_groups(frame, self._groups) if self._entries else frame
 
     def _write(self, frame: pl.DataFrame) -> None:
         names = [field.name for field in self._spec.state_tables[GROUPS].values]
-        touched = frame.filter(pl.col(EXISTED) | pl.col(EXISTS))
-        written = touched.select(HASH, *self._spec.keys, *names, (~pl.col(EXISTS)).alias(DEAD))
-        self._groups.put(written.to_arrow(), replaced=int(touched[EXISTED].sum()))
-        gone = frame.filter(~pl.col(EXISTS))
-        for entries in self._entries.values():
-            entries.table.clear(gone)
+        touched = frame.lazy().filter(pl.col(EXISTED) | pl.col(EXISTS))
+        written = touched.select(HASH, *self._spec.keys, *names, (~pl.col(EXISTS)).alias(DEAD)).collect()
+        self._groups.put(written.to_arrow(), replaced=int(frame[EXISTED].sum()))
+        if self._entries and not frame[EXISTS].all():
+            gone = frame.filter(~pl.col(EXISTS))
+            for entries in self._entries.values():
+                entries.table.clear(gone)
 
     def _changes(self, frame: pl.DataFrame) -> pa.Table:
         results = [
             self._results[call](prefix).alias(prefix + call.output) for call in self._spec.calls for prefix in ("", OLD)
         ]
         return changelog(
-            frame.select(*self._spec.keys, *results, EXISTED, EXISTS),
+            frame.lazy().select(*self._spec.keys, *results, EXISTED, EXISTS),
             self._spec.keys,
             self._spec.output_schema,
             emits_before=self._spec.emits_before,

@@ -13,6 +13,8 @@ from millstream.changelog import KIND, RowKind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from millstream.state.state_table import Found
+
 EXISTED: Final = "__existed"
 EXISTS: Final = "__exists"
 _PLACE: Final = "__place"
@@ -25,6 +27,12 @@ def is_added(rows: pl.DataFrame) -> pl.Expr | None:
     return pl.col(KIND).is_in([RowKind.INSERT, RowKind.UPDATE_AFTER])
 
 
+def add_old_values(rows: pl.DataFrame, found: Found) -> pl.DataFrame:
+    """Beside each key that was looked up: whether it existed, and the values that it had, as `__old…`."""
+    old = found.values.rename_columns([OLD + name for name in found.values.column_names])
+    return pl.concat([rows, pl.DataFrame(old), pl.DataFrame({EXISTED: found.mask})], how="horizontal")
+
+
 def values_differ(values: Sequence[str]) -> pl.Expr:
     """Whether the values of a row have changed."""
     differs = pl.lit(value=False)
@@ -34,7 +42,7 @@ def values_differ(values: Sequence[str]) -> pl.Expr:
 
 
 def changelog(
-    images: pl.DataFrame,
+    images: pl.LazyFrame,
     keys: Sequence[str],
     schema: pa.Schema,
     *,
@@ -58,11 +66,11 @@ def changelog(
             _PLACE, *keys, *old, pl.lit(RowKind.UPDATE_BEFORE, dtype=pl.Int8).alias(KIND)
         )
         rows = pl.concat([before, rows]).sort(_PLACE, maintain_order=True)
-    return to_arrow(rows, schema)
+    return to_arrow(rows.collect(), schema)
 
 
 def to_arrow(rows: pl.DataFrame, schema: pa.Schema) -> pa.Table:
-    table = rows.select(schema.names).to_arrow()
+    table = rows[schema.names].to_arrow()
     return pa.table([_cast(table.column(field.name), field.type) for field in schema], schema=schema)
 
 

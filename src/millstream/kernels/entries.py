@@ -80,7 +80,7 @@ def number_groups(groups: pl.DataFrame, table: StateTable) -> pl.DataFrame:
     old = groups[OLD + ID]
     is_new = old.is_null().to_numpy()
     new = table.take_numbers(int(is_new.sum())) + np.cumsum(is_new) - 1
-    return groups.with_columns(pl.Series(ID, np.where(is_new, new, old.fill_null(0).to_numpy())))
+    return groups.hstack([pl.Series(ID, np.where(is_new, new, old.fill_null(0).to_numpy()))])
 
 
 def number(placed: pl.DataFrame, seen: str) -> pl.DataFrame:

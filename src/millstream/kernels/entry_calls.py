@@ -68,16 +68,12 @@ class EntryCalls:
         self.kept = [kept for calls in self._filters for kept in calls.kept]
         self.listed = [listed for calls in self._filters for listed in calls.listed]
         self.missed = [calls.missed for calls in self._filters]
-        value = pa.field(VALUE, operator.schema.field(spec.argument).type)
-        no_moves = pa.schema([value, pa.field(NUMBER, pa.int64())]).empty_table()
-        self._nothing = pl.DataFrame(no_moves).with_columns(pl.lit(0, dtype=pl.get_index_type()).alias(GROUP))
+        self._value = pa.field(VALUE, operator.schema.field(spec.argument).type)
 
     def step(self, frame: pl.DataFrame, part: pa.Table | None) -> pl.DataFrame:
         """Updates the table, and the calls' columns in the frame of groups."""
         frame = self._read(frame, OLD)
-        moves = (
-            [Moves(self._nothing, self._nothing)] * len(self._filters) if part is None else self._update(frame, part)
-        )
+        moves = [self._no_moves()] * len(self._filters) if part is None else self._update(frame, part)
         for calls, moved in zip(self._filters, moves, strict=True):
             for kept in calls.kept:
                 frame = kept.step(frame, moved, partial(self._values, calls))
@@ -85,6 +81,11 @@ class EntryCalls:
                 frame = frame.join(_steps(moved, calls.distinct), on=GROUP, how="left")
             frame = _add_missed(frame, moved, calls.missed)
         return self._read(frame, "")
+
+    def _no_moves(self) -> Moves:
+        nothing = pl.DataFrame(pa.schema([self._value, pa.field(NUMBER, pa.int64())]).empty_table())
+        nothing = nothing.with_columns(pl.lit(0, dtype=pl.get_index_type()).alias(GROUP))
+        return Moves(nothing, nothing)
 
     def _update(self, frame: pl.DataFrame, part: pa.Table) -> list[Moves]:
         if isinstance(self.table, ValueSet | Multiset):
@@ -126,7 +127,7 @@ def _open(spec: EntryTableSpec, table: StateTable) -> Entries:
 
 def _add_missed(frame: pl.DataFrame, moves: Moves, column: str) -> pl.DataFrame:
     if moves.missed is None or moves.missed.height == 0:
-        return frame.with_columns(pl.lit(0, dtype=pl.Int64).alias(column))
+        return frame.hstack([pl.zeros(frame.height, pl.Int64, eager=True).alias(column)])
     per_group = moves.missed.group_by(GROUP).agg(pl.col(MISSED).sum().alias(column))
     return frame.join(per_group, on=GROUP, how="left")
 
@@ -135,9 +136,10 @@ def _steps(moves: Moves, owners: list[Accumulator]) -> pl.DataFrame:
     """What values that appeared or disappeared add to accumulators: DISTINCT."""
     steps = pl.concat(
         [
-            moves.added.select(GROUP, VALUE, pl.lit(1, dtype=pl.Int64).alias(SIGN)),
-            moves.removed.select(GROUP, VALUE, pl.lit(-1, dtype=pl.Int64).alias(SIGN)),
+            moved.lazy().select(GROUP, VALUE, pl.lit(sign, dtype=pl.Int64).alias(SIGN))
+            for moved, sign in ((moves.added, 1), (moves.removed, -1))
+            if moved.height or sign == 1
         ]
     )
     rows = Input(pl.col(VALUE), pl.col(SIGN))
-    return steps.group_by(GROUP).agg(column for owner in owners for column in owner.partial(rows))
+    return steps.group_by(GROUP).agg(column for owner in owners for column in owner.partial(rows)).collect()

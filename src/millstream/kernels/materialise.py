@@ -15,7 +15,7 @@ import pyarrow as pa
 from millstream.aggregates.calls import OLD, Call
 from millstream.changelog import KIND
 from millstream.kernels.arrivals import Arrivals
-from millstream.kernels.changes import EXISTED, EXISTS, changelog, is_added
+from millstream.kernels.changes import EXISTED, EXISTS, add_old_values, changelog, is_added
 from millstream.kernels.entries import GROUP, ID, NUMBER, SIGN, VALUE, VALUE_HASH, number, number_groups
 from millstream.kernels.entry_calls import EVENTS
 from millstream.kernels.kept_values import KeptValue
@@ -125,11 +125,8 @@ class MaterialiseKernel:
         return StepResult((self._changes(touched),), moves.ignored)
 
     def _look_up_old(self, groups: pl.DataFrame) -> pl.DataFrame:
-        found = self._keys.lookup(groups.select(HASH, *self._spec.keys).to_arrow())
-        old = pl.DataFrame(found.values).rename(lambda name: OLD + name)
-        existed = pl.DataFrame({EXISTED: found.mask})
-        frame = pl.concat([groups, old, existed], how="horizontal").with_row_index(GROUP)
-        return number_groups(frame, self._keys)
+        found = self._keys.lookup(groups[[HASH, *self._spec.keys]].to_arrow())
+        return number_groups(add_old_values(groups, found).with_row_index(GROUP), self._keys)
 
     def _changes(self, frame: pl.DataFrame) -> pa.Table:
         values = [name for name in self._spec.schema.names if name not in self._spec.keys]
@@ -139,7 +136,7 @@ class MaterialiseKernel:
             for prefix in ("", OLD)
         ]
         return changelog(
-            frame.select(*self._spec.keys, *images, EXISTED, EXISTS),
+            frame.lazy().select(*self._spec.keys, *images, EXISTED, EXISTS),
             self._spec.keys,
             self._spec.output_schema,
             emits_before=False,

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import polars as pl
 import pyarrow as pa
 
-from millstream.aggregates.calls import OLD
 from millstream.changelog import KIND
-from millstream.kernels.changes import EXISTED, EXISTS, changelog, is_added, values_differ
+from millstream.kernels.changes import EXISTED, EXISTS, add_old_values, changelog, is_added, values_differ
 from millstream.kernels.operator import ORDER, ROWS, StateTableSpec, StepResult
 from millstream.state.state_table import DEAD, HASH
 
@@ -88,9 +87,8 @@ class NormaliseKernel:
 
     def step(self, parts: Parts, _: BatchTime) -> StepResult:
         rows = self._spec.last(pl.DataFrame(parts[ROWS]))
-        found = self._stored.lookup(rows.select(HASH, *self._spec.keys).to_arrow())
-        old = pl.DataFrame(found.values).rename(lambda name: OLD + name)
-        images = pl.concat([rows, old, pl.DataFrame({EXISTED: found.mask})], how="horizontal")
+        found = self._stored.lookup(rows[[HASH, *self._spec.keys]].to_arrow())
+        images = add_old_values(rows, found)
         existed, exists = pl.col(EXISTED), pl.col(EXISTS)
         ignored = images.filter(~existed & ~pl.col(_COMES)).height
         changed = images.filter(
@@ -101,7 +99,7 @@ class NormaliseKernel:
         written = changed.select(HASH, *self._spec.schema.names, (~exists).alias(DEAD))
         self._stored.put(written.to_arrow(), replaced=int(changed[EXISTED].sum()))
         changes = changelog(
-            changed,
+            changed.lazy(),
             self._spec.keys,
             self._spec.output_schema,
             emits_before=self._spec.emits_before,

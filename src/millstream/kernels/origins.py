@@ -47,8 +47,8 @@ def merge_groups(part: pl.DataFrame, keys: Sequence[str], sums: Sequence[pl.Expr
 def join_groups(groups: pl.DataFrame, rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     """Adds columns of its group to each row of a part; `groups` are those of `merge_groups`."""
     if ORIGIN not in groups.columns:
-        return rows.join(groups.select(HASH, *columns), on=HASH, maintain_order="left")
-    return rows.join(groups.select(HASH, ORIGIN, *columns).explode(ORIGIN), on=[HASH, ORIGIN], maintain_order="left")
+        return rows.join(groups[[HASH, *columns]], on=HASH, maintain_order="left")
+    return rows.join(groups[[HASH, ORIGIN, *columns]].explode(ORIGIN), on=[HASH, ORIGIN], maintain_order="left")
 
 
 def _are_told_by_hash(groups: pl.DataFrame) -> bool:

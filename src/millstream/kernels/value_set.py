@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 
 from millstream.kernels.entries import ENTRY, GROUP, ID, VALUE, EntryTable, Moves
 from millstream.state.state_table import DEAD, HASH
@@ -28,19 +29,19 @@ class ValueSet(EntryTable):
 
     def update(self, values: pl.DataFrame) -> list[Moves]:
         """`values` has each (group, value) once, with its marks. One result per filter."""
-        found = self._table.lookup(values.select(pl.col(ENTRY).alias(HASH), ID, VALUE).to_arrow())
-        known = pl.DataFrame(found.values).select(pl.col(self._marks).fill_null(value=False))
-        is_new = [(values[mark] & ~known[mark]).alias(mark) for mark in self._marks]
-        is_written = np.full(values.height, self._table.expires)
-        for each in is_new:
-            is_written |= each.to_numpy()
-        marked = values.with_columns((values[mark] | known[mark]).alias(mark) for mark in self._marks)
-        written = marked.select(
-            pl.col(ENTRY).alias(HASH), ID, VALUE, *self._marks, pl.lit(value=False).alias(DEAD)
-        ).filter(is_written)
-        self._table.put(written.to_arrow(), replaced=int((is_written & found.mask).sum()))
-        nothing = values.clear().select(GROUP, VALUE)
-        return [Moves(values.select(GROUP, VALUE).filter(each), nothing) for each in is_new]
+        keys = values[[ENTRY, ID, VALUE]].to_arrow().rename_columns([HASH, ID, VALUE])
+        found = self._table.lookup(keys)
+        known = {mark: found.values.column(mark).fill_null(fill_value=False).to_numpy() for mark in self._marks}
+        seen = {mark: values[mark].to_numpy() for mark in self._marks}
+        is_new = [seen[mark] & ~known[mark] for mark in self._marks]
+        is_written = np.logical_or.reduce([np.full(values.height, self._table.expires), *is_new])
+        for mark in self._marks:
+            keys = keys.append_column(mark, pa.array(seen[mark] | known[mark]))
+        written = keys.append_column(DEAD, pa.array(np.zeros(values.height, np.bool_)))
+        written = written if is_written.all() else written.filter(pa.array(is_written))
+        self._table.put(written, replaced=int((is_written & found.mask).sum()))
+        moved = values[[GROUP, VALUE]]
+        return [Moves(moved if each.all() else moved.filter(each), moved.clear()) for each in is_new]
 
     def of_filter(self, entries: pl.DataFrame, mark: str) -> pl.DataFrame:
         return entries.filter(pl.col(mark))
