@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _MARKS: Final = {"worker": "-m millstream.spark.worker_daemon", "delivery": "-m millstream.delivery.process"}
 _ESTABLISHED: Final = "01"
 _SPARKS: Final = ("offsets", "commits", "state", "sources", "metadata")
+_MONITOR: Final = "Worker Monitor"
+"""Spark starts such a thread for each task, and it sleeps for two seconds before it ends."""
 _TOTAL: Final = re.compile(r"^Total\s+\d+\s+(\d+)", re.MULTILINE)
 
 
@@ -31,7 +33,7 @@ def sample(driver: int, port: int, checkpoint: Path, temporary: Path) -> Sample:
     for role, members in _roles(driver).items():
         found[f"{role}: processes"] = len(members)
         found[f"{role}: open files"] = max(map(_open_files, members))
-        found[f"{role}: threads"] = max(_status(member, "Threads") for member in members)
+        found[f"{role}: threads"] = max(map(_threads, members))
         found[f"{role}: memory, MB"] = max(_status(member, "VmRSS") for member in members) // 1024
         found[f"{role}: connections to Kafka"] = sum(_connections(member, port) for member in members)
     for place, files in (("checkpoint, Spark's", _spark_files(checkpoint)), ("checkpoint, own", _own(checkpoint))):
@@ -70,6 +72,19 @@ def _open_files(process: int) -> int:
     with suppress(OSError):  # it has just ended
         return sum(1 for _ in Path(f"/proc/{process}/fd").iterdir())
     return 0
+
+
+def _threads(process: int) -> int:
+    """Those that stay: how many monitors there are tells how fast batches follow each other."""
+    with suppress(OSError):
+        return sum(not _name(thread).startswith(_MONITOR) for thread in Path(f"/proc/{process}/task").iterdir())
+    return 0
+
+
+def _name(thread: Path) -> str:
+    with suppress(OSError):
+        return (thread / "comm").read_text()
+    return _MONITOR
 
 
 def _status(process: int, field: str) -> int:
