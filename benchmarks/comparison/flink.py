@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
+from benchmarks.harness.engine_jars import flink_jars
 from benchmarks.harness.engines import HEAP, PARALLELISM, Command
-from benchmarks.harness.flink_jars import flink_jars
 from millstream.jvm.java import find_java
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.avro.functions import to_avro
 
+from benchmarks.harness.engine_jars import spark_jars
 from benchmarks.harness.engines import HEAP, PARALLELISM
 from millstream.jvm.java import find_java
 from millstream.jvm.parts import Part, jars
@@ -120,7 +121,7 @@ def main() -> None:
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)
     local = {
-        "spark.jars": ",".join(map(str, jars(Part.SPARK))),
+        "spark.jars": ",".join(map(str, [*jars(Part.SPARK), *spark_jars()])),
         "spark.local.dir": str(Path.cwd() / "spark"),
         "spark.ui.enabled": "false",
     }

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 from benchmarks.comparison import plain_spark
 from benchmarks.comparison.flink import FLINK_VERSION, flink_command, flink_settings
 from benchmarks.comparison.workloads import PATHWAY, PYSPARK
+from benchmarks.harness.engine_jars import flink_jars, spark_jars
 from benchmarks.harness.engines import PARALLELISM, Command
-from benchmarks.harness.flink_jars import flink_jars
 from benchmarks.harness.pathway_environment import PATHWAY_VERSION, pathway_python
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ SYSTEMS: Final = (
     MILLSTREAM,
     _flink("hashmap"),
     _flink("rocksdb"),
-    System(PYSPARK, "PySpark, by hand", lambda: version("pyspark"), _pyspark, plain_spark.SETTINGS),
+    System(PYSPARK, "PySpark, by hand", lambda: version("pyspark"), _pyspark, plain_spark.SETTINGS, spark_jars),
     System(
         PATHWAY,
         "Pathway",
