@@ -7,6 +7,7 @@ import re
 import subprocess
 from collections import defaultdict
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +25,8 @@ _ESTABLISHED: Final = "01"
 _SPARKS: Final = ("offsets", "commits", "state", "sources", "metadata")
 _MONITOR: Final = "Worker Monitor"
 """Spark starts such a thread for each task, and it sleeps for two seconds before it ends."""
+_MAPPING: Final = re.compile(r"([0-9a-f]+)-[0-9a-f]+ ")
+_ADDRESS: Final = re.compile(r"0x([0-9a-f]+)")
 _TOTAL: Final = re.compile(r"^Total\s+\d+\s+(\d+)", re.MULTILINE)
 
 
@@ -34,7 +37,7 @@ def sample(driver: int, port: int, checkpoint: Path, temporary: Path) -> Sample:
         found[f"{role}: processes"] = len(members)
         found[f"{role}: open files"] = max(map(_open_files, members))
         found[f"{role}: threads"] = max(map(_threads, members))
-        found[f"{role}: memory, MB"] = max(_status(member, "VmRSS") for member in members) // 1024
+        found[f"{role}: memory, MB"] = max(map(_memory, members)) // 1024
         found[f"{role}: connections to Kafka"] = sum(_connections(member, port) for member in members)
     for place, files in (("checkpoint, Spark's", _spark_files(checkpoint)), ("checkpoint, own", _own(checkpoint))):
         listed = list(files)
@@ -46,13 +49,17 @@ def sample(driver: int, port: int, checkpoint: Path, temporary: Path) -> Sample:
 
 def live_heap(driver: int) -> Sample:
     """The live objects in the JVM's heap; measuring them collects garbage first."""
-    jcmd = find_java().executable.with_name("jcmd")
     jvm = jvm_of(driver, processes())
-    if jvm is None or not jcmd.exists():
-        return {}
-    output = subprocess.run([jcmd, str(jvm), "GC.class_histogram"], capture_output=True, text=True, check=True).stdout
-    total = _TOTAL.search(output)
+    total = None if jvm is None else _TOTAL.search(_ask_jvm(jvm, "GC.class_histogram"))
     return {"JVM: live heap, MB": int(total[1]) >> 20} if total else {}
+
+
+def _ask_jvm(process: int, command: str) -> str:
+    """Empty if it is no JVM, or the Java here has no tools."""
+    jcmd = find_java().executable.with_name("jcmd")
+    if not jcmd.exists():
+        return ""
+    return subprocess.run([jcmd, str(process), command], capture_output=True, text=True, check=False).stdout
 
 
 def _roles(driver: int) -> dict[str, list[int]]:
@@ -87,13 +94,24 @@ def _name(thread: Path) -> str:
     return _MONITOR
 
 
-def _status(process: int, field: str) -> int:
-    with suppress(OSError):
-        for line in Path(f"/proc/{process}/status").read_text().splitlines():
-            name, _, value = line.partition(":")
-            if name == field:
-                return int(value.split()[0])
-    return 0
+def _memory(process: int) -> int:
+    """In KB, without the heap of a JVM: how much of that is in use depends on when garbage was last collected."""
+    total, is_counted = 0, True
+    with suppress(OSError):  # it has just ended
+        heap = _heap_of(process) if "java" in Path(f"/proc/{process}/comm").read_text() else range(0)
+        for line in Path(f"/proc/{process}/smaps").read_text().splitlines():
+            if mapping := _MAPPING.match(line):
+                is_counted = int(mapping[1], 16) not in heap
+            elif is_counted and line.startswith("Rss:"):
+                total += int(line.split()[1])
+    return total
+
+
+@cache
+def _heap_of(jvm: int) -> range:
+    """The addresses that are reserved for it."""
+    places = [int(place, 16) for place in _ADDRESS.findall(_ask_jvm(jvm, "GC.heap_info"))]
+    return range(min(places, default=0), max(places, default=0))
 
 
 def _connections(process: int, port: int) -> int:
