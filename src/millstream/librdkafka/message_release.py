@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _WORD: Final = 8
+_PROBED: Final = 8
+"""As many messages as are in a list that is only looked at."""
 
 
 def release_messages(addresses: NDArray[np.uint64]) -> None:
@@ -34,13 +36,21 @@ def _write_list(addresses: NDArray[np.uint64]) -> int:
 
 
 def _has_lists() -> bool:
-    """Whether this librdkafka has lists, and takes for one what is written here: their layout is its own affair."""
+    """Whether this librdkafka has lists, and takes for one what is written here: their layout is its own affair.
+
+    It may read anything in the list as an address, and go on from there, so that all addresses lead to this memory.
+    """
     if library.destroy_messages is None:
         return False
-    place = _write_list(np.array([1111, 2222], np.uint64))
-    found = [library.count_messages(place), *(library.get_message(place, number) for number in range(2))]
-    library.free(place)
-    return found == [2, 1111, 2222]
+    memory = np.zeros(_PROBED, np.uint64)
+    addresses = memory.ctypes.data + np.arange(_PROBED, dtype=np.uint64) * np.uint64(_WORD)
+    place = _write_list(addresses)
+    try:
+        if library.count_messages(place) != _PROBED:
+            return False
+        return all(library.get_message(place, number) == address for number, address in enumerate(addresses.tolist()))
+    finally:
+        library.free(place)
 
 
 _HAS_LISTS: Final = _has_lists()

@@ -52,13 +52,15 @@ def _read_all(request: ReadRequest, consumer: PartitionConsumer, ranges: Iterabl
 
 
 def _join_small(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Steps have a cost per batch, and a range may have few messages."""
+    """Steps have a cost per batch, and a range may have few messages. These may be large, and come one by one."""
     waiting: list[pa.RecordBatch] = []
+    rows = size = 0
     for batch in batches:
         waiting.append(batch)
-        if sum(each.num_rows for each in waiting) >= _FEW_MESSAGES or batch.nbytes >= _LARGE_BYTES:
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= _FEW_MESSAGES or size >= _LARGE_BYTES:
             yield _join(waiting)
-            waiting = []
+            waiting, rows, size = [], 0, 0
     if waiting:
         yield _join(waiting)
 
