@@ -93,6 +93,10 @@ class Source(ConnectedTable, Protocol):
         """Whether these columns are in Python when they have been read, and nothing of Spark's is left to do."""
 
     @property
+    def is_lookup_table(self) -> bool:
+        """Whether a job can look up its current rows at any time."""
+
+    @property
     def spreads_rows_by_number(self) -> bool:
         """Whether rows are assigned to tasks by their number, and not by the partition or file that contains them."""
 
@@ -186,6 +190,10 @@ class OrdinarySource(_OrdinaryTable):
         return None
 
     def gives_rows_in_python(self, columns: Collection[str]) -> bool:  # noqa: ARG002
+        return False
+
+    @property
+    def is_lookup_table(self) -> bool:
         return False
 
     @property

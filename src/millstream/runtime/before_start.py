@@ -39,7 +39,7 @@ def _find_problems_here(program: Program) -> Iterator[Diagnostic]:
     """Skips folders that an earlier job of the script writes: they need not exist yet."""
     written: set[str | None] = set()
     for job in program.jobs:
-        for scan in job.scans:
+        for scan in (*job.scans, *job.lookups):
             if scan.source.folder is None or scan.source.folder not in written:
                 yield from scan.source.find_problems_here()
         for sink in (root.sink for root in job.roots if isinstance(root, Write)):
@@ -69,7 +69,7 @@ def _separate(root: Write, primary: str) -> Diagnostic:
 def _types(job: JobPlan) -> Iterator[Diagnostic]:
     """Reports types that can be declared but not processed by a job."""
     used: list[tuple[Source | Sink, set[str]]] = [
-        (scan.source, {column.name for column in scan.columns}) for scan in job.logical_scans
+        (scan.source, {column.name for column in scan.columns}) for scan in (*job.logical_scans, *job.lookups)
     ]
     used += [(root.sink, set(root.sink.table.column_names)) for root in job.roots if isinstance(root, Write)]
     for end, names in used:

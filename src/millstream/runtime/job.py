@@ -227,8 +227,7 @@ class Job:
 
     def discreet(self, text: str) -> str:
         """Text from Spark and its Kafka clients about this job, without the secrets of its tables and settings."""
-        sinks = [root.sink.table for root in self._plan.roots if isinstance(root, Write)]
-        tables = [*(scan.source.table for scan in self._plan.scans), *sinks]
+        tables = [used.table for used in self._plan.tables]
         return without_secrets_of(tables, text, self._plan.setting_texts)
 
     def report_end(self) -> None:

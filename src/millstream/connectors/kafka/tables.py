@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar
 
 from millstream.catalog.options import is_java_only
-from millstream.changelog import INSERT_ONLY
+from millstream.changelog import INSERT_ONLY, RowKind
 from millstream.connectors.kafka.custom_partitioner import partitioner_problems
 from millstream.connectors.kafka.metadata import OF_THE_VALUE, is_read_as_declared
 from millstream.connectors.kafka.not_yet import find_connections_of_java, find_patterns_of_java
@@ -141,6 +141,11 @@ class KafkaSource(OrdinarySource):
     @property
     def is_bounded(self) -> bool:
         return self.end is not None
+
+    @property
+    def is_lookup_table(self) -> bool:
+        """Whether its messages are the current rows of their keys."""
+        return RowKind.INSERT not in self.changelog
 
     @property
     def decoding(self) -> str | None:

@@ -106,6 +106,11 @@ class Node(ABC):
         return None
 
     @property
+    def looked_up(self) -> tuple[Node, ...]:
+        """Tables that it asks for their current rows; unlike the rows of its inputs, these make no batch."""
+        return ()
+
+    @property
     def exchange_keys(self) -> tuple[str, ...]:
         """The columns by which rows come to their state."""
         return ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from itertools import chain, count
+from itertools import chain, count, takewhile
 from typing import TYPE_CHECKING, Final
 
 from millstream.errors import Code, Diagnostic, ScriptError
@@ -19,7 +19,9 @@ from millstream.plan.functions.registry import FUNCTIONS, RANDOM_FUNCTIONS
 from millstream.plan.functions.signatures import choose
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.join import Join
+from millstream.plan.operators.lookup import Lookup
 from millstream.plan.operators.project import Project, ProjectItem
+from millstream.plan.resolver.lookups import require_inserts, require_lookup_table, require_processing_time
 from millstream.plan.resolver.scope import enumerate_tables
 from millstream.plan.typed import Call, Conversion, InputColumn, Word, columns_in, functions_in
 from millstream.sql.types import BOOLEAN
@@ -27,12 +29,23 @@ from millstream.sql.types import BOOLEAN
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from millstream.plan.operators.node import Node
+    from millstream.plan.operators.node import Node, OutputColumn
     from millstream.plan.typed import Typed
     from millstream.source import Span
     from millstream.sql.types import DataType
 
 _KEY: Final = "$key"
+
+
+@dataclass(frozen=True, slots=True)
+class AsOf:
+    """FOR SYSTEM_TIME AS OF: the rows of a table are looked up at a moment."""
+
+    moment: Typed
+    """Over the columns of the tables before it."""
+    place: Span
+    on: tuple[Condition, ...] | None
+    """What must be true of a match where rows without one are kept, as LEFT JOIN says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +55,7 @@ class Relation:
     qualifier: str
     node: Node
     span: Span
+    as_of: AsOf | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +102,51 @@ def join_all(relations: Sequence[Relation], conditions: Sequence[Condition]) -> 
     joined = [first]
     node = _filter(first.node, left)
     while waiting:
-        relation = next((each for each in waiting if any(_is_key(node, each.node, one) for one in left)), None)
+        relation = _next(node, waiting, left)
         if relation is None:
             raise ScriptError(_no_equality(waiting[0], joined))
         waiting.remove(relation)
         joined.append(relation)
+        if relation.as_of is not None:
+            node = _filter(_look_up(node, relation, relation.as_of, left, joined), left)
+            continue
         own = _filter(relation.node, left)
         keys = _take(left, partial(_is_key, node, own))
         # A key that loses something in a cast brings more rows together than are equal: the condition itself decides.
         left += [condition for condition in keys if _loses_in_cast(condition.expression)]
         node = _filter(_join(node, own, keys, relation.span), left)
     return _filter(node, left, with_random=True)
+
+
+def _next(node: Node, waiting: Sequence[Relation], conditions: Sequence[Condition]) -> Relation | None:
+    """Tables that are looked up keep their place: what they need of the others comes before them."""
+    if waiting[0].as_of is not None:
+        return waiting[0]
+    regular = takewhile(lambda relation: relation.as_of is None, waiting)
+    return next((each for each in regular if any(_is_key(node, each.node, one) for one in conditions)), None)
+
+
+def _look_up(
+    node: Node, relation: Relation, as_of: AsOf, conditions: list[Condition], joined: Sequence[Relation]
+) -> Lookup:
+    """A condition on the table alone is one on the match: a row that does not fulfil it may replace one that did."""
+    require_processing_time(as_of.moment, node, as_of.place)
+    require_lookup_table(relation.node, relation.qualifier, relation.span)
+    require_inserts(node, relation.qualifier, relation.span)
+    others = conditions if as_of.on is None else list(as_of.on)
+    keys = _take(others, partial(_is_key, node, relation.node))
+    if not keys:
+        raise ScriptError(_no_equality(relation, joined[:-1]))
+    others += [condition for condition in keys if _loses_in_cast(condition.expression)]
+    left, right, left_keys, right_keys = _sides(node, relation.node, keys, relation.span)
+    found = relation.node.columns if as_of.on is None else map(_nullable, relation.node.columns)
+    condition = reduce(_and, (each.expression for each in others)) if as_of.on is not None and others else None
+    output = (*node.columns, *found)
+    return Lookup(left, right, left_keys, right_keys, as_of.on is not None, condition, output, relation.span)
+
+
+def _nullable(column: OutputColumn) -> OutputColumn:
+    return replace(column, type=replace(column.type, nullable=True))
 
 
 def _take(conditions: list[Condition], wanted: Callable[[Condition], bool]) -> list[Condition]:
@@ -156,9 +204,15 @@ def _is_of(expression: Typed, node: Node) -> bool:
 
 
 def _join(left: Node, right: Node, conditions: Sequence[Condition], span: Span) -> Join:
+    return Join(*_sides(left, right, conditions, span), (*left.columns, *right.columns), span)
+
+
+def _sides(
+    left: Node, right: Node, conditions: Sequence[Condition], span: Span
+) -> tuple[Node, Node, tuple[str, ...], tuple[str, ...]]:
+    """Both sides with what their keys are computed to, and the names of the keys."""
     pairs = [_key_of(condition.expression, left, right) for condition in conditions]
-    output = (*left.columns, *right.columns)
-    taken = {column.name for column in output}
+    taken = {column.name for column in (*left.columns, *right.columns)}
     names = (name for number in count() if (name := f"{_KEY}{number}") not in taken)
     lefts: list[ProjectItem] = []
     rights: list[ProjectItem] = []
@@ -168,7 +222,7 @@ def _join(left: Node, right: Node, conditions: Sequence[Condition], span: Span) 
         rights.append(_key_item(pair[1], type_, next(names), rights))
     node = _with_keys(left, lefts, span), _with_keys(right, rights, span)
     left_keys, right_keys = _in_canonical_order(*node, lefts, rights)
-    return Join(*node, left_keys, right_keys, output, span)
+    return *node, left_keys, right_keys
 
 
 def _in_canonical_order(

@@ -21,7 +21,7 @@ from millstream.plan.resolver.join_conditions import (
     conditions_of_join,
     refuse_same_names,
 )
-from millstream.plan.resolver.joins import Condition, Relation, join_all, with_unique_names
+from millstream.plan.resolver.joins import AsOf, Condition, Relation, join_all, with_unique_names
 from millstream.plan.resolver.scans import scan_of
 from millstream.plan.resolver.scope import Scope, ScopeColumn
 from millstream.plan.resolver.select_items import select_items
@@ -173,9 +173,7 @@ class QueryBuilder:
         method, side, kind = (str(join.args.get(part) or "").upper() for part in ("method", "side", "kind"))
         left_out = ("OUTER", "INNER") if side else ("INNER",)
         kind = " ".join(word for word in (method, side, kind) if word and word not in left_out)
-        if join.this.args.get("version"):
-            raise self._unsupported_error("a join FOR SYSTEM_TIME AS OF", join)
-        if kind:
+        if kind and not (kind == "LEFT" and join.this.args.get("version")):
             raise self._unsupported_error(kind if kind.endswith("_JOIN") else f"{kind} JOIN", join)
         self._refuse_parts(parts_of_join(join))
         return self._from(join.this, named)
@@ -271,7 +269,16 @@ class QueryBuilder:
         for number, join in enumerate(joins, 1):
             seen = sum(len(relation.node.columns) for relation in relations[: number + 1])
             near = replace(scope, columns=columns[:seen])
-            conditions += problems.of(partial(conditions_of_join, join, near, relations[number])) or []
+            on = problems.of(partial(conditions_of_join, join, near, relations[number])) or []
+            if (version := join.this.args.get("version")) is None:
+                conditions += on
+                continue
+            is_outer = bool(join.side)
+            moment = problems.of(partial(near.resolve, version.expression))
+            if moment is not None:
+                as_of = AsOf(moment, near.place(version.expression), tuple(on) if is_outer else None)
+                unique[number] = replace(unique[number], as_of=as_of)
+            conditions += [] if is_outer else on
         if (where := tree.args.get("where")) is not None:
             condition = problems.of(lambda: condition_of(where.this, scope, "WHERE"))
             conditions += conditions_in(condition, scope.place(where)) if condition is not None else []
