@@ -9,7 +9,7 @@ from sqlglot import exp
 from millstream.sql.clause_parser import KEYWORD
 
 _CLAUSES: Final = frozenset({"expressions", "from_", "joins", "where", "group", "having", "distinct", "with_"})
-_OF_A_JOIN: Final = frozenset({"this", "on", "using", "kind"})
+_OF_A_JOIN: Final = frozenset({"this", "on", "using", "kind", "side"})
 _OF_A_TABLE: Final = frozenset({"this", "alias", "db", "catalog"})
 _OF_A_SUBQUERY: Final = frozenset({"this", "alias"})
 _OF_A_UNION: Final = frozenset({"this", "expression", "distinct", "with_"})
