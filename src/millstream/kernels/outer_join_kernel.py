@@ -172,7 +172,7 @@ class OuterJoinKernel:
     def _count_partners(self, name: str, rows: pl.DataFrame, gained: NDArray[np.int64]) -> pl.DataFrame:
         """`gained` is for the rows that may have partners."""
         change = np.zeros(rows.height, dtype=np.int64)
-        change[rows.select(self._has_key(name)).to_series().to_numpy()] = gained
+        change[rows.with_columns(self._has_key(name).alias(HAS))[HAS].to_numpy()] = gained
         after = pl.col(PARTNERS) + pl.Series(change)
         return rows.with_columns(
             pl.col(PARTNERS).alias(_BEFORE_BATCH), (pl.col(PARTNERS) > 0).alias(HAD), (after > 0).alias(HAS), after

@@ -52,7 +52,9 @@ def flips() -> pl.Expr:
 
 def without_expired(counts: pl.DataFrame, keys: Sequence[str], live: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Counts of keys, zero where all rows that were counted have expired; `live` are the rows that have not."""
-    there = pl.concat([rows.select(keys) for rows in live]).unique() if keys else next(iter(live)).select(keys)
+    if not keys:
+        return counts if any(rows.height for rows in live) else counts.with_columns(pl.lit(0, pl.Int64).alias(AFTER))
+    there = pl.concat([rows.select(keys) for rows in live]).unique()
     numbered = counts.with_row_index(_PLACE)
     found = join_by_keys(numbered.select(_PLACE, *keys), keys, _renamed(there, keys), _names(keys))[_PLACE]
     is_there = np.zeros(counts.height, dtype=bool)
@@ -103,7 +105,9 @@ class PartnerCounts:
     def of_others(self, name: str) -> NDArray[np.int64]:
         return self._sums[name, 1]
 
-    def _count(self, left: pl.DataFrame, right: pl.DataFrame, to_left: tuple[str, int], to_right: tuple[str, int]) -> None:
+    def _count(
+        self, left: pl.DataFrame, right: pl.DataFrame, to_left: tuple[str, int], to_right: tuple[str, int]
+    ) -> None:
         numbered = left.with_row_index(_PLACE + LEFT), right.with_row_index(_PLACE + RIGHT)
         for pairs in self._pairs.pairs(*numbered):
             for name, sums, own, other in (

@@ -47,9 +47,7 @@ class Written:
 class RowCounts:
     """Counts never become negative. Everything is read before anything is written."""
 
-    def __init__(
-        self, columns: Sequence[str], table: StateTable, *, expires: bool, beside: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, columns: Sequence[str], table: StateTable, *, expires: bool, beside: Sequence[str] = ()) -> None:
         """`beside` are numbers that rows are stored with, beside their counts."""
         self._columns = list(columns)
         self._table = table
@@ -89,7 +87,7 @@ class RowCounts:
         stays = np.ones(stored.num_rows, dtype=bool)
         stays[found] = False
         others = pl.DataFrame(stored.filter(pa.array(stays)))
-        beside = [pl.col(HASH).alias(ENTRY), *self._beside] if self._beside else []
+        beside = [pl.col(HASH).alias(ENTRY), *map(pl.col, self._beside)] if self._beside else []
         return others.select(*self._columns, *beside, pl.col(COUNT).alias(BEFORE), pl.col(COUNT).alias(AFTER))
 
     def write(self, written: pl.DataFrame) -> None:

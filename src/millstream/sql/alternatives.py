@@ -20,7 +20,9 @@ _AS_OF: Final = (
     "earlier rows; GROUP BY the columns of a with MAX(b.ts) gives the latest."
 )
 _SUBQUERY: Final = "Join with the query in FROM: FROM a CROSS JOIN (SELECT MAX(x) AS most FROM b) AS m."
-_MEMBER: Final = "It may stand in WHERE, alone or below AND; for OR, LEFT JOIN the distinct keys and ask if they are NULL."
+_MEMBER: Final = (
+    "It may stand in WHERE, alone or below AND; for OR, LEFT JOIN the distinct keys and ask if they are NULL."
+)
 
 WINDOWS: Final = {
     "TUMBLE": f"For windows of a fixed unit, {_TRUNCATED}.",

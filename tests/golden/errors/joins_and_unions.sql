@@ -8,7 +8,7 @@ SELECT customers.id, COUNT(*) FROM orders JOIN customers ON customer = name GROU
 SELECT amount FROM orders JOIN (customers JOIN cities ON city = cities.name) ON customer = customers.name;
 SELECT amount FROM orders LEFT JOIN customers;
 SELECT amount FROM orders LEFT JOIN customers ON customer = name AND RAND() < 0.5;
-SELECT amount FROM orders FULL JOIN customers ON customer = name AND amount > CHAR_LENGTH(REGEXP_EXTRACT(city, 'a+', 0));
+SELECT amount FROM orders FULL JOIN customers ON customer = name AND REGEXP_EXTRACT(city, customer, 0) = 'x';
 SELECT amount FROM orders WHERE customer IN (SELECT name FROM customers) OR amount > 1;
 SELECT amount FROM orders WHERE EXISTS (SELECT COUNT(*) FROM customers WHERE customer = name GROUP BY city);
 SELECT amount FROM orders WHERE (customer, amount) IN (SELECT name FROM customers);

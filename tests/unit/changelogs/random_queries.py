@@ -105,11 +105,10 @@ class _Level:
         word = self._chance.choice(["EXISTS", "EXISTS", "NOT EXISTS", "NOT EXISTS", "IN", "NOT IN"])
         left, right = self._chance.choice(pairs)
         on = self._condition_of_pairs(pairs, second.columns)
+        before, item, end = word, "1", f" WHERE {on}"
         if word.endswith("IN"):
-            end = f" WHERE {on}" if self._chance.random() < 0.3 else ""
-            members = [f"a.{left} {word} (SELECT {right} FROM ({two}) AS b{end})" for two in (second.sql, second.oracle)]
-        else:
-            members = [f"{word} (SELECT 1 FROM ({two}) AS b WHERE {on})" for two in (second.sql, second.oracle)]
+            before, item, end = f"a.{left} {word}", right, self._chance.choice(["", "", end])
+        members = [f"{before} (SELECT {item} FROM ({two}) AS b{end})" for two in (second.sql, second.oracle)]
         named = [(f"c{self._level}_{at}", *item) for at, item in enumerate(self._some(self._columns, 1, 3))]
         listed = ", ".join(f"a.{sql} AS {name}" for name, sql, _ in named)
         more = f"{self._condition()} AND " if self._chance.random() < 0.3 else ""

@@ -77,9 +77,7 @@ class Oracle:
 
 @given(
     drawn=steps,
-    kind=st.sampled_from(OUTER),
-    keys=st.sampled_from([*KEYS, NO_KEYS]),
-    condition=st.sampled_from(list(CONDITIONS)),
+    shape=st.tuples(st.sampled_from(OUTER), st.sampled_from([*KEYS, NO_KEYS]), st.sampled_from(list(CONDITIONS))),
     pieces=st.integers(1, 2),
     buckets=st.sampled_from([1, 3]),
     expires=st.booleans(),
@@ -87,21 +85,19 @@ class Oracle:
 )
 def test_the_output_is_the_join_after_every_batch(
     drawn: list[Step],
-    kind: JoinKind,
-    keys: Keys,
-    condition: PairCondition | None,
+    shape: tuple[JoinKind, Keys, PairCondition | None],
     pieces: int,
     buckets: int,
     *,
     expires: bool,
     colliding: bool,
 ) -> None:
-    spec = operator(kind, keys, condition, expires=expires)
+    spec = operator(*shape, expires=expires)
     bench = Bench(spec, {"left": LEFT, "right": spec.right.schema}, colliding=colliding, buckets=buckets)
     found = Multiset()
     with duckdb.connect() as database:
         database.execute("SET TimeZone = 'UTC'")
-        oracle = Oracle(database, spec, CONDITIONS[condition])
+        oracle = Oracle(database, spec, CONDITIONS[spec.condition])
         for drawn_batch in batches(drawn):
             batch = drawn_batch | {"right": chosen(drawn_batch["right"], spec.right.schema)}
             found.read(bench.step_inputs(batch, pieces=pieces))
@@ -136,7 +132,7 @@ def small(kind: JoinKind, *, expires: bool = False) -> Bench:
     return Bench(spec, {"left": SMALL_LEFT, "right": right})
 
 
-def summarise(changes: list[dict[str, Any]]) -> list[tuple[str, int, int]]:
+def summarise(changes: list[dict[str, Any]]) -> list[tuple[str, Any, Any]]:
     return [(RowKind(change[KIND]).symbol, change.get("x"), change.get("y")) for change in changes]
 
 

@@ -115,8 +115,9 @@ class Join(Node):
     @property
     def _spreads_rows(self) -> bool:
         """Whether rows of one upsert key may be in several tasks, because their join key has a NULL."""
-        kept = [(self.left, self.left_keys)] * self.kind.keeps_left + [(self.right, self.right_keys)] * self.kind.keeps_right
-        return any(side.column_types()[key].nullable for side, keys in kept for key in keys)
+        left = [(self.left, key) for key in self.left_keys if self.kind.keeps_left]
+        right = [(self.right, key) for key in self.right_keys if self.kind.keeps_right]
+        return any(side.column_types()[key].nullable for side, key in (*left, *right))
 
     def _equal_keys(self, key: UpsertKey, pairs: Sequence[Pair]) -> Iterator[UpsertKey]:
         """The key, with the columns of one side alone, and with other choices of one column of each pair."""
@@ -184,8 +185,10 @@ class Join(Node):
         given = needed & {column.name for column in output}
         keys = (self.left_keys, self.right_keys)
         read = given | self._condition_columns
-        wanted = tuple((read & side) | set(key) for side, key in zip(names, keys, strict=True))
-        return replace(self, output=output), wanted
+        wanted = [(read & side) | set(key) for side, key in zip(names, keys, strict=True)]
+        # Rows of which nothing is needed but their number have a column all the same, by which they can be counted.
+        first = (frozenset(column.name for column in side.columns[:1]) for side in self.inputs)
+        return replace(self, output=output), tuple(own or any_ for own, any_ in zip(wanted, first, strict=True))
 
     def demands(self, above: Demand) -> tuple[Demand, ...]:
         both = replace(above, needs_before=True, keeps_state=True)

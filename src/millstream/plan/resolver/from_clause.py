@@ -11,8 +11,6 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
-from sqlglot import exp
-
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.join_kinds import JoinKind
 from millstream.plan.operators.project import Project, ProjectItem
@@ -26,10 +24,11 @@ from millstream.sql.clause_parser import KEYWORD
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from sqlglot import exp
+
     from millstream.errors import Problems
     from millstream.plan.operators.node import Node
     from millstream.plan.typed import Typed
-    from millstream.source import Span
 
 KINDS: Final = {
     "": JoinKind.INNER,
@@ -184,7 +183,7 @@ def _groups(steps: Sequence[_Step]) -> list[list[_Step]]:
 
 
 def _join_group(group: Sequence[_Step], where: list[Condition], conditions: list[Condition]) -> list[Relation]:
-    """The relations that remain to be joined, and in `conditions` by what; takes from `where` what filters rows early."""
+    """The relations that remain to be joined; by what goes to `conditions`, and what filters early leaves `where`."""
     outer = [number for number, step in enumerate(group) if step.kind.is_outer]
     last = outer[-1] + 1 if outer else 0
     before, after = group[:last], group[last:]

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import reduce
+from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.join_kinds import JoinKind
 from millstream.plan.functions.registry import FUNCTIONS, RANDOM_FUNCTIONS
 from millstream.plan.functions.signatures import choose
 from millstream.plan.operators.filter import Filter
-from millstream.plan.operators.node import OutputColumn
+from millstream.plan.operators.project import Project, ProjectItem
 from millstream.plan.resolver.joins import and_, equality_of, join_on, loses_in_cast
-from millstream.plan.typed import Call, Constant, columns_in, functions_in
+from millstream.plan.typed import Call, Constant, InputColumn, columns_in, functions_in, rewrite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from millstream.join_kinds import JoinKind
     from millstream.plan.operators.join import Join
-    from millstream.plan.operators.node import Node
+    from millstream.plan.operators.node import Node, OutputColumn
     from millstream.plan.resolver.joins import Condition, Relation
     from millstream.plan.typed import Typed
+    from millstream.source import Span
 
-_IN_A_SUB_QUERY: Final = "Compute it in a sub-query: FROM a LEFT JOIN (SELECT …, f(x) AS y FROM b) AS b ON …."
+_COMPUTED: Final = "$on"
 
 
 def join_with(kind: JoinKind, left: Node, relation: Relation, conditions: Sequence[Condition]) -> Join:
@@ -56,13 +58,41 @@ def join_with(kind: JoinKind, left: Node, relation: Relation, conditions: Sequen
         keys[0] = (lefts, rights)
     else:
         rest += [*guards[0], *guards[1]]
-    for condition in rest:
-        _refuse_obstacle(condition)
-    joined = join_on(left, right, keys, relation.span)
-    together = reduce(and_, (condition.expression for condition in rest)) if rest else None
     output = [*_given(left, nullable=kind.keeps_right)]
     output += _given(right, nullable=kind.keeps_left) if kind.gives_pairs else []
+    if rest:
+        (left, right), rest = _compute_below((left, right), rest)
+        _refuse_obstacles(kind, rest)
+    joined = join_on(left, right, keys, relation.span)
+    together = reduce(and_, (condition.expression for condition in rest)) if rest else None
     return replace(joined, kind=kind, condition=together, output=tuple(output))
+
+
+def _compute_below(sides: tuple[Node, Node], conditions: list[Condition]) -> tuple[tuple[Node, Node], list[Condition]]:
+    """What only Spark can evaluate, of one side, becomes a column of that side."""
+    from millstream.plan.vectorised.forms import obstacle_of  # loads Arrow, which most scripts do not need for a check
+
+    taken = {column.name for side in sides for column in side.columns}
+    names = (name for number in count() if (name := f"{_COMPUTED}{number}") not in taken)
+    added: tuple[list[ProjectItem], list[ProjectItem]] = ([], [])
+
+    def compute(part: Typed) -> Typed | None:
+        if isinstance(part, InputColumn | Constant) or obstacle_of(part) is None:
+            return None
+        for side, items in zip(sides, added, strict=True):
+            if columns_in(part) and _is_of(part, side):
+                items.append(ProjectItem(next(names), part, part.type))
+                return InputColumn(items[-1].name, part.type)
+        return None
+
+    found = [replace(condition, expression=rewrite(condition.expression, compute)) for condition in conditions]
+    left, right = (_with_items(side, items, conditions[0].span) for side, items in zip(sides, added, strict=True))
+    return (left, right), found
+
+
+def _with_items(node: Node, items: Sequence[ProjectItem], span: Span) -> Node:
+    own = Project.of_columns(node, node.columns, span)
+    return replace(own, items=(*own.items, *items)) if items else node
 
 
 def _given(node: Node, *, nullable: bool) -> list[OutputColumn]:
@@ -102,16 +132,17 @@ def _refuse_random(kind: JoinKind, condition: Condition) -> None:
         )
 
 
-def _refuse_obstacle(condition: Condition) -> None:
-    from millstream.plan.vectorised.forms import obstacle_of  # loads Arrow, which most scripts need not for a check
+def _refuse_obstacles(kind: JoinKind, conditions: Sequence[Condition]) -> None:
+    from millstream.plan.vectorised.forms import obstacle_of
 
-    obstacle = obstacle_of(condition.expression)
-    if obstacle is not None:
-        raise ScriptError(
-            Diagnostic(
-                Code.UNSUPPORTED_EXPRESSION,
-                f"{obstacle} in a condition on both sides of such a join is not supported yet",
-                condition.span,
-                hint=_IN_A_SUB_QUERY,
+    for condition in conditions:
+        if (obstacle := obstacle_of(condition.expression)) is not None:
+            raise ScriptError(
+                Diagnostic(
+                    Code.UNSUPPORTED_EXPRESSION,
+                    f"{obstacle} of both sides in the condition of a {kind} join is not supported yet",
+                    condition.span,
+                    detail="Such a condition is evaluated in Python, which does not have all of Spark's functions.",
+                    hint="Compute as much as possible of each side alone, and compare the results.",
+                )
             )
-        )

@@ -73,8 +73,9 @@ def _membership_of(tree: exp.Expr) -> Membership | None:
     negated, bare = False, tree.unnest()
     while isinstance(bare, exp.Not):
         negated, bare = not negated, bare.this.unnest()
-    is_one = isinstance(bare, exp.Exists) or (isinstance(bare, exp.In) and bare.args.get("query") is not None)
-    return Membership(bare, negated) if is_one else None
+    if isinstance(bare, exp.Exists) or (isinstance(bare, exp.In) and bare.args.get("query") is not None):
+        return Membership(bare, negated)
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +155,7 @@ def _equalities(
         raise ScriptError(
             Diagnostic(
                 Code.TYPE_MISMATCH,
-                f"IN compares {len(values)} value{'s' if len(values) > 1 else ''}, "
-                f"and the sub-query has {len(inner.items)} columns",
+                f"IN compares {_number(values, 'value')}, and the sub-query has {_number(inner.items, 'column')}",
                 place,
                 hint="Select as many columns as there are values before IN.",
             )
@@ -168,6 +168,10 @@ def _equalities(
         for value, item in zip(values, items, strict=True)
         for condition in conditions_in(scope.resolve(_comparison(value, item, scope, negated=member.negated)), place)
     ]
+
+
+def _number(things: Sequence[object], name: str) -> str:
+    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
 
 
 def _comparison(value: exp.Expr, item: ScopeColumn, scope: Scope, *, negated: bool) -> exp.Expr:
@@ -184,4 +188,3 @@ def _comparison(value: exp.Expr, item: ScopeColumn, scope: Scope, *, negated: bo
 
 def columns_of(node: Node) -> tuple[str, ...]:
     return tuple(column.name for column in node.columns)
-
