@@ -93,8 +93,8 @@ class Source(ConnectedTable, Protocol):
         """Whether these columns are in Python when they have been read, and nothing of Spark's is left to do."""
 
     @property
-    def is_lookup_table(self) -> bool:
-        """Whether a job can look up its current rows at any time."""
+    def obstacle_to_lookup(self) -> str | None:
+        """Why a job cannot look up its current rows at any time, as a sentence; None if it can."""
 
     @property
     def spreads_rows_by_number(self) -> bool:
@@ -193,8 +193,8 @@ class OrdinarySource(_OrdinaryTable):
         return False
 
     @property
-    def is_lookup_table(self) -> bool:
-        return False
+    def obstacle_to_lookup(self) -> str | None:
+        return "Its connector cannot tell which rows it has at the moment."
 
     @property
     def spreads_rows_by_number(self) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.errors import Code, Diagnostic, ScriptError, by_place
+from millstream.plan.operators.node import walk
+from millstream.plan.operators.project import Project
 from millstream.plan.operators.roots import Write
 from millstream.runtime.kafka.shared_prefixes import find_shared_prefixes
 from millstream.runtime.random_keys import random_keys
@@ -31,6 +33,7 @@ def unbuilt_in(program: Program) -> Iterator[Diagnostic]:
             yield from table.find_unsupported()
         yield from dict.fromkeys(_types(job))  # of a table that is read several times, each once
         yield from _check_statement_set(job)
+        yield from _check_lookups(job)
         yield from random_keys(job)
     yield from find_shared_prefixes(program.jobs)
 
@@ -55,6 +58,23 @@ def _check_statement_set(job: JobPlan) -> Iterator[Diagnostic]:
             yield _separate(
                 root, f'a statement set cannot write to "{root.sink.table.name}", which is not a Kafka table'
             )
+
+
+def _check_lookups(job: JobPlan) -> Iterator[Diagnostic]:
+    """A table that rows are looked up in is in Python, and so are the columns that are computed from it."""
+    for node in (node for root in job.roots for node in walk(root)):
+        computed = (each for table in node.looked_up for each in walk(table) if isinstance(each, Project))
+        for item in (item for each in computed for item in each.items if not item.is_selection):
+            from millstream.plan.vectorised.forms import obstacle_of  # loads Arrow, which other scripts do not need
+
+            if (obstacle := obstacle_of(item.expression, item.type)) is not None:
+                yield Diagnostic(
+                    Code.NOT_BUILT_YET,
+                    f'column "{item.name}" cannot be computed for a lookup yet',
+                    node.span,
+                    detail=f"Only Spark can evaluate {obstacle}, and rows are looked up in Python.",
+                    hint="Compute it above the join, from the columns of the table.",
+                )
 
 
 def _separate(root: Write, primary: str) -> Diagnostic:

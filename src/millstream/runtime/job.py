@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 from millstream.catalog.secrets import without_secrets_of
 from millstream.errors import Code, Diagnostic, JobError, MillstreamError
 from millstream.failpoints import reach
-from millstream.plan.operators.roots import Write
 from millstream.runtime.checksums import damaged_checkpoint_error, find_damaged_files
 from millstream.runtime.disk_watch import DiskWatch
 from millstream.runtime.kafka.cluster_watch import KafkaWatch

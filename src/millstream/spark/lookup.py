@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import StructType
 
 from millstream.changelog import KIND
 from millstream.connectors.kafka.read_range import ReadRange

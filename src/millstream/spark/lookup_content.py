@@ -63,7 +63,7 @@ class _TopicRows:
 
     def refresh(self) -> CurrentRows:
         latest = self._offsets.latest()
-        if any(latest.get(place, 0) < offset for place, offset in self._reached.items()):  # the topic was made anew
+        if any(latest.get(place, 0) < offset for place, offset in self._reached.items()):  # the topic was created again
             self._reached, self._rows = {}, self._no_rows()
         if latest != self._reached:
             first = self._reached or self._offsets.earliest()

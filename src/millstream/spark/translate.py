@@ -31,8 +31,8 @@ from millstream.spark.join import join
 from millstream.spark.kafka_source import read_rows
 from millstream.spark.keyed_rows import materialise, normalise
 from millstream.spark.local_tables import read_local
-from millstream.spark.once import keep_value, one_row
 from millstream.spark.lookup import content_of, look_up
+from millstream.spark.once import keep_value, one_row
 from millstream.spark.python_rows import filter_in_python, project_in_python
 from millstream.spark.python_stage import PythonStage, UnitedRows
 from millstream.spark.shared_rows import SharedRows

@@ -66,5 +66,7 @@ def test_composite_keys_match_as_a_whole() -> None:
     rows = [[1, 1, 2, 1], ["x", "y", "x", "x"], [1, 2, 3, 4]]
     table.apply(pa.table([*rows, [2, 2, 2, 2]], schema=schema.append(pa.field(KIND, pa.int8()))))
     assert sorted(table.rows.column("n").to_pylist()) == [2, 3, 4]
-    left, right = table.match(pa.record_batch([pa.array(["x", "x"]), pa.array([1, 3])], ["q", "p"]), ["p", "q"], ["a", "b"])
+    left, right = table.match(
+        pa.record_batch([pa.array(["x", "x"]), pa.array([1, 3])], ["q", "p"]), ["p", "q"], ["a", "b"]
+    )
     assert [(place, table.rows.column("n")[row].as_py()) for place, row in zip(left, right, strict=True)] == [(0, 4)]

@@ -143,9 +143,17 @@ class KafkaSource(OrdinarySource):
         return self.end is not None
 
     @property
-    def is_lookup_table(self) -> bool:
-        """Whether its messages are the current rows of their keys."""
-        return RowKind.INSERT not in self.changelog
+    def obstacle_to_lookup(self) -> str | None:
+        """A message must be the current row of its key, and each worker reads all of them."""
+        if RowKind.INSERT in self.changelog:
+            return "Its messages are events, and not the current rows of their keys."
+        if self.dead_letters is not None:
+            return "Its unreadable messages would be set aside by each worker that reads them."
+        if self.end is not None:
+            return "It is bounded, and rows are looked up as they are at the moment."
+        if not self.gives_rows_in_python(self.table.column_names) or not self.is_read_in_python:
+            return "Its topics or its metadata can only be read by Spark."
+        return None
 
     @property
     def decoding(self) -> str | None:

@@ -100,4 +100,3 @@ def _prune(node: Node, needed: frozenset[str]) -> Node:
 
 def _kept(node: Node) -> frozenset[str]:
     return frozenset(name for key in node.upsert_keys[:1] for name in key)
-
