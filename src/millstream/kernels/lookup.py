@@ -65,9 +65,8 @@ def _index(rows: pa.Table | pa.RecordBatch, keys: Sequence[str], place: str) -> 
     columns = [pl.Series(str(number), rows.column(name)) for number, name in enumerate(keys)]
     index = pl.DataFrame([*columns, pl.Series(place, np.arange(rows.num_rows))]).drop_nulls()
     # No key is NULL, so NULL can represent NaN, which Polars does not consider equal to itself in every join.
-    return index.with_columns(
-        (pl.col(name) + 0.0).fill_nan(None) for name, type_ in index.schema.items() if type_.is_float()
-    )
+    floats = [name for name, type_ in index.schema.items() if type_.is_float()]
+    return index.with_columns((pl.col(name) + 0.0).fill_nan(None) for name in floats)
 
 
 def _pairs(left: pl.DataFrame, right: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import pyarrow as pa
 from hypothesis import given
@@ -28,7 +29,7 @@ def test_rows_match_the_last_upsert_of_their_key(
 ) -> None:
     table = CurrentRows(_SCHEMA, ["id"])
     places = [0, *sorted(min(cut, len(upserts)) for cut in cuts), len(upserts)]
-    for start, end in zip(places, places[1:], strict=False):
+    for start, end in pairwise(places):
         table.apply(_changes(upserts[start:end]))
     expected: dict[int, str | None] = {}
     for key, city, gone in upserts:
@@ -66,7 +67,6 @@ def test_composite_keys_match_as_a_whole() -> None:
     rows = [[1, 1, 2, 1], ["x", "y", "x", "x"], [1, 2, 3, 4]]
     table.apply(pa.table([*rows, [2, 2, 2, 2]], schema=schema.append(pa.field(KIND, pa.int8()))))
     assert sorted(table.rows.column("n").to_pylist()) == [2, 3, 4]
-    left, right = table.match(
-        pa.record_batch([pa.array(["x", "x"]), pa.array([1, 3])], ["q", "p"]), ["p", "q"], ["a", "b"]
-    )
+    probe = pa.record_batch([pa.array(["x", "x"]), pa.array([1, 3])], ["q", "p"])
+    left, right = table.match(probe, ["p", "q"], ["a", "b"])
     assert [(place, table.rows.column("n")[row].as_py()) for place, row in zip(left, right, strict=True)] == [(0, 4)]

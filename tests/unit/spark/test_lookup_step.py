@@ -58,39 +58,28 @@ def test_pairs_are_those_of_nested_loops(is_outer: bool, has_condition: bool, da
     )
     condition = _condition() if has_condition else None
     step = LookupStep(_Given(current), ("k",), ("id",), _RESULT, condition, is_outer)
-    given_batches = [
-        pa.RecordBatch.from_pylist(
-            [{"k": k, "amount": amount, KIND: at % 2} for at, (k, amount) in enumerate(rows)], _ROWS
-        )
-        for rows in batches
-    ]
-    found = [list(step._look_up(batch, current)) for batch in given_batches]
-    expected = [
-        _nested_loops(batch.to_pylist(), current.rows.to_pylist(), is_outer, has_condition) for batch in given_batches
-    ]
+    given_batches = [_batch(rows) for rows in batches]
+    found = [list(step._look_up(batch, current)) for batch in given_batches]  # noqa: SLF001
+    others = current.rows.to_pylist()
+    expected = [_nested_loops(step, batch.to_pylist(), others) for batch in given_batches]
     assert [[row for part in parts for row in part.to_pylist()] for parts in found] == expected
     assert all(part.schema == _RESULT for parts in found for part in parts)
     assert len(list(step(iter(given_batches)))) >= len(given_batches)
 
 
-def _nested_loops(
-    rows: list[dict[str, Any]],
-    table: list[dict[str, Any]],
-    is_outer: bool,
-    has_condition: bool,  # noqa: FBT001
-) -> list[dict[str, Any]]:
+def _batch(rows: list[tuple[int | None, int]]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([{"k": k, "amount": n, KIND: at % 2} for at, (k, n) in enumerate(rows)], _ROWS)
+
+
+def _nested_loops(step: LookupStep, rows: list[dict[str, Any]], table: list[dict[str, Any]]) -> list[dict[str, Any]]:
     result = []
     for row in rows:
-        matches = [
-            other
-            for other in table
-            if row["k"] is not None
-            and row["k"] == other["id"]
-            and (not has_condition or row["amount"] > other["limit"])
-        ]
+        same = [other for other in table if row["k"] is not None and row["k"] == other["id"]]
+        matches = [other for other in same if step.condition is None or row["amount"] > other["limit"]]
         nothing = dict.fromkeys(_TABLE.names)
         result += [
-            {"amount": row["amount"], **match, KIND: row[KIND]} for match in matches or ([nothing] if is_outer else [])
+            {"amount": row["amount"], **match, KIND: row[KIND]}
+            for match in matches or ([nothing] if step.is_outer else [])
         ]
     return result
 
