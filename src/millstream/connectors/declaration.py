@@ -20,6 +20,8 @@ class ConnectorDeclaration:
     gives: str = ""
     """The changes that its tables produce, as the reference describes them."""
     takes: str = ""
+    is_lookup_table: bool = False
+    """Whether rows can be looked up in its tables."""
     metadata: tuple[MessagePart, ...] = ()
     without_effect: tuple[tuple[str, str], ...] = ()
     """Keys that are accepted and have no effect here, each with the reason; `options` contains them too."""

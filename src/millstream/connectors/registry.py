@@ -38,6 +38,7 @@ class Connector(Protocol):
 
 _MODULES: Final[tuple[Connector, ...]] = (kafka, upsert_kafka, datagen, filesystem, print_connector, blackhole)
 CONNECTORS: Final = {module.IDENTIFIER: module for module in _MODULES}
+LOOKUP_CONNECTORS: Final = tuple(name for name, module in CONNECTORS.items() if module.DECLARATION.is_lookup_table)
 CONNECTOR: Final = ConfigOption(
     "connector", str, "What the table is connected to.", needed="always", example="kafka", legacy=(TYPE,)
 )

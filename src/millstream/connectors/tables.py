@@ -93,6 +93,10 @@ class Source(ConnectedTable, Protocol):
         """Whether these columns are in Python when they have been read, and nothing of Spark's is left to do."""
 
     @property
+    def obstacle_to_lookup(self) -> str | None:
+        """Why a job cannot look up its current rows at any time, as a sentence; None if it can."""
+
+    @property
     def spreads_rows_by_number(self) -> bool:
         """Whether rows are assigned to tasks by their number, and not by the partition or file that contains them."""
 
@@ -187,6 +191,10 @@ class OrdinarySource(_OrdinaryTable):
 
     def gives_rows_in_python(self, columns: Collection[str]) -> bool:  # noqa: ARG002
         return False
+
+    @property
+    def obstacle_to_lookup(self) -> str | None:
+        return "Its connector cannot tell which rows it has at the moment."
 
     @property
     def spreads_rows_by_number(self) -> bool:

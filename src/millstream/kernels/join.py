@@ -1,4 +1,4 @@
-"""The inner equi-join of two changelogs, maintained incrementally.
+"""The join of two changelogs, maintained incrementally.
 
 Each side stores its rows with their counts, so that all rows of a join key are adjacent. A batch reads, from each side,
 its own rows and the rows of the keys that changed on the other side.
@@ -6,24 +6,30 @@ its own rows and the rows of the keys that changed on the other side.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import polars as pl
 import pyarrow as pa
 
 from millstream.changelog import KIND
+from millstream.join_kinds import JoinKind
 from millstream.kernels.changes import is_added
 from millstream.kernels.join_kernel import JoinKernel
 from millstream.kernels.multiset import COUNT
 from millstream.kernels.operator import LEFT, RIGHT, StateTableSpec
+from millstream.kernels.outer_join_kernel import OuterJoinKernel
+from millstream.kernels.partners import KEYS, PARTNERS
 from millstream.kernels.row_counts import ROW_HASH, sum_counts
 from millstream.state.state_table import HASH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from millstream.kernels.operator import OpenTable, Parts
+    from millstream.kernels.operator import Kernel, OpenTable, Parts
+
+Filtering: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +45,18 @@ class JoinSide:
 
 
 @dataclass(frozen=True, slots=True)
+class PairCondition:
+    """What two rows with equal keys must satisfy to be partners."""
+
+    columns: tuple[str, ...]
+    """Those of both sides that it reads."""
+    keep: Filtering
+    """Passes on the pairs for which it is true, with all of their columns."""
+
+
+@dataclass(frozen=True, slots=True)
 class JoinOperator:
-    """Joins rows whose keys are equal, in order, and not NULL.
+    """Joins rows whose keys are equal, in order, and not NULL; without keys, all rows.
 
     The two sides have columns with different names, and keys of the same types. An input that is not insert-only has
     `__kind` and the old row of each update. The result has only -D and +I, and in a batch all -D come first: rows that
@@ -54,24 +70,61 @@ class JoinOperator:
     right: JoinSide
     expires: bool = False
     """State has a TTL: a row that is retracted and added again counts as written, and its results are emitted again."""
+    kind: JoinKind = JoinKind.INNER
+    condition: PairCondition | None = None
+    """None for an inner join: a filter above it does the same."""
 
     def __post_init__(self) -> None:
         assert set(self.left.columns).isdisjoint(self.right.columns), "columns of the same name on both sides"
-        assert self.left.keys, "no key"
         types = [[side.schema.field(key).type for key in side.keys] for side in (self.left, self.right)]
         assert types[0] == types[1], f"keys of different types: {types}"
+        assert self.condition is None or self.kind is not JoinKind.INNER
+        is_bare = {*self.right.columns} == {*self.right.keys}
+        assert is_bare or not self.stores_keys_only(RIGHT), "columns that nobody reads"
 
     def side(self, name: str) -> JoinSide:
         return {LEFT: self.left, RIGHT: self.right}[name]
 
+    def keeps(self, name: str) -> bool:
+        """Whether the result has the rows of a side that have no partner."""
+        return self.kind.keeps_left if name == LEFT else self.kind.keeps_right
+
+    def asks_for_partners(self, name: str) -> bool:
+        """Whether it matters for a row of this side, apart from pairs, if it has a partner."""
+        return self.keeps(name) or (self.kind is JoinKind.SEMI and name == LEFT)
+
+    def counts_partners(self, name: str) -> bool:
+        """Whether the rows of a side are stored with the number of their partners: not all of a key have the same."""
+        return self.condition is not None and self.asks_for_partners(name)
+
+    def counts_keys(self, name: str) -> bool:
+        """Whether it is counted apart from the rows of a side how many of them have each key."""
+        other = RIGHT if name == LEFT else LEFT
+        return self.condition is None and self.kind.gives_pairs and self.asks_for_partners(other)
+
+    def stores_keys_only(self, name: str) -> bool:
+        return self.condition is None and not self.kind.gives_pairs and name == RIGHT
+
     @property
     def output_schema(self) -> pa.Schema:
-        return pa.schema([*self.left.schema, *self.right.schema, pa.field(KIND, pa.int8())])
+        right = self.right.schema if self.kind.gives_pairs else ()
+        return pa.schema([*self.left.schema, *right, pa.field(KIND, pa.int8())])
 
     @property
     def state_tables(self) -> Mapping[str, StateTableSpec]:
-        count = pa.field(COUNT, pa.int64())
-        return {name: StateTableSpec(tuple(self.side(name).schema), (count,)) for name in self.inputs}
+        count, partners = pa.field(COUNT, pa.int64()), pa.field(PARTNERS, pa.int64())
+        rows = {
+            name: StateTableSpec(
+                tuple(self.side(name).schema), (count, partners) if self.counts_partners(name) else (count,)
+            )
+            for name in self.inputs
+        }
+        keys = {
+            name + KEYS: StateTableSpec(tuple(map(self.side(name).schema.field, self.side(name).keys)), (count,))
+            for name in self.inputs
+            if self.counts_keys(name)
+        }
+        return rows | keys
 
     def hashes(self, name: str) -> Mapping[str, tuple[str, ...]]:
         return {HASH: self.side(name).keys, ROW_HASH: self.side(name).columns}
@@ -86,11 +139,24 @@ class JoinOperator:
     def combine(self, name: str, batch: pa.Table) -> Parts:
         """Each row once, with the change of its count. A key with a NULL never has a partner."""
         side = self.side(name)
-        rows = pl.DataFrame(batch).drop_nulls(list(side.keys))
+        rows = self._spread(pl.DataFrame(batch), side.keys) if self.keeps(name) else _with_keys(batch, side.keys)
         comes = is_added(rows)
         count = pl.lit(1) if comes is None else pl.when(comes).then(1).otherwise(-1)
         counted = rows.select(HASH, ROW_HASH, *side.columns, count.cast(pl.Int64).alias(COUNT))
         return {name: sum_counts(counted, side.columns, keeps_zero=self.expires).to_arrow()}
 
-    def open(self, open_table: OpenTable) -> JoinKernel:
-        return JoinKernel(self, open_table)
+    @staticmethod
+    def _spread(rows: pl.DataFrame, keys: tuple[str, ...]) -> pl.DataFrame:
+        """Rows whose key has a NULL go anywhere: in the bucket of their key there may be very many."""
+        if not any(rows[key].null_count() for key in keys):
+            return rows
+        has_null = pl.any_horizontal(pl.col(key).is_null() for key in keys)
+        return rows.with_columns(pl.when(has_null).then(ROW_HASH).otherwise(HASH).alias(HASH))
+
+    def open(self, open_table: OpenTable) -> Kernel:
+        return JoinKernel(self, open_table) if self.kind is JoinKind.INNER else OuterJoinKernel(self, open_table)
+
+
+def _with_keys(batch: pa.Table, keys: tuple[str, ...]) -> pl.DataFrame:
+    rows = pl.DataFrame(batch)
+    return rows.drop_nulls(list(keys)) if keys else rows

@@ -47,21 +47,33 @@ class Written:
 class RowCounts:
     """Counts never become negative. Everything is read before anything is written."""
 
-    def __init__(self, columns: Sequence[str], table: StateTable, *, expires: bool) -> None:
+    def __init__(self, columns: Sequence[str], table: StateTable, *, expires: bool, beside: Sequence[str] = ()) -> None:
+        """`beside` are numbers that rows are stored with, beside their counts."""
         self._columns = list(columns)
         self._table = table
         self._expires = expires
+        self._beside = list(beside)
 
     def apply(self, counts: pl.DataFrame) -> Written:
         """Adds `counts`, with each row once, to the stored counts; `write` stores the result."""
+        summed = self.add(counts)
+        return Written(summed.rows.filter(self.is_written), summed.ignored)
+
+    def add(self, counts: pl.DataFrame) -> Written:
+        """The same, with the rows whose count is as it was."""
         counts = counts.with_columns(entry_hash(pl.col(HASH), pl.col(ROW_HASH)).alias(ENTRY))
         found = self._table.lookup(self._key_by_entry(counts).to_arrow())
         before = pl.Series(BEFORE, numbers_of(found.values.column(COUNT), found.mask))
-        summed = counts.with_columns(before).with_columns((pl.col(BEFORE) + pl.col(COUNT)).alias(AFTER))
+        beside = [pl.Series(name, numbers_of(found.values.column(name), found.mask)) for name in self._beside]
+        summed = counts.with_columns(before, *beside).with_columns((pl.col(BEFORE) + pl.col(COUNT)).alias(AFTER))
         missing = summed.select((-pl.col(AFTER)).clip(0).sum()).item()
-        rows = summed.drop(COUNT).with_columns(pl.col(AFTER).clip(0))
-        is_written = pl.col(BEFORE) != pl.col(AFTER)
-        return Written(rows.filter(is_written | (pl.col(AFTER) > 0) if self._expires else is_written), int(missing))
+        return Written(summed.drop(COUNT).with_columns(pl.col(AFTER).clip(0)), int(missing))
+
+    @property
+    def is_written(self) -> pl.Expr:
+        """With a TTL, a row that is retracted and comes again is written again."""
+        changes = pl.col(BEFORE) != pl.col(AFTER)
+        return changes | (pl.col(AFTER) > 0) if self._expires else changes
 
     def others(self, hashes: pl.Series, written: pl.DataFrame) -> pl.DataFrame:
         """The stored rows of these join keys, by their hashes, except those that the batch writes.
@@ -75,12 +87,12 @@ class RowCounts:
         stays = np.ones(stored.num_rows, dtype=bool)
         stays[found] = False
         others = pl.DataFrame(stored.filter(pa.array(stays)))
-        return others.select(*self._columns, pl.col(COUNT).alias(BEFORE), pl.col(COUNT).alias(AFTER))
+        beside = [pl.col(HASH).alias(ENTRY), *map(pl.col, self._beside)] if self._beside else []
+        return others.select(*self._columns, *beside, pl.col(COUNT).alias(BEFORE), pl.col(COUNT).alias(AFTER))
 
     def write(self, written: pl.DataFrame) -> None:
-        rows = written.select(
-            pl.col(ENTRY).alias(HASH), *self._columns, pl.col(AFTER).alias(COUNT), (pl.col(AFTER) == 0).alias(DEAD)
-        )
+        count, is_dead = pl.col(AFTER).alias(COUNT), (pl.col(AFTER) == 0).alias(DEAD)
+        rows = written.select(pl.col(ENTRY).alias(HASH), *self._columns, count, *self._beside, is_dead)
         self._table.put(rows.to_arrow(), replaced=int((written[BEFORE] > 0).sum()))
 
     def _key_by_entry(self, rows: pl.DataFrame) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from millstream.catalog.settings import SETTINGS, check_setting, setting_notice
 from millstream.errors import Code, Diagnostic, Problems, ScriptError, by_place
 from millstream.plan.functions.registry import FUNCTIONS
 from millstream.plan.listings import describe, list_objects, show_create
-from millstream.plan.operators.node import depth_of
+from millstream.plan.operators.node import depth_of, walk
 from millstream.plan.physical.planner import assign_ids
 from millstream.plan.program import JobPlan, Program, ShowJobs, Text
 from millstream.plan.resolver.scans import check_watermark, computed_items
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from millstream.catalog.catalog import Catalog
     from millstream.catalog.table import CatalogTable
+    from millstream.plan.operators.node import Node
     from millstream.plan.operators.roots import Root
     from millstream.plan.program import Step
     from millstream.sql.parser import ParsedScript
@@ -137,6 +138,7 @@ class Compiler:
         for job in self._steps:
             if isinstance(job, JobPlan):
                 yield from (notice.text for table in job.tables for notice in table.notices)
+                yield from _notices_of_state(job)
                 yield from (
                     _watermark_notice(scan.source.table) for scan in job.logical_scans if scan.source.table.watermark
                 )
@@ -285,6 +287,24 @@ class Compiler:
 def _format_warning(warning: Diagnostic) -> str:
     place = f"{warning.span.source.name}:{warning.span.line}: " if warning.span is not None else ""
     return f"{place}{warning.primary}"
+
+
+def _notices_of_state(job: JobPlan) -> Iterator[str]:
+    """What may cost more than the query shows: each at its first place in a job."""
+    nodes = [node for root in job.roots for node in walk(root)]
+    alone = next((node for node in nodes if node.runs_in_one_task), None)
+    if alone is not None:
+        why = "without an equality, all rows meet in one task, each compared with all of the other side"
+        yield f"{_place_of(alone)}: {why}"
+    grows = next((node for node in nodes if node.keeps_all_rows), None)
+    if grows is not None and not job.settings.state_expires and not (job.is_bounded or job.is_shown):
+        how = "set 'table.exec.state.ttl' to let rows expire"
+        what = type(grows).__name__.lower()
+        yield f"{_place_of(grows)}: the {what} keeps every row that it has read, so its state grows for ever; {how}"
+
+
+def _place_of(node: Node) -> str:
+    return f"{node.span.source.name}:{node.span.line}"
 
 
 def _watermark_notice(table: CatalogTable) -> str:

@@ -59,6 +59,12 @@ def declare_values(node: Node, names: Iterable[str]) -> list[str]:
     return [f"{sql_text(defined[name])} {types[name]}" for name in names]
 
 
+def declare_condition(condition: Typed, nodes: Iterable[Node]) -> str:
+    """A condition on rows of several nodes, by what their columns are computed from."""
+    defined = {name: expression for node in nodes for name, expression in definitions(node).items()}
+    return sql_text(substitute(condition, lambda column: defined[column.name]))
+
+
 def _definition(name: str, expression: Typed) -> str:
     """What is computed for a column, where it is not one of the table's by the same name."""
     is_itself = isinstance(expression, InputColumn) and expression.name == name

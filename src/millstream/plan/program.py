@@ -64,6 +64,12 @@ class JobPlan:
         return tuple(node for root in self.roots for node in walk(root) if isinstance(node, Scan))
 
     @property
+    def lookups(self) -> tuple[Scan, ...]:
+        """The tables that rows are looked up in."""
+        tables = (table for root in self.roots for node in walk(root) for table in node.looked_up)
+        return tuple(node for table in tables for node in walk(table) if isinstance(node, Scan))
+
+    @property
     def generated_rows(self) -> int | None:
         """How many rows there are to read, where the script or generators that end make all of them; else None."""
         written = [len(node.rows) for root in self.roots for node in walk(root) if isinstance(node, Values)]
@@ -77,8 +83,8 @@ class JobPlan:
 
     @property
     def tables(self) -> tuple[Source | Sink, ...]:
-        """All that is read and written; what is read several times is there once."""
-        read = {source.table.name: source for source in self._sources}
+        """All that is read, looked up and written; what is read several times is there once."""
+        read = {source.table.name: source for source in (*self._sources, *(scan.source for scan in self.lookups))}
         return (*read.values(), *(root.sink for root in self.roots if isinstance(root, Write)))
 
     @property

@@ -93,14 +93,19 @@ def functions_in(expression: Typed) -> frozenset[str]:
 
 def substitute(expression: Typed, column: Callable[[InputColumn], Typed]) -> Typed:
     """The expression with each column replaced by what `column` gives for it."""
+    return rewrite(expression, lambda part: column(part) if isinstance(part, InputColumn) else None)
+
+
+def rewrite(expression: Typed, change: Callable[[Typed], Typed | None]) -> Typed:
+    """The expression with each part replaced for which `change` gives something; parts of such a part stay."""
 
     def replace_part(part: Typed) -> Typed:
-        return substitute(part, column)
+        return rewrite(part, change)
 
+    if (changed := change(expression)) is not None:
+        return changed
     match expression:
-        case InputColumn():
-            return column(expression)
-        case Constant():
+        case InputColumn() | Constant():
             return expression
         case Call():
             arguments = tuple(part if isinstance(part, Word) else replace_part(part) for part in expression.arguments)

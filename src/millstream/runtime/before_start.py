@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.errors import Code, Diagnostic, ScriptError, by_place
+from millstream.plan.operators.node import walk
+from millstream.plan.operators.project import Project
 from millstream.plan.operators.roots import Write
 from millstream.runtime.kafka.shared_prefixes import find_shared_prefixes
 from millstream.runtime.random_keys import random_keys
@@ -31,6 +33,7 @@ def unbuilt_in(program: Program) -> Iterator[Diagnostic]:
             yield from table.find_unsupported()
         yield from dict.fromkeys(_types(job))  # of a table that is read several times, each once
         yield from _check_statement_set(job)
+        yield from _check_lookups(job)
         yield from random_keys(job)
     yield from find_shared_prefixes(program.jobs)
 
@@ -39,7 +42,7 @@ def _find_problems_here(program: Program) -> Iterator[Diagnostic]:
     """Skips folders that an earlier job of the script writes: they need not exist yet."""
     written: set[str | None] = set()
     for job in program.jobs:
-        for scan in job.scans:
+        for scan in (*job.scans, *job.lookups):
             if scan.source.folder is None or scan.source.folder not in written:
                 yield from scan.source.find_problems_here()
         for sink in (root.sink for root in job.roots if isinstance(root, Write)):
@@ -57,6 +60,23 @@ def _check_statement_set(job: JobPlan) -> Iterator[Diagnostic]:
             )
 
 
+def _check_lookups(job: JobPlan) -> Iterator[Diagnostic]:
+    """A table that rows are looked up in is in Python, and so are the columns that are computed from it."""
+    for node in (node for root in job.roots for node in walk(root)):
+        computed = (each for table in node.looked_up for each in walk(table) if isinstance(each, Project))
+        for item in (item for each in computed for item in each.items if not item.is_selection):
+            from millstream.plan.vectorised.forms import obstacle_of  # loads Arrow, which other scripts do not need
+
+            if (obstacle := obstacle_of(item.expression, item.type)) is not None:
+                yield Diagnostic(
+                    Code.NOT_BUILT_YET,
+                    f'column "{item.name}" cannot be computed for a lookup yet',
+                    node.span,
+                    detail=f"Only Spark can evaluate {obstacle}, and rows are looked up in Python.",
+                    hint="Compute it above the join, from the columns of the table.",
+                )
+
+
 def _separate(root: Write, primary: str) -> Diagnostic:
     return Diagnostic(
         Code.UNSUPPORTED_STATEMENT,
@@ -69,7 +89,7 @@ def _separate(root: Write, primary: str) -> Diagnostic:
 def _types(job: JobPlan) -> Iterator[Diagnostic]:
     """Reports types that can be declared but not processed by a job."""
     used: list[tuple[Source | Sink, set[str]]] = [
-        (scan.source, {column.name for column in scan.columns}) for scan in job.logical_scans
+        (scan.source, {column.name for column in scan.columns}) for scan in (*job.logical_scans, *job.lookups)
     ]
     used += [(root.sink, set(root.sink.table.column_names)) for root in job.roots if isinstance(root, Write)]
     for end, names in used:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 from millstream.catalog.secrets import without_secrets_of
 from millstream.errors import Code, Diagnostic, JobError, MillstreamError
 from millstream.failpoints import reach
-from millstream.plan.operators.roots import Write
 from millstream.runtime.checksums import damaged_checkpoint_error, find_damaged_files
 from millstream.runtime.disk_watch import DiskWatch
 from millstream.runtime.kafka.cluster_watch import KafkaWatch
@@ -227,8 +226,7 @@ class Job:
 
     def discreet(self, text: str) -> str:
         """Text from Spark and its Kafka clients about this job, without the secrets of its tables and settings."""
-        sinks = [root.sink.table for root in self._plan.roots if isinstance(root, Write)]
-        tables = [*(scan.source.table for scan in self._plan.scans), *sinks]
+        tables = [used.table for used in self._plan.tables]
         return without_secrets_of(tables, text, self._plan.setting_texts)
 
     def report_end(self) -> None:

@@ -45,6 +45,8 @@ _LABELS: Final = {
     "join.right": "right side of the join",
     "join.left_keys": "join key of the left side",
     "join.right_keys": "join key of the right side",
+    "join.type": "type of the join",
+    "join.condition": "condition of the join",
 }
 _IN_SPARKS_STORE: Final = (
     "The version of Millstream that wrote it kept the state of such a job in Spark's state store; "

@@ -12,6 +12,7 @@ from millstream.connectors.kafka.sink_options import SINK_PARALLELISM
 from millstream.errors import Code, Diagnostic
 from millstream.plan.definitions import definitions, expressions_below
 from millstream.plan.functions.registry import RANDOM_FUNCTIONS
+from millstream.plan.operators.node import walk
 from millstream.plan.operators.roots import Write
 from millstream.plan.typed import functions_in
 
@@ -52,6 +53,7 @@ def _in_query(node: Node, sink: Sink) -> Iterator[Diagnostic]:
         return
     inputs = (expression for below in node.inputs for expression in expressions_below(below))
     drawn = {function for expression in inputs for function in _random_in(expression)}
+    drawn |= {"a table that is looked up" for below in node.inputs for each in walk(below) if each.looked_up}
     if drawn:
         yield _refusal(drawn, "its state is made of rows", node.span, sink)
 
@@ -61,7 +63,7 @@ def _refusal(drawn: set[str], what: str, span: Span, sink: Sink) -> Diagnostic:
         Code.CONFLICTING_OPTIONS,
         f'table "{sink.table.name}" is written exactly once, and {what} that depend on {", ".join(sorted(drawn))}',
         span,
-        detail="A replayed batch draws other values: a row could be missing or duplicated.",
+        detail="A replayed batch has other values: a row could be missing or duplicated.",
         hint="Use a column of the table that is read, or 'sink.delivery-guarantee' = 'at-least-once'.",
     )
 

@@ -1,23 +1,28 @@
-"""The inner equi-join on the kernel host.
+"""Joins on the kernel host.
 
 Columns have numbers for names inside: PySpark looks names up unquoted, and a user's name may contain dots.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from millstream.changelog import KIND
-from millstream.kernels.join import JoinOperator, JoinSide
+from millstream.kernels.join import JoinOperator, JoinSide, PairCondition
 from millstream.kernels.operator import LEFT, RIGHT
+from millstream.plan.typed import columns_in, substitute
+from millstream.plan.vectorised.forms import vectorise
 from millstream.spark.comparable import kernel_schema
 from millstream.spark.kernel_host import host
-from millstream.spark.python_rows import ColumnUse, prepare_columns, schema_of, struct_of
+from millstream.spark.python_rows import ColumnUse, filter_rows, prepare_columns, schema_of, struct_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from millstream.plan.operators.join import Join
+    from millstream.plan.typed import Typed
     from millstream.spark.kernel_stage import KernelSettings
     from millstream.spark.python_stage import InputRows, PythonStage
 
@@ -31,13 +36,25 @@ def join(
     has_kinds: bool,
 ) -> PythonStage:
     lefts, rights = _uses(left, LEFT, node.left_columns), _uses(right, RIGHT, node.right_columns)
-    operator = JoinOperator(
-        _side(lefts, node.left_keys), _side(rights, node.right_keys), expires=kernel_settings.expires
-    )
     inside = {use.source: use.name for use in (*lefts, *rights)}
+    operator = JoinOperator(
+        _side(lefts, node.left_keys),
+        _side(rights, node.right_keys),
+        kernel_settings.expires,
+        node.kind,
+        pair_condition(node.condition, inside),
+    )
     columns = {column.name: inside[column.name] for column in node.output} | ({KIND: KIND} if has_kinds else {})
     inputs = {LEFT: prepare_columns(left, lefts), RIGHT: prepare_columns(right, rights)}
     return host(inputs, operator, node.id, kernel_settings, columns)
+
+
+def pair_condition(condition: Typed | None, inside: Mapping[str, str]) -> PairCondition | None:
+    """`inside` is what columns are called in the kernel."""
+    if condition is None:
+        return None
+    renamed = substitute(condition, lambda column: replace(column, name=inside[column.name]))
+    return PairCondition(tuple(sorted(columns_in(renamed))), partial(filter_rows, vectorise(renamed)))
 
 
 def _uses(rows: InputRows, side: str, columns: Sequence[str]) -> list[ColumnUse]:

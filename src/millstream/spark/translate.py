@@ -17,6 +17,7 @@ from millstream.plan.operators.aggregate import Aggregate
 from millstream.plan.operators.expand import Expand
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.join import Join
+from millstream.plan.operators.lookup import Lookup
 from millstream.plan.operators.materialise import Materialise
 from millstream.plan.operators.normalise import Normalise
 from millstream.plan.operators.project import Project
@@ -30,6 +31,7 @@ from millstream.spark.join import join
 from millstream.spark.kafka_source import read_rows
 from millstream.spark.keyed_rows import materialise, normalise
 from millstream.spark.local_tables import read_local
+from millstream.spark.lookup import content_of, look_up
 from millstream.spark.once import keep_value, one_row
 from millstream.spark.python_rows import filter_in_python, project_in_python
 from millstream.spark.python_stage import PythonStage, UnitedRows
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from millstream.plan.physical.nodes import PhysicalNode
     from millstream.spark.delivery import Dispatch
     from millstream.spark.kernel_stage import KernelSettings
+    from millstream.spark.lookup_content import LookupContent
     from millstream.spark.python_stage import InputRows
     from millstream.spark.ticks import Ticks
 
@@ -82,8 +85,16 @@ class TranslationContext:
     """Over how many tasks the partitions of a topic are spread; None if that must not depend on the machine."""
     ticks: Ticks | None = None
     """None in jobs that began without them."""
+    lookups: dict[str, LookupContent] = field(default_factory=dict)
+    """The tables that rows are looked up in, by the ids of their operators."""
     shared: Mapping[PhysicalNode, DataFrame | PythonStage] = field(default_factory=dict)
     """The output of nodes up to which a scan is read together with others; for a Write, its messages."""
+
+    def lookup_content(self, node: Lookup) -> LookupContent:
+        """One for all inputs of a union, so that workers keep the rows of the table once."""
+        if node.id not in self.lookups:
+            self.lookups[node.id] = content_of(node, self.spark, self.folder)
+        return self.lookups[node.id]
 
     def pinned_tasks(self) -> int | None:
         """The number of tasks for rows that must reach the same task again, at whichever start of the job.
@@ -139,13 +150,14 @@ def _stateless(node: PhysicalNode, context: TranslationContext) -> DataFrame:
 def _stay_in_python(
     inputs: Sequence[DataFrame | PythonStage | UnitedRows], node: PhysicalNode, context: TranslationContext
 ) -> PythonStage | UnitedRows:
-    in_python = [rows for rows in inputs if not isinstance(rows, DataFrame)]
-    assert len(in_python) == len(inputs)
+    in_python = [PythonStage(rows, rows.schema) if isinstance(rows, DataFrame) else rows for rows in inputs]
     if isinstance(node.operator, Union):
         has_splits = context.dispatch.is_exactly_once
         return unite(in_python, node.operator, has_kinds=node.has_kinds, has_splits=has_splits)
     [rows] = in_python
     assert isinstance(rows, PythonStage)
+    if isinstance(node.operator, Lookup):
+        return look_up(rows, node.operator, context.lookup_content(node.operator))
     return python_step(rows, node)
 
 

@@ -12,17 +12,17 @@ _TRUNCATED: Final = "group by a truncated time, e.g. FLOOR(ts TO MINUTE), into a
 _BOUNDED: Final = (
     "Limit the input instead: with WHERE, 'scan.bounded.mode' of a Kafka table, 'number-of-rows' of datagen."
 )
-_OUTER: Final = f"{_ONE_TOPIC}, and GROUP BY the key there: MAX or LAST_VALUE give the columns of each."
-_SEMI: Final = "Join with the distinct keys of the other table: JOIN (SELECT DISTINCT id FROM b) AS k ON a.id = k.id."
-_ANTI: Final = (
-    f"{_ONE_TOPIC}, adding a column side that says where each row is from, and keep the keys of one side only with "
-    "GROUP BY … HAVING COUNT(DISTINCT side) = 1 AND MAX(side) = 'a'."
-)
+_USING: Final = "Name the columns that are equal: {} JOIN … USING (id)."
+_SEMI: Final = "Write WHERE EXISTS (SELECT 1 FROM b WHERE b.id = a.id), or WHERE a.id IN (SELECT id FROM b)."
+_ANTI: Final = "Write WHERE NOT EXISTS (SELECT 1 FROM b WHERE b.id = a.id)."
 _AS_OF: Final = (
     "Join by the key, and put the times into the condition: JOIN b ON a.id = b.id AND b.ts <= a.ts. That finds all "
     "earlier rows; GROUP BY the columns of a with MAX(b.ts) gives the latest."
 )
-_SUBQUERY: Final = "List the values, or look them up in a Python function."
+_SUBQUERY: Final = "Join with the query in FROM: FROM a CROSS JOIN (SELECT MAX(x) AS most FROM b) AS m."
+_MEMBER: Final = (
+    "It may stand in WHERE, alone or below AND; for OR, LEFT JOIN the distinct keys and ask if they are NULL."
+)
 
 WINDOWS: Final = {
     "TUMBLE": f"For windows of a fixed unit, {_TRUNCATED}.",
@@ -32,13 +32,12 @@ WINDOWS: Final = {
 }
 ALTERNATIVES: Final = {
     **{f"window function {window}": hint for window, hint in WINDOWS.items()},
-    **{f"{kind} JOIN": _OUTER for kind in ("LEFT", "RIGHT", "FULL", "OUTER")},
-    **{f"NATURAL {kind} JOIN": _OUTER for kind in ("LEFT", "RIGHT", "FULL")},
+    "OUTER JOIN": "Say which side is kept: LEFT, RIGHT or FULL JOIN.",
+    **{f"NATURAL {kind} JOIN": _USING.format(kind) for kind in ("LEFT", "RIGHT", "FULL")},
     **{f"{kind} JOIN": _SEMI for kind in ("SEMI", "LEFT SEMI", "RIGHT SEMI")},
     **{f"{kind} JOIN": _ANTI for kind in ("ANTI", "LEFT ANTI", "RIGHT ANTI")},
     **{f"{kind} JOIN": _AS_OF for kind in ("ASOF", "ASOF LEFT")},
     "anything but a table or a query after FROM": "Name a table or a view, or write a query in parentheses.",
-    "CROSS JOIN": "Join by a condition instead: JOIN … ON a.id = b.id.",
     "NATURAL JOIN": "Name the columns that are equal: JOIN … USING (id).",
     "STRAIGHT_JOIN": "Write JOIN.",
     "a join in parentheses": "Write the joins one after the other, FROM a JOIN b ON … JOIN c ON …, or a query in the "
@@ -68,8 +67,8 @@ ALTERNATIVES: Final = {
     "MATCH_RECOGNIZE": "Write the rows by key into a topic, and look for patterns in the program that reads it.",
     "INSERT … ON CONFLICT": "Leave it out: in an upsert-kafka table the last row of a key wins.",
     "TABLE as a query": "Write SELECT * FROM and the table's name.",
-    "IN with a sub-query": _SUBQUERY,
-    "EXISTS": _SUBQUERY,
+    "IN with a sub-query": _MEMBER,
+    "EXISTS": _MEMBER,
     "the operator RLIKE or REGEXP": "Use the function: REGEXP(text, pattern).",
     "a sub-query in an expression": _SUBQUERY,
     "WITH RECURSIVE": "Leave RECURSIVE out if no query reads itself; else follow the steps in a Python function.",

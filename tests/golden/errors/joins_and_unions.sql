@@ -6,7 +6,12 @@ SELECT amount FROM orders JOIN customers ON customer = name JOIN cities USING (i
 SELECT id FROM (SELECT id, customer FROM orders) JOIN (SELECT id, name FROM customers) ON customer = name;
 SELECT customers.id, COUNT(*) FROM orders JOIN customers ON customer = name GROUP BY 1;
 SELECT amount FROM orders JOIN (customers JOIN cities ON city = cities.name) ON customer = customers.name;
-SELECT amount FROM orders, customers, cities WHERE customer = customers.name;
+SELECT amount FROM orders LEFT JOIN customers;
+SELECT amount FROM orders LEFT JOIN customers ON customer = name AND RAND() < 0.5;
+SELECT amount FROM orders FULL JOIN customers ON customer = name AND REGEXP_EXTRACT(city, customer, 0) = 'x';
+SELECT amount FROM orders WHERE customer IN (SELECT name FROM customers) OR amount > 1;
+SELECT amount FROM orders WHERE EXISTS (SELECT COUNT(*) FROM customers WHERE customer = name GROUP BY city);
+SELECT amount FROM orders WHERE (customer, amount) IN (SELECT name FROM customers);
 SELECT amount FROM orders STRAIGHT_JOIN customers ON customer = name;
 SELECT amount FROM orders LEFT SEMI JOIN customers ON customer = name;
 SELECT amount FROM orders LEFT ANTI JOIN customers ON customer = name;

@@ -25,6 +25,7 @@ from millstream.plan.operators.roots import Collect, Write
 from millstream.plan.operators.scan import Scan
 from millstream.plan.operators.union import Union
 from millstream.plan.resolver.sql_text import sql_text
+from millstream.spark.join import pair_condition
 from tests.unit.kernels.bench import Bench
 
 if TYPE_CHECKING:
@@ -175,7 +176,8 @@ class PlanBench:
             for name, input_, columns, _, _ in sides
         }
         first, second = (JoinSide(schemas[name], keys) for name, _, _, keys, _ in sides)
-        operator = JoinOperator(first, second, expires=self._expires)
+        condition = pair_condition(node.condition, {name: name for schema in schemas.values() for name in schema.names})
+        operator = JoinOperator(first, second, self._expires, node.kind, condition)
         bench = Bench(operator, schemas, buckets=3)
         self._benches.append(bench)
         output = [column.name for column in node.output]

@@ -1,4 +1,4 @@
-"""Small random queries on top of each other: project, filter, group, having, distinct, union, join."""
+"""Small random queries on top of each other: project, filter, group, having, distinct, union, join, IN and EXISTS."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def random_query(chance: Random) -> RandomQuery:
     query = _TABLE
     for level in range(chance.choice([1, 1, 1, 2, 2, 3])):
         made = _Level(chance, query, level)
-        kinds = [made.group, made.group, made.select, made.select, made.union, made.join]
+        kinds = [made.group, made.group, made.select, made.select, made.union, made.join, made.join, made.member]
         query = chance.choice(kinds)()
     return query
 
@@ -75,31 +75,72 @@ class _Level:
         return self._query("SELECT", chosen)
 
     def join(self) -> RandomQuery:
-        """What is below and another query, by one or two columns of each."""
-        other = _Level(self._chance, _TABLE, self._level + _OTHER_SIDE)
-        second = other.group() if self._chance.random() < 0.4 else other.select()
-        pairs = [
-            (left, right)
-            for left, type_ in self._columns
-            for right, other_type in second.columns
-            if type_ == other_type
-        ]
+        """What is below and another query, by one or two columns of each, most often."""
+        second, pairs = self._second()
         if not pairs:
             return self.select()
-        keys = self._chance.sample(pairs, min(len(pairs), self._chance.choice([1, 1, 2])))
-        ends = [f"ON {' AND '.join(f'a.{left} = b.{right}' for left, right in keys)}"]
+        word = self._chance.choice(["JOIN", "JOIN", "LEFT JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"])
+        on = self._condition_of_pairs(pairs, second.columns)
+        ends = [f"ON {on}"]
         if self._chance.random() < 0.3:
-            left, right = keys[0]
-            ends.append(f"WHERE a.{left} = b.{right}")
+            left, right = self._chance.choice(pairs)
+            ends.append(f"WHERE {self._chance.choice([f'a.{left} = b.{right}', f'a.{left} IS NULL'])}")
+        if self._chance.random() < 0.05:
+            word, ends = "CROSS JOIN", []
         columns = [(f"a.{name}", type_) for name, type_ in self._columns]
         columns += [(f"b.{name}", type_) for name, type_ in second.columns]
         named = [(f"c{self._level}_{at}", *item) for at, item in enumerate(self._some(columns, 1, 4))]
         listed = ", ".join(f"{sql} AS {name}" for name, sql, _ in named)
         sql, oracle = (
-            f"SELECT {listed} FROM {'t' if one == 't' else f'({one})'} AS a JOIN ({two}) AS b {' '.join(ends)}"
+            f"SELECT {listed} FROM {'t' if one == 't' else f'({one})'} AS a {word} ({two}) AS b {' '.join(ends)}"
             for one, two in ((self._below.sql, second.sql), (self._below.oracle, second.oracle))
         )
         return RandomQuery(sql, oracle, tuple((name, type_) for name, _, type_ in named))
+
+    def member(self) -> RandomQuery:
+        """Rows of what is below that another query has, or does not have."""
+        second, pairs = self._second()
+        if not pairs:
+            return self.select()
+        word = self._chance.choice(["EXISTS", "EXISTS", "NOT EXISTS", "NOT EXISTS", "IN", "NOT IN"])
+        left, right = self._chance.choice(pairs)
+        on = self._condition_of_pairs(pairs, second.columns)
+        before, item, end = word, "1", f" WHERE {on}"
+        if word.endswith("IN"):
+            before, item, end = f"a.{left} {word}", right, self._chance.choice(["", "", end])
+        members = [f"{before} (SELECT {item} FROM ({two}) AS b{end})" for two in (second.sql, second.oracle)]
+        named = [(f"c{self._level}_{at}", *item) for at, item in enumerate(self._some(self._columns, 1, 3))]
+        listed = ", ".join(f"a.{sql} AS {name}" for name, sql, _ in named)
+        more = f"{self._condition()} AND " if self._chance.random() < 0.3 else ""
+        sql, oracle = (
+            f"SELECT {listed} FROM {'t' if one == 't' else f'({one})'} AS a WHERE {more}{condition}"
+            for one, condition in zip((self._below.sql, self._below.oracle), members, strict=True)
+        )
+        return RandomQuery(sql, oracle, tuple((name, type_) for name, _, type_ in named))
+
+    def _second(self) -> tuple[RandomQuery, list[tuple[str, str]]]:
+        """Another query over the table, and which of its columns can be compared with which of those below."""
+        other = _Level(self._chance, _TABLE, self._level + _OTHER_SIDE)
+        second = other.group() if self._chance.random() < 0.4 else other.select()
+        return second, [
+            (left, right)
+            for left, type_ in self._columns
+            for right, other_type in second.columns
+            if type_ == other_type
+        ]
+
+    def _condition_of_pairs(self, pairs: list[tuple[str, str]], columns: tuple[tuple[str, str], ...]) -> str:
+        """One or two equalities, and perhaps something else, of one side or of both."""
+        keys = self._chance.sample(pairs, min(len(pairs), self._chance.choice([1, 1, 2])))
+        conditions = [f"a.{left} = b.{right}" for left, right in keys]
+        if self._chance.random() < 0.4:
+            left, right = self._chance.choice(pairs)
+            own, theirs = self._chance.choice(self._columns), self._chance.choice(columns)
+            of_one = (_compare(f"a.{own[0]}", own[1], 0), _compare(f"b.{theirs[0]}", theirs[1], 1))
+            of_both = (f"a.{left} <> b.{right}", f"a.{left} <= b.{right}", f"(a.{left} < b.{right} OR {of_one[0]})")
+            conditions.append(self._chance.choice((*of_one, *of_both)))
+            conditions = conditions[-1:] if self._chance.random() < 0.15 else conditions
+        return " AND ".join(conditions)
 
     def _query(self, verb: str, items: Columns, end: str = "", oracle_end: str = "") -> RandomQuery:
         named = [(f"c{self._level}_{at}", *item) for at, item in enumerate(items)]

@@ -105,6 +105,11 @@ JOINS_BY_KEY = (
     """SELECT a.id AS i, b.g AS l, c.h AS k, b.n AS w FROM t AS a
     JOIN (SELECT h, g, COUNT(*) AS n FROM t WHERE h >= 0 GROUP BY h, g) AS b ON a.id = b.h AND a.g = b.g
     JOIN (SELECT h, MAX(x) AS x FROM t GROUP BY h) AS c ON b.h = c.h""",
+    "SELECT a.id AS i, a.x AS v, b.g AS w FROM t AS a LEFT JOIN t AS b ON a.id = b.id AND b.x > 0",
+    "SELECT b.id AS i, a.g AS v, b.g AS w FROM t AS a RIGHT JOIN t AS b ON a.id = b.id AND a.h <> b.x",
+    "SELECT a.id AS i, b.id AS k, b.g AS w FROM t AS a LEFT JOIN t AS b ON a.id = b.h",
+    "SELECT a.id AS i, a.g AS v FROM t AS a WHERE NOT EXISTS (SELECT 1 FROM t AS b WHERE b.h = a.id AND b.x > a.x)",
+    "SELECT a.id AS i, a.g AS v FROM t AS a WHERE id IN (SELECT h FROM t)",
 )
 
 

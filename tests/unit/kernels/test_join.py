@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.changelog import KIND, RowKind
-from millstream.kernels import join_kernel
+from millstream.kernels import join_pairs
 from millstream.kernels.join import JoinOperator, JoinSide
 from millstream.state.state_table import TimeToLive
 from tests.unit.kernels.bench import Bench, Change, Row
@@ -300,7 +300,7 @@ def test_rows_with_nested_values() -> None:
 
 
 def test_a_key_with_many_rows_comes_in_several_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(join_kernel, "_LARGEST_TABLE", 100)
+    monkeypatch.setattr(join_pairs, "_LARGEST_TABLE", 100)
     bench = Bench(small(), SMALL)
     found = Multiset()
     lefts = [("hot" if number % 3 else f"cold {number}", number) for number in range(90)]

@@ -260,7 +260,6 @@ def test_a_chain_of_unions_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None
         ("SELECT v.id FROM u JOIN v ON u.id = v.id GROUP BY 1", 'column "id" is neither', "GROUP BY"),
         ("SELECT 1 FROM (a JOIN u ON a.b = u.name)", "a join in parentheses", "one after the other"),
         ("SELECT 1 FROM u JOIN (a) ON a.b = u.name", "a table in parentheses", "without them"),
-        ("SELECT 1 FROM a, u, v WHERE a.b = v.city", "without an equality", "ON a.id = b.id"),
         ("SELECT 1 FROM a STRAIGHT_JOIN u ON b = name", "STRAIGHT_JOIN is not", "Write JOIN"),
         ("SELECT id FROM a UNION ALL CORRESPONDING SELECT id FROM u", "UNION ALL CORRESPONDING is not", "same columns"),
         ("SELECT id FROM a UNION BY NAME SELECT id FROM u", "UNION BY NAME is not", "same columns"),
@@ -301,3 +300,162 @@ def test_a_join_by_many_columns_names_a_few_of_its_keys() -> None:
     assert not find(f"{tables} INSERT INTO other SELECT other.* {joined}", Materialise)
     assert not find(f"{tables} INSERT INTO pairs SELECT * {joined}", Materialise)
     assert not find(f"{tables} INSERT INTO pairs SELECT other.*, wide.* {joined}", Materialise)
+
+
+def test_columns_that_an_outer_join_may_fill_with_nulls_are_nullable() -> None:
+    def nullable(kind: str) -> list[bool]:
+        root = compile_query(f"SELECT u.id, v.id FROM u {kind} JOIN v ON u.id = v.id")
+        return [column.type.nullable for column in root.columns]
+
+    assert [nullable(kind) for kind in ("", "LEFT", "RIGHT", "FULL")] == [
+        [False, False],
+        [False, True],
+        [True, False],
+        [True, True],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "kept"),
+    [("LEFT", ["`id` AS x", "`id0` AS y"]), ("RIGHT", ["`id0` AS x", "`id` AS y"]), ("FULL", ["COALESCE"])],
+)
+def test_a_column_of_using_is_never_null_by_a_join(kind: str, kept: list[str]) -> None:
+    root = compile_query(f"SELECT id AS x, {'v' if kind == 'LEFT' else 'u'}.id AS y FROM u {kind} JOIN v USING (id)")
+    assert all(text in root.inputs[0].label for text in kept)
+    everything = compile_query(f"SELECT * FROM u {kind} JOIN v USING (id)")
+    assert [column.name for column in everything.columns] == ["id", "name", "city"]
+
+
+def test_a_chain_of_full_joins_has_one_column_of_using() -> None:
+    root = compile_query("SELECT * FROM u FULL JOIN v USING (id) FULL JOIN by_id USING (id)")
+    assert [column.name for column in root.columns] == ["id", "name", "city", "name0"]
+
+
+def test_conditions_of_an_outer_join_decide_who_is_a_partner() -> None:
+    on = "a.id = u.id AND a.b = 'x' AND u.name > 'k' AND a.b <> u.name"
+    [join] = find(f"SELECT * FROM a LEFT JOIN u ON {on} WHERE a.c > 1 AND u.name IS NULL", Join)
+    assert "condition=[`b` <> `name`]" in join.label
+    filters = {sql_text(node.condition) for node in walk(join) if isinstance(node, Filter)}
+    assert filters == {"`c` > 1", "`name` > 'k'"}
+    assert "IF(`b` = 'x', `id`, CAST(NULL AS INT))" in join.left.label
+
+
+def test_what_only_spark_can_evaluate_is_computed_below_an_outer_join() -> None:
+    on = "a.id = u.id AND PARSE_URL(u.name, 'HOST') <> a.b"
+    [join] = find(f"SELECT u.name FROM a LEFT JOIN u ON {on}", Join)
+    assert "condition=[`$on0` <> `b`]" in join.label
+    assert "PARSE_URL" in join.right.label
+    assert [column.name for column in join.columns] == ["name"]
+
+
+def test_outer_joins_stay_in_their_order() -> None:
+    [upper, lower] = find("SELECT 1 FROM a JOIN u ON a.b = name RIGHT JOIN v ON v.id = u.id WHERE a.c > 1", Join)
+    assert (upper.kind, lower.kind) == ("right", "inner")
+    assert not any(isinstance(node, Filter) for node in walk(upper))
+    [inner, left] = find("SELECT 1 FROM a, u LEFT JOIN v ON u.id = v.id WHERE a.id = u.id", Join)
+    assert (inner.kind, left.kind) == ("inner", "left")
+
+
+@pytest.mark.parametrize(
+    ("query", "is_materialised"),
+    [
+        ("SELECT u.id, city FROM u LEFT JOIN v ON u.id = v.id", False),
+        ("SELECT v.id, city FROM u LEFT JOIN v ON u.id = v.id", True),
+        ("SELECT v.id, name FROM u RIGHT JOIN v ON u.id = v.id", False),
+        ("SELECT id, name FROM u FULL JOIN v USING (id)", True),
+        ("SELECT u.id, city FROM u LEFT JOIN v ON u.name = v.city", True),
+        ("SELECT u.id, city FROM u LEFT JOIN v ON u.id = v.id AND u.name > 'k'", True),
+        ("SELECT id, name FROM u WHERE id IN (SELECT id FROM v)", False),
+        ("SELECT id, name FROM u WHERE NOT EXISTS (SELECT 1 FROM v WHERE v.id = u.id)", False),
+        ("SELECT id, name FROM u WHERE name IN (SELECT city FROM v)", True),
+    ],
+)
+def test_keys_of_joins_that_keep_rows(query: str, *, is_materialised: bool) -> None:
+    assert bool(find(f"INSERT INTO by_id {query}", Materialise)) is is_materialised
+
+
+def test_changes_of_joins_of_inserts() -> None:
+    def kinds(query: str) -> object:
+        return find(query, Join)[0].changelog
+
+    assert kinds("SELECT b FROM a WHERE id IN (SELECT id FROM a)") == INSERT_ONLY
+    assert kinds("SELECT b FROM a WHERE id NOT IN (SELECT id FROM a)") == {RowKind.INSERT, RowKind.DELETE}
+    assert kinds("SELECT x.b FROM a AS x LEFT JOIN a AS y ON x.id = y.id") == {RowKind.INSERT, RowKind.DELETE}
+
+
+def test_not_in_has_an_equality_only_without_nulls() -> None:
+    [without] = find("SELECT name FROM u WHERE id NOT IN (SELECT id FROM v)", Join)
+    [with_nulls] = find("SELECT name FROM u WHERE name NOT IN (SELECT city FROM v)", Join)
+    assert (without.left_keys, without.condition) == (("id",), None)
+    assert with_nulls.left_keys == ()
+    assert with_nulls.condition is not None
+    assert sql_text(with_nulls.condition) == "`name` = `city` OR `name` IS NULL OR `city` IS NULL"
+
+
+def test_of_a_sub_query_only_what_is_compared_is_kept() -> None:
+    [join] = find("SELECT b FROM a WHERE EXISTS (SELECT * FROM u WHERE u.id = a.id AND name = 'x')", Join)
+    assert join.right_columns == join.right_keys
+    [join] = find("SELECT b FROM a WHERE id IN (SELECT id FROM u WHERE a.b <> name)", Join)
+    assert set(join.right_columns) == {*join.right_keys, "name"}
+
+
+def test_a_name_in_a_sub_query_is_first_its_own() -> None:
+    [join] = find("SELECT b FROM a WHERE EXISTS (SELECT 1 FROM u WHERE id = 1 AND u.id = a.id)", Join)
+    assert any(isinstance(node, Filter) for node in walk(join.right))
+
+
+def test_the_kind_and_the_condition_of_a_join_are_part_of_its_state() -> None:
+    def state(kind: str, condition: str) -> object:
+        [join] = find(f"SELECT x.c FROM a AS x {kind} JOIN a AS y ON x.id = y.id AND {condition}", Join)
+        return join.declare_state()
+
+    one = state("LEFT", "x.b < y.b")
+    assert one == state("LEFT OUTER", "x.b < y.b")
+    assert one != state("LEFT", "x.b > y.b")
+    assert one != state("FULL", "x.b < y.b")
+    inner = find("SELECT x.c FROM a AS x JOIN a AS y ON x.id = y.id", Join)[0].declare_state()
+    assert inner is not None
+    assert inner.keys() == {"left", "right", "left_keys", "right_keys"}
+
+
+@pytest.mark.parametrize(
+    ("query", "ttl", "notices"),
+    [
+        ("SELECT u.id, name FROM u JOIN v ON u.id = v.id", "", []),
+        ("SELECT a.id, b FROM a JOIN u ON a.id = u.id JOIN v ON a.id = v.id", "", ["state grows for ever"]),
+        ("SELECT a.id, b FROM a JOIN u ON a.id = u.id", "1 h", []),
+        ("SELECT u.id, name FROM u WHERE id IN (SELECT id FROM a)", "", []),
+        ("SELECT u.id, name FROM u JOIN v ON u.id < v.id", "", ["in one task"]),
+        ("SELECT a.id, b FROM a CROSS JOIN u", "", ["in one task", "state grows for ever"]),
+    ],
+)
+def test_what_a_join_costs_is_said_once(query: str, ttl: str, notices: list[str]) -> None:
+    settings = {"table.exec.state.ttl": ttl} if ttl else {}
+    program = compile_script(SourceText("s", f"{TABLES}INSERT INTO by_id {query};"), {}, settings)
+    assert len(program.notices) == len(notices)
+    assert all(part in notice for part, notice in zip(notices, program.notices, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("query", "primary", "hint"),
+    [
+        ("SELECT 1 FROM u LEFT JOIN v", "a left join needs ON or USING", "ON a.id = b.id"),
+        ("SELECT 1 FROM a, u LEFT JOIN v ON u.id = a.id", 'table "a" is not in the FROM clause', "reads"),
+        ("SELECT 1 FROM u LEFT JOIN v ON u.id = v.id + RAND_INTEGER(3) AND RAND() < v.id", "RAND", "sub-query"),
+        ("SELECT 1 FROM u LEFT JOIN v ON u.id = v.id AND PARSE_URL(name, city) = 'x'", "of both sides", "side alone"),
+        ("SELECT b FROM a WHERE id IN (SELECT id FROM u) OR b = 'x'", "IN with a sub-query is not", "below AND"),
+        ("SELECT id IN (SELECT id FROM u) FROM a", "IN with a sub-query is not", "below AND"),
+        ("SELECT b FROM a WHERE id > (SELECT MAX(id) FROM u)", "a sub-query in an expression is not", "CROSS JOIN"),
+        ("SELECT b FROM a WHERE EXISTS (SELECT MAX(id) FROM u WHERE name = b)", "groups rows", "Group in"),
+        ("SELECT b FROM a WHERE id IN (SELECT id, name FROM u)", "IN compares 1 value", "as many columns"),
+        ("SELECT b FROM a WHERE EXISTS (SELECT 1 FROM u WHERE u.nme = a.b)", "nme", "name"),
+        ("SELECT 1 FROM u NATURAL FULL JOIN v", "NATURAL FULL JOIN is not", "FULL JOIN … USING"),
+        ("SELECT 1 FROM u LEFT ANTI JOIN v ON u.id = v.id", "LEFT ANTI JOIN is not", "NOT EXISTS"),
+    ],
+)
+def test_what_is_no_join_yet_is_refused_with_a_way_on(query: str, primary: str, hint: str) -> None:
+    with pytest.raises(ScriptError) as raised:
+        compile_query(query)
+    problem = raised.value.diagnostics[0]
+    assert primary in problem.primary
+    assert hint in (problem.hint or "")

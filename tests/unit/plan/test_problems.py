@@ -109,9 +109,9 @@ def test_a_function_cannot_take_the_name_of_a_built_in_one() -> None:
         ("SELECT a FROM p FETCH FIRST 5 ROWS ONLY", "FETCH is not supported yet", "FETCH"),
         ("SELECT x FROM UNNEST(ARRAY[1]) AS u(x)", "UNNEST is not supported yet", "UNNEST"),
         (
-            "SELECT h.b FROM p LEFT JOIN s AS h ON p.a = h.a WHERE h.b = 'x'",
-            "LEFT JOIN is not supported yet",
-            "LEFT JOIN",
+            "SELECT h.b FROM p NATURAL LEFT JOIN s AS h WHERE h.b = 'x'",
+            "NATURAL LEFT JOIN is not supported yet",
+            "NATURAL LEFT JOIN",
         ),
         ("CREATE VIEW v (x) AS SELECT a, b FROM p", "1 column is named, and the query has 2", "CREATE VIEW v"),
         ("SELECT CASE WHEN a = 1 THEN 1 ELSE b END FROM p", "INT and STRING have no type in common", "b"),
@@ -141,10 +141,8 @@ def test_one_problem_in_the_words_of_the_user(query: str, primary: str, place: s
     [
         ("SELECT a FROM p INTERSECT SELECT a FROM p", "COUNT(DISTINCT side) = 2"),
         ("SELECT a FROM p INTERSECT SELECT a FROM p", "HAVING COUNT(DISTINCT side) = 2"),
-        ("SELECT p.a FROM p CROSS JOIN s", "ON a.id = b.id"),
         ("SELECT a FROM p NATURAL JOIN s", "USING (id)"),
         ("SELECT a FROM p JOIN p AS d ON p.a = d.a", "Write p.a."),
-        ("SELECT p.a FROM p JOIN p AS d ON p.a < d.a", "ON a.id = b.id"),
         ("SELECT a FROM p UNION ALL SELECT a, b FROM p", "use NULL for one that is missing"),
         ("SELECT a FROM p UNION ALL SELECT b FROM p", "CAST it to the same type"),
         ("SELECT p.a FROM p JOIN p ON p.a = p.a", "p AS other"),

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar
 
 from millstream.catalog.options import is_java_only
-from millstream.changelog import INSERT_ONLY
+from millstream.changelog import INSERT_ONLY, RowKind
 from millstream.connectors.kafka.custom_partitioner import partitioner_problems
 from millstream.connectors.kafka.metadata import OF_THE_VALUE, is_read_as_declared
 from millstream.connectors.kafka.not_yet import find_connections_of_java, find_patterns_of_java
@@ -141,6 +141,19 @@ class KafkaSource(OrdinarySource):
     @property
     def is_bounded(self) -> bool:
         return self.end is not None
+
+    @property
+    def obstacle_to_lookup(self) -> str | None:
+        """A message must be the current row of its key, and each worker reads all of them."""
+        if RowKind.INSERT in self.changelog:
+            return "Its messages are events, and not the current rows of their keys."
+        if self.dead_letters is not None:
+            return "Its unreadable messages would be set aside by each worker that reads them."
+        if self.end is not None:
+            return "It is bounded, and rows are looked up as they are at the moment."
+        if not self.gives_rows_in_python(self.table.column_names) or not self.is_read_in_python:
+            return "Its topics or its metadata can only be read by Spark."
+        return None
 
     @property
     def decoding(self) -> str | None:

@@ -69,6 +69,7 @@ DECLARATION: Final = ConnectorDeclaration(
     (sink.PARTITIONER, *sink.LEGACY_ONLY),
     gives="updates and deletes by primary key",
     takes="inserts, updates and deletes by primary key",
+    is_lookup_table=True,
     metadata=KAFKA_METADATA,
     without_effect=WITHOUT_EFFECT,
     lacks=(

@@ -101,9 +101,24 @@ class Node(ABC):
         """Whether rows that it reads, or makes from state, carry their kind; rows without one are inserts."""
         return self.changelog != INSERT_ONLY
 
+    @property
+    def keeps_all_rows(self) -> bool:
+        """Whether it keeps, without a TTL, every row of an input that never takes one back."""
+        return False
+
+    @property
+    def runs_in_one_task(self) -> bool:
+        """Whether all of its rows meet in one task, since there is nothing by which they could be divided."""
+        return False
+
     def declare_state(self) -> dict[str, object] | None:
         """What a checkpoint must agree with to go on with this operator, as data; None where it keeps nothing there."""
         return None
+
+    @property
+    def looked_up(self) -> tuple[Node, ...]:
+        """Tables that it asks for their current rows; unlike the rows of its inputs, these make no batch."""
+        return ()
 
     @property
     def exchange_keys(self) -> tuple[str, ...]:

@@ -79,8 +79,8 @@ class _Builder:
         if isinstance(node, Filter | Project | Union) and all(map(self._gives_rows_in_python, inputs)):
             obstacle = obstacle_in(node)
             execution = Execution.PYTHON if obstacle is None else Execution.SPARK
-            if obstacle is None and not isinstance(node, Union) and is_united(inputs[0]):
-                return push_below_union(node, inputs[0])
+        if execution is Execution.PYTHON and not isinstance(node, Union) and is_united(inputs[0]):
+            return push_below_union(node, inputs[0])
         makes_rows = execution is Execution.KERNEL or not inputs
         has_kinds = node.gives_kinds if makes_rows else any(below.has_kinds for below in inputs)
         built = PhysicalNode(node, inputs, execution, has_kinds, obstacle)
@@ -102,6 +102,8 @@ def _execution(node: Node) -> Execution:
         return Execution.SOURCE
     if isinstance(node, Write | Collect):
         return Execution.SINK
+    if node.looked_up:
+        return Execution.PYTHON
     return Execution.KERNEL if node.keeps_state else Execution.SPARK
 
 

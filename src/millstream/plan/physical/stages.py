@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.durations import duration_text
+from millstream.plan.operators.node import walk
 from millstream.plan.operators.roots import Write
 from millstream.plan.operators.scan import Scan
 from millstream.plan.physical.nodes import Execution
@@ -79,7 +80,7 @@ class _Staging:
             stages = [self._open(*below)] if is_spark_union else below
             why = f": {node.obstacle}" if node.obstacle else ""
             for each in stages:
-                each.steps.append(f"{name} [{node.execution}{why}]")
+                each.steps.append(f"{name}{_looked_up(node)} [{node.execution}{why}]")
             return stages
         for each in below:
             each.steps.append(f"combine for {node.id}")
@@ -126,6 +127,12 @@ class _Staging:
             stage.steps.append(f"encode{', changes of a key folded' if output.folds else ''} {_PYTHON}")
         where = f" [{output.producer}]" if output.producer is not None else ""
         stage.steps.append(f"write {write.sink.table.name}{where}")
+
+
+def _looked_up(node: PhysicalNode) -> str:
+    tables = (each for table in node.operator.looked_up for each in walk(table))
+    reads = [each.source.reads for each in tables if isinstance(each, Scan)]
+    return f" {node.id}: {', '.join(reads)}" if reads else ""
 
 
 def _by_columns(names: tuple[str, ...]) -> str:

@@ -43,11 +43,21 @@ def conditions_of_join(join: exp.Join, scope: Scope, relation: Relation) -> list
         found += conditions_in(condition_of(on, scope, "ON"), scope.place(on))
     for name in join.args.get("using") or ():
         sides = replace(scope, columns=_columns_of_using(name, scope, relation))
-        left, right = (
-            exp.column(name.copy(), table=exp.to_identifier(side, quoted=True)) for side in ("left", "right")
-        )
+        left, right = (_of_side(name.name, side) for side in ("left", "right"))
         found.append(Condition(sides.resolve(exp.EQ(this=left, expression=right)), scope.place(name)))
     return found
+
+
+def merged_column(left: ScopeColumn, right: ScopeColumn, scope: Scope) -> Typed:
+    """The column of USING in a full join: that of either side."""
+    sides = replace(scope, columns=(replace(left, qualifier="left"), replace(right, qualifier="right")))
+    names = (_of_side(column.name, side) for column, side in ((left, "left"), (right, "right")))
+    first, second = names
+    return sides.resolve(exp.Anonymous(this="COALESCE", expressions=[first, second]))
+
+
+def _of_side(name: str, side: str) -> exp.Column:
+    return exp.column(exp.to_identifier(name, quoted=True), table=exp.to_identifier(side, quoted=True))
 
 
 def _columns_of_using(name: exp.Expr, scope: Scope, relation: Relation) -> tuple[ScopeColumn, ScopeColumn]:

@@ -1,4 +1,4 @@
-"""Inner joins of the tables after FROM: conditions are sorted by the tables that they speak of.
+"""Inner joins of tables: conditions are sorted by the tables that they speak of.
 
 ON and WHERE mean the same to an inner join. A condition on one table filters it before it is joined, an equality of
 two becomes a key, and the others filter the pairs.
@@ -11,7 +11,6 @@ from functools import partial, reduce
 from itertools import chain, count
 from typing import TYPE_CHECKING, Final
 
-from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.casts import keeps_apart
 from millstream.plan.definitions import declare_values
 from millstream.plan.functions.comparison import comparison_type
@@ -20,7 +19,6 @@ from millstream.plan.functions.signatures import choose
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.join import Join
 from millstream.plan.operators.project import Project, ProjectItem
-from millstream.plan.resolver.scope import enumerate_tables
 from millstream.plan.typed import Call, Conversion, InputColumn, Word, columns_in, functions_in
 from millstream.sql.types import BOOLEAN
 
@@ -81,24 +79,33 @@ def _rename(node: Node, names: Mapping[str, str], span: Span) -> Node:
 def join_all(relations: Sequence[Relation], conditions: Sequence[Condition]) -> Node:
     """From the left to the right; their columns have names of their own.
 
-    A relation that has no equality with those before it waits for one that it has an equality with.
+    A relation that has no equality with those before it waits for one that it has an equality with; if there is none,
+    each of its rows meets all others.
     """
     left = list(conditions)
     first, *waiting = relations
-    joined = [first]
     node = _filter(first.node, left)
     while waiting:
-        relation = next((each for each in waiting if any(_is_key(node, each.node, one) for one in left)), None)
-        if relation is None:
-            raise ScriptError(_no_equality(waiting[0], joined))
+        has_key = (each for each in waiting if any(_is_key(node, each.node, one) for one in left))
+        relation = next(has_key, waiting[0])
         waiting.remove(relation)
-        joined.append(relation)
         own = _filter(relation.node, left)
         keys = _take(left, partial(_is_key, node, own))
         # A key that loses something in a cast brings more rows together than are equal: the condition itself decides.
-        left += [condition for condition in keys if _loses_in_cast(condition.expression)]
-        node = _filter(_join(node, own, keys, relation.span), left)
+        left += [condition for condition in keys if loses_in_cast(condition.expression)]
+        pairs = [equality_of(condition.expression, node, own) for condition in keys]
+        node = _filter(join_on(node, own, [pair for pair in pairs if pair is not None], relation.span), left)
     return _filter(node, left, with_random=True)
+
+
+def is_about(condition: Condition, relations: Sequence[Relation]) -> bool:
+    """Whether a condition can be decided by rows of these relations, at any time."""
+    names = {column.name for relation in relations for column in relation.node.columns}
+    return columns_in(condition.expression) <= names and not _is_random(condition)
+
+
+def _is_random(condition: Condition) -> bool:
+    return not functions_in(condition.expression).isdisjoint(RANDOM_FUNCTIONS)
 
 
 def _take(conditions: list[Condition], wanted: Callable[[Condition], bool]) -> list[Condition]:
@@ -107,7 +114,7 @@ def _take(conditions: list[Condition], wanted: Callable[[Condition], bool]) -> l
     return taken
 
 
-def _loses_in_cast(equality: Typed) -> bool:
+def loses_in_cast(equality: Typed) -> bool:
     assert isinstance(equality, Call)
     types = [argument.type for argument in equality.arguments if not isinstance(argument, Word)]
     return not all(keeps_apart(type_, comparison_type(types)) for type_ in types)
@@ -118,17 +125,16 @@ def _filter(node: Node, conditions: list[Condition], *, with_random: bool = Fals
     names = {column.name for column in node.columns}
 
     def is_own(condition: Condition) -> bool:
-        is_random = not functions_in(condition.expression).isdisjoint(RANDOM_FUNCTIONS)
-        return columns_in(condition.expression) <= names and (with_random or not is_random)
+        return columns_in(condition.expression) <= names and (with_random or not _is_random(condition))
 
     own = _take(conditions, is_own)
     if not own:
         return node
-    together = reduce(_and, (condition.expression for condition in own))
+    together = reduce(and_, (condition.expression for condition in own))
     return Filter(node, together, own[0].span)
 
 
-def _and(left: Typed, right: Typed) -> Typed:
+def and_(left: Typed, right: Typed) -> Typed:
     function = FUNCTIONS["AND"]
     sign = choose(function, (left, right))
     nullable = left.type.nullable or right.type.nullable
@@ -136,10 +142,10 @@ def _and(left: Typed, right: Typed) -> Typed:
 
 
 def _is_key(left: Node, right: Node, condition: Condition) -> bool:
-    return _key_of(condition.expression, left, right) is not None
+    return equality_of(condition.expression, left, right) is not None
 
 
-def _key_of(expression: Typed, left: Node, right: Node) -> tuple[Typed, Typed] | None:
+def equality_of(expression: Typed, left: Node, right: Node) -> tuple[Typed, Typed] | None:
     """What is compared of the left side and of the right, where the condition is their equality."""
     if not isinstance(expression, Call) or expression.function.name != "=":
         return None
@@ -155,20 +161,25 @@ def _is_of(expression: Typed, node: Node) -> bool:
     return bool(names) and names <= {column.name for column in node.columns}
 
 
-def _join(left: Node, right: Node, conditions: Sequence[Condition], span: Span) -> Join:
-    pairs = [_key_of(condition.expression, left, right) for condition in conditions]
-    output = (*left.columns, *right.columns)
-    taken = {column.name for column in output}
+def join_on(left: Node, right: Node, pairs: Sequence[tuple[Typed, Typed]], span: Span) -> Join:
+    return Join(*with_keys(left, right, pairs, span), (*left.columns, *right.columns), span)
+
+
+def with_keys(
+    left: Node, right: Node, pairs: Sequence[tuple[Typed, Typed]], span: Span
+) -> tuple[Node, Node, tuple[str, ...], tuple[str, ...]]:
+    """Both sides and their keys: computed for the join, where it is no column of a side as it is."""
+    taken = {column.name for column in (*left.columns, *right.columns)}
     names = (name for number in count() if (name := f"{_KEY}{number}") not in taken)
     lefts: list[ProjectItem] = []
     rights: list[ProjectItem] = []
-    for pair in (pair for pair in pairs if pair is not None):
+    for pair in pairs:
         type_ = comparison_type([part.type for part in pair])
         lefts.append(_key_item(pair[0], type_, next(names), lefts))
         rights.append(_key_item(pair[1], type_, next(names), rights))
     node = _with_keys(left, lefts, span), _with_keys(right, rights, span)
     left_keys, right_keys = _in_canonical_order(*node, lefts, rights)
-    return Join(*node, left_keys, right_keys, output, span)
+    return *node, left_keys, right_keys
 
 
 def _in_canonical_order(
@@ -176,6 +187,8 @@ def _in_canonical_order(
 ) -> Iterable[tuple[str, ...]]:
     """The keys of both sides by what they are computed from: state is the same in any order ON has them."""
     pairs = [(one.name, other.name) for one, other in zip(lefts, rights, strict=True)]
+    if not pairs:
+        return (), ()
     sides = (declare_values(node, names) for node, names in zip((left, right), zip(*pairs, strict=True), strict=True))
     texts = zip(*sides, strict=True)
     return zip(*(pair for _, pair in sorted(zip(texts, pairs, strict=True))), strict=True)
@@ -196,15 +209,3 @@ def _with_keys(node: Node, keys: Sequence[ProjectItem], span: Span) -> Node:
     if not added:
         return node
     return replace(own := Project.of_columns(node, node.columns, span), items=(*own.items, *added))
-
-
-def _no_equality(relation: Relation, joined: Sequence[Relation]) -> Diagnostic:
-    name = enumerate_tables([relation.qualifier])
-    others = enumerate_tables([each.qualifier for each in joined], " or ")
-    return Diagnostic(
-        Code.UNSUPPORTED_STATEMENT,
-        "a join without an equality of the two sides is not supported yet",
-        relation.span,
-        detail=f"No condition says that a column of {name} is equal to one of {others}.",
-        hint="Add a condition such as ON a.id = b.id: rows are matched by its value.",
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -15,17 +14,23 @@ from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.project import Project, ProjectItem
 from millstream.plan.operators.values import Values
 from millstream.plan.resolver.aggregation import distinct_rows
-from millstream.plan.resolver.join_conditions import (
-    condition_of,
-    conditions_in,
-    conditions_of_join,
-    refuse_same_names,
-)
-from millstream.plan.resolver.joins import Condition, Relation, join_all, with_unique_names
+from millstream.plan.resolver.from_clause import KINDS, resolve_from, written_kind
+from millstream.plan.resolver.join_conditions import condition_of, conditions_in, refuse_same_names
+from millstream.plan.resolver.joins import Relation
 from millstream.plan.resolver.scans import scan_of
 from millstream.plan.resolver.scope import Scope, ScopeColumn
 from millstream.plan.resolver.select_items import select_items
 from millstream.plan.resolver.set_operations import union_of
+from millstream.plan.resolver.subqueries import (
+    InnerQuery,
+    Membership,
+    check_correlated,
+    columns_of,
+    is_correlated,
+    join_members,
+    select_inner,
+    split_where,
+)
 from millstream.plan.resolver.unsupported_parts import (
     parts_of_join,
     parts_of_relation,
@@ -138,16 +143,20 @@ class QueryBuilder:
     def _select(self, tree: exp.Select, named: Mapping[str, Node]) -> Node:
         problems = Problems()
         problems.of(lambda: self._refuse_parts(parts_of_select(tree)))
-        from_ = tree.args.get("from_")
-        first = problems.of(lambda: self._from(from_.this if from_ is not None else None, named))
-        others = [problems.of(partial(self._resolve_join, join, named)) for join in tree.args.get("joins") or ()]
-        reads_more = any(tree.args.get(part) for part in _OTHER_TABLES)
-        relations = [relation for relation in (first, *others) if relation is not None]
-        if not reads_more and len(relations) == 1 + len(others):
-            node = problems.of(lambda: self._over(tree, relations))
+        relations = problems.of(partial(self._relations, tree, named))
+        if not any(tree.args.get(part) for part in _OTHER_TABLES) and relations is not None:
+            node = problems.of(lambda: self._over(tree, relations, named))
         problems.raise_all()
         assert node is not None
         return node
+
+    def _relations(self, tree: exp.Select, named: Mapping[str, Node]) -> list[Relation]:
+        problems = Problems()
+        from_ = tree.args.get("from_")
+        first = problems.of(lambda: self._from(from_.this if from_ is not None else None, named))
+        others = [problems.of(partial(self._resolve_join, join, named)) for join in tree.args.get("joins") or ()]
+        problems.raise_all()
+        return [relation for relation in (first, *others) if relation is not None]
 
     def _from(self, tree: exp.Expr | None, named: Mapping[str, Node]) -> Relation:
         match tree:
@@ -169,13 +178,9 @@ class QueryBuilder:
         return Relation(qualifier, self._check_reserved_column(self._rename(node, tree)), self._place(tree))
 
     def _resolve_join(self, join: exp.Join, named: Mapping[str, Node]) -> Relation:
-        """What an inner join reads; any other kind is refused by its name."""
-        method, side, kind = (str(join.args.get(part) or "").upper() for part in ("method", "side", "kind"))
-        left_out = ("OUTER", "INNER") if side else ("INNER",)
-        kind = " ".join(word for word in (method, side, kind) if word and word not in left_out)
-        if join.this.args.get("version"):
-            raise self._unsupported_error("a join FOR SYSTEM_TIME AS OF", join)
-        if kind:
+        """What a join reads; kinds that are not supported are refused by their names."""
+        kind = written_kind(join)
+        if kind not in KINDS:
             raise self._unsupported_error(kind if kind.endswith("_JOIN") else f"{kind} JOIN", join)
         self._refuse_parts(parts_of_join(join))
         return self._from(join.this, named)
@@ -240,14 +245,15 @@ class QueryBuilder:
                 )
             )
 
-    def _over(self, tree: exp.Select, relations: Sequence[Relation]) -> Node:
+    def _over(self, tree: exp.Select, relations: Sequence[Relation], named: Mapping[str, Node]) -> Node:
         """WHERE, GROUP BY and SELECT on top of what FROM gives."""
-        if len(relations) > 1:
-            return self._over_join(tree, relations)
+        where = tree.args.get("where")
+        if len(relations) > 1 or split_where(where)[1]:
+            return select_items(tree, *self._rows(tree, relations, named))
         [relation] = relations
         node, scope = relation.node, self._scope(relation.qualifier, relation.node.columns)
         problems = Problems()
-        if (where := tree.args.get("where")) is not None:
+        if where is not None:
             condition = problems.of(lambda: condition_of(where.this, scope, "WHERE"))
             node = Filter(node, condition, scope.place(where)) if condition is not None else node
         selected = problems.of(lambda: select_items(tree, node, scope))
@@ -255,32 +261,49 @@ class QueryBuilder:
         assert selected is not None
         return selected
 
-    def _over_join(self, tree: exp.Select, relations: Sequence[Relation]) -> Node:
+    def _rows(
+        self, tree: exp.Select, relations: Sequence[Relation], named: Mapping[str, Node], outer: Scope | None = None
+    ) -> tuple[Node, Scope]:
+        """What FROM and WHERE give, but for the conditions that speak of a query around it."""
         refuse_same_names(relations)
-        unique, names = with_unique_names(relations)
-        joins: list[exp.Join] = tree.args["joins"]
-        merged = [frozenset[str](), *(frozenset(name.name for name in join.args.get("using") or ()) for join in joins)]
-        columns = tuple(
-            ScopeColumn(relation.qualifier, column.name, column.type, called[column.name], column.name in using)
-            for relation, called, using in zip(relations, names, merged, strict=True)
-            for column in relation.node.columns
-        )
-        scope = Scope(columns, self._query.script, self._statement, self._catalog.functions)
-        conditions: list[Condition] = []
         problems = Problems()
-        for number, join in enumerate(joins, 1):
-            seen = sum(len(relation.node.columns) for relation in relations[: number + 1])
-            near = replace(scope, columns=columns[:seen])
-            conditions += problems.of(partial(conditions_of_join, join, near, relations[number])) or []
-        if (where := tree.args.get("where")) is not None:
-            condition = problems.of(lambda: condition_of(where.this, scope, "WHERE"))
-            conditions += conditions_in(condition, scope.place(where)) if condition is not None else []
+        source = resolve_from(relations, tree.args.get("joins") or (), self._scope_over, problems)
+        scope = source.scope
+        plain, members = split_where(tree.args.get("where"))
+        own = [part for part in plain if outer is None or not is_correlated(part, scope, outer)]
+        found = [problems.of(partial(condition_of, part, scope, "WHERE")) for part in own]
+        inner = [problems.of(partial(self._inner_query, member, scope, named)) for member in members]
         problems.raise_all()
-        return select_items(tree, join_all(unique, conditions), scope)
+        written = zip(own, found, strict=True)
+        conditions = [one for part, known in written if known for one in conditions_in(known, scope.place(part))]
+        node = source.build(conditions)
+        for member, query in zip(members, inner, strict=True):
+            if query is not None:
+                node = join_members(node, scope, member, query)
+        return node, scope
+
+    def _inner_query(self, member: Membership, outer: Scope, named: Mapping[str, Node]) -> InnerQuery:
+        tree = member.query
+        if isinstance(tree, exp.Select):
+            known = {**named, **self._with(tree, named)}
+            relations = self._relations(tree, known)
+            near = resolve_from(relations, tree.args.get("joins") or (), self._scope_over, Problems()).scope
+            parts = split_where(tree.args.get("where"))[0]
+            correlated = tuple(part for part in parts if is_correlated(part, near, outer))
+            if correlated:
+                check_correlated(tree, outer)
+                node, scope = self._rows(tree, relations, known, outer)
+                node, items = select_inner(tree, node, scope, len(member.values))
+                return InnerQuery(node, scope, items, correlated)
+        node = self._relation(tree, named)
+        return InnerQuery(node, self._scope("", node.columns), columns_of(node))
 
     def _scope(self, qualifier: str, columns: tuple[OutputColumn, ...]) -> Scope:
         known = tuple(ScopeColumn(qualifier, column.name, column.type, column.name) for column in columns)
-        return Scope(known, self._query.script, self._statement, self._catalog.functions)
+        return self._scope_over(known)
+
+    def _scope_over(self, columns: tuple[ScopeColumn, ...]) -> Scope:
+        return Scope(columns, self._query.script, self._statement, self._catalog.functions)
 
     def _refuse_parts(self, refused: list[tuple[str, exp.Expr]]) -> None:
         if refused:

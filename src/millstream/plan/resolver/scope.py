@@ -37,7 +37,10 @@ class ScopeColumn:
     reference: str
     """The column of the step below that holds it: another name where two tables have one of this."""
     is_merged: bool = False
-    """Whether USING has made it one with that of a table before: only with its qualifier is it this one."""
+    """Whether USING has made it one with that of another table: only with its qualifier is it this one."""
+
+    def is_named(self, qualifier: str, name: str = "") -> bool:
+        return (self.qualifier, self.name) == (qualifier, name) and bool(self.qualifier or not self.is_merged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,12 @@ class Scope:
 
     def type_of(self, reference: str) -> DataType | None:
         return next((column.type for column in self.columns if column.reference == reference), None)
+
+    def knows(self, column: exp.Column) -> bool:
+        """Whether it can be a column of these tables, or a field of one."""
+        problems: list[Diagnostic] = []
+        self._resolve(column, problems)
+        return not problems
 
     def resolve(self, expression: exp.Expr) -> Typed:
         """The expression with a type on every part of it, over the columns of the step below."""
@@ -123,7 +132,7 @@ class Scope:
     def _resolve(self, column: exp.Column, problems: list[Diagnostic]) -> exp.Expr:
         """`t.c.f`, `c.f` and `c`: the longest way to read it as a column; what follows are fields of a row."""
         names = [part.name for part in column.parts]
-        found = [known for known in self.columns if [known.qualifier, known.name] == names[:2]]
+        found = [known for known in self.columns if known.is_named(*names[:2])]
         fields = column.parts[2:]
         if not found:
             found = [known for known in self.columns if known.name == names[0] and not known.is_merged]

@@ -9,15 +9,16 @@ from sqlglot import exp
 from millstream.sql.clause_parser import KEYWORD
 
 _CLAUSES: Final = frozenset({"expressions", "from_", "joins", "where", "group", "having", "distinct", "with_"})
-_OF_A_JOIN: Final = frozenset({"this", "on", "using", "kind"})
+_OF_A_JOIN: Final = frozenset({"this", "on", "using", "kind", "side"})
 _OF_A_TABLE: Final = frozenset({"this", "alias", "db", "catalog"})
 _OF_A_SUBQUERY: Final = frozenset({"this", "alias"})
 _OF_A_UNION: Final = frozenset({"this", "expression", "distinct", "with_"})
+_AS_OF: Final = "FOR SYSTEM_TIME AS OF"
 _IN_WORDS: Final = {
     "laterals": "LATERAL",
     "order": "ORDER BY",
     "sample": "TABLESAMPLE",
-    "version": "FOR SYSTEM_TIME AS OF",
+    "version": _AS_OF,
     "windows": "WINDOW",
 }
 
@@ -34,7 +35,9 @@ def parts_of_select(tree: exp.Select) -> list[tuple[str, exp.Expr]]:
 
 
 def parts_of_join(join: exp.Join) -> list[tuple[str, exp.Expr]]:
-    return _other_parts(join, _OF_A_JOIN) + parts_of_relation(join.this)
+    """Of a join, `side` and FOR SYSTEM_TIME AS OF are read where it is resolved."""
+    found = parts_of_relation(join.this)
+    return _other_parts(join, _OF_A_JOIN) + [(what, part) for what, part in found if what != _AS_OF]
 
 
 def parts_of_relation(tree: exp.Expr) -> list[tuple[str, exp.Expr]]:
@@ -66,8 +69,6 @@ def _other_parts(node: exp.Expr, known: frozenset[str]) -> list[tuple[str, exp.E
 
 
 def _clause_name(part: str, value: object) -> str:
-    if any(isinstance(one, exp.Join) and one.this.args.get("version") for one in _items(value)):
-        return "a join FOR SYSTEM_TIME AS OF"
     written = "FETCH" if isinstance(value, exp.Fetch) else part.strip("_").replace("_", " ").upper()
     return _IN_WORDS.get(part, written)
 

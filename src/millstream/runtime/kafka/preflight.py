@@ -17,7 +17,7 @@ from millstream.runtime.kafka.lost_messages import Topics, refuse_lost
 from millstream.runtime.kafka.scan_ends import read_kept_ends
 from millstream.runtime.kafka.source_positions import SourcePositions, plain
 from millstream.runtime.kafka.source_topics import is_found_by_java, offsets_of, topics_of
-from millstream.runtime.kafka.tables import kafka_scans, kafka_sinks, kafka_sources
+from millstream.runtime.kafka.tables import kafka_lookups, kafka_scans, kafka_sinks, kafka_sources
 from millstream.runtime.kafka.topic_ids import read_kept_ids
 
 if TYPE_CHECKING:
@@ -48,6 +48,10 @@ def check_kafka(
             check_dead_letters(source, _topics_to_measure(source, clients), clients, notice)
         admin = _admin(source, clients)
         ranges[scan.id] = _range(source, admin, notice, ends.get(scan.id), resumes=resumes is not None)
+    for source in kafka_lookups(job):
+        for topic in source.topics:
+            _admin(source, clients).require_readable(topic, source.table.name)
+            _admin(source, clients).require_topic(topic, source.table.name)
     if resumes is not None:
         _refuse_lost(job, clients, resumes)
     for sink in kafka_sinks(job):

@@ -23,6 +23,11 @@ def kafka_sources(job: JobPlan) -> list[KafkaSource]:
     return [source for _, source in kafka_scans(job)]
 
 
+def kafka_lookups(job: JobPlan) -> list[KafkaSource]:
+    """The topics that rows are looked up in."""
+    return [scan.source for scan in job.lookups if isinstance(scan.source, KafkaSource)]
+
+
 def kafka_sinks(job: JobPlan) -> list[KafkaSink]:
     """One for each INSERT."""
     sinks = (root.sink for root in job.roots if isinstance(root, Write))

@@ -1,0 +1,154 @@
+"""Pairs of rows with equal keys, in portions that need little memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from millstream.changelog import KIND, RowKind
+from millstream.kernels.changes import to_arrow
+from millstream.kernels.row_counts import AFTER, BEFORE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from millstream.kernels.join import JoinOperator
+
+RIGHT_BEFORE: Final = "__right" + BEFORE
+RIGHT_AFTER: Final = "__right" + AFTER
+"""The right row's counts beside those of the left row."""
+TIMES: Final = "__times"
+"""How often a change is in the result of a batch."""
+_MATCHES: Final = "__matches"
+_PAIR: Final = "__pair"
+_LARGEST_TABLE: Final = 1 << 17
+"""Rows in one table of changes: a key with many rows on both sides may have more results than fit in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The rows of one side that concern a batch, with their columns and their counts before and after it."""
+
+    written: pl.DataFrame
+    others: pl.DataFrame
+    """Unchanged rows, of the keys that the other side wrote."""
+
+    def to(self, kind: RowKind) -> pl.DataFrame:
+        """Written rows that may cause changes of this kind by themselves."""
+        falls = kind is RowKind.DELETE
+        return self.written.filter(pl.col(AFTER) <= pl.col(BEFORE) if falls else pl.col(AFTER) >= pl.col(BEFORE))
+
+
+class PairJoiner:
+    def __init__(self, spec: JoinOperator) -> None:
+        self._spec = spec
+
+    def changes(self, kind: RowKind, left: Batch, right: Batch) -> Iterator[pa.Table]:
+        """Each pair of rows is joined once per kind, so that its results need no folding."""
+        own, other = left.to(kind), right.to(kind)
+        yield from self._changes_of(kind, own, right.others)
+        yield from self._changes_of(kind, left.others, other)
+        if own.height or other.height:
+            yield from self._changes_of(kind, left.written, right.written)
+
+    def _changes_of(self, kind: RowKind, left: pl.DataFrame, right: pl.DataFrame) -> Iterator[pa.Table]:
+        for pairs in self._portions(left, right):
+            before = pl.col(BEFORE) * pl.col(RIGHT_BEFORE)
+            after = pl.col(AFTER) * pl.col(RIGHT_AFTER)
+            timed = pairs.with_columns(times(kind, before, after, expires=self._spec.expires).alias(TIMES))
+            yield from repeat(self._keep(timed), kind, self._spec.output_schema)
+
+    def pairs(self, left: pl.DataFrame, right: pl.DataFrame) -> Iterator[pl.DataFrame]:
+        """Those that satisfy the condition, with the columns of both sides and the counts of both rows."""
+        return map(self._keep, self._portions(left, right))
+
+    def _portions(self, left: pl.DataFrame, right: pl.DataFrame) -> Iterator[pl.DataFrame]:
+        left_keys, right_keys = list(self._spec.left.keys), list(self._spec.right.keys)
+        right = right.rename({BEFORE: RIGHT_BEFORE, AFTER: RIGHT_AFTER})
+        for left_rows, right_rows in _slices(left, left_keys, right, right_keys):
+            yield join_by_keys(left_rows, left_keys, right_rows, right_keys)
+
+    def _keep(self, pairs: pl.DataFrame) -> pl.DataFrame:
+        condition = self._spec.condition
+        if TIMES in pairs.columns and condition is not None:
+            pairs = pairs.filter(pl.col(TIMES) > 0)
+        if condition is None or not pairs.height:
+            return pairs
+        schema = pa.schema([field for field in self._pair_schema if field.name in condition.columns])
+        table = to_arrow(pairs, schema).append_column(_PAIR, pa.array(np.arange(pairs.height)))
+        kept = [batch.column(_PAIR).to_numpy() for batch in condition.keep(iter(table.combine_chunks().to_batches()))]
+        return pairs[np.concatenate([np.empty(0, np.int64), *kept])]
+
+    @property
+    def _pair_schema(self) -> pa.Schema:
+        return pa.schema([*self._spec.left.schema, *self._spec.right.schema])
+
+
+def times(kind: RowKind, before: pl.Expr, after: pl.Expr, *, expires: bool) -> pl.Expr:
+    """How many changes of a kind lead from so many equal rows of the result to so many."""
+    changes = (before - after if kind is RowKind.DELETE else after - before).clip(0)
+    return pl.when((before == after) & (after > 0)).then(1).otherwise(changes) if expires else changes
+
+
+def repeat(rows: pl.DataFrame, kind: RowKind, schema: pa.Schema) -> Iterator[pa.Table]:
+    """Each row as often as `__times` says; columns that it does not have are NULL."""
+    places = np.repeat(np.arange(rows.height), rows[TIMES].to_numpy())
+    missing = [pl.lit(None).alias(name) for name in schema.names if name != KIND and name not in rows.columns]
+    rows = rows.with_columns(*missing, pl.lit(kind, dtype=pl.Int8).alias(KIND))
+    for start in range(0, len(places), _LARGEST_TABLE):
+        yield to_arrow(rows[places[start : start + _LARGEST_TABLE]], schema)
+
+
+def _slices(
+    left: pl.DataFrame, left_keys: list[str], right: pl.DataFrame, right_keys: list[str]
+) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
+    """What to join with what, so that all pairs are covered in portions that need little memory."""
+    if not left.height or not right.height:
+        return
+    if left.height * right.height <= _LARGEST_TABLE:
+        yield left, right
+    elif left.height >= right.height:
+        yield from ((rows, right) for rows in _slice(left, left_keys, right, right_keys))
+    else:
+        yield from ((left, rows) for rows in _slice(right, right_keys, left, left_keys))
+
+
+def _slice(rows: pl.DataFrame, keys: list[str], others: pl.DataFrame, other_keys: list[str]) -> Iterator[pl.DataFrame]:
+    """The rows that have partners, in slices with about as many results as a table of changes may have."""
+    if not keys:
+        yield from rows.iter_slices(max(_LARGEST_TABLE // others.height, 1))
+        return
+    matches = others.group_by(other_keys).agg(pl.len().cast(pl.Int64).alias(_MATCHES))
+    matched = join_by_keys(rows, keys, matches, other_keys)
+    portions = (matched[_MATCHES].cum_sum().to_numpy() - 1) // _LARGEST_TABLE
+    starts = np.flatnonzero(np.diff(portions, prepend=-1))
+    for start, end in pairwise([*starts.tolist(), matched.height]):
+        yield matched.slice(start, end - start).select(rows.columns)
+
+
+def join_by_keys(
+    left: pl.DataFrame, left_keys: Sequence[str], right: pl.DataFrame, right_keys: Sequence[str]
+) -> pl.DataFrame:
+    """Pairs of equal keys, where NaN equals NaN: when it joins single rows, Polars does not consider two NaN equal.
+
+    No key is NULL.
+    """
+    if not left_keys:
+        return left.join(right, how="cross")
+    return left.join(
+        right,
+        left_on=_comparable(left, left_keys),
+        right_on=_comparable(right, right_keys),
+        nulls_equal=True,
+        coalesce=False,
+    )
+
+
+def _comparable(rows: pl.DataFrame, keys: Sequence[str]) -> list[pl.Expr]:
+    """No key is NULL, so NULL can represent NaN."""
+    return [pl.col(key).fill_nan(None) if rows.schema[key].is_float() else pl.col(key) for key in keys]

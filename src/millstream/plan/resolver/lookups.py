@@ -1,0 +1,162 @@
+"""JOIN t FOR SYSTEM_TIME AS OF a processing time: the rows that a table has when a row arrives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TYPE_CHECKING, Final
+
+from millstream.changelog import INSERT_ONLY
+from millstream.connectors.registry import LOOKUP_CONNECTORS
+from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.join_kinds import JoinKind
+from millstream.plan.operators.filter import Filter
+from millstream.plan.operators.lookup import Lookup
+from millstream.plan.operators.project import Project
+from millstream.plan.operators.scan import Scan
+from millstream.plan.resolver.joins import and_, equality_of, loses_in_cast, with_keys
+from millstream.plan.typed import Call, Constant, InputColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from millstream.plan.operators.node import Node, OutputColumn
+    from millstream.plan.resolver.joins import Condition, Relation
+    from millstream.plan.typed import Typed
+    from millstream.source import Span
+
+_PROCESSING_TIME: Final = "PROCTIME"
+_REGULAR: Final = "Leave FOR SYSTEM_TIME AS OF out: a regular join also follows later changes of the table."
+
+
+@dataclass(frozen=True, slots=True)
+class AsOf:
+    moment: Typed
+    """Over the columns of the relations before."""
+    place: Span
+
+
+def look_up(kind: JoinKind, left: Node, relation: Relation, conditions: Sequence[Condition], as_of: AsOf) -> Node:
+    """All conditions are about matches, also those on the table alone: a row may replace one that fulfilled them."""
+    _require_kind(kind, relation)
+    _require_processing_time(as_of, left)
+    _require_lookup_table(relation)
+    _require_inserts(left, relation)
+    found = [(condition, equality_of(condition.expression, left, relation.node)) for condition in conditions]
+    keys = [pair for _, pair in found if pair is not None]
+    if not keys:
+        raise ScriptError(_no_key(relation))
+    others = [each for each, pair in found if pair is None or loses_in_cast(each.expression)]
+    others = [each for each in others if not (isinstance(each.expression, Constant) and each.expression.value is True)]
+    condition = reduce(and_, (each.expression for each in others)) if others else None
+    sides = with_keys(left, relation.node, keys, relation.span)
+    is_outer = kind is JoinKind.LEFT
+    table_columns = [_nullable(column) if is_outer else column for column in relation.node.columns]
+    output = (*left.columns, *table_columns)
+    if condition is None or is_outer:
+        _refuse_obstacles(others)
+        return Lookup(*sides, is_outer, condition, output, relation.span)
+    return Filter(Lookup(*sides, is_outer, None, output, relation.span), condition, relation.span)
+
+
+def _nullable(column: OutputColumn) -> OutputColumn:
+    return replace(column, type=replace(column.type, nullable=True))
+
+
+def _require_kind(kind: JoinKind, relation: Relation) -> None:
+    if kind not in (JoinKind.INNER, JoinKind.LEFT):
+        raise ScriptError(
+            Diagnostic(
+                Code.UNSUPPORTED_STATEMENT,
+                f"a {kind} join FOR SYSTEM_TIME AS OF is not possible",
+                relation.span,
+                detail="Rows of the table are looked up as others arrive; they do not arrive themselves.",
+                hint="Use JOIN or LEFT JOIN.",
+            )
+        )
+
+
+def _require_processing_time(as_of: AsOf, node: Node) -> None:
+    if not is_processing_time(as_of.moment, node):
+        raise ScriptError(
+            Diagnostic(
+                Code.UNSUPPORTED_STATEMENT,
+                "a temporal join on event time is not supported yet",
+                as_of.place,
+                detail="Rows are looked up as of their processing time only.",
+                hint="Declare a column `proc_time AS PROCTIME()` in the table on the left, and write "
+                "FOR SYSTEM_TIME AS OF t.proc_time; or use a regular join.",
+            )
+        )
+
+
+def is_processing_time(expression: Typed, node: Node) -> bool:
+    """Whether it is PROCTIME(), or a column of `node` that has been computed by it."""
+    if isinstance(expression, Call):
+        return expression.function.name == _PROCESSING_TIME
+    if not isinstance(expression, InputColumn):
+        return False
+    if isinstance(node, Project):
+        items = (item for item in node.items if item.name == expression.name)
+        return any(is_processing_time(item.expression, node.input) for item in items)
+    sides = [below for below in node.inputs if expression.name in below.column_types()]
+    return bool(sides) and all(is_processing_time(expression, side) for side in sides)
+
+
+def _require_lookup_table(relation: Relation) -> None:
+    """It is a table, with its computed columns, of a connector that can say what its rows are now."""
+    below, why = relation.node, "It is a query."
+    while isinstance(below, Project):
+        below = below.input
+    if isinstance(below, Scan):
+        why = below.source.obstacle_to_lookup or ""
+    if why:
+        connectors = " or ".join(f"'{connector}'" for connector in LOOKUP_CONNECTORS)
+        raise ScriptError(
+            Diagnostic(
+                Code.UNSUPPORTED_STATEMENT,
+                f'rows cannot be looked up in "{relation.qualifier}"',
+                relation.span,
+                detail=f"{why} FOR SYSTEM_TIME AS OF needs a table of connector {connectors}.",
+                hint=_REGULAR,
+            )
+        )
+
+
+def _require_inserts(node: Node, relation: Relation) -> None:
+    """A row that is retracted later would be looked up again, and another row be retracted than was given."""
+    if node.changelog != INSERT_ONLY:
+        raise ScriptError(
+            Diagnostic(
+                Code.UNSUPPORTED_STATEMENT,
+                f'rows that are updated or deleted cannot be looked up in "{relation.qualifier}"',
+                relation.span,
+                detail="By the time of an update, the table may have another row than the one that was joined.",
+                hint=_REGULAR,
+            )
+        )
+
+
+def _no_key(relation: Relation) -> Diagnostic:
+    return Diagnostic(
+        Code.UNSUPPORTED_STATEMENT,
+        f'no condition says by which of its columns rows are looked up in "{relation.qualifier}"',
+        relation.span,
+        hint=f"Compare one of its columns with one of the rows, e.g. ON t.id = {relation.qualifier}.id.",
+    )
+
+
+def _refuse_obstacles(conditions: Sequence[Condition]) -> None:
+    from millstream.plan.vectorised.forms import obstacle_of  # loads Arrow, which most scripts do not need for a check
+
+    for condition in conditions:
+        if (obstacle := obstacle_of(condition.expression)) is not None:
+            raise ScriptError(
+                Diagnostic(
+                    Code.UNSUPPORTED_EXPRESSION,
+                    f"{obstacle} in the condition of a lookup is not supported yet",
+                    condition.span,
+                    detail="Such a condition is evaluated in Python, which does not have all of Spark's functions.",
+                    hint="Compute it in a sub-query on the left, or as a computed column of the table on the left.",
+                )
+            )

@@ -1,0 +1,113 @@
+"""The current rows of a table that is looked up, as a worker keeps them from task to task."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Protocol
+
+import pyarrow as pa
+
+from millstream.kernels.lookup import CurrentRows
+from millstream.reading.message_reader import read_messages
+from millstream.reading.offset_plan import ranges_between
+from millstream.reading.topic_offsets import TopicOffsets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from millstream.connectors.kafka.read_range import Offsets
+    from millstream.librdkafka.partition_consumer import Range
+    from millstream.reading.read_request import ReadRequest
+    from millstream.spark.python_stage import Step
+
+_ROWS_TOGETHER: Final = 500_000
+"""Changes that are applied at once: each time, the rows of the table are copied."""
+
+
+class LookupContent(Protocol):
+    """Where the rows come from; it is sent to the workers, which ask for the current rows once per task."""
+
+    def rows_now(self) -> CurrentRows: ...
+
+
+@dataclass(frozen=True, slots=True)
+class TopicContent:
+    """A compacted topic: all of it is read by the first task of a worker, and later ones read what has come since."""
+
+    place: str
+    """Of the operator: a worker keeps the rows of the last job that was started there."""
+    request: ReadRequest
+    step: Step
+    """From messages to changes of rows."""
+    schema: pa.Schema
+    keys: tuple[str, ...]
+    start: str = field(default_factory=lambda: uuid.uuid4().hex)
+    """Which start of the job it belongs to."""
+
+    def rows_now(self) -> CurrentRows:
+        kept = _KEPT.get(self.place)
+        if kept is None or kept.start != self.start:
+            kept = _KEPT[self.place] = _TopicRows(self)
+        return kept.refresh()
+
+
+class _TopicRows:
+    def __init__(self, content: TopicContent) -> None:
+        self.start = content.start
+        self._content = content
+        self._offsets = TopicOffsets(content.request)
+        self._reached: Offsets = {}
+        self._rows = self._no_rows()
+
+    def refresh(self) -> CurrentRows:
+        latest = self._offsets.latest()
+        if any(latest.get(place, 0) < offset for place, offset in self._reached.items()):  # the topic was created again
+            self._reached, self._rows = {}, self._no_rows()
+        if latest != self._reached:
+            first = self._reached or self._offsets.earliest()
+            self._read(ranges_between(first, latest))
+            self._reached = latest
+        return self._rows
+
+    def _no_rows(self) -> CurrentRows:
+        return CurrentRows(self._content.schema, self._content.keys)
+
+    def _read(self, ranges: list[Range]) -> None:
+        waiting: list[pa.RecordBatch] = []
+        for batch in self._content.step(read_messages(self._content.request, ranges)):
+            waiting.append(batch)
+            if sum(each.num_rows for each in waiting) >= _ROWS_TOGETHER:
+                self._rows.apply(pa.Table.from_batches(waiting))
+                waiting = []
+        if waiting:
+            self._rows.apply(pa.Table.from_batches(waiting))
+
+
+@dataclass(frozen=True, slots=True)
+class FileContent:
+    """Rows that the driver has read and put into an Arrow file; a new file replaces them."""
+
+    file: Path
+    step: Step
+    """What is computed from the columns of the file."""
+    schema: pa.Schema
+
+    def rows_now(self) -> CurrentRows:
+        found = self.file.stat()
+        version = f"{found.st_ino}-{found.st_mtime_ns}"
+        kept = _LOADED.get(self.file)
+        if kept is None or kept[0] != version:
+            rows = CurrentRows(self.schema, ())
+            rows.apply(pa.Table.from_batches(self.step(self._batches()), self.schema))
+            kept = _LOADED[self.file] = (version, rows)
+        return kept[1]
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        with pa.memory_map(str(self.file)) as content, pa.ipc.open_file(content) as reader:
+            yield from (reader.get_batch(number) for number in range(reader.num_record_batches))
+
+
+_KEPT: Final[dict[str, _TopicRows]] = {}
+_LOADED: Final[dict[Path, tuple[str, CurrentRows]]] = {}
