@@ -42,6 +42,9 @@ _OF_OTHER_BATCHES: Final = ("start", "discovery", "max_batch_records", "idle_tim
 _OF_RESULTS: Final = ("emits_before", "repeats")
 """Which results an operator emits, which depends on what reads them."""
 
+_ADDED_LATER: Final = {("Join", "kind"): "inner", ("Join", "condition"): None}
+"""Fields that nodes got after the first checksums of this version, with the value that says the same as none."""
+_NO_VALUE: Final = object()
 
 _OF_STATE: Final = (STATE_TTL.key, LOCAL_TIME_ZONE.key)
 """Settings that change the state and are in no node of the plan."""
@@ -163,9 +166,10 @@ def _describe(value: Any, left_out: Collection[str] = ()) -> Any:
         return sql_text(value)
     if is_dataclass(value) and not isinstance(value, type):
         names = (field.name for field in fields(value) if field.name not in (*_LEFT_OUT, *left_out))
+        node = type(value).__name__
         parts = ((name, getattr(value, name)) for name in names)
-        described = ((name, _describe(part, left_out)) for name, part in parts if not isinstance(part, Span))
-        return (type(value).__name__, *described)
+        said = ((name, part) for name, part in parts if part != _ADDED_LATER.get((node, name), _NO_VALUE))
+        return (node, *((name, _describe(part, left_out)) for name, part in said if not isinstance(part, Span)))
     if isinstance(value, dict):
         return tuple(sorted((str(key), repr(_describe(part, left_out))) for key, part in value.items()))
     if isinstance(value, tuple | list):

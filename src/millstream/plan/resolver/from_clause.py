@@ -64,7 +64,7 @@ class FromClause:
         return join_all(relations, [*conditions, *left])
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Step:
     """A relation, and how it is joined to those before it in its group."""
 
