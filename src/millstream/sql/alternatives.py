@@ -45,15 +45,16 @@ ALTERNATIVES: Final = {
     "parentheses: (SELECT … FROM b JOIN c ON …) AS t.",
     "a table in parentheses": "Write its name without them.",
     **dict.fromkeys(
-        ("UNION CORRESPONDING", "UNION ALL CORRESPONDING", "UNION BY NAME", "UNION ALL BY NAME"),
+        (
+            f"{word}{every} {way}"
+            for word in ("UNION", "INTERSECT", "EXCEPT")
+            for every in ("", " ALL")
+            for way in ("CORRESPONDING", "BY NAME")
+        ),
         "Leave the words out and select the same columns in each query, in the same order.",
     ),
     "a join FOR SYSTEM_TIME AS OF": "Look the value up in a Python function: CREATE FUNCTION … LANGUAGE PYTHON.",
     "FOR SYSTEM_TIME AS OF": "Read the table as it is now: leave the clause out.",
-    "INTERSECT": f"{_ONE_TOPIC}, adding a column side that says where each row is from, and select there with "
-    "GROUP BY … HAVING COUNT(DISTINCT side) = 2.",
-    "EXCEPT": f"{_ONE_TOPIC}, adding a column that says where each row is from, and select there with "
-    "GROUP BY … HAVING.",
     "OVER": f"{_ONE_ROW_PER_KEY}.",
     "WINDOW": f"{_ONE_ROW_PER_KEY}.",
     "UNNEST": "Take the elements one by one, e.g. tags[1], or produce one message for each.",

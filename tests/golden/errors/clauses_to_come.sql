@@ -5,8 +5,6 @@ SELECT id, city FROM orders LEFT JOIN customers FOR SYSTEM_TIME AS OF orders.pla
 SELECT id, SUM(id) OVER (PARTITION BY customer ORDER BY placed) FROM orders;
 SELECT id, tag FROM orders CROSS JOIN UNNEST(tags) AS t (tag);
 SELECT id, word FROM orders, LATERAL TABLE(split(customer)) AS t (word);
-SELECT customer FROM orders INTERSECT SELECT name FROM customers;
-SELECT customer FROM orders EXCEPT SELECT name FROM customers;
 SELECT id FROM orders ORDER BY placed LIMIT 3;
 SELECT id FROM orders WHERE customer IN (SELECT name FROM customers);
 SELECT window_start, COUNT(*) FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(placed), INTERVAL '1' MINUTE)) GROUP BY window_start;

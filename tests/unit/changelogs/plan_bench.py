@@ -14,6 +14,7 @@ from millstream.kernels.join import JoinOperator, JoinSide
 from millstream.kernels.materialise import MaterialiseOperator
 from millstream.kernels.normalise import NormaliseOperator
 from millstream.kernels.operator import LEFT, RIGHT
+from millstream.kernels.set_operation import SetOperator
 from millstream.plan.operators.aggregate import Aggregate
 from millstream.plan.operators.expand import Expand
 from millstream.plan.operators.filter import Filter
@@ -23,6 +24,7 @@ from millstream.plan.operators.normalise import Normalise
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.roots import Collect, Write
 from millstream.plan.operators.scan import Scan
+from millstream.plan.operators.set_operation import Except, SetOperation
 from millstream.plan.operators.union import Union
 from millstream.plan.resolver.sql_text import sql_text
 from tests.unit.kernels.bench import Bench
@@ -92,6 +94,8 @@ class PlanBench:
                 ]
             case Join():
                 return self._join(operator, *inputs)
+            case SetOperation():
+                return self._set_operation(operator, *inputs)
             case Write() | Collect():
                 return inputs[0]
             case _:
@@ -186,6 +190,23 @@ class PlanBench:
                 for name, _, _, _, below in sides
             }
             return [(RowKind(row[KIND]), {name: row[name] for name in output}) for row in bench.step_inputs(inputs)]
+
+        return step
+
+    def _set_operation(self, node: SetOperation, left: Step, right: Step) -> Step:
+        schema = _schema(node.columns)
+        operator = SetOperator(
+            schema, isinstance(node, Except), node.is_distinct, expires=self._expires, repeats=node.repeats
+        )
+        bench = Bench(operator, {LEFT: schema, RIGHT: schema}, buckets=3)
+        self._benches.append(bench)
+
+        def step(batch: Changes) -> Changes:
+            inputs = {
+                name: [(kind, tuple(row[column] for column in schema.names)) for kind, row in below(batch)]
+                for name, below in ((LEFT, left), (RIGHT, right))
+            }
+            return [(RowKind(row.pop(KIND)), row) for row in bench.step_inputs(inputs)]
 
         return step
 

@@ -139,8 +139,8 @@ def test_one_problem_in_the_words_of_the_user(query: str, primary: str, place: s
 @pytest.mark.parametrize(
     ("query", "hint"),
     [
-        ("SELECT a FROM p INTERSECT SELECT a FROM p", "COUNT(DISTINCT side) = 2"),
-        ("SELECT a FROM p INTERSECT SELECT a FROM p", "HAVING COUNT(DISTINCT side) = 2"),
+        ("SELECT a FROM p INTERSECT SELECT a, b FROM p", "use NULL for one that is missing"),
+        ("SELECT a FROM p EXCEPT CORRESPONDING SELECT a FROM p", "Leave the words out"),
         ("SELECT p.a FROM p CROSS JOIN s", "ON a.id = b.id"),
         ("SELECT a FROM p NATURAL JOIN s", "USING (id)"),
         ("SELECT a FROM p JOIN p AS d ON p.a = d.a", "Write p.a."),

@@ -14,7 +14,6 @@ from millstream.errors import Code, Diagnostic, Problems, ScriptError
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.project import Project, ProjectItem
 from millstream.plan.operators.values import Values
-from millstream.plan.resolver.aggregation import distinct_rows
 from millstream.plan.resolver.join_conditions import (
     condition_of,
     conditions_in,
@@ -25,12 +24,12 @@ from millstream.plan.resolver.joins import Condition, Relation, join_all, with_u
 from millstream.plan.resolver.scans import scan_of
 from millstream.plan.resolver.scope import Scope, ScopeColumn
 from millstream.plan.resolver.select_items import select_items
-from millstream.plan.resolver.set_operations import union_of
+from millstream.plan.resolver.set_operations import combine_sides, sides_of
 from millstream.plan.resolver.unsupported_parts import (
     parts_of_join,
     parts_of_relation,
     parts_of_select,
-    parts_of_union,
+    parts_of_set_operation,
 )
 from millstream.plan.resolver.values import values_node
 from millstream.plan.typed import InputColumn
@@ -87,30 +86,22 @@ class QueryBuilder:
                 return self._select(tree, {**named, **self._with(tree, named)})
             case exp.Values():
                 return values_node(tree, self._scope("", ()))
-            case exp.Union():
-                return self._union(tree, {**named, **self._with(tree, named)})
+            case exp.SetOperation():
+                return self._set_operation(tree, {**named, **self._with(tree, named)})
             case exp.Subquery() if not tree.args.get("alias"):
                 self._refuse_parts(parts_of_relation(tree))
                 return self._relation(tree.this, named)
             case _:
                 raise self._unsupported_error(f"{tree.key.upper()}", tree)
 
-    def _union(self, tree: exp.Union, named: Mapping[str, Node]) -> Node:
-        """Of `a UNION ALL b UNION ALL c`, sqlglot's tree has the first two as one side."""
-        self._refuse_parts(parts_of_union(tree))
-        is_distinct = bool(tree.args.get("distinct"))
-        sides: list[exp.Expr] = [tree.expression]
-        first = tree.this
-        while isinstance(first, exp.Union) and bool(first.args.get("distinct")) is is_distinct:
-            sides.append(first.expression)
-            first = first.this
-        sides = [first, *reversed(sides)]
+    def _set_operation(self, tree: exp.SetOperation, named: Mapping[str, Node]) -> Node:
+        self._refuse_parts(parts_of_set_operation(tree))
+        sides = sides_of(tree)
         problems = Problems()
         queries = [problems.of(partial(self._relation, side, named)) for side in sides]
         problems.raise_all()
         found = [query for query in queries if query is not None]
-        union = union_of(found, lambda number: self._place(sides[number]), self._statement)
-        return distinct_rows(union, self._scope("", ())) if is_distinct else union
+        return combine_sides(tree, found, lambda number: self._place(sides[number]), self._scope("", ()))
 
     def _with(self, tree: exp.Query, named: Mapping[str, Node]) -> Mapping[str, Node]:
         """The queries that WITH names, each able to read those before it."""
