@@ -3,8 +3,6 @@ CREATE TABLE customers (name STRING, city STRING) WITH ('connector' = 'datagen')
 SELECT id, city FROM orders LEFT JOIN customers ON customer = name;
 SELECT id, city FROM orders LEFT JOIN customers FOR SYSTEM_TIME AS OF orders.placed ON customer = name;
 SELECT id, SUM(id) OVER (PARTITION BY customer ORDER BY placed) FROM orders;
-SELECT id, tag FROM orders CROSS JOIN UNNEST(tags) AS t (tag);
-SELECT id, word FROM orders, LATERAL TABLE(split(customer)) AS t (word);
 SELECT id FROM orders ORDER BY placed LIMIT 3;
 SELECT id FROM orders WHERE customer IN (SELECT name FROM customers);
 SELECT window_start, COUNT(*) FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(placed), INTERVAL '1' MINUTE)) GROUP BY window_start;

@@ -1,4 +1,4 @@
-"""Small random queries on top of each other: project, filter, group, having, distinct, set operations, join."""
+"""Small random queries on top of each other: project, filter, group, having, distinct, set operations, join, unnest."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def random_query(chance: Random) -> RandomQuery:
     query = _TABLE
     for level in range(chance.choice([1, 1, 1, 2, 2, 3])):
         made = _Level(chance, query, level)
-        kinds = [made.group, made.group, made.select, made.select, made.combine, made.combine, made.join]
+        kinds = [made.group, made.group, made.select, made.select, made.combine, made.combine, made.join, made.unnest]
         query = chance.choice(kinds)()
     return query
 
@@ -109,6 +109,29 @@ class _Level:
             for one, two in ((self._below.sql, second.sql), (self._below.oracle, second.oracle))
         )
         return RandomQuery(sql, oracle, tuple((name, type_) for name, _, type_ in named))
+
+    def unnest(self) -> RandomQuery:
+        """Each row once per part of a text, with its number or without."""
+        texts = [name for name, type_ in self._columns if type_ == TEXT]
+        if not texts:
+            return self.select()
+        text, other, number = self._chance.choice(texts), self._chance.choice(texts), f"n{self._level}"
+        array = self._chance.choice([f"SPLIT(a.{text} || ',' || a.{other}, ',')", f"SPLIT(a.{text}, 'b')"])
+        numbered, is_left = self._chance.random() < 0.6, self._chance.random() < 0.4
+        columns = [(f"a.{name}", type_) for name, type_ in self._columns]
+        columns = columns[:1] + self._some(columns[1:], 0, 2) + [("e.part", TEXT)]
+        columns += [(f"e.{number}", NUMBER)] if numbered else []
+        named = [(f"c{self._level}_{at}", *item) for at, item in enumerate(columns)]
+        listed = ", ".join(f"{sql} AS {name}" for name, sql, _ in named)
+        sql, oracle = (text if text == "t" else f"({text})" for text in (self._below.sql, self._below.oracle))
+        join, end = ("LEFT JOIN", " ON TRUE") if is_left else ("CROSS JOIN", "")
+        ordinality, names = (" WITH ORDINALITY", f"part, {number}") if numbered else ("", "part")
+        parts = f"SELECT UNNEST({array}) AS part, UNNEST(RANGE(1, LEN({array}) + 1)) AS {number}"
+        return RandomQuery(
+            f"SELECT {listed} FROM {sql} AS a {join} UNNEST({array}){ordinality} AS e ({names}){end}",
+            f"SELECT {listed} FROM {oracle} AS a {join} LATERAL ({parts}) AS e{end}",
+            tuple((name, type_) for name, _, type_ in named),
+        )
 
     def _query(self, verb: str, items: Columns, end: str = "", oracle_end: str = "") -> RandomQuery:
         named = [(f"c{self._level}_{at}", *item) for at, item in enumerate(items)]

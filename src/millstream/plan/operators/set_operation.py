@@ -47,7 +47,7 @@ class SetOperation(Node):
 
     @property
     def changelog(self) -> ChangelogMode:
-        """What is there again is taken back and given again."""
+        """A row that is given again is retracted first."""
         never_retracts = self.is_insert_only and not self.repeats
         return INSERT_ONLY if never_retracts else frozenset({RowKind.INSERT, RowKind.DELETE})
 

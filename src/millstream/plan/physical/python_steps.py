@@ -23,7 +23,7 @@ def gives_rows_in_python(scan: Scan) -> bool:
 
 
 def obstacle_in(node: Node) -> str | None:
-    """What only Spark can do in a filter, a projection or a union."""
+    """What only Spark can do in a filter, a projection, a union or an unnesting."""
     from millstream.plan.vectorised.forms import obstacle_of  # loads Arrow, which a check does not need
 
     def obstacle_in_item(item: ProjectItem) -> str | None:

@@ -20,11 +20,12 @@ from millstream.plan.resolver.join_conditions import (
     conditions_of_join,
     refuse_same_names,
 )
-from millstream.plan.resolver.joins import Condition, Relation, join_all, with_unique_names
+from millstream.plan.resolver.joins import Condition, Relation, in_order_of_from, join_all, with_unique_names
 from millstream.plan.resolver.scans import scan_of
 from millstream.plan.resolver.scope import Scope, ScopeColumn
 from millstream.plan.resolver.select_items import select_items
 from millstream.plan.resolver.set_operations import combine_sides, sides_of
+from millstream.plan.resolver.unnesting import part_tables, unnest_all
 from millstream.plan.resolver.unsupported_parts import (
     parts_of_join,
     parts_of_relation,
@@ -129,13 +130,14 @@ class QueryBuilder:
     def _select(self, tree: exp.Select, named: Mapping[str, Node]) -> Node:
         problems = Problems()
         problems.of(lambda: self._refuse_parts(parts_of_select(tree)))
-        from_ = tree.args.get("from_")
-        first = problems.of(lambda: self._from(from_.this if from_ is not None else None, named))
-        others = [problems.of(partial(self._resolve_join, join, named)) for join in tree.args.get("joins") or ()]
+        first_table, joins, unnestings = part_tables(tree)
+        first = problems.of(lambda: self._from(first_table, named))
+        others = [problems.of(partial(self._resolve_join, join, named)) for join in joins]
         reads_more = any(tree.args.get(part) for part in _OTHER_TABLES)
         relations = [relation for relation in (first, *others) if relation is not None]
         if not reads_more and len(relations) == 1 + len(others):
-            node = problems.of(lambda: self._over(tree, relations))
+            around = self._scope("", ())
+            node = problems.of(lambda: self._over(tree, joins, unnest_all(relations, joins, unnestings, around)))
         problems.raise_all()
         assert node is not None
         return node
@@ -153,8 +155,8 @@ class QueryBuilder:
                 qualifier, node = tree.alias, self._relation(tree.this, named)
             case exp.Values():
                 qualifier, node = tree.alias, self._relation(tree, named)
-            case exp.Unnest():
-                raise self._unsupported_error("UNNEST", tree)
+            case exp.Lateral() if tree.args.get("cross_apply") is None:
+                raise self._unsupported_error("LATERAL", tree)
             case _:
                 raise self._unsupported_error("anything but a table or a query after FROM", tree)
         return Relation(qualifier, self._check_reserved_column(self._rename(node, tree)), self._place(tree))
@@ -231,12 +233,13 @@ class QueryBuilder:
                 )
             )
 
-    def _over(self, tree: exp.Select, relations: Sequence[Relation]) -> Node:
+    def _over(self, tree: exp.Select, joins: Sequence[exp.Join], relations: Sequence[Relation]) -> Node:
         """WHERE, GROUP BY and SELECT on top of what FROM gives."""
         if len(relations) > 1:
-            return self._over_join(tree, relations)
+            return self._over_join(tree, joins, relations)
         [relation] = relations
-        node, scope = relation.node, self._scope(relation.qualifier, relation.node.columns)
+        node, scope = relation.node, self._scope("", ())
+        scope = replace(scope, columns=relation.in_scope({column.name: column.name for column in node.columns}))
         problems = Problems()
         if (where := tree.args.get("where")) is not None:
             condition = problems.of(lambda: condition_of(where.this, scope, "WHERE"))
@@ -246,17 +249,13 @@ class QueryBuilder:
         assert selected is not None
         return selected
 
-    def _over_join(self, tree: exp.Select, relations: Sequence[Relation]) -> Node:
+    def _over_join(self, tree: exp.Select, joins: Sequence[exp.Join], relations: Sequence[Relation]) -> Node:
         refuse_same_names(relations)
         unique, names = with_unique_names(relations)
-        joins: list[exp.Join] = tree.args["joins"]
         merged = [frozenset[str](), *(frozenset(name.name for name in join.args.get("using") or ()) for join in joins)]
-        columns = tuple(
-            ScopeColumn(relation.qualifier, column.name, column.type, called[column.name], column.name in using)
-            for relation, called, using in zip(relations, names, merged, strict=True)
-            for column in relation.node.columns
-        )
-        scope = Scope(columns, self._query.script, self._statement, self._catalog.functions)
+        per_relation = zip(relations, names, merged, strict=True)
+        columns = tuple(column for one, called, using in per_relation for column in one.in_scope(called, using))
+        scope = replace(self._scope("", ()), columns=in_order_of_from(relations, columns))
         conditions: list[Condition] = []
         problems = Problems()
         for number, join in enumerate(joins, 1):
