@@ -273,5 +273,5 @@ def test_what_is_in_use_anyway_may_be_named(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["CATALOG other", "other", "CATALOG default_database", "default_catalog", "a.b.c"])
-def test_there_is_nothing_else_to_use(name: str) -> None:
-    assert [found.code for found in problems(f"USE {name};")] == [Code.UNSUPPORTED_STATEMENT]
+def test_only_what_was_created_can_be_used(name: str) -> None:
+    assert [found.code for found in problems(f"USE {name};")] == [Code.UNDEFINED_TABLE]

@@ -199,7 +199,8 @@ class QueryBuilder:
         if len(self._inside) == _DEEPEST:
             raise ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, "views are nested too deeply", view.span))
         inside = (*self._inside, view.name)
-        node = QueryBuilder(view.query, self._catalog, self._statement, inside, self._problems).build()
+        catalog = self._catalog.as_seen_by(view)
+        node = QueryBuilder(view.query, catalog, self._statement, inside, self._problems).build()
         self.require_as_many(view.columns, node, view.span)
         return _with_names(node, view.columns, self._statement)
 
