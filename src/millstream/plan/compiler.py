@@ -210,7 +210,7 @@ class Compiler:
                 self._catalog.rename(statement)
 
     def _create_table_of_query(self, statement: CreateTableAs) -> InsertInto | None:
-        """The INSERT that fills the table; None where the table is there already, and may be."""
+        """The INSERT that fills the table; None where the table exists, and may."""
         if self._catalog.is_there(statement.table):
             self._tell(f'table "{statement.name.text}" exists: nothing is written into it', statement)
             return None
