@@ -67,6 +67,12 @@ def test_columns(after_from: str, expected: list[str]) -> None:
     assert [found[0], *found[7:]] == expected
 
 
+def test_a_field_of_a_row_keeps_its_name() -> None:
+    table = "CREATE TABLE n (a ARRAY<ROW<p INT>>) WITH ('connector' = 'datagen');"
+    job = compile_script(SourceText("s", f"{table} SELECT t.p FROM n, UNNEST(a) AS t;"), {}, {}).jobs[0]
+    assert [column.name for column in job.roots[0].columns] == ["p"]
+
+
 def test_star_lists_tables_as_they_stand() -> None:
     query = "SELECT * FROM u, UNNEST(u.tags) AS a, UNNEST(u.tags) AS b JOIN u AS v ON v.id = u.id, UNNEST(v.tags) AS c"
     names = [column.partition(" ")[0] for column in columns(query)]

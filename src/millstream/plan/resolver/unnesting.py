@@ -16,7 +16,7 @@ from millstream.errors import Code, Diagnostic, Problems, ScriptError
 from millstream.plan.functions.registry import FUNCTIONS
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.project import Project, ProjectItem
-from millstream.plan.operators.unnest import Unnest
+from millstream.plan.operators.unnest import PartKind, Unnest
 from millstream.plan.resolver.element_parts import parts_of
 from millstream.plan.resolver.expressions import TABLE_FUNCTION
 from millstream.plan.resolver.join_conditions import condition_of
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from millstream.plan.operators.node import Node
+    from millstream.plan.operators.unnest import ElementPart
     from millstream.plan.typed import Typed
 
 _TABLE: Final = "TABLE"
@@ -215,7 +216,7 @@ def _over(relation: Relation, value: Typed, each: Unnesting, scope: Scope) -> Re
         item = ProjectItem(collection, value, value.type)
         node = replace(own := Project.of_columns(node, node.columns, place), items=(*own.items, item))
     parts = parts_of(value.type, with_ordinality=each.has_ordinality, is_left=each.is_left, place=place)
-    names = _names_of_parts([part.name for part in parts], each, scope)
+    names = _names_of_parts(parts, each, scope)
     inside: list[str] = []
     for name in names:
         inside += [_free(name, (*kept, *inside, collection))]
@@ -238,12 +239,12 @@ def _filtered(relation: Relation, node: Node, each: Unnesting, scope: Scope) -> 
     return Filter(node, condition, scope.place(each.condition))
 
 
-def _names_of_parts(default: Sequence[str], each: Unnesting, scope: Scope) -> list[str]:
-    """As in Flink, the name of an UNNEST that gives one column is that of its column as well."""
-    named = each.names()
+def _names_of_parts(parts: Sequence[ElementPart], each: Unnesting, scope: Scope) -> list[str]:
+    """`UNNEST(tags) AS tag`: where there is nothing but the element, its column has the name as well."""
+    named, default = each.names(), [part.name for part in parts]
     if not named:
-        is_named = len(default) == 1 and each.qualifier and isinstance(each.source, exp.Unnest)
-        return [each.qualifier] if is_named else list(default)
+        is_named = each.qualifier and [part.kind for part in parts] == [PartKind.ELEMENT]
+        return [each.qualifier] if is_named else default
     if len(named) != len(default):
         columns = "1 column" if len(named) == 1 else f"{len(named)} columns"
         raise ScriptError(
