@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from millstream.catalog.functions import udf
+    from millstream.catalog.table_functions import udtf
     from millstream.errors import (
         BrokerError,
         Code,
@@ -49,12 +50,14 @@ __all__ = [
     "Text",
     "__version__",
     "udf",
+    "udtf",
 ]
 
 __version__ = "0.1.0"
 
 _MODULES: Final = {
     "catalog.functions": ("udf",),
+    "catalog.table_functions": ("udtf",),
     "errors": (
         "BrokerError",
         "Code",

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from millstream.catalog.databases import Databases
 from millstream.catalog.like import merge_like
 from millstream.catalog.numbered_properties import find_unpaired_properties, name_properties
 from millstream.catalog.table import CatalogTable, CatalogView, contradictions, table_of
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.spelling import nearest
-from millstream.sql.statements import CreateTable, ObjectKind
+from millstream.sql.statements import CreateTable, ObjectKind, ObjectName
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from millstream.catalog.databases import Database
     from millstream.catalog.functions import UserFunction
     from millstream.source import Span
     from millstream.sql.statements import (
@@ -23,19 +25,24 @@ if TYPE_CHECKING:
         AlterTableSet,
         CreateView,
         Drop,
+        DropCatalog,
+        DropDatabase,
         Name,
-        ObjectName,
     )
-
-DEFAULT_CATALOG: Final = "default_catalog"
-DEFAULT_DATABASE: Final = "default_database"
 
 Relation = CatalogTable | CatalogView
 R = TypeVar("R", CatalogTable, CatalogView)
 
 
 class Catalog:
+    """Functions belong to all databases."""
+
     def __init__(self) -> None:
+        self.databases = Databases()
+        self._homes: dict[str, Database] = {}
+        """The database of each table and view."""
+        self._seen_from: dict[tuple[str, bool], Database] = {}
+        """The database that was in use when a view was created, by its name and whether it is temporary."""
         self._relations: dict[str, Relation] = {}
         self._functions: dict[str, UserFunction] = {}
         self._covered: dict[str, Relation] = {}
@@ -45,6 +52,9 @@ class Catalog:
 
     def copy(self) -> Catalog:
         twin = Catalog()
+        twin.databases = self.databases.copy()
+        twin._homes = dict(self._homes)
+        twin._seen_from = dict(self._seen_from)
         twin._relations = dict(self._relations)
         twin._functions = dict(self._functions)
         twin._covered = dict(self._covered)
@@ -64,30 +74,67 @@ class Catalog:
         """By name in upper case: names of functions are case-insensitive."""
         return self._functions
 
+    def as_seen_by(self, view: CatalogView) -> Catalog:
+        """The catalog in which the query of a view is read."""
+        twin = self.copy()
+        twin.databases.current = self._seen_from[view.name, view.is_temporary]
+        return twin
+
+    def relations_in(self, database: Database) -> tuple[Relation, ...]:
+        return tuple(found for name, found in self._relations.items() if self._homes[name] == database)
+
+    def path_of(self, relation: Relation) -> tuple[str, ...]:
+        """Its name in parts, without the default ones."""
+        return self._homes[relation.name].path_of(relation.name)
+
+    def drop_catalog(self, statement: DropCatalog) -> None:
+        for database in self.databases.drop_catalog(statement):
+            self._drop_relations(database)
+
+    def drop_database(self, statement: DropDatabase) -> None:
+        before = self.databases.copy()
+        database = self.databases.drop_database(statement)
+        if database is None:
+            return
+        tables = self.relations_in(database)
+        if tables and not statement.cascades:
+            self.databases = before
+            raise ScriptError(
+                Diagnostic(
+                    Code.UNSUPPORTED_STATEMENT,
+                    f'database "{database}" is not empty',
+                    statement.name.span,
+                    detail=f"It has: {', '.join(self.path_of(table)[-1] for table in tables)}.",
+                    hint="Drop these first, or write DROP DATABASE … CASCADE.",
+                )
+            )
+        self._drop_relations(database)
+
+    def _drop_relations(self, database: Database) -> None:
+        for relation in self.relations_in(database):
+            del self._relations[relation.name]
+            self._covered.pop(relation.name, None)
+
     def create_table(self, statement: CreateTable) -> None:
         """A contradictory table is refused but kept, so that statements that use it can be checked."""
         if self._is_taken(statement):
             return
         base = self.table(statement.like.table) if statement.like is not None else None
-        named = replace(statement, options=name_properties(statement.options))
+        name = ObjectName((self._own_name(statement.name),), statement.name.span)
+        named = replace(statement, name=name, options=name_properties(statement.options))
         whole = named if base is None else merge_like(named, base)
-        self._keep(table_of(whole))
+        self._keep(table_of(whole), self.databases.database_of(statement.name))
         if found := [*contradictions(whole), *find_unpaired_properties(statement.options)]:
             raise ScriptError(found)
 
     def create_view(self, statement: CreateView, columns: tuple[str, ...]) -> None:
         """`columns` are those of the view's query, with the names from the statement."""
-        if not self._is_taken(statement):
-            self._keep(
-                CatalogView(
-                    statement.name.text,
-                    columns,
-                    statement.query,
-                    statement.span,
-                    statement.comment,
-                    statement.is_temporary,
-                )
-            )
+        if self._is_taken(statement):
+            return
+        name = self._own_name(statement.name)
+        view = CatalogView(name, columns, statement.query, statement.span, statement.comment, statement.is_temporary)
+        self._keep(view, self.databases.database_of(statement.name))
+        self._seen_from[name, view.is_temporary] = self.databases.current
 
     def create_function(self, function: UserFunction, *, if_not_exists: bool) -> None:
         first = self._functions.get(function.name.upper())
@@ -108,7 +155,7 @@ class Catalog:
         name = self._own_name(statement.name)
         match statement.kind:
             case ObjectKind.FUNCTION:
-                known, key = list(self._functions), name.upper()
+                known, key = list(self._functions), statement.name.text.upper()
             case ObjectKind.TABLE:
                 known, key = [table.name for table in self.tables], name
             case ObjectKind.VIEW:
@@ -159,7 +206,9 @@ class Catalog:
 
     def rename(self, statement: AlterTableRename) -> None:
         table = self.table(statement.name)
-        name = self._own_name(statement.new_name)
+        home = self._homes[table.name]
+        is_bare = len(statement.new_name.parts) == 1
+        name = home.name_of(statement.new_name.text) if is_bare else self._own_name(statement.new_name)
         if name in self._relations:
             raise ScriptError(
                 Diagnostic(Code.DUPLICATE_TABLE, f'table "{name}" already exists', statement.new_name.span)
@@ -168,6 +217,7 @@ class Catalog:
             (name if known == table.name else known): (replace(table, name=name) if known == table.name else found)
             for known, found in self._relations.items()
         }
+        self._homes[name] = home if is_bare else self.databases.database_of(statement.new_name)
         if table.name in self._covered:
             self._relations[table.name] = self._covered.pop(table.name)
 
@@ -196,12 +246,13 @@ class Catalog:
 
     def find_created(self, statement: CreateTable) -> CatalogTable:
         """The table of this statement, even if a temporary one of the same name hides it."""
-        covered = self._covered.get(statement.name.text)
+        covered = self._covered.get(self._own_name(statement.name))
         if not statement.is_temporary and isinstance(covered, CatalogTable):
             return covered
         return self.table(statement.name)
 
-    def _keep(self, relation: Relation) -> None:
+    def _keep(self, relation: Relation, home: Database) -> None:
+        self._homes[relation.name] = home
         first = self._relations.get(relation.name)
         if first is not None and first.is_temporary and not relation.is_temporary:
             self._covered[relation.name] = relation
@@ -209,6 +260,10 @@ class Catalog:
         if first is not None:
             self._covered[relation.name] = first
         self._relations[relation.name] = relation
+
+    def is_there(self, statement: CreateTable) -> bool:
+        """Whether IF NOT EXISTS applies; raises where the name is taken without it."""
+        return self._is_taken(statement)
 
     def _is_taken(self, statement: CreateTable | CreateView) -> bool:
         """Temporary tables and views are separate from others: one of each can have the same name."""
@@ -231,23 +286,13 @@ class Catalog:
         )
 
     def _own_name(self, name: ObjectName) -> str:
-        """There is one catalog with one database, with Flink's default names."""
-        around = (DEFAULT_CATALOG, DEFAULT_DATABASE)
-        if name.parts[:-1] != around[3 - len(name.parts) :]:
-            raise ScriptError(
-                Diagnostic(
-                    Code.UNDEFINED_TABLE,
-                    f'there is no database "{".".join(name.parts[:-1])}"',
-                    name.span,
-                    hint=f"The only one is {DEFAULT_CATALOG}.{DEFAULT_DATABASE}; it can be left out.",
-                )
-            )
-        return name.text
+        """What a table, view or function of this name is called here."""
+        return self.databases.database_of(name).name_of(name.text)
 
     def _undefined_object(self, name: ObjectName, kind: str, known: Iterable[str]) -> Diagnostic:
         names = tuple(known)
         near = nearest(name.text, names)
-        gone = self._dropped.get(name.text) if kind != "function" else None
+        gone = self._dropped.get(self._own_name(name)) if kind != "function" else None
         dropped = f"It was dropped at {gone.source.name}:{gone.line}. " if gone is not None else ""
         return Diagnostic(
             Code.UNDEFINED_FUNCTION if kind == "function" else Code.UNDEFINED_TABLE,

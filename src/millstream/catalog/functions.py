@@ -7,7 +7,7 @@ import datetime as dt
 import inspect
 import types
 import typing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -17,8 +17,14 @@ from millstream.catalog.static_signature import (
     Annotations,
     Declaration,
     UnknownNameError,
-    gives_no_value,
+    is_generator,
     signature_of,
+)
+from millstream.catalog.table_functions import (
+    TABLE_DECLARED,
+    TableDeclaration,
+    columns_of_rows,
+    type_of_rows,
 )
 from millstream.catalog.user_modules import NotImportableError, import_object
 from millstream.errors import Code, Diagnostic, ScriptError
@@ -29,6 +35,8 @@ if TYPE_CHECKING:
 
     from millstream.source import Span
     from millstream.sql.types import DataType
+
+    Signature = Declaration | TableDeclaration | Annotations
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -45,6 +53,10 @@ _OF_ANNOTATIONS: Final = {
     dt.datetime: "TIMESTAMP(6)",
 }
 
+_ROWS: Final = (
+    "Annotate its rows, e.g. `-> Iterator[str]` or `-> Iterator[tuple[str, int]]`, or use @millstream.udtf; "
+    "a function that gives one value has `return`."
+)
 _POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _ANNOTATE: Final = "Annotate its parameters and its result, e.g. `def f(a: int) -> str`, or use @millstream.udf."
 
@@ -63,6 +75,8 @@ class UserFunction:
     """None if its module was read but not imported."""
     modules: tuple[types.ModuleType, ...] = field(default=(), compare=False, repr=False)
     """The modules imported for it from the user's folders, sent along because Spark's workers cannot import them."""
+    gives_rows: bool = False
+    """Whether a call yields rows; the result is then an array of them."""
 
     def __deepcopy__(self, _: dict[int, object]) -> UserFunction:
         """It is immutable, and part of expressions, which are copied often."""
@@ -98,13 +112,15 @@ def load_function(name: str, implementation: str, span: Span, folders: Sequence[
     found = imported.found
     if not callable(found):
         raise problem.not_a_function()
-    if inspect.iscoroutinefunction(found) or inspect.isgeneratorfunction(found) or inspect.isasyncgenfunction(found):
-        raise problem.gives_no_value()
-    declaration = getattr(found, _DECLARED, None)
-    signature = declaration if isinstance(declaration, Declaration) else _annotations(found, problem)
-    arguments, result = _types(signature, problem)
-    vectorised = isinstance(signature, Declaration)
-    return UserFunction(name, implementation, arguments, result, vectorised, span, found, imported.modules)
+    if inspect.iscoroutinefunction(found) or inspect.isasyncgenfunction(found):
+        raise problem.is_coroutine()
+    declaration = getattr(found, TABLE_DECLARED, None) or getattr(found, _DECLARED, None)
+    declares = isinstance(declaration, Declaration | TableDeclaration)
+    signature: Signature = declaration if declares else _annotations(found, problem)  # type: ignore[assignment]
+    types_ = _types(signature, problem, yields=inspect.isgeneratorfunction(found))
+    return replace(
+        _function_of(name, implementation, signature, types_, span), function=found, modules=imported.modules
+    )
 
 
 def read_function(name: str, implementation: str, span: Span, folders: Sequence[Path] = ()) -> UserFunction:
@@ -120,17 +136,24 @@ def read_function(name: str, implementation: str, span: Span, folders: Sequence[
             raise problem.not_a_function()
         if not isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef):
             raise NotReadableError(f'"{function_name}" is not a plain def')
-        if isinstance(found, ast.AsyncFunctionDef) or gives_no_value(found):
-            raise problem.gives_no_value()
+        if isinstance(found, ast.AsyncFunctionDef):
+            raise problem.is_coroutine()
         signature = signature_of(module, found)
+        yields = is_generator(found)
     except NotImportableError as error:
         raise problem(error.why, error.detail, error.hint) from error
     except UnknownNameError as error:
         raise problem.unreadable_annotations(error) from error
     except RecursionError:
         raise NotReadableError(f'the definition of "{function_name}" is circular') from None
-    arguments, result = _types(signature, problem)
-    return UserFunction(name, implementation, arguments, result, isinstance(signature, Declaration), span)
+    return _function_of(name, implementation, signature, _types(signature, problem, yields=yields), span)
+
+
+def _function_of(
+    name: str, implementation: str, signature: Signature, types_: tuple[tuple[DataType, ...], DataType], span: Span
+) -> UserFunction:
+    is_vectorised = isinstance(signature, Declaration)
+    return UserFunction(name, implementation, *types_, is_vectorised, span, gives_rows=_gives_rows(signature))
 
 
 def _annotations(function: Callable[..., Any], problem: _Refusal) -> Annotations:
@@ -149,13 +172,28 @@ def _annotations(function: Callable[..., Any], problem: _Refusal) -> Annotations
     return Annotations(tuple(positional), hints, tuple(others))
 
 
-def _types(found: Declaration | Annotations, problem: _Refusal) -> tuple[tuple[DataType, ...], DataType]:
-    return _read_declared_types(found, problem) if isinstance(found, Declaration) else _read_annotations(found, problem)
+def _gives_rows(found: Signature) -> bool:
+    if isinstance(found, Annotations):
+        return columns_of_rows(found.hints.get("return")) is not None
+    return isinstance(found, TableDeclaration)
 
 
-def _read_declared_types(declaration: Declaration, problem: _Refusal) -> tuple[tuple[DataType, ...], DataType]:
+def _types(found: Signature, problem: _Refusal, *, yields: bool) -> tuple[tuple[DataType, ...], DataType]:
+    if yields and not _gives_rows(found):
+        raise problem("it yields, and is not declared to give rows", hint=_ROWS)
+    if isinstance(found, Annotations):
+        return _read_annotations(found, problem)
+    return _read_declared_types(found, problem)
+
+
+def _read_declared_types(
+    declaration: Declaration | TableDeclaration, problem: _Refusal
+) -> tuple[tuple[DataType, ...], DataType]:
     try:
-        return tuple(map(type_of_text, declaration.arguments)), type_of_text(declaration.result)
+        arguments = tuple(map(type_of_text, declaration.arguments))
+        if isinstance(declaration, Declaration):
+            return arguments, type_of_text(declaration.result)
+        return arguments, type_of_rows([type_of_text(text) for text in declaration.result_types])
     except ScriptError as error:
         raise problem("its declaration has a type that cannot be read", f"{error}", _ANNOTATE) from None
 
@@ -169,7 +207,10 @@ def _read_annotations(found: Annotations, problem: _Refusal) -> tuple[tuple[Data
     if missing:
         raise problem(f"{' and '.join(missing)} {'has' if len(missing) == 1 else 'have'} no annotation", hint=_ANNOTATE)
     arguments = tuple(_read_annotation(found.hints[parameter], problem) for parameter in found.parameters)
-    return arguments, _read_annotation(found.hints["return"], problem)
+    columns = columns_of_rows(found.hints["return"])
+    if columns is None:
+        return arguments, _read_annotation(found.hints["return"], problem)
+    return arguments, type_of_rows([_read_annotation(column, problem) for column in columns])
 
 
 def _read_annotation(annotation: object, problem: _Refusal) -> DataType:
@@ -205,8 +246,8 @@ class _Refusal:
     def not_a_function(self) -> ScriptError:
         return self(f'"{self.implementation}" is not a function')
 
-    def gives_no_value(self) -> ScriptError:
-        return self("it is a generator or coroutine", hint="Write it with plain `def` and `return`.")
+    def is_coroutine(self) -> ScriptError:
+        return self("it is a coroutine", hint="Write it with plain `def`.")
 
     def unreadable_annotations(self, error: Exception) -> ScriptError:
         return self("its annotations cannot be read", f"{error}.", _ANNOTATE)

@@ -10,9 +10,10 @@ import decimal
 import types
 import typing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from millstream.catalog.module_source import NotReadableError
+from millstream.catalog.table_functions import GIVES_MANY, TableDeclaration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,6 +30,7 @@ _KNOWN_MODULES: Final[Mapping[str, types.ModuleType]] = {
 }
 """Their names are looked up by importing them: that runs none of the user's code."""
 _UDF: Final = frozenset({"millstream.udf", "millstream.catalog.functions.udf"})
+_UDTF: Final = frozenset({"millstream.udtf", "millstream.catalog.table_functions.udtf"})
 _KEEPS_SIGNATURE: Final = frozenset({"functools.cache", "functools.lru_cache"})
 
 
@@ -54,23 +56,22 @@ class UnknownNameError(Exception):
     """An annotation uses a name that the module does not have."""
 
 
-def signature_of(module: ModuleSource, function: ast.FunctionDef) -> Declaration | Annotations:
-    declared: Declaration | None = None
+def signature_of(module: ModuleSource, function: ast.FunctionDef) -> Declaration | TableDeclaration | Annotations:
+    declared: Declaration | TableDeclaration | None = None
     for decorator in function.decorator_list:
         called = decorator.func if isinstance(decorator, ast.Call) else decorator
         name = _full_name(module, called)
         if name in _UDF and isinstance(decorator, ast.Call):
             declared = _read_declaration(decorator)
+        elif name in _UDTF and isinstance(decorator, ast.Call):
+            declared = _read_table_declaration(decorator)
         elif name not in _KEEPS_SIGNATURE:
             raise NotReadableError(f"it is decorated with @{ast.unparse(called)}")
     return declared or _annotations(module, function)
 
 
-def gives_no_value(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether a call returns a coroutine or a generator."""
-    return isinstance(function, ast.AsyncFunctionDef) or any(
-        isinstance(node, ast.Yield | ast.YieldFrom) for node in _own_nodes(function)
-    )
+def is_generator(function: ast.FunctionDef) -> bool:
+    return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _own_nodes(function))
 
 
 def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
@@ -82,10 +83,22 @@ def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
 
 def _read_declaration(call: ast.Call) -> Declaration:
     try:
-        keywords = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
+        keywords = _literals_of(call)
         return Declaration(tuple(keywords["arguments"]), keywords["result"])
     except (ValueError, KeyError, TypeError):
         raise NotReadableError("the types in @udf are not written as literals") from None
+
+
+def _read_table_declaration(call: ast.Call) -> TableDeclaration:
+    try:
+        keywords = _literals_of(call)
+        return TableDeclaration(tuple(keywords["arguments"]), tuple(keywords["result_types"]))
+    except (ValueError, KeyError, TypeError):
+        raise NotReadableError("the types in @udtf are not written as literals") from None
+
+
+def _literals_of(call: ast.Call) -> dict[str | None, Any]:
+    return {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
 
 
 def _annotations(module: ModuleSource, function: ast.FunctionDef) -> Annotations:
@@ -127,6 +140,8 @@ def _subscript(module: ModuleSource, node: ast.expr, value: ast.expr, inside: as
     if base in (typing.Optional, typing.Union):
         union: object = typing.Union[tuple(_evaluate(module, part) for part in parts)]  # noqa: UP007
         return typing.Optional[union] if base is typing.Optional else union  # noqa: UP045
+    if base is tuple or typing.get_origin(base) in GIVES_MANY or base in GIVES_MANY:
+        return base[tuple(_evaluate(module, part) for part in parts)]  # type: ignore[index]
     return _Other(ast.unparse(node))
 
 
@@ -190,7 +205,7 @@ def _meaning(module: ModuleSource, name: str) -> str:
 def _meaning_elsewhere(module: ModuleSource, statement: ast.ImportFrom, name: str) -> str:
     place = module.absolute_name(statement)
     full_name = f"{place}.{name}"
-    if place in _KNOWN_MODULES or full_name in _UDF | _KEEPS_SIGNATURE:
+    if place in _KNOWN_MODULES or full_name in _UDF | _UDTF | _KEEPS_SIGNATURE:
         return full_name
     other = module.import_from(statement)
     if other.binding(name) is None:

@@ -126,7 +126,7 @@ TABLE: Final = Group(
             cause="CREATE FUNCTION names a module or function that cannot be imported, or one whose types are not "
             "declared.",
             fix="Put the module beside the script or install it, and annotate the function's arguments and result, or "
-            "declare them with @millstream.udf.",
+            "declare them with @millstream.udf or @millstream.udtf.",
             example="invalid_function",
         ),
         Code.NOT_A_SINK: Explanation(

@@ -19,16 +19,22 @@ from millstream.plan.physical.planner import assign_ids
 from millstream.plan.program import JobPlan, Program, ShowJobs, Text
 from millstream.plan.resolver.scans import check_watermark, computed_items
 from millstream.plan.resolver.statements import build_insert, build_select, view_columns
+from millstream.plan.resolver.table_of_query import table_of_query
 from millstream.plan.rules import RULES
 from millstream.sql.statements import (
     AlterTableRename,
     AlterTableReset,
     AlterTableSet,
+    CreateCatalog,
+    CreateDatabase,
     CreateFunction,
     CreateTable,
+    CreateTableAs,
     CreateView,
     Describe,
     Drop,
+    DropCatalog,
+    DropDatabase,
     Explain,
     InsertInto,
     ObjectName,
@@ -52,7 +58,10 @@ if TYPE_CHECKING:
     from millstream.sql.parser import ParsedScript
     from millstream.sql.statements import Name, Statement
 
-    Definition = CreateTable | CreateView | CreateFunction | Drop | AlterTableSet | AlterTableReset | AlterTableRename
+    ObjectDefinition = (
+        CreateTable | CreateView | CreateFunction | Drop | AlterTableSet | AlterTableReset | AlterTableRename
+    )
+    Definition = ObjectDefinition | CreateCatalog | DropCatalog | CreateDatabase | DropDatabase | Use
 
 _DEEPEST: Final = 250
 """Operators one above the other: Spark and the translation for it handle a plan by recursion."""
@@ -60,7 +69,12 @@ _FOLLOW_UPS: Final = frozenset(
     {Code.UNDEFINED_TABLE, Code.UNDEFINED_FUNCTION, Code.MISSING_PRIMARY_KEY, Code.SINK_KEY_DIFFERS}
 )
 """What a table, view or function that was refused brings about where it is used."""
-_KINDS: Final[dict[type[Statement], str]] = {CreateTable: "table", CreateView: "view", CreateFunction: "function"}
+_KINDS: Final[dict[type[Statement], str]] = {
+    CreateTable: "table",
+    CreateTableAs: "table",
+    CreateView: "view",
+    CreateFunction: "function",
+}
 
 
 class Compiler:
@@ -111,7 +125,7 @@ class Compiler:
                     whats = " and ".join(self._unread[name] for name in sorted(used))
                     why = f"cannot be checked yet because it uses {whats}"
                     self._leave_to_run(statement, why)
-                elif isinstance(statement, CreateTable | CreateView | CreateFunction):
+                elif isinstance(statement, CreateTable | CreateTableAs | CreateView | CreateFunction):
                     self._broken.add(statement.name.text)
         problems = problems or follow_ups
         if problems:
@@ -124,7 +138,7 @@ class Compiler:
 
     def _leave_to_run(self, statement: Statement, why: str) -> None:
         what = "this statement"
-        if isinstance(statement, CreateTable | CreateView | CreateFunction):
+        if isinstance(statement, CreateTable | CreateTableAs | CreateView | CreateFunction):
             what = f'{_KINDS[type(statement)]} "{statement.name.text}"'
             self._unread[statement.name.text] = what
         place = f"{statement.span.source.name}:{statement.span.line}"
@@ -150,8 +164,9 @@ class Compiler:
         match statement:
             case SetOption() | ResetOption():
                 self._configure(statement)
-            case Use():
-                pass
+            case CreateTableAs():
+                if (insert := self._create_table_of_query(statement)) is not None:
+                    self._steps.append(self._job(insert))
             case StatementSet(inserts=()):
                 self._tell("the statement set is empty: there is nothing to run", statement)
             case InsertInto() | StatementSet() | Select():
@@ -162,6 +177,21 @@ class Compiler:
                 self._define(statement)
 
     def _define(self, statement: Definition) -> None:
+        match statement:
+            case CreateCatalog():
+                self._catalog.databases.create_catalog(statement)
+            case DropCatalog():
+                self._catalog.drop_catalog(statement)
+            case CreateDatabase():
+                self._catalog.databases.create_database(statement)
+            case DropDatabase():
+                self._catalog.drop_database(statement)
+            case Use():
+                self._catalog.databases.use(statement)
+            case _:
+                self._define_object(statement)
+
+    def _define_object(self, statement: ObjectDefinition) -> None:
         match statement:
             case CreateTable():
                 self._create_table(statement)
@@ -180,6 +210,15 @@ class Compiler:
                     )
             case AlterTableRename():
                 self._catalog.rename(statement)
+
+    def _create_table_of_query(self, statement: CreateTableAs) -> InsertInto | None:
+        """The INSERT that fills the table; None where the table exists, and may."""
+        if self._catalog.is_there(statement.table):
+            self._tell(f'table "{statement.name.text}" exists: nothing is written into it', statement)
+            return None
+        made = table_of_query(statement, self._catalog)
+        self._create_table(made.table)
+        return made.insert
 
     def _create_table(self, statement: CreateTable) -> None:
         problems = Problems()
@@ -229,7 +268,7 @@ class Compiler:
             case Show(kind=ShowKind.JOBS):
                 return ShowJobs()
             case Show(name=ObjectName() as name):
-                return Text(show_create(self._catalog.relation(name), statement))
+                return Text(show_create(self._catalog.relation(name), statement, self._catalog))
             case _:
                 return list_objects(statement, self._catalog, self._settings)
 

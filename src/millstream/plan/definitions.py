@@ -9,9 +9,10 @@ from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.node import walk
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.union import Union
+from millstream.plan.operators.unnest import Unnest
 from millstream.plan.operators.values import Values
 from millstream.plan.resolver.sql_text import sql_text
-from millstream.plan.typed import Call, InputColumn, substitute
+from millstream.plan.typed import Call, FieldOf, InputColumn, substitute
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -37,6 +38,14 @@ def definitions(node: Node) -> dict[str, Typed]:
         case Union():
             branches = [definitions(branch) for branch in node.inputs]
             return {column.name: _any_of([each[column.name] for each in branches], column) for column in node.columns}
+        case Unnest():
+            [below] = node.inputs
+            lower = definitions(below)
+            parts = {
+                part.name: FieldOf(lower[node.collection], part.field or str(part.kind), part.type)
+                for part in node.parts
+            }
+            return {name: lower[name] for name in node.kept} | parts
         case _:
             return {column.name: InputColumn(column.name, column.type) for column in node.columns}
 

@@ -7,19 +7,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.secrets import mask_all, mask_setting
-from millstream.catalog.table import CatalogTable
+from millstream.catalog.table import CatalogTable, CatalogView
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.program import Listing
 from millstream.plan.resolver.queries import QueryBuilder
 from millstream.plan.resolver.scans import computed_items
 from millstream.sql.render import render
-from millstream.sql.statements import ComputedColumn, MetadataColumn, ShowKind
+from millstream.sql.statements import ComputedColumn, MetadataColumn, ObjectName, ShowKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from millstream.catalog.catalog import Catalog, Relation
-    from millstream.catalog.table import CatalogView
     from millstream.sql.statements import Column, Show
     from millstream.sql.types import DataType
 
@@ -39,13 +38,21 @@ def list_objects(statement: Show, catalog: Catalog, settings: Mapping[str, str])
             discreet = statement.span.source.discreet
             masked = ((key, discreet(mask_setting(key, value))) for key, value in settings.items())
             return Listing(("key", "value"), tuple(sorted(masked)))
+        case ShowKind.CURRENT_CATALOG:
+            return Listing(("current catalog name",), ((catalog.databases.current.catalog,),))
+        case ShowKind.CURRENT_DATABASE:
+            return Listing(("current database name",), ((catalog.databases.current.name,),))
+        case ShowKind.CATALOGS:
+            heading, names = "catalog name", list(catalog.databases.catalogs)
+        case ShowKind.DATABASES:
+            heading, names = "database name", _databases(statement, catalog)
         case ShowKind.VIEWS:
-            heading, names = "view name", [view.name for view in catalog.views]
+            heading = "view name"
+            names = [name for name, relation in _relations(statement, catalog) if isinstance(relation, CatalogView)]
         case ShowKind.FUNCTIONS:
             heading, names = "function name", list(catalog.functions)
         case _:
-            tables, views = [table.name for table in catalog.tables], [view.name for view in catalog.views]
-            heading, names = "table name", [*tables, *views]
+            heading, names = "table name", [name for name, _ in _relations(statement, catalog)]
     pattern = statement.like
     if pattern is not None:
         wanted = re.compile(re.escape(pattern).replace("%", ".*").replace("_", "."), re.DOTALL)
@@ -53,7 +60,22 @@ def list_objects(statement: Show, catalog: Catalog, settings: Mapping[str, str])
     return Listing((heading,), tuple((name,) for name in sorted(names)))
 
 
-def show_create(relation: Relation, statement: Show) -> str:
+def _databases(statement: Show, catalog: Catalog) -> list[str]:
+    within = statement.within
+    if within is not None and len(within.parts) > 1:
+        why = f'"{".".join(within.parts)}" is no catalog'
+        raise ScriptError(Diagnostic(Code.UNDEFINED_TABLE, why, within.span, hint="The name of one has one part."))
+    return list(catalog.databases.names_in(within.text if within is not None else None, statement.span))
+
+
+def _relations(statement: Show, catalog: Catalog) -> list[tuple[str, Relation]]:
+    """The tables and views of a database by their names there."""
+    databases = catalog.databases
+    found = databases.current if statement.within is None else databases.find(statement.within)
+    return [(catalog.path_of(relation)[-1], relation) for relation in catalog.relations_in(found)]
+
+
+def show_create(relation: Relation, statement: Show, catalog: Catalog) -> str:
     """The statement that makes this table or view again."""
     is_table = isinstance(relation, CatalogTable)
     if is_table is not (statement.kind is ShowKind.CREATE_TABLE):
@@ -66,10 +88,11 @@ def show_create(relation: Relation, statement: Show) -> str:
                 hint=f"Write SHOW CREATE {other} {relation.name}.",
             )
         )
+    name = ObjectName(catalog.path_of(relation), relation.span)
     if isinstance(relation, CatalogTable):
-        made = render(replace(relation.statement(), options=mask_all(relation.options)))
+        made = render(replace(relation.statement(), name=name, options=mask_all(relation.options)))
     else:
-        made = render(relation.statement())
+        made = render(replace(relation.statement(), name=name))
     return relation.span.source.discreet(made)
 
 
@@ -99,7 +122,7 @@ def _table(table: CatalogTable, catalog: Catalog) -> Listing:
 
 
 def _view(view: CatalogView, catalog: Catalog) -> Listing:
-    node = QueryBuilder(view.query, catalog, view.span).build()
+    node = QueryBuilder(view.query, catalog.as_seen_by(view), view.span).build()
     types = [column.type for column in node.columns]
     return Listing(
         _OF_A_COLUMN,

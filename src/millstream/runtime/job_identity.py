@@ -47,6 +47,12 @@ _LABELS: Final = {
     "join.right_keys": "join key of the right side",
     "join.type": "type of the join",
     "join.condition": "condition of the join",
+    "intersect.left": "left side of INTERSECT",
+    "intersect.right": "right side of INTERSECT",
+    "intersect.rows": "rows of INTERSECT",
+    "except.left": "left side of EXCEPT",
+    "except.right": "right side of EXCEPT",
+    "except.rows": "rows of EXCEPT",
 }
 _IN_SPARKS_STORE: Final = (
     "The version of Millstream that wrote it kept the state of such a job in Spark's state store; "

@@ -75,7 +75,8 @@ def _read(table: Node, node: Lookup, spark: SparkSession, folder: Path) -> Pytho
             assert isinstance(rows, PythonStage)
             return rows
         case Project():
-            return project_in_python(_read(table.input, node, spark, folder), table)
+            [below] = table.inputs
+            return project_in_python(_read(below, node, spark, folder), table)
         case _:
             raise AssertionError(f"nothing can be looked up in {type(table).__name__}")
 

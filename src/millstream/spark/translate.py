@@ -22,7 +22,9 @@ from millstream.plan.operators.materialise import Materialise
 from millstream.plan.operators.normalise import Normalise
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.scan import Scan
+from millstream.plan.operators.set_operation import SetOperation
 from millstream.plan.operators.union import Union
+from millstream.plan.operators.unnest import Unnest
 from millstream.plan.operators.values import Values
 from millstream.plan.physical.nodes import Execution
 from millstream.spark.aggregate import aggregate
@@ -35,10 +37,12 @@ from millstream.spark.lookup import content_of, look_up
 from millstream.spark.once import keep_value, one_row
 from millstream.spark.python_rows import filter_in_python, project_in_python
 from millstream.spark.python_stage import PythonStage, UnitedRows
+from millstream.spark.set_operation import combine_sides
 from millstream.spark.shared_rows import SharedRows
 from millstream.spark.splits import Splits, split_columns
 from millstream.spark.types import quote_name, spark_type
 from millstream.spark.union import union, unite
+from millstream.spark.unnest import unnest, unnest_in_python
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -141,6 +145,8 @@ def _stateless(node: PhysicalNode, context: TranslationContext) -> DataFrame:
     match node.operator:
         case Expand() as operator:
             return _expand(inputs[0], operator)
+        case Unnest() as operator:
+            return unnest(inputs[0], operator)
         case Union() as operator:
             return union(inputs, operator, has_kinds=node.has_kinds, pinned_tasks=context.pinned_tasks())
         case _:
@@ -162,11 +168,15 @@ def _stay_in_python(
 
 
 def python_step(rows: PythonStage, node: PhysicalNode) -> PythonStage:
-    """Filter and Project, on rows that stay in Python."""
-    if isinstance(node.operator, Filter):
-        return filter_in_python(rows, node.operator)
-    assert isinstance(node.operator, Project)
-    return project_in_python(rows, node.operator)
+    """Row by row, on rows that stay in Python."""
+    match node.operator:
+        case Filter() as operator:
+            return filter_in_python(rows, operator)
+        case Unnest() as operator:
+            return unnest_in_python(rows, operator)
+        case operator:
+            assert isinstance(operator, Project)
+            return project_in_python(rows, operator)
 
 
 def stateless_step(rows: AnyRows, node: PhysicalNode, context: TranslationContext) -> AnyRows:
@@ -192,6 +202,9 @@ def stateful_step(inputs: Sequence[InputRows], node: PhysicalNode, context: Tran
         case Join() as operator:
             left, right = inputs
             return join(left, right, operator, context.kernel_settings, has_kinds=node.has_kinds)
+        case SetOperation() as operator:
+            left, right = inputs
+            return combine_sides(left, right, operator, context.kernel_settings)
         case operator:
             raise AssertionError(f"no kernel runs {type(operator).__name__}")
 

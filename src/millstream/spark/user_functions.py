@@ -15,7 +15,7 @@ from millstream.spark.types import spark_type
 from millstream.sql.types import TypeRoot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -39,9 +39,15 @@ def register(spark: SparkSession, expression: Typed) -> None:
             cloudpickle.register_pickle_by_value(module)
         assert function.function is not None  # a script that runs has imported it
         code = function.function
-        compute = _wrap_vectorised(code) if function.is_vectorised else _apply_to_values(code, function.result)
+        compute = _computation(function, code)
         made = arrow_udf(_convert_times(compute, function), spark_type(function.result))  # type: ignore[call-overload]
         spark.udf.register(spark_name(function), made)
+
+
+def _computation(function: UserFunction, code: Callable[..., Any]) -> Callable[..., Any]:
+    if function.gives_rows:
+        return _collect_rows(code, function.result)
+    return _wrap_vectorised(code) if function.is_vectorised else _apply_to_values(code, function.result)
 
 
 def _wrap_vectorised(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -62,6 +68,34 @@ def _apply_to_values(function: Callable[..., Any], result: DataType) -> Callable
         return pa.array([function(*row) for row in rows], type=arrow_type)
 
     return compute
+
+
+def _collect_rows(function: Callable[..., Any], result: DataType) -> Callable[..., Any]:
+    """Gathers what a call yields for each row of the arrays: a list of rows."""
+    assert result.element is not None
+    types = [_arrow_type(field.type) for field in result.element.fields]
+    kept = [pa.int32() if type_ == _TIME else type_ for type_ in types]
+    names = [field.name for field in result.element.fields]
+
+    def compute(*arrays: pa.Array) -> pa.Array:
+        ends, rows = [0], []
+        for arguments in zip(*(array.to_pylist() for array in arrays), strict=True):
+            rows += [_values_of(row, len(types)) for row in function(*arguments) or ()]
+            ends.append(len(rows))
+        columns = (pa.array([row[at] for row in rows], type=type_) for at, type_ in enumerate(types))
+        structs = pa.StructArray.from_arrays([c.cast(type_) for c, type_ in zip(columns, kept, strict=True)], names)
+        return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), structs)
+
+    return compute
+
+
+def _values_of(row: Any, count: int) -> Sequence[Any]:
+    """A row of one column may be its value alone."""
+    values: Sequence[Any] = row if isinstance(row, tuple | list) and (count > 1 or len(row) == 1) else (row,)
+    if len(values) != count:
+        found = f"{len(values)} value{'' if len(values) == 1 else 's'}"
+        raise ValueError(f"it yields rows of {found}, and {count} columns are declared")
+    return values
 
 
 def _convert_times(compute: Callable[..., Any], user: UserFunction) -> Callable[..., Any]:

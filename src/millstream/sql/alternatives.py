@@ -44,21 +44,31 @@ ALTERNATIVES: Final = {
     "parentheses: (SELECT … FROM b JOIN c ON …) AS t.",
     "a table in parentheses": "Write its name without them.",
     **dict.fromkeys(
-        ("UNION CORRESPONDING", "UNION ALL CORRESPONDING", "UNION BY NAME", "UNION ALL BY NAME"),
+        (
+            f"{word}{every} {way}"
+            for word in ("UNION", "INTERSECT", "EXCEPT")
+            for every in ("", " ALL")
+            for way in ("CORRESPONDING", "BY NAME")
+        ),
         "Leave the words out and select the same columns in each query, in the same order.",
     ),
     "a join FOR SYSTEM_TIME AS OF": "Look the value up in a Python function: CREATE FUNCTION … LANGUAGE PYTHON.",
     "FOR SYSTEM_TIME AS OF": "Read the table as it is now: leave the clause out.",
-    "INTERSECT": f"{_ONE_TOPIC}, adding a column side that says where each row is from, and select there with "
-    "GROUP BY … HAVING COUNT(DISTINCT side) = 2.",
-    "EXCEPT": f"{_ONE_TOPIC}, adding a column that says where each row is from, and select there with "
-    "GROUP BY … HAVING.",
     "OVER": f"{_ONE_ROW_PER_KEY}.",
     "WINDOW": f"{_ONE_ROW_PER_KEY}.",
-    "UNNEST": "Take the elements one by one, e.g. tags[1], or produce one message for each.",
-    "LATERAL": "A function returns one value per row: let it return an ARRAY or a ROW.",
-    "LATERAL TABLE": "A function returns one value per row: let it return an ARRAY or a ROW.",
-    "a table function": "A function returns one value per row: let it return an ARRAY or a ROW.",
+    "LATERAL": "Of what comes after LATERAL, TABLE(f(…)) and UNNEST(…) are supported; write a query without LATERAL.",
+    "a table function": "Write it after LATERAL: FROM t, LATERAL TABLE(f(t.a)) AS u (b).",
+    "UNNEST … WITH OFFSET": "Write WITH ORDINALITY, which counts from 1.",
+    "UNNEST of several collections": "Write one after the other: FROM t, UNNEST(t.a) AS a, UNNEST(t.b) AS b, which "
+    "gives all pairs.",
+    "UNNEST of columns of several tables": "Compute the collection in a query in parentheses that joins the tables, "
+    "and unnest its column: FROM (SELECT …) AS t, UNNEST(t.a) AS a.",
+    "UNNEST of what an outer join may have filled with NULL": "Join in a query in parentheses, and unnest its column: "
+    "FROM (SELECT …) AS t, UNNEST(t.a) AS a.",
+    "LEFT JOIN UNNEST with another condition than TRUE": "Write ON TRUE, and the condition into WHERE or into the "
+    "collection.",
+    "UNNEST with USING": "Write the condition into WHERE.",
+    **{f"{kind} JOIN UNNEST": "Write CROSS JOIN, or LEFT JOIN … ON TRUE." for kind in ("RIGHT", "FULL", "NATURAL")},
     "ORDER BY": "Leave it out: rows arrive in the order of their partitions, and an endless stream cannot be sorted.",
     "LIMIT": _BOUNDED,
     "FETCH": _BOUNDED,

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.sql.options import read_options
-from millstream.sql.queries import read_expression
+from millstream.sql.queries import read_expression, read_query
 from millstream.sql.statements import (
     Column,
     ComputedColumn,
     CreateTable,
+    CreateTableAs,
     LikeClause,
     LikeFeature,
     LikeOption,
@@ -28,15 +29,14 @@ if TYPE_CHECKING:
 
     from millstream.source import Span
     from millstream.sql.cursor import TokenCursor
+    from millstream.sql.statements import Query
 
 _OVERWRITABLE: Final = frozenset(
     {LikeFeature.GENERATED, LikeFeature.METADATA, LikeFeature.OPTIONS, LikeFeature.WATERMARKS}
 )
 HIVE: Final = "That is Hive syntax; write WITH ('connector' = 'filesystem', 'path' = '…', 'format' = 'parquet')."
-_QUERY: Final = "AS"
 _REFUSED_CLAUSES: Final = {
     "DISTRIBUTED": "Kafka partitions by the message key; leave the clause out.",
-    _QUERY: "Write CREATE TABLE with its columns and their types, then INSERT INTO … SELECT.",
     "CLUSTERED BY": HIVE,
     "LOCATION": HIVE,
     "ROW FORMAT": HIVE,
@@ -56,6 +56,8 @@ class _Body:
         self.columns: list[Column] = []
         self.primary_key: PrimaryKeyDeclaration | None = None
         self.watermark: WatermarkDeclaration | None = None
+        self.untyped: list[tuple[Name, ScriptError]] = []
+        """Names without a type, which can only be those of columns of a query, and the error if there is none."""
 
     def set_primary_key(self, columns: tuple[str, ...], span: Span, name: str | None) -> None:
         if self.primary_key is not None:
@@ -70,7 +72,7 @@ class _Body:
         self.watermark = watermark
 
 
-def read_create_table(cursor: TokenCursor, *, is_temporary: bool = False) -> CreateTable:
+def read_create_table(cursor: TokenCursor, *, is_temporary: bool = False) -> CreateTable | CreateTableAs:
     if_not_exists = cursor.if_not_exists()
     name = cursor.object_name("a table name")
     span = cursor.span_read()
@@ -78,7 +80,7 @@ def read_create_table(cursor: TokenCursor, *, is_temporary: bool = False) -> Cre
     has_columns = cursor.at("(")
     if has_columns:
         cursor.read_list("a column", lambda: _item(cursor, body))
-    elif not cursor.at_any("COMMENT", "PARTITIONED", "WITH", "LIKE", *_REFUSED_WORDS):
+    elif not cursor.at_any("COMMENT", "PARTITIONED", "WITH", "LIKE", "AS", *_REFUSED_WORDS):
         raise cursor.expected_error("( and the columns")
     comment = read_comment(cursor)
     _refuse_clauses(cursor)
@@ -90,10 +92,15 @@ def read_create_table(cursor: TokenCursor, *, is_temporary: bool = False) -> Cre
     options = read_options(cursor) if cursor.accept("WITH") else ()
     _refuse_clauses(cursor)
     like = _like(cursor) if cursor.accept("LIKE") else None
-    if like is None and not has_columns:
-        raise cursor.expected_error("LIKE and the table whose columns it takes")
-    cursor.end("WITH", "LIKE", "COMMENT", "PARTITIONED")
-    return CreateTable(
+    query = None
+    if like is None and cursor.at("AS"):
+        query = _read_query(cursor, body, is_temporary=is_temporary)
+    else:
+        cursor.noted += [problem for _, error in body.untyped for problem in error.diagnostics]
+        if like is None and not has_columns:
+            raise cursor.expected_error("LIKE and the table whose columns it takes")
+        cursor.end("WITH", "LIKE", "COMMENT", "PARTITIONED", "AS")
+    table = CreateTable(
         name=name,
         columns=tuple(body.columns),
         options=options,
@@ -106,6 +113,17 @@ def read_create_table(cursor: TokenCursor, *, is_temporary: bool = False) -> Cre
         if_not_exists=if_not_exists,
         is_temporary=is_temporary,
     )
+    return table if query is None else CreateTableAs(table, query, tuple(name for name, _ in body.untyped))
+
+
+def _read_query(cursor: TokenCursor, body: _Body, *, is_temporary: bool) -> Query:
+    """The query after AS. Columns before it are declared with their types, or are all of the query's by name."""
+    if is_temporary:
+        raise cursor.unsupported_error("CREATE TEMPORARY TABLE … AS", "Leave TEMPORARY out, or create a view.")
+    if body.untyped and body.columns:
+        cursor.noted += body.untyped[0][1].diagnostics
+    cursor.expect("AS")
+    return read_query(cursor)
 
 
 def read_comment(cursor: TokenCursor) -> str | None:
@@ -115,8 +133,6 @@ def read_comment(cursor: TokenCursor) -> str | None:
 def _refuse_clauses(cursor: TokenCursor) -> None:
     for clause, instead in _REFUSED_CLAUSES.items():
         if cursor.at(*clause.split()):
-            if clause == _QUERY:
-                cursor.noted.clear()  # columns listed before a query have no types
             raise cursor.unsupported_error(f"CREATE TABLE … {clause}", instead)
 
 
@@ -168,7 +184,9 @@ def _column(cursor: TokenCursor, body: _Body) -> None:
         body.columns.append(ComputedColumn(name.text, expression, name.span, read_comment(cursor)))
         return
     if cursor.at_any(",", ")"):
-        raise cursor.expected_error("a type", f"Add one after the name, e.g. {name.text} STRING.")
+        error = cursor.expected_error("a type", f"Add one after the name, e.g. {name.text} STRING.")
+        body.untyped.append((name, error))
+        return
     type_ = parse_type(cursor)
     if cursor.at("AS"):
         raise cursor.expected_error(", or )", f"A computed column is declared without a type: {name.text} AS ….")

@@ -8,18 +8,24 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.sql.create_table import HIVE, read_create_table
+from millstream.sql.databases import (
+    read_create_catalog,
+    read_create_database,
+    read_drop_catalog,
+    read_drop_database,
+    read_use,
+)
 from millstream.sql.inserts import read_begin, read_execute, read_explain, read_insert, read_select
 from millstream.sql.objects import read_alter_table, read_create_function, read_create_view, read_drop
 from millstream.sql.queries import BEGINS_A_QUERY, at_query
 from millstream.sql.settings import (
-    ONE_DATABASE,
     read_describe,
     read_reset,
     read_set,
     read_show,
     read_show_create,
+    read_show_current,
     read_show_jobs,
-    read_use,
 )
 from millstream.sql.slips import did_you_mean
 from millstream.sql.statements import ObjectKind, ShowKind, Statement
@@ -37,6 +43,10 @@ READERS: Final[dict[str, Reader]] = {
     "CREATE FUNCTION": read_create_function,
     "CREATE TEMPORARY FUNCTION": partial(read_create_function, is_temporary=True),
     "CREATE TEMPORARY SYSTEM FUNCTION": partial(read_create_function, is_temporary=True, is_system=True),
+    "CREATE CATALOG": read_create_catalog,
+    "CREATE DATABASE": read_create_database,
+    "DROP CATALOG": read_drop_catalog,
+    "DROP DATABASE": read_drop_database,
     "DROP TABLE": partial(read_drop, kind=ObjectKind.TABLE),
     "DROP TEMPORARY TABLE": partial(read_drop, kind=ObjectKind.TABLE, is_temporary=True),
     "DROP VIEW": partial(read_drop, kind=ObjectKind.VIEW),
@@ -55,6 +65,10 @@ READERS: Final[dict[str, Reader]] = {
     "USE CATALOG": partial(read_use, is_catalog=True),
     "DESCRIBE": read_describe,
     "DESC": read_describe,
+    "SHOW CATALOGS": partial(read_show, kind=ShowKind.CATALOGS),
+    "SHOW DATABASES": partial(read_show, kind=ShowKind.DATABASES),
+    "SHOW CURRENT CATALOG": partial(read_show_current, kind=ShowKind.CURRENT_CATALOG),
+    "SHOW CURRENT DATABASE": partial(read_show_current, kind=ShowKind.CURRENT_DATABASE),
     "SHOW TABLES": partial(read_show, kind=ShowKind.TABLES),
     "SHOW VIEWS": partial(read_show, kind=ShowKind.VIEWS),
     "SHOW FUNCTIONS": partial(read_show, kind=ShowKind.FUNCTIONS),
@@ -63,21 +77,26 @@ READERS: Final[dict[str, Reader]] = {
     "SHOW CREATE VIEW": partial(read_show_create, kind=ShowKind.CREATE_VIEW),
 }
 
-_TABLE_THEN_INSERT: Final = "Write CREATE TABLE with its columns, then INSERT INTO … SELECT."
+_TABLE_OF_QUERY: Final = "Write CREATE TABLE … AS SELECT, which makes a table and fills it."
+_TABLE_ANEW: Final = "Write DROP TABLE IF EXISTS and the table's name first, then CREATE TABLE."
 _VIEW_ANEW: Final = "Write DROP VIEW IF EXISTS and the view's name first, then CREATE VIEW."
 _APPEND_ONLY: Final = (
     "A topic takes messages only; write to an upsert-kafka table, where a newer row replaces an older one."
 )
 _ON_THE_PATH: Final = "Leave it out: Python modules are found on the Python path."
-_ONLY_SHOWN: Final = "SHOW supports TABLES, VIEWS, FUNCTIONS, JOBS, CREATE TABLE and CREATE VIEW."
+_IN_MEMORY: Final = "Leave it out: catalogs and databases are kept in memory and have no properties."
+_ONLY_SHOWN: Final = (
+    "SHOW supports CATALOGS, DATABASES, CURRENT CATALOG, CURRENT DATABASE, TABLES, VIEWS, FUNCTIONS, JOBS, "
+    "CREATE TABLE and CREATE VIEW."
+)
 
 REFUSED: Final[dict[str, str | None]] = {
     "ADD JAR": _ON_THE_PATH,
-    "ALTER CATALOG": ONE_DATABASE,
+    "ALTER CATALOG": _IN_MEMORY,
     "ALTER CONNECTION": None,
-    "ALTER DATABASE": ONE_DATABASE,
+    "ALTER DATABASE": _IN_MEMORY,
     "ALTER FUNCTION": "Drop the function and create it again.",
-    "ALTER MATERIALIZED TABLE": _TABLE_THEN_INSERT,
+    "ALTER MATERIALIZED TABLE": _TABLE_OF_QUERY,
     "ALTER MODEL": None,
     "ALTER TEMPORARY FUNCTION": "Drop the function and create it again.",
     "ALTER TEMPORARY SYSTEM FUNCTION": "Drop the function and create it again.",
@@ -87,21 +106,17 @@ REFUSED: Final[dict[str, str | None]] = {
     "CLEAR": None,
     "COMPILE AND EXECUTE PLAN": "A job is recompiled from its script.",
     "COMPILE PLAN": "A job is recompiled from its script.",
-    "CREATE CATALOG": ONE_DATABASE,
     "CREATE CONNECTION": None,
-    "CREATE DATABASE": ONE_DATABASE,
     "CREATE EXTERNAL TABLE": HIVE,
-    "CREATE MATERIALIZED TABLE": _TABLE_THEN_INSERT,
+    "CREATE MATERIALIZED TABLE": _TABLE_OF_QUERY,
     "CREATE MODEL": None,
-    "CREATE OR ALTER MATERIALIZED TABLE": _TABLE_THEN_INSERT,
-    "CREATE OR REPLACE TABLE": _TABLE_THEN_INSERT,
+    "CREATE OR ALTER MATERIALIZED TABLE": _TABLE_OF_QUERY,
+    "CREATE OR REPLACE TABLE": _TABLE_ANEW,
     "CREATE OR REPLACE TEMPORARY VIEW": _VIEW_ANEW,
     "CREATE OR REPLACE VIEW": _VIEW_ANEW,
     "CREATE TEMPORARY MODEL": None,
     "DELETE FROM": _APPEND_ONLY,
-    "DROP CATALOG": ONE_DATABASE,
     "DROP CONNECTION": None,
-    "DROP DATABASE": ONE_DATABASE,
     "DROP MATERIALIZED TABLE": None,
     "DROP MODEL": None,
     "EXECUTE PLAN": "A job is recompiled from its script.",
@@ -112,15 +127,11 @@ REFUSED: Final[dict[str, str | None]] = {
     "MERGE INTO": _APPEND_ONLY,
     "QUIT": None,
     "REMOVE JAR": _ON_THE_PATH,
-    "REPLACE TABLE": _TABLE_THEN_INSERT,
-    "SHOW CATALOGS": _ONLY_SHOWN,
+    "REPLACE TABLE": _TABLE_ANEW,
     "SHOW COLUMNS": "Write DESCRIBE and the table's name.",
     "SHOW CREATE CATALOG": _ONLY_SHOWN,
     "SHOW CREATE MATERIALIZED TABLE": _ONLY_SHOWN,
     "SHOW CREATE MODEL": _ONLY_SHOWN,
-    "SHOW CURRENT CATALOG": _ONLY_SHOWN,
-    "SHOW CURRENT DATABASE": _ONLY_SHOWN,
-    "SHOW DATABASES": _ONLY_SHOWN,
     "SHOW FULL MODULES": _ONLY_SHOWN,
     "SHOW JARS": _ONLY_SHOWN,
     "SHOW MATERIALIZED TABLES": _ONLY_SHOWN,

@@ -25,9 +25,8 @@ _CLAUSES: Final[dict[tuple[str, ...], str]] = {
         for window in WINDOWS
         for words in ((window, "(", "TABLE"), (window, "(", "DATA", "=>"))
     },
-    ("LATERAL", "TABLE"): "LATERAL TABLE",
-    ("UNNEST", "("): "UNNEST",
     ("TABLE", "("): "a table function",
+    (")", "WITH", "OFFSET"): "UNNEST … WITH OFFSET",
 }
 """Only the first of these that occurs anywhere in the query is reported."""
 
@@ -36,7 +35,8 @@ def refuse_clauses(script: Script, tokens: Sequence[Token]) -> None:
     for words, what in _CLAUSES.items():
         for index in range(len(tokens)):
             found = tokens[index : index + len(words)]
-            if len(found) == len(words) and all(map(is_mark, found, words)):
+            is_lateral = index > 0 and is_mark(tokens[index - 1], "LATERAL")
+            if len(found) == len(words) and all(map(is_mark, found, words)) and not is_lateral:
                 named = [token for token, word in zip(found, words, strict=True) if word.isidentifier()]
                 raise _refuse(script, what, found[0], named[0] if words[0] in WINDOWS else named[-1])
     for before, token, name in zip([None, *tokens], tokens, tokens[1:], strict=False):

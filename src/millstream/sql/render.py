@@ -13,11 +13,16 @@ from millstream.sql.statements import (
     AlterTableReset,
     AlterTableSet,
     ComputedColumn,
+    CreateCatalog,
+    CreateDatabase,
     CreateFunction,
     CreateTable,
+    CreateTableAs,
     CreateView,
     Describe,
     Drop,
+    DropCatalog,
+    DropDatabase,
     Explain,
     InsertInto,
     MetadataColumn,
@@ -46,6 +51,11 @@ def render(statement: Statement) -> str:
 
 @render.register
 def _(statement: CreateTable) -> str:
+    return _create_table(statement)
+
+
+def _create_table(statement: CreateTable, order: Iterable[Name] = ()) -> str:
+    """`order` names columns of a query."""
     head = _sentence(
         "CREATE",
         "TEMPORARY" if statement.is_temporary else "",
@@ -53,8 +63,13 @@ def _(statement: CreateTable) -> str:
         "IF NOT EXISTS" if statement.if_not_exists else "",
         _path(statement.name),
     )
-    items = _indent(_table_items(statement))
+    items = _indent((*(quote_name(name.text) for name in order), *_table_items(statement)))
     return "\n".join((f"{head} (\n{items}\n)" if items else head, *_table_clauses(statement)))
+
+
+@render.register
+def _(statement: CreateTableAs) -> str:
+    return f"{_create_table(statement.table, statement.order)}\nAS {statement.query.text}"
 
 
 @render.register
@@ -137,6 +152,30 @@ def _(statement: ResetOption) -> str:
 
 
 @render.register
+def _(statement: CreateCatalog) -> str:
+    exists = "IF NOT EXISTS" if statement.if_not_exists else ""
+    head = _sentence("CREATE CATALOG", exists, quote_name(statement.name.text))
+    return "\n".join(filter(None, (head, _comment(statement.comment), _with(statement.options))))
+
+
+@render.register
+def _(statement: CreateDatabase) -> str:
+    head = _sentence("CREATE DATABASE", "IF NOT EXISTS" if statement.if_not_exists else "", _path(statement.name))
+    return "\n".join(filter(None, (head, _comment(statement.comment), _with(statement.options))))
+
+
+@render.register
+def _(statement: DropCatalog) -> str:
+    return _sentence("DROP CATALOG", "IF EXISTS" if statement.if_exists else "", quote_name(statement.name.text))
+
+
+@render.register
+def _(statement: DropDatabase) -> str:
+    cascade = "CASCADE" if statement.cascades else ""
+    return _sentence("DROP DATABASE", "IF EXISTS" if statement.if_exists else "", _path(statement.name), cascade)
+
+
+@render.register
 def _(statement: Use) -> str:
     return f"USE {'CATALOG ' if statement.is_catalog else ''}{_path(statement.name)}"
 
@@ -160,6 +199,7 @@ def _(statement: Show) -> str:
     return _sentence(
         f"SHOW {statement.kind}",
         _path(statement.name) if statement.name is not None else "",
+        f"FROM {_path(statement.within)}" if statement.within is not None else "",
         "NOT" if statement.is_negated else "",
         f"LIKE {quote_text(statement.like)}" if statement.like is not None else "",
     )
@@ -221,9 +261,14 @@ def _table_clauses(table: CreateTable) -> Iterator[str]:
     if table.partitioned_by:
         yield f"PARTITIONED BY ({_names(table.partitioned_by)})"
     if table.options:
-        yield f"WITH (\n{_indent(_options(table.options))}\n)"
+        yield _with(table.options)
     if table.like is not None:
         yield _like(table.like)
+
+
+def _with(options: Iterable[OptionEntry]) -> str:
+    listed = _indent(_options(options))
+    return f"WITH (\n{listed}\n)" if listed else ""
 
 
 def _table_items(table: CreateTable) -> Iterator[str]:

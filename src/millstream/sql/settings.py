@@ -1,19 +1,17 @@
-"""Parses SET, RESET, USE, SHOW and DESCRIBE."""
+"""Parses SET, RESET, SHOW and DESCRIBE."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.sql.slips import is_mark
-from millstream.sql.statements import Describe, ResetOption, SetOption, Show, ShowKind, Use
+from millstream.sql.statements import Describe, ResetOption, SetOption, Show, ShowKind
 
 if TYPE_CHECKING:
     from millstream.sql.cursor import TokenCursor
 
-ONE_DATABASE: Final = "Leave it out: there is one catalog and one database, and only the last part of a name is used."
-_CATALOGS: Final = (("default_catalog",),)
-_DATABASES: Final = (("default_database",), ("default_catalog", "default_database"))
+_LISTED_WITHIN: Final = (ShowKind.TABLES, ShowKind.VIEWS, ShowKind.DATABASES)
+"""What belongs to a database, or to a catalog."""
 _OTHER_OBJECTS: Final = ("CATALOG", "DATABASE", "FUNCTION", "JOB", "MODEL")
 
 
@@ -31,15 +29,6 @@ def read_reset(cursor: TokenCursor) -> ResetOption:
     key = _setting(cursor, "the setting's name") if cursor.current is not None else None
     cursor.end()
     return ResetOption(key, cursor.span_read())
-
-
-def read_use(cursor: TokenCursor, *, is_catalog: bool) -> Use:
-    words, begun = "USE CATALOG" if is_catalog else "USE", cursor.span_read()
-    name = cursor.object_name("the name of a catalog" if is_catalog else "the name of a database")
-    if name.parts not in (_CATALOGS if is_catalog else _DATABASES):
-        raise ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, f"{words} is not supported", begun, hint=ONE_DATABASE))
-    cursor.end()
-    return Use(name, is_catalog, cursor.span_read())
 
 
 def _setting(cursor: TokenCursor, what: str) -> str:
@@ -64,8 +53,12 @@ def read_describe(cursor: TokenCursor) -> Describe:
 
 
 def read_show(cursor: TokenCursor, kind: ShowKind) -> Show:
+    within = None
     if cursor.at_any("FROM", "IN"):
-        raise cursor.unsupported_error(f"SHOW {kind} FROM", f"There is one database; write SHOW {kind}.")
+        if kind not in _LISTED_WITHIN:
+            raise cursor.unsupported_error(f"SHOW {kind} FROM", f"They belong to no database; write SHOW {kind}.")
+        cursor.accept_any("FROM", "IN")
+        within = cursor.object_name(f"the name of a {'catalog' if kind is ShowKind.DATABASES else 'database'}")
     is_negated = cursor.accept("NOT")
     if cursor.at("ILIKE"):
         raise cursor.unsupported_error(f"SHOW {kind} ILIKE", "Write LIKE.")
@@ -74,7 +67,12 @@ def read_show(cursor: TokenCursor, kind: ShowKind) -> Show:
         cursor.expect("LIKE")
         pattern = cursor.string("a pattern").text
     cursor.end()
-    return Show(kind, cursor.span_read(), like=pattern, is_negated=is_negated)
+    return Show(kind, cursor.span_read(), like=pattern, is_negated=is_negated, within=within)
+
+
+def read_show_current(cursor: TokenCursor, kind: ShowKind) -> Show:
+    cursor.end()
+    return Show(kind, cursor.span_read())
 
 
 def read_show_jobs(cursor: TokenCursor) -> Show:

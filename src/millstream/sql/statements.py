@@ -185,6 +185,25 @@ class CreateTable:
 
 
 @dataclass(frozen=True, slots=True)
+class CreateTableAs:
+    """`CREATE TABLE … AS query`: a table with the columns of a query, and an INSERT of its rows."""
+
+    table: CreateTable
+    """As far as it is declared."""
+    query: Query
+    order: tuple[Name, ...] = ()
+    """`CREATE TABLE t (b, a) … AS SELECT a, b`: the order of the query's columns in the table."""
+
+    @property
+    def name(self) -> ObjectName:
+        return self.table.name
+
+    @property
+    def span(self) -> Span:
+        return self.table.span
+
+
+@dataclass(frozen=True, slots=True)
 class CreateView:
     name: ObjectName
     columns: tuple[Name, ...]
@@ -291,8 +310,44 @@ class ResetOption:
 
 
 @dataclass(frozen=True, slots=True)
+class CreateCatalog:
+    """`CREATE CATALOG c WITH ('type' = 'generic_in_memory')`."""
+
+    name: Name
+    options: tuple[OptionEntry, ...]
+    span: Span
+    comment: str | None = None
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropCatalog:
+    name: Name
+    span: Span
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateDatabase:
+    name: ObjectName
+    options: tuple[OptionEntry, ...]
+    span: Span
+    comment: str | None = None
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropDatabase:
+    name: ObjectName
+    span: Span
+    if_exists: bool = False
+    cascades: bool = False
+    """CASCADE: its tables go with it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Use:
-    """`USE CATALOG default_catalog`, `USE default_database`: both are already in use."""
+    """`USE CATALOG c`, `USE db`, `USE c.db`: what a name without them means from here on."""
 
     name: ObjectName
     is_catalog: bool
@@ -320,6 +375,10 @@ class Describe:
 
 
 class ShowKind(StrEnum):
+    CATALOGS = "CATALOGS"
+    DATABASES = "DATABASES"
+    CURRENT_CATALOG = "CURRENT CATALOG"
+    CURRENT_DATABASE = "CURRENT DATABASE"
     TABLES = "TABLES"
     VIEWS = "VIEWS"
     FUNCTIONS = "FUNCTIONS"
@@ -338,10 +397,13 @@ class Show:
     """Of SHOW CREATE TABLE and SHOW CREATE VIEW."""
     like: str | None = None
     is_negated: bool = False
+    within: ObjectName | None = None
+    """The database or catalog after FROM."""
 
 
 Statement = (
     CreateTable
+    | CreateTableAs
     | CreateView
     | CreateFunction
     | Drop
@@ -353,6 +415,10 @@ Statement = (
     | Select
     | SetOption
     | ResetOption
+    | CreateCatalog
+    | DropCatalog
+    | CreateDatabase
+    | DropDatabase
     | Use
     | Explain
     | Describe

@@ -1,10 +1,6 @@
 CREATE TABLE orders (id INT, customer STRING, placed TIMESTAMP(3), tags ARRAY<STRING>) WITH ('connector' = 'datagen');
 CREATE TABLE customers (name STRING, city STRING) WITH ('connector' = 'datagen');
 SELECT id, SUM(id) OVER (PARTITION BY customer ORDER BY placed) FROM orders;
-SELECT id, tag FROM orders CROSS JOIN UNNEST(tags) AS t (tag);
-SELECT id, word FROM orders, LATERAL TABLE(split(customer)) AS t (word);
-SELECT customer FROM orders INTERSECT SELECT name FROM customers;
-SELECT customer FROM orders EXCEPT SELECT name FROM customers;
 SELECT id FROM orders ORDER BY placed LIMIT 3;
 SELECT window_start, COUNT(*) FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(placed), INTERVAL '1' MINUTE)) GROUP BY window_start;
 SELECT COUNT(*) FROM orders GROUP BY HOP(placed, INTERVAL '1' MINUTE, INTERVAL '5' MINUTE);

@@ -1,7 +1,6 @@
 CREATE TABLE days (id INT) PARTITIONED BY (country STRING) STORED AS parquet TBLPROPERTIES ('owner' = 'me');
 CREATE EXTERNAL TABLE files (id INT) LOCATION '/data';
 CREATE TABLE lines (id INT) ROW FORMAT DELIMITED FIELDS TERMINATED BY ',';
-CREATE TABLE copies (id, name) WITH ('connector' = 'print') AS SELECT id, name FROM days;
 CREATE TABLE untyped (id, name STRING) WITH ('connector' = 'print');
 CREATE FUNCTION parse AS 'com.example.Parse';
 CREATE TEMPORARY FUNCTION split AS 'com.example.Split' LANGUAGE JAVA USING JAR '/split.jar';

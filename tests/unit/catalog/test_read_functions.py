@@ -35,6 +35,11 @@ READABLE = {
     "cached udf": "import functools, millstream\n"
     "@functools.cache\n@millstream.udf(arguments=[], result='INT')\ndef f(): ...",
     "inner generator": "def f(a: int) -> int:\n    def g(): yield 1\n    return sum(g())",
+    "rows": "from collections.abc import Iterator\ndef f(a: int) -> Iterator[tuple[str, int | None]]: yield 'a', 1",
+    "rows of one column": "import typing as t\ndef f(a: int) -> t.Iterable[str]: return []",
+    "rows of a generator": "from typing import Generator\ndef f(a: int) -> Generator[str, None, None]: yield 'a'",
+    "udtf": "from millstream import udtf\n"
+    "@udtf(arguments=['INT'], result_types=('INT', 'TIME(3)'))\ndef f(a): yield a, a",
     "other modules": "from part.inner import f",
     "relative": "from part.again import f",
     "types of other modules": "from part.inner import Money\ndef f(a: Money) -> int: ...",
@@ -44,7 +49,13 @@ REFUSED = {
     "any number": ("def f(*x: int) -> int: ...", r"by position, and \*x cannot"),
     "one annotation": ("def f(a) -> int: ...", 'parameter "a" has no annotation'),
     "two annotations": ("def f(a): ...", 'parameter "a" and the result have no annotation'),
-    "generator": ("def f(a: int) -> int: yield a", "generator or coroutine"),
+    "generator": ("def f(a: int) -> int: yield a", "it yields, and is not declared to give rows"),
+    "generator without annotation": ("def f(a: int): yield a", "it yields, and is not declared to give rows"),
+    "rows of a type that is none": (
+        "from typing import Iterator\ndef f(a: int) -> Iterator[tuple[str, object]]: ...",
+        "no SQL type is known",
+    ),
+    "coroutine": ("async def f(a: int) -> int: ...", "it is a coroutine"),
     "module that is none": ("def f(a: int) -> int: ...", 'module "read_code.g" could not'),
 }
 UNREADABLE = {

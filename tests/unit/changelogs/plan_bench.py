@@ -14,6 +14,7 @@ from millstream.kernels.join import JoinOperator, JoinSide
 from millstream.kernels.materialise import MaterialiseOperator
 from millstream.kernels.normalise import NormaliseOperator
 from millstream.kernels.operator import LEFT, RIGHT
+from millstream.kernels.set_operation import SetOperator
 from millstream.plan.operators.aggregate import Aggregate
 from millstream.plan.operators.expand import Expand
 from millstream.plan.operators.filter import Filter
@@ -23,7 +24,9 @@ from millstream.plan.operators.normalise import Normalise
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.roots import Collect, Write
 from millstream.plan.operators.scan import Scan
+from millstream.plan.operators.set_operation import Except, SetOperation
 from millstream.plan.operators.union import Union
+from millstream.plan.operators.unnest import PartKind, Unnest
 from millstream.plan.resolver.sql_text import sql_text
 from millstream.spark.join import pair_condition
 from tests.unit.kernels.bench import Bench
@@ -71,12 +74,6 @@ class PlanBench:
             case Scan():
                 names = [column.name for column in operator.columns]
                 return lambda batch: [(kind, {name: row[name] for name in names}) for kind, row in batch]
-            case Filter():
-                return self._filter(operator, *inputs)
-            case Project():
-                return self._project(operator, *inputs)
-            case Expand():
-                return self._expand(operator, *inputs)
             case Aggregate():
                 return self._aggregate_rows(operator, node.inputs[0], *inputs)
             case Normalise():
@@ -93,8 +90,24 @@ class PlanBench:
                 ]
             case Join():
                 return self._join(operator, *inputs)
+            case SetOperation():
+                return self._set_operation(operator, *inputs)
             case Write() | Collect():
                 return inputs[0]
+            case _:
+                [below] = inputs
+                return self._build_stateless(operator, below)
+
+    def _build_stateless(self, operator: Node, below: Step) -> Step:
+        match operator:
+            case Filter():
+                return self._filter(operator, below)
+            case Project():
+                return self._project(operator, below)
+            case Expand():
+                return self._expand(operator, below)
+            case Unnest():
+                return self._unnest(operator, below)
             case _:
                 raise AssertionError(f"{type(operator).__name__} reads no changelog")
 
@@ -130,6 +143,24 @@ class PlanBench:
             (kind, {**row, **{key: None for key in node.keys if key not in kept}, node.number: number})
             for kind, row in below(batch)
             for number, kept in enumerate(node.sets)
+        ]
+
+    @staticmethod
+    def _unnest(node: Unnest, below: Step) -> Step:
+        """Of arrays of plain values."""
+
+        def elements_of(row: Record) -> list[Record]:
+            elements = enumerate(row[node.collection] or (), 1)
+            made = [
+                {part.name: at if part.kind is PartKind.ORDINALITY else one for part in node.parts}
+                for at, one in elements
+            ]
+            return made or ([dict.fromkeys(part.name for part in node.parts)] if node.keeps_rows else [])
+
+        return lambda batch: [
+            (kind, {name: row[name] for name in node.kept} | element)
+            for kind, row in below(batch)
+            for element in elements_of(row)
         ]
 
     @staticmethod
@@ -191,6 +222,23 @@ class PlanBench:
 
         return step
 
+    def _set_operation(self, node: SetOperation, left: Step, right: Step) -> Step:
+        schema = _schema(node.columns)
+        operator = SetOperator(
+            schema, isinstance(node, Except), node.is_distinct, expires=self._expires, repeats=node.repeats
+        )
+        bench = Bench(operator, {LEFT: schema, RIGHT: schema}, buckets=3)
+        self._benches.append(bench)
+
+        def step(batch: Changes) -> Changes:
+            inputs = {
+                name: [(kind, tuple(row[column] for column in schema.names)) for kind, row in below(batch)]
+                for name, below in ((LEFT, left), (RIGHT, right))
+            }
+            return [(RowKind(row.pop(KIND)), row) for row in bench.step_inputs(inputs)]
+
+        return step
+
     def _kernel(self, operator: AggregateOperator | NormaliseOperator | MaterialiseOperator) -> Step:
         bench = Bench(operator, operator.schema)
         self._benches.append(bench)
@@ -222,4 +270,5 @@ def _sql(expression: Typed) -> str:
 
 
 def _duckdb_type(column: Any) -> str:
-    return str(column.type).removesuffix(" NOT NULL")
+    name = str(column.type).removesuffix(" NOT NULL")
+    return f"{name.removeprefix('ARRAY<').removesuffix('>')}[]" if name.startswith("ARRAY<") else name

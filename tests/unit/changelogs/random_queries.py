@@ -1,4 +1,4 @@
-"""Small random queries on top of each other: project, filter, group, having, distinct, union, join, IN and EXISTS."""
+"""Small random queries on top of each other: project, filter, group, set operations, join, IN and EXISTS, unnest."""
 
 from __future__ import annotations
 
@@ -25,13 +25,15 @@ class RandomQuery:
 _TABLE: Final = RandomQuery("t", "t", (("id", NUMBER), ("g", TEXT), ("h", NUMBER), ("x", NUMBER)))
 _OTHER_SIDE: Final = 100
 """Levels of a second input are counted from here, so that its names are others."""
+_WORDS: Final = ("UNION ALL", "UNION", "INTERSECT", "INTERSECT ALL", "EXCEPT", "EXCEPT ALL")
 
 
 def random_query(chance: Random) -> RandomQuery:
     query = _TABLE
     for level in range(chance.choice([1, 1, 1, 2, 2, 3])):
         made = _Level(chance, query, level)
-        kinds = [made.group, made.group, made.select, made.select, made.union, made.join, made.join, made.member]
+        kinds = [made.group, made.group, made.select, made.select, made.combine, made.combine, made.join, made.join]
+        kinds += [made.member, made.unnest]
         query = chance.choice(kinds)()
     return query
 
@@ -61,14 +63,22 @@ class _Level:
         asked, there = (f" HAVING {' AND '.join(all_)}" if all_ else "" for all_ in (having, [*having, "COUNT(*) > 0"]))
         return self._query("SELECT", keys + calls, group + asked, group + there)
 
-    def union(self) -> RandomQuery:
-        """A query over what is below, and one over the table with columns of the same types."""
-        first = self.select()
-        other = _Level(self._chance, _TABLE, self._level + _OTHER_SIDE)
-        second = other.of_types([type_ for _, type_ in first.columns])
-        word = self._chance.choice(["UNION ALL", "UNION ALL", "UNION"])
-        sql, oracle = (f"{one} {word} {two}" for one, two in ((first.sql, second.sql), (first.oracle, second.oracle)))
-        return RandomQuery(sql, oracle, first.columns)
+    def combine(self) -> RandomQuery:
+        """A query over what is below, and one or two over the table with columns of the same types.
+
+        Of two, the words decide which are combined first.
+        """
+        sides = [self.select()]
+        types = [type_ for _, type_ in sides[0].columns]
+        words = self._chance.choices(_WORDS, k=self._chance.choice([1, 1, 2]))
+        for number in range(1, len(words) + 1):
+            other = _Level(self._chance, _TABLE, self._level + number * _OTHER_SIDE)
+            sides.append(other.of_types(types))
+        texts = []
+        for of_sides in ([side.sql for side in sides], [side.oracle for side in sides]):
+            pairs = zip(words, of_sides[1:], strict=True)
+            texts.append(" ".join((of_sides[0], *(f"{word} {side}" for word, side in pairs))))
+        return RandomQuery(texts[0], texts[1], sides[0].columns)
 
     def of_types(self, types: list[str]) -> RandomQuery:
         chosen = [self._chance.choice([item for item in self._columns if item[1] == type_]) for type_ in types]
@@ -141,6 +151,29 @@ class _Level:
             conditions.append(self._chance.choice((*of_one, *of_both)))
             conditions = conditions[-1:] if self._chance.random() < 0.15 else conditions
         return " AND ".join(conditions)
+
+    def unnest(self) -> RandomQuery:
+        """Each row once per part of a text, with its number or without."""
+        texts = [name for name, type_ in self._columns if type_ == TEXT]
+        if not texts:
+            return self.select()
+        text, other, number = self._chance.choice(texts), self._chance.choice(texts), f"n{self._level}"
+        array = self._chance.choice([f"SPLIT(a.{text} || ',' || a.{other}, ',')", f"SPLIT(a.{text}, 'b')"])
+        numbered, is_left = self._chance.random() < 0.6, self._chance.random() < 0.4
+        columns = [(f"a.{name}", type_) for name, type_ in self._columns]
+        columns = columns[:1] + self._some(columns[1:], 0, 2) + [("e.part", TEXT)]
+        columns += [(f"e.{number}", NUMBER)] if numbered else []
+        named = [(f"c{self._level}_{at}", *item) for at, item in enumerate(columns)]
+        listed = ", ".join(f"{sql} AS {name}" for name, sql, _ in named)
+        sql, oracle = (text if text == "t" else f"({text})" for text in (self._below.sql, self._below.oracle))
+        join, end = ("LEFT JOIN", " ON TRUE") if is_left else ("CROSS JOIN", "")
+        ordinality, names = (" WITH ORDINALITY", f"part, {number}") if numbered else ("", "part")
+        parts = f"SELECT UNNEST({array}) AS part, UNNEST(RANGE(1, LEN({array}) + 1)) AS {number}"
+        return RandomQuery(
+            f"SELECT {listed} FROM {sql} AS a {join} UNNEST({array}){ordinality} AS e ({names}){end}",
+            f"SELECT {listed} FROM {oracle} AS a {join} LATERAL ({parts}) AS e{end}",
+            tuple((name, type_) for name, _, type_ in named),
+        )
 
     def _query(self, verb: str, items: Columns, end: str = "", oracle_end: str = "") -> RandomQuery:
         named = [(f"c{self._level}_{at}", *item) for at, item in enumerate(items)]

@@ -59,7 +59,7 @@ def test_pairs_are_those_of_nested_loops(is_outer: bool, has_condition: bool, da
     condition = _condition() if has_condition else None
     step = LookupStep(_Given(current), ("k",), ("id",), _RESULT, condition, is_outer)
     given_batches = [_batch(rows) for rows in batches]
-    found = [list(step._look_up(batch, current)) for batch in given_batches]  # noqa: SLF001
+    found = [list(step._look_up(batch, current)) for batch in given_batches]
     others = current.rows.to_pylist()
     expected = [_nested_loops(step, batch.to_pylist(), others) for batch in given_batches]
     assert [[row for part in parts for row in part.to_pylist()] for parts in found] == expected

@@ -17,11 +17,16 @@ from millstream.sql.statements import (
     AlterTableReset,
     AlterTableSet,
     ComputedColumn,
+    CreateCatalog,
+    CreateDatabase,
     CreateFunction,
     CreateTable,
+    CreateTableAs,
     CreateView,
     Describe,
     Drop,
+    DropCatalog,
+    DropDatabase,
     Explain,
     ExplainDetail,
     Expression,
@@ -160,21 +165,33 @@ inserts = st.builds(InsertInto, paths, queries, st.just(HERE), some(names), some
 sets = st.builds(StatementSet, some(inserts, 1), st.just(HERE))
 selects = st.builds(Select, queries, st.just(HERE))
 
-STATEMENTS: dict[type, st.SearchStrategy[Any]] = {
-    CreateTable: st.builds(
+
+def tables(columns: st.SearchStrategy[Any], **rest: st.SearchStrategy[Any]) -> st.SearchStrategy[CreateTable]:
+    return st.builds(
         CreateTable,
         name=paths,
-        columns=some(columns, 1, 4),
+        columns=columns,
         options=some(entries),
         span=st.just(HERE),
         primary_key=st.none() | st.builds(PrimaryKeyDeclaration, some(words, 1), st.just(HERE), st.none() | words),
         watermark=st.none() | st.builds(WatermarkDeclaration, words, expressions, st.just(HERE)),
         comment=comments,
         partitioned_by=some(names),
-        like=st.none() | likes,
         if_not_exists=flags,
-        is_temporary=flags,
+        **rest,
+    )
+
+
+STATEMENTS: dict[type, st.SearchStrategy[Any]] = {
+    CreateTable: tables(some(columns, 1, 4), like=st.none() | likes, is_temporary=flags),
+    CreateTableAs: st.one_of(
+        st.builds(CreateTableAs, tables(some(columns)), queries),
+        st.builds(CreateTableAs, tables(st.just(())), queries, some(names, 1)),
     ),
+    CreateCatalog: st.builds(CreateCatalog, names, some(entries), st.just(HERE), comments, flags),
+    DropCatalog: st.builds(DropCatalog, names, st.just(HERE), flags),
+    CreateDatabase: st.builds(CreateDatabase, paths, some(entries), st.just(HERE), comments, flags),
+    DropDatabase: st.builds(DropDatabase, paths, st.just(HERE), flags, flags),
     CreateView: st.builds(CreateView, paths, some(names), queries, st.just(HERE), comments, flags, flags),
     CreateFunction: st.sampled_from([(False, False), (True, False), (True, True)]).flatmap(
         lambda marks: st.builds(
@@ -191,20 +208,19 @@ STATEMENTS: dict[type, st.SearchStrategy[Any]] = {
     Select: selects,
     SetOption: st.builds(SetOption, texts, texts, st.just(HERE)),
     ResetOption: st.builds(ResetOption, st.none() | texts, st.just(HERE)),
-    Use: st.sampled_from(
-        [
-            Use(ObjectName(("default_catalog",), HERE), True, HERE),
-            Use(ObjectName(("default_catalog", "default_database"), HERE), False, HERE),
-        ]
-    ),
+    Use: st.builds(Use, paths, flags, st.just(HERE)),
     Explain: st.builds(Explain, inserts | sets | selects, st.just(HERE), some(st.sampled_from(ExplainDetail))),
     Describe: st.builds(Describe, paths, st.just(HERE)),
     Show: st.one_of(
         st.builds(Show, st.sampled_from([ShowKind.JOBS, ShowKind.SETTINGS]), st.just(HERE)),
         st.builds(Show, st.sampled_from([ShowKind.CREATE_TABLE, ShowKind.CREATE_VIEW]), st.just(HERE), paths),
+        st.builds(Show, st.sampled_from([ShowKind.CURRENT_CATALOG, ShowKind.CURRENT_DATABASE]), st.just(HERE)),
         st.builds(
-            Show, st.sampled_from([ShowKind.TABLES, ShowKind.VIEWS, ShowKind.FUNCTIONS]), st.just(HERE), st.none(),
-            texts, flags,
+            Show, st.sampled_from([ShowKind.FUNCTIONS, ShowKind.CATALOGS]), st.just(HERE), st.none(), texts, flags,
+        ),
+        st.builds(
+            Show, st.sampled_from([ShowKind.TABLES, ShowKind.VIEWS, ShowKind.DATABASES]), st.just(HERE), st.none(),
+            texts, flags, st.none() | paths,
         ),
     ),
 }  # fmt: skip

@@ -41,5 +41,5 @@ MISSING: Final = (
         for window in ("TUMBLE", "HOP", "SESSION")
         for part in ("", "_START", "_END", "_ROWTIME", "_PROCTIME")
     ),
-    Missing("CURRENT_DATABASE", Category.CONVERSION, "There is one database, without a name."),
+    Missing("CURRENT_DATABASE", Category.CONVERSION, "SHOW CURRENT DATABASE shows the one in use."),
 )  # fmt: skip

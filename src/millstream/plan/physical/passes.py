@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.roots import Write
+from millstream.plan.operators.unnest import Unnest
 from millstream.plan.physical.python_steps import obstacle_to_pass
 from millstream.plan.physical.shared_scans import scan_of
 from millstream.plan.typed import user_functions_in
@@ -33,10 +34,16 @@ class Pass:
 
 
 def plan_pass(found: WideScan, roots: Sequence[Root], *, drops_nulls: bool) -> Pass:
-    """All readers part in Python, or all in Spark: their rows come out of one step."""
-    parts = [list(_in_pass(_chain(root))) for root in roots if scan_of(root) is found.scan]
+    """All readers part in Python, or all in Spark: their rows come out of one step.
+
+    Only in Python can it make several rows of one.
+    """
+    chains = [_chain(root) for root in roots if scan_of(root) is found.scan]
+    parts = [list(_in_pass(chain, may_unnest=True)) for chain in chains]
     obstacles = (obstacle_to_pass(node, drops_nulls=drops_nulls) for part in parts for node in part)
     obstacle = next(filter(None, obstacles), None)
+    if obstacle is not None:
+        parts = [list(_in_pass(chain, may_unnest=False)) for chain in chains]
     return Pass(found.scan, found.readers, tuple(part[-1] for part in parts), obstacle)
 
 
@@ -48,12 +55,13 @@ def _chain(root: Root) -> list[Node]:
     return nodes[::-1]
 
 
-def _in_pass(chain: Sequence[Node]) -> Iterator[Node]:
+def _in_pass(chain: Sequence[Node], *, may_unnest: bool) -> Iterator[Node]:
     """A user's function comes behind the pass: it may fail on rows that an INSERT has dropped."""
     scan, *above = chain
     yield scan
     for node in above:
-        if isinstance(node, Filter | Project) and not _calls_user(node):
+        is_simple = isinstance(node, Filter | Project) or (may_unnest and isinstance(node, Unnest))
+        if is_simple and not _calls_user(node):
             yield node
             continue
         if node.keeps_state or (isinstance(node, Write) and node.sink.is_kafka and node.sink.parallelism is None):

@@ -14,6 +14,7 @@ from millstream.plan.operators.project import Project
 from millstream.plan.operators.roots import Collect, Write
 from millstream.plan.operators.scan import Scan
 from millstream.plan.operators.union import Union
+from millstream.plan.operators.unnest import Unnest
 from millstream.plan.physical.nodes import Execution, Output, PhysicalNode, PhysicalPlan, Producer, SharedScan, walk_up
 from millstream.plan.physical.passes import plan_pass
 from millstream.plan.physical.python_steps import gives_rows_in_python, obstacle_in
@@ -76,7 +77,7 @@ class _Builder:
             return self._scans[node.id]
         inputs = tuple(map(self.build, node.inputs))
         execution, obstacle = _execution(node), None
-        if isinstance(node, Filter | Project | Union) and all(map(self._gives_rows_in_python, inputs)):
+        if isinstance(node, Filter | Project | Union | Unnest) and all(map(self._gives_rows_in_python, inputs)):
             obstacle = obstacle_in(node)
             execution = Execution.PYTHON if obstacle is None else Execution.SPARK
         if execution is Execution.PYTHON and not isinstance(node, Union) and is_united(inputs[0]):

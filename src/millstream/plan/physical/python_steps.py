@@ -8,6 +8,7 @@ from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.roots import Write
 from millstream.plan.operators.scan import Scan
+from millstream.plan.operators.unnest import Unnest
 from millstream.sql.types import NESTED
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def gives_rows_in_python(scan: Scan) -> bool:
 
 
 def obstacle_in(node: Node) -> str | None:
-    """What only Spark can do in a filter, a projection or a union."""
+    """What only Spark can do in a filter, a projection, a union or an unnesting."""
     from millstream.plan.vectorised.forms import obstacle_of  # loads Arrow, which a check does not need
 
     def obstacle_in_item(item: ProjectItem) -> str | None:
@@ -44,7 +45,7 @@ def obstacle_to_pass(node: Node, *, drops_nulls: bool) -> str | None:
     match node:
         case Scan():
             return None if gives_rows_in_python(node) else f"columns of {node.source.table.name}"
-        case Filter() | Project():
+        case Filter() | Project() | Unnest():
             return obstacle_in(node)
         case Write():
             return None if node.sink.encodes_in_python and not drops_nulls else f"messages of {node.sink.table.name}"

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 USER_FUNCTION: Final = "user_function"
 """Where a call remembers which function of the user's it calls."""
+TABLE_FUNCTION: Final = "table_function"
+"""Where a call remembers that its rows are read after FROM."""
 OPERATORS: Final[dict[type[exp.Expr], str]] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.EQ: "=", exp.NEQ: "<>", exp.GT: ">",
     exp.GTE: ">=", exp.LT: "<", exp.LTE: "<=", exp.And: "AND", exp.Or: "OR", exp.DPipe: "||",
@@ -245,6 +247,9 @@ class Resolver:
             self._aggregates = True
 
     def _user_call(self, user: UserFunction, node: exp.Anonymous) -> Typed | None:
+        if user.gives_rows and not node.meta.get(TABLE_FUNCTION):
+            why, hint = f'function "{user.name}" gives rows', f"Write FROM t, LATERAL TABLE({user.name}(…)) AS u (a)."
+            return self._refuse(node, why, Code.TYPE_MISMATCH, hint=hint)
         arguments = [self.resolve(argument) for argument in node.expressions]
         if not _complete(arguments):
             return None

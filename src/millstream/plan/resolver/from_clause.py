@@ -15,7 +15,7 @@ from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.join_kinds import JoinKind
 from millstream.plan.operators.project import Project, ProjectItem
 from millstream.plan.resolver.join_conditions import conditions_of_join, merged_column
-from millstream.plan.resolver.joins import Condition, Relation, is_about, join_all, with_unique_names
+from millstream.plan.resolver.joins import Condition, Relation, in_order_of_from, is_about, join_all, with_unique_names
 from millstream.plan.resolver.lookups import AsOf, look_up
 from millstream.plan.resolver.outer_joins import join_with
 from millstream.plan.resolver.scope import Scope, ScopeColumn
@@ -97,15 +97,11 @@ def resolve_from(
         on_its_own = kind is JoinKind.INNER and join.args.get("on") is None and not join.args.get("using")
         is_cross = str(join.args.get("kind") or "").upper() == "CROSS"
         steps.append(_Step(relation, kind, begins_group=on_its_own and not is_cross))
-    resolving = _Resolving(steps, [_columns_of(*named) for named in zip(relations, names, strict=True)], scope_of)
+    columns = [list(relation.in_scope(called)) for relation, called in zip(relations, names, strict=True)]
+    resolving = _Resolving(steps, columns, scope_of)
     for number, join in enumerate(joins, 1):
         problems.of(partial(resolving.join, number, join))
-    return FromClause(scope_of(tuple(resolving.columns)), tuple(steps))
-
-
-def _columns_of(relation: Relation, called: dict[str, str]) -> list[ScopeColumn]:
-    columns = relation.node.columns
-    return [ScopeColumn(relation.qualifier, column.name, column.type, called[column.name]) for column in columns]
+    return FromClause(scope_of(in_order_of_from(relations, columns, resolving.columns)), tuple(steps))
 
 
 class _Resolving:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.plan.conditions import conjuncts_of
 from millstream.plan.resolver.joins import Condition, Relation
 from millstream.plan.resolver.scope import Scope, ScopeColumn, enumerate_tables
-from millstream.plan.typed import Call
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from millstream.plan.typed import Typed
     from millstream.source import Span
@@ -26,14 +26,7 @@ def condition_of(written: exp.Expr, scope: Scope, clause: str) -> Typed:
 
 
 def conditions_in(condition: Typed, span: Span) -> list[Condition]:
-    return [Condition(part, span) for part in _conjuncts(condition)]
-
-
-def _conjuncts(expression: Typed) -> Iterable[Typed]:
-    """The parts that AND holds together."""
-    if isinstance(expression, Call) and expression.function.name == "AND":
-        return [part for argument in expression.arguments for part in _conjuncts(argument)]  # type: ignore[arg-type]
-    return [expression]
+    return [Condition(part, span) for part in conjuncts_of(condition)]
 
 
 def conditions_of_join(join: exp.Join, scope: Scope, relation: Relation) -> list[Condition]:

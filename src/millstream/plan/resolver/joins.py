@@ -7,20 +7,20 @@ two becomes a key, and the others filter the pairs.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import partial
 from itertools import chain, count
 from typing import TYPE_CHECKING, Final
 
 from millstream.plan.casts import keeps_apart
+from millstream.plan.conditions import all_of
 from millstream.plan.definitions import declare_values
 from millstream.plan.functions.comparison import comparison_type
-from millstream.plan.functions.registry import FUNCTIONS, RANDOM_FUNCTIONS
-from millstream.plan.functions.signatures import choose
+from millstream.plan.functions.registry import RANDOM_FUNCTIONS
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.join import Join
 from millstream.plan.operators.project import Project, ProjectItem
+from millstream.plan.resolver.scope import ScopeColumn
 from millstream.plan.typed import Call, Conversion, InputColumn, Word, columns_in, functions_in
-from millstream.sql.types import BOOLEAN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -40,6 +40,34 @@ class Relation:
     qualifier: str
     node: Node
     span: Span
+    names: tuple[ColumnName, ...] = ()
+    """What its columns are called in the query, if not as in the node and with its qualifier."""
+
+    @property
+    def column_names(self) -> tuple[ColumnName, ...]:
+        return self.names or tuple(ColumnName(self.qualifier, column.name) for column in self.node.columns)
+
+    @property
+    def qualifiers(self) -> frozenset[str]:
+        return frozenset({self.qualifier, *(name.qualifier for name in self.names)})
+
+    def in_scope(self, called: Mapping[str, str], merged: frozenset[str] = frozenset()) -> tuple[ScopeColumn, ...]:
+        """Its columns, which the step below calls as `called` says, with those that USING has merged."""
+        pairs = zip(self.column_names, self.node.columns, strict=True)
+        return tuple(
+            ScopeColumn(name.qualifier, name.name, column.type, called[column.name], name.name in merged)
+            for name, column in pairs
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnName:
+    """What a query calls a column; a relation may have columns that stand elsewhere in FROM, under another name."""
+
+    qualifier: str
+    name: str
+    place: tuple[int, int] | None = None
+    """How many tables stand before it in FROM, and which of what is unnested there it is; None is with its relation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +88,23 @@ def with_unique_names(relations: Sequence[Relation]) -> tuple[list[Relation], li
         found.append(replace(relation, node=_rename(relation.node, renamed, relation.span)))
         names.append(renamed)
     return found, names
+
+
+def in_order_of_from(
+    relations: Sequence[Relation], own: Sequence[Sequence[ScopeColumn]], columns: Sequence[ScopeColumn]
+) -> tuple[ScopeColumn, ...]:
+    """The columns as `*` lists them; `own` are those of each relation. What USING has made stands before the next."""
+    places = {
+        column.reference: name.place or (number, 0)
+        for number, (relation, known) in enumerate(zip(relations, own, strict=True), 1)
+        for name, column in zip(relation.column_names, known, strict=True)
+    }
+    ahead, at = [], (len(relations) + 1, 0)
+    for column in reversed(columns):
+        at = places.get(column.reference, at)
+        ahead.append(at)
+    placed = sorted(zip(reversed(ahead), columns, strict=True), key=lambda each: each[0])
+    return tuple(column for _, column in placed)
 
 
 def _free(name: str, taken: set[str], relation: Relation) -> str:
@@ -130,15 +175,7 @@ def _filter(node: Node, conditions: list[Condition], *, with_random: bool = Fals
     own = _take(conditions, is_own)
     if not own:
         return node
-    together = reduce(and_, (condition.expression for condition in own))
-    return Filter(node, together, own[0].span)
-
-
-def and_(left: Typed, right: Typed) -> Typed:
-    function = FUNCTIONS["AND"]
-    sign = choose(function, (left, right))
-    nullable = left.type.nullable or right.type.nullable
-    return Call(function, sign, (left, right), replace(BOOLEAN, nullable=nullable))  # type: ignore[arg-type]
+    return Filter(node, all_of(condition.expression for condition in own), own[0].span)
 
 
 def _is_key(left: Node, right: Node, condition: Condition) -> bool:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 from millstream.changelog import INSERT_ONLY
 from millstream.connectors.registry import LOOKUP_CONNECTORS
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.join_kinds import JoinKind
+from millstream.plan.conditions import all_of
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.lookup import Lookup
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.scan import Scan
-from millstream.plan.resolver.joins import and_, equality_of, loses_in_cast, with_keys
+from millstream.plan.resolver.joins import equality_of, loses_in_cast, with_keys
 from millstream.plan.typed import Call, Constant, InputColumn
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def look_up(kind: JoinKind, left: Node, relation: Relation, conditions: Sequence
         raise ScriptError(_no_key(relation))
     others = [each for each, pair in found if pair is None or loses_in_cast(each.expression)]
     others = [each for each in others if not (isinstance(each.expression, Constant) and each.expression.value is True)]
-    condition = reduce(and_, (each.expression for each in others)) if others else None
+    condition = all_of(each.expression for each in others) if others else None
     sides = with_keys(left, relation.node, keys, relation.span)
     is_outer = kind is JoinKind.LEFT
     table_columns = [_nullable(column) if is_outer else column for column in relation.node.columns]
@@ -97,8 +97,8 @@ def is_processing_time(expression: Typed, node: Node) -> bool:
     if not isinstance(expression, InputColumn):
         return False
     if isinstance(node, Project):
-        items = (item for item in node.items if item.name == expression.name)
-        return any(is_processing_time(item.expression, node.input) for item in items)
+        [below] = node.inputs
+        return any(is_processing_time(item.expression, below) for item in node.items if item.name == expression.name)
     sides = [below for below in node.inputs if expression.name in below.column_types()]
     return bool(sides) and all(is_processing_time(expression, side) for side in sides)
 
@@ -107,7 +107,7 @@ def _require_lookup_table(relation: Relation) -> None:
     """It is a table, with its computed columns, of a connector that can say what its rows are now."""
     below, why = relation.node, "It is a query."
     while isinstance(below, Project):
-        below = below.input
+        [below] = below.inputs
     if isinstance(below, Scan):
         why = below.source.obstacle_to_lookup or ""
     if why:

@@ -8,11 +8,12 @@ from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.plan.conditions import all_of
 from millstream.plan.functions.registry import FUNCTIONS, RANDOM_FUNCTIONS
 from millstream.plan.functions.signatures import choose
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.project import Project, ProjectItem
-from millstream.plan.resolver.joins import and_, equality_of, join_on, loses_in_cast
+from millstream.plan.resolver.joins import equality_of, join_on, loses_in_cast
 from millstream.plan.typed import Call, Constant, InputColumn, columns_in, functions_in, rewrite
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def join_with(kind: JoinKind, left: Node, relation: Relation, conditions: Sequen
         (left, right), rest = _compute_below((left, right), rest)
         _refuse_obstacles(kind, rest)
     joined = join_on(left, right, keys, relation.span)
-    together = reduce(and_, (condition.expression for condition in rest)) if rest else None
+    together = all_of(condition.expression for condition in rest) if rest else None
     return replace(joined, kind=kind, condition=together, output=tuple(output))
 
 

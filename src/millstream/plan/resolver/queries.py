@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -13,14 +14,13 @@ from millstream.errors import Code, Diagnostic, Problems, ScriptError
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.project import Project, ProjectItem
 from millstream.plan.operators.values import Values
-from millstream.plan.resolver.aggregation import distinct_rows
 from millstream.plan.resolver.from_clause import KINDS, resolve_from, written_kind
 from millstream.plan.resolver.join_conditions import condition_of, conditions_in, refuse_same_names
 from millstream.plan.resolver.joins import Relation
 from millstream.plan.resolver.scans import scan_of
 from millstream.plan.resolver.scope import Scope, ScopeColumn
 from millstream.plan.resolver.select_items import select_items
-from millstream.plan.resolver.set_operations import union_of
+from millstream.plan.resolver.set_operations import combine_sides, sides_of
 from millstream.plan.resolver.subqueries import (
     InnerQuery,
     Membership,
@@ -31,11 +31,12 @@ from millstream.plan.resolver.subqueries import (
     select_inner,
     split_where,
 )
+from millstream.plan.resolver.unnesting import part_tables, unnest_all
 from millstream.plan.resolver.unsupported_parts import (
     parts_of_join,
     parts_of_relation,
     parts_of_select,
-    parts_of_union,
+    parts_of_set_operation,
 )
 from millstream.plan.resolver.values import values_node
 from millstream.plan.typed import InputColumn
@@ -92,30 +93,22 @@ class QueryBuilder:
                 return self._select(tree, {**named, **self._with(tree, named)})
             case exp.Values():
                 return values_node(tree, self._scope("", ()))
-            case exp.Union():
-                return self._union(tree, {**named, **self._with(tree, named)})
+            case exp.SetOperation():
+                return self._set_operation(tree, {**named, **self._with(tree, named)})
             case exp.Subquery() if not tree.args.get("alias"):
                 self._refuse_parts(parts_of_relation(tree))
                 return self._relation(tree.this, named)
             case _:
                 raise self._unsupported_error(f"{tree.key.upper()}", tree)
 
-    def _union(self, tree: exp.Union, named: Mapping[str, Node]) -> Node:
-        """Of `a UNION ALL b UNION ALL c`, sqlglot's tree has the first two as one side."""
-        self._refuse_parts(parts_of_union(tree))
-        is_distinct = bool(tree.args.get("distinct"))
-        sides: list[exp.Expr] = [tree.expression]
-        first = tree.this
-        while isinstance(first, exp.Union) and bool(first.args.get("distinct")) is is_distinct:
-            sides.append(first.expression)
-            first = first.this
-        sides = [first, *reversed(sides)]
+    def _set_operation(self, tree: exp.SetOperation, named: Mapping[str, Node]) -> Node:
+        self._refuse_parts(parts_of_set_operation(tree))
+        sides = sides_of(tree)
         problems = Problems()
         queries = [problems.of(partial(self._relation, side, named)) for side in sides]
         problems.raise_all()
         found = [query for query in queries if query is not None]
-        union = union_of(found, lambda number: self._place(sides[number]), self._statement)
-        return distinct_rows(union, self._scope("", ())) if is_distinct else union
+        return combine_sides(tree, found, lambda number: self._place(sides[number]), self._scope("", ()))
 
     def _with(self, tree: exp.Query, named: Mapping[str, Node]) -> Mapping[str, Node]:
         """The queries that WITH names, each able to read those before it."""
@@ -151,12 +144,14 @@ class QueryBuilder:
         return node
 
     def _relations(self, tree: exp.Select, named: Mapping[str, Node]) -> list[Relation]:
+        """The tables after FROM, with what is unnested of each."""
         problems = Problems()
-        from_ = tree.args.get("from_")
-        first = problems.of(lambda: self._from(from_.this if from_ is not None else None, named))
-        others = [problems.of(partial(self._resolve_join, join, named)) for join in tree.args.get("joins") or ()]
+        first_table, joins, unnestings = part_tables(tree)
+        first = problems.of(lambda: self._from(first_table, named))
+        others = [problems.of(partial(self._resolve_join, join, named)) for join in joins]
         problems.raise_all()
-        return [relation for relation in (first, *others) if relation is not None]
+        found = [relation for relation in (first, *others) if relation is not None]
+        return unnest_all(found, joins, unnestings, self._scope("", ()))
 
     def _from(self, tree: exp.Expr | None, named: Mapping[str, Node]) -> Relation:
         match tree:
@@ -171,8 +166,8 @@ class QueryBuilder:
                 qualifier, node = tree.alias, self._relation(tree.this, named)
             case exp.Values():
                 qualifier, node = tree.alias, self._relation(tree, named)
-            case exp.Unnest():
-                raise self._unsupported_error("UNNEST", tree)
+            case exp.Lateral() if tree.args.get("cross_apply") is None:
+                raise self._unsupported_error("LATERAL", tree)
             case _:
                 raise self._unsupported_error("anything but a table or a query after FROM", tree)
         return Relation(qualifier, self._check_reserved_column(self._rename(node, tree)), self._place(tree))
@@ -211,7 +206,8 @@ class QueryBuilder:
         if len(self._inside) == _DEEPEST:
             raise ScriptError(Diagnostic(Code.UNSUPPORTED_STATEMENT, "views are nested too deeply", view.span))
         inside = (*self._inside, view.name)
-        node = QueryBuilder(view.query, self._catalog, self._statement, inside, self._problems).build()
+        catalog = self._catalog.as_seen_by(view)
+        node = QueryBuilder(view.query, catalog, self._statement, inside, self._problems).build()
         self.require_as_many(view.columns, node, view.span)
         return _with_names(node, view.columns, self._statement)
 
@@ -251,7 +247,8 @@ class QueryBuilder:
         if len(relations) > 1 or split_where(where)[1]:
             return select_items(tree, *self._rows(tree, relations, named))
         [relation] = relations
-        node, scope = relation.node, self._scope(relation.qualifier, relation.node.columns)
+        node, scope = relation.node, self._scope("", ())
+        scope = replace(scope, columns=relation.in_scope({column.name: column.name for column in node.columns}))
         problems = Problems()
         if where is not None:
             condition = problems.of(lambda: condition_of(where.this, scope, "WHERE"))
@@ -267,7 +264,7 @@ class QueryBuilder:
         """What FROM and WHERE give, but for the conditions that speak of a query around it."""
         refuse_same_names(relations)
         problems = Problems()
-        source = resolve_from(relations, tree.args.get("joins") or (), self._scope_over, problems)
+        source = resolve_from(relations, part_tables(tree)[1], self._scope_over, problems)
         scope = source.scope
         plain, members = split_where(tree.args.get("where"))
         own = [part for part in plain if outer is None or not is_correlated(part, scope, outer)]
@@ -287,7 +284,7 @@ class QueryBuilder:
         if isinstance(tree, exp.Select):
             known = {**named, **self._with(tree, named)}
             relations = self._relations(tree, known)
-            near = resolve_from(relations, tree.args.get("joins") or (), self._scope_over, Problems()).scope
+            near = resolve_from(relations, part_tables(tree)[1], self._scope_over, Problems()).scope
             parts = split_where(tree.args.get("where"))[0]
             correlated = tuple(part for part in parts if is_correlated(part, near, outer))
             if correlated:

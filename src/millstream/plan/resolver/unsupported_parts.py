@@ -12,7 +12,7 @@ _CLAUSES: Final = frozenset({"expressions", "from_", "joins", "where", "group", 
 _OF_A_JOIN: Final = frozenset({"this", "on", "using", "kind", "side"})
 _OF_A_TABLE: Final = frozenset({"this", "alias", "db", "catalog"})
 _OF_A_SUBQUERY: Final = frozenset({"this", "alias"})
-_OF_A_UNION: Final = frozenset({"this", "expression", "distinct", "with_"})
+_OF_A_SET_OPERATION: Final = frozenset({"this", "expression", "distinct", "with_"})
 _AS_OF: Final = "FOR SYSTEM_TIME AS OF"
 _IN_WORDS: Final = {
     "laterals": "LATERAL",
@@ -51,12 +51,13 @@ def parts_of_relation(tree: exp.Expr) -> list[tuple[str, exp.Expr]]:
             return []
 
 
-def parts_of_union(tree: exp.Union) -> list[tuple[str, exp.Expr]]:
+def parts_of_set_operation(tree: exp.SetOperation) -> list[tuple[str, exp.Expr]]:
     """Matching columns by name is one thing, which sqlglot has in three parts."""
     if tree.args.get("by_name"):
         way = "CORRESPONDING" if tree.args.get("kind") else "BY NAME"
-        return [(f"UNION {way}" if tree.args.get("distinct") else f"UNION ALL {way}", tree)]
-    return _other_parts(tree, _OF_A_UNION)
+        word = tree.key.upper()
+        return [(f"{word} {way}" if tree.args.get("distinct") else f"{word} ALL {way}", tree)]
+    return _other_parts(tree, _OF_A_SET_OPERATION)
 
 
 def _other_parts(node: exp.Expr, known: frozenset[str]) -> list[tuple[str, exp.Expr]]:

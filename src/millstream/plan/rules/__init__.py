@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from millstream.plan.rules.check_sink import check_sink
+from millstream.plan.rules.filter_before_unnesting import filter_before_unnesting
 from millstream.plan.rules.materialise_before_sink import materialise_before_sink
 from millstream.plan.rules.merge_projections import merge_projections
 from millstream.plan.rules.normalise_sources import normalise_sources
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 RULES: Final[tuple[Callable[[Root, JobSettings], Root], ...]] = (
     normalise_sources,
+    filter_before_unnesting,
     prune_columns,
     merge_projections,
     materialise_before_sink,
