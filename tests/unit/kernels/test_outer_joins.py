@@ -71,7 +71,7 @@ class Oracle:
         for name, side in self.sides.items():
             side.follow(batch[name])
             has_columns = bool(side.table().num_columns)
-            nothing = pa.table({"nothing": pa.nulls(side.rows.total())})  # rows without columns can be counted here only
+            nothing = pa.table({"nothing": pa.nulls(side.rows.total())})
             self._database.register(name, side.table() if has_columns else nothing)
         return Counter(self._database.execute(self._query).fetchall())
 

@@ -196,7 +196,6 @@ def test_what_is_nested_deeper_is_an_error(expression: str) -> None:
     ("query", "marked"),
     [
         ("SELECT a FROM t NATURAL LEFT JOIN t AS u", "NATURAL LEFT JOIN"),
-        ("SELECT a FROM t LEFT OUTER JOIN t AS u", "LEFT OUTER JOIN"),
         ("SELECT a FROM t INTERSECT SELECT a FROM t", "INTERSECT"),
         ("SELECT a FROM t EXCEPT SELECT a FROM t", "EXCEPT"),
         ("SELECT a FROM t ORDER BY a", "ORDER BY"),
