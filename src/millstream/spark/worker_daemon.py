@@ -31,6 +31,7 @@ _PRELOADED: Final = (
     "millstream.spark.kernel_host",
     "millstream.kernels.aggregate",
     "millstream.kernels.join",
+    "millstream.kernels.lookup",
     "millstream.kernels.materialise",
     "millstream.kernels.normalise",
     "millstream.kernels.set_operation",

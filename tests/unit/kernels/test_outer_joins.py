@@ -70,8 +70,9 @@ class Oracle:
     def follow(self, batch: Batch) -> Counter[Row]:
         for name, side in self.sides.items():
             side.follow(batch[name])
-            table = side.table()
-            self._database.register(name, table if table.num_columns else pa.table({"nothing": range(table.num_rows)}))
+            has_columns = bool(side.table().num_columns)
+            nothing = pa.table({"nothing": pa.nulls(side.rows.total())})
+            self._database.register(name, side.table() if has_columns else nothing)
         return Counter(self._database.execute(self._query).fetchall())
 
 

@@ -195,9 +195,7 @@ def test_what_is_nested_deeper_is_an_error(expression: str) -> None:
 @pytest.mark.parametrize(
     ("query", "marked"),
     [
-        ("SELECT a FROM t LEFT JOIN t AS u ON TRUE", "LEFT JOIN"),
-        ("SELECT a FROM t LEFT OUTER JOIN t AS u ON TRUE", "LEFT OUTER JOIN"),
-        ("SELECT a FROM t, t AS u JOIN t AS v ON TRUE", "t AS u"),
+        ("SELECT a FROM t NATURAL LEFT JOIN t AS u", "NATURAL LEFT JOIN"),
         ("SELECT a FROM t INTERSECT BY NAME SELECT a FROM t", "INTERSECT"),
         ("SELECT a FROM t ORDER BY a", "ORDER BY"),
         ("SELECT a FROM t LIMIT 3", "LIMIT"),
