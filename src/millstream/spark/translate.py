@@ -20,6 +20,7 @@ from millstream.plan.operators.join import Join
 from millstream.plan.operators.materialise import Materialise
 from millstream.plan.operators.normalise import Normalise
 from millstream.plan.operators.project import Project
+from millstream.plan.operators.rank import Rank
 from millstream.plan.operators.scan import Scan
 from millstream.plan.operators.union import Union
 from millstream.plan.operators.values import Values
@@ -33,6 +34,7 @@ from millstream.spark.local_tables import read_local
 from millstream.spark.once import keep_value, one_row
 from millstream.spark.python_rows import filter_in_python, project_in_python
 from millstream.spark.python_stage import PythonStage, UnitedRows
+from millstream.spark.rank import rank
 from millstream.spark.shared_rows import SharedRows
 from millstream.spark.splits import Splits, split_columns
 from millstream.spark.types import quote_name, spark_type
@@ -180,6 +182,8 @@ def stateful_step(inputs: Sequence[InputRows], node: PhysicalNode, context: Tran
         case Join() as operator:
             left, right = inputs
             return join(left, right, operator, context.kernel_settings, has_kinds=node.has_kinds)
+        case Rank() as operator:
+            return rank(inputs[0], operator, context.kernel_settings, has_kinds=node.has_kinds)
         case operator:
             raise AssertionError(f"no kernel runs {type(operator).__name__}")
 

@@ -9,8 +9,11 @@ _ONE_ROW_PER_KEY: Final = (
     "Use GROUP BY: it keeps one row for each key, updated as rows arrive, with LAST_VALUE, MAX or SUM"
 )
 _TRUNCATED: Final = "group by a truncated time, e.g. FLOOR(ts TO MINUTE), into an upsert-kafka table"
+_ROW_NUMBER: Final = (
+    "write SELECT … FROM (SELECT …, ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) AS rn FROM …) WHERE rn <= 3"
+)
 _BOUNDED: Final = (
-    "Limit the input instead: with WHERE, 'scan.bounded.mode' of a Kafka table, 'number-of-rows' of datagen."
+    "Write a number, e.g. LIMIT 10; or limit the input instead: with WHERE, 'scan.bounded.mode' of a Kafka table, 'number-of-rows' of datagen."
 )
 _OUTER: Final = f"{_ONE_TOPIC}, and GROUP BY the key there: MAX or LAST_VALUE give the columns of each."
 _SEMI: Final = "Join with the distinct keys of the other table: JOIN (SELECT DISTINCT id FROM b) AS k ON a.id = k.id."
@@ -54,13 +57,21 @@ ALTERNATIVES: Final = {
     "GROUP BY … HAVING COUNT(DISTINCT side) = 2.",
     "EXCEPT": f"{_ONE_TOPIC}, adding a column that says where each row is from, and select there with "
     "GROUP BY … HAVING.",
-    "OVER": f"{_ONE_ROW_PER_KEY}.",
+    "OVER": f"For the first rows of each group, {_ROW_NUMBER}. {_ONE_ROW_PER_KEY}.",
+    "ROW_NUMBER": f"Compare it in the query around: {_ROW_NUMBER}.",
+    "ROW_NUMBER() without ORDER BY": "Add ORDER BY, with a column AS PROCTIME() for the order of arrival.",
+    **dict.fromkeys(
+        ("RANK()", "DENSE_RANK()"),
+        f"Use ROW_NUMBER(), which numbers rows that are equal in the order, too: {_ROW_NUMBER}.",
+    ),
+    "a second OVER in one SELECT": f"Number rows in a query each: {_ROW_NUMBER}.",
     "WINDOW": f"{_ONE_ROW_PER_KEY}.",
     "UNNEST": "Take the elements one by one, e.g. tags[1], or produce one message for each.",
     "LATERAL": "A function returns one value per row: let it return an ARRAY or a ROW.",
     "LATERAL TABLE": "A function returns one value per row: let it return an ARRAY or a ROW.",
     "a table function": "A function returns one value per row: let it return an ARRAY or a ROW.",
-    "ORDER BY": "Leave it out: rows arrive in the order of their partitions, and an endless stream cannot be sorted.",
+    "ORDER BY": "Add LIMIT, e.g. LIMIT 100, or leave it out: rows arrive in the order of their partitions, and an endless "
+    "stream cannot be sorted.",
     "LIMIT": _BOUNDED,
     "FETCH": _BOUNDED,
     "OFFSET": _BOUNDED,

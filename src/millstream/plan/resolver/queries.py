@@ -24,7 +24,7 @@ from millstream.plan.resolver.join_conditions import (
 from millstream.plan.resolver.joins import Condition, Relation, join_all, with_unique_names
 from millstream.plan.resolver.scans import scan_of
 from millstream.plan.resolver.scope import Scope, ScopeColumn
-from millstream.plan.resolver.select_items import select_items
+from millstream.plan.resolver.select_items import limit_union, select_items
 from millstream.plan.resolver.set_operations import union_of
 from millstream.plan.resolver.unsupported_parts import (
     parts_of_join,
@@ -109,8 +109,9 @@ class QueryBuilder:
         queries = [problems.of(partial(self._relation, side, named)) for side in sides]
         problems.raise_all()
         found = [query for query in queries if query is not None]
-        union = union_of(found, lambda number: self._place(sides[number]), self._statement)
-        return distinct_rows(union, self._scope("", ())) if is_distinct else union
+        union: Node = union_of(found, lambda number: self._place(sides[number]), self._statement)
+        scope = self._scope("", ())
+        return limit_union(tree, distinct_rows(union, scope) if is_distinct else union, scope)
 
     def _with(self, tree: exp.Query, named: Mapping[str, Node]) -> Mapping[str, Node]:
         """The queries that WITH names, each able to read those before it."""

@@ -6,6 +6,7 @@ from typing import Final
 
 from sqlglot import exp
 
+from millstream.plan.resolver.top_n import limit_of
 from millstream.sql.clause_parser import KEYWORD
 
 _CLAUSES: Final = frozenset({"expressions", "from_", "joins", "where", "group", "having", "distinct", "with_"})
@@ -13,6 +14,7 @@ _OF_A_JOIN: Final = frozenset({"this", "on", "using", "kind"})
 _OF_A_TABLE: Final = frozenset({"this", "alias", "db", "catalog"})
 _OF_A_SUBQUERY: Final = frozenset({"this", "alias"})
 _OF_A_UNION: Final = frozenset({"this", "expression", "distinct", "with_"})
+_OF_A_LIMIT: Final = frozenset({"order", "limit", "offset"})
 _IN_WORDS: Final = {
     "laterals": "LATERAL",
     "order": "ORDER BY",
@@ -23,7 +25,7 @@ _IN_WORDS: Final = {
 
 
 def parts_of_select(tree: exp.Select) -> list[tuple[str, exp.Expr]]:
-    found = _other_parts(tree, _CLAUSES)
+    found = _other_parts(tree, _CLAUSES | _parts_of_limit(tree))
     from_ = tree.args.get("from_")
     found += parts_of_relation(from_.this) if from_ is not None else []
     for item in tree.expressions:
@@ -53,7 +55,13 @@ def parts_of_union(tree: exp.Union) -> list[tuple[str, exp.Expr]]:
     if tree.args.get("by_name"):
         way = "CORRESPONDING" if tree.args.get("kind") else "BY NAME"
         return [(f"UNION {way}" if tree.args.get("distinct") else f"UNION ALL {way}", tree)]
-    return _other_parts(tree, _OF_A_UNION)
+    return _other_parts(tree, _OF_A_UNION | _parts_of_limit(tree))
+
+
+def _parts_of_limit(tree: exp.Query) -> frozenset[str]:
+    """An order is that of a limited number of rows."""
+    numbers = [limit_of(tree.args.get(part)) for part in ("limit", "offset")]
+    return _OF_A_LIMIT if tree.args.get("limit") is not None and None not in numbers else frozenset()
 
 
 def _other_parts(node: exp.Expr, known: frozenset[str]) -> list[tuple[str, exp.Expr]]:
