@@ -62,7 +62,7 @@ class InsertedHeads:
 
     def update(self, inserted: pl.DataFrame) -> tuple[SortedRows, int]:
         stored = pl.DataFrame(self._table.scan(*_ranges(inserted[HASH])))
-        latest = int(stored[NUMBER].max() or 0)  # type: ignore[call-overload]
+        latest = stored.select(pl.col(NUMBER).max().fill_null(0)).item()
         both = _beside(stored, _number(inserted, latest), self._spec.columns)
         ordered = self._spec.row_order.sort(both.with_columns(pl.col(HASH) & ~LOWER_HALF))
         after = (ordered.places < self._spec.limit).astype(np.int64)
@@ -94,7 +94,9 @@ class CountedHeads:
         counts = sum_counts(changes, self._spec.columns, keeps_zero=self._spec.expires)
         applied = self._counts.apply(counts)
         ordered = self._order_heads(applied.rows)
-        stays = (ordered.rows[AFTER] > 0).to_numpy() & (ordered.sum_before(_counts_in(ordered, AFTER)) < self._spec.head)
+        stays = (ordered.rows[AFTER] > 0).to_numpy() & (
+            ordered.sum_before(_counts_in(ordered, AFTER)) < self._spec.head
+        )
         heads = ordered.rows.with_columns(pl.Series(_STAYS, stays))
         self._counts.write(applied.rows)
         if self._spec.expires:  # a row of a head must not expire before the head does

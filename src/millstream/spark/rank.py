@@ -28,7 +28,10 @@ def rank(rows: InputRows, node: Rank, kernel_settings: KernelSettings, *, has_ki
     schema = schema_of(rows)
     uses = [
         ColumnUse(
-            column.name, f"column{number}", schema[column.name].dataType, is_compared=column.name in node.compared_columns
+            column.name,
+            f"column{number}",
+            schema[column.name].dataType,
+            is_compared=column.name in node.compared_columns,
         )
         for number, column in enumerate(node.inputs[0].columns)
     ]

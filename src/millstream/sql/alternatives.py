@@ -12,9 +12,7 @@ _TRUNCATED: Final = "group by a truncated time, e.g. FLOOR(ts TO MINUTE), into a
 _ROW_NUMBER: Final = (
     "write SELECT … FROM (SELECT …, ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) AS rn FROM …) WHERE rn <= 3"
 )
-_BOUNDED: Final = (
-    "Write a number, e.g. LIMIT 10; or limit the input instead: with WHERE, 'scan.bounded.mode' of a Kafka table, 'number-of-rows' of datagen."
-)
+_BOUNDED: Final = "Write a number, e.g. LIMIT 10; or limit the input instead: with WHERE, 'scan.bounded.mode' of a Kafka table, 'number-of-rows' of datagen."
 _OUTER: Final = f"{_ONE_TOPIC}, and GROUP BY the key there: MAX or LAST_VALUE give the columns of each."
 _SEMI: Final = "Join with the distinct keys of the other table: JOIN (SELECT DISTINCT id FROM b) AS k ON a.id = k.id."
 _ANTI: Final = (

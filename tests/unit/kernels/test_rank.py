@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cmp_to_key
@@ -32,9 +33,7 @@ rows = st.tuples(
     st.sampled_from(["", "p", "q", None]),
     st.sampled_from([[], [1], [1, None], None]),
 )
-keys = st.sampled_from([(), ("g",), ("g", "h"), ("h",)])
 sort_keys = st.builds(SortKey, st.sampled_from(["x", "y", "h"]), st.booleans(), st.booleans())
-orders = st.lists(sort_keys, max_size=3, unique_by=lambda key: key.name).map(tuple)
 
 
 @dataclass(slots=True)
@@ -56,10 +55,14 @@ class Table:
         for row in self.rows:
             groups.setdefault(comparable(tuple(row[SCHEMA.names.index(key)] for key in operator.keys)), []).append(row)
         found = []
+        decides = operator.order if operator.arrival else (*operator.order, *map(SortKey, SCHEMA.names))
+
+        def compare_rows(one: Row, other: Row) -> int:
+            return compare(one, other, decides)
+
         for group in groups.values():
             arrived = group[::-1] if operator.arrival is Arrival.LAST else group
-            decides = operator.order if operator.arrival else (*operator.order, *map(SortKey, SCHEMA.names))
-            ordered = sorted(arrived, key=cmp_to_key(lambda one, other: compare(one, other, decides)))
+            ordered = sorted(arrived, key=cmp_to_key(compare_rows))
             found += [(*comparable(row), number) for number, row in enumerate(ordered[: operator.limit], 1)]
         return found
 
@@ -70,8 +73,8 @@ def compare(one: Row, other: Row, order: Sequence[SortKey]) -> int:
         a, b = one[place], other[place]
         if (a is None) != (b is None):
             return 1 if (a is None) is key.nulls_last else -1
-        if a is not None and (ranks := (sortable(a) > sortable(b)) - (sortable(a) < sortable(b))):
-            return -ranks if key.descending else ranks
+        if a is not None and sortable(a) != sortable(b):
+            return 1 if (sortable(a) > sortable(b)) is not key.descending else -1
     return 0
 
 
@@ -79,11 +82,15 @@ def sortable(value: Any) -> Any:
     """NaN is the greatest number."""
     if isinstance(value, list):
         return [(item is not None, item or 0) for item in value]
-    return (value != value, 0 if value != value else value) if isinstance(value, float) else value
+    return math.inf if is_nan(value) else value
+
+
+def is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
 
 
 def comparable(row: Sequence[Any]) -> Row:
-    return tuple("NaN" if value != value else tuple(value) if isinstance(value, list) else value for value in row)
+    return tuple("NaN" if is_nan(value) else tuple(value) if isinstance(value, list) else value for value in row)
 
 
 class Members:
@@ -132,63 +139,50 @@ def cut(changes: list[Change], ends: list[bool]) -> list[list[Change]]:
 
 settings = st.fixed_dictionaries(
     {
+        "keys": st.sampled_from([(), ("g",), ("g", "h"), ("h",)]),
+        "order": st.lists(sort_keys, max_size=3, unique_by=lambda key: key.name).map(tuple),
         "limit": st.integers(1, 4),
         "rank": st.sampled_from([None, "rn"]),
         "emits_before": st.booleans(),
+        "expires": st.booleans(),
     }
 )
+ends = st.lists(st.sampled_from([True, False, False]), min_size=60, max_size=60)
 
 
 @given(
     inserted=st.lists(rows, min_size=1, max_size=25),
-    keys=keys,
-    order=orders,
+    given=settings,
     arrival=st.sampled_from([Arrival.FIRST, Arrival.LAST, None]),
-    more=settings,
-    ends=st.lists(st.sampled_from([True, False, False]), min_size=25, max_size=25),
-    colliding=st.booleans(),
-    expires=st.booleans(),
+    ends=ends,
     pieces=st.integers(1, 3),
+    colliding=st.booleans(),
 )
 def test_the_first_of_inserts(
     inserted: list[Row],
-    keys: tuple[str, ...],
-    order: tuple[SortKey, ...],
+    given: dict[str, Any],
     arrival: Arrival | None,
-    more: dict[str, Any],
     ends: list[bool],
     pieces: int,
     *,
     colliding: bool,
-    expires: bool,
 ) -> None:
-    operator = RankOperator(keys, order, SCHEMA, arrival=arrival, insert_only=True, **more)
-    operator = replace(operator, expires=expires, repeats=expires and not operator.keeps_first)
+    operator = RankOperator(schema=SCHEMA, arrival=arrival, insert_only=True, **given)
+    operator = replace(operator, repeats=operator.expires and not operator.keeps_first)
     check(operator, cut([(RowKind.INSERT, row) for row in inserted], ends), colliding=colliding, pieces=pieces)
 
 
 @given(
     drawn=st.lists(st.tuples(rows, st.integers(0, 9)), min_size=1, max_size=40),
-    keys=keys,
-    order=orders,
-    more=settings,
-    ends=st.lists(st.sampled_from([True, False, False]), min_size=60, max_size=60),
-    colliding=st.booleans(),
-    expires=st.booleans(),
+    given=settings,
+    ends=ends,
     pieces=st.integers(1, 3),
+    colliding=st.booleans(),
 )
 def test_the_first_of_rows_that_come_and_go(
-    drawn: list[tuple[Row, int]],
-    keys: tuple[str, ...],
-    order: tuple[SortKey, ...],
-    more: dict[str, Any],
-    ends: list[bool],
-    pieces: int,
-    *,
-    colliding: bool,
-    expires: bool,
+    drawn: list[tuple[Row, int]], given: dict[str, Any], ends: list[bool], pieces: int, *, colliding: bool
 ) -> None:
-    operator = SmallReserve(keys, order, SCHEMA, expires=expires, repeats=expires, **more)
+    operator = SmallReserve(schema=SCHEMA, repeats=given["expires"], **given)
     check(operator, cut(come_and_go(drawn), ends), colliding=colliding, pieces=pieces)
 
 
@@ -212,3 +206,70 @@ def come_and_go(drawn: list[tuple[Row, int]]) -> list[Change]:
             there.append(row)
             changes.append((RowKind.INSERT, row))
     return changes
+
+
+PLAIN = pa.schema([("g", pa.string()), ("x", pa.int64())])
+
+
+def shown(changes: list[dict[str, Any]]) -> list[tuple[str, Any]]:
+    return [(RowKind(change[KIND]).symbol, change["x"]) for change in changes]
+
+
+def inserts(*values: int) -> list[Change]:
+    return [(RowKind.INSERT, ("a", value)) for value in values]
+
+
+def deletes(*values: int) -> list[Change]:
+    return [(RowKind.DELETE, ("a", value)) for value in values]
+
+
+def test_a_retraction_of_a_row_that_is_not_there_is_ignored() -> None:
+    bench = Bench(RankOperator(("g",), (SortKey("x"),), PLAIN, 2), PLAIN)
+    assert shown(bench.step(inserts(1, 2, 3))) == [("+I", 1), ("+I", 2)]
+    assert shown(bench.step(deletes(9, 3))) == []
+    assert bench.ignored == 1
+    assert shown(bench.step(deletes(1))) == [("-D", 1)]
+
+
+def test_a_group_is_read_when_its_head_has_run_dry() -> None:
+    bench = Bench(RankOperator(("g",), (SortKey("x"),), PLAIN, 2), PLAIN)
+    bench.step(inserts(*range(40)))
+    assert bench.stored_rows() == {"rows": 40, "heads": 12}
+    assert shown(bench.step(deletes(*range(5, 15)))) == []
+    assert bench.stored_rows()["heads"] == 5
+    assert shown(bench.step(deletes(0, 1, 2, 3))) == [("-D", 0), ("-D", 1), ("+I", 4), ("+I", 15)]
+    assert bench.stored_rows()["heads"] == 12
+    assert shown(bench.step(deletes(4))) == [("-D", 4), ("+I", 16)]
+
+
+def test_copies_of_a_row_have_a_place_each() -> None:
+    bench = Bench(RankOperator(("g",), (SortKey("x"),), PLAIN, 3, rank="rn"), PLAIN)
+    bench.step(inserts(1, 1, 1, 1, 2))
+    assert shown(bench.step(deletes(1, 1))) == [("+U", 2)]
+    assert shown(bench.step(deletes(1))) == [("+U", 2), ("-D", 2)]
+
+
+def test_the_first_rows_to_arrive_are_only_counted() -> None:
+    bench = Bench(RankOperator(("g",), (), PLAIN, 2, Arrival.FIRST, insert_only=True), PLAIN)
+    assert shown(bench.step(inserts(7))) == [("+I", 7)]
+    assert shown(bench.step(inserts(5, 3))) == [("+I", 5)]
+    assert shown(bench.step(inserts(1))) == []
+    assert bench.stored_rows() == {"rows": 1}
+
+
+def test_a_group_expires_as_a_whole() -> None:
+    """A batch with a row of the group keeps its other rows alive, with the places that readers know."""
+    for insert_only in (True, False):
+        arrival = Arrival.FIRST if insert_only else None
+        operator = RankOperator(
+            ("g",), (SortKey("x"),), PLAIN, 3, arrival, rank="rn", insert_only=insert_only, expires=True, repeats=True
+        )
+        bench = Bench(operator, PLAIN)
+        for now, values, changes in (
+            (0, (5,), [("+I", 5)]),
+            (6, (6,), [("+U", 5), ("+I", 6)]),
+            (12, (4,), [("+U", 4), ("+U", 5), ("+I", 6)]),
+            (30, (9,), [("+I", 9)]),
+        ):
+            bench.ttl = TimeToLive(now, 10)
+            assert shown(bench.step(inserts(*values))) == changes

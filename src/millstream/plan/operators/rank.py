@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from millstream.changelog import INSERT_ONLY, RowKind
 from millstream.plan.definitions import declare_columns, declare_values
-from millstream.plan.operators.node import Demand, Node, OutputColumn, Unary
+from millstream.plan.operators.node import Demand, Node, OutputColumn, SortColumn, Unary
 from millstream.sql.types import BIGINT
 
 if TYPE_CHECKING:
@@ -24,17 +24,6 @@ class Ties(StrEnum):
     LAST = "last to arrive"
     CONTENTS = "contents"
     """Their other columns, from left to right, ascending, NULL first."""
-
-
-@dataclass(frozen=True, slots=True)
-class SortColumn:
-    name: str
-    descending: bool = False
-    nulls_last: bool = False
-
-    def __str__(self) -> str:
-        nulls = "" if self.nulls_last is self.descending else f" NULLS {'LAST' if self.nulls_last else 'FIRST'}"
-        return f"{self.name}{' DESC' if self.descending else ''}{nulls}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +88,10 @@ class Rank(Unary):
         return tuple(key for key in self.input.upsert_keys if set(key) >= set(self.keys))
 
     @property
+    def sorted_by(self) -> tuple[SortColumn, ...]:
+        return () if self.keys else self.order
+
+    @property
     def label(self) -> str:
         order = [str(column) for column in self.order]
         if self.ties is not Ties.CONTENTS:
@@ -136,9 +129,10 @@ class Rank(Unary):
 
     def prune(self, needed: frozenset[str]) -> tuple[Self, tuple[frozenset[str], ...]]:
         rank = self.rank if self.rank in needed else None
-        wanted = (needed - {self.rank}) | set(self.keys) | {column.name for column in self.order}
-        rows = wanted or {self.input.columns[0].name}  # Arrow does not count rows without columns
-        return replace(self, rank=rank), (frozenset(name for name in rows if name is not None),)
+        wanted = frozenset(column.name for column in self.input.columns if column.name in needed)
+        wanted |= {*self.keys, *(column.name for column in self.order)}
+        # Arrow does not count rows without columns.
+        return replace(self, rank=rank), (wanted or frozenset({self.input.columns[0].name}),)
 
     def demands(self, above: Demand) -> tuple[Demand, ...]:
         """By arrival, a row that is given again would be another one."""

@@ -9,8 +9,9 @@ from sqlglot import exp
 
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.operators.filter import Filter
+from millstream.plan.operators.node import SortColumn
 from millstream.plan.operators.project import Project
-from millstream.plan.operators.rank import Rank, SortColumn, Ties
+from millstream.plan.operators.rank import Rank, Ties
 from millstream.plan.resolver.scope import Scope, ScopeColumn, column_reference, output_names
 from millstream.sql.alternatives import ALTERNATIVES
 from millstream.sql.types import NESTED
@@ -73,8 +74,9 @@ def select_ranked(items: list[exp.Expr], select: Select, scope: Scope) -> Node:
 
 
 def limit_rows(tree: exp.Query, items: list[exp.Expr], select: Select, scope: Scope) -> Node:
-    """A query with what ORDER BY, LIMIT, FETCH and OFFSET say."""
-    if (limit := tree.args.get("limit")) is None:
+    """A query with what ORDER BY, LIMIT, FETCH and OFFSET say; what is not a number is refused elsewhere."""
+    count, skipped = limit_of(limit := tree.args.get("limit")), limit_of(tree.args.get("offset"))
+    if limit is None or count is None or skipped is None:
         return select(items)
     names = output_names(items)
     columns = _Columns(items, names, scope)
@@ -82,9 +84,6 @@ def limit_rows(tree: exp.Query, items: list[exp.Expr], select: Select, scope: Sc
     below = select(columns.items)
     if (clause := tree.args.get("order")) is not None:
         _require_sortable(below, order, clause, scope)
-    count, skipped = limit_of(limit), limit_of(tree.args.get("offset"))
-    assert count is not None
-    assert skipped is not None
     return _only(_first(below, order, _Rows(count, skipped), scope, limit), names, scope)
 
 
@@ -190,4 +189,3 @@ def _only(node: Node, names: Iterable[str], scope: Scope) -> Project:
 
 def _name(item: exp.Expr, name: str) -> exp.Expr:
     return exp.alias_(item.unalias(), name, quoted=True)
-

@@ -14,7 +14,6 @@ _OF_A_JOIN: Final = frozenset({"this", "on", "using", "kind"})
 _OF_A_TABLE: Final = frozenset({"this", "alias", "db", "catalog"})
 _OF_A_SUBQUERY: Final = frozenset({"this", "alias"})
 _OF_A_UNION: Final = frozenset({"this", "expression", "distinct", "with_"})
-_OF_A_LIMIT: Final = frozenset({"order", "limit", "offset"})
 _IN_WORDS: Final = {
     "laterals": "LATERAL",
     "order": "ORDER BY",
@@ -60,8 +59,9 @@ def parts_of_union(tree: exp.Union) -> list[tuple[str, exp.Expr]]:
 
 def _parts_of_limit(tree: exp.Query) -> frozenset[str]:
     """An order is that of a limited number of rows."""
-    numbers = [limit_of(tree.args.get(part)) for part in ("limit", "offset")]
-    return _OF_A_LIMIT if tree.args.get("limit") is not None and None not in numbers else frozenset()
+    if tree.args.get("limit") is None:
+        return frozenset()
+    return frozenset({"order", *(part for part in ("limit", "offset") if limit_of(tree.args.get(part)) is not None)})
 
 
 def _other_parts(node: exp.Expr, known: frozenset[str]) -> list[tuple[str, exp.Expr]]:

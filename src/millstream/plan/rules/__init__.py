@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from millstream.plan.rules.bound_ranks import bound_ranks
+from millstream.plan.rules.break_ties import break_ties
 from millstream.plan.rules.check_sink import check_sink
 from millstream.plan.rules.materialise_before_sink import materialise_before_sink
 from millstream.plan.rules.merge_projections import merge_projections
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 RULES: Final[tuple[Callable[[Root, JobSettings], Root], ...]] = (
     bound_ranks,
+    break_ties,
     normalise_sources,
     prune_columns,
     merge_projections,
