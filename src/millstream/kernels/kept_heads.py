@@ -1,6 +1,6 @@
 """The first rows of each group, as state: what a batch adds is put in order with what is there.
 
-Each kind of heads returns the rows of the groups that the batch reached, in order, with how often each was and is there.
+Each kind returns the rows of the groups that a batch reached, in order, with how often each was and is there.
 """
 
 from __future__ import annotations

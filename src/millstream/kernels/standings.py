@@ -61,7 +61,7 @@ def change_places(standings: Standings, spec: RankOperator) -> pa.Table:
     starts = np.cumsum(lengths) - lengths
     places = np.arange(lengths.sum()) - np.repeat(starts, lengths)
     row_before, row_after = (
-        _row_at(places, starts, ordered.sum_by_group(counts), lengths, rows)
+        _row_at(places, ordered.sum_by_group(counts), lengths, rows)
         for counts, rows in ((standings.before, old), (standings.after, new))
     )
     if not spec.repeats:
@@ -87,7 +87,7 @@ def change_places(standings: Standings, spec: RankOperator) -> pa.Table:
     )
 
 
-def _row_at(places: Numbers, starts: Numbers, counts: Numbers, lengths: Numbers, rows: Numbers) -> Numbers:
+def _row_at(places: Numbers, counts: Numbers, lengths: Numbers, rows: Numbers) -> Numbers:
     """For each place of each group the row there, of `rows` in order; -1 where the group has fewer."""
     found = np.full(len(places), -1, dtype=np.int64)
     has_row = places < np.repeat(counts, lengths)

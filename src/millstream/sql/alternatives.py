@@ -12,7 +12,10 @@ _TRUNCATED: Final = "group by a truncated time, e.g. FLOOR(ts TO MINUTE), into a
 _ROW_NUMBER: Final = (
     "write SELECT … FROM (SELECT …, ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) AS rn FROM …) WHERE rn <= 3"
 )
-_BOUNDED: Final = "Write a number, e.g. LIMIT 10; or limit the input instead: with WHERE, 'scan.bounded.mode' of a Kafka table, 'number-of-rows' of datagen."
+_BOUNDED: Final = (
+    "Write a number, e.g. LIMIT 10; or limit the input: with WHERE, 'scan.bounded.mode' of a Kafka table, "
+    "'number-of-rows' of datagen."
+)
 _OUTER: Final = f"{_ONE_TOPIC}, and GROUP BY the key there: MAX or LAST_VALUE give the columns of each."
 _SEMI: Final = "Join with the distinct keys of the other table: JOIN (SELECT DISTINCT id FROM b) AS k ON a.id = k.id."
 _ANTI: Final = (
@@ -68,8 +71,8 @@ ALTERNATIVES: Final = {
     "LATERAL": "A function returns one value per row: let it return an ARRAY or a ROW.",
     "LATERAL TABLE": "A function returns one value per row: let it return an ARRAY or a ROW.",
     "a table function": "A function returns one value per row: let it return an ARRAY or a ROW.",
-    "ORDER BY": "Add LIMIT, e.g. LIMIT 100, or leave it out: rows arrive in the order of their partitions, and an endless "
-    "stream cannot be sorted.",
+    "ORDER BY": "Add LIMIT, e.g. LIMIT 100, or leave it out: rows arrive in the order of their partitions, and an "
+    "endless stream cannot be sorted.",
     "LIMIT": _BOUNDED,
     "FETCH": _BOUNDED,
     "OFFSET": _BOUNDED,

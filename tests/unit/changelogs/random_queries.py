@@ -114,9 +114,10 @@ class _Level:
         named = [(f"c{self._level}_{at}", *item) for at, item in enumerate(self._some(self._columns, 1, 3) + shown)]
         listed = ", ".join(f"{sql} AS {name}" for name, sql, _ in named)
         extra = f" AND {self._condition()}" if self._chance.random() < 0.3 else ""
+        group = f"PARTITION BY {keys} " if keys else ""
         sql, oracle = (
-            f"SELECT {listed} FROM (SELECT *, ROW_NUMBER() OVER ({f'PARTITION BY {keys} ' if keys else ''}ORDER BY {by})"
-            f" AS {number} FROM {below}) AS r{self._level} WHERE {bound}{extra}"
+            f"SELECT {listed} FROM (SELECT *, ROW_NUMBER() OVER ({group}ORDER BY {by}) AS {number} FROM {below})"
+            f" AS r{self._level} WHERE {bound}{extra}"
             for by, below in zip(order, self._below_as(f"q{self._level}"), strict=True)
         )
         return RandomQuery(sql, oracle, tuple((name, type_) for name, _, type_ in named))
