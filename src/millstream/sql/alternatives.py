@@ -10,7 +10,7 @@ _ONE_ROW_PER_KEY: Final = (
 )
 _TRUNCATED: Final = "group by a truncated time, e.g. FLOOR(ts TO MINUTE), into an upsert-kafka table"
 _ROW_NUMBER: Final = (
-    "write SELECT … FROM (SELECT …, ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) AS rn FROM …) WHERE rn <= 3"
+    "SELECT … FROM (SELECT …, ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) AS rn FROM …) WHERE rn <= 3"
 )
 _BOUNDED: Final = (
     "Write a number, e.g. LIMIT 10; or limit the input: with WHERE, 'scan.bounded.mode' of a Kafka table, "
@@ -58,7 +58,7 @@ ALTERNATIVES: Final = {
     "GROUP BY … HAVING COUNT(DISTINCT side) = 2.",
     "EXCEPT": f"{_ONE_TOPIC}, adding a column that says where each row is from, and select there with "
     "GROUP BY … HAVING.",
-    "OVER": f"For the first rows of each group, {_ROW_NUMBER}. {_ONE_ROW_PER_KEY}.",
+    "OVER": f"For the first rows of each group, write {_ROW_NUMBER}. {_ONE_ROW_PER_KEY}.",
     "ROW_NUMBER": f"Compare it in the query around: {_ROW_NUMBER}.",
     "ROW_NUMBER() without ORDER BY": "Add ORDER BY, with a column AS PROCTIME() for the order of arrival.",
     **dict.fromkeys(

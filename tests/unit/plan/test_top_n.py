@@ -23,8 +23,11 @@ CREATE VIEW numbered AS SELECT id, g, x, ROW_NUMBER() OVER (PARTITION BY g ORDER
 """
 
 
-def compile_query(query: str) -> list[object]:
-    [job] = compile_script(SourceText("s", f"{TABLES} {query};"), {}, {}).jobs
+JOINED = "(SELECT a.id AS i FROM t AS a JOIN {} AS b ON a.id = b.id)"
+
+
+def compile_query(query: str, **settings: str) -> list[object]:
+    [job] = compile_script(SourceText("s", f"{TABLES} {query};"), {}, settings).jobs
     [root] = job.physical.roots
     return list(walk(root.operator))
 
@@ -208,3 +211,16 @@ def test_a_sink_that_takes_inserts_only_is_told_what_updates() -> None:
         compile_query(f"{sink} INSERT INTO s SELECT id FROM t ORDER BY x LIMIT 3")
     assert refused.value.code is Code.SINK_REFUSES_CHANGES
     assert "The Top-N at line" in str(refused.value.diagnostics[0].detail)
+
+
+def test_rows_that_a_ttl_gives_again_have_no_order_of_arrival() -> None:
+    """Repeated rows of a DISTINCT keep the state of the join alive, which gives its pairs again."""
+    distinct = "(SELECT DISTINCT id FROM t)"
+    ttl = {"table.exec.state.ttl": "1 h"}
+    by_arrival = numbered("PARTITION BY id ORDER BY PROCTIME()", "rn = 1", distinct)
+    compile_query(by_arrival, **ttl)
+    joined = numbered("PARTITION BY i ORDER BY PROCTIME()", "rn = 1", JOINED.format(distinct), "i")
+    compile_query(joined)
+    with pytest.raises(ScriptError, match="by processing time over rows that are updated"):
+        compile_query(joined, **ttl)
+    compile_query(numbered("PARTITION BY i ORDER BY PROCTIME()", "rn = 1", JOINED.format("t"), "i"), **ttl)

@@ -31,7 +31,7 @@ MISSING: Final = (
     Missing("APPROX_COUNT_DISTINCT", Category.AGGREGATE, "It is not supported yet.", "Use COUNT(DISTINCT …)."),
     Missing("SINGLE_VALUE", Category.AGGREGATE, "It is for sub-queries inside Flink."),
     Missing(
-        "ROW_NUMBER", Category.AGGREGATE, "It is read as ROW_NUMBER() OVER (… ORDER BY …), as an item of SELECT.",
+        "ROW_NUMBER", Category.AGGREGATE, "It only stands before OVER (… ORDER BY …), for the first rows of each group.",
         ALTERNATIVES["ROW_NUMBER"],
     ),
     *(

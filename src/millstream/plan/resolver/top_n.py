@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     Select = Callable[[list[exp.Expr]], Node]
     """Builds the plan of a SELECT list."""
 
-ROW_NUMBER: Final = "ROW_NUMBER"
-_RANKS: Final = (ROW_NUMBER, "RANK", "DENSE_RANK")
+_ROW_NUMBER: Final = "ROW_NUMBER"
+_RANKS: Final = (_ROW_NUMBER, "RANK", "DENSE_RANK")
 _OF_A_WINDOW: Final = frozenset({"this", "partition_by", "order", "over"})
 _SKIPPED: Final = "$rank"
 """The number of a row, where OFFSET passes over the first."""
@@ -152,25 +152,34 @@ def _sorted_column(written: exp.Expr, names: list[str], columns: _Columns, tree:
 
 
 def _require_row_number(windows: list[exp.Expr], scope: Scope) -> None:
-    """Other functions over a window are refused by their names, and as any other expression."""
-    for item in windows:
-        window = item.unalias()
-        function = window.this
-        name = function.name.upper() if isinstance(function, exp.Anonymous) else ""
-        if name not in _RANKS:
-            what = "OVER"
-        elif name != ROW_NUMBER:
-            what = f"{name}()"
-        elif set(window.args) - _OF_A_WINDOW and any(window.args[part] for part in {*window.args} - _OF_A_WINDOW):
-            what = "OVER"
-        elif window.args.get("order") is None or function.expressions:
-            what = "ROW_NUMBER() without ORDER BY" if not function.expressions else "ROW_NUMBER() of a value"
-        elif len(windows) > 1:
-            what = "a second OVER in one SELECT"
-        else:
-            continue
-        primary, hint = f"{what} is not supported yet", ALTERNATIVES.get(what)
-        raise ScriptError(Diagnostic(Code.UNSUPPORTED_EXPRESSION, primary, scope.place(item), hint=hint))
+    """All that is no row number is refused, each by its name."""
+    refused = [(_unsupported(item.unalias()), item) for item in windows]
+    if not any(what for what, _ in refused) and len(windows) > 1:
+        refused = [("a second OVER in one SELECT", windows[1])]
+    problems = [
+        Diagnostic(
+            Code.UNSUPPORTED_EXPRESSION,
+            f"{what} is not supported yet",
+            scope.place(item),
+            hint=ALTERNATIVES.get(what),
+        )
+        for what, item in refused
+        if what is not None
+    ]
+    if problems:
+        raise ScriptError(problems)
+
+
+def _unsupported(window: exp.Expr) -> str | None:
+    """What it is, if it is no ROW_NUMBER() OVER (… ORDER BY …)."""
+    function = window.this
+    name = function.name.upper() if isinstance(function, exp.Anonymous) else ""
+    has_more = any(value for part, value in window.args.items() if part not in _OF_A_WINDOW)
+    if name not in _RANKS or has_more or function.expressions:
+        return "OVER"
+    if name != _ROW_NUMBER:
+        return f"{name}()"
+    return None if window.args.get("order") is not None else "ROW_NUMBER() without ORDER BY"
 
 
 def _require_sortable(node: Node, order: Iterable[SortColumn], clause: exp.Expr, scope: Scope) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from millstream.plan.rules.bound_ranks import bound_ranks
-from millstream.plan.rules.break_ties import break_ties
+from millstream.plan.rules.break_ties import break_ties, check_arrival
 from millstream.plan.rules.check_sink import check_sink
 from millstream.plan.rules.materialise_before_sink import materialise_before_sink
 from millstream.plan.rules.merge_projections import merge_projections
@@ -27,5 +27,6 @@ RULES: Final[tuple[Callable[[Root, JobSettings], Root], ...]] = (
     merge_projections,
     materialise_before_sink,
     settle_before_images,
+    check_arrival,
     check_sink,
 )

@@ -27,6 +27,14 @@ def break_ties(plan: Root, settings: JobSettings) -> Root:  # noqa: ARG001
     return plan.with_inputs(*(transform(below, _break_ties) for below in plan.inputs))
 
 
+def check_arrival(plan: Root, settings: JobSettings) -> Root:  # noqa: ARG001
+    """With a TTL, a join below may have to give rows again, which would be others to a Rank that goes by arrival."""
+    for node in walk(plan):
+        if isinstance(node, Rank) and node.ties is not Ties.CONTENTS:
+            _require_inserts(node)
+    return plan
+
+
 def _break_ties(node: Node) -> Node:
     """Rows in the order of PROCTIME() are in that of their arrival, which also decides between equal inserts.
 
