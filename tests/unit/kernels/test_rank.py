@@ -257,6 +257,26 @@ def test_the_first_rows_to_arrive_are_only_counted() -> None:
     assert bench.stored_rows() == {"rows": 1}
 
 
+def test_a_group_may_have_nothing_but_its_key() -> None:
+    for arrival in Arrival:
+        bench = Bench(RankOperator(("g", "x"), (), PLAIN, 1, arrival, insert_only=True), PLAIN)
+        assert sorted(shown(bench.step(inserts(7, 5, 7)))) == [("+I", 5), ("+I", 7)]
+        assert shown(bench.step(inserts(5, 3))) == [("+I", 3)]
+    bench = Bench(RankOperator(("g", "x"), (), PLAIN, 1), PLAIN)
+    assert shown(bench.step(inserts(7, 7))) == [("+I", 7)]
+    assert shown(bench.step(deletes(7))) == []
+    assert shown(bench.step(deletes(7))) == [("-D", 7)]
+
+
+def test_a_limit_may_be_larger_than_any_group() -> None:
+    for insert_only in (True, False):
+        arrival = Arrival.FIRST if insert_only else None
+        operator = RankOperator(("g",), (SortKey("x"),), PLAIN, (1 << 31) - 1, arrival, insert_only=insert_only)
+        bench = Bench(operator, PLAIN)
+        assert shown(bench.step(inserts(2, 1))) == [("+I", 1), ("+I", 2)]
+        assert shown(bench.step(inserts(0))) == [("+I", 0)]
+
+
 def test_a_group_expires_as_a_whole() -> None:
     """A batch with a row of the group keeps its other rows alive, with the places that readers know."""
     for insert_only in (True, False):

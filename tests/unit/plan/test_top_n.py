@@ -56,6 +56,7 @@ def numbered(over: str, end: str, table: str = "t", columns: str = "id") -> str:
         ("1 = rn", 1, []),
         ("rn <= 3 AND rn <= 2", 2, []),
         ("rn BETWEEN 1 AND 3", 3, []),
+        ("rn <= 9223372036854775807", (1 << 31) - 1, []),
         ("CAST(rn AS INT) <= 3", 3, []),
         ("rn = 3", 3, ["Filter(`rn` = 3)"]),
         ("rn BETWEEN 2 AND 3", 3, ["Filter(`rn` BETWEEN 2 AND 3)"]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from millstream.changelog import INSERT_ONLY, RowKind
 from millstream.plan.definitions import declare_columns, declare_values
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from millstream.changelog import ChangelogMode
     from millstream.plan.operators.node import UpsertKey
     from millstream.source import Span
+
+
+MOST_ROWS: Final = (1 << 31) - 1
+"""Of a group: a higher limit is none."""
 
 
 class Ties(StrEnum):

@@ -11,7 +11,7 @@ from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.node import SortColumn
 from millstream.plan.operators.project import Project
-from millstream.plan.operators.rank import Rank, Ties
+from millstream.plan.operators.rank import MOST_ROWS, Rank, Ties
 from millstream.plan.resolver.scope import Scope, ScopeColumn, column_reference, output_names
 from millstream.sql.alternatives import ALTERNATIVES
 from millstream.sql.types import NESTED
@@ -100,7 +100,7 @@ def limit_of(clause: exp.Expr | None) -> int | None:
                 return None
             number = clause.args.get("count") or exp.Literal.number(1)
     is_number = isinstance(number, exp.Literal) and not number.is_string and number.name.isdigit()
-    return int(number.name) if is_number else None
+    return min(int(number.name), MOST_ROWS) if is_number else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.node import transform, walk
 from millstream.plan.operators.project import Project
-from millstream.plan.operators.rank import Rank
+from millstream.plan.operators.rank import MOST_ROWS, Rank
 from millstream.plan.typed import Call, Constant, Conversion, InputColumn
 from millstream.sql.alternatives import ALTERNATIVES
 
@@ -74,7 +74,7 @@ def _limit(node: Node, bound: _Bound, asked: Filter) -> Node | None:
             if bound.highest < 1:
                 why, hint = "no row has a row number below 1", "Row numbers begin at 1: compare with 1 or more."
                 raise ScriptError(Diagnostic(Code.UNSUPPORTED_EXPRESSION, why, asked.span, hint=hint))
-            return replace(node, limit=bound.highest if node.limit is None else min(node.limit, bound.highest))
+            return replace(node, limit=min(bound.highest, MOST_ROWS if node.limit is None else node.limit))
         case Filter():
             [below] = node.inputs
         case Project():
