@@ -33,6 +33,7 @@ _PRELOADED: Final = (
     "millstream.kernels.join",
     "millstream.kernels.materialise",
     "millstream.kernels.normalise",
+    "millstream.kernels.rank",
 )
 
 _TRIM_THRESHOLD: Final = (-1, 128 << 20)

@@ -31,7 +31,7 @@ MISSING: Final = (
     Missing("APPROX_COUNT_DISTINCT", Category.AGGREGATE, "It is not supported yet.", "Use COUNT(DISTINCT …)."),
     Missing("SINGLE_VALUE", Category.AGGREGATE, "It is for sub-queries inside Flink."),
     Missing(
-        "ROW_NUMBER", Category.AGGREGATE, "It only stands before OVER (… ORDER BY …), for the first rows of each group.",
+        "ROW_NUMBER", Category.AGGREGATE, "It is only read before OVER, for the first rows of each group.",
         ALTERNATIVES["ROW_NUMBER"],
     ),
     *(
