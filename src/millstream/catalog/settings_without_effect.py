@@ -38,7 +38,8 @@ _PYTHON_PATH: Final = "Python modules are found beside the script and on the Pyt
 _NO_LOOKUPS: Final = "there are no lookup joins yet"
 _NO_JOINS: Final = "there are only regular joins yet"
 _NO_WINDOWS: Final = "there are no windows yet"
-_NO_RANKING: Final = "there is no Top-N or deduplication yet"
+_NO_RANK_CACHE: Final = "the first rows of each group are kept as state, not in a cache"
+_ONE_CHANGE: Final = "a batch changes the row of a key once"
 _SPARKS_MEMORY: Final = "Spark manages memory; its settings begin with 'spark.'"
 _NO_CLUSTER: Final = "there is no Flink cluster; Spark's settings begin with 'spark.'"
 _SPARKS_FILES: Final = "files are opened by Spark; its settings for them begin with 'spark.hadoop.'"
@@ -112,8 +113,8 @@ WITHOUT_EFFECT: Final = (
     WithoutEffect("table.exec.window-agg.*", _NO_WINDOWS),
     WithoutEffect("table.exec.emit.*", _NO_WINDOWS),
     WithoutEffect("table.exec.unbounded-over.*", _NO_WINDOWS),
-    WithoutEffect("table.exec.rank.*", _NO_RANKING),
-    WithoutEffect("table.exec.deduplicate.*", _NO_RANKING),
+    WithoutEffect("table.exec.rank.*", _NO_RANK_CACHE),
+    WithoutEffect("table.exec.deduplicate.*", _ONE_CHANGE),
     WithoutEffect("table.exec.hive.*", "there is no connector to Hive"),
     WithoutEffect("python.files", _PYTHON_PATH),
     WithoutEffect("python.archives", _PYTHON_PATH),

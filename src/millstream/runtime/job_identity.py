@@ -53,6 +53,12 @@ _LABELS: Final = {
     "except.left": "left side of EXCEPT",
     "except.right": "right side of EXCEPT",
     "except.rows": "rows of EXCEPT",
+    "rank.columns": "columns of the rows that are kept",
+    "rank.keys": "PARTITION BY",
+    "rank.order": "ORDER BY",
+    "rank.ties": "what decides between rows that are equal in the order",
+    "rank.limit": "number of rows that are kept",
+    "rank.retractions": "whether rows are retracted",
 }
 _IN_SPARKS_STORE: Final = (
     "The version of Millstream that wrote it kept the state of such a job in Spark's state store; "

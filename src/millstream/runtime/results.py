@@ -13,11 +13,13 @@ from millstream.catalog.settings_of_flink import ResultMode
 from millstream.changelog import RowKind
 from millstream.formats.row_text import row_lines
 from millstream.formats.table_text import body_lines, cells_of, columns_of, edge_line, header_line, table_lines
+from millstream.runtime.result_order import sort_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from millstream.formats.table_text import TableColumn
+    from millstream.plan.operators.node import SortColumn
     from millstream.plan.program import JobPlan
 
 _TAKES_BACK = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
@@ -47,7 +49,7 @@ def result_of(plan: JobPlan, emit: Callable[[list[str]], None], *, as_data: bool
             return Tableau(emit)
         case ResultMode.TABLE:
             [root] = plan.roots
-            return ResultTable(root.upsert_key, emit, objects if as_data else _frame)
+            return ResultTable(root.upsert_key, emit, objects if as_data else _frame, root.sorted_by)
 
 
 class ChangeLines:
@@ -107,10 +109,12 @@ class ResultTable:
         key: tuple[str, ...] | None,
         emit: Callable[[list[str]], None],
         render: Callable[[pa.Table], list[str]],
+        order: Sequence[SortColumn] = (),
     ) -> None:
         self._key = key
         self._emit = emit
         self._render = render
+        self._order = order
         self._schema: pa.Schema | None = None
         self._by_key: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         self._rows: Counter[tuple[Any, ...]] = Counter()
@@ -134,6 +138,7 @@ class ResultTable:
             self._emit(self._render(pa.table({})))
             return
         rows = [row for key, row in self._by_key.items() for _ in range(self._rows[key] if self._key is None else 1)]
+        rows = sort_rows(rows, self._schema.names, self._order)
         columns = zip(*rows, strict=True) if rows else ([] for _ in self._schema)
         arrays = [pa.array(list(column), field.type) for column, field in zip(columns, self._schema, strict=True)]
         self._emit(self._render(pa.Table.from_arrays(arrays, schema=self._schema)))

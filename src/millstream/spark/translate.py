@@ -21,6 +21,7 @@ from millstream.plan.operators.lookup import Lookup
 from millstream.plan.operators.materialise import Materialise
 from millstream.plan.operators.normalise import Normalise
 from millstream.plan.operators.project import Project
+from millstream.plan.operators.rank import Rank
 from millstream.plan.operators.scan import Scan
 from millstream.plan.operators.set_operation import SetOperation
 from millstream.plan.operators.union import Union
@@ -37,6 +38,7 @@ from millstream.spark.lookup import content_of, look_up
 from millstream.spark.once import keep_value, one_row
 from millstream.spark.python_rows import filter_in_python, project_in_python
 from millstream.spark.python_stage import PythonStage, UnitedRows
+from millstream.spark.rank import rank
 from millstream.spark.set_operation import combine_sides
 from millstream.spark.shared_rows import SharedRows
 from millstream.spark.splits import Splits, split_columns
@@ -205,6 +207,8 @@ def stateful_step(inputs: Sequence[InputRows], node: PhysicalNode, context: Tran
         case SetOperation() as operator:
             left, right = inputs
             return combine_sides(left, right, operator, context.kernel_settings)
+        case Rank() as operator:
+            return rank(inputs[0], operator, context.kernel_settings, has_kinds=node.has_kinds)
         case operator:
             raise AssertionError(f"no kernel runs {type(operator).__name__}")
 

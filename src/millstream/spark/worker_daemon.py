@@ -34,6 +34,7 @@ _PRELOADED: Final = (
     "millstream.kernels.lookup",
     "millstream.kernels.materialise",
     "millstream.kernels.normalise",
+    "millstream.kernels.rank",
     "millstream.kernels.set_operation",
 )
 

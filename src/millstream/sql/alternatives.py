@@ -9,8 +9,12 @@ _ONE_ROW_PER_KEY: Final = (
     "Use GROUP BY: it keeps one row for each key, updated as rows arrive, with LAST_VALUE, MAX or SUM"
 )
 _TRUNCATED: Final = "group by a truncated time, e.g. FLOOR(ts TO MINUTE), into an upsert-kafka table"
+_ROW_NUMBER: Final = (
+    "SELECT … FROM (SELECT …, ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) AS rn FROM …) WHERE rn <= 3"
+)
 _BOUNDED: Final = (
-    "Limit the input instead: with WHERE, 'scan.bounded.mode' of a Kafka table, 'number-of-rows' of datagen."
+    "Write a number, e.g. LIMIT 10; or limit the input: with WHERE, 'scan.bounded.mode' of a Kafka table, "
+    "'number-of-rows' of datagen."
 )
 _USING: Final = "Name the columns that are equal: {} JOIN … USING (id)."
 _SEMI: Final = "Write WHERE EXISTS (SELECT 1 FROM b WHERE b.id = a.id), or WHERE a.id IN (SELECT id FROM b)."
@@ -54,7 +58,14 @@ ALTERNATIVES: Final = {
     ),
     "a join FOR SYSTEM_TIME AS OF": "Look the value up in a Python function: CREATE FUNCTION … LANGUAGE PYTHON.",
     "FOR SYSTEM_TIME AS OF": "Read the table as it is now: leave the clause out.",
-    "OVER": f"{_ONE_ROW_PER_KEY}.",
+    "OVER": f"For the first rows of each group, write {_ROW_NUMBER}. {_ONE_ROW_PER_KEY}.",
+    "ROW_NUMBER": f"Compare it in the query around: {_ROW_NUMBER}.",
+    "ROW_NUMBER() without ORDER BY": "Add ORDER BY, with a column AS PROCTIME() for the order of arrival.",
+    **dict.fromkeys(
+        ("RANK()", "DENSE_RANK()"),
+        f"Use ROW_NUMBER(), which numbers rows that are equal in the order, too: {_ROW_NUMBER}.",
+    ),
+    "a second OVER in one SELECT": f"Number rows in a query each: {_ROW_NUMBER}.",
     "WINDOW": f"{_ONE_ROW_PER_KEY}.",
     "LATERAL": "Of what comes after LATERAL, TABLE(f(…)) and UNNEST(…) are supported; write a query without LATERAL.",
     "a table function": "Write it after LATERAL: FROM t, LATERAL TABLE(f(t.a)) AS u (b).",
@@ -69,7 +80,8 @@ ALTERNATIVES: Final = {
     "collection.",
     "UNNEST with USING": "Write the condition into WHERE.",
     **{f"{kind} JOIN UNNEST": "Write CROSS JOIN, or LEFT JOIN … ON TRUE." for kind in ("RIGHT", "FULL", "NATURAL")},
-    "ORDER BY": "Leave it out: rows arrive in the order of their partitions, and an endless stream cannot be sorted.",
+    "ORDER BY": "Add LIMIT, e.g. LIMIT 100, or leave it out: rows arrive in the order of their partitions, and an "
+    "endless stream cannot be sorted.",
     "LIMIT": _BOUNDED,
     "FETCH": _BOUNDED,
     "OFFSET": _BOUNDED,

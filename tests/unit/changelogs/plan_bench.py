@@ -14,6 +14,7 @@ from millstream.kernels.join import JoinOperator, JoinSide
 from millstream.kernels.materialise import MaterialiseOperator
 from millstream.kernels.normalise import NormaliseOperator
 from millstream.kernels.operator import LEFT, RIGHT
+from millstream.kernels.rank import Arrival, RankOperator, SortKey
 from millstream.kernels.set_operation import SetOperator
 from millstream.plan.operators.aggregate import Aggregate
 from millstream.plan.operators.expand import Expand
@@ -22,6 +23,7 @@ from millstream.plan.operators.join import Join
 from millstream.plan.operators.materialise import Materialise
 from millstream.plan.operators.normalise import Normalise
 from millstream.plan.operators.project import Project
+from millstream.plan.operators.rank import Rank, Ties
 from millstream.plan.operators.roots import Collect, Write
 from millstream.plan.operators.scan import Scan
 from millstream.plan.operators.set_operation import Except, SetOperation
@@ -92,6 +94,8 @@ class PlanBench:
                 return self._join(operator, *inputs)
             case SetOperation():
                 return self._set_operation(operator, *inputs)
+            case Rank():
+                return self._rank(operator, *inputs)
             case Write() | Collect():
                 return inputs[0]
             case _:
@@ -239,8 +243,28 @@ class PlanBench:
 
         return step
 
-    def _kernel(self, operator: AggregateOperator | NormaliseOperator | MaterialiseOperator) -> Step:
-        bench = Bench(operator, operator.schema)
+    def _rank(self, node: Rank, below: Step) -> Step:
+        assert node.limit is not None
+        arrivals = {Ties.FIRST: Arrival.FIRST, Ties.LAST: Arrival.LAST}
+        operator = RankOperator(
+            node.keys,
+            tuple(SortKey(column.name, column.descending, column.nulls_last) for column in node.order),
+            _schema(_input(node).columns),
+            node.limit,
+            arrivals.get(node.ties),
+            node.rank,
+            insert_only=node.reads_inserts,
+            emits_before=node.emits_before,
+            expires=self._expires,
+            repeats=node.repeats,
+        )
+        kernel = self._kernel(operator, buckets=3)
+        return lambda batch: kernel(below(batch))
+
+    def _kernel(
+        self, operator: AggregateOperator | NormaliseOperator | MaterialiseOperator | RankOperator, buckets: int = 1
+    ) -> Step:
+        bench = Bench(operator, operator.schema, buckets=buckets)
         self._benches.append(bench)
 
         def step(batch: Changes) -> Changes:

@@ -1,4 +1,4 @@
-"""Small random queries on top of each other: project, filter, group, set operations, join, IN and EXISTS, unnest."""
+"""Small random queries on top of each other, of all operators that there are."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def random_query(chance: Random) -> RandomQuery:
     for level in range(chance.choice([1, 1, 1, 2, 2, 3])):
         made = _Level(chance, query, level)
         kinds = [made.group, made.group, made.select, made.select, made.combine, made.combine, made.join, made.join]
-        kinds += [made.member, made.unnest]
+        kinds += [made.member, made.unnest, made.top, made.limit]
         query = chance.choice(kinds)()
     return query
 
@@ -174,6 +174,57 @@ class _Level:
             f"SELECT {listed} FROM {oracle} AS a {join} LATERAL ({parts}) AS e{end}",
             tuple((name, type_) for name, _, type_ in named),
         )
+
+    def top(self) -> RandomQuery:
+        """The first rows of each group; the order is complete, since DuckDB breaks ties in any way."""
+        keys = ", ".join(name for name, _ in self._some(self._columns, 0, 2))
+        order = self._order([name for name, _ in self._columns])
+        number = f"rn{self._level}"
+        highest = self._chance.randint(1, 3)
+        bound = self._chance.choice(
+            [f"{number} <= {highest}", f"{highest} >= {number}", f"{number} < {highest + 1}", f"{number} = {highest}"]
+        )
+        shown = [(number, NUMBER)] if self._chance.random() < 0.4 else []
+        named = [(f"c{self._level}_{at}", *item) for at, item in enumerate(self._some(self._columns, 1, 3) + shown)]
+        listed = ", ".join(f"{sql} AS {name}" for name, sql, _ in named)
+        extra = f" AND {self._condition()}" if self._chance.random() < 0.3 else ""
+        group = f"PARTITION BY {keys} " if keys else ""
+        sql, oracle = (
+            f"SELECT {listed} FROM (SELECT *, ROW_NUMBER() OVER ({group}ORDER BY {by}) AS {number} FROM {below})"
+            f" AS r{self._level} WHERE {bound}{extra}"
+            for by, below in zip(order, self._below_as(f"q{self._level}"), strict=True)
+        )
+        return RandomQuery(sql, oracle, tuple((name, type_) for name, _, type_ in named))
+
+    def limit(self) -> RandomQuery:
+        """ORDER BY … LIMIT, by all columns of the result."""
+        items = [(f"c{self._level}_{at}", *item) for at, item in enumerate(self._some(self._columns, 1, 3))]
+        verb = self._chance.choice(["SELECT", "SELECT", "SELECT DISTINCT"])
+        listed = ", ".join(f"{sql} AS {name}" for name, sql, _ in items)
+        skipped = self._chance.choice(["", "", " OFFSET 1", " OFFSET 2"])
+        count = self._chance.choice([1, 2, 3])
+        sql, oracle = (
+            f"{verb} {listed} FROM {below} ORDER BY {by} LIMIT {count}"
+            for by, below in zip(
+                self._order([name for name, _, _ in items]), self._below_as(f"q{self._level}"), strict=True
+            )
+        )
+        return RandomQuery(sql + skipped, oracle + skipped, tuple((name, type_) for name, _, type_ in items))
+
+    def _below_as(self, name: str) -> tuple[str, str]:
+        sql, oracle = ("t" if text == "t" else f"({text}) AS {name}" for text in (self._below.sql, self._below.oracle))
+        return sql, oracle
+
+    def _order(self, columns: list[str]) -> tuple[str, str]:
+        """By all columns, for Flink and for DuckDB, which has NULLs last unless told otherwise."""
+        chosen = self._chance.sample(columns, len(columns))
+        flink, duckdb = [], []
+        for column in chosen:
+            way, usual = self._chance.choice([("", "FIRST"), (" ASC", "FIRST"), (" DESC", "LAST")])
+            nulls = self._chance.choice([None, None, "FIRST", "LAST"])
+            flink.append(f"{column}{way}{f' NULLS {nulls}' if nulls else ''}")
+            duckdb.append(f"{column}{way} NULLS {nulls or usual}")
+        return ", ".join(flink), ", ".join(duckdb)
 
     def _query(self, verb: str, items: Columns, end: str = "", oracle_end: str = "") -> RandomQuery:
         named = [(f"c{self._level}_{at}", *item) for at, item in enumerate(items)]

@@ -106,7 +106,7 @@ def test_a_function_cannot_take_the_name_of_a_built_in_one() -> None:
         ("SELECT a & 1 FROM p", "operator & is not supported yet", "a & 1"),
         ("SELECT a FROM p FOR SYSTEM_TIME AS OF t", "FOR SYSTEM_TIME AS OF is not supported yet", "t"),
         ("SELECT a FROM p TABLESAMPLE (10 PERCENT)", "TABLESAMPLE is not supported yet", "10"),
-        ("SELECT a FROM p FETCH FIRST 5 ROWS ONLY", "FETCH is not supported yet", "FETCH"),
+        ("SELECT a FROM p FETCH FIRST 5 PERCENT ROWS ONLY", "FETCH is not supported yet", "FETCH"),
         (
             "SELECT h.b FROM p NATURAL LEFT JOIN s AS h WHERE h.b = 'x'",
             "NATURAL LEFT JOIN is not supported yet",

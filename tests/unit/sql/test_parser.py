@@ -198,9 +198,10 @@ def test_what_is_nested_deeper_is_an_error(expression: str) -> None:
         ("SELECT a FROM t NATURAL LEFT JOIN t AS u", "NATURAL LEFT JOIN"),
         ("SELECT a FROM t INTERSECT BY NAME SELECT a FROM t", "INTERSECT"),
         ("SELECT a FROM t ORDER BY a", "ORDER BY"),
-        ("SELECT a FROM t LIMIT 3", "LIMIT"),
+        ("SELECT a FROM t ORDER BY a LIMIT 1 + 2", "LIMIT"),
+        ("SELECT a FROM t LIMIT 3 OFFSET a", "OFFSET"),
         ("SELECT a FROM t OFFSET 3", "OFFSET"),
-        ("SELECT a FROM t FETCH FIRST 3 ROWS ONLY", "FETCH"),
+        ("SELECT a FROM t FETCH FIRST 3 ROWS WITH TIES", "FETCH"),
     ],
 )
 def test_a_clause_that_is_not_supported_is_marked_at_its_keyword(query: str, marked: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.sql.alternatives import WINDOWS
+from millstream.sql.alternatives import ALTERNATIVES, WINDOWS
 from millstream.sql.functions import Category, Missing
 
 _VARIANT: Final = "Values of type VARIANT are not supported yet."
@@ -30,10 +30,14 @@ MISSING: Final = (
     Missing("HASH_CODE", Category.HASH, "Java's hash codes are not computed.", "Use MD5 or SHA256."),
     Missing("APPROX_COUNT_DISTINCT", Category.AGGREGATE, "It is not supported yet.", "Use COUNT(DISTINCT …)."),
     Missing("SINGLE_VALUE", Category.AGGREGATE, "It is for sub-queries inside Flink."),
+    Missing(
+        "ROW_NUMBER", Category.AGGREGATE, "It is only read before OVER, for the first rows of each group.",
+        ALTERNATIVES["ROW_NUMBER"],
+    ),
     *(
         Missing(name, Category.AGGREGATE, _OVER)
         for name in (
-            "ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE", "LEAD", "LAG",
+            "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE", "LEAD", "LAG",
         )
     ),
     *(

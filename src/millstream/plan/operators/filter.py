@@ -11,6 +11,7 @@ from millstream.plan.resolver.sql_text import sql_text
 from millstream.plan.typed import columns_in
 
 if TYPE_CHECKING:
+    from millstream.plan.operators.node import SortColumn
     from millstream.plan.typed import Typed
     from millstream.source import Span
 
@@ -25,6 +26,10 @@ class Filter(Unary):
     @property
     def label(self) -> str:
         return f"Filter({sql_text(self.condition)})"
+
+    @property
+    def sorted_by(self) -> tuple[SortColumn, ...]:
+        return self.input.sorted_by
 
     @property
     def expressions(self) -> tuple[Typed, ...]:

@@ -29,6 +29,17 @@ class OutputColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class SortColumn:
+    name: str
+    descending: bool = False
+    nulls_last: bool = False
+
+    def __str__(self) -> str:
+        nulls = "" if self.nulls_last is self.descending else f" NULLS {'LAST' if self.nulls_last else 'FIRST'}"
+        return f"{self.name}{' DESC' if self.descending else ''}{nulls}"
+
+
+@dataclass(frozen=True, slots=True)
 class Demand:
     """What the operators above make of an operator's rows."""
 
@@ -65,6 +76,11 @@ class Node(ABC):
     @property
     def upsert_key(self) -> UpsertKey | None:
         return next(iter(self.upsert_keys), None)
+
+    @property
+    def sorted_by(self) -> tuple[SortColumn, ...]:
+        """The order in which the query asks for its rows, where somebody looks at all of them."""
+        return ()
 
     @property
     @abstractmethod

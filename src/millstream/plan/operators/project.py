@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Self
 
 from millstream.plan.casts import keeps_apart
@@ -13,7 +14,7 @@ from millstream.plan.typed import InputColumn, columns_in
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from millstream.plan.operators.node import UpsertKey
+    from millstream.plan.operators.node import SortColumn, UpsertKey
     from millstream.plan.typed import Typed
     from millstream.source import Span
     from millstream.sql.types import DataType
@@ -63,6 +64,17 @@ class Project(Unary):
         }
         keys = (key for key in self.input.upsert_keys if kept.keys() >= set(key))
         return tuple(tuple(kept[name] for name in key) for key in keys)
+
+    @property
+    def sorted_by(self) -> tuple[SortColumn, ...]:
+        """As far as the columns of the order are selected."""
+        kept = {
+            item.expression.name: item.name
+            for item in reversed(self.items)
+            if isinstance(item.expression, InputColumn) and item.is_selection
+        }
+        known = takewhile(lambda column: column.name in kept, self.input.sorted_by)
+        return tuple(replace(column, name=kept[column.name]) for column in known)
 
     @property
     def label(self) -> str:

@@ -9,7 +9,7 @@ from millstream.plan.operators.node import Node, Unary
 
 if TYPE_CHECKING:
     from millstream.connectors.tables import Sink
-    from millstream.plan.operators.node import UpsertKey
+    from millstream.plan.operators.node import SortColumn, UpsertKey
     from millstream.source import Span
 
 
@@ -41,6 +41,10 @@ class Collect(Unary):
     input: Node
     span: Span
     id: str = ""
+
+    @property
+    def sorted_by(self) -> tuple[SortColumn, ...]:
+        return self.input.sorted_by
 
     @property
     def label(self) -> str:

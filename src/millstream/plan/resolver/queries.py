@@ -19,7 +19,7 @@ from millstream.plan.resolver.join_conditions import condition_of, conditions_in
 from millstream.plan.resolver.joins import Relation
 from millstream.plan.resolver.scans import scan_of
 from millstream.plan.resolver.scope import Scope, ScopeColumn
-from millstream.plan.resolver.select_items import select_items
+from millstream.plan.resolver.select_items import limit_combined, select_items
 from millstream.plan.resolver.set_operations import combine_sides, sides_of
 from millstream.plan.resolver.subqueries import (
     InnerQuery,
@@ -108,7 +108,8 @@ class QueryBuilder:
         queries = [problems.of(partial(self._relation, side, named)) for side in sides]
         problems.raise_all()
         found = [query for query in queries if query is not None]
-        return combine_sides(tree, found, lambda number: self._place(sides[number]), self._scope("", ()))
+        scope = self._scope("", ())
+        return limit_combined(tree, combine_sides(tree, found, lambda number: self._place(sides[number]), scope), scope)
 
     def _with(self, tree: exp.Query, named: Mapping[str, Node]) -> Mapping[str, Node]:
         """The queries that WITH names, each able to read those before it."""

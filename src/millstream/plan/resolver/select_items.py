@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,26 +12,41 @@ from millstream.errors import Problems, ScriptError
 from millstream.plan.operators.project import Project, ProjectItem
 from millstream.plan.resolver.aggregation import OF_STAR, build_aggregate, distinct_rows, has_aggregate
 from millstream.plan.resolver.scope import Scope, ScopeColumn, column_reference, output_names
+from millstream.plan.resolver.top_n import limit_rows, select_ranked
 
 if TYPE_CHECKING:
     from millstream.plan.operators.node import Node
 
 
 def select_items(tree: exp.Select, node: Node, scope: Scope) -> Node:
-    """SELECT with GROUP BY, HAVING and DISTINCT."""
-    selected = _select(tree, node, scope)
-    return distinct_rows(selected, scope) if tree.args.get("distinct") else selected
-
-
-def _select(tree: exp.Select, node: Node, scope: Scope) -> Node:
+    """SELECT with GROUP BY, HAVING, row numbers, DISTINCT, and the rows that LIMIT leaves."""
     items = [item for written in tree.expressions for item in _expand_star(written, scope)]
+
+    def select(chosen: list[exp.Expr]) -> Node:
+        selected = select_ranked(chosen, lambda ranked: _select(tree, ranked, node, scope), scope)
+        return distinct_rows(selected, scope) if tree.args.get("distinct") else selected
+
+    return limit_rows(tree, items, select, scope)
+
+
+def limit_combined(tree: exp.SetOperation, node: Node, scope: Scope) -> Node:
+    """The result of a set operation has no columns but its own."""
+    if tree.args.get("limit") is None:
+        return node
+    known = tuple(ScopeColumn("", column.name, column.type, column.name) for column in node.columns)
+    of_result = replace(scope, columns=known)
+    items: list[exp.Expr] = [column_reference(column.name) for column in node.columns]
+    return limit_rows(tree, items, lambda chosen: project(node, chosen, of_result), of_result)
+
+
+def _select(tree: exp.Select, items: list[exp.Expr], node: Node, scope: Scope) -> Node:
     group, having = tree.args.get("group"), tree.args.get("having")
     if group is not None or having is not None or any(has_aggregate(item) for item in items):
         return build_aggregate(node, items, group, scope, having)
-    return _project(node, items, scope)
+    return project(node, items, scope)
 
 
-def _project(node: Node, items: list[exp.Expr], scope: Scope) -> Project:
+def project(node: Node, items: list[exp.Expr], scope: Scope) -> Project:
     problems = Problems()
     resolved = [problems.of(partial(scope.resolve, item.unalias())) for item in items]
     problems.raise_all()

@@ -6,6 +6,7 @@ from typing import Final
 
 from sqlglot import exp
 
+from millstream.plan.resolver.top_n import limit_of
 from millstream.sql.clause_parser import KEYWORD
 
 _CLAUSES: Final = frozenset({"expressions", "from_", "joins", "where", "group", "having", "distinct", "with_"})
@@ -24,7 +25,7 @@ _IN_WORDS: Final = {
 
 
 def parts_of_select(tree: exp.Select) -> list[tuple[str, exp.Expr]]:
-    found = _other_parts(tree, _CLAUSES)
+    found = _other_parts(tree, _CLAUSES | _parts_of_limit(tree))
     from_ = tree.args.get("from_")
     found += parts_of_relation(from_.this) if from_ is not None else []
     for item in tree.expressions:
@@ -57,7 +58,14 @@ def parts_of_set_operation(tree: exp.SetOperation) -> list[tuple[str, exp.Expr]]
         way = "CORRESPONDING" if tree.args.get("kind") else "BY NAME"
         word = tree.key.upper()
         return [(f"{word} {way}" if tree.args.get("distinct") else f"{word} ALL {way}", tree)]
-    return _other_parts(tree, _OF_A_SET_OPERATION)
+    return _other_parts(tree, _OF_A_SET_OPERATION | _parts_of_limit(tree))
+
+
+def _parts_of_limit(tree: exp.Query) -> frozenset[str]:
+    """An order is that of a limited number of rows."""
+    if tree.args.get("limit") is None:
+        return frozenset()
+    return frozenset({"order", *(part for part in ("limit", "offset") if limit_of(tree.args.get(part)) is not None)})
 
 
 def _other_parts(node: exp.Expr, known: frozenset[str]) -> list[tuple[str, exp.Expr]]:
