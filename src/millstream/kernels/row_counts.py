@@ -82,7 +82,9 @@ class RowCounts:
         """
         low = np.unique(hashes.to_numpy() & ~LOWER_HALF)
         stored = self._table.scan(low, low | LOWER_HALF)
-        keys = self._key_by_entry(written).to_arrow().cast(stored.select([HASH, *self._columns]).schema)
+        keys = (
+            self._key_by_entry(written).to_arrow().cast(stored.select([HASH, *self._columns]).schema).combine_chunks()
+        )
         _, found = matching_rows(stored, keys, np.arange(keys.num_rows), self._columns)
         stays = np.ones(stored.num_rows, dtype=bool)
         stays[found] = False

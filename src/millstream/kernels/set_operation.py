@@ -152,5 +152,4 @@ def _sum_counts(rows: pl.DataFrame, columns: Sequence[str], counts: Sequence[str
     if repeated.any():  # rows with different hashes differ: only the others are compared
         sums = rows.filter(repeated).group_by(HASH, *columns).agg(pl.col(counts).sum())
         rows = pl.concat([rows.filter(~repeated), sums])
-    changed = rows if keeps_zero else rows.filter(pl.any_horizontal(pl.col(counts) != 0))
-    return changed.rechunk()  # else Arrow's `take` may fail on maps, where one chunk is a slice
+    return rows if keeps_zero else rows.filter(pl.any_horizontal(pl.col(counts) != 0))
