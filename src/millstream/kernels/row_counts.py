@@ -32,7 +32,8 @@ def sum_counts(rows: pl.DataFrame, columns: Sequence[str], *, keeps_zero: bool) 
     if repeated.any():  # rows with different hashes differ: only the others are compared
         sums = rows.filter(repeated).group_by(HASH, ROW_HASH, *columns).agg(pl.col(COUNT).sum())
         rows = pl.concat([rows.filter(~repeated), sums])
-    return rows if keeps_zero else rows.filter(pl.col(COUNT) != 0)
+    changed = rows if keeps_zero else rows.filter(pl.col(COUNT) != 0)
+    return changed.rechunk()  # else Arrow may fail to take over maps, where one chunk is a slice
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +83,7 @@ class RowCounts:
         """
         low = np.unique(hashes.to_numpy() & ~LOWER_HALF)
         stored = self._table.scan(low, low | LOWER_HALF)
-        keys = (
-            self._key_by_entry(written).to_arrow().cast(stored.select([HASH, *self._columns]).schema).combine_chunks()
-        )
+        keys = self._key_by_entry(written).to_arrow().cast(stored.select([HASH, *self._columns]).schema)
         _, found = matching_rows(stored, keys, np.arange(keys.num_rows), self._columns)
         stays = np.ones(stored.num_rows, dtype=bool)
         stays[found] = False

@@ -152,4 +152,5 @@ def _sum_counts(rows: pl.DataFrame, columns: Sequence[str], counts: Sequence[str
     if repeated.any():  # rows with different hashes differ: only the others are compared
         sums = rows.filter(repeated).group_by(HASH, *columns).agg(pl.col(counts).sum())
         rows = pl.concat([rows.filter(~repeated), sums])
-    return rows if keeps_zero else rows.filter(pl.any_horizontal(pl.col(counts) != 0))
+    changed = rows if keeps_zero else rows.filter(pl.any_horizontal(pl.col(counts) != 0))
+    return changed.rechunk()  # else Arrow may fail to take over maps, where one chunk is a slice

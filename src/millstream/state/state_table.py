@@ -111,8 +111,7 @@ class StateTable:
     def lookup(self, keys: pa.Table) -> Found:
         """`keys` has `__hash` and the key columns, with each key once."""
         wanted = pa.schema([self._schema.field(name) for name in (HASH, *self._keys)])
-        # Arrow fails to take maps from several chunks of which one is a slice.
-        keys = keys.select(wanted.names).cast(wanted).combine_chunks()
+        keys = keys.select(wanted.names).cast(wanted)
         hashes = as_numpy(keys.column(HASH))
         # Sorted hashes are found several times faster: neighbours are in the same pages of a segment.
         pending = sort_order(hashes)

@@ -306,11 +306,39 @@ def test_a_key_with_many_rows_comes_in_several_tables(monkeypatch: pytest.Monkey
     lefts = [("hot" if number % 3 else f"cold {number}", number) for number in range(90)]
     rights = [("hot" if number % 2 else f"cold {number}", number % 20) for number in range(60)]
     found.read(
-        bench.step_inputs({"left": [(INSERT, row) for row in lefts], "right": [(INSERT, row) for row in rights[:30]]})
+        bench.step_inputs(
+            {"left": [(RowKind.INSERT, row) for row in lefts], "right": [(RowKind.INSERT, row) for row in rights[:30]]}
+        )
     )
-    found.read(bench.step_inputs({"right": [(INSERT, row) for row in rights[30:]]}))
+    found.read(bench.step_inputs({"right": [(RowKind.INSERT, row) for row in rights[30:]]}))
     assert found.rows == Counter((*row, *other) for row in lefts for other in rights if row[0] == other[0])
     tables = bench.tables
     found.read(bench.step_inputs({"left": [(D, row) for row in lefts[:80]]}))
     assert found.rows == Counter((*row, *other) for row in lefts[80:] for other in rights if row[0] == other[0])
     assert bench.tables - tables > 1700 / 200
+
+
+_TAGGED = pa.schema([("l", pa.int64()), ("tags", pa.map_(pa.string(), pa.int32()))])
+_NUMBERED = pa.schema([("r", pa.int64()), ("at", pa.list_(pa.float64()))])
+tagged: st.SearchStrategy[Row] = st.tuples(
+    st.integers(0, 2), st.sampled_from([None, [], [("x", 1)], [("x", None)], [("x", 1), ("y", 2)]])
+)
+numbered: st.SearchStrategy[Row] = st.tuples(st.integers(0, 2), st.sampled_from([None, [], [1.0], [1.0, None]]))
+
+
+@given(drawn=st.lists(st.tuples(st.lists(tagged, max_size=8), st.lists(numbered, max_size=8)), min_size=1, max_size=4))
+def test_rows_with_maps_and_lists_are_counted_as_a_whole(drawn: list[tuple[list[Row], list[Row]]]) -> None:
+    spec = JoinOperator(JoinSide(_TAGGED, ("l",)), JoinSide(_NUMBERED, ("r",)))
+    bench = Bench(spec, {"left": _TAGGED, "right": _NUMBERED})
+    sides: tuple[list[Row], list[Row]] = ([], [])
+    seen: Counter[str] = Counter()
+    for left, right in drawn:
+        changes: Batch = {
+            "left": [(RowKind.INSERT, row) for row in left],
+            "right": [(RowKind.INSERT, row) for row in right],
+        }
+        found = bench.step_inputs(changes) if left or right else []
+        seen.update(repr(tuple(row[name] for name in (*_TAGGED.names, *_NUMBERED.names))) for row in found)
+        sides[0].extend(left)
+        sides[1].extend(right)
+        assert seen == Counter(repr((*one, *other)) for one in sides[0] for other in sides[1] if one[0] == other[0])
