@@ -14,9 +14,6 @@ from millstream.reading.offset_plan import ranges_between
 from millstream.reading.topic_offsets import TopicOffsets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from millstream.connectors.kafka.read_range import Offsets
     from millstream.librdkafka.partition_consumer import Range
     from millstream.reading.read_request import ReadRequest
@@ -85,29 +82,4 @@ class _TopicRows:
             self._rows.apply(pa.Table.from_batches(waiting))
 
 
-@dataclass(frozen=True, slots=True)
-class FileContent:
-    """Rows that the driver has read and put into an Arrow file; a new file replaces them."""
-
-    file: Path
-    step: Step
-    """What is computed from the columns of the file."""
-    schema: pa.Schema
-
-    def rows_now(self) -> CurrentRows:
-        found = self.file.stat()
-        version = f"{found.st_ino}-{found.st_mtime_ns}"
-        kept = _LOADED.get(self.file)
-        if kept is None or kept[0] != version:
-            rows = CurrentRows(self.schema, ())
-            rows.apply(pa.Table.from_batches(self.step(self._batches()), self.schema))
-            kept = _LOADED[self.file] = (version, rows)
-        return kept[1]
-
-    def _batches(self) -> Iterator[pa.RecordBatch]:
-        with pa.memory_map(str(self.file)) as content, pa.ipc.open_file(content) as reader:
-            yield from (reader.get_batch(number) for number in range(reader.num_record_batches))
-
-
 _KEPT: Final[dict[str, _TopicRows]] = {}
-_LOADED: Final[dict[Path, tuple[str, CurrentRows]]] = {}
