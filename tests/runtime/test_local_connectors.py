@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from millstream import Session
 from millstream.connectors.kafka.tables import KafkaSink, KafkaSource
 from millstream.connectors.registry import resolve_sink, resolve_source
 from millstream.spark.local_tables import read_local, write_local
@@ -328,3 +329,24 @@ def texts(folder: Path) -> list[str]:
 
 def ids(folder: Path) -> Iterable[int]:
     return sorted(json.loads(line)["id"] for line in texts(folder))
+
+
+def test_rows_are_looked_up_in_files(spark: SparkSession, tmp_path: Path) -> None:
+    """Read as by any query, when the job starts; what is computed from their columns, too."""
+    (tmp_path / "places").mkdir()
+    (tmp_path / "places" / "a.csv").write_text("1,oslo\n2,bern\n")
+    (tmp_path / "places" / "b.csv").write_text("2,kiel\n,rome\n")
+    script = """
+        CREATE TABLE places (id INT, city STRING, name AS UPPER(city)) WITH (
+          'connector' = 'filesystem', 'path' = '${folder}/places', 'format' = 'csv');
+        CREATE TABLE visits (n BIGINT) WITH (
+          'connector' = 'datagen', 'fields.n.kind' = 'sequence', 'fields.n.start' = '1', 'fields.n.end' = '3');
+        CREATE TABLE named (n BIGINT, name STRING) WITH ('connector' = 'print');
+        INSERT INTO named
+        SELECT v.n, p.name FROM (SELECT n, PROCTIME() AS pt FROM visits) AS v
+        LEFT JOIN places FOR SYSTEM_TIME AS OF v.pt AS p ON v.n = p.id;
+    """
+    found: list[str] = []
+    with Session(spark, checkpoint=tmp_path / "jobs", on_rows=found.extend) as session:
+        session.execute_sql(script, parameters={"folder": str(tmp_path)})
+    assert sorted(found) == ["+I[1, OSLO]", "+I[2, BERN]", "+I[2, KIEL]", "+I[3, null]"]

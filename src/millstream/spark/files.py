@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import Column, DataFrame, SparkSession
-    from pyspark.sql.streaming.readwriter import DataStreamWriter
+    from pyspark.sql.readwriter import DataFrameReader
+    from pyspark.sql.streaming.readwriter import DataStreamReader, DataStreamWriter
 
     from millstream.connectors.local.file_formats import FileFormat
     from millstream.connectors.local.tables import FilesystemSink, FilesystemSource
@@ -39,26 +40,39 @@ def read_files(
     spark: SparkSession, source: FilesystemSource, columns: Iterable[str], folder: Path, *, with_splits: bool = False
 ) -> DataFrame:
     """The given columns of all files; for a bounded source, of those that exist when its job first starts."""
+    rows = _load(spark.readStream.option("maxFileAge", _ANY_AGE), source)
+    if source.is_bounded:
+        first_start = int(keep_value(folder, JobFile.FIRST_START, r"\d+", lambda: str(time.time_ns() // 1_000_000)))
+        rows = rows.where(F.unix_millis("_metadata.file_modification_time") <= first_start)
+    splits = [file_split(has_row_numbers=isinstance(source.format, ParquetFiles))] if with_splits else []
+    return rows.select(*_read_columns(source, columns), *splits)
+
+
+def read_files_now(spark: SparkSession, source: FilesystemSource, columns: Iterable[str]) -> DataFrame:
+    """The given columns of the files that there are, not as a stream."""
+    return _load(spark.read, source).select(*_read_columns(source, columns))
+
+
+def _load(reader: DataFrameReader | DataStreamReader, source: FilesystemSource) -> DataFrame:
     table, format_ = source.table, source.format
     skips_errors = not isinstance(format_, ParquetFiles) and format_.ignore_parse_errors
     schema = [f"{quote_name(column.name)} {text_type(column.type, format_)}" for column in table.physical_columns]
     rows = (
-        spark.readStream.format(format_.name)
+        reader.format(format_.name)
         .schema(", ".join([*schema, f"{_UNREAD} STRING"] if skips_errors else schema))
         .options(**_reader_options(format_))
         .options(**_folder_options(source))
-        .option("maxFileAge", _ANY_AGE)
         .load(_read_location(source.path))
     )
-    if skips_errors:
-        values = [F.col(quote_name(c.name)) for c in table.physical_columns if c.name not in table.partitioned_by]
-        rows = rows.where(F.col(_UNREAD).isNull() | F.coalesce(*(v.cast("string") for v in values)).isNotNull())
-    if source.is_bounded:
-        first_start = int(keep_value(folder, JobFile.FIRST_START, r"\d+", lambda: str(time.time_ns() // 1_000_000)))
-        rows = rows.where(F.unix_millis("_metadata.file_modification_time") <= first_start)
-    declared = {column.name: column for column in table.columns}
-    splits = [file_split(has_row_numbers=isinstance(format_, ParquetFiles))] if with_splits else []
-    return rows.select(*(_read_column(declared[name], format_).alias(name) for name in columns), *splits)
+    if not skips_errors:
+        return rows
+    values = [F.col(quote_name(c.name)) for c in table.physical_columns if c.name not in table.partitioned_by]
+    return rows.where(F.col(_UNREAD).isNull() | F.coalesce(*(v.cast("string") for v in values)).isNotNull())
+
+
+def _read_columns(source: FilesystemSource, names: Iterable[str]) -> list[Column]:
+    declared = {column.name: column for column in source.table.columns}
+    return [_read_column(declared[name], source.format).alias(name) for name in names]
 
 
 def write_files(rows: DataFrame, sink: FilesystemSink, folder: Path) -> DataStreamWriter:

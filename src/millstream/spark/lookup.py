@@ -7,20 +7,24 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from millstream.changelog import KIND
 from millstream.connectors.kafka.read_range import ReadRange
 from millstream.connectors.kafka.tables import KafkaSource
+from millstream.connectors.local.tables import FilesystemSource
+from millstream.durable_files import make_folder
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.scan import Scan
 from millstream.plan.typed import columns_in
 from millstream.plan.vectorised.evaluators import to_mask
 from millstream.plan.vectorised.forms import vectorise
 from millstream.spark.comparable import kernel_schema
+from millstream.spark.files import read_files_now
 from millstream.spark.kafka_source import read_rows
 from millstream.spark.kafka_stream import MessageStream
-from millstream.spark.lookup_content import TopicContent
+from millstream.spark.lookup_content import FileContent, TopicContent
 from millstream.spark.python_rows import project_in_python
 from millstream.spark.python_stage import PythonStage, to_struct
 from millstream.spark.splits import SPLIT
@@ -40,6 +44,7 @@ if TYPE_CHECKING:
     from millstream.plan.vectorised.evaluators import Evaluator
     from millstream.spark.lookup_content import LookupContent
 
+_FOLDER: Final = "lookups"
 _NO_ROW: Final = -1
 _ROWS_TOGETHER: Final = 1 << 16
 _ALL: Final = 1 << 30
@@ -60,11 +65,14 @@ def look_up(rows: PythonStage, node: Lookup, content: LookupContent) -> PythonSt
 def content_of(node: Lookup, spark: SparkSession, folder: Path) -> LookupContent:
     """`folder` is the job's own."""
     stage = _read(node.table, node, spark, folder)
-    assert isinstance(stage.rows, MessageStream)
-    assert stage.step is not None
-    request = replace(stage.rows.request, may_lose=True)  # compaction removes messages as they are replaced
     schema = kernel_schema(StructType([field for field in stage.row_schema.fields if field.name != KIND]))
-    return TopicContent(f"{folder}/{node.id}", request, stage.step, schema, node.table.upsert_key or ())
+    if isinstance(stage.rows, MessageStream):
+        assert stage.step is not None
+        request = replace(stage.rows.request, may_lose=True)  # compaction removes messages as they are replaced
+        return TopicContent(f"{folder}/{node.id}", request, stage.step, schema, node.table.upsert_key or ())
+    assert isinstance(stage.rows, DataFrame)
+    make_folder(folder / _FOLDER)
+    return FileContent.write(stage.rows.toArrow(), folder / _FOLDER / f"{node.id}.arrow", stage.step, schema)
 
 
 def _read(table: Node, node: Lookup, spark: SparkSession, folder: Path) -> PythonStage:
@@ -74,6 +82,9 @@ def _read(table: Node, node: Lookup, spark: SparkSession, folder: Path) -> Pytho
             rows = read_rows(spark, scan, source, ReadRange("earliest"), _ALL, folder=folder)
             assert isinstance(rows, PythonStage)
             return rows
+        case Scan(source=FilesystemSource() as source):
+            files = read_files_now(spark, source, [column.name for column in table.columns])
+            return PythonStage(files, files.schema)
         case Project():
             [below] = table.inputs
             return project_in_python(_read(below, node, spark, folder), table)

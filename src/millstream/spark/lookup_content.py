@@ -14,6 +14,8 @@ from millstream.reading.offset_plan import ranges_between
 from millstream.reading.topic_offsets import TopicOffsets
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from millstream.connectors.kafka.read_range import Offsets
     from millstream.librdkafka.partition_consumer import Range
     from millstream.reading.read_request import ReadRequest
@@ -50,6 +52,40 @@ class TopicContent:
         return kept.refresh()
 
 
+@dataclass(frozen=True, slots=True)
+class FileContent:
+    """Rows that the driver has read when the job started, in an Arrow file of its own."""
+
+    file: Path
+    step: Step | None
+    """What is computed from them."""
+    schema: pa.Schema
+    start: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    @classmethod
+    def write(cls, rows: pa.Table, file: Path, step: Step | None, schema: pa.Schema) -> FileContent:
+        unfinished = file.with_suffix(".new")
+        with pa.ipc.new_file(unfinished, rows.schema) as writer:
+            writer.write_table(rows)
+        unfinished.rename(file)
+        return cls(file, step, schema)
+
+    def rows_now(self) -> CurrentRows:
+        kept = _LOADED.get(self.file)
+        if kept is None or kept[0] != self.start:
+            kept = _LOADED[self.file] = (self.start, self._load())
+        return kept[1]
+
+    def _load(self) -> CurrentRows:
+        rows = CurrentRows(self.schema, ())
+        with pa.memory_map(str(self.file)) as content, pa.ipc.open_file(content) as reader:
+            batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
+            found = list(batches if self.step is None else self.step(batches))
+            if found:
+                rows.apply(pa.Table.from_batches(found))
+        return rows
+
+
 class _TopicRows:
     def __init__(self, content: TopicContent) -> None:
         self.start = content.start
@@ -83,3 +119,4 @@ class _TopicRows:
 
 
 _KEPT: Final[dict[str, _TopicRows]] = {}
+_LOADED: Final[dict[Path, tuple[str, CurrentRows]]] = {}

@@ -28,6 +28,8 @@ CREATE TABLE late (id INT, city STRING, PRIMARY KEY (id) NOT ENFORCED) WITH (
 CREATE TABLE log (id INT, city STRING) WITH ('connector' = 'kafka', 'topic' = 'l', {_KAFKA}, 'format' = 'json');
 CREATE TABLE once (id BIGINT, n BIGINT, PRIMARY KEY (id) NOT ENFORCED) WITH (
   'topic' = 'o', 'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix' = 'p', {_UPSERT});
+CREATE TABLE watched (id INT) WITH (
+  'connector' = 'filesystem', 'path' = '/tmp/x', 'format' = 'csv', 'source.monitor-interval' = '1 s');
 CREATE VIEW recent AS SELECT k, pt AS seen FROM a WHERE id > 3;
 """
 _OF_U = "JOIN u FOR SYSTEM_TIME AS OF a.pt AS c ON a.k = c.id"
@@ -92,6 +94,7 @@ def test_a_lookup_makes_no_job_unbounded_and_is_among_its_tables() -> None:
     [
         ("SELECT 1 FROM a JOIN u FOR SYSTEM_TIME AS OF a.at_time AS c ON a.k = c.id", "on event time"),
         ("SELECT 1 FROM a JOIN log FOR SYSTEM_TIME AS OF a.pt AS c ON a.id = c.id", 'looked up in "c"'),
+        ("SELECT 1 FROM a JOIN watched FOR SYSTEM_TIME AS OF a.pt AS c ON a.id = c.id", 'looked up in "c"'),
         ("SELECT 1 FROM a JOIN late FOR SYSTEM_TIME AS OF a.pt AS c ON a.id = c.id", 'looked up in "c"'),
         ("SELECT 1 FROM u AS a JOIN u FOR SYSTEM_TIME AS OF a.pt AS c ON a.id = c.id", "updated or deleted"),
         ("SELECT 1 FROM a JOIN u FOR SYSTEM_TIME AS OF a.pt AS c ON a.k < c.id", "no condition"),

@@ -55,6 +55,7 @@ DECLARATION: Final = ConnectorDeclaration(
     (PATH, FORMAT, MONITOR_INTERVAL, *_WITHOUT_EFFECT),
     gives="inserts",
     takes="inserts",
+    is_lookup_table=True,
     has_partitions=True,
     without_effect=tuple((option.key, why) for option, why in _WITHOUT_EFFECT.items()),
 )

@@ -124,6 +124,12 @@ class FilesystemSource(_InFiles, OrdinarySource):
     def decoding(self) -> str | None:
         return f"{self.format.name} [Spark]"
 
+    @property
+    def obstacle_to_lookup(self) -> str | None:
+        if self.is_bounded:
+            return None
+        return "It is watched for new files, and a lookup reads files when the job starts."
+
     def find_problems_here(self) -> Iterable[Diagnostic]:
         return find_unreadable_path(self)
 
