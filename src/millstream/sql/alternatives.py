@@ -74,6 +74,8 @@ ALTERNATIVES: Final = {
     "gives all pairs.",
     "UNNEST of columns of several tables": "Compute the collection in a query in parentheses that joins the tables, "
     "and unnest its column: FROM (SELECT …) AS t, UNNEST(t.a) AS a.",
+    "UNNEST of a table that is looked up": "Look its rows up in a query in parentheses, and unnest its column: "
+    "FROM (SELECT …) AS t, UNNEST(t.a) AS a.",
     "UNNEST of what an outer join may have filled with NULL": "Join in a query in parentheses, and unnest its column: "
     "FROM (SELECT …) AS t, UNNEST(t.a) AS a.",
     "LEFT JOIN UNNEST with another condition than TRUE": "Write ON TRUE, and the condition into WHERE or into the "

@@ -283,13 +283,14 @@ class QueryBuilder:
     def _inner_query(self, member: Membership, outer: Scope, named: Mapping[str, Node]) -> InnerQuery:
         tree = member.query
         if isinstance(tree, exp.Select):
+            self._refuse_parts(parts_of_select(tree))
             known = {**named, **self._with(tree, named)}
             relations = self._relations(tree, known)
             near = resolve_from(relations, part_tables(tree)[1], self._scope_over, Problems()).scope
             parts = split_where(tree.args.get("where"))[0]
             correlated = tuple(part for part in parts if is_correlated(part, near, outer))
             if correlated:
-                check_correlated(tree, outer)
+                check_correlated(tree, outer, member)
                 node, scope = self._rows(tree, relations, known, outer)
                 node, items = select_inner(tree, node, scope, len(member.values))
                 return InnerQuery(node, scope, items, correlated)
