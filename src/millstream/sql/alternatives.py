@@ -70,6 +70,8 @@ ALTERNATIVES: Final = {
     "LATERAL": "Of what comes after LATERAL, TABLE(f(…)) and UNNEST(…) are supported; write a query without LATERAL.",
     "a table function": "Write it after LATERAL: FROM t, LATERAL TABLE(f(t.a)) AS u (b).",
     "UNNEST … WITH OFFSET": "Write WITH ORDINALITY, which counts from 1.",
+    "DISTINCT ON": "Number the rows of each group: SELECT … FROM (SELECT …, ROW_NUMBER() OVER (PARTITION BY … "
+    "ORDER BY …) AS rn FROM …) WHERE rn = 1.",
     "UNNEST of several collections": "Write one after the other: FROM t, UNNEST(t.a) AS a, UNNEST(t.b) AS b, which "
     "gives all pairs.",
     "UNNEST of columns of several tables": "Compute the collection in a query in parentheses that joins the tables, "

@@ -28,6 +28,7 @@ from millstream.plan.resolver.subqueries import (
     columns_of,
     is_correlated,
     join_members,
+    name_columns_around,
     select_inner,
     split_where,
 )
@@ -270,7 +271,7 @@ class QueryBuilder:
         plain, members = split_where(tree.args.get("where"))
         own = [part for part in plain if outer is None or not is_correlated(part, scope, outer)]
         found = [problems.of(partial(condition_of, part, scope, "WHERE")) for part in own]
-        inner = [problems.of(partial(self._inner_query, member, scope, named)) for member in members]
+        inner = [problems.of(partial(self._member_query, member, scope, named)) for member in members]
         problems.raise_all()
         written = zip(own, found, strict=True)
         conditions = [one for part, known in written if known for one in conditions_in(known, scope.place(part))]
@@ -279,6 +280,12 @@ class QueryBuilder:
             if query is not None:
                 node = join_members(node, scope, member, query)
         return node, scope
+
+    def _member_query(self, member: Membership, outer: Scope, named: Mapping[str, Node]) -> InnerQuery:
+        try:
+            return self._inner_query(member, outer, named)
+        except ScriptError as error:
+            raise ScriptError(name_columns_around(error.diagnostics, member, outer)) from None
 
     def _inner_query(self, member: Membership, outer: Scope, named: Mapping[str, Node]) -> InnerQuery:
         tree = member.query

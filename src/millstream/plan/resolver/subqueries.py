@@ -96,6 +96,24 @@ def is_correlated(tree: exp.Expr, inner: Scope, outer: Scope) -> bool:
     return any(not inner.knows(column) and outer.knows(column) for column in columns)
 
 
+def name_columns_around(problems: Iterable[Diagnostic], member: Membership, outer: Scope) -> list[Diagnostic]:
+    """What is wrong with a sub-query, where a column of the query around it stands elsewhere than in its WHERE."""
+    columns = [column for column in member.query.find_all(exp.Column) if not isinstance(column.this, exp.Star)]
+    around = {outer.place(column) for column in columns if outer.knows(column)}
+    return [
+        Diagnostic(
+            Code.UNSUPPORTED_STATEMENT,
+            "a column around a sub-query can be named in its WHERE only",
+            problem.span,
+            hint="Compare it in WHERE of the sub-query itself. Elements of an array are found with UNNEST or "
+            "ARRAY_CONTAINS in the query around.",
+        )
+        if problem.code in (Code.UNDEFINED_COLUMN, Code.UNDEFINED_TABLE) and problem.span in around
+        else problem
+        for problem in problems
+    ]
+
+
 def check_correlated(tree: exp.Select, scope: Scope, member: Membership) -> None:
     """Rows of a query that looks at the row around it are found by a join: it can group and count nothing."""
     limit = tree.args.get("limit")
