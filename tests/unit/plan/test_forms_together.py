@@ -68,6 +68,7 @@ def test_rows_below_a_lookup_are_not_given_again() -> None:
         ("SELECT id FROM a WHERE EXISTS (SELECT 1 FROM UNNEST(a.tags) AS x (v) WHERE v = 'a')", "a column around"),
         ("SELECT id FROM a WHERE id IN (SELECT id FROM b WHERE b.k = a.k UNION SELECT 1)", "a column around"),
         ("SELECT id FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.k = nothing.k)", '"nothing" is not in'),
+        ("SELECT c.id FROM a, u FOR SYSTEM_TIME AS OF a.pt AS c WHERE a.k = c.id", "no condition says by which"),
         ("SELECT DISTINCT ON (id) id, k FROM a", "DISTINCT ON is not supported"),
         (
             "SELECT x.v FROM a JOIN u FOR SYSTEM_TIME AS OF a.pt AS c ON a.k = c.id CROSS JOIN UNNEST(c.tags) AS x (v)",

@@ -96,7 +96,8 @@ def resolve_from(
         kind = KINDS[written_kind(join)]
         on_its_own = kind is JoinKind.INNER and join.args.get("on") is None and not join.args.get("using")
         is_cross = str(join.args.get("kind") or "").upper() == "CROSS"
-        steps.append(_Step(relation, kind, begins_group=on_its_own and not is_cross))
+        is_lookup = join.this.args.get("version") is not None  # for the rows before it, also behind a comma
+        steps.append(_Step(relation, kind, begins_group=on_its_own and not is_cross and not is_lookup))
     columns = [list(relation.in_scope(called)) for relation, called in zip(relations, names, strict=True)]
     places = {
         column.reference: name.place[0]
