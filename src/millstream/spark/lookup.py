@@ -156,6 +156,8 @@ class Pairs:
         return replace(self, left=self.left[start:end], right=self.right[start:end])
 
     def to_rows(self, schema: pa.Schema) -> pa.RecordBatch:
+        if not schema.names:  # only the number of rows is asked for
+            return self.rows.take(pa.array(self.left)).select([])
         columns = [self._column(field.name).cast(field.type) for field in schema]
         return pa.RecordBatch.from_arrays(columns, schema=schema)
 

@@ -141,6 +141,8 @@ def compute_columns(
     """The values of expressions, with the columns that the schema has beside them."""
 
     def compute(batch: pa.RecordBatch) -> pa.RecordBatch:
+        if not schema.names:  # an array without columns would have no rows either
+            return batch.select([])
         computed = (to_array(evaluator.evaluate(batch), batch.num_rows) for evaluator in evaluators)
         beside = (batch.column(name) for name in schema.names[len(evaluators) :])
         columns = zip((*computed, *beside), schema, strict=True)

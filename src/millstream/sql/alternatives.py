@@ -70,10 +70,14 @@ ALTERNATIVES: Final = {
     "LATERAL": "Of what comes after LATERAL, TABLE(f(…)) and UNNEST(…) are supported; write a query without LATERAL.",
     "a table function": "Write it after LATERAL: FROM t, LATERAL TABLE(f(t.a)) AS u (b).",
     "UNNEST … WITH OFFSET": "Write WITH ORDINALITY, which counts from 1.",
+    "DISTINCT ON": "Number the rows of each group: SELECT … FROM (SELECT …, ROW_NUMBER() OVER (PARTITION BY … "
+    "ORDER BY …) AS rn FROM …) WHERE rn = 1.",
     "UNNEST of several collections": "Write one after the other: FROM t, UNNEST(t.a) AS a, UNNEST(t.b) AS b, which "
     "gives all pairs.",
     "UNNEST of columns of several tables": "Compute the collection in a query in parentheses that joins the tables, "
     "and unnest its column: FROM (SELECT …) AS t, UNNEST(t.a) AS a.",
+    "UNNEST of a table that is looked up": "Look its rows up in a query in parentheses, and unnest its column: "
+    "FROM (SELECT …) AS t, UNNEST(t.a) AS a.",
     "UNNEST of what an outer join may have filled with NULL": "Join in a query in parentheses, and unnest its column: "
     "FROM (SELECT …) AS t, UNNEST(t.a) AS a.",
     "LEFT JOIN UNNEST with another condition than TRUE": "Write ON TRUE, and the condition into WHERE or into the "

@@ -131,7 +131,8 @@ class _Level:
     def _second(self) -> tuple[RandomQuery, list[tuple[str, str]]]:
         """Another query over the table, and which of its columns can be compared with which of those below."""
         other = _Level(self._chance, _TABLE, self._level + _OTHER_SIDE)
-        second = other.group() if self._chance.random() < 0.4 else other.select()
+        kinds = [other.group, other.group, other.select, other.select, other.combine, other.top, other.limit]
+        second = self._chance.choice([*kinds, other.unnest])()
         return second, [
             (left, right)
             for left, type_ in self._columns

@@ -18,6 +18,7 @@ from millstream.plan.program import compile_script
 from millstream.source import SourceText
 from millstream.spark import lookup
 from millstream.spark.lookup import Condition, LookupStep
+from millstream.spark.python_rows import compute_columns
 
 _TABLE = pa.schema([("id", pa.int64()), ("limit", pa.int64()), ("tags", pa.map_(pa.string(), pa.int32()))])
 _ROWS = pa.schema([("k", pa.int64()), ("amount", pa.int64()), (KIND, pa.int8())])
@@ -91,3 +92,11 @@ def test_many_matches_come_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     step = LookupStep(_Given(current), ("k",), ("id",), _RESULT, None, is_outer=False)
     rows = pa.RecordBatch.from_pylist([{"k": 1, "amount": 5, KIND: 0}] * 3, _ROWS)
     assert [part.num_rows for part in step(iter([rows]))] == [7, 7, 7, 7, 2]
+
+
+def test_rows_of_which_only_the_number_is_asked_for_are_counted() -> None:
+    current = CurrentRows(_TABLE, ())
+    current.apply(pa.Table.from_pylist([{"id": 1, "limit": 0, "tags": []}] * 2, _TABLE))
+    step = LookupStep(_Given(current), ("k",), ("id",), pa.schema([]), None, is_outer=True)
+    assert [part.num_rows for part in step(iter([_batch([(1, 0), (2, 0)])]))] == [3]
+    assert [part.num_rows for part in compute_columns((), pa.schema([]), iter([_batch([(1, 0), (2, 0)])]))] == [2]

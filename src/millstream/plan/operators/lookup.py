@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
-from millstream.plan.operators.node import Node, Unary
+from millstream.plan.operators.node import Demand, Node, Unary
 from millstream.plan.resolver.sql_text import sql_text
 from millstream.plan.typed import columns_in
 
@@ -80,6 +80,10 @@ class Lookup(Unary):
     @property
     def expressions(self) -> tuple[Typed, ...]:
         return () if self.condition is None else (self.condition,)
+
+    def demands(self, above: Demand) -> tuple[Demand, ...]:
+        """A row that is given again, only to keep state above alive, might find another one in the table."""
+        return (replace(above, keeps_state=False),)
 
     def with_table(self, table: Node) -> Self:
         return replace(self, table=table)

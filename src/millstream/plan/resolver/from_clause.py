@@ -96,9 +96,16 @@ def resolve_from(
         kind = KINDS[written_kind(join)]
         on_its_own = kind is JoinKind.INNER and join.args.get("on") is None and not join.args.get("using")
         is_cross = str(join.args.get("kind") or "").upper() == "CROSS"
-        steps.append(_Step(relation, kind, begins_group=on_its_own and not is_cross))
+        is_lookup = join.this.args.get("version") is not None  # for the rows before it, also behind a comma
+        steps.append(_Step(relation, kind, begins_group=on_its_own and not is_cross and not is_lookup))
     columns = [list(relation.in_scope(called)) for relation, called in zip(relations, names, strict=True)]
-    resolving = _Resolving(steps, columns, scope_of)
+    places = {
+        column.reference: name.place[0]
+        for relation, known in zip(relations, columns, strict=True)
+        for name, column in zip(relation.column_names, known, strict=True)
+        if name.place is not None
+    }
+    resolving = _Resolving(steps, columns, places, scope_of)
     for number, join in enumerate(joins, 1):
         problems.of(partial(resolving.join, number, join))
     return FromClause(scope_of(in_order_of_from(relations, columns, resolving.columns)), tuple(steps))
@@ -111,11 +118,14 @@ class _Resolving:
         self,
         steps: Sequence[_Step],
         columns: list[list[ScopeColumn]],
+        places: dict[str, int],
         scope_of: Callable[[tuple[ScopeColumn, ...]], Scope],
     ) -> None:
         self.columns = list(columns[0])
         self._of_relations = columns
         self._steps = steps
+        self._places = places
+        """How many tables stand before what is unnested behind its relation."""
         self._scope_of = scope_of
         self._group = 0
         """Where the columns of the group begin."""
@@ -129,17 +139,26 @@ class _Resolving:
         try:
             if step.kind.is_outer and join.args.get("on") is None and not join.args.get("using"):
                 raise ScriptError(_no_condition(step, self._scope_of(()), join))
-            scope = self._scope_of((*known, *own))
-            step.conditions = conditions_of_join(join, scope, step.relation)
+            before, joined = ([column for column in side if self._is_before(number, column)] for side in (known, own))
+            scope = self._scope_of((*before, *joined))
+            step.conditions = conditions_of_join(join, scope, step.relation, len(before))
             if (version := join.this.args.get("version")) is not None:
-                near = self._scope_of(tuple(known))
+                near = self._scope_of(tuple(before))
                 step.as_of = AsOf(near.resolve(version.expression), scope.place(version.expression))
         finally:
             known = _nullable(known) if step.kind.keeps_right else known
             own = _nullable(own) if step.kind.keeps_left else own
             self.columns = [*seen, *known, *own]
-        for name in join.args.get("using") or ():
-            self._merge(name.name, step, len(self.columns) - len(own))
+        names = [name.name for name in join.args.get("using") or ()]
+        if step.kind is JoinKind.FULL:  # each goes before all others: that which comes last on the left goes first
+            places = {column.name: place for place, column in reversed([*enumerate(self.columns)])}
+            names.sort(key=lambda name: places.get(name, 0), reverse=True)
+        for name in names:
+            self._merge(name, number, len(self.columns) - len(own))
+
+    def _is_before(self, number: int, column: ScopeColumn) -> bool:
+        """Whether it can be named in a join: what is unnested later cannot, though it is beside its relation."""
+        return self._places.get(column.reference, 0) <= number
 
     def _keeps_places(self, number: int) -> bool:
         """Whether there is an outer join in the group of a relation: what it joins cannot wait for other groups."""
@@ -147,9 +166,11 @@ class _Resolving:
             step.keeps_its_place for group in _groups(self._steps) if self._steps[number] in group for step in group
         )
 
-    def _merge(self, name: str, step: _Step, first: int) -> None:
+    def _merge(self, name: str, number: int, first: int) -> None:
         """Of the two columns of USING, one is hidden; a full join has a third one, with the value of either."""
-        named = [at for at, column in enumerate(self.columns) if column.name == name and not column.is_merged]
+        step = self._steps[number]
+        before = [at for at, column in enumerate(self.columns) if self._is_before(number, column)]
+        named = [at for at in before if self.columns[at].name == name and not self.columns[at].is_merged]
         left = [at for at in named if at < first][-1:]
         right = [at for at in named if at >= first]
         hidden = left if step.kind is JoinKind.RIGHT else right

@@ -29,13 +29,13 @@ def conditions_in(condition: Typed, span: Span) -> list[Condition]:
     return [Condition(part, span) for part in conjuncts_of(condition)]
 
 
-def conditions_of_join(join: exp.Join, scope: Scope, relation: Relation) -> list[Condition]:
-    """`relation` is what is joined; the scope has it and the tables before it."""
+def conditions_of_join(join: exp.Join, scope: Scope, relation: Relation, first: int) -> list[Condition]:
+    """`relation` is what is joined; the scope has the columns before it, and its own from the `first` on."""
     found: list[Condition] = []
     if (on := join.args.get("on")) is not None:
         found += conditions_in(condition_of(on, scope, "ON"), scope.place(on))
     for name in join.args.get("using") or ():
-        sides = replace(scope, columns=_columns_of_using(name, scope, relation))
+        sides = replace(scope, columns=_columns_of_using(name, scope, relation, first))
         left, right = (_of_side(name.name, side) for side in ("left", "right"))
         found.append(Condition(sides.resolve(exp.EQ(this=left, expression=right)), scope.place(name)))
     return found
@@ -53,9 +53,8 @@ def _of_side(name: str, side: str) -> exp.Column:
     return exp.column(exp.to_identifier(name, quoted=True), table=exp.to_identifier(side, quoted=True))
 
 
-def _columns_of_using(name: exp.Expr, scope: Scope, relation: Relation) -> tuple[ScopeColumn, ScopeColumn]:
+def _columns_of_using(name: exp.Expr, scope: Scope, relation: Relation, first: int) -> tuple[ScopeColumn, ScopeColumn]:
     """A column of USING is one of what is joined, and of just one table before it."""
-    first = len(scope.columns) - len(relation.node.columns)
     before = [column for column in scope.columns[:first] if column.name == name.name and not column.is_merged]
     joined = [column for column in scope.columns[first:] if column.name == name.name]
     if joined and len(before) == 1:

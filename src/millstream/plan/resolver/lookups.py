@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from millstream.changelog import INSERT_ONLY
 from millstream.connectors.registry import LOOKUP_CONNECTORS
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.join_kinds import JoinKind
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from millstream.source import Span
 
 _PROCESSING_TIME: Final = "PROCTIME"
-_REGULAR: Final = "Leave FOR SYSTEM_TIME AS OF out: a regular join also follows later changes of the table."
+REGULAR_JOIN: Final = "Leave FOR SYSTEM_TIME AS OF out: a regular join also follows later changes of the table."
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,6 @@ def look_up(kind: JoinKind, left: Node, relation: Relation, conditions: Sequence
     _require_kind(kind, relation)
     _require_processing_time(as_of, left)
     _require_lookup_table(relation)
-    _require_inserts(left, relation)
     found = [(condition, equality_of(condition.expression, left, relation.node)) for condition in conditions]
     keys = [pair for _, pair in found if pair is not None]
     if not keys:
@@ -118,21 +116,7 @@ def _require_lookup_table(relation: Relation) -> None:
                 f'rows cannot be looked up in "{relation.qualifier}"',
                 relation.span,
                 detail=f"{why} FOR SYSTEM_TIME AS OF needs a table of connector {connectors}.",
-                hint=_REGULAR,
-            )
-        )
-
-
-def _require_inserts(node: Node, relation: Relation) -> None:
-    """A row that is retracted later would be looked up again, and another row be retracted than was given."""
-    if node.changelog != INSERT_ONLY:
-        raise ScriptError(
-            Diagnostic(
-                Code.UNSUPPORTED_STATEMENT,
-                f'rows that are updated or deleted cannot be looked up in "{relation.qualifier}"',
-                relation.span,
-                detail="By the time of an update, the table may have another row than the one that was joined.",
-                hint=_REGULAR,
+                hint=REGULAR_JOIN,
             )
         )
 

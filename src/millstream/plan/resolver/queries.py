@@ -28,6 +28,7 @@ from millstream.plan.resolver.subqueries import (
     columns_of,
     is_correlated,
     join_members,
+    name_columns_around,
     select_inner,
     split_where,
 )
@@ -270,7 +271,7 @@ class QueryBuilder:
         plain, members = split_where(tree.args.get("where"))
         own = [part for part in plain if outer is None or not is_correlated(part, scope, outer)]
         found = [problems.of(partial(condition_of, part, scope, "WHERE")) for part in own]
-        inner = [problems.of(partial(self._inner_query, member, scope, named)) for member in members]
+        inner = [problems.of(partial(self._member_query, member, scope, named)) for member in members]
         problems.raise_all()
         written = zip(own, found, strict=True)
         conditions = [one for part, known in written if known for one in conditions_in(known, scope.place(part))]
@@ -280,16 +281,23 @@ class QueryBuilder:
                 node = join_members(node, scope, member, query)
         return node, scope
 
+    def _member_query(self, member: Membership, outer: Scope, named: Mapping[str, Node]) -> InnerQuery:
+        try:
+            return self._inner_query(member, outer, named)
+        except ScriptError as error:
+            raise ScriptError(name_columns_around(error.diagnostics, member, outer)) from None
+
     def _inner_query(self, member: Membership, outer: Scope, named: Mapping[str, Node]) -> InnerQuery:
         tree = member.query
         if isinstance(tree, exp.Select):
+            self._refuse_parts(parts_of_select(tree))
             known = {**named, **self._with(tree, named)}
             relations = self._relations(tree, known)
             near = resolve_from(relations, part_tables(tree)[1], self._scope_over, Problems()).scope
             parts = split_where(tree.args.get("where"))[0]
             correlated = tuple(part for part in parts if is_correlated(part, near, outer))
             if correlated:
-                check_correlated(tree, outer)
+                check_correlated(tree, outer, member)
                 node, scope = self._rows(tree, relations, known, outer)
                 node, items = select_inner(tree, node, scope, len(member.values))
                 return InnerQuery(node, scope, items, correlated)

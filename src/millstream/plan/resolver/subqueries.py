@@ -15,6 +15,7 @@ from millstream.plan.resolver.join_conditions import condition_of, conditions_in
 from millstream.plan.resolver.joins import Condition, Relation, with_unique_names
 from millstream.plan.resolver.outer_joins import join_with
 from millstream.plan.resolver.scope import ScopeColumn
+from millstream.plan.resolver.top_n import limit_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -95,8 +96,37 @@ def is_correlated(tree: exp.Expr, inner: Scope, outer: Scope) -> bool:
     return any(not inner.knows(column) and outer.knows(column) for column in columns)
 
 
-def check_correlated(tree: exp.Select, scope: Scope) -> None:
-    """Rows of a query that looks at the row around it are found by a join: it can group nothing."""
+def name_columns_around(problems: Iterable[Diagnostic], member: Membership, outer: Scope) -> list[Diagnostic]:
+    """What is wrong with a sub-query, where a column of the query around it stands elsewhere than in its WHERE."""
+    columns = [column for column in member.query.find_all(exp.Column) if not isinstance(column.this, exp.Star)]
+    around = {outer.place(column) for column in columns if outer.knows(column)}
+    return [
+        Diagnostic(
+            Code.UNSUPPORTED_STATEMENT,
+            "a column around a sub-query can be named in its WHERE only",
+            problem.span,
+            hint="Compare it in WHERE of the sub-query itself. Elements of an array are found with UNNEST or "
+            "ARRAY_CONTAINS in the query around.",
+        )
+        if problem.code in (Code.UNDEFINED_COLUMN, Code.UNDEFINED_TABLE) and problem.span in around
+        else problem
+        for problem in problems
+    ]
+
+
+def check_correlated(tree: exp.Select, scope: Scope, member: Membership) -> None:
+    """Rows of a query that looks at the row around it are found by a join: it can group and count nothing."""
+    limit = tree.args.get("limit")
+    if tree.args.get("offset") or (limit is not None and (member.values or not limit_of(limit))):
+        raise ScriptError(
+            Diagnostic(
+                Code.UNSUPPORTED_STATEMENT,
+                "LIMIT and OFFSET in a sub-query that speaks of columns around it are not supported yet",
+                scope.place(limit or tree.args["offset"]),
+                hint="Number the rows in a sub-query of FROM: EXISTS (SELECT 1 FROM (SELECT …, ROW_NUMBER() OVER "
+                "(PARTITION BY k ORDER BY …) AS rn FROM b) AS r WHERE r.rn <= 3 AND r.k = a.k).",
+            )
+        )
     parts = [part for part in ("group", "having") if tree.args.get(part)]
     if parts or any(has_aggregate(item) for item in tree.expressions):
         raise ScriptError(

@@ -132,7 +132,7 @@ def unnest_all(
     found = list(relations)
     problems = Problems()
     for each in unnestings:
-        changed = problems.of(partial(_unnest, found, _may_be_missing(joins, each.place[0]), each, scope))
+        changed = problems.of(partial(_unnest, found, joins, each, scope))
         found = changed if changed is not None else found
     problems.raise_all()
     return found
@@ -147,7 +147,7 @@ def _may_be_missing(joins: Sequence[exp.Join], number: int) -> list[bool]:
     return missing
 
 
-def _unnest(relations: Sequence[Relation], missing: Sequence[bool], each: Unnesting, around: Scope) -> list[Relation]:
+def _unnest(relations: Sequence[Relation], joins: Sequence[exp.Join], each: Unnesting, around: Scope) -> list[Relation]:
     _check_form(each, around)
     if each.qualifier and any(each.qualifier in other.qualifiers for other in relations):
         why, hint = f'"{each.qualifier}" appears twice in FROM', f"Call it something else: {each.word}(…) AS other."
@@ -159,7 +159,9 @@ def _unnest(relations: Sequence[Relation], missing: Sequence[bool], each: Unnest
     if len(places) > 1:
         raise _refuse(each, f"{each.word} of columns of several tables", around)
     [at] = places
-    if missing[at]:
+    if at and joins[at - 1].this.args.get("version") is not None:
+        raise _refuse(each, f"{each.word} of a table that is looked up", around)
+    if _may_be_missing(joins, each.place[0])[at]:
         raise _refuse(each, f"{each.word} of what an outer join may have filled with NULL", around)
     return [*relations[:at], _over(relations[at], _below(value), each, around), *relations[at + 1 :]]
 

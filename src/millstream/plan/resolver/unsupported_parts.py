@@ -26,6 +26,8 @@ _IN_WORDS: Final = {
 
 def parts_of_select(tree: exp.Select) -> list[tuple[str, exp.Expr]]:
     found = _other_parts(tree, _CLAUSES | _parts_of_limit(tree))
+    if (distinct := tree.args.get("distinct")) is not None and distinct.args.get("on"):
+        found.append(("DISTINCT ON", distinct.args["on"]))
     from_ = tree.args.get("from_")
     found += parts_of_relation(from_.this) if from_ is not None else []
     for item in tree.expressions:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.plan.rules.bound_ranks import bound_ranks
 from millstream.plan.rules.break_ties import break_ties, check_arrival
+from millstream.plan.rules.check_lookups import check_lookups
 from millstream.plan.rules.check_sink import check_sink
 from millstream.plan.rules.filter_before_unnesting import filter_before_unnesting
 from millstream.plan.rules.materialise_before_sink import materialise_before_sink
@@ -21,14 +22,15 @@ if TYPE_CHECKING:
     from millstream.plan.operators.roots import Root
 
 RULES: Final[tuple[Callable[[Root, JobSettings], Root], ...]] = (
+    filter_before_unnesting,
     bound_ranks,
     break_ties,
     normalise_sources,
-    filter_before_unnesting,
     prune_columns,
     merge_projections,
     materialise_before_sink,
     settle_before_images,
     check_arrival,
+    check_lookups,
     check_sink,
 )
