@@ -39,6 +39,12 @@ def test_what_is_unnested_later_is_no_column_of_using() -> None:
     assert _names("SELECT x.id, b.k FROM a LEFT JOIN b USING (id), UNNEST(m) AS x (id, v)") == ["id", "k"]
 
 
+def test_only_the_columns_of_using_stand_before_all_others() -> None:
+    """Not what else is called like them; names that are taken get numbers."""
+    query = "SELECT * FROM b JOIN b AS c USING (id) CROSS JOIN UNNEST(MAP['x', 1]) AS x (id, n)"
+    assert _names(query) == ["id", "k", "v", "k0", "v0", "id0", "n"]
+
+
 def test_a_row_number_is_bounded_below_its_elements() -> None:
     root = _root(
         f"SELECT r.id, x.v FROM ({_FIRST}) AS r CROSS JOIN UNNEST(r.tags) AS x (v) WHERE rn <= 2 AND x.v > 'a'"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Self
 from millstream.changelog import INSERT_ONLY, RowKind
 from millstream.join_kinds import JoinKind
 from millstream.plan.definitions import declare_condition, declare_values
-from millstream.plan.operators.node import Demand, Node, OutputColumn
+from millstream.plan.operators.node import Binary, Demand, Node, OutputColumn
 from millstream.plan.resolver.sql_text import sql_text
 from millstream.plan.typed import columns_in
 from millstream.sql.types import NESTED, TypeRoot
@@ -32,7 +32,7 @@ _EQUAL_IN_SEVERAL_FORMS: Final = NESTED | {TypeRoot.FLOAT, TypeRoot.DOUBLE}
 
 
 @dataclass(frozen=True, slots=True)
-class Join(Node):
+class Join(Binary):
     """The inputs have columns of different names; keys are paired by their places. Without keys, each row meets all."""
 
     left: Node
@@ -46,18 +46,6 @@ class Join(Node):
     condition: Typed | None = None
     """What partners must satisfy beside the equalities; for an inner join, a filter above it does that."""
     id: str = ""
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.left, self.right)
-
-    def with_inputs(self, *inputs: Node) -> Self:
-        left, right = inputs
-        return replace(self, left=left, right=right)
-
-    @property
-    def columns(self) -> tuple[OutputColumn, ...]:
-        return self.output
 
     @property
     def left_columns(self) -> tuple[str, ...]:

@@ -208,6 +208,28 @@ class Unary(Node):
         return self.input.is_insert_only
 
 
+class Binary(Node):
+    """An operator with two inputs, and columns that are its own choice."""
+
+    __slots__ = ()
+
+    left: Node
+    right: Node
+    output: tuple[OutputColumn, ...]
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.left, self.right)
+
+    def with_inputs(self, *inputs: Node) -> Self:
+        left, right = inputs
+        return _replace(self, left=left, right=right)
+
+    @property
+    def columns(self) -> tuple[OutputColumn, ...]:
+        return self.output
+
+
 class KeyedState(Unary):
     """An operator that keeps rows of its input by a key; its own rows are updated by that key."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from millstream.changelog import INSERT_ONLY, RowKind
 from millstream.plan.definitions import declare_values
-from millstream.plan.operators.node import Demand, Node, OutputColumn
+from millstream.plan.operators.node import Binary, Demand, Node, OutputColumn
 
 if TYPE_CHECKING:
     from millstream.changelog import ChangelogMode
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class SetOperation(Node):
+class SetOperation(Binary):
     """Both inputs have the columns of the output, by name and with their types."""
 
     left: Node
@@ -28,18 +28,6 @@ class SetOperation(Node):
     repeats: bool = False
     """Whether a row of the result that comes again is given again: state has a TTL, and that above lives on this."""
     id: str = ""
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.left, self.right)
-
-    def with_inputs(self, *inputs: Node) -> Self:
-        left, right = inputs
-        return replace(self, left=left, right=right)
-
-    @property
-    def columns(self) -> tuple[OutputColumn, ...]:
-        return self.output
 
     @property
     def names(self) -> tuple[str, ...]:

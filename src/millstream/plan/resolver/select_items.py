@@ -70,9 +70,10 @@ def _expand_star(item: exp.Expr, scope: Scope) -> list[exp.Expr]:
 
 
 def _with_merged_first(columns: list[ScopeColumn], scope: Scope) -> list[ScopeColumn]:
-    """As the standard has it: the columns of USING stand before all others."""
+    """As the standard has it: the columns of USING stand before all others, also before others of their names."""
     merged = {column.name for column in scope.columns if column.is_merged}
-    return sorted(columns, key=lambda column: column.name not in merged)
+    first = {column.name: column.reference for column in reversed(columns) if column.name in merged}
+    return sorted(columns, key=lambda column: first.get(column.name) != column.reference)
 
 
 def _star_reference(column: ScopeColumn, scope: Scope) -> exp.Column:
