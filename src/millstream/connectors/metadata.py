@@ -49,7 +49,7 @@ def written_metadata(table: CatalogTable, parts: Mapping[str, MessagePart]) -> t
     """The metadata columns to which an INSERT assigns values."""
     writable = {key: part for key, part in parts.items() if part.is_writable}
     written = _uses((column for column in table.metadata_columns if not column.is_virtual), writable)
-    return tuple(replace(use, type=replace(use.type, nullable=True)) for use in written)
+    return tuple(replace(use, type=use.type.or_null()) for use in written)
 
 
 def _uses(columns: Iterable[MetadataColumn], parts: Mapping[str, MessagePart]) -> tuple[MetadataUse, ...]:

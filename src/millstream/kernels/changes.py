@@ -27,6 +27,13 @@ def is_added(rows: pl.DataFrame) -> pl.Expr | None:
     return pl.col(KIND).is_in([RowKind.INSERT, RowKind.UPDATE_AFTER])
 
 
+def count_change(rows: pl.DataFrame) -> pl.Expr:
+    """1 for a row that is added, -1 for one that is removed."""
+    comes = is_added(rows)
+    change = pl.lit(1) if comes is None else pl.when(comes).then(1).otherwise(-1)
+    return change.cast(pl.Int64)
+
+
 def add_old_values(rows: pl.DataFrame, found: Found) -> pl.DataFrame:
     """Beside each key that was looked up: whether it existed, and the values that it had, as `__old…`."""
     old = found.values.rename_columns([OLD + name for name in found.values.column_names])

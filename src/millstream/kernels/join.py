@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from millstream.changelog import KIND
 from millstream.join_kinds import JoinKind
-from millstream.kernels.changes import is_added
+from millstream.kernels.changes import count_change
 from millstream.kernels.join_kernel import JoinKernel
 from millstream.kernels.multiset import COUNT
 from millstream.kernels.operator import LEFT, RIGHT, StateTableSpec
@@ -140,9 +140,7 @@ class JoinOperator:
         """Each row once, with the change of its count. A key with a NULL never has a partner."""
         side = self.side(name)
         rows = self._spread(pl.DataFrame(batch), side.keys) if self.keeps(name) else _with_keys(batch, side.keys)
-        comes = is_added(rows)
-        count = pl.lit(1) if comes is None else pl.when(comes).then(1).otherwise(-1)
-        counted = rows.select(HASH, ROW_HASH, *side.columns, count.cast(pl.Int64).alias(COUNT))
+        counted = rows.select(HASH, ROW_HASH, *side.columns, count_change(rows).alias(COUNT))
         return {name: sum_counts(counted, side.columns, keeps_zero=self.expires).to_arrow()}
 
     @staticmethod

@@ -15,7 +15,7 @@ import pyarrow as pa
 from millstream.aggregates.calls import OLD, Call
 from millstream.changelog import KIND
 from millstream.kernels.arrivals import Arrivals
-from millstream.kernels.changes import EXISTED, EXISTS, add_old_values, changelog, is_added
+from millstream.kernels.changes import EXISTED, EXISTS, add_old_values, changelog, count_change
 from millstream.kernels.entries import GROUP, ID, NUMBER, SIGN, VALUE, VALUE_HASH, number, number_groups
 from millstream.kernels.entry_calls import EVENTS
 from millstream.kernels.kept_values import KeptValue
@@ -81,13 +81,11 @@ class MaterialiseOperator:
 
     def combine(self, _: str, batch: pa.Table) -> Parts:
         rows = pl.DataFrame(batch)
-        comes = is_added(rows)
-        sign = pl.lit(1) if comes is None else pl.when(comes).then(1).otherwise(-1)
         keys = dict.fromkeys((*self.keys, *self.upsert_key))
         row = pl.struct(self.schema.names).alias(VALUE)
         return {
             ROWS: rows.select(
-                HASH, *keys, row, pl.col(_ROW_HASH).alias(VALUE_HASH), ORDER, sign.cast(pl.Int64).alias(SIGN)
+                HASH, *keys, row, pl.col(_ROW_HASH).alias(VALUE_HASH), ORDER, count_change(rows).alias(SIGN)
             ).to_arrow()
         }
 

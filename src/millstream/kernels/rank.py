@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 
 from millstream.changelog import KIND
-from millstream.kernels.changes import is_added
+from millstream.kernels.changes import count_change
 from millstream.kernels.entries import NUMBER
 from millstream.kernels.first_rows import FirstRowsKernel
 from millstream.kernels.multiset import COUNT
@@ -140,9 +140,7 @@ class RankOperator:
         if self.insert_only:
             placed = rows.select(HASH, *self.columns, pl.col(ORDER).alias(NUMBER))
             return {ROWS: self.row_order.sort(placed).first(self.limit).to_arrow()}
-        comes = is_added(rows)
-        count = pl.lit(1) if comes is None else pl.when(comes).then(1).otherwise(-1)
-        counted = rows.select(HASH, ROW_HASH, *self.columns, count.cast(pl.Int64).alias(COUNT))
+        counted = rows.select(HASH, ROW_HASH, *self.columns, count_change(rows).alias(COUNT))
         return {ROWS: sum_counts(counted, self.columns, keeps_zero=self.expires).to_arrow()}
 
     def open(self, open_table: OpenTable) -> Kernel:

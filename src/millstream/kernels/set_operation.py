@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 
 from millstream.changelog import KIND, RowKind
-from millstream.kernels.changes import is_added, to_arrow
+from millstream.kernels.changes import count_change, to_arrow
 from millstream.kernels.entries import numbers_of
 from millstream.kernels.multiset import COUNT
 from millstream.kernels.operator import LEFT, RIGHT, ROWS, StateTableSpec, StepResult
@@ -78,9 +78,7 @@ class SetOperator:
     def combine(self, name: str, batch: pa.Table) -> Parts:
         """Each row once, with the change of its count."""
         rows = pl.DataFrame(batch)
-        comes = is_added(rows)
-        count = pl.lit(1) if comes is None else pl.when(comes).then(1).otherwise(-1)
-        counted = rows.select(HASH, *self.columns, count.cast(pl.Int64).alias(COUNT))
+        counted = rows.select(HASH, *self.columns, count_change(rows).alias(COUNT))
         return {name: _sum_counts(counted, self.columns, [COUNT], keeps_zero=self.expires).to_arrow()}
 
     def open(self, open_table: OpenTable) -> SetKernel:

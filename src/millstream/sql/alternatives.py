@@ -56,7 +56,6 @@ ALTERNATIVES: Final = {
         ),
         "Leave the words out and select the same columns in each query, in the same order.",
     ),
-    "a join FOR SYSTEM_TIME AS OF": "Look the value up in a Python function: CREATE FUNCTION … LANGUAGE PYTHON.",
     "FOR SYSTEM_TIME AS OF": "Read the table as it is now: leave the clause out.",
     "OVER": f"For the first rows of each group, write {_ROW_NUMBER}. {_ONE_ROW_PER_KEY}.",
     "ROW_NUMBER": f"Compare it in the query around: {_ROW_NUMBER}.",

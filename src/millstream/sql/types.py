@@ -76,6 +76,9 @@ class DataType:
     def not_null(self) -> DataType:
         return DataType(self.root, False, self.precision, self.scale, self.element, self.key, self.fields)
 
+    def or_null(self) -> DataType:
+        return DataType(self.root, True, self.precision, self.scale, self.element, self.key, self.fields)
+
     def __str__(self) -> str:
         return f"{self._shape()}{'' if self.nullable else ' NOT NULL'}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from millstream.aggregates.calls import OLD
@@ -59,7 +59,7 @@ def _end(name: str, *, is_last: bool) -> AggregateFunction:
         signatures=(
             signature(
                 Parameter("value"),
-                gives=(lambda given: replace(given.types[0], nullable=True), "the value's type"),
+                gives=(lambda given: given.types[0].or_null(), "the value's type"),
                 nulls=Nulls.ALWAYS,
             ),
         ),

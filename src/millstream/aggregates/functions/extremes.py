@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from millstream.aggregates.accumulators import better, extreme
@@ -50,7 +50,7 @@ def _extreme(name: str, *, greatest: bool) -> AggregateFunction:
         signatures=(
             signature(
                 Parameter("value", _ORDERED),
-                gives=(lambda given: replace(given.types[0], nullable=True), "the value's type"),
+                gives=(lambda given: given.types[0].or_null(), "the value's type"),
                 nulls=Nulls.ALWAYS,
             ),
         ),

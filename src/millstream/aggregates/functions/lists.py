@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from millstream.aggregates.libraries import pa, pl
@@ -24,7 +23,7 @@ def _multiset_of(given: Given) -> DataType:
 def _array_of(given: Given) -> DataType:
     [element] = given.types
     if element.root is TypeRoot.NULL:
-        raise MismatchError(f"ARRAY_AGG needs a value of a known type, not {replace(element, nullable=True)}")
+        raise MismatchError(f"ARRAY_AGG needs a value of a known type, not {element.or_null()}")
     return DataType(TypeRoot.ARRAY, element=element)
 
 

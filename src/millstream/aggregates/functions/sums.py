@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from millstream.aggregates.accumulators import add_to_old, polars_type, present
@@ -83,7 +83,7 @@ def average_of(given: Given) -> DataType:
     [argument] = given.types
     if argument.root is TypeRoot.DECIMAL:
         return decimal(MAX_DECIMAL_PRECISION, max(_LEAST_AVERAGE_SCALE, argument.scale or 0))
-    return replace(argument, nullable=True)
+    return argument.or_null()
 
 
 def _sum_of(given: Given) -> DataType:
@@ -91,7 +91,7 @@ def _sum_of(given: Given) -> DataType:
     [argument] = given.types
     if argument.root is TypeRoot.DECIMAL:
         return decimal(MAX_DECIMAL_PRECISION, argument.scale or 0)
-    return replace(argument, nullable=True)
+    return argument.or_null()
 
 
 _NUMBER: Final = Parameter("number", NUMBER)

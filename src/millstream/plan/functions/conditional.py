@@ -6,7 +6,7 @@ from typing import Final
 
 from millstream.plan.functions.comparison import comparison_type
 from millstream.plan.functions.equality import equal
-from millstream.plan.functions.results import bare, common, common_type, nullable, require_order
+from millstream.plan.functions.results import bare, common, common_type, require_order
 from millstream.plan.functions.spark_text import quote, to_common_type
 from millstream.sql.functions import (
     CONDITION,
@@ -58,7 +58,7 @@ def _null_if(call: SparkCall) -> str:
 
 def _null_if_type(given: Given) -> DataType:
     comparison_type(given.types)
-    return nullable(given.types[0])
+    return given.types[0].or_null()
 
 
 def _either(call: SparkCall) -> str:

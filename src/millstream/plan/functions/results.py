@@ -45,11 +45,7 @@ def array_of(rule: ResultRule) -> ResultRule:
 
 def element(given: Given) -> DataType:
     found = given.types[0].element
-    return NULL if found is None else nullable(found)
-
-
-def nullable(type_: DataType) -> DataType:
-    return replace(type_, nullable=True)
+    return NULL if found is None else found.or_null()
 
 
 def fraction_digits(type_: DataType) -> int:
@@ -205,4 +201,4 @@ def require_order(type_: DataType) -> None:
 
 def bare(type_: DataType) -> str:
     """The type without NOT NULL, as users think of it."""
-    return str(replace(type_, nullable=True))
+    return str(type_.or_null())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from millstream.plan.operators.node import Node, OutputColumn, Unary
@@ -29,7 +29,7 @@ class Expand(Unary):
     @property
     def columns(self) -> tuple[OutputColumn, ...]:
         partial = {key for key in self.keys if any(key not in kept for kept in self.sets)}
-        columns = (_nullable(column) if column.name in partial else column for column in self.input.columns)
+        columns = (column.or_null() if column.name in partial else column for column in self.input.columns)
         return (*columns, OutputColumn(self.number, INT.not_null()))
 
     @property
@@ -43,7 +43,3 @@ class Expand(Unary):
 
     def prune(self, needed: frozenset[str]) -> tuple[Self, tuple[frozenset[str], ...]]:
         return self, ((needed | set(self.keys)) - {self.number},)
-
-
-def _nullable(column: OutputColumn) -> OutputColumn:
-    return replace(column, type=replace(column.type, nullable=True))

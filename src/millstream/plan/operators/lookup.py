@@ -54,12 +54,6 @@ class Lookup(Unary):
         return ()
 
     @property
-    def table_columns(self) -> tuple[str, ...]:
-        """The columns of the result that come from the table."""
-        names = set(self.table.column_types())
-        return tuple(column.name for column in self.output if column.name in names)
-
-    @property
     def label(self) -> str:
         pairs = zip(self.input_keys, self.table_keys, strict=True)
         keys = ", ".join(f"{one} = {other}" for one, other in pairs)
@@ -84,9 +78,6 @@ class Lookup(Unary):
     def demands(self, above: Demand) -> tuple[Demand, ...]:
         """A row that is given again, only to keep state above alive, might find another one in the table."""
         return (replace(above, keeps_state=False),)
-
-    def with_table(self, table: Node) -> Self:
-        return replace(self, table=table)
 
     def prune(self, needed: frozenset[str]) -> tuple[Self, tuple[frozenset[str], ...]]:
         output = tuple(column for column in self.output if column.name in needed)

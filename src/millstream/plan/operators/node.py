@@ -27,6 +27,9 @@ class OutputColumn:
     name: str
     type: DataType
 
+    def or_null(self) -> OutputColumn:
+        return replace(self, type=self.type.or_null())
+
 
 @dataclass(frozen=True, slots=True)
 class SortColumn:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.plan.functions.results import bare, nullable
+from millstream.plan.functions.results import bare
 from millstream.plan.operators.unnest import ElementPart, PartKind
 from millstream.sql.types import INT, TypeRoot
 
@@ -22,7 +22,7 @@ def parts_of(type_: DataType, *, with_ordinality: bool, is_left: bool, place: Sp
     parts = list(_parts_of_element(type_, place))
     if with_ordinality:
         parts.append(ElementPart("ORDINALITY", INT.not_null(), PartKind.ORDINALITY))
-    return [replace(part, type=nullable(part.type)) for part in parts] if is_left else parts
+    return [replace(part, type=part.type.or_null()) for part in parts] if is_left else parts
 
 
 def _parts_of_element(type_: DataType, place: Span) -> Iterator[ElementPart]:
@@ -42,7 +42,7 @@ def _parts_of_element(type_: DataType, place: Span) -> Iterator[ElementPart]:
         yield ElementPart("VALUE", element, PartKind.VALUE)
     elif element.root is TypeRoot.ROW:
         for field in element.fields:
-            of_field = nullable(field.type) if element.nullable else field.type
+            of_field = field.type.or_null() if element.nullable else field.type
             yield ElementPart(field.name, of_field, PartKind.FIELD, field.name)
     else:
         yield ElementPart("EXPR$0", element, PartKind.ELEMENT)

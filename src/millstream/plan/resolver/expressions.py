@@ -11,7 +11,7 @@ from millstream.aggregates.registry import AGGREGATES
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.casts import fits
 from millstream.plan.functions.registry import FUNCTIONS, MISSING, nearest_function
-from millstream.plan.functions.results import bare, nullable
+from millstream.plan.functions.results import bare
 from millstream.plan.functions.signatures import Mismatch, choose, format_signature, given_of, wrong_clause
 from millstream.plan.resolver.literals import HOW_WRITTEN, INTERVAL_PARTS, constant, is_impossible, negate, time_of
 from millstream.plan.typed import Call, Constant, Conversion, FieldOf, InputColumn, Typed, UserCall, Word
@@ -162,7 +162,7 @@ class Resolver:
         if not can_cast(value.type, wanted):
             return self._refuse(node, f"{bare(value.type)} cannot be cast to {bare(wanted)}", Code.TYPE_MISMATCH)
         if isinstance(value, Constant) and value.value is None:
-            return Constant(None, nullable(wanted))
+            return Constant(None, wanted.or_null())
         attempt = isinstance(node, exp.TryCast)
         if not attempt and isinstance(value, Constant) and is_impossible(value.value, wanted.root):
             why, hint = f"'{value.value}' is not a {wanted.root}", f"Write it as in {HOW_WRITTEN[wanted.root]}."
@@ -207,7 +207,7 @@ class Resolver:
         if found is None:
             names = ", ".join(field.name for field in row.type.fields)
             return self._refuse(node, f'row has no field "{name}"', Code.UNDEFINED_COLUMN, f"It has: {names}.")
-        return FieldOf(row, name, nullable(found.type) if row.type.nullable else found.type)
+        return FieldOf(row, name, found.type.or_null() if row.type.nullable else found.type)
 
     def _resolve_filter(self, node: exp.Filter) -> Typed | None:
         written = node.expression.this

@@ -199,7 +199,7 @@ def _no_condition(step: _Step, scope: Scope, join: exp.Join) -> Diagnostic:
 
 
 def _nullable(columns: Sequence[ScopeColumn]) -> list[ScopeColumn]:
-    return [replace(column, type=replace(column.type, nullable=True)) for column in columns]
+    return [replace(column, type=column.type.or_null()) for column in columns]
 
 
 def _groups(steps: Sequence[_Step]) -> list[list[_Step]]:

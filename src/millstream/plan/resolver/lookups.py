@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from millstream.connectors.registry import LOOKUP_CONNECTORS
@@ -19,7 +19,7 @@ from millstream.plan.typed import Call, Constant, InputColumn
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from millstream.plan.operators.node import Node, OutputColumn
+    from millstream.plan.operators.node import Node
     from millstream.plan.resolver.joins import Condition, Relation
     from millstream.plan.typed import Typed
     from millstream.source import Span
@@ -49,16 +49,12 @@ def look_up(kind: JoinKind, left: Node, relation: Relation, conditions: Sequence
     condition = all_of(each.expression for each in others) if others else None
     sides = with_keys(left, relation.node, keys, relation.span)
     is_outer = kind is JoinKind.LEFT
-    table_columns = [_nullable(column) if is_outer else column for column in relation.node.columns]
+    table_columns = [column.or_null() if is_outer else column for column in relation.node.columns]
     output = (*left.columns, *table_columns)
     if condition is None or is_outer:
         _refuse_obstacles(others)
         return Lookup(*sides, is_outer, condition, output, relation.span)
     return Filter(Lookup(*sides, is_outer, None, output, relation.span), condition, relation.span)
-
-
-def _nullable(column: OutputColumn) -> OutputColumn:
-    return replace(column, type=replace(column.type, nullable=True))
 
 
 def _require_kind(kind: JoinKind, relation: Relation) -> None:

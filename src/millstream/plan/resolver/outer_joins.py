@@ -100,7 +100,7 @@ def _given(node: Node, *, nullable: bool) -> list[OutputColumn]:
     columns = node.columns
     if not nullable:
         return list(columns)
-    return [replace(column, type=replace(column.type, nullable=True)) for column in columns]
+    return [column.or_null() for column in columns]
 
 
 def _is_of(expression: Typed, node: Node) -> bool:
@@ -114,7 +114,7 @@ def _filter(node: Node, condition: Condition) -> Node:
 def _guard(key: Typed, condition: Condition) -> Typed:
     """The key where the condition is true, else NULL."""
     function = FUNCTIONS["IF"]
-    nothing = Constant(None, replace(key.type, nullable=True))
+    nothing = Constant(None, key.type.or_null())
     arguments = (condition.expression, key, nothing)
     return Call(function, choose(function, arguments), arguments, nothing.type)  # type: ignore[arg-type]
 
