@@ -56,6 +56,8 @@ class StepResult:
     """Tables with the operator's output schema, in order; can be iterated once, as each may be computed on demand."""
     ignored: int = 0
     """How many retractions found no row to retract."""
+    late: int = 0
+    """How many rows were dropped because event time had passed them before the batch."""
 
 
 class Kernel(Protocol):
