@@ -57,6 +57,7 @@ class ClockOperator:
 
     inputs: ClassVar = (ROWS,)
     needs_time: ClassVar = True
+    watermark_delay_ms: ClassVar = 0
     state_tables: ClassVar = {
         "seen": StateTableSpec((pa.field("key", pa.int64()),), (pa.field("rows", pa.int64()),)),
     }

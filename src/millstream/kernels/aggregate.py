@@ -45,6 +45,7 @@ class AggregateOperator:
 
     inputs: ClassVar = (ROWS,)
     needs_time: ClassVar = False
+    watermark_delay_ms: ClassVar = 0
 
     keys: tuple[str, ...]
     calls: tuple[Call, ...]

@@ -65,6 +65,7 @@ class JoinOperator:
 
     inputs: ClassVar = (LEFT, RIGHT)
     needs_time: ClassVar = False
+    watermark_delay_ms: ClassVar = 0
 
     left: JoinSide
     right: JoinSide

@@ -41,6 +41,7 @@ class MaterialiseOperator:
 
     inputs: ClassVar = (ROWS,)
     needs_time: ClassVar = False
+    watermark_delay_ms: ClassVar = 0
 
     keys: tuple[str, ...]
     schema: pa.Schema

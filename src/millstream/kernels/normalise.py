@@ -33,6 +33,7 @@ class NormaliseOperator:
 
     inputs: ClassVar = (ROWS,)
     needs_time: ClassVar = False
+    watermark_delay_ms: ClassVar = 0
 
     keys: tuple[str, ...]
     schema: pa.Schema

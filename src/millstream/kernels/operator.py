@@ -19,6 +19,9 @@ LEFT: Final = "left"
 RIGHT: Final = "right"
 """The inputs of a join."""
 
+MAX_WATERMARK: Final = (1 << 63) - 1
+"""That of a job whose input has ended: no row is expected any more."""
+
 Parts: TypeAlias = Mapping[str, pa.Table]
 """The result of `combine` for a batch, by name. Each part has `__hash`, which decides where its rows go."""
 OpenTable: TypeAlias = "Callable[[str], StateTable]"
@@ -93,6 +96,11 @@ class Operator(Protocol):
 
         The rows of its inputs then carry their event time up to `combine`.
         """
+        ...
+
+    @property
+    def watermark_delay_ms(self) -> int:
+        """By how much the event time of its rows may lie behind its own watermark."""
         ...
 
     def hashes(self, input_name: str, /) -> Mapping[str, tuple[str, ...]]:

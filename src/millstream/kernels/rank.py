@@ -54,6 +54,7 @@ class RankOperator:
 
     inputs: ClassVar = (ROWS,)
     needs_time: ClassVar = False
+    watermark_delay_ms: ClassVar = 0
 
     keys: tuple[str, ...]
     order: tuple[SortKey, ...]

@@ -45,6 +45,7 @@ class SetOperator:
 
     inputs: ClassVar = (LEFT, RIGHT)
     needs_time: ClassVar = False
+    watermark_delay_ms: ClassVar = 0
 
     schema: pa.Schema
     is_except: bool

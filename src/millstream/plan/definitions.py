@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.plan.functions.registry import FUNCTIONS
+from millstream.plan.operators.assign_watermark import AssignWatermark
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.node import walk
 from millstream.plan.operators.project import Project
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 def definitions(node: Node) -> dict[str, Typed]:
     """The columns of a node over those of the table, or of the state, from which its rows come."""
     match node:
-        case Filter():
+        case Filter() | AssignWatermark():
             [below] = node.inputs
             return definitions(below)
         case Project():

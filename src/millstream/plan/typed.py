@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from millstream.catalog.functions import UserFunction
     from millstream.sql.functions import Function, Signature
     from millstream.sql.types import DataType
+
+
+_PROCESSING_TIME: Final = "PROCTIME"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,10 @@ def user_functions_in(expression: Typed) -> Iterator[UserFunction]:
 def functions_in(expression: Typed) -> frozenset[str]:
     """The names of the built-in functions and operators that it calls."""
     return frozenset(part.function.name for part in walk(expression) if isinstance(part, Call))
+
+
+def is_processing_time(expression: Typed) -> bool:
+    return isinstance(expression, Call) and expression.function.name == _PROCESSING_TIME
 
 
 def substitute(expression: Typed, column: Callable[[InputColumn], Typed]) -> Typed:

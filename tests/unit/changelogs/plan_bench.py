@@ -17,6 +17,7 @@ from millstream.kernels.operator import LEFT, RIGHT
 from millstream.kernels.rank import Arrival, RankOperator, SortKey
 from millstream.kernels.set_operation import SetOperator
 from millstream.plan.operators.aggregate import Aggregate
+from millstream.plan.operators.assign_watermark import AssignWatermark
 from millstream.plan.operators.expand import Expand
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.join import Join
@@ -31,6 +32,7 @@ from millstream.plan.operators.union import Union
 from millstream.plan.operators.unnest import PartKind, Unnest
 from millstream.plan.resolver.sql_text import sql_text
 from millstream.spark.join import pair_condition
+from tests.unit.changelogs.plan_time import PlanTime
 from tests.unit.kernels.bench import Bench
 
 if TYPE_CHECKING:
@@ -53,25 +55,49 @@ class Step(Protocol):
 
 
 class PlanBench:
-    """Runs what a plan says; each kernel keeps its state from batch to batch."""
+    """Runs what a plan says; each kernel keeps its state from batch to batch.
+
+    Each table with a watermark is one split. A kernel that needs time is stepped in every batch, rows or none.
+    """
 
     def __init__(self, root: PhysicalNode, database: duckdb.DuckDBPyConnection, *, expires: bool = False) -> None:
         self._expires = expires
         self._benches: list[Bench] = []
         self._database = database
+        self._time = PlanTime()
         self._step = self._build(root)
 
-    def step(self, batch: Changes, ttl: TimeToLive | None = None) -> Changes:
+    def step(self, batch: Changes, ttl: TimeToLive | None = None, now: int = 0) -> Changes:
+        """`now`: when the batch began."""
+        self._time.now = now
         for bench in self._benches:
             bench.ttl = ttl
-        return self._step(batch) if batch else []
+        return self._step(batch)
+
+    def end(self, now: int = 0) -> Changes:
+        """What comes of the end of all tables: the highest watermark."""
+        self._time.has_ended = True
+        return self.step([], None, now)
 
     @property
     def ignored(self) -> int:
         return sum(bench.ignored for bench in self._benches)
 
+    @property
+    def late(self) -> int:
+        """How many rows were dropped for being late."""
+        return sum(bench.late for bench in self._benches)
+
     def _build(self, node: PhysicalNode) -> Step:
-        operator, inputs = node.operator, [self._build(below) for below in node.inputs]
+        inputs = [self._build(below) for below in node.inputs]
+        built = len(self._benches)
+        step = self._build_over(node, *inputs)
+        for bench in self._benches[built:]:
+            self._time.follow(node, bench)
+        return step
+
+    def _build_over(self, node: PhysicalNode, *inputs: Step) -> Step:
+        operator = node.operator
         match operator:
             case Scan():
                 names = [column.name for column in operator.columns]
@@ -96,11 +122,25 @@ class PlanBench:
                 return self._set_operation(operator, *inputs)
             case Rank():
                 return self._rank(operator, *inputs)
+            case AssignWatermark():
+                return self._assign_watermark(node, operator, *inputs)
             case Write() | Collect():
                 return inputs[0]
             case _:
                 [below] = inputs
                 return self._build_stateless(operator, below)
+
+    def _assign_watermark(self, node: PhysicalNode, operator: AssignWatermark, below: Step) -> Step:
+        columns = operator.columns
+        milliseconds = f"epoch_ms(CAST({_sql(operator.expression)} AS TIMESTAMP))"
+
+        def step(batch: Changes) -> Changes:
+            changes = below(batch)
+            computed = self._compute(columns, [milliseconds], changes)
+            self._time.reach(node, max((time for _, [time] in computed if time is not None), default=None))
+            return changes
+
+        return step
 
     def _build_stateless(self, operator: Node, below: Step) -> Step:
         match operator:
@@ -269,8 +309,7 @@ class PlanBench:
 
         def step(batch: Changes) -> Changes:
             changes = [(kind, tuple(row[name] for name in operator.schema.names)) for kind, row in batch]
-            found = bench.step(changes) if changes else []
-            return [(RowKind(row.pop(KIND)), row) for row in found]
+            return [(RowKind(row.pop(KIND)), row) for row in bench.step(changes)]
 
         return step
 

@@ -16,7 +16,7 @@ from millstream.state.memory import MemoryPieces
 from millstream.state.state_table import StateTable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from millstream.kernels.operator import Operator
     from millstream.state.state_table import TimeToLive
@@ -37,21 +37,33 @@ class Bench:
         buckets: int = 1,
     ) -> None:
         self.ignored = 0
+        self.late = 0
         self.tables = 0
         """How many tables of changes there were."""
         self.ttl: TimeToLive | None = None
+        self.time = BatchTime()
+        """What the next step is told."""
+        self.clock: Callable[[BatchTime], BatchTime] | None = None
+        """Makes that of a step from that of the last one."""
         self._stores: dict[tuple[int, str], MemoryPieces] = {}
         self._operator = operator
         self._schemas = {ROWS: schema} if isinstance(schema, pa.Schema) else schema
         self._colliding = colliding
         self._buckets = buckets
 
+    @property
+    def watermark_delay_ms(self) -> int:
+        return self._operator.watermark_delay_ms
+
     def step(self, batch: Sequence[Change], *, pieces: int = 1) -> list[dict[str, Any]]:
         """`pieces`: in how many parts the batch is combined before they meet in the kernel."""
         return self.step_inputs({ROWS: batch}, pieces=pieces)
 
     def step_inputs(self, batches: Mapping[str, Sequence[Change]], *, pieces: int = 1) -> list[dict[str, Any]]:
-        packets: dict[int, list[tuple[str, bytes]]] = {}
+        self.time = self.time if self.clock is None else self.clock(self.time)
+        packets: dict[int, list[tuple[str, bytes]]] = {
+            bucket: [] for bucket in range(self._buckets) if self._operator.needs_time
+        }
         for name, batch in batches.items():
             rows = self._table(name, batch)
             size = max(-(-rows.num_rows // pieces), 1)
@@ -67,8 +79,9 @@ class Bench:
             store = self._stores.setdefault((bucket, name), MemoryPieces())
             return StateTable(table.keys, table.values, store, self.ttl)
 
-        result = self._operator.open(open_table).step(unpack_by_part(packets), BatchTime())
+        result = self._operator.open(open_table).step(unpack_by_part(packets), self.time)
         self.ignored += result.ignored
+        self.late += result.late
         images: list[dict[str, Any]] = []
         for changes in result.changes:
             assert changes.schema == self._operator.output_schema

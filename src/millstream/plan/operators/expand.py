@@ -33,6 +33,10 @@ class Expand(Unary):
         return (*columns, OutputColumn(self.number, INT.not_null()))
 
     @property
+    def rowtimes(self) -> frozenset[str]:
+        return self.input.rowtimes
+
+    @property
     def upsert_keys(self) -> tuple[UpsertKey, ...]:
         return ()
 

@@ -28,6 +28,10 @@ class Filter(Unary):
         return f"Filter({sql_text(self.condition)})"
 
     @property
+    def rowtimes(self) -> frozenset[str]:
+        return self.input.rowtimes
+
+    @property
     def sorted_by(self) -> tuple[SortColumn, ...]:
         return self.input.sorted_by
 

@@ -54,6 +54,10 @@ class Lookup(Unary):
         return ()
 
     @property
+    def rowtimes(self) -> frozenset[str]:
+        return self.input.rowtimes & set(self.column_types())
+
+    @property
     def label(self) -> str:
         pairs = zip(self.input_keys, self.table_keys, strict=True)
         keys = ", ".join(f"{one} = {other}" for one, other in pairs)

@@ -135,6 +135,24 @@ class Node(ABC):
         return None
 
     @property
+    def rowtimes(self) -> frozenset[str]:
+        """The columns that are event-time attributes: a watermark says how far their times have come."""
+        return frozenset()
+
+    @property
+    def proctimes(self) -> frozenset[str]:
+        """The columns that hold the processing time of a row."""
+        held = [(set(below.column_types()), below.proctimes) for below in self.inputs]
+        found = {name for _, proctimes in held for name in proctimes}
+        wrong = {name for columns, proctimes in held for name in columns - proctimes}
+        return frozenset((found - wrong) & set(self.column_types()))
+
+    @property
+    def needs_time(self) -> bool:
+        """Whether what it does depends on a watermark, which must then come from below."""
+        return False
+
+    @property
     def looked_up(self) -> tuple[Node, ...]:
         """Tables that it asks for their current rows; unlike the rows of its inputs, these make no batch."""
         return ()

@@ -29,6 +29,10 @@ class Normalise(KeyedState):
         return UPSERTS | {RowKind.UPDATE_BEFORE} if self.emits_before else UPSERTS
 
     @property
+    def rowtimes(self) -> frozenset[str]:
+        return self.input.rowtimes
+
+    @property
     def label(self) -> str:
         return f"Normalise(keys=[{', '.join(self.keys)}])"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from millstream.plan.casts import keeps_apart
 from millstream.plan.operators.node import Node, OutputColumn, Unary
 from millstream.plan.resolver.sql_text import sql_text
-from millstream.plan.typed import InputColumn, columns_in
+from millstream.plan.typed import InputColumn, columns_in, is_processing_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -64,6 +64,20 @@ class Project(Unary):
         }
         keys = (key for key in self.input.upsert_keys if kept.keys() >= set(key))
         return tuple(tuple(kept[name] for name in key) for key in keys)
+
+    @property
+    def rowtimes(self) -> frozenset[str]:
+        return self._passed_on(self.input.rowtimes)
+
+    @property
+    def proctimes(self) -> frozenset[str]:
+        computed = frozenset(item.name for item in self.items if is_processing_time(item.expression))
+        return self._passed_on(self.input.proctimes) | computed
+
+    def _passed_on(self, names: frozenset[str]) -> frozenset[str]:
+        """Columns of the input, as they are called here."""
+        columns = ((item.name, item.expression) for item in self.items if item.is_selection)
+        return frozenset(name for name, column in columns if isinstance(column, InputColumn) and column.name in names)
 
     @property
     def sorted_by(self) -> tuple[SortColumn, ...]:

@@ -92,6 +92,10 @@ class Rank(Unary):
         return tuple(key for key in self.input.upsert_keys if set(key) >= set(self.keys))
 
     @property
+    def rowtimes(self) -> frozenset[str]:
+        return self.input.rowtimes
+
+    @property
     def sorted_by(self) -> tuple[SortColumn, ...]:
         return () if self.keys else self.order
 

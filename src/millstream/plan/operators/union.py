@@ -44,6 +44,10 @@ class Union(Node):
         return all(branch.is_insert_only for branch in self.branches)
 
     @property
+    def rowtimes(self) -> frozenset[str]:
+        return frozenset.intersection(*(branch.rowtimes for branch in self.branches))
+
+    @property
     def label(self) -> str:
         return f"Union(columns=[{', '.join(column.name for column in self.output)}])"
 

@@ -70,6 +70,10 @@ class Unnest(Unary):
         return tuple((*key, position) for key in self.input.upsert_keys if set(key) <= set(self.kept))
 
     @property
+    def rowtimes(self) -> frozenset[str]:
+        return self.input.rowtimes & set(self.kept)
+
+    @property
     def label(self) -> str:
         names = ", ".join(part.name for part in self.parts)
         return f"Unnest(type=[{'left' if self.keeps_rows else 'inner'}], {self.collection} AS [{names}])"

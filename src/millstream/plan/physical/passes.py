@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from millstream.plan.operators.assign_watermark import AssignWatermark
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.roots import Write
@@ -36,14 +37,14 @@ class Pass:
 def plan_pass(found: WideScan, roots: Sequence[Root], *, drops_nulls: bool) -> Pass:
     """All readers part in Python, or all in Spark: their rows come out of one step.
 
-    Only in Python can it make several rows of one.
+    Only in Python can it make several rows of one, and take a watermark from rows.
     """
     chains = [_chain(root) for root in roots if scan_of(root) is found.scan]
-    parts = [list(_in_pass(chain, may_unnest=True)) for chain in chains]
+    parts = [list(_in_pass(chain, in_python=True)) for chain in chains]
     obstacles = (obstacle_to_pass(node, drops_nulls=drops_nulls) for part in parts for node in part)
     obstacle = next(filter(None, obstacles), None)
     if obstacle is not None:
-        parts = [list(_in_pass(chain, may_unnest=False)) for chain in chains]
+        parts = [list(_in_pass(chain, in_python=False)) for chain in chains]
     return Pass(found.scan, found.readers, tuple(part[-1] for part in parts), obstacle)
 
 
@@ -55,12 +56,12 @@ def _chain(root: Root) -> list[Node]:
     return nodes[::-1]
 
 
-def _in_pass(chain: Sequence[Node], *, may_unnest: bool) -> Iterator[Node]:
+def _in_pass(chain: Sequence[Node], *, in_python: bool) -> Iterator[Node]:
     """A user's function comes behind the pass: it may fail on rows that an INSERT has dropped."""
     scan, *above = chain
     yield scan
     for node in above:
-        is_simple = isinstance(node, Filter | Project) or (may_unnest and isinstance(node, Unnest))
+        is_simple = isinstance(node, Filter | Project) or (in_python and isinstance(node, AssignWatermark | Unnest))
         if is_simple and not _calls_user(node):
             yield node
             continue

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from millstream.catalog.settings_of_flink import NotNullEnforcer
 from millstream.changelog import RowKind
+from millstream.plan.operators.assign_watermark import AssignWatermark
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.node import transform
 from millstream.plan.operators.project import Project
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from millstream.plan.operators.node import Node
     from millstream.plan.operators.roots import Root
     from millstream.plan.physical.passes import Pass
+
+_ROW_BY_ROW: Final = (AssignWatermark, Filter, Project, Union, Unnest)
+"""What can be done with rows where they are."""
 
 
 def plan_physically(roots: Sequence[Root], settings: JobSettings, *, may_share_scans: bool = True) -> PhysicalPlan:
@@ -77,7 +81,9 @@ class _Builder:
             return self._scans[node.id]
         inputs = tuple(map(self.build, node.inputs))
         execution, obstacle = _execution(node), None
-        if isinstance(node, Filter | Project | Union | Unnest) and all(map(self._gives_rows_in_python, inputs)):
+        if isinstance(node, AssignWatermark | Filter | Project | Union | Unnest) and all(
+            map(self._gives_rows_in_python, inputs)
+        ):
             obstacle = obstacle_in(node)
             execution = Execution.PYTHON if obstacle is None else Execution.SPARK
         if execution is Execution.PYTHON and not isinstance(node, Union) and is_united(inputs[0]):
@@ -91,6 +97,8 @@ class _Builder:
 
     def _gives_rows_in_python(self, node: PhysicalNode) -> bool:
         """Whether its rows are in Python, and in no pass that returns them to Spark."""
+        if isinstance(node.operator, AssignWatermark):
+            return True  # what it computes is taken from the rows in Python
         if not isinstance(node.operator, Scan):
             return node.execution in (Execution.PYTHON, Execution.KERNEL)
         if node.id in self._passes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from millstream.plan.operators.assign_watermark import AssignWatermark
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.roots import Write
@@ -24,14 +25,17 @@ def gives_rows_in_python(scan: Scan) -> bool:
 
 
 def obstacle_in(node: Node) -> str | None:
-    """What only Spark can do in a filter, a projection, a union or an unnesting."""
+    """What only Spark can do in a filter, a projection, a watermark, a union or an unnesting."""
     from millstream.plan.vectorised.forms import obstacle_of  # loads Arrow, which a check does not need
 
     def obstacle_in_item(item: ProjectItem) -> str | None:
         return None if item.is_selection else obstacle_of(item.expression, item.type)
 
-    if isinstance(node, Filter):
-        return obstacle_of(node.condition)
+    match node:
+        case Filter():
+            return obstacle_of(node.condition)
+        case AssignWatermark():
+            return obstacle_of(node.expression)
     if not node.columns:
         return _NO_COLUMNS
     return next(filter(None, map(obstacle_in_item, node.items)), None) if isinstance(node, Project) else None
@@ -45,7 +49,7 @@ def obstacle_to_pass(node: Node, *, drops_nulls: bool) -> str | None:
     match node:
         case Scan():
             return None if gives_rows_in_python(node) else f"columns of {node.source.table.name}"
-        case Filter() | Project() | Unnest():
+        case AssignWatermark() | Filter() | Project() | Unnest():
             return obstacle_in(node)
         case Write():
             return None if node.sink.encodes_in_python and not drops_nulls else f"messages of {node.sink.table.name}"

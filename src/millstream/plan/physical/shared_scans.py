@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from millstream.plan.operators.assign_watermark import AssignWatermark
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.roots import Write
@@ -79,7 +80,7 @@ def _over(node: Node, wide: Scan, *, narrows: bool) -> Node:
             return Project.of_columns(wide, node.columns, node.span)
         case Project():
             narrows = False
-        case Filter():
+        case Filter() | AssignWatermark():
             pass
         case _:
             narrows = True

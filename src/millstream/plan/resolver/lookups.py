@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from millstream.connectors.registry import LOOKUP_CONNECTORS
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.join_kinds import JoinKind
 from millstream.plan.conditions import all_of
+from millstream.plan.operators.assign_watermark import without_watermarks
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.lookup import Lookup
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.scan import Scan
 from millstream.plan.resolver.joins import equality_of, loses_in_cast, with_keys
-from millstream.plan.typed import Call, Constant, InputColumn
+from millstream.plan.typed import Constant, InputColumn, is_processing_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from millstream.plan.typed import Typed
     from millstream.source import Span
 
-_PROCESSING_TIME: Final = "PROCTIME"
 REGULAR_JOIN: Final = "Leave FOR SYSTEM_TIME AS OF out: a regular join also follows later changes of the table."
 
 
@@ -37,6 +37,7 @@ class AsOf:
 
 def look_up(kind: JoinKind, left: Node, relation: Relation, conditions: Sequence[Condition], as_of: AsOf) -> Node:
     """All conditions are about matches, also those on the table alone: a row may replace one that fulfilled them."""
+    relation = replace(relation, node=without_watermarks(relation.node))
     _require_kind(kind, relation)
     _require_processing_time(as_of, left)
     _require_lookup_table(relation)
@@ -71,7 +72,8 @@ def _require_kind(kind: JoinKind, relation: Relation) -> None:
 
 
 def _require_processing_time(as_of: AsOf, node: Node) -> None:
-    if not is_processing_time(as_of.moment, node):
+    moment = as_of.moment
+    if not (is_processing_time(moment) or (isinstance(moment, InputColumn) and moment.name in node.proctimes)):
         raise ScriptError(
             Diagnostic(
                 Code.UNSUPPORTED_STATEMENT,
@@ -82,19 +84,6 @@ def _require_processing_time(as_of: AsOf, node: Node) -> None:
                 "FOR SYSTEM_TIME AS OF t.proc_time; or use a regular join.",
             )
         )
-
-
-def is_processing_time(expression: Typed, node: Node) -> bool:
-    """Whether it is PROCTIME(), or a column of `node` that has been computed by it."""
-    if isinstance(expression, Call):
-        return expression.function.name == _PROCESSING_TIME
-    if not isinstance(expression, InputColumn):
-        return False
-    if isinstance(node, Project):
-        [below] = node.inputs
-        return any(is_processing_time(item.expression, below) for item in node.items if item.name == expression.name)
-    sides = [below for below in node.inputs if expression.name in below.column_types()]
-    return bool(sides) and all(is_processing_time(expression, side) for side in sides)
 
 
 def _require_lookup_table(relation: Relation) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 from millstream.catalog.table import MOST_OF_A_ROWTIME, finer_than_milliseconds
 from millstream.connectors.registry import resolve_source
 from millstream.errors import Code, Diagnostic, Problems, ScriptError
+from millstream.plan.operators.assign_watermark import AssignWatermark
 from millstream.plan.operators.node import OutputColumn
 from millstream.plan.operators.project import Project, ProjectItem
 from millstream.plan.operators.scan import Scan
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
     from millstream.catalog.table import CatalogTable
     from millstream.connectors.tables import Source
     from millstream.plan.operators.node import Node
+    from millstream.plan.typed import Typed
     from millstream.source import Span
+    from millstream.sql.statements import WatermarkDeclaration
+    from millstream.sql.types import DataType
 
     Functions = Mapping[str, UserFunction]
 
@@ -34,8 +38,13 @@ def scan_of(table: CatalogTable, span: Span, functions: Functions, problems: Pro
     columns = tuple(
         OutputColumn(column.name, column.type) for column in table.columns if not isinstance(column, ComputedColumn)
     )
-    scan = Scan(cast("Source", source), columns, span)
-    return Project(scan, computed_items(table, functions), span) if table.computed_columns else scan
+    scan: Node = Scan(cast("Source", source), columns, span)
+    rows = Project(scan, computed_items(table, functions), span) if table.computed_columns else scan
+    if table.watermark is None:
+        return rows
+    declared = table.watermark
+    watermark = problems.of(lambda: _resolve_watermark(declared, table, rows.column_types(), functions))
+    return rows if watermark is None else AssignWatermark(rows, declared.column, watermark, span)
 
 
 def computed_items(table: CatalogTable, functions: Functions) -> tuple[ProjectItem, ...]:
@@ -57,17 +66,23 @@ def computed_items(table: CatalogTable, functions: Functions) -> tuple[ProjectIt
     return tuple(items)
 
 
+def _resolve_watermark(
+    watermark: WatermarkDeclaration, table: CatalogTable, types: Mapping[str, DataType], functions: Functions
+) -> Typed:
+    expression = watermark.expression
+    scope = Scope.of_table(table.name, types.items(), expression.script, expression.span, functions)
+    return scope.resolve(expression.tree)
+
+
 def check_watermark(table: CatalogTable, functions: Functions) -> None:
     """The rowtime column is a timestamp, computed or not, and the expression over it is one too."""
     watermark = table.watermark
     if watermark is None:
         return
     types = {item.name: item.type for item in computed_items(table, functions)}
-    expression = watermark.expression
-    scope = Scope.of_table(table.name, types.items(), expression.script, expression.span, functions)
     found = (
         (f'watermark column "{watermark.column}"', types[watermark.column]),
-        ("the watermark", scope.resolve(expression.tree).type),
+        ("the watermark", _resolve_watermark(watermark, table, types, functions).type),
     )
     problems = [
         Diagnostic(

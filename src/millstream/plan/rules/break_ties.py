@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.definitions import definitions
-from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.node import transform, walk
-from millstream.plan.operators.project import Project
 from millstream.plan.operators.rank import Rank, Ties
-from millstream.plan.operators.scan import Scan
-from millstream.plan.typed import Call, InputColumn
+from millstream.plan.typed import is_processing_time
 
 if TYPE_CHECKING:
     from millstream.catalog.job_settings import JobSettings
-    from millstream.plan.operators.node import Node, SortColumn
+    from millstream.plan.operators.node import Node
     from millstream.plan.operators.roots import Root
-    from millstream.plan.typed import Typed
-
-_OF_ARRIVAL: Final = "PROCTIME"
 
 
 def break_ties(plan: Root, settings: JobSettings) -> Root:  # noqa: ARG001
@@ -45,44 +39,15 @@ def _break_ties(node: Node) -> Node:
     [below] = node.inputs
     defined = definitions(below)
     for place, column in enumerate(node.order):
-        if _is_processing_time(defined[column.name]):
+        if is_processing_time(defined[column.name]):
             _require_inserts(node)
             ties = Ties.LAST if column.descending else Ties.FIRST
             return replace(node, order=node.order[:place], ties=ties)
     if not node.reads_inserts or any(each.keeps_state for each in walk(below)):
         return node
-    is_latest = node.limit == 1 and [_is_event_time(below, column) for column in node.order] == [True]
+    # Of the latest rows by an event time, Flink keeps the last to arrive.
+    is_latest = node.limit == 1 and [column.name in below.rowtimes for column in node.order] == [True]
     return replace(node, ties=Ties.LAST if is_latest and node.order[0].descending else Ties.FIRST)
-
-
-def _is_processing_time(expression: Typed) -> bool:
-    return isinstance(expression, Call) and expression.function.name == _OF_ARRIVAL
-
-
-def _is_event_time(node: Node, column: SortColumn) -> bool:
-    """Whether it is the column of a WATERMARK; of the latest rows by it, Flink keeps the last to arrive."""
-    match node:
-        case Scan():
-            watermark = node.source.table.watermark
-            return watermark is not None and watermark.column == column.name
-        case Filter():
-            return _is_event_time(node.inputs[0], column)
-        case Project():
-            item = next(item for item in node.items if item.name == column.name)
-            [below] = node.inputs
-            if isinstance(below, Scan) and _is_declared_by(below, item.name):
-                return True
-            source = item.expression
-            return isinstance(source, InputColumn) and _is_event_time(below, replace(column, name=source.name))
-        case _:
-            return False
-
-
-def _is_declared_by(scan: Scan, name: str) -> bool:
-    """Whether it is a computed column of the table, with its watermark."""
-    watermark = scan.source.table.watermark
-    computed = (column.name for column in scan.source.table.computed_columns)
-    return watermark is not None and watermark.column == name and name in computed
 
 
 def _require_inserts(rank: Rank) -> None:

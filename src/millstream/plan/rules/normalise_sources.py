@@ -6,9 +6,13 @@ from typing import TYPE_CHECKING
 
 from millstream.changelog import INSERT_ONLY, RowKind
 from millstream.errors import Code, Diagnostic, ScriptError
+from millstream.plan.definitions import definitions
+from millstream.plan.operators.assign_watermark import AssignWatermark
 from millstream.plan.operators.node import transform
 from millstream.plan.operators.normalise import Normalise
+from millstream.plan.operators.project import Project
 from millstream.plan.operators.scan import Scan
+from millstream.plan.typed import InputColumn, substitute
 
 if TYPE_CHECKING:
     from millstream.catalog.job_settings import JobSettings
@@ -18,9 +22,32 @@ if TYPE_CHECKING:
 
 def normalise_sources(plan: Root, settings: JobSettings) -> Root:
     def normalise(node: Node) -> Node:
+        if isinstance(node, AssignWatermark):
+            return _assign_below(node)
         return Normalise(node, _key(node), node.span) if _needs_order(node, settings) else node
 
     return plan.with_inputs(*(transform(below, normalise) for below in plan.inputs))
+
+
+def _assign_below(node: AssignWatermark) -> Node:
+    """The time of a row counts where it is read: behind an exchange, nobody knows which partition it is from."""
+    [rows] = node.inputs
+    lower = definitions(rows)
+    expression = substitute(node.expression, lambda column: lower[column.name])
+    column = lower[node.column]
+    name = column.name if isinstance(column, InputColumn) else node.column
+
+    def assign(below: Node) -> Node:
+        match below:
+            case Project():
+                return below.with_inputs(*map(assign, below.inputs))
+            case Normalise():
+                return below.with_inputs(*(AssignWatermark(scan, name, expression, node.span) for scan in below.inputs))
+            case _:
+                return below
+
+    changed = assign(rows)
+    return node if changed is rows else changed
 
 
 def _needs_order(node: Node, settings: JobSettings) -> bool:
