@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 ROWS: Final = 1500
 EVERY_GUARANTEE: Final = (DeliveryGuarantee.EXACTLY_ONCE, DeliveryGuarantee.AT_LEAST_ONCE, DeliveryGuarantee.NONE)
 _LEFT_OUT: Final = 3
+_GONE: Final = 5
+_GONE_AFTER: Final = 1200
+_HIGHEST: Final = 99
 _KAFKA: Final = "'properties.bootstrap.servers' = '${brokers}', "
 _SOURCE: Final = f"'connector' = 'kafka', {_KAFKA} 'topic' = '${{source}}'"
 _SINK: Final = f"{_KAFKA} 'topic' = '${{sink}}', 'sink.delivery-guarantee' = '${{guarantee}}'"
@@ -120,6 +123,17 @@ def _both() -> Table:
     return {as_json(row): row for row in (*first, *second)}
 
 
+def _expected_queries() -> Table:
+    """One customer goes late; those who never had the highest amount have no last order of it."""
+    rows = [row for row in map(_order, range(ROWS)) if row["customer"] != _GONE]
+    orders = Counter(row["customer"] for row in rows)
+    last = {row["customer"]: row["id"] for row in rows if row["amount"] == _HIGHEST}
+    return _key_by(
+        "customer",
+        ({"customer": customer, "orders": count, "last": last.get(customer)} for customer, count in orders.items()),
+    )
+
+
 CRASH_JOBS: Final = (
     CrashJob(
         "append: pass-through",
@@ -150,6 +164,23 @@ CRASH_JOBS: Final = (
         _change,
         _fold_changes,
         _expected_sums,
+    ),
+    CrashJob(
+        "queries: outer and semi joins, Top-N, EXCEPT",
+        f"CREATE TABLE source (id INT, customer INT, amount INT) WITH ({_SOURCE}, 'format' = 'json');\n"
+        "CREATE TABLE sink (customer INT, orders BIGINT, `last` INT, PRIMARY KEY (customer) NOT ENFORCED) WITH ("
+        f"'connector' = 'upsert-kafka', {_SINK}, 'key.format' = 'json', 'value.format' = 'json');\n"
+        "CREATE VIEW counts AS SELECT customer, COUNT(*) AS orders FROM source GROUP BY customer;\n"
+        "CREATE VIEW highest AS SELECT customer, id FROM (SELECT *, ROW_NUMBER() OVER "
+        "(PARTITION BY customer ORDER BY id DESC) AS place FROM source "
+        f"WHERE amount = {_HIGHEST}) WHERE place = 1;\n"
+        "INSERT INTO sink SELECT c.customer, c.orders, h.id FROM counts c "
+        "LEFT JOIN highest h ON c.customer = h.customer "
+        "WHERE c.customer IN (SELECT customer FROM source EXCEPT SELECT customer FROM source "
+        f"WHERE customer = {_GONE} AND id > {_GONE_AFTER});",
+        _order,
+        _last,
+        _expected_queries,
     ),
     CrashJob(
         "set: two INSERTs from one table into one",

@@ -22,7 +22,7 @@ def messages_of(job: CrashJob) -> list[Message]:
     """Its table, written once, as its sink writes it."""
     rows = job.truth().items()
     match job.name:
-        case "upsert":
+        case "upsert" | "queries":
             return [Message(key, as_json(row)) for key, row in rows]
         case "changes":
             return [insert_message(key, row) for key, row in rows]
