@@ -38,6 +38,8 @@ class JoinSide:
 
     schema: pa.Schema
     keys: tuple[str, ...]
+    ttl_ms: int | None = None
+    """How long its rows live; see `StateTableSpec`."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -116,16 +118,26 @@ class JoinOperator:
         count, partners = pa.field(COUNT, pa.int64()), pa.field(PARTNERS, pa.int64())
         rows = {
             name: StateTableSpec(
-                tuple(self.side(name).schema), (count, partners) if self.counts_partners(name) else (count,)
+                tuple(self.side(name).schema),
+                (count, partners) if self.counts_partners(name) else (count,),
+                self._longest_ttl_ms if self.stores_keys_only(name) else self.side(name).ttl_ms,
             )
             for name in self.inputs
         }
         keys = {
-            name + KEYS: StateTableSpec(tuple(map(self.side(name).schema.field, self.side(name).keys)), (count,))
+            name + KEYS: StateTableSpec(
+                tuple(map(self.side(name).schema.field, self.side(name).keys)), (count,), self._longest_ttl_ms
+            )
             for name in self.inputs
             if self.counts_keys(name)
         }
         return rows | keys
+
+    @property
+    def _longest_ttl_ms(self) -> int | None:
+        """Counts of keys say what was emitted for the rows of both sides, and outlive them."""
+        ttls = [side.ttl_ms for side in (self.left, self.right) if side.ttl_ms is not None]
+        return 0 if 0 in ttls else max(ttls, default=None)
 
     def hashes(self, name: str) -> Mapping[str, tuple[str, ...]]:
         return {HASH: self.side(name).keys, ROW_HASH: self.side(name).columns}

@@ -34,6 +34,8 @@ class StateTableSpec:
 
     keys: tuple[pa.Field, ...]
     values: tuple[pa.Field, ...]
+    ttl_ms: int | None = None
+    """How long its rows live after they were last written, 0 for ever; None is as the host says."""
 
 
 @dataclass(frozen=True, slots=True)

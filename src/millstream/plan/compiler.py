@@ -335,9 +335,9 @@ def _notices_of_state(job: JobPlan) -> Iterator[str]:
     if alone is not None:
         why = "without an equality, all rows meet in one task, each compared with all of the other side"
         yield f"{_place_of(alone)}: {why}"
-    grows = next((node for node in nodes if node.keeps_all_rows), None)
-    if grows is not None and not job.settings.state_expires and not (job.is_bounded or job.is_shown):
-        how = "set 'table.exec.state.ttl' to let rows expire"
+    grows = next((node for node in nodes if node.keeps_all_rows(job.settings.state_ttl)), None)
+    if grows is not None and not (job.is_bounded or job.is_shown):
+        how = "set 'table.exec.state.ttl', or add the hint STATE_TTL, to let rows expire"
         what = type(grows).__name__.lower()
         yield f"{_place_of(grows)}: the {what} keeps every row that it has read, so its state grows for ever; {how}"
 

@@ -42,7 +42,13 @@ _OF_OTHER_BATCHES: Final = ("start", "discovery", "max_batch_records", "idle_tim
 _OF_RESULTS: Final = ("emits_before", "repeats")
 """Which results an operator emits, which depends on what reads them."""
 
-_ADDED_LATER: Final = {("Join", "kind"): "inner", ("Join", "condition"): None}
+_ADDED_LATER: Final = {
+    ("Join", "kind"): "inner",
+    ("Join", "condition"): None,
+    ("Join", "left_ttl"): None,
+    ("Join", "right_ttl"): None,
+    ("Aggregate", "state_ttl"): None,
+}
 """Fields that nodes got after the first checksums of this version, with the value that says the same as none."""
 _NO_VALUE: Final = object()
 

@@ -262,7 +262,10 @@ class Session:
             job=plan,
             checkpoint=folder.path,
             kernel_settings=KernelSettings(
-                folder.buckets, folder.state, ttl_ms=settings.state_ttl // timedelta(milliseconds=1)
+                folder.buckets,
+                folder.state,
+                ttl_ms=settings.state_ttl // timedelta(milliseconds=1),
+                state_expires=plan.physical.state_expires,
             ),
             positions=positions,
             max_batch_rows=settings.max_batch_rows,

@@ -55,7 +55,8 @@ def aggregate(rows: InputRows, node: Aggregate, kernel_settings: KernelSettings)
         insert_only=not has_kinds,
         repeats=node.repeats,
     )
-    return host({ROWS: prepared}, operator, node.id, kernel_settings, {**keys, **results, KIND: KIND})
+    settings = kernel_settings.with_ttl(node.state_ttl)
+    return host({ROWS: prepared}, operator, node.id, settings, {**keys, **results, KIND: KIND})
 
 
 def _type_taken(schema: StructType, call: AggregateCall) -> DataType:

@@ -38,8 +38,8 @@ def join(
     lefts, rights = _uses(left, LEFT, node.left_columns), _uses(right, RIGHT, node.right_columns)
     inside = {use.source: use.name for use in (*lefts, *rights)}
     operator = JoinOperator(
-        _side(lefts, node.left_keys),
-        _side(rights, node.right_keys),
+        _side(lefts, node.left_keys, kernel_settings.with_ttl(node.left_ttl)),
+        _side(rights, node.right_keys, kernel_settings.with_ttl(node.right_ttl)),
         kernel_settings.expires,
         node.kind,
         pair_condition(node.condition, inside),
@@ -66,6 +66,6 @@ def _uses(rows: InputRows, side: str, columns: Sequence[str]) -> list[ColumnUse]
     ]
 
 
-def _side(uses: Sequence[ColumnUse], keys: Sequence[str]) -> JoinSide:
+def _side(uses: Sequence[ColumnUse], keys: Sequence[str], settings: KernelSettings) -> JoinSide:
     names = {use.source: use.name for use in uses}
-    return JoinSide(kernel_schema(struct_of(uses)), tuple(names[key] for key in keys))
+    return JoinSide(kernel_schema(struct_of(uses)), tuple(names[key] for key in keys), settings.ttl_ms)

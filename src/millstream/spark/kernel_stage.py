@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, field, fields, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from millstream.failpoints import reach
 from millstream.kernels.kept_time import FOLDER, load_time, save_time
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from millstream.kernels.operator import Operator
+    from millstream.kernels.operator import Operator, StateTableSpec
 
     Packet: TypeAlias = tuple[str, pa.Buffer]
 
@@ -49,10 +50,20 @@ class KernelSettings:
     """How many batches back the state can be read."""
     idle_ms: int = 0
     """How long a split may have no rows before event time passes without it; 0 is for ever."""
+    state_expires: bool = False
+    """Whether any state of the job has a TTL, by a hint or by the setting: rows that keep it alive must reach it."""
 
     @property
     def expires(self) -> bool:
-        return self.ttl_ms > 0
+        return self.state_expires or self.ttl_ms > 0
+
+    def with_ttl(self, hinted: timedelta | None) -> Self:
+        """Those of an operator of which a hint may say how long its state lives."""
+        return self if hinted is None else replace(self, ttl_ms=hinted // timedelta(milliseconds=1))
+
+    def time_to_live(self, table: StateTableSpec, now: int) -> TimeToLive | None:
+        length = self.ttl_ms if table.ttl_ms is None else table.ttl_ms
+        return TimeToLive(now, length) if length else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +105,11 @@ class KernelStage:
         if not packets and not self.operator.needs_time and state.is_empty:
             state.commit()  # removes files that are of no use any more
             return
-        ttl = TimeToLive(time.now, self.settings.ttl_ms) if self.settings.expires else None
         specs = self.operator.state_tables
 
         def open_table(name: str) -> StateTable:
-            return StateTable(specs[name].keys, specs[name].values, state.table(name), ttl)
+            spec = specs[name]
+            return StateTable(spec.keys, spec.values, state.table(name), self.settings.time_to_live(spec, time.now))
 
         kernel = self.operator.open(open_table)
         reach("before-state")

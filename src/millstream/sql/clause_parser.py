@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 KEYWORD: Final = "keyword"
 """The key in a clause's meta that has the start and end of its keyword in the text."""
+SELECT: Final = "select"
+"""The key in the meta of a SELECT that has the start of its first word in the text."""
 _MOST_JOIN_WORDS: Final = 4
 
 
@@ -36,6 +38,23 @@ class ClauseParser(sqlglot_parser.Parser):
         if isinstance(clause, exp.Expr):
             _remember(clause, keyword, keyword)
         return part, clause
+
+    def _parse_select_query(
+        self,
+        nested: bool = False,  # noqa: FBT001, FBT002
+        table: bool = False,  # noqa: FBT001, FBT002
+        parse_subquery_alias: bool = True,  # noqa: FBT001, FBT002
+        parse_set_operation: bool = True,  # noqa: FBT001, FBT002
+    ) -> exp.Expr | None:
+        first = self._curr
+        query = super()._parse_select_query(nested, table, parse_subquery_alias, parse_set_operation)
+        if first.token_type is TokenType.SELECT:
+            select = query
+            while isinstance(select, exp.SetOperation):
+                select = select.this
+            if isinstance(select, exp.Select):
+                select.meta.setdefault(SELECT, first.start)
+        return query
 
     def _parse_join(
         self,

@@ -48,6 +48,8 @@ class TokenCursor:
         self._takes_reserved = takes_reserved
         self.noted: list[Diagnostic] = []
         """Problems after which parsing could continue."""
+        self.warned: list[Diagnostic] = []
+        """What is said of a statement that is accepted."""
         self._written = tokens
         pairs = [(word, index) for index, token in enumerate(tokens) for word in _words(script, token)]
         self._tokens = [word for word, _ in pairs]

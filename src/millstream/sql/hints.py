@@ -1,4 +1,4 @@
-"""Hints: `/*+ OPTIONS('key' = 'value') */` after a table. All others are refused by name."""
+"""Hints: `/*+ OPTIONS('key' = 'value') */` after a table, and others after SELECT."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from sqlglot.tokenizer_core import Token, TokenType
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.sql.cursor import TokenCursor
 from millstream.sql.options import read_options
+from millstream.sql.query_hints import QUERY_HINTS, read_query_hints
 from millstream.sql.slips import is_mark
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from millstream.sql.script import Script
-    from millstream.sql.statements import OptionEntry
+    from millstream.sql.statements import OptionEntry, QueryHint
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +36,19 @@ class WrittenHint:
                 Code.UNSUPPORTED_STATEMENT,
                 f"{words} is not supported in this place",
                 script.span(self.tokens[0].start, self.tokens[-1].end + 1),
-                hint="OPTIONS goes directly after a table's name: FROM t /*+ OPTIONS('key' = 'value') */.",
+                hint=_right_place(inner[0].text.upper() if inner else ""),
             )
         )
+
+    def is_of_query(self, tokens: Sequence[Token]) -> bool:
+        """Whether it follows SELECT, among the remaining `tokens`."""
+        return self.position > 0 and is_mark(tokens[self.position - 1], "SELECT")
+
+
+def _right_place(name: str) -> str:
+    if name in QUERY_HINTS:
+        return f"{name} goes directly after SELECT: SELECT /*+ {name}(…) */ …."
+    return "OPTIONS goes directly after a table's name: FROM t /*+ OPTIONS('key' = 'value') */."
 
 
 def read_hint(cursor: TokenCursor) -> tuple[OptionEntry, ...]:
@@ -47,7 +58,7 @@ def read_hint(cursor: TokenCursor) -> tuple[OptionEntry, ...]:
     if not cursor.accept("OPTIONS"):
         word = cursor.current.text.upper() if cursor.current is not None else ""
         raise cursor.unsupported_error(
-            f"the hint {word}" if word != "*/" else "an empty hint", "Only OPTIONS(…) is supported."
+            f"the hint {word} in this place" if word != "*/" else "an empty hint", _right_place(word)
         )
     options = read_options(cursor)
     cursor.expect("*/")
@@ -84,6 +95,8 @@ def options_of_tables(
     found: list[tuple[int, tuple[OptionEntry, ...]]] = []
     problems: list[Diagnostic] = []
     for hint in hints:
+        if hint.is_of_query(tokens):
+            continue
         cursor = TokenCursor(script, list(hint.tokens))
         try:
             options = read_hint(cursor)
@@ -96,6 +109,26 @@ def options_of_tables(
         else:
             problems += cursor.noted
             found.append((before.start, options))
+    if problems:
+        raise ScriptError(problems)
+    return tuple(found)
+
+
+def hints_of_queries(
+    script: Script, tokens: Sequence[Token], hints: Sequence[WrittenHint]
+) -> tuple[tuple[int, tuple[QueryHint, ...]], ...]:
+    """The hints after each SELECT, with its offset."""
+    found: list[tuple[int, tuple[QueryHint, ...]]] = []
+    problems: list[Diagnostic] = []
+    for hint in hints:
+        if not hint.is_of_query(tokens):
+            continue
+        cursor = TokenCursor(script, list(hint.tokens))
+        try:
+            found.append((tokens[hint.position - 1].start, read_query_hints(cursor)))
+        except ScriptError as error:
+            cursor.noted += error.diagnostics
+        problems += cursor.noted
     if problems:
         raise ScriptError(problems)
     return tuple(found)

@@ -34,6 +34,7 @@ def parse_script(script: Script) -> ParsedScript:
     statements: list[Statement] = []
     problems: list[Diagnostic] = []
     warnings: list[Diagnostic] = []
+    said: set[str] = set()
     created: set[str] = set()
     unreadable: set[str] = set()
     for written in split_statements(read_tokens(script)):
@@ -53,6 +54,8 @@ def parse_script(script: Script) -> ParsedScript:
             unreadable |= names
         else:
             statements.append(statement)
+            warnings += (warning for warning in cursor.warned if warning.primary not in said)
+            said |= {warning.primary for warning in cursor.warned}
     return ParsedScript(tuple(statements), tuple(problems), frozenset(unreadable), tuple(warnings))
 
 

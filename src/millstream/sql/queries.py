@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
@@ -11,7 +12,8 @@ from sqlglot.errors import ErrorLevel, ParseError
 
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.sql.dialect import Flink
-from millstream.sql.hints import cut_hints, options_of_tables
+from millstream.sql.hints import cut_hints, hints_of_queries, options_of_tables
+from millstream.sql.query_hints import warn_of_hints
 from millstream.sql.refused_clauses import refuse_clauses, refuse_named_arguments
 from millstream.sql.reserved_words import reserved_names
 from millstream.sql.slips import (
@@ -67,7 +69,10 @@ def read_query(cursor: TokenCursor) -> Query:
     if not isinstance(tree, exp.Query):
         raise ScriptError(Diagnostic(Code.SYNTAX, "expected a query", script.place(tokens[0])))
     span = script.span(written[0].start, written[-1].end + 1)
-    return Query(tree, script, span, options_of_tables(script, tree, tokens, hints))
+    of_tables = options_of_tables(script, tree, tokens, hints)
+    of_queries = hints_of_queries(script, tokens, hints)
+    cursor.warned += chain.from_iterable(map(warn_of_hints, dict(of_queries).values()))
+    return Query(tree, script, span, of_tables, of_queries)
 
 
 def read_expression(cursor: TokenCursor, written: list[Token]) -> Expression:

@@ -67,6 +67,17 @@ class Expression:
 
 
 @dataclass(frozen=True, slots=True)
+class QueryHint:
+    """`STATE_TTL('o' = '1d')` or `BROADCAST(c)`."""
+
+    name: str
+    """In upper case."""
+    span: Span
+    options: tuple[OptionEntry, ...] = ()
+    tables: tuple[Name, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """SELECT, VALUES, a set operation or WITH … SELECT, as parsed by sqlglot."""
 
@@ -75,6 +86,8 @@ class Query:
     span: Span
     hints: tuple[tuple[int, tuple[OptionEntry, ...]], ...] = ()
     """`/*+ OPTIONS(…) */` after a table: the offset at which the table's own name starts in `script.text`."""
+    query_hints: tuple[tuple[int, tuple[QueryHint, ...]], ...] = ()
+    """`/*+ STATE_TTL(…) */` after SELECT: the offset at which that SELECT starts."""
 
     @property
     def text(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from millstream.state.state_table import StateTable
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from millstream.kernels.operator import Operator
+    from millstream.kernels.operator import Operator, StateTableSpec
     from millstream.state.state_table import TimeToLive
 
 Row = tuple[Any, ...]
@@ -77,7 +78,7 @@ class Bench:
         def open_table(name: str) -> StateTable:
             table = self._operator.state_tables[name]
             store = self._stores.setdefault((bucket, name), MemoryPieces())
-            return StateTable(table.keys, table.values, store, self.ttl)
+            return StateTable(table.keys, table.values, store, self._ttl_of(table))
 
         result = self._operator.open(open_table).step(unpack_by_part(packets), self.time)
         self.ignored += result.ignored
@@ -88,6 +89,11 @@ class Bench:
             self.tables += 1
             images += changes.to_pylist()
         return images
+
+    def _ttl_of(self, table: StateTableSpec) -> TimeToLive | None:
+        if self.ttl is None or table.ttl_ms is None:
+            return self.ttl
+        return replace(self.ttl, length=table.ttl_ms) if table.ttl_ms else None
 
     def stored_rows(self) -> dict[str, int]:
         """By table, in all buckets."""

@@ -266,6 +266,22 @@ def test_rows_expire_after_their_last_write() -> None:
     assert summarise(bench.step_inputs({"left": again})) == [("-D", 1, 8), ("+I", 1, 8)]
 
 
+def test_rows_of_one_side_may_expire_before_those_of_the_other() -> None:
+    sides = JoinSide(SMALL_LEFT, ("key",), ttl_ms=10), JoinSide(SMALL_RIGHT, ("other",), ttl_ms=0)
+    bench = Bench(JoinOperator(*sides, expires=True), SMALL)
+    bench.ttl = TimeToLive(0, 5)
+    bench.step_inputs({"left": [(INSERT, ("a", 1))], "right": [(INSERT, ("a", 7))]})
+    bench.ttl = TimeToLive(9, 5)
+    assert summarise(bench.step_inputs({"right": [(INSERT, ("a", 8))]})) == [("+I", 1, 8)]
+    bench.ttl = TimeToLive(10, 5)
+    assert bench.step_inputs({"right": [(INSERT, ("a", 9))]}) == []
+    assert sorted(summarise(bench.step_inputs({"left": [(INSERT, ("a", 2))]}))) == [
+        ("+I", 2, 7),
+        ("+I", 2, 8),
+        ("+I", 2, 9),
+    ]
+
+
 def test_nan_is_equal_to_nan() -> None:
     left = pa.schema([("key", pa.float64()), ("x", pa.float32())])
     right = pa.schema([("y", pa.float64())])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -111,12 +112,21 @@ def test_the_output_is_the_join_after_every_batch(
     kind=st.sampled_from(OUTER),
     condition=st.sampled_from(list(CONDITIONS)),
     length=st.integers(1, 6),
+    hinted=st.tuples(*[st.none() | st.integers(0, 9)] * 2),
     colliding=st.booleans(),
 )
 def test_what_goes_was_there_when_rows_have_expired_too(
-    drawn: list[Step], kind: JoinKind, condition: PairCondition | None, length: int, *, colliding: bool
+    drawn: list[Step],
+    kind: JoinKind,
+    condition: PairCondition | None,
+    length: int,
+    hinted: tuple[int | None, int | None],
+    *,
+    colliding: bool,
 ) -> None:
     spec = operator(kind, KEYS[0], condition, expires=True)
+    left, right = (length if ttl is None else ttl for ttl in hinted)
+    spec = replace(spec, left=replace(spec.left, ttl_ms=left), right=replace(spec.right, ttl_ms=right))
     bench = Bench(spec, {"left": LEFT, "right": spec.right.schema}, colliding=colliding)
     found = Multiset()
     for now, batch in enumerate(batches(drawn)):
@@ -127,9 +137,10 @@ def test_what_goes_was_there_when_rows_have_expired_too(
 SMALL = {"left": SMALL_LEFT, "right": SMALL_RIGHT}
 
 
-def small(kind: JoinKind, *, expires: bool = False) -> Bench:
+def small(kind: JoinKind, *, expires: bool = False, ttls: tuple[int | None, int | None] = (None, None)) -> Bench:
     right = SMALL_RIGHT if kind.gives_pairs else SMALL_RIGHT.remove(1)
-    spec = JoinOperator(JoinSide(SMALL_LEFT, ("key",)), JoinSide(right, ("other",)), expires, kind)
+    sides = JoinSide(SMALL_LEFT, ("key",), ttls[0]), JoinSide(right, ("other",), ttls[1])
+    spec = JoinOperator(*sides, expires, kind)
     return Bench(spec, {"left": SMALL_LEFT, "right": right})
 
 
@@ -200,6 +211,19 @@ def test_a_row_that_comes_when_all_its_partners_have_expired_is_padded() -> None
         ("-D", 2, None),
         ("-D", 3, None),
     ]
+
+
+@pytest.mark.parametrize("kind", [JoinKind.LEFT, JoinKind.SEMI])
+def test_what_was_emitted_is_known_as_long_as_the_longer_ttl(kind: JoinKind) -> None:
+    bench = small(kind, expires=True, ttls=(20, 5))
+    bench.ttl = TimeToLive(0, 1)
+    partner = ("a", 7) if kind.gives_pairs else ("a",)
+    given = summarise(bench.step_inputs({"left": [(INSERT, ("a", 1))], "right": [(INSERT, partner)]}))
+    assert given == [("+I", 1, 7 if kind.gives_pairs else None)]
+    bench.ttl = TimeToLive(10, 1)
+    # Of the pair, the right row has expired, and nobody can say that it goes; the left one was not padded.
+    gone = summarise(bench.step_inputs({"left": [(D, ("a", 1))]}))
+    assert gone == ([] if kind.gives_pairs else [("-D", 1, None)])
 
 
 @pytest.mark.parametrize("kind", [JoinKind.LEFT, JoinKind.FULL, JoinKind.ANTI])

@@ -11,16 +11,17 @@ from millstream.plan.physical.ticks import tick_interval
 
 
 @pytest.mark.parametrize(
-    ("state_ttl", "interval"),
+    ("state_ttls", "interval"),
     [
-        (timedelta(0), None),
-        (timedelta(milliseconds=1), timedelta(seconds=1)),
-        (timedelta(minutes=3), timedelta(seconds=90)),
-        (timedelta(days=30), timedelta(hours=1)),
+        ([], None),
+        ([timedelta(milliseconds=1)], timedelta(seconds=1)),
+        ([timedelta(minutes=3)], timedelta(seconds=90)),
+        ([timedelta(days=30)], timedelta(hours=1)),
+        ([timedelta(days=30), timedelta(minutes=3)], timedelta(seconds=90)),
     ],
 )
-def test_twice_per_ttl_within_bounds(state_ttl: timedelta, interval: timedelta | None) -> None:
-    assert tick_interval(state_ttl) == interval
+def test_twice_per_shortest_ttl_within_bounds(state_ttls: list[timedelta], interval: timedelta | None) -> None:
+    assert tick_interval(state_ttls) == interval
 
 
 @pytest.mark.parametrize(

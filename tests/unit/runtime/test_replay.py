@@ -65,6 +65,7 @@ MUST_BE_UNWRITTEN = {
         "'format' = 'json', 'properties.isolation.level' = 'read_committed')",
     ),
     "how long state is kept": ("CREATE TABLE orders", "SET 'table.exec.state.ttl' = '1 h';\nCREATE TABLE orders"),
+    "how long a hint keeps it": ("SELECT", "SELECT /*+ STATE_TTL('orders' = '1 h') */"),
 }
 
 

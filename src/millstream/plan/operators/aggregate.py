@@ -10,10 +10,12 @@ from millstream.aggregates.registry import aggregate_function
 from millstream.changelog import INSERT_ONLY, RowKind
 from millstream.plan.definitions import definitions
 from millstream.plan.operators.expand import Expand
-from millstream.plan.operators.node import Demand, KeyedState, Node, OutputColumn
+from millstream.plan.operators.node import Demand, KeyedState, Node, OutputColumn, ttl_text
 from millstream.plan.resolver.sql_text import sql_text
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from millstream.changelog import ChangelogMode
     from millstream.source import Span
     from millstream.sql.types import DataType
@@ -58,7 +60,13 @@ class Aggregate(KeyedState):
     """Whether an update is preceded by the old row, because somebody above needs it."""
     repeats: bool = False
     """Whether a result that did not change is given again: state has a TTL, and that above lives on this."""
+    state_ttl: timedelta | None = None
+    """How long a hint lets a group live that no row reaches; None is as long as other state."""
     id: str = ""
+
+    @property
+    def hinted_ttls(self) -> tuple[timedelta | None, ...]:
+        return (self.state_ttl,)
 
     @property
     def columns(self) -> tuple[OutputColumn, ...]:
@@ -85,7 +93,8 @@ class Aggregate(KeyedState):
 
     @property
     def label(self) -> str:
-        return f"Aggregate(keys=[{', '.join(self.keys)}], calls=[{', '.join(map(str, self.calls))}])"
+        ttl = "" if self.state_ttl is None else f", ttl=[{ttl_text(self.state_ttl)}]"
+        return f"Aggregate(keys=[{', '.join(self.keys)}], calls=[{', '.join(map(str, self.calls))}]{ttl})"
 
     @property
     def keeps_more_for_changes(self) -> bool:

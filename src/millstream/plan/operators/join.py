@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Final, Self
 from millstream.changelog import INSERT_ONLY, RowKind
 from millstream.join_kinds import JoinKind
 from millstream.plan.definitions import declare_condition, declare_values
-from millstream.plan.operators.node import Binary, Demand, Node, OutputColumn
+from millstream.plan.operators.node import Binary, Demand, Node, OutputColumn, ttl_text
 from millstream.plan.resolver.sql_text import sql_text
 from millstream.plan.typed import columns_in
 from millstream.sql.types import NESTED, TypeRoot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from datetime import timedelta
 
     from millstream.changelog import ChangelogMode
     from millstream.plan.operators.node import UpsertKey
@@ -45,6 +46,9 @@ class Join(Binary):
     kind: JoinKind = JoinKind.INNER
     condition: Typed | None = None
     """What partners must satisfy beside the equalities; for an inner join, a filter above it does that."""
+    left_ttl: timedelta | None = None
+    right_ttl: timedelta | None = None
+    """How long a hint lets a side's rows live; None is as long as other state."""
     id: str = ""
 
     @property
@@ -135,16 +139,28 @@ class Join(Binary):
         pairs = zip(self.left_keys, self.right_keys, strict=True)
         keys = ", ".join(f"{left} = {right}" for left, right in pairs)
         condition = "" if self.condition is None else f", condition=[{sql_text(self.condition)}]"
-        return f"Join(type=[{self.kind}], keys=[{keys}]{condition})"
+        return f"Join(type=[{self.kind}], keys=[{keys}]{condition}{self._hinted})"
+
+    @property
+    def _hinted(self) -> str:
+        sides = zip(("left", "right"), self.hinted_ttls, strict=True)
+        ttls = [f"{side} {ttl_text(ttl)}" for side, ttl in sides if ttl is not None]
+        return f", ttl=[{', '.join(ttls)}]" if ttls else ""
 
     @property
     def keeps_state(self) -> bool:
         return True
 
     @property
-    def keeps_all_rows(self) -> bool:
+    def hinted_ttls(self) -> tuple[timedelta | None, ...]:
+        return (self.left_ttl, self.right_ttl)
+
+    def keeps_all_rows(self, ttl: timedelta) -> bool:
         stored = self.inputs if self.kind.gives_pairs or self.condition is not None else (self.left,)
-        return any(side.is_insert_only and not side.upsert_keys for side in stored)
+        return any(
+            side.is_insert_only and not side.upsert_keys and not (ttl if hinted is None else hinted)
+            for side, hinted in zip(stored, self.hinted_ttls, strict=False)
+        )
 
     @property
     def runs_in_one_task(self) -> bool:

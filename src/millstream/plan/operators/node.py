@@ -9,10 +9,12 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from millstream.catalog.durations import duration_text
 from millstream.changelog import INSERT_ONLY, RowKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from datetime import timedelta
 
     from millstream.changelog import ChangelogMode
     from millstream.plan.typed import Typed
@@ -51,7 +53,7 @@ class Demand:
     keeps_state: bool = False
     """An operator above keeps state that is made of these rows."""
     state_expires: bool = False
-    """State has a TTL."""
+    """Some state has a TTL."""
 
 
 class Node(ABC):
@@ -121,8 +123,12 @@ class Node(ABC):
         return self.changelog != INSERT_ONLY
 
     @property
-    def keeps_all_rows(self) -> bool:
-        """Whether it keeps, without a TTL, every row of an input that never takes one back."""
+    def hinted_ttls(self) -> tuple[timedelta | None, ...]:
+        """How long a hint lets state of each input live, 0 for ever; None is as long as the setting says."""
+        return ()
+
+    def keeps_all_rows(self, ttl: timedelta) -> bool:  # noqa: ARG002
+        """Whether it keeps for ever every row of an input that never takes one back; `ttl` is that of the setting."""
         return False
 
     @property
@@ -298,6 +304,16 @@ def walk(node: Node) -> Iterator[Node]:
     while ahead:
         yield (at := ahead.pop())
         ahead += reversed(at.inputs)
+
+
+def state_ttls(node: Node, ttl: timedelta) -> tuple[timedelta, ...]:
+    """How long state of the node and of all below it lives, where not for ever; `ttl` is that of the setting."""
+    hinted = {each for below in walk(node) for each in below.hinted_ttls if each is not None}
+    return tuple(sorted(each for each in {ttl, *hinted} if each))
+
+
+def ttl_text(ttl: timedelta) -> str:
+    return duration_text(ttl) if ttl else "for ever"
 
 
 def depth_of(node: Node) -> int:

@@ -89,6 +89,8 @@ class Output:
 class PhysicalPlan:
     outputs: tuple[Output, ...]
     shared: tuple[SharedScan, ...] = ()
+    state_expires: bool = False
+    """Whether some state has a TTL."""
     tick_interval: timedelta | None = None
     """How often a batch reaches all of its state at the least; None if only rows do."""
 

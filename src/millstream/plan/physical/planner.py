@@ -10,7 +10,7 @@ from millstream.catalog.settings_of_flink import NotNullEnforcer
 from millstream.changelog import RowKind
 from millstream.plan.operators.assign_watermark import AssignWatermark
 from millstream.plan.operators.filter import Filter
-from millstream.plan.operators.node import transform
+from millstream.plan.operators.node import state_ttls, transform
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.roots import Collect, Write
 from millstream.plan.operators.scan import Scan
@@ -45,7 +45,10 @@ def plan_physically(roots: Sequence[Root], settings: JobSettings, *, may_share_s
     builder = _Builder(passes)
     outputs = tuple(_output(builder.build(root)) for root in shared_roots)
     plan = PhysicalPlan(outputs, tuple(_shared_scan(each, outputs) for each in passes))
-    return replace(plan, tick_interval=tick_interval(settings.state_ttl)) if plan.has_kernels else plan
+    if not plan.has_kernels:
+        return plan
+    ttls = [ttl for root in roots for ttl in state_ttls(root, settings.state_ttl)]
+    return replace(plan, tick_interval=tick_interval(ttls), state_expires=bool(ttls))
 
 
 def assign_ids(roots: Sequence[Root]) -> tuple[Root, ...]:

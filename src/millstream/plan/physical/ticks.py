@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 _PER_TTL: Final = 2
 _SHORTEST: Final = timedelta(seconds=1)
@@ -12,6 +15,6 @@ _LONGEST: Final = timedelta(hours=1)
 """Waiting begins anew when a job restarts."""
 
 
-def tick_interval(state_ttl: timedelta) -> timedelta | None:
+def tick_interval(state_ttls: Collection[timedelta]) -> timedelta | None:
     """None if time alone changes nothing in the state."""
-    return min(max(state_ttl / _PER_TTL, _SHORTEST), _LONGEST) if state_ttl else None
+    return min(max(min(state_ttls) / _PER_TTL, _SHORTEST), _LONGEST) if state_ttls else None

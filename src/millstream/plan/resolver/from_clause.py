@@ -235,7 +235,9 @@ def _join_in_order(steps: Sequence[_Step], where: list[Condition]) -> Relation:
             on += early
         left = join_all(block, on)
         if step.as_of is None:
-            node: Node = join_with(step.kind, left, step.relation, step.conditions)
+            ttls = (block[0].state_ttl if len(block) == 1 else None, step.relation.state_ttl)
+            joined = join_with(step.kind, left, step.relation, step.conditions)
+            node: Node = replace(joined, left_ttl=ttls[0], right_ttl=ttls[1])
         else:
             node = look_up(step.kind, left, step.relation, step.conditions, step.as_of)
         block, on = [Relation(step.relation.qualifier, _add_merged(node, step), step.relation.span)], []

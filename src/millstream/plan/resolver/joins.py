@@ -24,6 +24,7 @@ from millstream.plan.typed import Call, Conversion, InputColumn, Word, columns_i
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import timedelta
 
     from millstream.plan.operators.node import Node
     from millstream.plan.typed import Typed
@@ -42,6 +43,8 @@ class Relation:
     span: Span
     names: tuple[ColumnName, ...] = ()
     """What its columns are called in the query, if not as in the node and with its qualifier."""
+    state_ttl: timedelta | None = None
+    """How long a hint lets a join keep its rows."""
 
     @property
     def column_names(self) -> tuple[ColumnName, ...]:
@@ -129,7 +132,7 @@ def join_all(relations: Sequence[Relation], conditions: Sequence[Condition]) -> 
     """
     left = list(conditions)
     first, *waiting = relations
-    node = _filter(first.node, left)
+    node, ttl = _filter(first.node, left), first.state_ttl
     while waiting:
         has_key = (each for each in waiting if any(_is_key(node, each.node, one) for one in left))
         relation = next(has_key, waiting[0])
@@ -139,7 +142,9 @@ def join_all(relations: Sequence[Relation], conditions: Sequence[Condition]) -> 
         # A key that loses something in a cast brings more rows together than are equal: the condition itself decides.
         left += [condition for condition in keys if loses_in_cast(condition.expression)]
         pairs = [equality_of(condition.expression, node, own) for condition in keys]
-        node = _filter(join_on(node, own, [pair for pair in pairs if pair is not None], relation.span), left)
+        joined = join_on(node, own, [pair for pair in pairs if pair is not None], relation.span)
+        node = _filter(replace(joined, left_ttl=ttl, right_ttl=relation.state_ttl), left)
+        ttl = None  # of what is joined already, no hint speaks
     return _filter(node, left, with_random=True)
 
 

@@ -21,6 +21,7 @@ from millstream.plan.resolver.scans import scan_of
 from millstream.plan.resolver.scope import Scope, ScopeColumn
 from millstream.plan.resolver.select_items import limit_combined, select_items
 from millstream.plan.resolver.set_operations import combine_sides, sides_of
+from millstream.plan.resolver.state_ttl import keep_for, read_state_ttls
 from millstream.plan.resolver.subqueries import (
     InnerQuery,
     Membership,
@@ -42,7 +43,7 @@ from millstream.plan.resolver.unsupported_parts import (
 from millstream.plan.resolver.values import values_node
 from millstream.plan.typed import InputColumn
 from millstream.sql.alternatives import ALTERNATIVES
-from millstream.sql.clause_parser import KEYWORD
+from millstream.sql.clause_parser import KEYWORD, SELECT
 from millstream.sql.statements import ObjectName
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class QueryBuilder:
         self._catalog = catalog
         self._statement = statement
         self._hints: Mapping[int, tuple[OptionEntry, ...]] = dict(query.hints)
+        self._query_hints = dict(query.query_hints)
         self._inside = inside
         self._given_problems = problems
         self._problems = problems or Problems()
@@ -140,7 +142,7 @@ class QueryBuilder:
         problems.of(lambda: self._refuse_parts(parts_of_select(tree)))
         relations = problems.of(partial(self._relations, tree, named))
         if not any(tree.args.get(part) for part in _OTHER_TABLES) and relations is not None:
-            node = problems.of(lambda: self._over(tree, relations, named))
+            node = problems.of(lambda: _keep_for_hint(self._over(tree, relations, named), relations))
         problems.raise_all()
         assert node is not None
         return node
@@ -153,6 +155,9 @@ class QueryBuilder:
         others = [problems.of(partial(self._resolve_join, join, named)) for join in joins]
         problems.raise_all()
         found = [relation for relation in (first, *others) if relation is not None]
+        hints = self._query_hints.get(tree.meta.get(SELECT, -1), ())
+        ttls = read_state_ttls(hints, tree, [relation.qualifier for relation in found])
+        found = [replace(relation, state_ttl=ttls.get(relation.qualifier)) for relation in found]
         return unnest_all(found, joins, unnestings, self._scope("", ()))
 
     def _from(self, tree: exp.Expr | None, named: Mapping[str, Node]) -> Relation:
@@ -323,6 +328,11 @@ class QueryBuilder:
 
     def _place(self, tree: exp.Expr) -> Span:
         return self._scope("", ()).place(tree)
+
+
+def _keep_for_hint(node: Node, relations: Sequence[Relation]) -> Node:
+    ttl = relations[0].state_ttl if len(relations) == 1 else None
+    return node if ttl is None else keep_for(ttl, node, relations[0].node)
 
 
 def _with_names(node: Node, names: Sequence[str], span: Span) -> Node:

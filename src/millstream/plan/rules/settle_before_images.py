@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream.changelog import RowKind
-from millstream.plan.operators.node import Demand
+from millstream.plan.operators.node import Demand, state_ttls
 from millstream.plan.operators.roots import Collect
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def settle_before_images(plan: Root, settings: JobSettings) -> Root:
     needed = isinstance(plan, Collect) or (
         RowKind.UPDATE_BEFORE in plan.sink.accepts and not plan.sink.ignores_row_kinds
     )
-    return _settle(plan, Demand(needed, state_expires=settings.state_expires))
+    return _settle(plan, Demand(needed, state_expires=bool(state_ttls(plan, settings.state_ttl))))
 
 
 def _settle(node: N, above: Demand) -> N:
