@@ -43,8 +43,9 @@ _BARE_WORD_IN_MESSAGE: Final = r"[:,\[\s-](?:NaN|Inf|Infinity)\s*[,}\]]"
 # Arrow looks up powers of ten by a number's scale, at most 38, unchecked: beyond that it reads out of bounds.
 _UNCHECKED_SCALE: Final = r"[:,\[\s]-?[0-9]+(?:\.[0-9]{39}|\.[0-9]{30,}[eE]|(?:\.[0-9]+)?[eE](?:-[0-9]{2}|\+?[0-9]{3}))"
 
-
 _DEEPEST: Final = 300
+_SPACE: Final = np.uint8(0x20)
+_BRACE: Final = ord("{")
 
 
 class JsonLinesReader:
@@ -177,12 +178,22 @@ def _plausible(messages: pa.Array) -> NDArray[np.bool_]:
 def _find_deeply_nested(messages: pa.Array) -> NDArray[np.bool_]:
     """Which messages only the exact reader can decide, since it enforces the limit of nesting."""
     deep: NDArray[np.bool_] = pc.binary_length(messages).to_numpy() > _DEEPEST  # counting brackets is not cheap
-    if deep.any():
-        of_long = messages.filter(pa.array(deep))
-        deep[deep] = sum(pc.count_substring(of_long, bracket).to_numpy() for bracket in ("{", "[")) > _DEEPEST
+    if not deep.any() or not _has_brackets_close_together(messages):
+        return np.zeros(len(messages), np.bool_)
+    of_long = messages.filter(pa.array(deep))
+    deep[deep] = sum(pc.count_substring(of_long, bracket).to_numpy() for bracket in ("{", "[")) > _DEEPEST
     for i in np.flatnonzero(deep).tolist():
         deep[i] = nesting(messages[i].as_py()) > _DEEPEST
     return deep
+
+
+def _has_brackets_close_together(messages: pa.Array) -> bool:
+    """Whether any opening bracket may be in the same message as the one so many levels before it."""
+    starts, ends, data = bounds(messages)
+    text = data[starts[0] : ends[-1]]
+    opening = np.flatnonzero(text | _SPACE == _BRACE)  # either bracket with this bit is a brace
+    apart = opening[_DEEPEST:] - opening[:-_DEEPEST]
+    return bool(len(apart)) and int(apart.min()) < int((ends - starts).max())
 
 
 def _full_of_rows(messages: pa.Array, width: int) -> NDArray[np.bool_]:

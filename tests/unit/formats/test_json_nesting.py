@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from millstream.formats.codecs import decoder_of
+from millstream.formats.json_lines import _find_deeply_nested
 from millstream.formats.json_nesting import DEEPEST, nesting
 from millstream.formats.json_tokens import parse, tree_text
 from millstream.formats.message_decoder import MessageDecoder
@@ -75,6 +76,15 @@ def test_the_limit_is_the_same_from_everywhere(name: str, *, exact_only: bool) -
 )
 def test_levels_are_those_of_the_first_value(content: bytes, levels: int) -> None:
     assert nesting(content) == levels
+
+
+@pytest.mark.parametrize("deep_at", [None, 0, 17, 39])
+def test_deep_messages_are_found_among_long_ones(deep_at: int | None) -> None:
+    shallow = b'{"s":"' + b"[{" * 140 + b'","i":[{}]}' + b" " * 100
+    deep = b'{"s":' + b"[" * 301 + b"]" * 301 + b"}"
+    messages = [deep if place == deep_at else shallow for place in range(40)]
+    found = _find_deeply_nested(pa.array(messages, pa.binary())).nonzero()[0].tolist()
+    assert found == ([] if deep_at is None else [deep_at])
 
 
 def test_a_nested_value_as_text() -> None:
