@@ -11,7 +11,7 @@ WORKERS ?= 2
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all faults soak endurance fuzz check format docs bench lock clean
+.PHONY: help setup demo test test-all faults soak endurance fuzz check format docs bench nexmark tpch lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +72,14 @@ docs: $(READY)  ## generate the reference pages of the documentation
 bench: $(READY)  ## compare with other systems (WORKLOADS, SYSTEMS, KINDS, ROWS, REPEATS, RESULTS, FRESH=1) and update docs/benchmarks.md
 	@$(BIN)/python -m benchmarks.comparison --workloads "$(WORKLOADS)" --systems "$(SYSTEMS)" --kinds "$(KINDS)" \
 	  --rows "$(ROWS)" --repeats "$(REPEATS)" --results "$(RESULTS)" $(if $(FRESH),--fresh)
+
+nexmark: $(READY)  ## run Nexmark on Flink and Millstream (QUERIES, SYSTEMS, EVENTS, REPEATS, RESULTS, FRESH=1) and update docs/benchmarks/nexmark.md
+	@$(BIN)/python -m benchmarks.nexmark --queries "$(QUERIES)" --systems "$(SYSTEMS)" --events "$(EVENTS)" \
+	  --repeats "$(REPEATS)" --results "$(RESULTS)" $(if $(FRESH),--fresh)
+
+tpch: $(READY)  ## run joins of TPC-H on Flink and Millstream (QUERIES, SYSTEMS, CHANGES, REPEATS, RESULTS, FRESH=1) and update docs/benchmarks/tpch.md
+	@$(BIN)/python -m benchmarks.tpch --queries "$(QUERIES)" --systems "$(SYSTEMS)" --changes "$(CHANGES)" \
+	  --repeats "$(REPEATS)" --results "$(RESULTS)" $(if $(FRESH),--fresh)
 
 lock:  ## update requirements.txt (needs uv)
 	@uv pip compile --quiet --universal --python-version 3.11 --extra dev --generate-hashes \

@@ -41,6 +41,7 @@ class Arrivals:
         else:
             self._ordinals = sent[arrival.ordinal].to_list()
             self._groups = [_GROUPLESS] * sent.height
+            assert workload.truth
             self._expected = sent[arrival.ordinal].is_in(workload.truth(sent)[arrival.ordinal].implode()).to_numpy()
         self._sent = np.full(sent.height, np.nan)
         self._seen: dict[Any, list[tuple[int, float]]] = {}

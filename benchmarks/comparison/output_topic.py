@@ -21,7 +21,15 @@ if TYPE_CHECKING:
 _MESSAGES: Final = 50_000
 _LOOK_SECONDS: Final = 0.2
 _ANSWER_SECONDS: Final = 60
-_ARROW_TYPES: Final = {"TIMESTAMP(3)": pa.timestamp("ms"), "BIGINT": pa.int64(), "STRING": pa.string()}
+_TYPES: Final = {
+    "TIMESTAMP(3)": (pa.timestamp("ms"), pl.Datetime("ms")),
+    "BIGINT": (pa.int64(), pl.Int64()),
+    "INT": (pa.int64(), pl.Int64()),
+    "STRING": (pa.string(), pl.String()),
+    "DATE": (pa.string(), pl.String()),
+    "DECIMAL": (pa.float64(), pl.Float64()),
+}
+"""Decimals here have few enough digits to be told apart as doubles."""
 _AVRO_TYPES: Final = {"TIMESTAMP(3)": "long", "BIGINT": "long", "STRING": "string"}
 
 
@@ -94,7 +102,7 @@ def _decode(values: list[bytes], sink: Sink) -> pl.DataFrame:
         return _decode_avro(values, sink)
     if not values:
         return pl.DataFrame(schema={name: type_ for name, type_ in _schema(sink).items() if name in sink.names})
-    schema = pa.schema([(name, _ARROW_TYPES[type_]) for name, type_ in sink.columns])
+    schema = pa.schema([(name, _types_of(type_)[0]) for name, type_ in sink.columns])
     options = arrow_json.ParseOptions(explicit_schema=schema)
     reading = arrow_json.ReadOptions(block_size=1 << 26)
     parsed = arrow_json.read_json(io.BytesIO(b"\n".join(values)), reading, options)
@@ -110,5 +118,8 @@ def _decode_avro(values: list[bytes], sink: Sink) -> pl.DataFrame:
 
 
 def _schema(sink: Sink) -> dict[str, Any]:
-    types = {"TIMESTAMP(3)": pl.Datetime("ms"), "BIGINT": pl.Int64(), "STRING": pl.String()}
-    return {**{name: types[type_] for name, type_ in sink.columns}, **OUTPUT_COLUMNS}
+    return {**{name: _types_of(type_)[1] for name, type_ in sink.columns}, **OUTPUT_COLUMNS}
+
+
+def _types_of(type_: str) -> tuple[pa.DataType, pl.DataType]:
+    return _TYPES["DECIMAL" if type_.startswith("DECIMAL") else type_]

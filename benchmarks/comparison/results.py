@@ -10,7 +10,6 @@ from typing import Final
 
 from benchmarks.comparison.figures import Run
 
-DEFAULT_FILE: Final = Path(__file__).parents[1] / "results" / "comparison.json"
 _SIGNIFICANT: Final = 5
 
 
@@ -34,6 +33,10 @@ class Results:
                 "Start anew with FRESH=1, or keep them in another file with RESULTS=FILE."
             )
         self.runs = [Run.of_json(entry) for entry in content["runs"]]
+
+    @property
+    def folder(self) -> Path:
+        return self._file.parent
 
     def holds(self, run: Run) -> bool:
         return any(run.identity == other.identity for other in self.runs)

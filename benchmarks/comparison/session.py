@@ -14,6 +14,8 @@ import polars as pl
 
 from benchmarks.comparison.figures import Run
 from benchmarks.comparison.latency import measure_latency, number_of_rows
+from benchmarks.comparison.references import REFERENCE, References
+from benchmarks.comparison.suite import LATENCY
 from benchmarks.comparison.systems import System, Task
 from benchmarks.comparison.throughput import measure_throughput
 from benchmarks.comparison.workload import INPUT, Workload
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
     from benchmarks.comparison.results import Results
     from benchmarks.harness.dataset import Messages
 
-THROUGHPUT: Final = "throughput"
-LATENCY: Final = "latency"
 _FIRST_PAGE: Final = 1_000_000
 
 
@@ -43,6 +43,7 @@ class Plan:
     """Instead of each workload's own number."""
     repeats: int
     kinds: Sequence[str]
+    command: str = "make bench"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +74,16 @@ def list_steps(plan: Plan, results: Results) -> list[Step]:
                     if kind == LATENCY and workload.arrival is None:
                         continue
                     rows = 0 if kind == LATENCY else plan.rows or workload.rows
-                    for system in plan.systems:
+                    for system in _in_order(plan.systems):
                         run = Run(workload.name, system.name, system.version(), rows, repeat)
                         if system.reason_against(workload) is None and not results.holds(run):
                             steps.append(Step(workload, system, run))
     return steps
+
+
+def _in_order(systems: Sequence[System]) -> list[System]:
+    """That which writes the expected results comes first."""
+    return sorted(systems, key=lambda system: system.name != REFERENCE)
 
 
 def run_plan(plan: Plan, results: Results) -> list[str]:
@@ -93,7 +99,7 @@ def run_plan(plan: Plan, results: Results) -> list[str]:
             tempfile.TemporaryDirectory(prefix="millstream-bench-") as name,
             EmbeddedBroker(partitions=PARTITIONS) as broker,
         ):
-            bench = Bench(broker.bootstrap, Path(name))
+            bench = Bench(broker.bootstrap, Path(name), References(results.folder / "references"))
             print(f"== {dataset}", flush=True)
             for step in group:
                 to_go -= 1
@@ -115,15 +121,16 @@ def _prepare(system: System, plan: Plan) -> None:
         system.prepare()
     except MissingError as error:
         others = ",".join(other.name for other in plan.systems if other is not system)
-        raise MissingError(f"{error}\nWithout {system.title}: make bench SYSTEMS={others}") from error
+        raise MissingError(f"{error}\nWithout {system.title}: {plan.command} SYSTEMS={others}") from error
 
 
 class Bench:
     """One broker, and the topics that are filled on it."""
 
-    def __init__(self, brokers: str, folder: Path) -> None:
+    def __init__(self, brokers: str, folder: Path, references: References) -> None:
         self._brokers = brokers
         self._folder = folder
+        self._references = references
         self._number = 0
         self._rows: dict[str, pl.DataFrame] = {}
         self._truths: dict[str, pl.DataFrame] = {}
@@ -142,15 +149,23 @@ class Bench:
         try:
             if step.is_for_latency:
                 return replace(step.run, latency=measure_latency(step.system, task, latency_messages()))
-            return replace(step.run, throughput=measure_throughput(step.system, task, self._truth(task)))
+            truth = self._truth(task)
+            if truth is None and step.system.name != REFERENCE:
+                raise EngineError(f"nothing to compare its result with: {REFERENCE} has not made a run")
+            figures, table = measure_throughput(step.system, task, truth)
+            if truth is None:
+                self._references.keep(task.workload, task.rows, table)
+            return replace(step.run, throughput=figures)
         finally:
             shutil.rmtree(task.folder, ignore_errors=True)
 
-    def _truth(self, task: Task) -> pl.DataFrame:
+    def _truth(self, task: Task) -> pl.DataFrame | None:
         if task.source not in self._rows:
             begin = time.monotonic()
             self._rows[task.source] = fill_topic(self._brokers, task.source, task.workload.dataset, task.rows)
             print(f"(topic filled in {time.monotonic() - begin:.0f} s)", end=" ", flush=True)
+        if task.workload.truth is None:
+            return self._references.find(task.workload, task.rows)
         if task.workload.name not in self._truths:
             self._truths[task.workload.name] = task.workload.truth(self._rows[task.source])
         return self._truths[task.workload.name]

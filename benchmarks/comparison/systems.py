@@ -46,6 +46,9 @@ class Task:
     def checkpoint(self) -> Path:
         return self.folder / "checkpoint"
 
+    def script(self, *, for_flink: bool = False) -> str:
+        return self.workload.script(self.brokers, self.source, self.output, self.folder, for_flink=for_flink)
+
     @property
     def batch_rows(self) -> int:
         """The most rows of a batch, for systems that have batches."""
@@ -74,7 +77,7 @@ class System:
 
 def _millstream(task: Task) -> Command:
     script = task.folder / "script.sql"
-    script.write_text(task.workload.script(task.brokers, task.source, task.output), encoding="utf-8")
+    script.write_text(task.script(), encoding="utf-8")
     settings = {"parallelism.default": PARALLELISM, "millstream.batch.max-rows": task.batch_rows}
     options = [option for key, value in settings.items() for option in ("--set", f"{key}={value}")]
     command = [sys.executable, "-m", "millstream.cli.main", "run", str(script)]
@@ -109,7 +112,7 @@ def _flink(backend: str) -> System:
         f"Flink, {'heap' if backend == 'hashmap' else 'RocksDB'}",
         lambda: FLINK_VERSION,
         lambda task: flink_command(
-            task.workload.script(task.brokers, task.source, task.output, task.workload.flink_query),
+            task.script(for_flink=True),
             task.folder,
             flink_settings(backend, task.checkpoint, mini_batch=not task.for_latency),
         ),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -58,22 +60,33 @@ class Workload:
     rows: int
     sink: Sink
     query: str
-    truth: Callable[[pl.DataFrame], pl.DataFrame]
-    """The table that the sink must hold in the end, from all rows of the dataset."""
+    truth: Callable[[pl.DataFrame], pl.DataFrame] | None
+    """The table that the sink must hold in the end, from all rows of the dataset. None: whatever Flink writes."""
     progress: pl.Expr
     """What each row of the result contributes to a figure that grows evenly with the rows processed."""
     arrival: Arrival | None = None
     """None leaves the workload out of the latency runs."""
     has_state: bool = True
-    flink_query: str | None = None
-    """Where Flink needs another text."""
     cannot: Mapping[str, str] = field(default_factory=dict)
     """Systems that cannot express it, each with the reason."""
+    text: str = ""
+    """A whole script with parameters, instead of the dataset's table, the sink and the query; a job that ends."""
+    flink_text: str = ""
+    """Where Flink needs another."""
+    write_files: Callable[[Path], None] | None = None
+    """What the script finds in its folder."""
 
-    def script(self, brokers: str, source: str, output: str, query: str | None = None) -> str:
+    @property
+    def ends_by_itself(self) -> bool:
+        return bool(self.text)
+
+    def script(self, brokers: str, source: str, output: str, folder: Path = Path(), *, for_flink: bool = False) -> str:
+        if self.text:
+            text = (for_flink and self.flink_text) or self.text
+            return Template(text).substitute(brokers=brokers, input=source, results=output, folder=folder)
         kafka = f"'properties.bootstrap.servers' = '{brokers}'"
         return f"""
 CREATE TABLE {INPUT} ({self.dataset.table}) WITH ({self.dataset.options}, 'topic' = '{source}', {kafka});
 CREATE TABLE results ({self.sink.table}) WITH ({self.sink.options}, 'topic' = '{output}', {kafka});
-INSERT INTO results {query or self.query};
+INSERT INTO results {self.query};
 """

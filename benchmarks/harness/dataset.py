@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ class Messages:
     keys: list[bytes] | None
     values: list[bytes | None]
     partitions: list[int]
+    topic: str = ""
+    """The end of its topic's name, where a dataset has several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +33,10 @@ class Dataset:
     """Connector and format."""
     generate: Callable[[int], Iterator[Messages]]
     """About so many rows, in chunks, always the same."""
+    topics: tuple[str, ...] = ("",)
+    """The ends of the names of its topics."""
+
+    def fingerprint(self, rows: int) -> str:
+        """Of what is sent first."""
+        first = next(self.generate(rows))
+        return hashlib.sha256(b"".join(value or b"" for value in first.values)).hexdigest()[:16]

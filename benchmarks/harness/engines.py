@@ -18,6 +18,8 @@ HEAP: Final = "4g"
 """Of a JVM that has no default of its own."""
 _SECONDS_TO_STOP: Final = 60
 _LINES_SHOWN: Final = 30
+_FAILED: Final = "[ERROR]"
+"""What Flink's SQL client writes about a statement that failed."""
 
 
 class EngineError(Exception):
@@ -40,6 +42,15 @@ class EngineRun:
     def check(self) -> None:
         if self.process.poll() is not None:
             raise EngineError(f"it ended by itself; its last output:\n{self.last_lines()}")
+
+    def await_end(self, seconds: float) -> None:
+        """Until it has ended by itself, and without an error."""
+        try:
+            code = self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise EngineError(f"it did not end in {seconds:.0f} s\n{self.last_lines()}") from None
+        if code or _FAILED in self.log.read_text(errors="replace"):
+            raise EngineError(f"it failed; its last output:\n{self.last_lines()}")
 
     def last_lines(self) -> str:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-_LINES_SHOWN:])

@@ -33,17 +33,18 @@ def delete_topic(brokers: str, topic: str) -> None:
 
 
 def fill_topic(brokers: str, topic: str, dataset: Dataset, rows: int) -> pl.DataFrame:
-    """Returns all rows."""
-    create_topic(brokers, topic)
+    """Returns all rows, unless the dataset keeps none."""
+    for end in dataset.topics:
+        create_topic(brokers, topic + end)
     settings = {"linger.ms": 50, "batch.size": 1 << 20, "queue.buffering.max.messages": 1_000_000}
     producer = Producer({**client_settings({"bootstrap.servers": brokers}), **settings})
     sent: list[pl.DataFrame] = []
     for messages in dataset.generate(rows):
-        _send(producer, topic, messages)
+        _send(producer, topic + messages.topic, messages)
         if producer.flush(_SECONDS_TO_FLUSH):
             raise RuntimeError(f"the broker did not take the messages of {topic} in {_SECONDS_TO_FLUSH} s")
         sent.append(messages.rows)
-    return pl.concat(sent)
+    return pl.concat(sent, how="diagonal")
 
 
 def _send(producer: Producer, topic: str, messages: Messages) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
@@ -12,17 +13,16 @@ from benchmarks.comparison.bar_chart import Bar, Group, draw_bars
 from benchmarks.comparison.figures import LatencyFigures, Run, Spread, ThroughputFigures, select_newest
 from benchmarks.comparison.measures import MEASURES
 from benchmarks.comparison.page import (
-    BEGIN,
     END,
     NOTHING_MEASURED,
-    PAGE,
     collect,
     find_page,
     find_ratio,
     table,
     write_page,
 )
-from benchmarks.comparison.results import DEFAULT_FILE, Results, ResultsError, read_results
+from benchmarks.comparison.results import Results, ResultsError, read_results
+from benchmarks.comparison.suite import COMPARISON
 from benchmarks.comparison.systems import FLINKS
 from benchmarks.comparison.workloads import PYSPARK
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STEADY, COLD, *_ = MEASURES
+BEGIN = COMPARISON.begin
 MACHINE = {"processor": "one", "cores": "2"}
 
 
@@ -78,25 +79,32 @@ def test_results_of_another_machine_are_not_continued(tmp_path: Path) -> None:
 
 def test_ratio_is_to_the_better_flink() -> None:
     runs = [run("millstream", 600.0, cold=30), run("flink-hashmap", 400.0, cold=20), run("flink-rocksdb", 200.0)]
-    assert find_ratio(collect(runs, STEADY), STEADY, "sum_9", FLINKS) == "1.50"
-    assert find_ratio(collect(runs, COLD), COLD, "sum_9", FLINKS) == "1.50"
-    assert find_ratio(collect(runs, STEADY), STEADY, "sum_9", (PYSPARK,)) == ""
+    assert find_ratio(collect(runs, STEADY), STEADY, "sum_9", FLINKS) == pytest.approx(1.5)
+    assert find_ratio(collect(runs, COLD), COLD, "sum_9", FLINKS) == pytest.approx(1.5)
+    assert find_ratio(collect(runs, STEADY), STEADY, "sum_9", (PYSPARK,)) is None
 
 
 def test_table_has_medians_with_their_spread() -> None:
     runs = [run("millstream", rate, place) for place, rate in enumerate((400_000, 500_000, 700_000))]
     runs += [run("flink-hashmap", 250_000), run("pyspark", 100_000)]
-    assert table(collect(runs, STEADY), STEADY).splitlines() == [
+    assert table(COMPARISON, collect(runs, STEADY), STEADY).splitlines() == [
         "| workload | Millstream | Flink, heap | PySpark, by hand | Millstream : best Flink | Millstream : PySpark |",
         "|---|---:|---:|---:|---:|---:|",
         "| COUNT and SUM per 9 keys | 500 k (400 k to 700 k) | 250 k | 100 k | 2.00 | 5.00 |",
     ]
 
 
+def test_last_row_of_a_table_may_have_the_median_of_the_ratios() -> None:
+    suite = replace(COMPARISON, shows_medians=True)
+    runs = [replace(run("millstream", rate), workload=name) for name, rate in (("sum_9", 6e5), ("nested", 4e5))]
+    runs += [replace(run("flink-hashmap", 2e5), workload=name) for name in ("sum_9", "nested")]
+    assert table(suite, collect(runs, STEADY), STEADY).splitlines()[-1] == "| median |  |  | 2.50 |  |"
+
+
 def test_page_is_replaced_between_its_markers(tmp_path: Path) -> None:
     page = tmp_path / "benchmarks.md"
     page.write_text(f"before\n{BEGIN}\nolder runs\n{END}\nafter\n", encoding="utf-8")
-    write_page(page, MACHINE, [run("millstream", 5e5), latency("millstream")])
+    write_page(COMPARISON, page, MACHINE, [run("millstream", 5e5), latency("millstream")])
     text = page.read_text(encoding="utf-8")
     assert text.startswith(f"before\n{BEGIN}")
     assert text.endswith(f"{END}\nafter\n")
@@ -112,24 +120,24 @@ def test_page_is_replaced_between_its_markers(tmp_path: Path) -> None:
 def test_page_without_runs_says_so(tmp_path: Path) -> None:
     page = tmp_path / "benchmarks.md"
     page.write_text(f"{BEGIN}{END}\n", encoding="utf-8")
-    write_page(page, {}, [])
+    write_page(COMPARISON, page, {}, [])
     assert page.read_text(encoding="utf-8") == f"{BEGIN}\n\n{NOTHING_MEASURED}\n{END}\n"
     assert not (tmp_path / "benchmarks").exists()
 
 
 def test_page_of_other_results_is_beside_them(tmp_path: Path) -> None:
-    page = find_page(tmp_path / "quick.json")
+    page = find_page(COMPARISON, tmp_path / "quick.json")
     assert page == tmp_path / "quick.md"
-    write_page(page, {}, [])
-    assert NOTHING_MEASURED in find_page(tmp_path / "quick.json").read_text(encoding="utf-8")
-    assert find_page(DEFAULT_FILE) == PAGE
+    write_page(COMPARISON, page, {}, [])
+    assert NOTHING_MEASURED in find_page(COMPARISON, tmp_path / "quick.json").read_text(encoding="utf-8")
+    assert find_page(COMPARISON, COMPARISON.results) == COMPARISON.page
 
 
 def test_page_needs_its_markers(tmp_path: Path) -> None:
     page = tmp_path / "benchmarks.md"
     page.write_text("text", encoding="utf-8")
     with pytest.raises(ValueError, match="needs the lines"):
-        write_page(page, {}, [])
+        write_page(COMPARISON, page, {}, [])
 
 
 def test_bars_are_as_long_as_their_medians() -> None:

@@ -35,6 +35,7 @@ def test_truth_is_what_duckdb_computes(workload: Workload) -> None:
         database.register("changes", rows.with_row_index("number").to_arrow())
         database.execute(f"CREATE VIEW {INPUT} AS {_table_of(workload)}")
         expected = database.sql(f"SELECT {names} FROM ({workload.query}) ORDER BY ALL").fetchall()
+    assert workload.truth
     found = workload.truth(rows).select(workload.sink.names).sort(workload.sink.names).rows()
     assert found == expected
 

@@ -1,0 +1,26 @@
+-- Local supplier volume: revenue of nations of Asia where customer and supplier are of the same.
+CREATE TABLE results (
+  n_name STRING,
+  revenue DECIMAL(38, 4),
+  PRIMARY KEY (n_name) NOT ENFORCED
+) WITH (
+  'connector' = 'upsert-kafka',
+  'topic' = '${results}',
+  'properties.bootstrap.servers' = '${brokers}',
+  'key.format' = 'json',
+  'value.format' = 'json'
+);
+
+INSERT INTO results
+SELECT n_name, SUM(l_extendedprice * (1 - l_discount)) AS revenue
+FROM customer, orders, lineitem, supplier, nation, region
+WHERE c_custkey = o_custkey
+  AND l_orderkey = o_orderkey
+  AND l_suppkey = s_suppkey
+  AND c_nationkey = s_nationkey
+  AND s_nationkey = n_nationkey
+  AND n_regionkey = r_regionkey
+  AND r_name = 'ASIA'
+  AND o_orderdate >= DATE '1994-01-01'
+  AND o_orderdate < DATE '1994-01-01' + INTERVAL '1' YEAR
+GROUP BY n_name;
