@@ -45,6 +45,17 @@ Checkpoint = Annotated[
     str | None,
     typer.Option(help="Where the jobs keep their state.", show_default=".millstream/SCRIPT", metavar="DIR"),
 ]
+Brokers = Annotated[
+    str,
+    typer.Option(help="Where a Kafka cluster is reached.", envvar="MILLSTREAM_BROKERS", metavar="HOST:PORT,…"),
+]
+Properties = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--property", help="A property of Kafka's clients, e.g. security.protocol=SSL; repeatable.", metavar="KEY=VALUE"
+    ),
+]
+Topic = Annotated[str, typer.Argument(help="The topic.", metavar="TOPIC")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show the cause of an error.")]
 
 
@@ -298,6 +309,114 @@ def broker(
     from millstream.cli.guard import run_guarded
 
     raise typer.Exit(run_guarded(lambda: run_broker(port, data, partitions), verbose=verbose))
+
+
+@app.command(
+    epilog="""Examples:
+
+\b
+  millstream topics
+  millstream topics --brokers kafka:9092 --json | jq -r '.topics[].topic'"""
+)
+def topics(
+    *,
+    brokers: Brokers = "localhost:9092",
+    property_: Properties = None,
+    json: Annotated[bool, typer.Option("--json", help="The topics as one JSON object.")] = False,
+    verbose: Verbose = False,
+) -> None:
+    """List the topics of a cluster, with their partitions and about how many messages they have.
+
+    Messages are counted by offsets; compaction and transactions leave gaps.
+    """
+    from millstream.cli.guard import run_guarded
+    from millstream.cli.topics import ClusterRequest, show_topics
+
+    request = ClusterRequest(brokers, tuple(property_ or ()))
+    raise typer.Exit(run_guarded(lambda: show_topics(request, as_json=json), verbose=verbose, as_json=json))
+
+
+@app.command(
+    epilog="""Examples:
+
+\b
+  millstream describe pageviews
+  millstream describe pageviews --json | jq '.groups[] | {group, lag}'"""
+)
+def describe(
+    *,
+    topic: Topic,
+    brokers: Brokers = "localhost:9092",
+    property_: Properties = None,
+    json: Annotated[bool, typer.Option("--json", help="The description as one JSON object.")] = False,
+    verbose: Verbose = False,
+) -> None:
+    """Show the partitions of a topic, its retention and compaction, and how far each group has read it."""
+    from millstream.cli.guard import run_guarded
+    from millstream.cli.topics import ClusterRequest, show_topic
+
+    request = ClusterRequest(brokers, tuple(property_ or ()))
+    raise typer.Exit(run_guarded(lambda: show_topic(request, topic, as_json=json), verbose=verbose, as_json=json))
+
+
+@app.command(
+    epilog="""Examples:
+
+\b
+  millstream peek pageviews                                   the newest messages
+  millstream peek pageviews -n 100 --where "user_id = 7"      the newest ones of a user
+  millstream peek pageviews --from 10m --follow               the last ten minutes, and what comes
+  millstream peek orders --registry http://localhost:8081 --json | jq .value"""
+)
+def peek(
+    *,
+    topic: Topic,
+    brokers: Brokers = "localhost:9092",
+    property_: Properties = None,
+    from_: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            help="earliest, latest, an offset (1200), an age (10m, 2h, 3d) or a time (2026-01-31T12:00).",
+            show_default="the newest messages",
+            metavar="PLACE",
+        ),
+    ] = None,
+    number: Annotated[
+        int | None,
+        typer.Option("-n", help="At most so many messages.", min=1, show_default="10; all with --follow and --from"),
+    ] = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with messages that arrive.")] = False,
+    where: Annotated[
+        str | None,
+        typer.Option(help="A condition on the columns that are shown, in SQL.", metavar="CONDITION"),
+    ] = None,
+    registry: Annotated[
+        str | None, typer.Option(help="The address of the schema registry, to read Avro.", metavar="URL")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="A JSON object per message.")] = False,
+    verbose: Verbose = False,
+) -> None:
+    """Show messages of a topic: JSON and Avro by their fields, text as it is, other bytes in hexadecimal.
+
+    Nothing is committed, so no group's progress changes. Messages of unfinished transactions are left out.
+    """
+    from millstream.cli.guard import run_guarded
+    from millstream.cli.peek import PeekRequest
+    from millstream.cli.peek import peek as show_messages
+    from millstream.cli.topics import ClusterRequest
+
+    request = PeekRequest(
+        ClusterRequest(brokers, tuple(property_ or ())),
+        topic,
+        start=from_,
+        count=number,
+        follow=follow,
+        where=where,
+        registry=registry,
+        as_json=json,
+    )
+    raise typer.Exit(run_guarded(lambda: show_messages(request), verbose=verbose, as_json=json))
 
 
 def main() -> None:

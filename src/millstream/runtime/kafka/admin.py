@@ -163,6 +163,11 @@ class KafkaAdmin:
         found = self._settings_of(ConfigResource(ResourceType.TOPIC, topic)).get(name)
         return int(found.value) if found is not None and found.value else None
 
+    def topic_settings(self, topic: str) -> dict[str, str]:
+        """Its settings, with the brokers' defaults; empty if the user may not see them."""
+        found = self._settings_of(ConfigResource(ResourceType.TOPIC, topic))
+        return {name: entry.value for name, entry in found.items() if entry.value is not None}
+
     def cluster(self) -> str | None:
         """The id of the cluster."""
         found: str | None = self._metadata().cluster_id
@@ -175,6 +180,24 @@ class KafkaAdmin:
         except (KafkaException, TimeoutError) as error:
             raise self._failure("the consumer groups cannot be listed", error) from error
         return {entry.group_id for entry in listed if entry.group_id.startswith(prefix)}
+
+    def offsets_of_groups(self, topic: str) -> dict[str, dict[int, int]]:
+        """What each group has committed of the topic; groups that the user may not describe are left out."""
+        found: dict[str, dict[int, int]] = {}
+        for group in self.groups(""):
+            request = [ConsumerGroupTopicPartitions(group)]
+            try:
+                answer = self._client.list_consumer_group_offsets(request)[group].result(_TIMEOUT_SECONDS)
+            except (KafkaException, TimeoutError):
+                continue
+            offsets = {
+                entry.partition: entry.offset
+                for entry in answer.topic_partitions
+                if entry.topic == topic and entry.offset >= 0
+            }
+            if offsets:
+                found[group] = offsets
+        return found
 
     def earliest(self, topics: Iterable[str]) -> dict[TopicPartition, int]:
         return self._offsets(topics, OffsetSpec.earliest())

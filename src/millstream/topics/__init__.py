@@ -1,0 +1,1 @@
+"""Looking into topics, and writing to them by hand: no script, no job, no Spark."""
