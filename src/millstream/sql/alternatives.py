@@ -23,7 +23,10 @@ _AS_OF: Final = (
     "Join by the key, and put the times into the condition: JOIN b ON a.id = b.id AND b.ts <= a.ts. That finds all "
     "earlier rows; GROUP BY the columns of a with MAX(b.ts) gives the latest."
 )
-_SUBQUERY: Final = "Join with the query in FROM: FROM a CROSS JOIN (SELECT MAX(x) AS most FROM b) AS m."
+_SUBQUERY: Final = (
+    "Write it in WHERE, HAVING or the select list; or join with the query in FROM: "
+    "FROM a CROSS JOIN (SELECT MAX(x) AS most FROM b) AS m."
+)
 _MEMBER: Final = (
     "It may stand in WHERE, alone or below AND; for OR, LEFT JOIN the distinct keys and ask if they are NULL."
 )

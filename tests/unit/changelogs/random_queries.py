@@ -33,7 +33,7 @@ def random_query(chance: Random) -> RandomQuery:
     for level in range(chance.choice([1, 1, 1, 2, 2, 3])):
         made = _Level(chance, query, level)
         kinds = [made.group, made.group, made.select, made.select, made.combine, made.combine, made.join, made.join]
-        kinds += [made.member, made.unnest, made.top, made.limit]
+        kinds += [made.member, made.value, made.value, made.unnest, made.top, made.limit]
         query = chance.choice(kinds)()
     return query
 
@@ -55,7 +55,7 @@ class _Level:
 
     def group(self) -> RandomQuery:
         keys = self._some(self._columns + self._expressions(), 0, 2)
-        calls = self._some(self._calls(), 1, 3)
+        calls = self._some(self.calls(), 1, 3)
         listed = ", ".join(sql for sql, _ in keys)
         group = f" GROUP BY {f'ROLLUP ({listed})' if self._chance.random() < 0.2 else listed}" if keys else ""
         call, number, is_asked = self._chance.choice(calls), self._chance.randint(0, 2), self._chance.random() < 0.5
@@ -128,17 +128,68 @@ class _Level:
         )
         return RandomQuery(sql, oracle, tuple((name, type_) for name, _, type_ in named))
 
+    def value(self) -> RandomQuery:
+        """What another query has for each row, or for each group: in the select list, or compared with something."""
+        is_grouped = self._chance.random() < 0.3
+        known = self._some(self._columns, 1, 2)
+        items = [(f"a.{name}", type_) for name, type_ in known]
+        ends = ["", ""]
+        if is_grouped:
+            listed = ", ".join(name for name, _ in items)
+            items.append(("COUNT(*)", NUMBER))
+            ends = [f" GROUP BY {listed}"] * 2
+        texts = [[*(name for name, _ in items)] for _ in ends]
+        types = [type_ for _, type_ in items]
+        for is_compared in self._chance.choice([[True], [False], [False], [True, False], [False, False]]):
+            value, type_ = self._value_for(known if is_grouped else self._columns)
+            if not is_compared:
+                texts, types = [[*one, other] for one, other in zip(texts, value, strict=True)], [*types, type_]
+                continue
+            same = [name for name, own in (items if is_grouped else self._qualified()) if own == type_]
+            if same:
+                compared = f"{self._chance.choice(same)} {self._chance.choice(['>=', '<', '=', '<>'])}"
+                word = "HAVING" if is_grouped else "WHERE"
+                ends = [f"{end} {word} {compared} {other}" for end, other in zip(ends, value, strict=True)]
+        names = [f"c{self._level}_{at}" for at in range(len(types))]
+        sql, oracle = (
+            f"SELECT {', '.join(f'{one} AS {name}' for one, name in zip(chosen, names, strict=True))} "
+            f"FROM {'t' if below == 't' else f'({below})'} AS a{end}"
+            for chosen, below, end in zip(texts, (self._below.sql, self._below.oracle), ends, strict=True)
+        )
+        return RandomQuery(sql, oracle, tuple(zip(names, types, strict=True)))
+
+    def _qualified(self) -> Columns:
+        return [(f"a.{name}", type_) for name, type_ in self._columns]
+
+    def _value_for(self, known: Columns) -> tuple[list[str], str]:
+        """A sub-query of one row, for Flink and for DuckDB, and its type; it may compare what is `known`."""
+        second = _Level(self._chance, _TABLE, self._level + _OTHER_SIDE).any_input()
+        inner = _Level(self._chance, second, self._level)
+        call, type_ = self._chance.choice(inner.calls())
+        if type_ == NUMBER and self._chance.random() < 0.3:
+            call = self._chance.choice([f"{call} + 1", f"COALESCE({call}, 7)"])
+        pairs = [(f"a.{left}", f"b.{right}") for left, one in known for right, other in second.columns if one == other]
+        chosen = self._chance.sample(pairs, min(len(pairs), self._chance.choice([0, 1, 1, 1, 2])))
+        conditions = [" = ".join(self._chance.sample(pair, 2)) for pair in chosen]
+        if self._chance.random() < 0.3:
+            conditions.append(_compare(*self._chance.choice(second.columns), 0))
+        end = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        having = f" HAVING {_compare(*self._chance.choice(inner.calls()), 1)}" if self._chance.random() < 0.2 else ""
+        return [f"(SELECT {call} FROM ({text}) AS b{end}{having})" for text in (second.sql, second.oracle)], type_
+
     def _second(self) -> tuple[RandomQuery, list[tuple[str, str]]]:
         """Another query over the table, and which of its columns can be compared with which of those below."""
-        other = _Level(self._chance, _TABLE, self._level + _OTHER_SIDE)
-        kinds = [other.group, other.group, other.select, other.select, other.combine, other.top, other.limit]
-        second = self._chance.choice([*kinds, other.unnest])()
+        second = _Level(self._chance, _TABLE, self._level + _OTHER_SIDE).any_input()
         return second, [
             (left, right)
             for left, type_ in self._columns
             for right, other_type in second.columns
             if type_ == other_type
         ]
+
+    def any_input(self) -> RandomQuery:
+        kinds = [self.group, self.group, self.select, self.select, self.combine, self.top, self.limit, self.unnest]
+        return self._chance.choice(kinds)()
 
     def _condition_of_pairs(self, pairs: list[tuple[str, str]], columns: tuple[tuple[str, str], ...]) -> str:
         """One or two equalities, and perhaps something else, of one side or of both."""
@@ -257,7 +308,7 @@ class _Level:
         made += [(f"CASE WHEN {name} > 1 THEN 'some' ELSE 'few' END", TEXT) for name in numbers]
         return made + [(f"COALESCE({name}, 'none')", TEXT) for name, type_ in self._columns if type_ == TEXT]
 
-    def _calls(self) -> Columns:
+    def calls(self) -> Columns:
         made = [("COUNT(*)", NUMBER)] * 3
         for name, type_ in self._columns:
             made += [(f"COUNT({name})", NUMBER), (f"COUNT(DISTINCT {name})", NUMBER)]

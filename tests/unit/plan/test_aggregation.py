@@ -11,8 +11,9 @@ from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.node import OutputColumn
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.values import Values
-from millstream.plan.resolver.aggregation import build_aggregate, distinct_rows
+from millstream.plan.resolver.aggregation import Grouping, build_aggregate, distinct_rows
 from millstream.plan.resolver.sql_text import sql_text
+from millstream.plan.resolver.value_queries import Subqueries
 from millstream.sql.type_text import type_of_text
 from tests.unit.plan.expressions import read, scope
 
@@ -28,7 +29,8 @@ def build_grouped(*items: str, having: str | None = None) -> Project:
     condition = exp.Having(this=read(having)) if having else None
     group = exp.Group(expressions=[read("k")])
     text = ", ".join(items)
-    found = build_aggregate(rows(), [read(item) for item in items], group, scope(text, COLUMNS), condition)
+    written = Grouping([read(item) for item in items], group, condition)
+    found = build_aggregate(rows(), written, scope(text, COLUMNS), Subqueries(lambda *_: pytest.fail("there is none")))
     assert isinstance(found, Project)
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -18,13 +18,16 @@ from millstream.plan.operators.project import Project, ProjectItem
 from millstream.plan.resolver.expressions import infer, resolve
 from millstream.plan.resolver.grouping_sets import SET_NUMBER, constant_per_set, grouping_sets, is_grouping, values_of
 from millstream.plan.resolver.scope import WRITTEN, Scope, column_reference, output_names
+from millstream.plan.resolver.value_queries import join_values
 from millstream.sql.expression_parser import call
 from millstream.sql.types import BIGINT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from millstream.plan.operators.node import Node
+    from millstream.plan.resolver.value_queries import Subqueries, ValueQuery
+    from millstream.plan.typed import Typed
     from millstream.source import Span
 
 _NO_POSITIONS: Final = "A number in GROUP BY is that number, not the position of a column."
@@ -41,14 +44,61 @@ def _is_apart(node: exp.Expr) -> bool:
     return isinstance(node, exp.Window | exp.Query)
 
 
-def build_aggregate(
-    node: Node,
-    items: Sequence[exp.Expr],
-    group: exp.Group | None,
-    scope: Scope,
-    having: exp.Having | None = None,
-) -> Node:
-    return _Aggregation(node, scope).build(items, group, having)
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """What a SELECT with GROUP BY, HAVING or aggregate functions consists of."""
+
+    items: Sequence[exp.Expr]
+    group: exp.Group | None = None
+    having: exp.Having | None = None
+
+
+def build_aggregate(node: Node, written: Grouping, scope: Scope, subqueries: Subqueries) -> Node:
+    """Sub-queries in GROUP BY and in aggregate functions are joined to the rows, others to the groups."""
+    problems = Problems()
+    parts = [part for part in (written.group, written.having) if part is not None]
+    below = subqueries.take([*written.items, *parts], scope, problems, _is_below)
+    grouped = {
+        column.name for part in below.trees if isinstance(part, exp.Group) for column in part.find_all(exp.Column)
+    }
+    above = below.subqueries.only(grouped).take(below.trees, below.scope, problems)
+    count = len(written.items)
+    clauses = {type(part): part for part in above.trees[count:]}
+    taken = Grouping(above.trees[:count], clauses.get(exp.Group), clauses.get(exp.Having))  # type: ignore[arg-type]
+    rows = problems.of(lambda: below.join(node))
+    found = problems.of(lambda: _Aggregation(rows or node, above.scope, above.queries).build(taken))
+    problems.raise_all()
+    assert found is not None
+    return found
+
+
+def aggregate_value(
+    node: Node, written: Grouping, keys: Sequence[Typed], scope: Scope, subqueries: Subqueries
+) -> ValueOfGroup:
+    """What a sub-query with an aggregate of all of its rows stands for: `keys` are what it compares around it."""
+    problems = Problems()
+    parts = [*written.items, *([] if written.having is None else [written.having])]
+    taken = subqueries.take(parts, scope, problems, _is_below)
+    rows = problems.of(lambda: taken.join(node))
+    found = problems.of(lambda: _Aggregation(rows or node, taken.scope).build_value(*taken.trees, keys=keys))
+    problems.raise_all()
+    assert found is not None
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ValueOfGroup:
+    groups: Aggregate
+    keys: tuple[str, ...]
+    value: exp.Expr
+    """Over the columns of the groups, which are NULL for a group without rows."""
+
+
+def _is_below(subquery: exp.Expr) -> bool:
+    around = subquery.parent
+    while around is not None and not (isinstance(around, exp.Group) or _is_aggregate(around)):
+        around = around.parent
+    return around is not None
 
 
 def distinct_rows(node: Node, scope: Scope) -> Node:
@@ -63,10 +113,12 @@ def _is_aggregate(node: exp.Expr) -> bool:
 class _Aggregation:
     """Gathers what must be computed before the aggregate while the SELECT list is rewritten."""
 
-    def __init__(self, node: Node, scope: Scope) -> None:
+    def __init__(self, node: Node, scope: Scope, above: Mapping[str, ValueQuery] | None = None) -> None:
+        """`above` are the sub-queries that are joined to the groups, by the columns that stand for them."""
         self._node = node
         self._scope = scope
-        self._type_of = node.column_types().get
+        self._above = above or {}
+        self._type_of = {**node.column_types(), **{name: query.type for name, query in self._above.items()}}.get
         self._before: dict[str, ProjectItem] = {}
         self._calls: dict[str, AggregateCall] = {}
         self._sets: tuple[tuple[str, ...], ...] = ()
@@ -74,8 +126,9 @@ class _Aggregation:
         self._in_some_sets: frozenset[str] = frozenset()
         """The texts of keys that are NULL in the rows of other sets."""
 
-    def build(self, items: Sequence[exp.Expr], group: exp.Group | None, having: exp.Having | None) -> Node:
+    def build(self, written: Grouping) -> Node:
         problems = Problems()
+        items, group, having = written.items, written.group, written.having
         keys = problems.of(partial(self._keys, group))
         selected = [problems.of(partial(self._select, item, keys)) for item in items]
         condition = problems.of(partial(self._having, having, keys)) if having is not None else None
@@ -83,6 +136,7 @@ class _Aggregation:
         assert keys is not None
         results = zip(output_names(items), (result for result in selected if result is not None), strict=True)
         node: Node = self._group(keys, self._scope.place(group) if group is not None else self._scope.statement)
+        node = join_values(node, self._above, self._scope_of_groups(node, keys)) if self._above else node
         type_of = node.column_types().get
         if having is not None and condition is not None:
             node = Filter(node, resolve(condition, type_of), self._scope.place(having))
@@ -90,6 +144,32 @@ class _Aggregation:
         return Project(
             node, tuple(ProjectItem(name, typed, typed.type) for name, typed in named), self._scope.statement
         )
+
+    def build_value(self, item: exp.Expr, having: exp.Expr | None = None, *, keys: Sequence[Typed]) -> ValueOfGroup:
+        names = tuple(f"$key{number}" for number in range(len(keys)))
+        self._before |= {name: ProjectItem(name, key, key.type) for name, key in zip(names, keys, strict=True)}
+        problems = Problems()
+        value = problems.of(lambda: self._select(item, {}))
+        condition = problems.of(lambda: self._having(having, {})) if having is not None else None
+        problems.raise_all()
+        assert value is not None
+        groups = self._group({name: name for name in names}, self._scope.statement)
+        if condition is not None:
+            value = exp.Case(ifs=[exp.If(this=condition, true=value)])
+        counts = {call.name for call in groups.calls if not call.type.nullable}  # of no rows, all others are NULL
+        return ValueOfGroup(groups, names, value.transform(lambda part: _count_of_nothing(part, counts)))
+
+    def _scope_of_groups(self, node: Node, keys: dict[str, str]) -> Scope:
+        """What a sub-query beside the groups can name."""
+        types = node.column_types()
+        found = [(column, keys.get(_text(column_reference(column.reference)))) for column in self._scope.columns]
+        columns = (replace(column, reference=key, type=types[key]) for column, key in found if key is not None)
+        problems = Problems()
+        for query in self._above.values():
+            for column in query.columns_around:
+                problems.of(partial(self._result, self._scope.bind(column), keys))
+        problems.raise_all()
+        return replace(self._scope, columns=tuple(columns))
 
     def _group(self, keys: dict[str, str], span: Span) -> Aggregate:
         columns = tuple(keys.values())
@@ -104,7 +184,7 @@ class _Aggregation:
         bound = self._scope.bind(item.unalias(), aggregates=True)
         return bound if keys is None else self._result(bound, keys)
 
-    def _having(self, having: exp.Having, keys: dict[str, str] | None) -> exp.Expr:
+    def _having(self, having: exp.Expr, keys: dict[str, str] | None) -> exp.Expr:
         bound = self._scope.bind(having.this, aggregates=True)
         self._scope.require_boolean(bound, infer(bound, self._type_of), "HAVING")
         return bound if keys is None else self._result(bound, keys)
@@ -156,6 +236,8 @@ class _Aggregation:
         if _is_aggregate(expression) or isinstance(expression, exp.IgnoreNulls | exp.RespectNulls):
             return self._aggregate(expression, None)
         if isinstance(expression, exp.Column):
+            if expression.name in self._above:
+                return expression.copy()
             raise ScriptError(self._ungrouped_error(expression, keys))
         rewritten = expression.copy()
         for child in list(rewritten.iter_expressions()):
@@ -240,6 +322,12 @@ class _Aggregation:
 
     def _refuse(self, node: exp.Expr, why: str) -> ScriptError:
         return ScriptError(Diagnostic(Code.UNSUPPORTED_EXPRESSION, why, self._scope.place(node)))
+
+
+def _count_of_nothing(part: exp.Expr, counts: set[str]) -> exp.Expr:
+    if not isinstance(part, exp.Column) or part.name not in counts:
+        return part
+    return exp.Anonymous(this="COALESCE", expressions=[part.copy(), exp.Literal.number(0)])
 
 
 def _plain(argument: exp.Expr) -> exp.Expr:

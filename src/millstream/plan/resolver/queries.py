@@ -11,27 +11,34 @@ from sqlglot import exp
 from millstream.catalog.table import CatalogTable
 from millstream.changelog import KIND
 from millstream.errors import Code, Diagnostic, Problems, ScriptError
+from millstream.plan.conditions import all_of
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.project import Project, ProjectItem
 from millstream.plan.operators.values import Values
+from millstream.plan.resolver.aggregation import Grouping, aggregate_value
+from millstream.plan.resolver.correlation import (
+    InnerQuery,
+    correlated_parts,
+    grouped_by,
+    name_columns_around,
+    require_equalities,
+)
 from millstream.plan.resolver.from_clause import KINDS, resolve_from, written_kind
 from millstream.plan.resolver.join_conditions import condition_of, conditions_in, refuse_same_names
 from millstream.plan.resolver.joins import Relation
+from millstream.plan.resolver.memberships import Membership, query_of, split_where
 from millstream.plan.resolver.scans import scan_of
-from millstream.plan.resolver.scope import Scope, ScopeColumn
+from millstream.plan.resolver.scope import Scope, ScopeColumn, column_reference
 from millstream.plan.resolver.select_items import limit_combined, select_items
 from millstream.plan.resolver.set_operations import combine_sides, sides_of
+from millstream.plan.resolver.single_rows import require_one_column, require_one_row
 from millstream.plan.resolver.state_ttl import keep_for, read_state_ttls
 from millstream.plan.resolver.subqueries import (
-    InnerQuery,
-    Membership,
+    aggregates_all,
     check_correlated,
     columns_of,
-    is_correlated,
     join_members,
-    name_columns_around,
     select_inner,
-    split_where,
 )
 from millstream.plan.resolver.unnesting import part_tables, unnest_all
 from millstream.plan.resolver.unsupported_parts import (
@@ -40,8 +47,9 @@ from millstream.plan.resolver.unsupported_parts import (
     parts_of_select,
     parts_of_set_operation,
 )
+from millstream.plan.resolver.value_queries import Subqueries, ValueQuery
 from millstream.plan.resolver.values import values_node
-from millstream.plan.typed import InputColumn
+from millstream.plan.typed import InputColumn, columns_in
 from millstream.sql.alternatives import ALTERNATIVES
 from millstream.sql.clause_parser import KEYWORD, SELECT
 from millstream.sql.statements import ObjectName
@@ -251,7 +259,7 @@ class QueryBuilder:
     def _over(self, tree: exp.Select, relations: Sequence[Relation], named: Mapping[str, Node]) -> Node:
         """WHERE, GROUP BY and SELECT on top of what FROM gives."""
         where = tree.args.get("where")
-        if len(relations) > 1 or split_where(where)[1]:
+        if len(relations) > 1 or (where is not None and where.find(exp.Query)):
             return select_items(tree, *self._rows(tree, relations, named))
         [relation] = relations
         node, scope = relation.node, self._scope("", ())
@@ -260,54 +268,99 @@ class QueryBuilder:
         if where is not None:
             condition = problems.of(lambda: condition_of(where.this, scope, "WHERE"))
             node = Filter(node, condition, scope.place(where)) if condition is not None else node
-        selected = problems.of(lambda: select_items(tree, node, scope))
+        selected = problems.of(lambda: select_items(tree, node, scope, self._subqueries(named)))
         problems.raise_all()
         assert selected is not None
         return selected
 
     def _rows(
-        self, tree: exp.Select, relations: Sequence[Relation], named: Mapping[str, Node], outer: Scope | None = None
-    ) -> tuple[Node, Scope]:
-        """What FROM and WHERE give, but for the conditions that speak of a query around it."""
+        self,
+        tree: exp.Select,
+        relations: Sequence[Relation],
+        named: Mapping[str, Node],
+        around: Sequence[exp.Expr] = (),
+    ) -> tuple[Node, Scope, Subqueries]:
+        """What FROM and WHERE give, but for the conditions that speak of a query `around` it."""
         refuse_same_names(relations)
         problems = Problems()
         source = resolve_from(relations, part_tables(tree)[1], self._scope_over, problems)
-        scope = source.scope
         plain, members = split_where(tree.args.get("where"))
-        own = [part for part in plain if outer is None or not is_correlated(part, scope, outer)]
-        found = [problems.of(partial(condition_of, part, scope, "WHERE")) for part in own]
-        inner = [problems.of(partial(self._member_query, member, scope, named)) for member in members]
+        own = [part for part in plain if part not in around]
+        taken = self._subqueries(named).take(own, source.scope, problems)
+        found = [problems.of(partial(condition_of, part, taken.scope, "WHERE")) for part in taken.trees]
+        inner = [problems.of(partial(self._member_query, member, source.scope, named)) for member in members]
         problems.raise_all()
         written = zip(own, found, strict=True)
-        conditions = [one for part, known in written if known for one in conditions_in(known, scope.place(part))]
-        node = source.build(conditions)
+        conditions = [one for part, known in written if known for one in conditions_in(known, source.scope.place(part))]
+        late = [each for each in conditions if columns_in(each.expression) & taken.queries.keys()]
+        node = source.build([each for each in conditions if each not in late])
         for member, query in zip(members, inner, strict=True):
             if query is not None:
-                node = join_members(node, scope, member, query)
-        return node, scope
+                node = join_members(node, source.scope, member, query)
+        node = taken.join(node)
+        if late:
+            node = Filter(node, all_of(each.expression for each in late), late[0].span)
+        return node, taken.scope, taken.subqueries
+
+    def _subqueries(self, named: Mapping[str, Node]) -> Subqueries:
+        return Subqueries(partial(self._value_query, named=named), is_shared=not self._hints)
 
     def _member_query(self, member: Membership, outer: Scope, named: Mapping[str, Node]) -> InnerQuery:
         try:
             return self._inner_query(member, outer, named)
         except ScriptError as error:
-            raise ScriptError(name_columns_around(error.diagnostics, member, outer)) from None
+            raise ScriptError(name_columns_around(error.diagnostics, member.query, outer)) from None
 
     def _inner_query(self, member: Membership, outer: Scope, named: Mapping[str, Node]) -> InnerQuery:
         tree = member.query
         if isinstance(tree, exp.Select):
-            self._refuse_parts(parts_of_select(tree))
-            known = {**named, **self._with(tree, named)}
-            relations = self._relations(tree, known)
-            near = resolve_from(relations, part_tables(tree)[1], self._scope_over, Problems()).scope
-            parts = split_where(tree.args.get("where"))[0]
-            correlated = tuple(part for part in parts if is_correlated(part, near, outer))
-            if correlated:
-                check_correlated(tree, outer, member)
-                node, scope = self._rows(tree, relations, known, outer)
+            known, relations, near = self._open(tree, named)
+            if correlated := correlated_parts(tree, near, outer):
+                check_correlated(tree, outer, takes_any_row=not member.values)
+                node, scope, _ = self._rows(tree, relations, known, correlated)
                 node, items = select_inner(tree, node, scope, len(member.values))
                 return InnerQuery(node, scope, items, correlated)
+        return self._uncorrelated(tree, named)
+
+    def _open(self, tree: exp.Select, named: Mapping[str, Node]) -> tuple[Mapping[str, Node], list[Relation], Scope]:
+        """The queries that a sub-query can read, what it reads, and what can be named of that."""
+        self._refuse_parts(parts_of_select(tree))
+        known = {**named, **self._with(tree, named)}
+        relations = self._relations(tree, known)
+        return known, relations, resolve_from(relations, part_tables(tree)[1], self._scope_over, Problems()).scope
+
+    def _uncorrelated(self, tree: exp.Expr, named: Mapping[str, Node]) -> InnerQuery:
         node = self._relation(tree, named)
         return InnerQuery(node, self._scope("", node.columns), columns_of(node))
+
+    def _value_query(self, written: exp.Expr, outer: Scope, named: Mapping[str, Node]) -> ValueQuery:
+        try:
+            return self._resolve_value(query_of(written), outer, named, outer.place(written))
+        except ScriptError as error:
+            raise ScriptError(name_columns_around(error.diagnostics, query_of(written), outer)) from None
+
+    def _resolve_value(self, tree: exp.Expr, outer: Scope, named: Mapping[str, Node], place: Span) -> ValueQuery:
+        inner = None
+        if isinstance(tree, exp.Select):
+            known, relations, near = self._open(tree, named)
+            correlated = correlated_parts(tree, near, outer)
+            if aggregates_all(tree):
+                require_one_column(tree.expressions, place)
+                equalities = require_equalities(correlated, near, outer)
+                node, scope, subqueries = self._rows(tree, relations, known, correlated)
+                keys = [each.own for each in equalities]
+                written = Grouping(tree.expressions, having=tree.args.get("having"))
+                found = aggregate_value(node, written, keys, scope, subqueries)
+                return ValueQuery(grouped_by(equalities, found.groups, found.keys, scope), found.value, place)
+            if correlated:
+                check_correlated(tree, outer, takes_any_row=False)
+                node, scope, _ = self._rows(tree, relations, known, correlated)
+                node, items = select_inner(tree, node, scope, len(tree.expressions))
+                inner = InnerQuery(node, scope, items, correlated)
+        inner = inner or self._uncorrelated(tree, named)
+        require_one_column(inner.items, place)
+        require_one_row(inner, outer, place)
+        return ValueQuery(inner, column_reference(inner.items[0]), place)
 
     def _scope(self, qualifier: str, columns: tuple[OutputColumn, ...]) -> Scope:
         known = tuple(ScopeColumn(qualifier, column.name, column.type, column.name) for column in columns)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from millstream.sql.types import DataType
 
 
+HIDDEN: Final = "$"
+"""Begins the qualifiers of columns that no query can name."""
 WRITTEN: Final = "written"
 """Where a bound column remembers what its table calls it."""
 
@@ -38,6 +40,10 @@ class ScopeColumn:
     """The column of the step below that holds it: another name where two tables have one of this."""
     is_merged: bool = False
     """Whether USING has made it one with that of another table: only with its qualifier is it this one."""
+
+    @property
+    def is_hidden(self) -> bool:
+        return self.qualifier.startswith(HIDDEN)
 
     def is_named(self, qualifier: str, name: str = "") -> bool:
         return (self.qualifier, self.name) == (qualifier, name) and bool(self.qualifier or not self.is_merged)
@@ -66,7 +72,7 @@ class Scope:
 
     @property
     def qualifiers(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(column.qualifier for column in self.columns))
+        return tuple(dict.fromkeys(column.qualifier for column in self.columns if not column.is_hidden))
 
     def type_of(self, reference: str) -> DataType | None:
         return next((column.type for column in self.columns if column.reference == reference), None)
@@ -102,12 +108,8 @@ class Scope:
 
     def place(self, node: exp.Expr) -> Span:
         """The first and last place inside the expression that sqlglot remembers, or else around it."""
-        positions = [part.meta for part in node.walk() if "start" in part.meta]
-        if positions:
-            return self.script.span(
-                min(position["start"] for position in positions),
-                max(position["end"] for position in positions) + 1,
-            )
+        if positions := positions_of(node):
+            return self.script.span(positions["start"], positions["end"] + 1)
         return self.place(node.parent) if node.parent is not None else self.statement
 
     def require_boolean(self, condition: exp.Expr, type_: DataType, clause: str) -> None:
@@ -162,7 +164,8 @@ class Scope:
                 self.place(column),
                 hint="Add FROM, or write a text in single quotes.",
             )
-        names = [known.name for known in self.columns if column.table in ("", known.qualifier)]
+        candidates = (known for known in self.columns if not known.is_hidden)
+        names = [known.name for known in candidates if column.table in ("", known.qualifier)]
         near = nearest(column.name, names)
         tables = (column.table,) if column.table else self.qualifiers
         return Diagnostic(
@@ -181,6 +184,14 @@ class Scope:
             detail=f"It is a column of {enumerate_tables([known.qualifier for known in found])}.",
             hint=_how_to_qualify(found),
         )
+
+
+def positions_of(node: exp.Expr) -> dict[str, int]:
+    """`start` and `end` of what sqlglot remembers of the expression; nothing if it remembers none of its parts."""
+    found = [part.meta for part in node.walk() if "start" in part.meta]
+    if not found:
+        return {}
+    return {"start": min(each["start"] for each in found), "end": max(each["end"] for each in found)}
 
 
 def _how_to_qualify(found: Sequence[ScopeColumn]) -> str:

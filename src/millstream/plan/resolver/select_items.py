@@ -10,20 +10,23 @@ from sqlglot import exp
 
 from millstream.errors import Problems, ScriptError
 from millstream.plan.operators.project import Project, ProjectItem
-from millstream.plan.resolver.aggregation import OF_STAR, build_aggregate, distinct_rows, has_aggregate
+from millstream.plan.resolver.aggregation import OF_STAR, Grouping, build_aggregate, distinct_rows, has_aggregate
 from millstream.plan.resolver.scope import Scope, ScopeColumn, column_reference, output_names
 from millstream.plan.resolver.top_n import limit_rows, select_ranked
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from millstream.plan.operators.node import Node
+    from millstream.plan.resolver.value_queries import Subqueries
 
 
-def select_items(tree: exp.Select, node: Node, scope: Scope) -> Node:
+def select_items(tree: exp.Select, node: Node, scope: Scope, subqueries: Subqueries) -> Node:
     """SELECT with GROUP BY, HAVING, row numbers, DISTINCT, and the rows that LIMIT leaves."""
     items = [item for written in tree.expressions for item in _expand_star(written, scope)]
 
     def select(chosen: list[exp.Expr]) -> Node:
-        selected = select_ranked(chosen, lambda ranked: _select(tree, ranked, node, scope), scope)
+        selected = select_ranked(chosen, lambda ranked: _select(tree, ranked, node, scope, subqueries), scope)
         return distinct_rows(selected, scope) if tree.args.get("distinct") else selected
 
     return limit_rows(tree, items, select, scope)
@@ -39,14 +42,20 @@ def limit_combined(tree: exp.SetOperation, node: Node, scope: Scope) -> Node:
     return limit_rows(tree, items, lambda chosen: project(node, chosen, of_result), of_result)
 
 
-def _select(tree: exp.Select, items: list[exp.Expr], node: Node, scope: Scope) -> Node:
+def _select(tree: exp.Select, items: list[exp.Expr], node: Node, scope: Scope, subqueries: Subqueries) -> Node:
     group, having = tree.args.get("group"), tree.args.get("having")
     if group is not None or having is not None or any(has_aggregate(item) for item in items):
-        return build_aggregate(node, items, group, scope, having)
-    return project(node, items, scope)
+        return build_aggregate(node, Grouping(items, group, having), scope, subqueries)
+    problems = Problems()
+    taken = subqueries.take(items, scope, problems)
+    rows = problems.of(lambda: taken.join(node))
+    found = problems.of(lambda: project(rows or node, taken.trees, taken.scope))
+    problems.raise_all()
+    assert found is not None
+    return found
 
 
-def project(node: Node, items: list[exp.Expr], scope: Scope) -> Project:
+def project(node: Node, items: Sequence[exp.Expr], scope: Scope) -> Project:
     problems = Problems()
     resolved = [problems.of(partial(scope.resolve, item.unalias())) for item in items]
     problems.raise_all()

@@ -197,4 +197,5 @@ def _only(node: Node, names: Iterable[str], scope: Scope) -> Project:
 
 
 def _name(item: exp.Expr, name: str) -> exp.Expr:
-    return exp.alias_(item.unalias(), name, quoted=True)
+    """In parentheses, as a sub-query would take the name for its own."""
+    return exp.alias_(exp.Paren(this=item.unalias()), name, quoted=True)
