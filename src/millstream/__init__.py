@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from millstream.runtime.job import Job
     from millstream.runtime.progress import JobProgress, SourceLag
     from millstream.runtime.session import Session
+    from millstream.state.job_state import OperatorSize, TableSize
 
 __all__ = [
     "BrokerError",
@@ -42,11 +43,13 @@ __all__ = [
     "Listing",
     "MessagesLost",
     "MillstreamError",
+    "OperatorSize",
     "Program",
     "ScriptError",
     "Session",
     "SetupError",
     "SourceLag",
+    "TableSize",
     "Text",
     "__version__",
     "udf",
@@ -73,6 +76,7 @@ _MODULES: Final = {
     "runtime.job": ("Job",),
     "runtime.progress": ("JobProgress", "SourceLag"),
     "runtime.session": ("Session",),
+    "state.job_state": ("OperatorSize", "TableSize"),
 }
 
 

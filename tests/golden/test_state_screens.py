@@ -91,7 +91,7 @@ def test_state_of_another_layout(job: Path, expect_screen: Callable[..., None]) 
 def test_state_too_large(job: Path, expect_screen: Callable[..., None]) -> None:
     """As it ends a running job, and as it refuses to start one."""
     [plan] = compile_script(SourceText("visits.sql", VISITS), {}, {"millstream.state.max-size": "40 mb"}).jobs
-    excess = find_excess(plan, measure_operators(job / "kernels"))
+    excess = find_excess(plan, measure_operators(plan, job / "kernels"))
     assert excess is not None
     expect_screen(run_call(lambda: _raise(excess)))
 

@@ -61,7 +61,7 @@ class Stream:
         assert query.awaitTermination(PATIENCE)
         assert query.lastProgress is not None
         report = json.loads(query.lastProgress.json)
-        self.progress = progress_of("job", report, self.progress, Counted(0))
+        self.progress = progress_of("job", report, self.progress, Counted())
         return pa.concat_tables(found)
 
     def _settings(self, buckets: int, tasks: int, ttl_ms: int) -> KernelSettings:

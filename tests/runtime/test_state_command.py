@@ -42,6 +42,12 @@ def test_sizes_of_a_running_and_of_a_stopped_job(
         running = _state(parameters)
         assert job.progress is not None
         assert running["bytes"] == job.progress.state_bytes
+        assert {
+            operator["operator"]: {
+                table["table"]: {key: table[key] for key in ("rows", "bytes")} for table in operator["tables"]
+            }
+            for operator in running["jobs"][0]["operators"]
+        } == {operator: size["tables"] for operator, size in job.progress.as_json()["state"].items()}
     assert _state(parameters) == running
     [of_job] = running["jobs"]
     [aggregate] = of_job["operators"]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from millstream.cli.notice_line import NoticeLine
 from millstream.cli.numbers import count, duration, size
+from millstream.cli.state_parts import state_parts
 from millstream.notices import Passing
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ _RARELY: Final = (
     ("ignored", attrgetter("total_ignored_retractions")),
 )
 """Columns that are shown only once they have a value."""
+_NAMED: Final = 5
+"""Parts of the state in a line."""
 _WAITING: Final = "waiting for the first batch"
 
 
@@ -182,13 +185,16 @@ class TerminalView:
         pass
 
     def _table(self) -> Table:
-        return progress_table(list(self._latest.values()), self._doing)
+        return progress_table(list(self._latest.values()), self._doing, self._console.height - 1)
 
 
-def progress_table(jobs: list[JobProgress], before_first: str = _WAITING) -> Table:
+def progress_table(jobs: list[JobProgress], before_first: str = _WAITING, most_lines: int | None = None) -> Table:
+    """A line per job, each with the state of its operators below it if there is room for all of them."""
     from rich.table import Table
     from rich.text import Text
 
+    parts = {job.job: state_parts(job.state) for job in jobs}
+    has_room = most_lines is None or 1 + len(jobs) + sum(map(len, parts.values())) <= most_lines
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("job")
     rarely = [(heading, count_of) for heading, count_of in _RARELY if any(map(count_of, jobs))]
@@ -213,11 +219,22 @@ def progress_table(jobs: list[JobProgress], before_first: str = _WAITING) -> Tab
             f"{duration(age)} ago",
             *(count(count_of(job)) for _, count_of in rarely),
         )
+        for part in parts[job.job] if has_room else ():
+            cells = dict.fromkeys(headings, "") | {"state": size(part.bytes)}
+            table.add_row(Text(f"  {part.name}, {count(part.rows)} rows"), *cells.values(), style="dim")
     return table
 
 
 def _lag(progress: JobProgress) -> str:
     return ", ".join(f"{lag.source} {count(lag.messages)}" for lag in progress.lag)
+
+
+def _state(progress: JobProgress) -> str:
+    parts = sorted(state_parts(progress.state), key=attrgetter("bytes"), reverse=True)
+    if not parts:
+        return ""
+    smaller = [f"{len(parts) - _NAMED} smaller"] if len(parts) > _NAMED else []
+    return f", state {size(progress.state_bytes)} ({', '.join([*map(str, parts[:_NAMED]), *smaller])})"
 
 
 def _line(progress: JobProgress) -> str:
@@ -228,7 +245,7 @@ def _line(progress: JobProgress) -> str:
         f"{count(progress.rows_out)} out ({count(progress.rows_out_per_second)}/s), "
         f"{duration(progress.batch_seconds)}"
         f"{f', lag {_lag(progress)}' if progress.lag else ''}"
-        f"{f', state {size(progress.state_bytes)}' if progress.state_bytes else ''}"
+        f"{_state(progress)}"
         f"{f', {count(progress.skipped)} skipped so far' if progress.skipped else ''}"
         f"{f', {count(progress.dead_letters)} dead letters so far' if progress.dead_letters else ''}"
         f"{f', {count(missed)} retractions ignored' if missed else ''}"

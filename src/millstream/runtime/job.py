@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from millstream.runtime.results import Result
     from millstream.source import Span
     from millstream.spark.running_query import RunningQuery
+    from millstream.state.job_state import OperatorSize
 
 _POLL_SECONDS: Final = 0.02
 _REPORT_SECONDS: Final = 1.0
@@ -167,8 +168,8 @@ class Job:
         reach("after-batch")
         messages = self._count_messages(report)
         lost = self._topics.after_batch(report, messages)
-        sizes = measure_operators(self._folder.state)
-        counted = self._counts_of(sizes.total(), messages, sum(each.count for each in lost))
+        sizes = measure_operators(self._plan, self._folder.state)
+        counted = self._counts_of(sizes, messages, sum(each.count for each in lost))
         progress = progress_of(self.name, report, self._progress, counted)
         with self._reported:
             self._progress = progress
@@ -208,10 +209,10 @@ class Job:
         self._messages_read += counted  # the rest belongs to a batch whose report is still to come
         return counted
 
-    def _counts_of(self, state_bytes: int, messages: int, lost: int) -> Counted:
+    def _counts_of(self, state: tuple[OperatorSize, ...], messages: int, lost: int) -> Counted:
         shown, self._shown = self._shown, None
         return Counted(
-            state_bytes=state_bytes,
+            state=state,
             skipped=self._tallies.skipped.value,
             dead_letters=self._tallies.dead_letters.value,
             lost=lost,

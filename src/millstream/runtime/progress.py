@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from millstream.connectors.kafka.read_range import Offsets
+    from millstream.state.job_state import OperatorSize
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,6 @@ class JobProgress:
     rows_out: int
     batch_seconds: float
     lag: tuple[SourceLag, ...]
-    state_bytes: int
     committed_at: float
     """When the batch was committed, in seconds since the epoch."""
     total_rows_in: int
@@ -45,6 +45,8 @@ class JobProgress:
     """Messages written to dead-letter topics since the job started, because they could not be read."""
     lost: int = 0
     """Offsets deleted before they were read, since the job started; 'scan.fail-on-data-loss' is false."""
+    state: tuple[OperatorSize, ...] = ()
+    """The size of what each operator keeps, in the order in which rows reach them."""
 
     @property
     def rows_in_per_second(self) -> float:
@@ -53,6 +55,10 @@ class JobProgress:
     @property
     def rows_out_per_second(self) -> float:
         return self.rows_out / self.batch_seconds if self.batch_seconds else 0.0
+
+    @property
+    def state_bytes(self) -> int:
+        return sum(operator.bytes for operator in self.state)
 
     @property
     def total_lag(self) -> int:
@@ -64,14 +70,21 @@ class JobProgress:
             "lag": {lag.source: lag.messages for lag in self.lag},
             "rows_in_per_second": round(self.rows_in_per_second, 1),
             "rows_out_per_second": round(self.rows_out_per_second, 1),
+            "state_bytes": self.state_bytes,
+            "state": {size.operator: _state_as_json(size) for size in self.state},
         }
+
+
+def _state_as_json(size: OperatorSize) -> dict[str, Any]:
+    tables = {table.table: {"rows": table.rows, "bytes": table.bytes} for table in size.tables}
+    return {"rows": size.rows, "bytes": size.bytes, "tables": tables}
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
     """What Spark's report does not contain, or counts differently than a user would."""
 
-    state_bytes: int
+    state: tuple[OperatorSize, ...] = ()
     skipped: int = 0
     dead_letters: int = 0
     lost: int = 0
@@ -98,7 +111,6 @@ def progress_of(job: str, report: Mapping[str, Any], before: JobProgress | None,
         rows_out=rows_out,
         batch_seconds=report["durationMs"].get("triggerExecution", 0) / 1000,
         lag=tuple(lag for source in report["sources"] if (lag := _lag(source)).source),
-        state_bytes=counted.state_bytes,
         committed_at=time.time(),
         total_rows_in=rows_in + (before.total_rows_in if before else 0),
         total_rows_out=rows_out + (before.total_rows_out if before else 0),
@@ -107,6 +119,7 @@ def progress_of(job: str, report: Mapping[str, Any], before: JobProgress | None,
         skipped=counted.skipped,
         dead_letters=counted.dead_letters,
         lost=counted.lost + (before.lost if before else 0),
+        state=counted.state,
     )
 
 

@@ -256,7 +256,7 @@ class Session:
 
         settings = plan.settings
         _discard_unfinished(folder)
-        if (excess := find_excess(plan, measure_operators(folder.state))) is not None:
+        if (excess := find_excess(plan, measure_operators(plan, folder.state))) is not None:
             raise excess
         return QueryRequest(
             job=plan,

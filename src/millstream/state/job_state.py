@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from millstream.state.bucket import manifest_numbers, read_manifest
 from millstream.state.storage import StateFileError
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from millstream.state.manifest import BucketManifest, TableManifest
     from millstream.state.storage import StateStorage
+
+_SIDES: Final = ("left", "right")
+"""The inputs of a join."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,28 @@ class TableSize:
     """How many of them hold rows of the table."""
     batch: int
     """The newest batch that changed one of its buckets."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorSize:
+    """What an operator keeps in all of its tables."""
+
+    operator: str
+    tables: tuple[TableSize, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        return sum(table.rows for table in self.tables)
+
+    @property
+    def bytes(self) -> int:
+        return sum(table.bytes for table in self.tables)
+
+    @property
+    def sides(self) -> dict[str, OperatorSize]:
+        """What a join keeps of each of its inputs, in the tables whose names begin with its name."""
+        tables = {side: tuple(table for table in self.tables if table.table.startswith(side)) for side in _SIDES}
+        return {side: OperatorSize(self.operator, found) for side, found in tables.items() if found}
 
 
 def discard_after(storage: StateStorage, last_finished: int | None) -> None:

@@ -25,7 +25,7 @@ def progress(observed: Mapping[str, Any], before: JobProgress | None = None) -> 
         "sources": [],
         "observedMetrics": observed,
     }
-    return progress_of("totals", report, before, Counted(0))
+    return progress_of("totals", report, before, Counted())
 
 
 SOME = {"millstream-a": {"ignored": 3}, "millstream-b": {"ignored": None}, "mine": {"ignored": 100}}

@@ -20,7 +20,7 @@ def progress(skipped: int = 0, dead_letters: int = 0) -> JobProgress:
         "durationMs": {"triggerExecution": 100},
         "sources": [],
     }
-    return progress_of("totals", report, None, Counted(0, skipped, dead_letters))
+    return progress_of("totals", report, None, Counted(skipped=skipped, dead_letters=dead_letters))
 
 
 def render_progress(job: JobProgress) -> str:
