@@ -1,4 +1,4 @@
-"""Tables whose limits are so low that a few rows have several segments, filters and merges."""
+"""Tables whose limits are so low that a few rows have several segments, filters and merges, and are read in parts."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from millstream.kernels import row_counts
 from millstream.state import hash_filter, merge_policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+TINY_PIECE = 100
+"""Bytes: a row or two."""
 
 
 @contextmanager
@@ -19,4 +23,5 @@ def tiny_segments() -> Iterator[None]:
         for name, limit in {"_FEW_ROWS": 1, "_GROWTH": 2, "_LEAST_MERGED": 3, "_MOST_MERGED": 5}.items():
             patch.setattr(merge_policy, name, limit)
         patch.setattr(hash_filter, "_LEAST_ROWS", 1)
+        patch.setattr(row_counts, "_PORTION_ROWS", 1)
         yield

@@ -9,7 +9,7 @@ import polars as pl
 from millstream.changelog import RowKind
 from millstream.kernels.join_pairs import Batch, PairJoiner
 from millstream.kernels.operator import LEFT, RIGHT, StepResult
-from millstream.kernels.row_counts import RowCounts, sum_counts
+from millstream.kernels.row_counts import AFTER, BEFORE, RowCounts, sum_counts
 from millstream.state.state_table import HASH
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ class JoinKernel:
         return StepResult(self._changes(left, right), sum(each.ignored for each in written.values()))
 
     def _read(self, name: str, written: pl.DataFrame, wanted: pl.Series) -> Batch:
-        others = self._tables[name].others(wanted, written)
-        return Batch(written.select(others.columns), others)
+        columns = [*self._spec.side(name).columns, BEFORE, AFTER]
+        return Batch(written.select(columns), self._tables[name].others(wanted, written))
 
     def _changes(self, left: Batch, right: Batch) -> Iterator[pa.Table]:
         for kind in (RowKind.DELETE, RowKind.INSERT):

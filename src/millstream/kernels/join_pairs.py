@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from millstream.kernels.join import JoinOperator
+    from millstream.kernels.portions import Portions
 
 RIGHT_BEFORE: Final = "__right" + BEFORE
 RIGHT_AFTER: Final = "__right" + AFTER
@@ -35,7 +36,7 @@ class Batch:
     """The rows of one side that concern a batch, with their columns and their counts before and after it."""
 
     written: pl.DataFrame
-    others: pl.DataFrame
+    others: Portions[pl.DataFrame]
     """Unchanged rows, of the keys that the other side wrote."""
 
     def to(self, kind: RowKind) -> pl.DataFrame:
@@ -51,8 +52,10 @@ class PairJoiner:
     def changes(self, kind: RowKind, left: Batch, right: Batch) -> Iterator[pa.Table]:
         """Each pair of rows is joined once per kind, so that its results need no folding."""
         own, other = left.to(kind), right.to(kind)
-        yield from self._changes_of(kind, own, right.others)
-        yield from self._changes_of(kind, left.others, other)
+        for rows in right.others if own.height else ():
+            yield from self._changes_of(kind, own, rows)
+        for rows in left.others if other.height else ():
+            yield from self._changes_of(kind, rows, other)
         if own.height or other.height:
             yield from self._changes_of(kind, left.written, right.written)
 

@@ -7,7 +7,9 @@ of the other side by key. With a condition, each row is stored with the number o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -23,7 +25,7 @@ from millstream.kernels.partners import (
     HAS,
     KEYS,
     PARTNERS,
-    PartnerCounts,
+    count_partners,
     flips,
     key_changes,
     with_key_counts,
@@ -33,17 +35,30 @@ from millstream.kernels.row_counts import AFTER, BEFORE, RowCounts
 from millstream.state.state_table import HASH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     import pyarrow as pa
     from numpy.typing import NDArray
 
     from millstream.kernels.join import JoinOperator
     from millstream.kernels.operator import BatchTime, OpenTable, Parts
+    from millstream.kernels.portions import Portions
     from millstream.kernels.row_counts import Written
 
 _OTHER: Final = {LEFT: RIGHT, RIGHT: LEFT}
 _BEFORE_BATCH: Final = "__partners_before"
+
+Singles: TypeAlias = "tuple[pl.DataFrame, Iterable[pl.DataFrame]]"
+"""Written rows, and unchanged ones, that may be in the result by themselves before the batch or after it."""
+
+
+class _Counted(NamedTuple):
+    """Unchanged rows of a side, and the written ones of the other side that are paired with them."""
+
+    rows: pl.DataFrame
+    """Those whose number of partners changes, with the new number; none if it is not stored."""
+    gained: NDArray[np.int64]
+    """How many partners each of the written rows gains here."""
 
 
 class OuterJoinKernel:
@@ -105,37 +120,60 @@ class OuterJoinKernel:
             name: self._rows[name].others(written[_OTHER[name]].rows[HASH], written[name].rows) for name in written
         }
         sides = self._sides(written, others)
-        counts = PartnerCounts(self._pairs, sides)
-        singles = {}
+        gained = count_partners(self._pairs, sides[LEFT].written, sides[RIGHT].written)
+        changed = {name: self._count_others(name, others[name], sides) for name in others}
+        last: dict[str, pl.DataFrame] = {}
+        for name, portions in changed.items():
+            for portion in portions:
+                if name in last and name in self._asking:
+                    self._rows[name].write(last[name])
+                gained[_OTHER[name]] += portion.gained
+                last[name] = portion.rows
+        singles: dict[str, Singles] = {}
         for name, table in self._rows.items():
-            own, others_of = written[name].rows, others[name]
-            if name not in self._asking:
-                table.write(own)
-                continue
-            own = self._count_partners(name, own, counts.of_written(name))
-            others_of = self._count_partners(name, others_of, counts.of_others(name))
-            changed = others_of.filter(pl.col(PARTNERS) != pl.col(_BEFORE_BATCH))
-            rows = [own.select(changed.columns), changed]
-            table.write(pl.concat(rows))
-            singles[name] = pl.concat([rows[0], changed.filter(pl.col(HAD) != pl.col(HAS))])
+            own = written[name].rows
+            if name in self._asking:
+                own = self._count_partners(name, own, gained[name]).select(last[name].columns)
+                singles[name] = own, changed[name].map(_rows_that_flip)
+                own = pl.concat([own, last[name]])
+            table.write(own)
         return StepResult(self._changes(singles, sides), _ignored(written))
+
+    def _count_others(
+        self, name: str, others: Portions[pl.DataFrame], sides: Mapping[str, Batch]
+    ) -> Portions[_Counted]:
+        written = sides[_OTHER[name]].written
+
+        def count(rows: pl.DataFrame) -> _Counted:
+            both = {name: self._with_key(name, rows), _OTHER[name]: written}
+            gained = count_partners(self._pairs, both[LEFT], both[RIGHT])
+            if name not in self._asking:
+                return _Counted(rows.clear(), gained[_OTHER[name]])
+            counted = self._count_partners(name, rows, gained[name])
+            return _Counted(counted.filter(pl.col(PARTNERS) != pl.col(_BEFORE_BATCH)), gained[_OTHER[name]])
+
+        return others.map(count)
 
     def _apply(self, parts: Parts) -> Mapping[str, Written]:
         return {name: table.apply(counts_of(self._spec, name, parts)) for name, table in self._rows.items()}
 
-    def _others(self, name: str, written: Mapping[str, Written]) -> pl.DataFrame:
+    def _others(self, name: str, written: Mapping[str, Written]) -> Portions[pl.DataFrame]:
         """Where rows may have expired, those of every key of the batch: it may be its last ones that have."""
         hashes = written[_OTHER[name]].rows[HASH]
         own = written[name].rows
         return self._rows[name].others(pl.concat([hashes, own[HASH]]) if self._spec.expires else hashes, own)
 
-    def _sides(self, written: Mapping[str, Written], others: Mapping[str, pl.DataFrame]) -> Mapping[str, Batch]:
+    def _sides(
+        self, written: Mapping[str, Written], others: Mapping[str, Portions[pl.DataFrame]]
+    ) -> Mapping[str, Batch]:
+        return {
+            name: Batch(self._with_key(name, written[name].rows), others[name].map(partial(self._with_key, name)))
+            for name in written
+        }
+
+    def _with_key(self, name: str, rows: pl.DataFrame) -> pl.DataFrame:
         """Rows that may have partners."""
-
-        def rows_of(name: str, rows: pl.DataFrame) -> pl.DataFrame:
-            return rows.filter(self._has_key(name)).select(*self._spec.side(name).columns, BEFORE, AFTER)
-
-        return {name: Batch(rows_of(name, written[name].rows), rows_of(name, others[name])) for name in written}
+        return rows.filter(self._has_key(name)).select(*self._spec.side(name).columns, BEFORE, AFTER)
 
     def _has_key(self, name: str) -> pl.Expr:
         """Only a side that keeps its rows without a partner stores those whose key has a NULL."""
@@ -143,7 +181,7 @@ class OuterJoinKernel:
         return pl.all_horizontal(pl.lit(value=True), *(pl.col(key).is_not_null() for key in keys))
 
     def _count_keys(
-        self, name: str, written: Mapping[str, Written], others: Mapping[str, pl.DataFrame]
+        self, name: str, written: Mapping[str, Written], others: Mapping[str, Portions[pl.DataFrame]]
     ) -> pl.DataFrame:
         keys, other = self._spec.side(name).keys, _OTHER[name]
         own = written[name].rows.filter(self._has_key(name))
@@ -152,22 +190,26 @@ class OuterJoinKernel:
         counts = self._keys[name].add(key_changes(added, keys, asking, self._spec.side(other).keys)).rows
         if not self._spec.expires:
             return counts
-        return without_expired(counts, keys, (own.filter(pl.col(AFTER) > 0), others[name].filter(self._has_key(name))))
+        live = others[name].map(lambda rows: rows.filter(self._has_key(name)))
+        return without_expired(counts, keys, chain([own.filter(pl.col(AFTER) > 0)], live))
 
     def _rows_by_key(
-        self, name: str, written: pl.DataFrame, others: pl.DataFrame, counts: pl.DataFrame
-    ) -> pl.DataFrame:
+        self, name: str, written: pl.DataFrame, others: Portions[pl.DataFrame], counts: pl.DataFrame
+    ) -> Singles:
         """Written rows, and others whose key has its first partner or has lost its last one."""
         keys, counted = self._spec.side(name).keys, self._spec.side(_OTHER[name]).keys
         has_key, columns = self._has_key(name), [*self._spec.side(name).columns, BEFORE, AFTER]
         never = [pl.lit(value=False).alias(HAD), pl.lit(value=False).alias(HAS)]
-        return pl.concat(
-            [
-                with_key_counts(written.filter(has_key).select(columns), keys, counts, counted),
-                with_key_counts(others.filter(has_key).select(columns), keys, counts.filter(flips()), counted),
-                written.filter(~has_key).select(columns).with_columns(never),
-            ]
-        )
+        own = [
+            with_key_counts(written.filter(has_key).select(columns), keys, counts, counted),
+            written.filter(~has_key).select(columns).with_columns(never),
+        ]
+        flipped = counts.filter(flips())
+
+        def find(rows: pl.DataFrame) -> pl.DataFrame:
+            return with_key_counts(rows.filter(has_key).select(columns), keys, flipped, counted)
+
+        return pl.concat(own), others.map(find) if flipped.height else ()
 
     def _count_partners(self, name: str, rows: pl.DataFrame, gained: NDArray[np.int64]) -> pl.DataFrame:
         """`gained` is for the rows that may have partners."""
@@ -178,21 +220,25 @@ class OuterJoinKernel:
             pl.col(PARTNERS).alias(_BEFORE_BATCH), (pl.col(PARTNERS) > 0).alias(HAD), (after > 0).alias(HAS), after
         )
 
-    def _changes(
-        self, singles: Mapping[str, pl.DataFrame], sides: Mapping[str, Batch] | None = None
-    ) -> Iterator[pa.Table]:
+    def _changes(self, singles: Mapping[str, Singles], sides: Mapping[str, Batch] | None = None) -> Iterator[pa.Table]:
         for kind in (RowKind.DELETE, RowKind.INSERT):
             if sides is not None and self._spec.kind.gives_pairs:
                 yield from self._pairs.changes(kind, sides[LEFT], sides[RIGHT])
-            for name, rows in singles.items():
-                timed = rows.with_columns(self._times_alone(kind).alias(TIMES)).filter(pl.col(TIMES) > 0)
-                yield from repeat(timed.select(*self._spec.side(name).columns, TIMES), kind, self._spec.output_schema)
+            for name, (written, others) in singles.items():
+                for rows in chain([written], others):
+                    timed = rows.with_columns(self._times_alone(kind).alias(TIMES)).filter(pl.col(TIMES) > 0)
+                    columns = [*self._spec.side(name).columns, TIMES]
+                    yield from repeat(timed.select(columns), kind, self._spec.output_schema)
 
     def _times_alone(self, kind: RowKind) -> pl.Expr:
         """How often a row is in the result by itself."""
         is_semi = self._spec.kind is JoinKind.SEMI
         had, has = (pl.col(name) if is_semi else ~pl.col(name) for name in (HAD, HAS))
         return times(kind, pl.col(BEFORE) * had, pl.col(AFTER) * has, expires=self._spec.expires)
+
+
+def _rows_that_flip(counted: _Counted) -> pl.DataFrame:
+    return counted.rows.filter(pl.col(HAD) != pl.col(HAS))
 
 
 def _ignored(written: Mapping[str, Written]) -> int:

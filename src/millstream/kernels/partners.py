@@ -14,11 +14,11 @@ from millstream.kernels.row_counts import AFTER, BEFORE, ROW_HASH
 from millstream.state.state_table import HASH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from millstream.kernels.join_pairs import Batch, PairJoiner
+    from millstream.kernels.join_pairs import PairJoiner
 
 HAD: Final = "__had"
 HAS: Final = "__has"
@@ -54,7 +54,7 @@ def without_expired(counts: pl.DataFrame, keys: Sequence[str], live: Iterable[pl
     """Counts of keys, zero where all rows that were counted have expired; `live` are the rows that have not."""
     if not keys:
         return counts if any(rows.height for rows in live) else counts.with_columns(pl.lit(0, pl.Int64).alias(AFTER))
-    there = pl.concat([rows.select(keys) for rows in live]).unique()
+    there = pl.concat([rows.select(keys).unique() for rows in live]).unique()
     numbered = counts.with_row_index(_PLACE)
     found = join_by_keys(numbered.select(_PLACE, *keys), keys, _renamed(there, keys), _names(keys))[_PLACE]
     is_there = np.zeros(counts.height, dtype=bool)
@@ -83,38 +83,17 @@ def _renamed(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     return rows.select(pl.col(key).alias(name) for key, name in zip(keys, _names(keys), strict=True))
 
 
-class PartnerCounts:
-    """Counts the partners that rows gain and lose in a batch: only pairs with a written row are looked at."""
-
-    def __init__(self, pairs: PairJoiner, sides: Mapping[str, Batch]) -> None:
-        self._pairs = pairs
-        left, right = sides[LEFT], sides[RIGHT]
-        self._sums = {
-            (name, place): np.zeros(rows.height, dtype=np.int64)
-            for name, batch in sides.items()
-            for place, rows in enumerate((batch.written, batch.others))
-        }
-        for left_place, left_rows in enumerate((left.written, left.others)):
-            for right_place, right_rows in enumerate((right.written, right.others)):
-                if not left_place or not right_place:
-                    self._count(left_rows, right_rows, (LEFT, left_place), (RIGHT, right_place))
-
-    def of_written(self, name: str) -> NDArray[np.int64]:
-        return self._sums[name, 0]
-
-    def of_others(self, name: str) -> NDArray[np.int64]:
-        return self._sums[name, 1]
-
-    def _count(
-        self, left: pl.DataFrame, right: pl.DataFrame, to_left: tuple[str, int], to_right: tuple[str, int]
-    ) -> None:
-        numbered = left.with_row_index(_PLACE + LEFT), right.with_row_index(_PLACE + RIGHT)
-        for pairs in self._pairs.pairs(*numbered):
-            for name, sums, own, other in (
-                (LEFT, self._sums[to_left], pl.col(BEFORE), (RIGHT_BEFORE, RIGHT_AFTER)),
-                (RIGHT, self._sums[to_right], pl.col(RIGHT_BEFORE), (BEFORE, AFTER)),
-            ):
-                # A row that was not there counts all its partners, another one how their number changes.
-                before, after = map(pl.col, other)
-                gained = pairs.select(pl.when(own == 0).then(after).otherwise(after - before)).to_series()
-                np.add.at(sums, pairs[_PLACE + name].to_numpy(), gained.to_numpy())
+def count_partners(pairs: PairJoiner, left: pl.DataFrame, right: pl.DataFrame) -> dict[str, NDArray[np.int64]]:
+    """How many partners the rows of each side gain, or lose, in those of the other; one of the two is all written."""
+    sums = {name: np.zeros(rows.height, dtype=np.int64) for name, rows in ((LEFT, left), (RIGHT, right))}
+    numbered = left.with_row_index(_PLACE + LEFT), right.with_row_index(_PLACE + RIGHT)
+    for found in pairs.pairs(*numbered):
+        for name, own, other in (
+            (LEFT, pl.col(BEFORE), (RIGHT_BEFORE, RIGHT_AFTER)),
+            (RIGHT, pl.col(RIGHT_BEFORE), (BEFORE, AFTER)),
+        ):
+            # A row that was not there counts all its partners, another one how their number changes.
+            before, after = map(pl.col, other)
+            gained = found.select(pl.when(own == 0).then(after).otherwise(after - before)).to_series()
+            np.add.at(sums[name], found[_PLACE + name].to_numpy(), gained.to_numpy())
+    return sums

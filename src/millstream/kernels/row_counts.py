@@ -11,11 +11,14 @@ import pyarrow as pa
 
 from millstream.kernels.entries import ENTRY, LOWER_HALF, entry_hash, numbers_of
 from millstream.kernels.multiset import COUNT
-from millstream.state.segment_search import matching_rows
+from millstream.kernels.portions import Portions
+from millstream.state.segment_search import as_numpy, matching_rows
 from millstream.state.state_table import DEAD, HASH
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from millstream.state.state_table import StateTable
 
@@ -24,6 +27,9 @@ BEFORE: Final = "__before"
 """A row's count before the batch."""
 AFTER: Final = "__after"
 """A row's count after the batch."""
+_PORTION_ROWS: Final = 1 << 16
+_PORTION_BYTES: Final = 8 << 20
+"""Stored rows that are looked at together, at least one of the two if there are so many."""
 
 
 def sum_counts(rows: pl.DataFrame, columns: Sequence[str], *, keeps_zero: bool) -> pl.DataFrame:
@@ -76,17 +82,26 @@ class RowCounts:
         changes = pl.col(BEFORE) != pl.col(AFTER)
         return changes | (pl.col(AFTER) > 0) if self._expires else changes
 
-    def others(self, hashes: pl.Series, written: pl.DataFrame) -> pl.DataFrame:
+    def others(self, hashes: pl.Series, written: pl.DataFrame) -> Portions[pl.DataFrame]:
         """The stored rows of these join keys, by their hashes, except those that the batch writes.
 
-        They may include rows of another key whose hash has the same upper half.
+        They may include rows of another key whose hash has the same upper half. They are as they were when this was
+        called, even if they are looked at later: one key may have more rows than fit in memory.
         """
         low = np.unique(hashes.to_numpy() & ~LOWER_HALF)
-        stored = self._table.scan(low, low | LOWER_HALF)
-        keys = self._key_by_entry(written).to_arrow().cast(stored.select([HASH, *self._columns]).schema)
-        _, found = matching_rows(stored, keys, np.arange(keys.num_rows), self._columns)
+        table, keys = self._table.snapshot(), self._key_by_entry(written).to_arrow()
+        return Portions(lambda: (self._others_of(rows, keys) for rows in _read(table, low, low | LOWER_HALF)))
+
+    def _others_of(self, stored: pa.Table, keys: pa.Table) -> pl.DataFrame:
+        keys = keys.cast(stored.select([HASH, *self._columns]).schema)
         stays = np.ones(stored.num_rows, dtype=bool)
-        stays[found] = False
+        if stored.num_rows:
+            ends = as_numpy(stored.column(HASH).take(pa.array([0, stored.num_rows - 1])))
+            hashes = as_numpy(keys.column(HASH))
+            _, found = matching_rows(
+                stored, keys, np.flatnonzero((hashes >= ends[0]) & (hashes <= ends[1])), self._columns
+            )
+            stays[found] = False
         others = pl.DataFrame(stored.filter(pa.array(stays)))
         beside = [pl.col(HASH).alias(ENTRY), *map(pl.col, self._beside)] if self._beside else []
         return others.select(*self._columns, *beside, pl.col(COUNT).alias(BEFORE), pl.col(COUNT).alias(AFTER))
@@ -98,3 +113,16 @@ class RowCounts:
 
     def _key_by_entry(self, rows: pl.DataFrame) -> pl.DataFrame:
         return rows.select(pl.col(ENTRY).alias(HASH), *self._columns)
+
+
+def _read(table: StateTable, low: NDArray[np.int64], high: NDArray[np.int64]) -> Iterator[pa.Table]:
+    """In portions that are worth joining by themselves; an empty one if there are no rows."""
+    waiting = [table.scan(low[:0], high[:0])]
+    for part in table.scan_in_parts(low, high):
+        waiting.append(part)
+        is_enough = sum(rows.num_rows for rows in waiting) >= _PORTION_ROWS
+        if is_enough or sum(rows.nbytes for rows in waiting) >= _PORTION_BYTES:
+            yield pa.concat_tables(waiting)
+            waiting = []
+    if waiting:
+        yield pa.concat_tables(waiting)

@@ -23,13 +23,14 @@ class MemoryPieces:
         self._numbers = count()
 
     def manifest(self) -> TableManifest:
+        """Read once per batch: what it does not name is not needed any more, and may have been until then."""
+        named = {piece.file for piece in self._manifest.pieces}
+        self._pieces = {name: rows for name, rows in self._pieces.items() if name in named}
+        self._filters = {name: found for name, found in self._filters.items() if name in named}
         return self._manifest
 
     def save_manifest(self, manifest: TableManifest) -> None:
         self._manifest = manifest
-        named = {piece.file for piece in manifest.pieces}
-        self._pieces = {name: rows for name, rows in self._pieces.items() if name in named}
-        self._filters = {name: found for name, found in self._filters.items() if name in named}
 
     def load(self, piece: Piece) -> pa.Table:
         return self._pieces[piece.file]

@@ -6,6 +6,7 @@ lookup asks the filter of each piece, and searches those that may have a key.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -15,8 +16,14 @@ import pyarrow.compute as pc
 
 from millstream.state.manifest import TableManifest
 from millstream.state.merge_policy import count_to_merge
+from millstream.state.range_division import Run, clip_ranges, divide_ranges
 from millstream.state.segment_merge import merge_runs
-from millstream.state.segment_pieces import pieces_in_range, pieces_in_ranges, ranges_to_merge, split_by_piece
+from millstream.state.segment_pieces import (
+    pieces_in_range,
+    pieces_in_ranges,
+    ranges_to_merge,
+    split_by_piece,
+)
 from millstream.state.segment_search import (
     HASH,
     as_numpy,
@@ -30,6 +37,8 @@ from millstream.state.segment_search import (
 from millstream.state.segment_writer import PIECE_BYTES, SegmentWriter
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from millstream.state.manifest import Piece, Segment
@@ -41,6 +50,7 @@ __all__ = ["DEAD", "HASH", "Found", "StateTable", "TimeToLive"]
 DEAD: Final = "__dead"
 _WRITTEN: Final = "__written"
 _SWEEPS_PER_TTL: Final = 2
+_PARTS_OF_A_PIECE: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +143,33 @@ class StateTable:
             pending = pending[~is_found[pending]]
         return self._gather(keys.num_rows, taken, places)
 
+    def snapshot(self) -> StateTable:
+        """The table for reading, as it is now: what is put into this one later is not in it."""
+        return copy(self)
+
     def scan(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> pa.Table:
         """All rows with a hash in one of the ranges (ascending, ends included): `__hash`, keys and values."""
+        return pa.concat_tables([self._read_ranges(low[:0], high[:0]), *self.scan_in_parts(low, high)])
+
+    def scan_in_parts(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> Iterator[pa.Table]:
+        """The same, in order of hashes, in parts that are smaller than a piece."""
+        pieces = [piece for segment in self._segments for piece in pieces_in_ranges(segment, low, high)]
+        is_small = sum(piece.length for piece in pieces) <= self._piece_bytes // _PARTS_OF_A_PIECE
+        runs = (
+            [] if is_small else [Run(as_numpy(self._load(piece)[HASH]), piece.length / piece.rows) for piece in pieces]
+        )
+        for part in divide_ranges(runs, low, high, self._piece_bytes // _PARTS_OF_A_PIECE):
+            yield self._read_ranges(*part)
+
+    def _read_ranges(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> pa.Table:
         runs = [self._schema.empty_table()]
         for segment in reversed(self._segments):
-            pieces = (self._load(piece) for piece in pieces_in_ranges(segment, low, high))
-            taken = [stored.take(pa.array(rows_in_ranges(stored, low, high))) for stored in pieces]
+            taken = []
+            for piece in pieces_in_ranges(segment, low, high):
+                stored = self._load(piece)
+                taken.append(
+                    stored.take(pa.array(rows_in_ranges(stored, *clip_ranges(low, high, piece.first, piece.last))))
+                )
             runs += [pa.concat_tables(taken)] if taken else []
         return self._drop_dead(merge_runs(runs, self._keys)).select([HASH, *self._keys, *self._values])
 

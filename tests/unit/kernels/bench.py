@@ -14,6 +14,7 @@ from millstream.changelog import KIND, RowKind
 from millstream.kernels.operator import ORDER, ROWS, BatchTime
 from millstream.spark.packets import pack, unpack_by_part
 from millstream.state.memory import MemoryPieces
+from millstream.state.segment_writer import PIECE_BYTES
 from millstream.state.state_table import StateTable
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Bench:
         *,
         colliding: bool = False,
         buckets: int = 1,
+        piece_bytes: int = PIECE_BYTES,
     ) -> None:
         self.ignored = 0
         self.late = 0
@@ -51,6 +53,7 @@ class Bench:
         self._schemas = {ROWS: schema} if isinstance(schema, pa.Schema) else schema
         self._colliding = colliding
         self._buckets = buckets
+        self._piece_bytes = piece_bytes
 
     @property
     def watermark_delay_ms(self) -> int:
@@ -78,7 +81,8 @@ class Bench:
         def open_table(name: str) -> StateTable:
             table = self._operator.state_tables[name]
             store = self._stores.setdefault((bucket, name), MemoryPieces())
-            return StateTable(table.keys, table.values, store, self._ttl_of(table))
+            ttl = self._ttl_of(table)
+            return StateTable(table.keys, table.values, store, ttl, piece_bytes=self._piece_bytes)
 
         result = self._operator.open(open_table).step(unpack_by_part(packets), self.time)
         self.ignored += result.ignored

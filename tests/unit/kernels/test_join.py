@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import nullcontext
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,10 @@ from hypothesis import strategies as st
 from millstream.changelog import KIND, RowKind
 from millstream.kernels import join_pairs
 from millstream.kernels.join import JoinOperator, JoinSide
+from millstream.state.segment_writer import PIECE_BYTES
 from millstream.state.state_table import TimeToLive
 from tests.unit.kernels.bench import Bench, Change, Row
+from tests.unit.tiny_segments import TINY_PIECE, tiny_segments
 
 if TYPE_CHECKING:
     import pytest
@@ -174,6 +177,7 @@ def operator(keys: tuple[tuple[str, ...], tuple[str, ...]], *, expires: bool = F
     buckets=st.sampled_from([1, 3]),
     expires=st.booleans(),
     colliding=st.booleans(),
+    in_parts=st.booleans(),
 )
 def test_the_output_is_the_join_after_every_batch(
     drawn: list[Step],
@@ -183,12 +187,14 @@ def test_the_output_is_the_join_after_every_batch(
     *,
     expires: bool,
     colliding: bool,
+    in_parts: bool,
 ) -> None:
     spec = operator(keys, expires=expires)
     schemas = {"left": LEFT, "right": RIGHT}
-    bench = Bench(spec, schemas, colliding=colliding, buckets=buckets)
+    piece_bytes = TINY_PIECE if in_parts else PIECE_BYTES
+    bench = Bench(spec, schemas, colliding=colliding, buckets=buckets, piece_bytes=piece_bytes)
     found = Multiset()
-    with duckdb.connect() as database:
+    with duckdb.connect() as database, tiny_segments() if in_parts else nullcontext():
         database.execute("SET TimeZone = 'UTC'")
         oracle = JoinOracle(database, keys)
         for batch in batches(drawn):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +18,11 @@ from millstream.changelog import KIND, RowKind
 from millstream.join_kinds import JoinKind
 from millstream.kernels import join_pairs
 from millstream.kernels.join import JoinOperator, JoinSide, PairCondition
+from millstream.state.segment_writer import PIECE_BYTES
 from millstream.state.state_table import TimeToLive
 from tests.unit.kernels.bench import Bench
 from tests.unit.kernels.test_join import KEYS, LEFT, RIGHT, SMALL_LEFT, SMALL_RIGHT, Multiset, Side, batches, steps
+from tests.unit.tiny_segments import TINY_PIECE, tiny_segments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,6 +87,7 @@ class Oracle:
     buckets=st.sampled_from([1, 3]),
     expires=st.booleans(),
     colliding=st.booleans(),
+    in_parts=st.booleans(),
 )
 def test_the_output_is_the_join_after_every_batch(
     drawn: list[Step],
@@ -93,11 +97,18 @@ def test_the_output_is_the_join_after_every_batch(
     *,
     expires: bool,
     colliding: bool,
+    in_parts: bool,
 ) -> None:
     spec = operator(*shape, expires=expires)
-    bench = Bench(spec, {"left": LEFT, "right": spec.right.schema}, colliding=colliding, buckets=buckets)
+    bench = Bench(
+        spec,
+        {"left": LEFT, "right": spec.right.schema},
+        colliding=colliding,
+        buckets=buckets,
+        piece_bytes=TINY_PIECE if in_parts else PIECE_BYTES,
+    )
     found = Multiset()
-    with duckdb.connect() as database:
+    with duckdb.connect() as database, tiny_segments() if in_parts else nullcontext():
         database.execute("SET TimeZone = 'UTC'")
         oracle = Oracle(database, spec, CONDITIONS[spec.condition])
         for drawn_batch in batches(drawn):
@@ -114,6 +125,7 @@ def test_the_output_is_the_join_after_every_batch(
     length=st.integers(1, 6),
     hinted=st.tuples(*[st.none() | st.integers(0, 9)] * 2),
     colliding=st.booleans(),
+    in_parts=st.booleans(),
 )
 def test_what_goes_was_there_when_rows_have_expired_too(
     drawn: list[Step],
@@ -123,15 +135,18 @@ def test_what_goes_was_there_when_rows_have_expired_too(
     hinted: tuple[int | None, int | None],
     *,
     colliding: bool,
+    in_parts: bool,
 ) -> None:
     spec = operator(kind, KEYS[0], condition, expires=True)
     left, right = (length if ttl is None else ttl for ttl in hinted)
     spec = replace(spec, left=replace(spec.left, ttl_ms=left), right=replace(spec.right, ttl_ms=right))
-    bench = Bench(spec, {"left": LEFT, "right": spec.right.schema}, colliding=colliding)
+    piece_bytes = TINY_PIECE if in_parts else PIECE_BYTES
+    bench = Bench(spec, {"left": LEFT, "right": spec.right.schema}, colliding=colliding, piece_bytes=piece_bytes)
     found = Multiset()
-    for now, batch in enumerate(batches(drawn)):
-        bench.ttl = TimeToLive(2 * now, length)
-        found.read(bench.step_inputs(batch | {"right": chosen(batch["right"], spec.right.schema)}))
+    with tiny_segments() if in_parts else nullcontext():
+        for now, batch in enumerate(batches(drawn)):
+            bench.ttl = TimeToLive(2 * now, length)
+            found.read(bench.step_inputs(batch | {"right": chosen(batch["right"], spec.right.schema)}))
 
 
 SMALL = {"left": SMALL_LEFT, "right": SMALL_RIGHT}
