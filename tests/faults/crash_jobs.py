@@ -40,6 +40,7 @@ class CrashJob:
     fold: Callable[[Iterable[Message]], Table]
     truth: Callable[[], Table]
     has_state: bool = True
+    has_several_kernels: bool = False
     guarantees: tuple[DeliveryGuarantee, ...] = EVERY_GUARANTEE
 
     @property
@@ -181,6 +182,7 @@ CRASH_JOBS: Final = (
         _order,
         _last,
         _expected_queries,
+        has_several_kernels=True,
     ),
     CrashJob(
         "set: two INSERTs from one table into one",

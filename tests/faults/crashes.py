@@ -85,13 +85,34 @@ _ENDINGS: Final = {
 Arrow batches are so small that the second and the third time are in the middle of a task.
 """
 
+_IN_LATER_KERNELS: Final = {
+    DeliveryGuarantee.EXACTLY_ONCE: (
+        (16, Ending.KILLED),
+        (30, Ending.KILLED),
+        (53, Ending.KILLED),
+        (30, Ending.FAILED),
+        (19, Ending.CANCELLED),
+    ),
+    DeliveryGuarantee.AT_LEAST_ONCE: ((16, Ending.KILLED), (53, Ending.KILLED)),
+    DeliveryGuarantee.NONE: ((30, Ending.KILLED),),
+}
+"""In jobs with several kernels, to whose state a worker comes eleven times in a batch, in order: the earlier visits are
+all to the first kernels in the first batch, these to the joins and EXCEPT above them in the second, third and last.
+"""
+
+
+def _endings(guarantee: DeliveryGuarantee, job: CrashJob, failpoint: str) -> tuple[tuple[int, Ending], ...]:
+    is_deep = job.has_several_kernels and failpoint in _WITH_STATE
+    return _ENDINGS[guarantee] + (_IN_LATER_KERNELS[guarantee] if is_deep else ())
+
+
 CRASHES: Final = tuple(
     crash
     for guarantee in EVERY_GUARANTEE
     for job in CRASH_JOBS
     if guarantee in job.guarantees
     for failpoint in FAILPOINTS
-    for time, ending in _ENDINGS[guarantee]
+    for time, ending in _endings(guarantee, job, failpoint)
     if (crash := Crash(guarantee, job, failpoint, time, ending)).is_reachable
 )
 
