@@ -48,6 +48,17 @@ INSERT INTO first SELECT customer, COUNT(*), {total} FROM orders GROUP BY custom
 """
 
 
+def _counted(query: str) -> str:
+    """A table of customers, with a number each."""
+    return f"""
+CREATE TABLE first (customer INT, number BIGINT, PRIMARY KEY (customer) NOT ENFORCED) WITH (
+  'connector' = 'upsert-kafka', 'topic' = '${{first}}', {_KAFKA}, 'key.format' = 'json', 'value.format' = 'json');
+CREATE VIEW sizes AS SELECT customer, COUNT(*) AS orders FROM orders GROUP BY customer;
+CREATE VIEW sums AS SELECT customer, SUM(amount) AS total FROM orders GROUP BY customer;
+INSERT INTO first {query};
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     name: str
@@ -63,6 +74,28 @@ _EVERY_KIND: Final = (
     Kind("pass-through-exactly-once", _rows("first", _ONCE) + _PASS),
     Kind("kernel-aggregate", _totals("COUNT(DISTINCT amount)")),
     Kind("kernel-aggregate-exactly-once", _totals("COUNT(DISTINCT amount)", _ONCE)),
+    Kind(
+        "join",
+        _counted(
+            "SELECT s.customer, t.total FROM sizes s LEFT JOIN sums t ON s.customer = t.customer AND s.orders > 3 "
+            "WHERE s.customer IN (SELECT customer FROM sums WHERE total > 9)"
+        ),
+    ),
+    Kind(
+        "top-n",
+        _counted(
+            "SELECT customer, orders FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY MOD(customer, 3) "
+            "ORDER BY orders DESC) AS place FROM sizes) WHERE place <= 2"
+        ),
+    ),
+    Kind(
+        "set-operation",
+        _counted(
+            "SELECT customer, MAX(amount) FROM (SELECT customer, amount FROM orders INTERSECT "
+            "SELECT customer, amount + 1 FROM orders EXCEPT ALL SELECT customer, 4 FROM sizes WHERE orders > 9) "
+            "GROUP BY customer"
+        ),
+    ),
     Kind(
         "statement-set",
         f"{_rows('first')}{_rows('second')}BEGIN STATEMENT SET;\n{_PASS}\n"

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from itertools import islice, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from millstream.failpoints import FAILPOINTS
 from millstream.testing.script_messages import Message, Received
-from tests.faults.soak.checks import Found, check_changed, check_counted, check_passed
-from tests.faults.soak.jobs import change, expected_changes, expected_counts, order
+from tests.faults.soak.checks import Found, check_changed, check_counted, check_joined, check_passed
+from tests.faults.soak.jobs import change, expected_changes, expected_counts, expected_joined, order
 from tests.faults.soak.kills import Victim, life_plans
 from tests.runtime.topics import as_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.faults.soak.jobs import Row
 
 FED = 200
 
@@ -29,10 +34,10 @@ def pass_messages() -> list[Received]:
     return receive([{"id": number} for number in range(FED)])
 
 
-def count_messages() -> list[Received]:
+def count_messages(expected: Callable[[int], dict[int, Row]] = expected_counts) -> list[Received]:
     """The table after every tenth number, as batches of ten would write it."""
     rows = [
-        expected_counts(fed)[customer]
+        expected(fed)[customer]
         for fed in range(10, FED + 1, 10)
         for customer in sorted({order(number)["customer"] for number in range(fed - 10, fed)})
     ]
@@ -55,6 +60,7 @@ CASES = (
     pytest.param(check_passed, pass_messages(), id="passed"),
     pytest.param(check_counted, count_messages(), id="counted"),
     pytest.param(check_changed, change_messages(), id="changed"),
+    pytest.param(check_joined, count_messages(expected_joined), id="joined"),
 )
 
 
@@ -99,6 +105,14 @@ def test_count_that_falls_or_goes_is_found() -> None:
     assert check_counted([*messages, messages[0]], FED).doubled > 0
     gone = Received(Message(messages[-1].message.key, None), 0, len(messages))
     assert check_counted([*messages, gone], FED).doubled > 0
+
+
+def test_side_of_a_join_that_falls_behind_is_found() -> None:
+    first = {"customer": 3, "orders": 2, "last": None}
+    rows = [first, {**first, "last": 20}, {**first, "orders": 3, "last": 20}, {**first, "orders": 3, "last": 37}]
+    assert check_joined(receive(rows, [3] * 4), FED).doubled == 0
+    assert check_joined(receive([*rows, rows[2]], [3] * 5), FED).doubled == 1
+    assert check_joined(receive([*rows, {**rows[3], "orders": 2}], [3] * 5), FED).doubled == 1
 
 
 def test_key_in_two_partitions_is_found() -> None:

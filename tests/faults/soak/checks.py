@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from tests.faults.soak.jobs import expected_changes, expected_counts
+from tests.faults.soak.jobs import expected_changes, expected_counts, expected_joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -44,6 +44,22 @@ def check_counted(received: Sequence[Received], fed: int) -> Found:
     )
     lost, more = _beside(expected_counts(fed), _ends(sequences, lambda rows: rows[-1]), "orders")
     return Found(len(received), lost, doubled + more)
+
+
+def check_joined(received: Sequence[Received], fed: int) -> Found:
+    """Either number of a row increases: its sides may have read the same topic up to different messages."""
+    sequences = _sequences(received)
+    doubled = sum(
+        after is None or (before is not None and (after == before or not _is_further(before, after)))
+        for rows in sequences.values()
+        for before, after in pairwise(rows)
+    )
+    lost, more = _beside(expected_joined(fed), _ends(sequences, lambda rows: rows[-1]), "orders")
+    return Found(len(received), lost, doubled + more)
+
+
+def _is_further(before: Row, after: Row) -> bool:
+    return after["orders"] >= before["orders"] and (before["last"] is None or after["last"] >= before["last"])
 
 
 def check_changed(received: Sequence[Received], fed: int) -> Found:
@@ -89,4 +105,4 @@ def _beside(truth: Mapping[int, Row], ends: list[tuple[int, Row]], counted: str)
     return lost, doubled
 
 
-CHECKS = {"passed": check_passed, "counted": check_counted, "changed": check_changed}
+CHECKS = {"passed": check_passed, "counted": check_counted, "changed": check_changed, "joined": check_joined}

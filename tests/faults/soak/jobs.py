@@ -8,7 +8,7 @@ from typing import Any, Final
 Row = dict[str, Any]
 PARTITIONS: Final = 3
 SOURCES: Final = ("orders", "changes")
-SINKS: Final = ("passed", "counted", "changed")
+SINKS: Final = ("passed", "counted", "changed", "joined")
 _CUSTOMERS: Final = 17
 _ALIKE: Final = 40
 """This many consecutive orders have the same amount."""
@@ -31,9 +31,17 @@ CREATE TABLE counted (customer INT, orders BIGINT, amounts BIGINT, PRIMARY KEY (
 CREATE TABLE changed (customer INT, held BIGINT, total BIGINT) WITH (
   'connector' = 'kafka', 'topic' = 'changed', {_KAFKA}, 'key.format' = 'json', 'key.fields' = 'customer',
   'value.format' = 'debezium-json', {_ONCE} = 'soak-changed');
+CREATE TABLE joined (customer INT, orders BIGINT, `last` INT, PRIMARY KEY (customer) NOT ENFORCED) WITH (
+  'connector' = 'upsert-kafka', 'topic' = 'joined', {_KAFKA}, 'key.format' = 'json', 'value.format' = 'json',
+  {_ONCE} = 'soak-joined');
+CREATE VIEW sizes AS SELECT customer, COUNT(*) AS orders FROM orders GROUP BY customer;
+CREATE VIEW latest AS SELECT customer, id FROM (
+  SELECT *, ROW_NUMBER() OVER (PARTITION BY customer ORDER BY id DESC) AS place FROM orders) WHERE place = 1;
 INSERT INTO passed SELECT id FROM orders;
 INSERT INTO counted SELECT customer, COUNT(*), COUNT(DISTINCT amount) FROM orders GROUP BY customer;
 INSERT INTO changed SELECT customer, COUNT(*), SUM(amount) FROM changes GROUP BY customer;
+INSERT INTO joined SELECT s.customer, s.orders, l.id FROM sizes s LEFT JOIN latest l ON s.customer = l.customer
+  WHERE s.customer IN (SELECT customer FROM orders EXCEPT SELECT -1 - customer FROM orders);
 """
 
 
@@ -69,6 +77,15 @@ def expected_counts(fed: int) -> dict[int, Row]:
         customer: {"customer": customer, "orders": orders[customer], "amounts": len(amounts[customer])}
         for customer in orders
     }
+
+
+def expected_joined(fed: int) -> dict[int, Row]:
+    found: dict[int, Row] = {}
+    for row in map(order, range(fed)):
+        customer = row["customer"]
+        orders = found[customer]["orders"] if customer in found else 0
+        found[customer] = {"customer": customer, "orders": orders + 1, "last": row["id"]}
+    return found
 
 
 def expected_changes(fed: int) -> dict[int, Row]:
