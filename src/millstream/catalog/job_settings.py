@@ -21,6 +21,7 @@ from millstream.catalog.settings_of_flink import (
     CDC_EVENTS_DUPLICATE,
     NOT_NULL_ENFORCER,
     RESULT_MODE,
+    SOURCE_IDLE_TIMEOUT,
     STATE_TTL,
     UPSERT_MATERIALIZE,
     NotNullEnforcer,
@@ -95,6 +96,7 @@ class JobSettings(_Settings):
     upsert_materialize: UpsertMaterialize = _setting(UPSERT_MATERIALIZE)
     cdc_events_duplicate: bool = _setting(CDC_EVENTS_DUPLICATE)
     state_ttl: timedelta = _setting(STATE_TTL)
+    source_idle_timeout: timedelta = _setting(SOURCE_IDLE_TIMEOUT)
     restarts: RestartSettings = RestartSettings()
     spark: tuple[tuple[str, str], ...] = ()
     """Spark's own settings, by their names, as they are written."""

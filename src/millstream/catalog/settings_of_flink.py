@@ -105,6 +105,13 @@ STATE_TTL: Final = ConfigOption(
     timedelta(0),
     example="1 d",
 )
+SOURCE_IDLE_TIMEOUT: Final = ConfigOption(
+    "table.exec.source.idle-timeout",
+    duration,
+    "After how long without rows a partition no longer holds the watermark back; 0 is never.",
+    timedelta(0),
+    example="1 min",
+)
 LOCAL_TIME_ZONE: Final = ConfigOption(
     "table.local-time-zone", OptionType("STRING", _time_zone), "The time zone of TIMESTAMP_LTZ.", "UTC"
 )
@@ -135,6 +142,7 @@ SHARED: Final[tuple[ConfigOption[Any], ...]] = (
     UPSERT_MATERIALIZE,
     CDC_EVENTS_DUPLICATE,
     STATE_TTL,
+    SOURCE_IDLE_TIMEOUT,
     *RESTARTS,
 )
 """The settings that mean the same here as in Flink."""

@@ -29,7 +29,8 @@ _CHECKPOINTS: Final = "every batch is a checkpoint; 'millstream.batch.interval-m
 _OWN_CHECKPOINT: Final = (
     "Flink's savepoints cannot be read; a job continues from its own checkpoint, or starts over if it has none"
 )
-_WATERMARKS: Final = "watermarks have no effect yet"
+_ONE_WATERMARK: Final = "the watermark moves on once per batch, after its last row"
+_NO_ALIGNMENT: Final = "all sources of a job read the same batch, so none runs ahead"
 _TASKS: Final = "'parallelism.default' sets the tasks of a job"
 _ONE_PLAN: Final = "a job is planned again from its script"
 _ONE_CATALOG: Final = "catalogs are in memory, and last as long as the script"
@@ -61,8 +62,8 @@ WITHOUT_EFFECT: Final = (
     WithoutEffect("state.*", "state is kept in the checkpoint folder"),
     WithoutEffect("millstream.state.cache-bytes", "state is mapped from the checkpoint folder"),
     WithoutEffect("millstream.aggregate.native", "every aggregate runs on the kernel", happens_anyway="never"),
-    WithoutEffect("pipeline.auto-watermark-interval", _WATERMARKS, duration),
-    WithoutEffect("pipeline.watermark-alignment.*", _WATERMARKS),
+    WithoutEffect("pipeline.auto-watermark-interval", _ONE_WATERMARK, duration),
+    WithoutEffect("pipeline.watermark-alignment.*", _NO_ALIGNMENT),
     WithoutEffect("pipeline.object-reuse", "rows travel in Arrow batches", boolean),
     WithoutEffect("pipeline.operator-chaining*", "Spark decides which steps run in one task"),
     WithoutEffect("pipeline.max-parallelism", "'millstream.state.buckets' bounds the tasks that share a state"),
@@ -91,7 +92,6 @@ WITHOUT_EFFECT: Final = (
     WithoutEffect("table.exec.mini-batch.enabled", _BATCHES, boolean),
     WithoutEffect("table.exec.mini-batch.allow-latency", _BATCHES, duration),
     WithoutEffect("table.exec.mini-batch.size", _BATCHES, at_least(-1, long_integer)),
-    WithoutEffect("table.exec.source.idle-timeout", _WATERMARKS, duration, happens_anyway="0"),
     WithoutEffect("table.exec.sink.keyed-shuffle", "the changes of a row always leave from one task, in their order"),
     WithoutEffect("table.exec.sink.rowtime-inserter", "a message has the time of its METADATA column 'timestamp'"),
     WithoutEffect("table.exec.sink.upsert-materialize-strategy.*", "rows before a sink are kept in one way"),

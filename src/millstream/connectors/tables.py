@@ -12,6 +12,7 @@ from millstream.sql.types import INTERVALS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
+    from datetime import timedelta
 
     from millstream.catalog.option_places import OptionPlaces
     from millstream.catalog.option_reader import Notice
@@ -91,6 +92,10 @@ class Source(ConnectedTable, Protocol):
 
     def gives_rows_in_python(self, columns: Collection[str]) -> bool:
         """Whether these columns are in Python when they have been read, and nothing of Spark's is left to do."""
+
+    @property
+    def idle_timeout(self) -> timedelta | None:
+        """After how long without rows a split no longer holds the watermark back; None as the job's settings say."""
 
     @property
     def obstacle_to_lookup(self) -> str | None:
@@ -191,6 +196,10 @@ class OrdinarySource(_OrdinaryTable):
 
     def gives_rows_in_python(self, columns: Collection[str]) -> bool:  # noqa: ARG002
         return False
+
+    @property
+    def idle_timeout(self) -> timedelta | None:
+        return None
 
     @property
     def obstacle_to_lookup(self) -> str | None:

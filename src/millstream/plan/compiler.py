@@ -14,6 +14,7 @@ from millstream.catalog.settings import SETTINGS, check_setting, setting_notice
 from millstream.errors import Code, Diagnostic, Problems, ScriptError, by_place
 from millstream.plan.functions.registry import FUNCTIONS
 from millstream.plan.listings import describe, list_objects, show_create
+from millstream.plan.operators.assign_watermark import AssignWatermark
 from millstream.plan.operators.node import depth_of, walk
 from millstream.plan.physical.planner import assign_ids
 from millstream.plan.program import JobPlan, Program, ShowJobs, Text
@@ -153,9 +154,7 @@ class Compiler:
             if isinstance(job, JobPlan):
                 yield from (notice.text for table in job.tables for notice in table.notices)
                 yield from _notices_of_state(job)
-                yield from (
-                    _watermark_notice(scan.source.table) for scan in job.logical_scans if scan.source.table.watermark
-                )
+                yield from map(_watermark_notice, _tables_without_effect(job))
 
     def _tell(self, text: str, about: Statement | Name) -> None:
         self._said.append(f"{about.span.source.name}:{about.span.line}: {text}")
@@ -346,8 +345,17 @@ def _place_of(node: Node) -> str:
     return f"{node.span.source.name}:{node.span.line}"
 
 
+def _tables_without_effect(job: JobPlan) -> Iterator[CatalogTable]:
+    """Those whose watermark no operator waits for."""
+    nodes = [node for root in job.roots for node in walk(root)]
+    watched = {node.scan_id for node in nodes if isinstance(node, AssignWatermark)}
+    yield from (
+        scan.source.table for scan in job.logical_scans if scan.source.table.watermark and scan.id not in watched
+    )
+
+
 def _watermark_notice(table: CatalogTable) -> str:
     assert table.watermark is not None
     place = table.watermark.span
-    why = "is parsed and checked but has no effect yet: no query waits for it, and no row is late"
+    why = "has no effect here: nothing in the query waits for it, and no row is late"
     return f'{place.source.name}:{place.line}: WATERMARK of table "{table.name}" {why}'

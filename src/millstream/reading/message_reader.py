@@ -25,13 +25,16 @@ _PATIENCE_SECONDS: Final = 60.0
 
 
 def read_messages(request: ReadRequest, ranges: Sequence[Range]) -> Iterator[pa.RecordBatch]:
-    """The columns of the request, in batches that may have messages of several ranges.
+    """The columns of the request, in batches that may have messages of several ranges unless these are told apart.
 
     Raises LostMessagesError, unless messages may be lost, and KafkaAwayError.
     """
     consumer = _consumer(tuple(sorted(request.properties.items())))
     try:
-        yield from _join_small(_read_all(request, consumer, consumer.start_in_turn(ranges)))
+        started = consumer.start_in_turn(ranges)
+        groups = ([each] for each in started) if request.tells_partitions else [started]
+        for group in groups:
+            yield from _join_small(_read_all(request, consumer, group))
     except ClientError as error:
         failure = KafkaAwayError if error.code in AWAY else KafkaRefusedError
         raise failure(str(error)) from None

@@ -37,5 +37,7 @@ class ReadRequest:
     reads_committed: bool
     keeps_apart: bool
     """Whether each partition has a task of its own, which writes under its name."""
+    tells_partitions: bool = False
+    """Whether each batch of messages comes from one partition, and workers are told which partitions there are."""
     tasks: int | None = None
     """Over how many tasks many messages are spread; None if it must not depend on how many there are."""

@@ -59,13 +59,22 @@ def read_rows(
     keeps_apart: bool = False,
     tasks: int | None = None,
 ) -> DataFrame | PythonStage:
-    """`splits` adds the origin of each row as a column; with it or `keeps_apart`, a task reads one partition.
+    """`splits` adds the origin of each row as a column; with `keeps_apart`, a task reads one partition.
 
     `folder` is the job's own. Without `tasks`, how partitions are spread does not depend on how many tasks there are.
     """
     layout = MessageLayout.of(scan, source)
-    keeps_apart = keeps_apart or splits is not None
-    messages = _Messages(spark, scan.id, source, positions, folder, max_batch_rows, tasks, keeps_apart=keeps_apart)
+    messages = _Messages(
+        spark,
+        scan.id,
+        source,
+        positions,
+        folder,
+        max_batch_rows,
+        tasks,
+        keeps_apart=keeps_apart,
+        tells_partitions=splits is not None,
+    )
     if source.is_read_in_python:
         return _decode_stream(messages, layout, splits)
     frame = messages.to_frame(with_headers=source.dead_letters is not None or needs_headers(layout.message_parts))
@@ -85,6 +94,8 @@ class _Messages:
     tasks: int | None
     keeps_apart: bool
     """Whether a task reads one partition only."""
+    tells_partitions: bool
+    """Whether the rows of partitions are told apart."""
 
     def stream(self, columns: Sequence[MessageColumn]) -> MessageStream:
         source, positions = self.source, self.positions
@@ -101,6 +112,7 @@ class _Messages:
             may_lose=not source.fails_on_data_loss,
             reads_committed=source.reads_committed,
             keeps_apart=self.keeps_apart,
+            tells_partitions=self.tells_partitions,
             tasks=self.tasks,
         )
         return MessageStream(self.spark, request, positions.counters.read if positions.counters else None)

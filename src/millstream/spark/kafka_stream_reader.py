@@ -6,6 +6,7 @@ Apart from the stream itself, because the process that creates a source loads on
 from __future__ import annotations
 
 import pickle
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -24,9 +25,17 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.datasource import ReadLimit
 
     from millstream.connectors.kafka.read_range import Offsets, Tally
+    from millstream.librdkafka.partition_consumer import Range
     from millstream.reading.read_request import ReadRequest
 
     Step = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskReads:
+    ranges: tuple[Range, ...]
+    places: tuple[str, ...] = ()
+    """All partitions that there are, if this task is to tell."""
 
 
 class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -73,14 +82,28 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         groups = (
             [(each,) for each in ranges] if self._request.keeps_apart else group_ranges(ranges, self._request.tasks)
         )
-        return [InputPartition(group) for group in groups]
+        if not self._request.tells_partitions:
+            return [InputPartition(TaskReads(group)) for group in groups]
+        first, *others = groups or [()]  # also if there is nothing but a new partition
+        every = [TaskReads(first, self._places(flatten(end))), *map(TaskReads, others)]
+        return [InputPartition(each) for each in every]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         step: Step
         counter: Tally | None
         step, counter = pickle.loads(self._step)  # noqa: S301 - our own
-        for batch in step(mark_end(_count(read_messages(self._request, partition.value), counter))):
+        reads: TaskReads = partition.value
+        if reads.places:
+            from millstream.spark.event_time import note_places  # the process that plans batches does not need it
+
+            note_places(self._request.scan, reads.places)
+        for batch in step(mark_end(_count(read_messages(self._request, reads.ranges), counter))):
             yield _conform(batch, self._schema)
+
+    def _places(self, offsets: Offsets) -> tuple[str, ...]:
+        """The partitions, as rows name them."""
+        has_one_topic = len(self._request.topics) == 1
+        return tuple(str(number) if has_one_topic else f"{topic}/{number}" for topic, number in sorted(offsets))
 
     def _offsets(self) -> TopicOffsets:
         """Asked for when needed: a reader is sent to workers, and a client cannot be."""

@@ -19,7 +19,7 @@ from millstream.durable_files import make_folder
 from millstream.kernels.hashing import hash_rows
 from millstream.kernels.operator import ORDER
 from millstream.spark.comparable import hashable
-from millstream.spark.event_time import EventTimes
+from millstream.spark.event_time import pack_noted
 from millstream.spark.kernel_stage import NOW, KernelSettings, KernelStage
 from millstream.spark.packets import PACKET_SCHEMA, exchange, pack
 from millstream.spark.python_rows import ColumnUse, select_columns
@@ -45,20 +45,17 @@ def host(
     id_: str,
     kernel_settings: KernelSettings,
     columns: Mapping[str, str] | None = None,
-    *,
-    awaited_splits: tuple[str, ...] = (),
 ) -> PythonStage:
     """Gives the operator's changelog for the rows of each of its inputs.
 
     `id_` names the operator's state. `columns` are those that are wanted, with their names in the operator's output;
     None is all. One input may be read in one pass with other readers; the packets of several, and of the sides of a
     union, go through one exchange.
-    `awaited_splits`, each as `input:split`, hold back event time before their first row.
     """
     packed = [
         pack_input(name, rows, operator, kernel_settings) for name in operator.inputs for rows in _sides(inputs[name])
     ]
-    stage = KernelStage(id_, operator, kernel_settings, awaited_splits)
+    stage = KernelStage(id_, operator, kernel_settings)
     wanted = {name: name for name in operator.output_schema.names} if columns is None else columns
     wanted = wanted or {KIND: KIND}  # Arrow does not count rows without columns
     make_folder(kernel_settings.state / id_)  # which workers must see
@@ -78,14 +75,13 @@ def pack_input(name: str, rows: Rows | PythonStage, operator: Operator, kernel_s
 
     Rows that are in Python already are hashed and packed in the same crossing.
     """
-    is_recorded = isinstance(rows, PythonStage) and rows.records_time
+    sources = None if kernel_settings.time is None else {source.id for source in kernel_settings.time.sources}
 
     def combine_and_pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        times = EventTimes(name, is_recorded=is_recorded)
         for table in read_in_order(batches) if operator.needs_order(name) else map(_table, batches):
-            yield pack(operator.combine(name, times.take_from(table)), kernel_settings.buckets)
-        if operator.needs_time:
-            yield times.packets(kernel_settings.buckets)
+            yield pack(operator.combine(name, _without_split(table)), kernel_settings.buckets)
+        if sources is not None:
+            yield pack_noted(sources, kernel_settings.buckets)
 
     to_tasks = partial(exchange, kernel_settings.tasks)
     if isinstance(rows, PythonStage):
@@ -102,7 +98,8 @@ def step_kernel(stage: KernelStage, columns: Mapping[str, str], packets: DataFra
     packets = packets.withColumn(NOW, F.unix_millis(F.current_timestamp()))
     output = pa.schema([operator.output_schema.field(inside).with_name(name) for name, inside in columns.items()])
     schema = from_arrow_schema(output, prefer_timestamp_ntz=True)
-    changes = PythonStage(packets, PACKET_SCHEMA, stage, has_counts=True)
+    notes_time = stage.settings.time is not None and stage.settings.time.is_told
+    changes = PythonStage(packets, PACKET_SCHEMA, stage, has_counts=True, notes_time=notes_time)
     uses = tuple(ColumnUse(inside, name, schema[name].dataType) for name, inside in columns.items())
     return changes.pipe(partial(select_columns, uses, output), schema)
 
@@ -126,6 +123,10 @@ def _hash_columns(hashes: Mapping[str, tuple[str, ...]], schema: StructType) -> 
 
 def _table(batch: pa.RecordBatch) -> pa.Table:
     return pa.Table.from_batches([batch])
+
+
+def _without_split(rows: pa.Table) -> pa.Table:
+    return rows.drop_columns([SPLIT]) if SPLIT in rows.schema.names else rows
 
 
 def read_in_order(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from millstream.failpoints import reach
 from millstream.kernels.kept_time import FOLDER, load_time, save_time
-from millstream.kernels.operator import BatchTime
+from millstream.kernels.operator import MAX_WATERMARK, BatchTime
+from millstream.kernels.watermark import SplitReport, TimeSource, merge_reports
 from millstream.spark.batch_number import batch_number
-from millstream.spark.event_time import EVENT_TIME, merge_highest
+from millstream.spark.event_time import EVENT_TIME, note, to_reports
 from millstream.spark.packets import TICK, unpack, unpack_by_part
 from millstream.spark.task_counts import count_ignored
 from millstream.spark.task_input import require_all, require_end_markers
@@ -36,8 +37,17 @@ _ROWS_TOGETHER: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
+class TimeFlow:
+    """How event time reaches an operator, and whether it goes on from there."""
+
+    sources: tuple[TimeSource, ...]
+    is_told: bool
+    """Whether an operator above must know how far it has come."""
+
+
+@dataclass(frozen=True, slots=True)
 class KernelSettings:
-    """How all kernels of a job keep their state."""
+    """How the kernels of a job keep their state, and what one of them knows of time."""
 
     buckets: int
     state: Path
@@ -48,10 +58,10 @@ class KernelSettings:
     """How long a row of state lives after it was last written; 0 is for ever."""
     retained: int = 10
     """How many batches back the state can be read."""
-    idle_ms: int = 0
-    """How long a split may have no rows before event time passes without it; 0 is for ever."""
     state_expires: bool = False
     """Whether any state of the job has a TTL, by a hint or by the setting: rows that keep it alive must reach it."""
+    time: TimeFlow | None = None
+    """None where neither the operator nor one above asks for it."""
 
     @property
     def expires(self) -> bool:
@@ -74,8 +84,6 @@ class KernelStage:
     """Of the operator in its plan: the name of its folder."""
     operator: Operator
     settings: KernelSettings
-    awaited: tuple[str, ...] = ()
-    """The splits without which event time does not begin; see `OperatorTime`."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A worker unpickles its step before it opens the rows of the task."""
@@ -85,18 +93,22 @@ class KernelStage:
         found = _gather(batches)
         if not found.packets:
             return
-        time = self._advance_time(found) if self.operator.needs_time else BatchTime(found.now)
+        flow = self.settings.time
+        time = BatchTime(found.now) if flow is None else self._advance_time(found, flow)
         for bucket, packets in sorted(found.packets.items()):
             yield from self._step(bucket, packets, time)
 
-    def _advance_time(self, found: _Found) -> BatchTime:
+    def _advance_time(self, found: _Found, flow: TimeFlow) -> BatchTime:
         """Each task computes the operator's time; that of the first bucket, to which packets always come, keeps it."""
         state = self._open(FOLDER)
         before = load_time(state)
-        after = before.advance(found.now, found.highest, awaited=self.awaited, idle_ms=self.settings.idle_ms)
+        after = before.advance(found.now, found.reports, flow.sources)
         if 0 in found.packets:
             save_time(state, after)
             state.commit()
+        if flow.is_told:
+            watermark = _delay(after.watermark, self.operator.watermark_delay_ms)
+            note({TimeSource(self.id).name_of(""): SplitReport(watermark, is_active=not after.is_idle)})
         assert after.now is not None
         return BatchTime(after.now, after.watermark, before.watermark)
 
@@ -134,7 +146,7 @@ class _Found:
     now: int = 0
     packets: dict[int, list[Packet]] = field(default_factory=dict)
     """Rows by bucket; none in those that only time has reached."""
-    highest: dict[str, int | None] = field(default_factory=dict)
+    reports: dict[str, SplitReport] = field(default_factory=dict)
     """How far event time has come, by split."""
 
 
@@ -147,10 +159,15 @@ def _gather(batches: Iterator[pa.RecordBatch]) -> _Found:
         for bucket, part, payload in zip(*columns, strict=True):
             packets = found.packets.setdefault(bucket, [])
             if part == EVENT_TIME:
-                merge_highest(found.highest, unpack(payload.as_buffer()))
+                merge_reports(found.reports, to_reports(unpack(payload.as_buffer())))
             elif part != TICK:
                 packets.append((part, payload.as_buffer()))
     return found
+
+
+def _delay(watermark: int | None, delay_ms: int) -> int | None:
+    """What may still come from an operator with this watermark: nothing, if nothing comes to it."""
+    return watermark if watermark is None or watermark == MAX_WATERMARK else watermark - delay_ms
 
 
 def _arrive(*parts: Any) -> KernelStage:

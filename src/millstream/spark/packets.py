@@ -37,8 +37,9 @@ def pack(parts: Parts, buckets: int) -> pa.RecordBatch:
 
 
 def pack_for_all(part: str, table: pa.Table, buckets: int) -> pa.RecordBatch:
-    """The same rows for every bucket."""
-    return _packets([(bucket, part, payload) for payload in to_payloads(table) for bucket in range(buckets)])
+    """The same rows for every bucket; a packet also if there are none."""
+    payloads = list(to_payloads(table)) or [_to_payload(table)]
+    return _packets([(bucket, part, payload) for payload in payloads for bucket in range(buckets)])
 
 
 def exchange(tasks: int, packets: DataFrame) -> DataFrame:

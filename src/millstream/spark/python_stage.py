@@ -13,6 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StructField, StructType
 
+from millstream.spark.event_time import hand_over
 from millstream.spark.kafka_stream import MessageStream
 from millstream.spark.observed_counts import IGNORED, fresh_name
 from millstream.spark.shared_rows import SharedRows
@@ -36,8 +37,8 @@ class PythonStage:
     """What becomes of the packets behind the exchange."""
     has_counts: bool = False
     """Whether steps count something for the driver."""
-    records_time: bool = False
-    """Whether a step has recorded the event time of the rows; see `event_time.py`."""
+    notes_time: bool = False
+    """Whether a step notes how far event time has come; see `event_time.py`."""
 
     @property
     def row_schema(self) -> StructType:
@@ -47,11 +48,11 @@ class PythonStage:
     def columns(self) -> list[str]:
         return list(self.row_schema.names)
 
-    def pipe(self, step: Step, schema: str | StructType, *, records_time: bool = False) -> PythonStage:
+    def pipe(self, step: Step, schema: str | StructType) -> PythonStage:
         """Does one step more in the same crossing."""
         assert (self.exchange, self.behind) == (None, None), "its rows are on their way"
         chained = step if self.step is None else partial(_chain, self.step, step)
-        return replace(self, step=chained, schema=schema, records_time=self.records_time or records_time)
+        return replace(self, step=chained, schema=schema)
 
     def to_frame(self) -> DataFrame:
         """The rows in Spark, where nobody else reads what they are made of."""
@@ -70,10 +71,11 @@ class PythonStage:
         if self.step is None:
             assert isinstance(self.rows, DataFrame)
             return self.rows
+        step = partial(_chain, self.step, hand_over) if self.notes_time and self.exchange is None else self.step
         if not self.has_counts:
-            return self._cross(self.step, self.row_schema)
+            return self._cross(step, self.row_schema)
         schema = self.row_schema
-        counting = partial(append_counts, self.step, to_arrow_schema(schema, timezone="UTC"))
+        counting = partial(append_counts, step, to_arrow_schema(schema, timezone="UTC"))
         counted = self._cross(counting, StructType([*schema.fields, StructField(IGNORED, LongType())]))
         observed = counted.observe(fresh_name(), F.sum(IGNORED).alias(IGNORED))
         return observed.where(F.col(IGNORED).isNull()).drop(IGNORED)

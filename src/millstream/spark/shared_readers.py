@@ -58,7 +58,7 @@ class PartedRows:
 
 def part_in_python(rows: PythonStage, readers: Sequence[Reader]) -> PartedRows:
     """In the crossing that makes the rows."""
-    stages = [reader(PythonStage(None, rows.schema, records_time=rows.records_time)) for reader in readers]
+    stages = [reader(PythonStage(None, rows.schema)) for reader in readers]
     return PartedRows(rows, [Lane(stage.step or iter, stage) for stage in stages])
 
 

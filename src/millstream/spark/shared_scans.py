@@ -64,4 +64,4 @@ def _rows(
     if node.execution is Execution.SOURCE:
         return shared_rows
     below = _rows(node.inputs[0], shared_rows, context)
-    return python_step(below, node) if isinstance(below, PythonStage) else stateless_step(below, node, context)
+    return python_step(below, node, context) if isinstance(below, PythonStage) else stateless_step(below, node, context)

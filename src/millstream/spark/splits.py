@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -57,12 +56,15 @@ class Splits:
         return F.concat(F.lit(f"{self.scan}-"), F.col("topic"), F.lit("-"), F.col("partition")).alias(SPLIT)
 
     def beside(self, step: Step, partition: str, topic: str) -> Step:
-        """Wraps `step` so that it adds the split to its rows; its messages have columns of these names."""
+        """Wraps `step` so that it adds the split to its rows; its messages have columns of these names.
+
+        Each batch has messages of one partition.
+        """
 
         def through(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for first in batches:
-                value = self._value(first.column(partition)[0].as_py(), topic, first)
-                for rows in step(chain([first], batches)):
+            for batch in batches:
+                value = self._value(batch.column(partition)[0].as_py(), topic, batch)
+                for rows in step(iter([batch])):
                     split = pa.repeat(
                         pa.scalar(value, pa.int32() if self.has_one_topic else pa.string()), rows.num_rows
                     )
@@ -74,6 +76,14 @@ class Splits:
         if self.has_one_topic:
             return self.scan * _SCAN + partition
         return f"{self.scan}-{first.column(topic)[0].as_py()}-{partition}"
+
+
+def place_of(split: int | str) -> str:
+    """The partition that a split of `Splits` stands for."""
+    if isinstance(split, int):
+        return str(split % _SCAN)
+    topic, _, partition = split.partition("-")[2].rpartition("-")
+    return f"{topic}/{partition}" if topic else ""
 
 
 def file_split(*, has_row_numbers: bool) -> Column:

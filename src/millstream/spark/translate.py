@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import StructType
 
 from millstream.changelog import KIND
 from millstream.connectors.kafka.tables import KafkaSource
 from millstream.connectors.local.tables import DatagenSource, FilesystemSource
 from millstream.durable_files import JobFile, shorten_name
+from millstream.kernels.watermark import TimeSource
 from millstream.plan.operators.aggregate import Aggregate
+from millstream.plan.operators.assign_watermark import AssignWatermark
 from millstream.plan.operators.expand import Expand
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.join import Join
@@ -27,11 +31,15 @@ from millstream.plan.operators.set_operation import SetOperation
 from millstream.plan.operators.union import Union
 from millstream.plan.operators.unnest import Unnest
 from millstream.plan.operators.values import Values
+from millstream.plan.physical.event_time import time_inputs
 from millstream.plan.physical.nodes import Execution
+from millstream.plan.vectorised.forms import vectorise
 from millstream.spark.aggregate import aggregate
+from millstream.spark.event_time import EVENT_TIME, drop_splits, note_times, take_times
 from millstream.spark.expressions import column_of
 from millstream.spark.join import join
 from millstream.spark.kafka_source import read_rows
+from millstream.spark.kernel_stage import TimeFlow
 from millstream.spark.keyed_rows import materialise, normalise
 from millstream.spark.local_tables import read_local
 from millstream.spark.lookup import content_of, look_up
@@ -41,7 +49,7 @@ from millstream.spark.python_stage import PythonStage, UnitedRows
 from millstream.spark.rank import rank
 from millstream.spark.set_operation import combine_sides
 from millstream.spark.shared_rows import SharedRows
-from millstream.spark.splits import Splits, split_columns
+from millstream.spark.splits import SPLIT, Splits, split_columns
 from millstream.spark.types import quote_name, spark_type
 from millstream.spark.union import union, unite
 from millstream.spark.unnest import unnest, unnest_in_python
@@ -93,6 +101,8 @@ class TranslationContext:
     """None in jobs that began without them."""
     lookups: dict[str, LookupContent] = field(default_factory=dict)
     """The tables that rows are looked up in, by the ids of their operators."""
+    timed_scans: frozenset[str] = frozenset()
+    """The ids of scans of topics whose rows say how far event time has come."""
     shared: Mapping[PhysicalNode, DataFrame | PythonStage] = field(default_factory=dict)
     """The output of nodes up to which a scan is read together with others; for a Write, its messages."""
 
@@ -101,6 +111,16 @@ class TranslationContext:
         if node.id not in self.lookups:
             self.lookups[node.id] = content_of(node, self.spark, self.folder)
         return self.lookups[node.id]
+
+    def settings_of(self, node: PhysicalNode) -> KernelSettings:
+        """Those of the kernels of one operator."""
+        if not node.carries_time:
+            return self.kernel_settings
+        sources = (
+            TimeSource(each.id, round(each.idle_timeout.total_seconds() * 1000), each.is_operator)
+            for each in time_inputs(node)
+        )
+        return replace(self.kernel_settings, time=TimeFlow(tuple(sources), is_told=node.tells_time))
 
     def pinned_tasks(self) -> int | None:
         """The number of tasks for rows that must reach the same task again, at whichever start of the job.
@@ -142,9 +162,11 @@ def rows_of(node: PhysicalNode, context: TranslationContext) -> DataFrame | Pyth
             return _stateless(node, context)
 
 
-def _stateless(node: PhysicalNode, context: TranslationContext) -> DataFrame:
+def _stateless(node: PhysicalNode, context: TranslationContext) -> DataFrame | PythonStage:
     inputs = [frame_of(below, context) for below in node.inputs]
     match node.operator:
+        case AssignWatermark() as operator:
+            return _take_watermark(inputs[0], operator, context)
         case Expand() as operator:
             return _expand(inputs[0], operator)
         case Unnest() as operator:
@@ -166,12 +188,30 @@ def _stay_in_python(
     assert isinstance(rows, PythonStage)
     if isinstance(node.operator, Lookup):
         return look_up(rows, node.operator, context.lookup_content(node.operator))
-    return python_step(rows, node)
+    return python_step(rows, node, context)
 
 
-def python_step(rows: PythonStage, node: PhysicalNode) -> PythonStage:
+def _take_watermark(rows: DataFrame, node: AssignWatermark, context: TranslationContext) -> PythonStage:
+    """Spark computes it, beside the columns of each row."""
+    computed = rows.withColumn(EVENT_TIME, column_of(node.expression, context.spark))
+    return _in_time(PythonStage(computed, rows.schema, partial(take_times, node.scan_id)), context)
+
+
+def _in_time(rows: PythonStage, context: TranslationContext) -> PythonStage:
+    """The rows behind the step that has noted their times; only what is written exactly once needs splits above it."""
+    rows = replace(rows, notes_time=True)
+    if SPLIT not in rows.columns or context.dispatch.is_exactly_once:
+        return rows
+    kept = StructType([field for field in rows.row_schema.fields if field.name != SPLIT])
+    return rows.pipe(drop_splits, kept)
+
+
+def python_step(rows: PythonStage, node: PhysicalNode, context: TranslationContext) -> PythonStage:
     """Row by row, on rows that stay in Python."""
     match node.operator:
+        case AssignWatermark() as operator:
+            step = partial(note_times, operator.scan_id, vectorise(operator.expression))
+            return _in_time(rows.pipe(step, rows.schema), context)
         case Filter() as operator:
             return filter_in_python(rows, operator)
         case Unnest() as operator:
@@ -194,6 +234,7 @@ def stateless_step(rows: AnyRows, node: PhysicalNode, context: TranslationContex
 
 def stateful_step(inputs: Sequence[InputRows], node: PhysicalNode, context: TranslationContext) -> PythonStage:
     """On the kernel, with state."""
+    context = replace(context, kernel_settings=context.settings_of(node))
     match node.operator:
         case Aggregate() as operator:
             return aggregate(inputs[0], operator, context.kernel_settings)
@@ -217,7 +258,8 @@ def _read(operator: object, context: TranslationContext) -> DataFrame | PythonSt
     match operator:
         case Scan(source=KafkaSource() as source):
             number = context.scan_numbers[operator.id]
-            splits = Splits.of(number, source) if context.dispatch.is_exactly_once else None
+            is_exactly_once = context.dispatch.is_exactly_once
+            needs_splits = is_exactly_once or operator.id in context.timed_scans
             place = context.positions[operator.id]
             return read_rows(
                 context.spark,
@@ -225,9 +267,9 @@ def _read(operator: object, context: TranslationContext) -> DataFrame | PythonSt
                 source,
                 place,
                 context.max_batch_rows,
-                splits=splits,
+                splits=Splits.of(number, source) if needs_splits else None,
                 folder=context.folder,
-                keeps_apart=context.keeps_partitions_apart,
+                keeps_apart=context.keeps_partitions_apart or is_exactly_once,
                 tasks=context.reading_tasks,
             )
         case Scan(source=DatagenSource() | FilesystemSource() as source):

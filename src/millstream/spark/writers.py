@@ -14,6 +14,7 @@ from millstream.connectors.kafka.custom_partitioner import load_partitioner
 from millstream.connectors.kafka.option_values import Partitioning
 from millstream.connectors.kafka.tables import KafkaSink, KafkaSource
 from millstream.connectors.local.tables import BlackholeSink, FilesystemSink, PrintSink
+from millstream.plan.operators.assign_watermark import AssignWatermark
 from millstream.plan.operators.roots import Collect, Write
 from millstream.plan.physical.nodes import Producer
 from millstream.spark.delivery import Delivering, start_delivery
@@ -52,7 +53,12 @@ def writer_of(job: JobPlan, context: TranslationContext) -> DataStreamWriter:
         return _encode(rows, outputs[root], context, drops_nulls=drops_nulls)
 
     kafka_scans = (scan.id for scan in plan.scans if isinstance(scan.source, KafkaSource))
-    context = replace(context, scan_numbers={id_: number for number, id_ in enumerate(kafka_scans)})
+    watched = (node.operator.scan_id for node in plan.nodes if isinstance(node.operator, AssignWatermark))
+    context = replace(
+        context,
+        scan_numbers={id_: number for number, id_ in enumerate(kafka_scans)},
+        timed_scans=frozenset(watched),
+    )
     context = replace(context, shared=read_together(plan, context, encode))
     return _writer(plan, context, encode).outputMode("append" if insert_only else "update")
 

@@ -53,7 +53,6 @@ def test_works(key: str, value: str) -> None:
         ("table.exec.mini-batch.allow-latency", "5 s"),
         ("table.exec.mini-batch.size", "5000"),
         ("pipeline.auto-watermark-interval", "200"),
-        ("table.exec.source.idle-timeout", "5 s"),
         ("table.dml-sync", "true"),
         ("table.exec.resource.default-parallelism", "4"),
         ("table.display.max-column-width", "80"),

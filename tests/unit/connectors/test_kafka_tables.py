@@ -192,7 +192,7 @@ def test_buffer_parallelism_and_idleness() -> None:
     written, read = sink(declare(options, KEYED)), source(declare(options, KEYED))
     assert written.buffer_flush == BufferFlush(100, timedelta(seconds=2))
     assert (written.parallelism, read.parallelism, read.idle_timeout) == (3, 2, timedelta(minutes=1))
-    assert {notice.text.split("'")[1] for notice in read.notices} == {"scan.parallelism", "scan.watermark.idle-timeout"}
+    assert {notice.text.split("'")[1] for notice in read.notices} == {"scan.parallelism"}
     assert written.notices == ()
 
 

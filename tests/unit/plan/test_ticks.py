@@ -11,7 +11,7 @@ from millstream.plan.physical.ticks import tick_interval
 
 
 @pytest.mark.parametrize(
-    ("state_ttls", "interval"),
+    ("waits", "interval"),
     [
         ([], None),
         ([timedelta(milliseconds=1)], timedelta(seconds=1)),
@@ -20,8 +20,8 @@ from millstream.plan.physical.ticks import tick_interval
         ([timedelta(days=30), timedelta(minutes=3)], timedelta(seconds=90)),
     ],
 )
-def test_twice_per_shortest_ttl_within_bounds(state_ttls: list[timedelta], interval: timedelta | None) -> None:
-    assert tick_interval(state_ttls) == interval
+def test_twice_per_shortest_wait_within_bounds(waits: list[timedelta], interval: timedelta | None) -> None:
+    assert tick_interval(waits) == interval
 
 
 @pytest.mark.parametrize(

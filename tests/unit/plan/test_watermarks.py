@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -12,7 +13,8 @@ import pytest
 from millstream.catalog.job_settings import JobSettings
 from millstream.changelog import KIND, RowKind
 from millstream.kernels.operator import MAX_WATERMARK, BatchTime
-from millstream.plan.operators.node import Node, Unary
+from millstream.plan.operators.assign_watermark import AssignWatermark
+from millstream.plan.operators.node import Node, Unary, walk
 from millstream.plan.physical.planner import assign_ids, plan_physically
 from millstream.plan.program import compile_script
 from millstream.plan.rules import RULES
@@ -117,6 +119,33 @@ def test_the_watermark_of_upserts_is_taken_where_they_are_read(resolved: Any) ->
         [node] = node.inputs
     said = "AssignWatermark(rowtime=[ts], watermark=[TO_TIMESTAMP_LTZ(`seconds`, 0) - INTERVAL '1' SECOND])"
     assert node.label == said
+
+
+@pytest.mark.parametrize(
+    ("option", "setting", "idle_after"),
+    [
+        ("", "", timedelta(0)),
+        ("", "SET 'table.exec.source.idle-timeout' = '3 s';", timedelta(seconds=3)),
+        (
+            ", 'scan.watermark.idle-timeout' = '1 s'",
+            "SET 'table.exec.source.idle-timeout' = '3 s';",
+            timedelta(seconds=1),
+        ),
+        (", 'scan.watermark.idle-timeout' = '0'", "SET 'table.exec.source.idle-timeout' = '3 s';", timedelta(0)),
+    ],
+    ids=["never", "by the setting", "by the table", "never by the table"],
+)
+def test_when_a_split_is_idle(resolved: Any, option: str, setting: str, idle_after: timedelta) -> None:
+    """It also sets how often the job ticks, since nothing else happens while there are no rows."""
+    table = ORDERS.replace(KAFKA, f"{KAFKA}{option}")
+    [job] = compile_script(SourceText("s", f"{setting}{table}SELECT id FROM orders;"), {}, {}).jobs
+    [below] = (root := resolved(f"{table}SELECT id FROM orders;")).inputs
+    waiting = root.with_inputs(Waiter(below, root.span))
+    for rule in RULES:
+        waiting = rule(waiting, job.settings)
+    [assigned] = (node for node in walk(waiting) if isinstance(node, AssignWatermark))
+    assert assigned.idle_after == idle_after
+    assert ("idleAfter" in assigned.label) is bool(idle_after)
 
 
 def test_the_bench_of_plans_follows_the_watermark(resolved: Any) -> None:

@@ -72,7 +72,7 @@ def test_tasks_share_partitions_evenly_where_there_are_more_of_them() -> None:
     sizes = [10_000, 90_000, 20_000, 30_000, 40_000, 3]
     start, end = {"t": dict.fromkeys(map(str, range(6)), 7)}, {"t": {str(n): 7 + size for n, size in enumerate(sizes)}}
 
-    shared = [part.value for part in reader({}, tasks=2).partitions(start, end)]
+    shared = [part.value.ranges for part in reader({}, tasks=2).partitions(start, end)]
 
     assert [[one.partition for one in ranges] for ranges in shared] == [[0, 1], [2, 3, 4, 5]]
     assert sum(one.end - one.start for ranges in shared for one in ranges) == sum(sizes)
@@ -81,7 +81,7 @@ def test_tasks_share_partitions_evenly_where_there_are_more_of_them() -> None:
 def test_an_exactly_once_batch_is_divided_alike_on_any_number_of_cores() -> None:
     start, end = {"t": {"0": 0, "1": 0, "2": 0}}, {"t": {"0": 10_000, "1": 20_000, "2": 30_000}}
 
-    assert [len(part.value) for part in reader({}, tasks=None).partitions(start, end)] == [1, 1, 1]
+    assert [len(part.value.ranges) for part in reader({}, tasks=None).partitions(start, end)] == [1, 1, 1]
 
 
 def test_lag_is_what_is_left_to_read() -> None:

@@ -51,14 +51,13 @@ if TYPE_CHECKING:
     from millstream.connectors.kafka.tables import StartPosition
 
 _NO_ALIGNMENT: Final = "all sources of a job read the same batch, so none runs ahead"
-_NO_WATERMARKS: Final = "watermarks have no effect yet"
+_ONE_WATERMARK: Final = "the watermark moves on once per batch, after its last row"
 _ONE_PARALLELISM: Final = "the number of tasks is 'parallelism.default', or that of the partitions to read"
 WITHOUT_EFFECT: Final = (
     (DISCOVERY_INTERVAL.key, "new partitions are looked for with every batch"),
     (SCAN_PARALLELISM.key, _ONE_PARALLELISM),
-    (WATERMARK_EMIT.key, _NO_WATERMARKS),
-    (WATERMARK_GAP.key, _NO_WATERMARKS),
-    (WATERMARK_IDLE.key, _NO_WATERMARKS),
+    (WATERMARK_EMIT.key, _ONE_WATERMARK),
+    (WATERMARK_GAP.key, _ONE_WATERMARK),
     (WATERMARK_GROUP.key, _NO_ALIGNMENT),
     (WATERMARK_DRIFT.key, _NO_ALIGNMENT),
     (WATERMARK_UPDATE.key, _NO_ALIGNMENT),

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from millstream.plan.operators.node import Node, Unary, transform
+from millstream.catalog.durations import duration_text
+from millstream.plan.operators.node import Node, Unary, transform, walk
 from millstream.plan.resolver.sql_text import sql_text
 from millstream.plan.typed import columns_in
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from millstream.plan.typed import Typed
     from millstream.source import Span
 
@@ -24,7 +27,15 @@ class AssignWatermark(Unary):
     expression: Typed
     """The watermark of a row: no later row of its partition is expected to have an event time at or below it."""
     span: Span
+    idle_after: timedelta | None = None
+    """How long a split has no rows until event time passes without it, zero being for ever; None until it is known."""
     id: str = ""
+
+    @property
+    def scan_id(self) -> str:
+        """The scan whose rows it looks at."""
+        [scan] = (below for below in walk(self) if not below.inputs)
+        return scan.id
 
     @property
     def rowtimes(self) -> frozenset[str]:
@@ -32,7 +43,8 @@ class AssignWatermark(Unary):
 
     @property
     def label(self) -> str:
-        return f"AssignWatermark(rowtime=[{self.column}], watermark=[{sql_text(self.expression)}])"
+        idle = f", idleAfter=[{duration_text(self.idle_after)}]" if self.idle_after else ""
+        return f"AssignWatermark(rowtime=[{self.column}], watermark=[{sql_text(self.expression)}]{idle})"
 
     @property
     def expressions(self) -> tuple[Typed, ...]:

@@ -51,6 +51,13 @@ class PhysicalNode:
     """Whether rows carry their kind beside them; rows without one are inserts."""
     obstacle: str | None = None
     """What only Spark can evaluate, so that rows have to leave Python for it."""
+    tells_time: bool = False
+    """Whether an operator with state above it must know how far event time has come in its rows."""
+
+    @property
+    def carries_time(self) -> bool:
+        """Whether event time must reach it."""
+        return self.tells_time or self.operator.needs_time
 
     @property
     def id(self) -> str:

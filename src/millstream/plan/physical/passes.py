@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from millstream.plan.operators.assign_watermark import AssignWatermark
@@ -40,7 +41,7 @@ def plan_pass(found: WideScan, roots: Sequence[Root], *, drops_nulls: bool) -> P
     Only in Python can it make several rows of one, and take a watermark from rows.
     """
     chains = [_chain(root) for root in roots if scan_of(root) is found.scan]
-    parts = [list(_in_pass(chain, in_python=True)) for chain in chains]
+    parts = [_without_time(list(_in_pass(chain, in_python=True))) for chain in chains]
     obstacles = (obstacle_to_pass(node, drops_nulls=drops_nulls) for part in parts for node in part)
     obstacle = next(filter(None, obstacles), None)
     if obstacle is not None:
@@ -68,6 +69,13 @@ def _in_pass(chain: Sequence[Node], *, in_python: bool) -> Iterator[Node]:
         if node.keeps_state or (isinstance(node, Write) and node.sink.is_kafka and node.sink.parallelism is None):
             yield node
         return
+
+
+def _without_time(part: list[Node]) -> list[Node]:
+    """What is posted to the other side of an exchange leaves behind what a step has noted of time."""
+    if part[-1].keeps_state:
+        return part
+    return list(takewhile(lambda node: not isinstance(node, AssignWatermark), part))
 
 
 def _calls_user(node: Node) -> bool:

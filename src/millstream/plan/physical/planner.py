@@ -48,7 +48,9 @@ def plan_physically(roots: Sequence[Root], settings: JobSettings, *, may_share_s
     if not plan.has_kernels:
         return plan
     ttls = [ttl for root in roots for ttl in state_ttls(root, settings.state_ttl)]
-    return replace(plan, tick_interval=tick_interval(ttls), state_expires=bool(ttls))
+    timeouts = [node.operator.idle_after for node in plan.nodes if isinstance(node.operator, AssignWatermark)]
+    waits = [*ttls, *(timeout for timeout in timeouts if timeout)]
+    return replace(plan, tick_interval=tick_interval(waits), state_expires=bool(ttls))
 
 
 def assign_ids(roots: Sequence[Root]) -> tuple[Root, ...]:
@@ -79,10 +81,10 @@ class _Builder:
         self._passes = {each.scan.id: each for each in passes}
         self._scans: dict[str, PhysicalNode] = {}
 
-    def build(self, node: Node) -> PhysicalNode:
+    def build(self, node: Node, *, tells_time: bool = False) -> PhysicalNode:
         if node.id in self._scans:
             return self._scans[node.id]
-        inputs = tuple(map(self.build, node.inputs))
+        inputs = tuple(self.build(below, tells_time=tells_time or node.needs_time) for below in node.inputs)
         execution, obstacle = _execution(node), None
         if isinstance(node, AssignWatermark | Filter | Project | Union | Unnest) and all(
             map(self._gives_rows_in_python, inputs)
@@ -93,7 +95,7 @@ class _Builder:
             return push_below_union(node, inputs[0])
         makes_rows = execution is Execution.KERNEL or not inputs
         has_kinds = node.gives_kinds if makes_rows else any(below.has_kinds for below in inputs)
-        built = PhysicalNode(node, inputs, execution, has_kinds, obstacle)
+        built = PhysicalNode(node, inputs, execution, has_kinds, obstacle, tells_time)
         if node.id in self._passes:
             self._scans[node.id] = built
         return built

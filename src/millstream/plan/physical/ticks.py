@@ -1,4 +1,4 @@
-"""How often a job must reach all of its state, whether rows come or not."""
+"""How often a job must reach all of its kernels, whether rows come or not."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-_PER_TTL: Final = 2
+_PER_WAIT: Final = 2
 _SHORTEST: Final = timedelta(seconds=1)
 """A tick is a batch, and the next one would come before it ends."""
 _LONGEST: Final = timedelta(hours=1)
 """Waiting begins anew when a job restarts."""
 
 
-def tick_interval(state_ttls: Collection[timedelta]) -> timedelta | None:
-    """None if time alone changes nothing in the state."""
-    return min(max(min(state_ttls) / _PER_TTL, _SHORTEST), _LONGEST) if state_ttls else None
+def tick_interval(waits: Collection[timedelta]) -> timedelta | None:
+    """For these TTLs and idle timeouts; None if nothing happens just because time passes."""
+    return min(max(min(waits) / _PER_WAIT, _SHORTEST), _LONGEST) if waits else None

@@ -44,7 +44,9 @@ def scan_of(table: CatalogTable, span: Span, functions: Functions, problems: Pro
         return rows
     declared = table.watermark
     watermark = problems.of(lambda: _resolve_watermark(declared, table, rows.column_types(), functions))
-    return rows if watermark is None else AssignWatermark(rows, declared.column, watermark, span)
+    if watermark is None or source is None:
+        return rows
+    return AssignWatermark(rows, declared.column, watermark, span, source.idle_timeout)
 
 
 def computed_items(table: CatalogTable, functions: Functions) -> tuple[ProjectItem, ...]:

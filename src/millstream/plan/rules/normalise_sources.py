@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from millstream.changelog import INSERT_ONLY, RowKind
@@ -42,7 +43,8 @@ def _assign_below(node: AssignWatermark) -> Node:
             case Project():
                 return below.with_inputs(*map(assign, below.inputs))
             case Normalise():
-                return below.with_inputs(*(AssignWatermark(scan, name, expression, node.span) for scan in below.inputs))
+                moved = replace(node, column=name, expression=expression)
+                return below.with_inputs(*map(moved.with_inputs, below.inputs))
             case _:
                 return below
 

@@ -1,0 +1,214 @@
+"""Event time on its way from tables to kernels: whatever is between them, every bucket is told the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from millstream import Session
+from millstream.runtime.kafka.admin import KafkaAdmin
+from millstream.testing.script_kafka import ScriptKafka
+from millstream.testing.script_messages import Message
+from tests.patience import PATIENCE
+from tests.runtime.clocks import BUCKETS, Clock, Moment, moments, translate_clocks, with_clocks
+from tests.runtime.topics import as_json, fresh_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from millstream.plan.operators.node import Node
+
+    Make = Callable[..., Sequence[Node]]
+
+KAFKA = "'connector' = 'kafka', 'properties.bootstrap.servers' = '${{brokers}}', 'format' = 'json'"
+LTZ = "TO_TIMESTAMP_LTZ(ms, 3)"
+BEHIND = "ts - INTERVAL '0.005' SECOND"
+IN_SPARK = "REGEXP(CAST(id AS STRING), '^[0-9]*$')"
+TABLES = "".join(
+    f"""CREATE TABLE {name} (id BIGINT, ms BIGINT, ts AS {{time}}, tags ARRAY<STRING>,
+    WATERMARK FOR ts AS {{watermark}})
+    WITH ('topic' = '${{{{{name}}}}}', 'scan.startup.mode' = 'earliest-offset', {KAFKA});"""
+    for name in ("orders", "rates")
+)
+OUT = "".join(
+    f"""CREATE TABLE {name} (clock BIGINT, seen BIGINT, now BIGINT, `watermark` BIGINT, `before` BIGINT)
+    WITH ('topic' = '${{{{told}}}}', {KAFKA}{{delivery}});
+    INSERT INTO {name} SELECT id, id, id, id, id FROM orders;"""
+    for name in ("told", "also_told")
+)
+EXACTLY_ONCE = ", 'sink.delivery-guarantee' = 'exactly-once', 'sink.transactional-id-prefix' = '${told}'"
+
+
+class Clocks:
+    """Plans over tables with a watermark, five milliseconds behind the highest row of each partition."""
+
+    def __init__(self, broker: str, spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.names = {name: fresh_name(name) for name in ("orders", "rates", "told")}
+        self._broker = broker
+        self._spark = spark
+        self._folder = folder
+        self._monkeypatch = monkeypatch
+        translate_clocks(monkeypatch)
+        for topic in self.names.values():
+            KafkaAdmin({"bootstrap.servers": broker}).ensure_topic(topic, topic)
+
+    def produce(self, table: str, partition: int, *times: int) -> None:
+        messages = [Message(None, as_json({"id": time, "ms": time, "tags": ["a", "b"]})) for time in times]
+        ScriptKafka(self._broker).produce(self.names[table], messages, partition=partition)
+
+    def run(
+        self,
+        make: Make,
+        *queries: str,
+        delivery: str = "",
+        time: str = LTZ,
+        watermark: str = BEHIND,
+        idle_timeout: str = "0",
+    ) -> None:
+        """Runs a job over all that has not been read yet; `make` gives the nodes that are written."""
+        tables = TABLES.format(time=time, watermark=watermark)
+        text = f"{tables}{''.join(f'{query};' for query in queries)}{OUT.format(delivery=delivery)}"
+        parameters = {"brokers": self._broker, **self.names}
+        settings: dict[str, Any] = {
+            "millstream.state.buckets": str(BUCKETS),
+            "table.exec.source.idle-timeout": idle_timeout,
+        }
+        with Session(self._spark, checkpoint=self._folder, settings=settings) as session:
+            with self._monkeypatch.context() as without_rules:
+                without_rules.setattr("millstream.plan.compiler.RULES", ())
+                program = session.compile(text, parameters=parameters)
+            roots = [job.roots[0] for job in program.jobs]
+            made = make(*(root.inputs[0] for root in roots[: len(queries)]))
+            written = [root.with_inputs(node) for root, node in zip(roots[len(queries) :], made, strict=False)]
+            [job] = session.start(with_clocks(program, *written), drain=True)
+            assert job.await_end(PATIENCE)
+
+    def told(self) -> list[Moment]:
+        return moments(self._broker, self.names["told"])
+
+    @property
+    def last(self) -> Moment:
+        return self.told()[-1]
+
+
+@pytest.fixture
+def clocks(broker: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clocks:
+    return Clocks(broker, spark, tmp_path, monkeypatch)
+
+
+def one_clock(*inputs: Node) -> Sequence[Node]:
+    return [Clock(inputs, inputs[0].span)]
+
+
+def two_clocks(first: Node, second: Node) -> Sequence[Node]:
+    return [Clock((first,), first.span, 1), Clock((second,), second.span, 2)]
+
+
+@pytest.mark.parametrize("delivery", ["", EXACTLY_ONCE], ids=["at least once", "exactly once"])
+@pytest.mark.parametrize(
+    ("query", "seen"),
+    [
+        ("SELECT id, ts FROM orders WHERE id > 25", [1, 2]),
+        (f"SELECT id, ts FROM orders WHERE {IN_SPARK} AND id > 25", [1, 2]),
+        ("SELECT id, x FROM orders CROSS JOIN UNNEST(tags) AS u (x) WHERE id > 25", [2, 4]),
+        (f"SELECT id, x FROM orders CROSS JOIN UNNEST(tags) AS u (x) WHERE {IN_SPARK} AND x > 'a'", [2, 3]),
+        ("SELECT id, ts FROM orders UNION ALL SELECT id, ts FROM orders WHERE id < 0", [2, 3]),
+        (f"SELECT id, ts FROM orders UNION ALL SELECT id, ts FROM orders WHERE {IN_SPARK}", [4, 6]),
+    ],
+    ids=["in Python", "in Spark", "unnested in Python", "unnested in Spark", "united in Python", "united in Spark"],
+)
+def test_every_bucket_is_told(clocks: Clocks, query: str, seen: list[int], delivery: str) -> None:
+    """Two partitions, of which one is empty at first; no filter hides the row that moves time on."""
+    clocks.produce("orders", 0, 60, 20)
+    clocks.run(one_clock, query, delivery=delivery)
+    assert clocks.last == Moment(0, None, None, seen[0])
+    clocks.produce("orders", 1, 40)
+    clocks.run(one_clock, query, delivery=delivery)
+    assert clocks.last == Moment(0, None, 35, seen[1])
+
+
+@pytest.mark.parametrize(
+    ("time", "watermark"),
+    [
+        ("CAST(TO_TIMESTAMP_LTZ(ms, 3) AS TIMESTAMP(3))", BEHIND),
+        ("TO_TIMESTAMP_LTZ(CAST(REGEXP_REPLACE(CAST(ms AS STRING), 'x', '') AS BIGINT), 3)", BEHIND),
+        (LTZ, "TO_TIMESTAMP_LTZ(CAST(REGEXP_REPLACE(CAST(ms - 5 AS STRING), 'x', '') AS BIGINT), 3)"),
+        (LTZ, "CASE WHEN id = 60 THEN NULL ELSE TO_TIMESTAMP_LTZ(ms - 5, 3) END"),
+    ],
+    ids=["a local time", "a column by Spark", "a watermark by Spark", "a watermark that may be NULL"],
+)
+def test_any_expression_is_a_watermark(clocks: Clocks, time: str, watermark: str) -> None:
+    clocks.produce("orders", 0, 10, 45, 50, 60)
+    clocks.produce("orders", 1, 70)
+    clocks.run(one_clock, "SELECT id FROM orders WHERE id < 0", time=time, watermark=watermark)
+    assert clocks.last == Moment(0, None, 45 if "NULL" in watermark else 55, 0)
+
+
+def test_the_least_of_two_tables(clocks: Clocks) -> None:
+    """A table without rows holds it back, and so does one that has come less far; in unions as in joins."""
+    queries = ("SELECT id FROM orders", "SELECT id FROM rates", "SELECT id FROM orders UNION ALL SELECT id FROM rates")
+
+    def make(orders: Node, rates: Node, both: Node) -> Sequence[Node]:
+        return [Clock((orders, rates), orders.span, 1), Clock((both,), both.span, 2)]
+
+    def told() -> list[Moment]:
+        clocks.run(make, *queries)
+        return sorted(clocks.told()[-2:])
+
+    clocks.produce("orders", 0, 30)
+    clocks.produce("orders", 1, 40)
+    assert told() == [Moment(1, None, None, 2), Moment(2, None, None, 2)]
+    clocks.produce("rates", 0, 20)
+    clocks.produce("rates", 1, 10)
+    assert told() == [Moment(1, None, 5, 4), Moment(2, None, 5, 4)]
+    clocks.produce("rates", 1, 50)
+    assert told() == [Moment(1, 5, 15, 5), Moment(2, 5, 15, 5)]
+
+
+def test_a_partition_that_is_empty_holds_it_back_until_it_is_idle(clocks: Clocks) -> None:
+    """Between two batches, half of the timeout passes at the most."""
+    expected: list[int | None] = [None, None, 65, 65]
+    for times in ((10, 50), (60,), (70,), ()):
+        clocks.produce("orders", 0, *times)
+        clocks.run(one_clock, "SELECT id FROM orders", idle_timeout="2 ms")
+        assert clocks.last.watermark == expected.pop(0)
+    clocks.produce("orders", 1, 20)
+    clocks.produce("orders", 0, 90)
+    clocks.run(one_clock, "SELECT id FROM orders", idle_timeout="2 ms")
+    assert clocks.last[1:3] == (65, 65)
+
+
+@pytest.mark.parametrize("condition", ["id > 25", f"{IN_SPARK} AND id > 25"], ids=["in Python", "in Spark"])
+def test_a_set_that_reads_a_table_once(clocks: Clocks, condition: str) -> None:
+    queries = ("SELECT id FROM orders", f"SELECT id FROM orders WHERE {condition}")
+    clocks.produce("orders", 0, 60, 20)
+    clocks.produce("orders", 1, 40)
+    clocks.run(two_clocks, *queries)
+    assert clocks.told() == [Moment(1, None, 35, 3), Moment(2, None, 35, 2)]
+    clocks.produce("orders", 1, 70)
+    clocks.run(two_clocks, *queries)
+    assert clocks.told()[2:] == [Moment(1, 35, 55, 4), Moment(2, 35, 55, 3)]
+
+
+@pytest.mark.parametrize("is_in_spark", [False, True], ids=["in Python", "in Spark"])
+def test_an_operator_above_another_is_told_its_watermark(clocks: Clocks, *, is_in_spark: bool) -> None:
+    """Of what the lower one gives, rows may come that are 7 ms older than its own watermark."""
+
+    def make(rows: Node, filtered: Node) -> Sequence[Node]:
+        lower = Clock((rows,), rows.span, 1, delay_ms=7)
+        [project] = filtered.inputs
+        between = filtered.with_inputs(project.with_inputs(lower)) if is_in_spark else lower
+        return [Clock((between,), rows.span, 2)]
+
+    clocks.produce("orders", 0, 60)
+    clocks.produce("orders", 1, 40)
+    clocks.run(
+        make,
+        "SELECT id FROM orders",
+        "SELECT clock FROM (SELECT id AS clock FROM orders) WHERE REGEXP(CAST(clock AS STRING), '1')",
+    )
+    assert clocks.told() == [Moment(2, None, 28, BUCKETS)]
