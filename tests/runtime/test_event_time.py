@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from millstream import Session
+from millstream.errors import Code, JobError
+from millstream.kernels.operator import MAX_WATERMARK
 from millstream.runtime.kafka.admin import KafkaAdmin
 from millstream.testing.script_kafka import ScriptKafka
 from millstream.testing.script_messages import Message
@@ -29,7 +32,7 @@ LTZ = "TO_TIMESTAMP_LTZ(ms, 3)"
 BEHIND = "ts - INTERVAL '0.005' SECOND"
 IN_SPARK = "REGEXP(CAST(id AS STRING), '^[0-9]*$')"
 TABLES = "".join(
-    f"""CREATE TABLE {name} (id BIGINT, ms BIGINT, ts AS {{time}}, tags ARRAY<STRING>,
+    f"""CREATE TABLE {name} (id BIGINT, ms BIGINT, ts AS {{column}}, tags ARRAY<STRING>,
     WATERMARK FOR ts AS {{watermark}})
     WITH ('topic' = '${{{{{name}}}}}', 'scan.startup.mode' = 'earliest-offset', {KAFKA});"""
     for name in ("orders", "rates")
@@ -65,12 +68,14 @@ class Clocks:
         make: Make,
         *queries: str,
         delivery: str = "",
-        time: str = LTZ,
+        column: str = LTZ,
         watermark: str = BEHIND,
         idle_timeout: str = "0",
+        drain: bool = False,
+        until: Callable[[Moment], bool] = lambda _: True,
     ) -> None:
-        """Runs a job over all that has not been read yet; `make` gives the nodes that are written."""
-        tables = TABLES.format(time=time, watermark=watermark)
+        """Runs a job until all that is there has been read; `make` gives the nodes that are written."""
+        tables = TABLES.format(column=column, watermark=watermark)
         text = f"{tables}{''.join(f'{query};' for query in queries)}{OUT.format(delivery=delivery)}"
         parameters = {"brokers": self._broker, **self.names}
         settings: dict[str, Any] = {
@@ -84,8 +89,15 @@ class Clocks:
             roots = [job.roots[0] for job in program.jobs]
             made = make(*(root.inputs[0] for root in roots[: len(queries)]))
             written = [root.with_inputs(node) for root, node in zip(roots[len(queries) :], made, strict=False)]
-            [job] = session.start(with_clocks(program, *written), drain=True)
-            assert job.await_end(PATIENCE)
+            [job] = session.start(with_clocks(program, *written), drain=drain)
+            if drain:
+                assert job.await_end(PATIENCE)
+            else:
+                job.await_caught_up(PATIENCE)
+                end = time.monotonic() + PATIENCE
+                while not until(self.last):
+                    job.raise_failure()
+                    assert time.monotonic() < end
 
     def told(self) -> list[Moment]:
         return moments(self._broker, self.names["told"])
@@ -132,7 +144,7 @@ def test_every_bucket_is_told(clocks: Clocks, query: str, seen: list[int], deliv
 
 
 @pytest.mark.parametrize(
-    ("time", "watermark"),
+    ("column", "watermark"),
     [
         ("CAST(TO_TIMESTAMP_LTZ(ms, 3) AS TIMESTAMP(3))", BEHIND),
         ("TO_TIMESTAMP_LTZ(CAST(REGEXP_REPLACE(CAST(ms AS STRING), 'x', '') AS BIGINT), 3)", BEHIND),
@@ -141,10 +153,10 @@ def test_every_bucket_is_told(clocks: Clocks, query: str, seen: list[int], deliv
     ],
     ids=["a local time", "a column by Spark", "a watermark by Spark", "a watermark that may be NULL"],
 )
-def test_any_expression_is_a_watermark(clocks: Clocks, time: str, watermark: str) -> None:
+def test_any_expression_is_a_watermark(clocks: Clocks, column: str, watermark: str) -> None:
     clocks.produce("orders", 0, 10, 45, 50, 60)
     clocks.produce("orders", 1, 70)
-    clocks.run(one_clock, "SELECT id FROM orders WHERE id < 0", time=time, watermark=watermark)
+    clocks.run(one_clock, "SELECT id FROM orders WHERE id < 0", column=column, watermark=watermark)
     assert clocks.last == Moment(0, None, 45 if "NULL" in watermark else 55, 0)
 
 
@@ -170,16 +182,47 @@ def test_the_least_of_two_tables(clocks: Clocks) -> None:
 
 
 def test_a_partition_that_is_empty_holds_it_back_until_it_is_idle(clocks: Clocks) -> None:
-    """Between two batches, half of the timeout passes at the most."""
-    expected: list[int | None] = [None, None, 65, 65]
-    for times in ((10, 50), (60,), (70,), ()):
-        clocks.produce("orders", 0, *times)
-        clocks.run(one_clock, "SELECT id FROM orders", idle_timeout="2 ms")
-        assert clocks.last.watermark == expected.pop(0)
+    """Between two batches, half of the timeout passes at the most, so it takes three."""
+    query = "SELECT id FROM orders"
+    clocks.produce("orders", 0, 10, 50)
+    clocks.run(one_clock, query)
+    assert clocks.last == Moment(0, None, None, 2)
+    clocks.run(one_clock, query, idle_timeout="2 ms", until=lambda told: told.watermark is not None)
+    assert [moment.watermark for moment in clocks.told()[:2]] == [None, None]
+    assert clocks.last.watermark == 45
     clocks.produce("orders", 1, 20)
     clocks.produce("orders", 0, 90)
-    clocks.run(one_clock, "SELECT id FROM orders", idle_timeout="2 ms")
-    assert clocks.last[1:3] == (65, 65)
+    clocks.run(one_clock, query, idle_timeout="2 ms")
+    assert clocks.last[1:3] == (45, 45)
+
+
+def test_a_drained_job_ends_event_time(clocks: Clocks) -> None:
+    """Of which every operator is told once, in a batch without rows."""
+
+    def make(rows: Node) -> Sequence[Node]:
+        return [Clock((Clock((rows,), rows.span, 1, delay_ms=7),), rows.span, 2)]
+
+    query = "SELECT id FROM orders"
+    clocks.produce("orders", 0, 60)
+    clocks.run(make, query)
+    clocks.produce("orders", 1, 40)
+    clocks.run(make, query, drain=True)
+    assert clocks.told() == [
+        Moment(2, None, None, BUCKETS),
+        Moment(2, None, 28, 2 * BUCKETS),
+        Moment(2, 28, MAX_WATERMARK, 3 * BUCKETS),
+    ]
+    with pytest.raises(JobError) as caught:
+        clocks.run(make, query, drain=True)
+    assert caught.value.diagnostics[0].code is Code.CHECKPOINT_MISMATCH
+
+
+def test_a_bounded_job_ends_event_time_once(clocks: Clocks) -> None:
+    clocks.produce("orders", 0, 60)
+    query = "SELECT id FROM orders /*+ OPTIONS('scan.bounded.mode' = 'latest-offset') */"
+    for _ in range(2):
+        clocks.run(one_clock, query, drain=True)
+        assert clocks.told() == [Moment(0, None, None, 1), Moment(0, None, MAX_WATERMARK, 1)]
 
 
 @pytest.mark.parametrize("condition", ["id > 25", f"{IN_SPARK} AND id > 25"], ids=["in Python", "in Spark"])

@@ -39,5 +39,7 @@ class ReadRequest:
     """Whether each partition has a task of its own, which writes under its name."""
     tells_partitions: bool = False
     """Whether each batch of messages comes from one partition, and workers are told which partitions there are."""
+    reads_nothing: bool = False
+    """Whether the stream stays where it is, but for a batch that has begun."""
     tasks: int | None = None
     """Over how many tasks many messages are spread; None if it must not depend on how many there are."""

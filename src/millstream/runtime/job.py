@@ -102,17 +102,28 @@ class Job:
             self._result.end()
             self._result = None
 
-    def start(self, start_query: Callable[[], RunningQuery]) -> None:
-        """`start_query` is called again after each transient failure."""
+    def start(
+        self, start_query: Callable[[], RunningQuery], end_time: Callable[[], RunningQuery | None] = lambda: None
+    ) -> None:
+        """`start_query` is called again after each transient failure, and `end_time` when all rows have been read."""
 
         def start() -> RunningQuery:
             self._last_report.clear()
             self._messages_read = self._tallies.read.value
             return start_query()
 
+        def end() -> RunningQuery | None:
+            self._last_report.wait(_LAST_REPORT_SECONDS)
+            self._last_report.clear()
+            query = end_time()
+            if query is None:
+                self._last_report.set()
+            return query
+
         self._supervision = Supervision(
             self.name,
             start,
+            end_time=end,
             restarts=restarts_of(self._plan.settings.restarts),
             kafka=KafkaWatch(self._plan, self._clients),
             disk=DiskWatch(self.name, self._folder.path.parents[1]),
@@ -186,7 +197,7 @@ class Job:
             self._require_supervision().end_with(excess)
         if self.is_bounded and self._ends and _has_reached(read_up_to, self._ends):
             # Rows after the end are dropped, so they need not be read. The listener's thread must not wait for Spark.
-            threading.Thread(target=self._end_early, daemon=True).start()
+            threading.Thread(target=self._end_early, args=(report["runId"],), daemon=True).start()
 
     def count_rows(self, emit: Callable[[list[str]], None]) -> Callable[[list[str]], None]:
         """Wraps `emit` so that the rows it receives count as output of the job."""
@@ -221,9 +232,12 @@ class Job:
             rows_out=shown,
         )
 
-    def _end_early(self) -> None:
+    def _end_early(self, run: str) -> None:
+        query = self._require_supervision().query
+        if query.run != run:  # it has ended, and another one ends event time
+            return
         with suppress(MillstreamError):  # it has ended by itself, or its failure is reported elsewhere
-            self._require_supervision().query.stop()
+            query.stop()
 
     def discreet(self, text: str) -> str:
         """Text from Spark and its Kafka clients about this job, without the secrets of its tables and settings."""

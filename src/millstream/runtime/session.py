@@ -18,6 +18,7 @@ from millstream.runtime.before_start import refuse_unbuilt
 from millstream.runtime.checkpoint import Checkpoint
 from millstream.runtime.checkpoint_place import checkpoint_folder
 from millstream.runtime.dispatching import Dispatching
+from millstream.runtime.ended_jobs import refuse_to_go_on
 from millstream.runtime.job import Job
 from millstream.runtime.kafka.clients import KafkaClients
 from millstream.runtime.kafka.partition_counts import partitions_of
@@ -207,6 +208,9 @@ class Session:
         if not self._fresh:
             plans = tuple(checkpoint.pin_to_checkpoint(plan) for plan in plans)
         folders = [None if self._fresh else checkpoint.find_job(plan) for plan in plans]
+        for plan, found in zip(plans, folders, strict=True):
+            if found is not None:
+                refuse_to_go_on(plan, found, drain=drain)
         clients = [KafkaClients() for _ in plans]
         positions = [
             check_kafka(plan, asking, self._notice, resumes=folder.path if folder is not None else None)
@@ -286,7 +290,7 @@ class Session:
     def _launch(self, job: Job, query: QueryStart) -> Job:
         if job.resumes:
             self._notice(f'job "{job.name}" continues where it stopped')
-        job.start(lambda: query(job))
+        job.start(lambda: query(job), lambda: query.end_time(job))
         self._jobs.append(job)
         return job
 

@@ -36,6 +36,7 @@ class Supervision:
         job: str,
         start: Callable[[], RunningQuery],
         *,
+        end_time: Callable[[], RunningQuery | None],
         restarts: Restarts,
         kafka: KafkaWatch,
         disk: DiskWatch,
@@ -45,6 +46,7 @@ class Supervision:
     ) -> None:
         self._job = job
         self._start = start
+        self._end_time = end_time
         self._restarts = restarts
         self._kafka = kafka
         self._disk = disk
@@ -137,8 +139,9 @@ class Supervision:
 
     def _supervise(self) -> None:
         try:
-            while (fault := self._fault_of_query()) is not None:
-                if not self._restart_after(fault):
+            while True:
+                fault = self._fault_of_query()
+                if not (self._begin_last_query() if fault is None else self._restart_after(fault)):
                     break
         except Exception as error:  # noqa: BLE001 - whoever waits for the job gets it
             self._failure = error
@@ -164,6 +167,15 @@ class Supervision:
                         self.query.stop()
                     return full
         return None if self._is_cut_short else self.query.failure()
+
+    def _begin_last_query(self) -> bool:
+        """Event time ends in a query of its own, after the one that reads rows; False if there is none."""
+        if self._stopping.is_set() or (query := self._end_time()) is None:
+            return False
+        self._query = query
+        if self._stopping.is_set():  # by a caller that had the previous query
+            self.query.stop()
+        return True
 
     def _look_for_kafka(self) -> None:
         away = self._kafka.ask()

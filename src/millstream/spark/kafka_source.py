@@ -58,6 +58,7 @@ def read_rows(
     folder: Path,
     keeps_apart: bool = False,
     tasks: int | None = None,
+    reads_nothing: bool = False,
 ) -> DataFrame | PythonStage:
     """`splits` adds the origin of each row as a column; with `keeps_apart`, a task reads one partition.
 
@@ -74,6 +75,7 @@ def read_rows(
         tasks,
         keeps_apart=keeps_apart,
         tells_partitions=splits is not None,
+        reads_nothing=reads_nothing,
     )
     if source.is_read_in_python:
         return _decode_stream(messages, layout, splits)
@@ -96,6 +98,7 @@ class _Messages:
     """Whether a task reads one partition only."""
     tells_partitions: bool
     """Whether the rows of partitions are told apart."""
+    reads_nothing: bool
 
     def stream(self, columns: Sequence[MessageColumn]) -> MessageStream:
         source, positions = self.source, self.positions
@@ -113,6 +116,7 @@ class _Messages:
             reads_committed=source.reads_committed,
             keeps_apart=self.keeps_apart,
             tells_partitions=self.tells_partitions,
+            reads_nothing=self.reads_nothing,
             tasks=self.tasks,
         )
         return MessageStream(self.spark, request, positions.counters.read if positions.counters else None)

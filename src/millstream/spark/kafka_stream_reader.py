@@ -62,6 +62,8 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadMaxRows(self._request.most)
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
+        if self._request.reads_nothing:
+            return start
         starts = flatten(start)
         latest = self._offsets().latest() if self._last is None else self._last
         if self._request.may_lose:

@@ -12,7 +12,7 @@ from millstream.kernels.operator import MAX_WATERMARK, BatchTime
 from millstream.kernels.watermark import SplitReport, TimeSource, merge_reports
 from millstream.spark.batch_number import batch_number
 from millstream.spark.event_time import EVENT_TIME, note, to_reports
-from millstream.spark.packets import TICK, unpack, unpack_by_part
+from millstream.spark.packets import END, TICK, unpack, unpack_by_part
 from millstream.spark.task_counts import count_ignored
 from millstream.spark.task_input import require_all, require_end_markers
 from millstream.state.bucket import BucketState
@@ -102,7 +102,7 @@ class KernelStage:
         """Each task computes the operator's time; that of the first bucket, to which packets always come, keeps it."""
         state = self._open(FOLDER)
         before = load_time(state)
-        after = before.advance(found.now, found.reports, flow.sources)
+        after = before.advance(found.now, found.reports, flow.sources, has_ended=found.has_ended)
         if 0 in found.packets:
             save_time(state, after)
             state.commit()
@@ -148,6 +148,8 @@ class _Found:
     """Rows by bucket; none in those that only time has reached."""
     reports: dict[str, SplitReport] = field(default_factory=dict)
     """How far event time has come, by split."""
+    has_ended: bool = False
+    """Whether no row comes after this batch."""
 
 
 def _gather(batches: Iterator[pa.RecordBatch]) -> _Found:
@@ -160,7 +162,9 @@ def _gather(batches: Iterator[pa.RecordBatch]) -> _Found:
             packets = found.packets.setdefault(bucket, [])
             if part == EVENT_TIME:
                 merge_reports(found.reports, to_reports(unpack(payload.as_buffer())))
-            elif part != TICK:
+            elif part == TICK:
+                found.has_ended |= payload.as_py() == END
+            else:
                 packets.append((part, payload.as_buffer()))
     return found
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 PACKET_SCHEMA: Final = "bucket INT, part STRING, payload BINARY"
 TICK: Final = "__tick"
 """The part of a packet that says nothing but that time has passed."""
+END: Final = b"end"
+"""The content of a tick after which no row comes."""
 _LARGEST_BYTES: Final = 16 << 20
 _ARROW_SCHEMA: Final = pa.schema([("bucket", pa.int32()), ("part", pa.string()), ("payload", pa.binary())])
 

@@ -69,6 +69,23 @@ class QueryRequest:
     shown: Callable[[pa.Table, list[int] | None], None]
     dispatch: Dispatch
     ticks: TickRequest | None = None
+    only_ends: bool = False
+    """Whether all rows have been read, and nothing is left but to end event time."""
+
+    @property
+    def reads_nothing(self) -> bool:
+        """A batch that ends event time may have begun in an earlier run."""
+        return self.only_ends or (self.ticks is not None and self.ticks.is_ending)
+
+    @property
+    def ends_by_itself(self) -> bool:
+        return self.drain or self.job.is_bounded
+
+    @property
+    def is_to_end(self) -> bool:
+        """Whether event time is still to end when all rows have been read."""
+        ends = self.ends_by_itself and self.job.physical.needs_time
+        return ends and self.ticks is not None and not self.ticks.has_ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +97,7 @@ class PreparedQuery:
 
 def prepare_query(spark: SparkSession, request: QueryRequest) -> PreparedQuery:
     """All of a query but its start; what Spark finds wrong with it is raised here."""
-    ticks = None if request.ticks is None else Ticks(spark, request.ticks)
+    ticks = None if request.ticks is None else Ticks(spark, request.ticks, only_end=request.only_ends)
     context = TranslationContext(
         spark=spark,
         folder=request.checkpoint,
@@ -93,6 +110,7 @@ def prepare_query(spark: SparkSession, request: QueryRequest) -> PreparedQuery:
         dispatch=request.dispatch,
         keeps_partitions_apart=any(write.sink.depends_on_tasks for write in request.job.physical.writes),
         ticks=ticks,
+        reads_nothing=request.reads_nothing,
     )
     pinned = context.pinned_tasks()
     tasks = pinned or shuffle_partitions(spark)
@@ -106,7 +124,7 @@ def prepare_query(spark: SparkSession, request: QueryRequest) -> PreparedQuery:
         .option("checkpointLocation", f"file://{request.checkpoint}")  # Hadoop does not decode a %
         .queryName(f"{request.job.name}@{request.checkpoint}")
     )
-    if request.drain or request.job.is_bounded:
+    if request.ends_by_itself:
         return PreparedQuery(writer.trigger(availableNow=True), None)
     return PreparedQuery(writer.trigger(processingTime=f"{request.interval_ms} milliseconds"), ticks)
 
@@ -128,6 +146,13 @@ class QueryStart:
         prepared, self._prepared = self._prepared or prepare_query(self._spark, self._ask()), None
         self._record()
         return start_query(self._spark, prepared, job)
+
+    def end_time(self, job: ReportTaker) -> RunningQuery | None:
+        """When all rows have been read, one batch more in which event time ends; None if nobody waits for that."""
+        request = self._ask()
+        if not request.is_to_end:
+            return None
+        return start_query(self._spark, prepare_query(self._spark, replace(request, only_ends=True)), job)
 
 
 def start_query(spark: SparkSession, query: PreparedQuery, job: ReportTaker) -> RunningQuery:

@@ -40,6 +40,11 @@ class RunningQuery:
             return False
 
     @property
+    def run(self) -> str:
+        """Distinguishes it from other queries of the job."""
+        return str(self._query.runId)
+
+    @property
     def is_in_a_batch(self) -> bool:
         """Whether data is being processed now; looking for new data does not count."""
         with self._translate_failures():

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 FIRST_TICK: Final = 1_000_000_000
 """Generated tables have numbers for offsets too, and smaller ones: seconds since the job began."""
+END_TICK: Final = 2_000_000_000
+"""The tick that says that event time has ended, as no row comes any more."""
 _DESCRIPTION: Final = "MemoryStream["
 _OWN_STREAM: Final = "PythonMicroBatchStream"
 
@@ -24,6 +26,19 @@ class TickRequest:
     """The number of the last tick in any batch."""
     interval_seconds: float | None = None
     """None if nothing waits for them."""
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether event time has ended, or a batch has begun in which it does."""
+        return ends_time(self.begun)
+
+    @property
+    def has_ended(self) -> bool:
+        return ends_time(self.finished)
+
+
+def ends_time(tick: int | None) -> bool:
+    return tick is not None and tick >= END_TICK
 
 
 def rows_read(report: Mapping[str, Any], messages: int = 0) -> int:

@@ -15,8 +15,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from millstream.spark.packets import TICK
-from millstream.spark.tick_numbers import FIRST_TICK
+from millstream.spark.packets import END, TICK
+from millstream.spark.tick_numbers import END_TICK, FIRST_TICK
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 class Ticks:
     """The ticks of one query: one when it starts, as nobody knows how long it was down, and then one per interval.
 
-    A batch has at most one.
+    A batch has at most one. With `only_end`, the one that ends event time is the only one to come.
     """
 
-    def __init__(self, spark: SparkSession, request: TickRequest) -> None:
+    def __init__(self, spark: SparkSession, request: TickRequest, *, only_end: bool = False) -> None:
         jvm: Any = spark.sparkContext._jvm  # noqa: SLF001
         self._jvm = jvm
         self._spark = spark
@@ -48,14 +48,19 @@ class Ticks:
         if request.begun is not None and request.begun != request.finished:
             self._set_last(request.begun - 1)
             self._add()
-        if request.interval_seconds is not None:
+        if self._last() >= END_TICK:
+            return
+        if only_end:
+            self._set_last(END_TICK - 1)
+            self._add()
+        elif request.interval_seconds is not None:
             self._add()
 
     def packets(self, settings: KernelSettings) -> DataFrame:
         """For each tick a packet to every bucket."""
         buckets = F.explode(F.sequence(F.lit(0), F.lit(settings.buckets - 1))).alias("bucket")
-        nothing = F.lit("").cast("binary").alias("payload")
-        return DataFrame(self._stream.toDF(), self._spark).select(buckets, F.lit(TICK).alias("part"), nothing)
+        content = F.col("value").cast("binary").alias("payload")
+        return DataFrame(self._stream.toDF(), self._spark).select(buckets, F.lit(TICK).alias("part"), content)
 
     def reach(self, step: PythonStage, settings: KernelSettings) -> PythonStage:
         """The same kernel, with ticks in the exchange of its packets."""
@@ -91,7 +96,7 @@ class Ticks:
         if self._last() < FIRST_TICK:
             self._set_last(FIRST_TICK - 1)
         content = self._jvm.java.util.ArrayList()
-        content.add("")
+        content.add(END.decode() if self._last() + 1 >= END_TICK else "")
         self._stream.addData(self._jvm.org.apache.spark.api.python.PythonUtils.toSeq(content))
 
     def _set_last(self, number: int) -> None:

@@ -99,6 +99,8 @@ class TranslationContext:
     """Over how many tasks the partitions of a topic are spread; None if that must not depend on the machine."""
     ticks: Ticks | None = None
     """None in jobs that began without them."""
+    reads_nothing: bool = False
+    """Whether there is nothing left to do but to end event time."""
     lookups: dict[str, LookupContent] = field(default_factory=dict)
     """The tables that rows are looked up in, by the ids of their operators."""
     timed_scans: frozenset[str] = frozenset()
@@ -271,6 +273,7 @@ def _read(operator: object, context: TranslationContext) -> DataFrame | PythonSt
                 folder=context.folder,
                 keeps_apart=context.keeps_partitions_apart or is_exactly_once,
                 tasks=context.reading_tasks,
+                reads_nothing=context.reads_nothing,
             )
         case Scan(source=DatagenSource() | FilesystemSource() as source):
             folder = context.folder / "sources" / shorten_name(quote(source.table.name, safe=""))

@@ -124,6 +124,11 @@ class PhysicalPlan:
         return any(node.execution is Execution.KERNEL for node in self.nodes)
 
     @property
+    def needs_time(self) -> bool:
+        """Whether what it gives depends on event time."""
+        return any(node.operator.needs_time for node in self.nodes)
+
+    @property
     def keeps_rows_in_python(self) -> bool:
         """Whether Spark itself works on no row: it plans, starts tasks and moves packets."""
         return (
