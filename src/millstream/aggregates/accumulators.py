@@ -39,6 +39,14 @@ class Accumulator(CallColumns, Protocol):
 
     def apply(self) -> list[pl.Expr]: ...
 
+    def of_row(self, value: pl.Expr) -> list[pl.Expr]:
+        """The state of one row alone."""
+        ...
+
+    def join(self) -> list[pl.Expr]:
+        """The state of rows that follow one another, from those of the former, as `__old…`, and of the latter."""
+        ...
+
 
 def present(rows: Input) -> pl.Expr:
     """The number of added values minus the number of removed ones."""
@@ -48,6 +56,11 @@ def present(rows: Input) -> pl.Expr:
 
 def add_to_old(name: str) -> pl.Expr:
     return (pl.col(name).fill_null(0) + pl.col(OLD + name).fill_null(0)).alias(name)
+
+
+def count_one(value: pl.Expr) -> pl.Expr:
+    """1, or 0 for NULL."""
+    return value.is_not_null().cast(pl.Int64)
 
 
 def extreme(values: pl.Expr, type_: pa.DataType, *, greatest: bool) -> pl.Expr:

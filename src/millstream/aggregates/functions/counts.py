@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from millstream.aggregates.accumulators import ROW_COUNT, add_to_old, present
+from millstream.aggregates.accumulators import ROW_COUNT, add_to_old, count_one, present
 from millstream.aggregates.libraries import pa, pl
 from millstream.aggregates.record import AggregateFunction
 from millstream.sql.functions import Nulls, Parameter, signature
@@ -37,6 +37,12 @@ class RowCount:
     def apply(self) -> list[pl.Expr]:
         return []
 
+    def of_row(self, _: pl.Expr) -> list[pl.Expr]:
+        return []
+
+    def join(self) -> list[pl.Expr]:
+        return []
+
     def result(self, prefix: str) -> pl.Expr:
         return pl.col(prefix + ROW_COUNT)
 
@@ -57,6 +63,12 @@ class Count:
 
     def apply(self) -> list[pl.Expr]:
         return [add_to_old(field.name) for field in self.fields]
+
+    def of_row(self, value: pl.Expr) -> list[pl.Expr]:
+        return [count_one(value).alias(self.call.column("count"))]
+
+    def join(self) -> list[pl.Expr]:
+        return self.apply()
 
     def result(self, prefix: str) -> pl.Expr:
         return pl.col(prefix + self.call.column("count"))

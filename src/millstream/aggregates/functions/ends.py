@@ -45,6 +45,12 @@ class End:
         new, old = pl.col(name), pl.col(OLD + name)
         return [(pl.coalesce(new, old) if self.is_last else pl.coalesce(old, new)).alias(name)]
 
+    def of_row(self, value: pl.Expr) -> list[pl.Expr]:
+        return [value.alias(self.call.column("value"))]
+
+    def join(self) -> list[pl.Expr]:
+        return self.apply()
+
     def result(self, prefix: str) -> pl.Expr:
         return pl.col(prefix + self.call.column("value"))
 

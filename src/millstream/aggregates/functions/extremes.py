@@ -40,6 +40,12 @@ class Extreme:
         name = self.call.column("value")
         return [better(pl.col(OLD + name), pl.col(name), greatest=self.greatest).alias(name)]
 
+    def of_row(self, value: pl.Expr) -> list[pl.Expr]:
+        return [value.alias(self.call.column("value"))]
+
+    def join(self) -> list[pl.Expr]:
+        return self.apply()
+
     def result(self, prefix: str) -> pl.Expr:
         return pl.col(prefix + self.call.column("value"))
 

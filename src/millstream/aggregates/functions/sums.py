@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from millstream.aggregates.accumulators import add_to_old, polars_type, present
+from millstream.aggregates.accumulators import add_to_old, count_one, polars_type, present
 from millstream.aggregates.exact_numbers import divide_half_up, divide_toward_zero
 from millstream.aggregates.libraries import pa, pl
 from millstream.aggregates.record import AggregateFunction
@@ -46,6 +46,14 @@ class Sum:
         count, total = (add_to_old(field.name) for field in self.fields)
         # Without values there is no sum, so rounding errors of floats are not carried over.
         return [count, pl.when(count != 0).then(total).otherwise(0).alias(self.call.column("sum"))]
+
+    def of_row(self, value: pl.Expr) -> list[pl.Expr]:
+        number = value if pa.types.is_decimal(self.argument) else value.cast(self._wide)
+        total = number.cast(polars_type(sum_type(self.argument)))
+        return [count_one(value).alias(self.call.column("count")), total.alias(self.call.column("sum"))]
+
+    def join(self) -> list[pl.Expr]:
+        return [add_to_old(field.name) for field in self.fields]
 
     def result(self, prefix: str) -> pl.Expr:
         count = pl.col(prefix + self.call.column("count"))

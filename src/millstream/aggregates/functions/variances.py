@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from millstream.aggregates.accumulators import add_to_old, polars_type, present
+from millstream.aggregates.accumulators import add_to_old, count_one, polars_type, present
 from millstream.aggregates.calls import OLD
 from millstream.aggregates.exact_numbers import (
     decimal_of,
@@ -67,6 +67,18 @@ class ExactVariance:
 
     def apply(self) -> list[pl.Expr]:
         return [add_to_old(field.name) for field in self.fields]
+
+    def of_row(self, value: pl.Expr) -> list[pl.Expr]:
+        limbs = limb_expressions(value, limb_count(self.argument))
+        products = [limbs[i] * limbs[j] for i, j in limb_pairs(len(limbs))]
+        sums = zip([*self._limbs, *self._products], [*limbs, *products], strict=True)
+        return [
+            count_one(value).alias(self.call.column("count")),
+            *(term.cast(pl.Decimal(38, 0)).alias(name) for name, term in sums),
+        ]
+
+    def join(self) -> list[pl.Expr]:
+        return self.apply()
 
     def result(self, prefix: str) -> pl.Expr:
         columns = [pl.col(prefix + field.name).alias(field.name) for field in self.fields]
@@ -149,6 +161,22 @@ class FloatVariance:
         distance_left = pl.when(left > 1).then(pl.max_horizontal(distance_between - lost, 0.0)).otherwise(0.0)
         names = [field.name for field in self.fields]
         return [column.alias(name) for name, column in zip(names, (left, mean_left, distance_left), strict=True)]
+
+    def of_row(self, value: pl.Expr) -> list[pl.Expr]:
+        states = (count_one(value), value.cast(pl.Float64).fill_null(0), pl.lit(0.0))
+        return [state.alias(field.name) for state, field in zip(states, self.fields, strict=True)]
+
+    def join(self) -> list[pl.Expr]:
+        count, mean, distance = (pl.col(OLD + field.name).fill_null(0) for field in self.fields)
+        came, came_mean, came_distance = (pl.col(field.name).fill_null(0) for field in self.fields)
+        total = count + came
+        weight = pl.when(total > 0).then(came / total).otherwise(0.0)
+        states = (
+            total,
+            mean + weight * (came_mean - mean),
+            distance + came_distance + count * weight * (came_mean - mean) ** 2,
+        )
+        return [state.alias(field.name) for state, field in zip(states, self.fields, strict=True)]
 
     def result(self, prefix: str) -> pl.Expr:
         count = pl.col(prefix + self.call.column("count"))
