@@ -89,6 +89,12 @@ _EVERY_KIND: Final = (
         ),
     ),
     Kind(
+        "over",
+        _counted(
+            "SELECT customer, SUM(amount) OVER (PARTITION BY customer ORDER BY PROCTIME() ROWS 9 PRECEDING) FROM orders"
+        ),
+    ),
+    Kind(
         "set-operation",
         _counted(
             "SELECT customer, MAX(amount) FROM (SELECT customer, amount FROM orders INTERSECT "

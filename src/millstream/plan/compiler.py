@@ -336,9 +336,9 @@ def _notices_of_state(job: JobPlan) -> Iterator[str]:
         yield f"{_place_of(alone)}: {why}"
     grows = next((node for node in nodes if node.keeps_all_rows(job.settings.state_ttl)), None)
     if grows is not None and not (job.is_bounded or job.is_shown):
-        how = "set 'table.exec.state.ttl', or add the hint STATE_TTL, to let rows expire"
-        what = type(grows).__name__.lower()
-        yield f"{_place_of(grows)}: the {what} keeps every row that it has read, so its state grows for ever; {how}"
+        hint = ", or add the hint STATE_TTL," if grows.hinted_ttls else ""
+        how = f"set 'table.exec.state.ttl'{hint} to let rows expire"
+        yield f"{_place_of(grows)}: {grows.noun} keeps every row that it has read, so its state grows for ever; {how}"
 
 
 def _place_of(node: Node) -> str:

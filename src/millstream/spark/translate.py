@@ -24,6 +24,7 @@ from millstream.plan.operators.join import Join
 from millstream.plan.operators.lookup import Lookup
 from millstream.plan.operators.materialise import Materialise
 from millstream.plan.operators.normalise import Normalise
+from millstream.plan.operators.over import Over
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.rank import Rank
 from millstream.plan.operators.scan import Scan
@@ -44,6 +45,7 @@ from millstream.spark.keyed_rows import materialise, normalise
 from millstream.spark.local_tables import read_local
 from millstream.spark.lookup import content_of, look_up
 from millstream.spark.once import keep_value, one_row
+from millstream.spark.over import over
 from millstream.spark.python_rows import filter_in_python, project_in_python
 from millstream.spark.python_stage import PythonStage, UnitedRows
 from millstream.spark.rank import rank
@@ -252,6 +254,8 @@ def stateful_step(inputs: Sequence[InputRows], node: PhysicalNode, context: Tran
             return combine_sides(left, right, operator, context.kernel_settings)
         case Rank() as operator:
             return rank(inputs[0], operator, context.kernel_settings, has_kinds=node.has_kinds)
+        case Over() as operator:
+            return over(inputs[0], operator, context.kernel_settings, has_kinds=node.has_kinds)
         case operator:
             raise AssertionError(f"no kernel runs {type(operator).__name__}")
 

@@ -60,15 +60,8 @@ ALTERNATIVES: Final = {
         "Leave the words out and select the same columns in each query, in the same order.",
     ),
     "FOR SYSTEM_TIME AS OF": "Read the table as it is now: leave the clause out.",
-    "OVER": f"For the first rows of each group, write {_ROW_NUMBER}. {_ONE_ROW_PER_KEY}.",
-    "ROW_NUMBER": f"Compare it in the query around: {_ROW_NUMBER}.",
-    "ROW_NUMBER() without ORDER BY": "Add ORDER BY, with a column AS PROCTIME() for the order of arrival.",
-    **dict.fromkeys(
-        ("RANK()", "DENSE_RANK()"),
-        f"Use ROW_NUMBER(), which numbers rows that are equal in the order, too: {_ROW_NUMBER}.",
-    ),
-    "a second OVER in one SELECT": f"Number rows in a query each: {_ROW_NUMBER}.",
-    "WINDOW": f"{_ONE_ROW_PER_KEY}.",
+    "OVER in this place": "Compute it in a query in FROM, and use its column: SELECT … FROM (SELECT …, SUM(x) OVER (…) "
+    "AS total FROM …) WHERE total > 10.",
     "LATERAL": "Of what comes after LATERAL, TABLE(f(…)) and UNNEST(…) are supported; write a query without LATERAL.",
     "a table function": "Write it after LATERAL: FROM t, LATERAL TABLE(f(t.a)) AS u (b).",
     "UNNEST … WITH OFFSET": "Write WITH ORDINALITY, which counts from 1.",

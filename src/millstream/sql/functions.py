@@ -34,6 +34,7 @@ class Category(StrEnum):
     JSON = "JSON"
     HASH = "Hashes"
     AGGREGATE = "Aggregates"
+    WINDOW = "Over windows"
 
 
 class Nulls(StrEnum):

@@ -1,9 +1,6 @@
 CREATE TABLE orders (id INT, customer STRING, placed TIMESTAMP(3), tags ARRAY<STRING>) WITH ('connector' = 'datagen');
 CREATE TABLE customers (name STRING, city STRING) WITH ('connector' = 'datagen');
-SELECT id, SUM(id) OVER (PARTITION BY customer ORDER BY placed) FROM orders;
 SELECT id FROM orders ORDER BY placed;
-SELECT id, ROW_NUMBER() OVER (ORDER BY placed) AS n FROM orders;
-SELECT id, RANK() OVER (ORDER BY placed) AS n FROM orders;
 SELECT window_start, COUNT(*) FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(placed), INTERVAL '1' MINUTE)) GROUP BY window_start;
 SELECT COUNT(*) FROM orders GROUP BY HOP(placed, INTERVAL '1' MINUTE, INTERVAL '5' MINUTE);
 SELECT customer, COUNT(*) FROM orders GROUP BY SESSION(placed, INTERVAL '5' MINUTE), customer;

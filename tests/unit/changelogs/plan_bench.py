@@ -14,8 +14,10 @@ from millstream.kernels.join import JoinOperator, JoinSide
 from millstream.kernels.materialise import MaterialiseOperator
 from millstream.kernels.normalise import NormaliseOperator
 from millstream.kernels.operator import LEFT, RIGHT
+from millstream.kernels.over import OverOperator
 from millstream.kernels.rank import Arrival, RankOperator, SortKey
 from millstream.kernels.set_operation import SetOperator
+from millstream.kernels.updated_over import UpdatedOverOperator
 from millstream.plan.operators.aggregate import Aggregate
 from millstream.plan.operators.assign_watermark import AssignWatermark
 from millstream.plan.operators.expand import Expand
@@ -23,6 +25,7 @@ from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.join import Join
 from millstream.plan.operators.materialise import Materialise
 from millstream.plan.operators.normalise import Normalise
+from millstream.plan.operators.over import Over
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.rank import Rank, Ties
 from millstream.plan.operators.roots import Collect, Write
@@ -32,6 +35,7 @@ from millstream.plan.operators.union import Union
 from millstream.plan.operators.unnest import PartKind, Unnest
 from millstream.plan.resolver.sql_text import sql_text
 from millstream.spark.join import pair_condition
+from millstream.spark.over import over_operator
 from tests.unit.changelogs.plan_time import PlanTime
 from tests.unit.kernels.bench import Bench
 
@@ -48,6 +52,11 @@ if TYPE_CHECKING:
 
 Record = dict[str, Any]
 Changes = list[tuple[RowKind, Record]]
+
+
+KeyedOperator = (
+    AggregateOperator | NormaliseOperator | MaterialiseOperator | RankOperator | OverOperator | UpdatedOverOperator
+)
 
 
 class Step(Protocol):
@@ -122,6 +131,8 @@ class PlanBench:
                 return self._set_operation(operator, *inputs)
             case Rank():
                 return self._rank(operator, *inputs)
+            case Over():
+                return self._over(operator, *inputs)
             case AssignWatermark():
                 return self._assign_watermark(node, operator, *inputs)
             case Write() | Collect():
@@ -301,9 +312,13 @@ class PlanBench:
         kernel = self._kernel(operator, buckets=3)
         return lambda batch: kernel(below(batch))
 
-    def _kernel(
-        self, operator: AggregateOperator | NormaliseOperator | MaterialiseOperator | RankOperator, buckets: int = 1
-    ) -> Step:
+    def _over(self, node: Over, below: Step) -> Step:
+        names = {column.name: column.name for column in node.columns}
+        operator = over_operator(node, _schema(_input(node).columns), names, expires=self._expires)
+        kernel = self._kernel(operator, buckets=3)
+        return lambda batch: [(kind, {name: row[name] for name in names}) for kind, row in kernel(below(batch))]
+
+    def _kernel(self, operator: KeyedOperator, buckets: int = 1) -> Step:
         bench = Bench(operator, operator.schema, buckets=buckets)
         self._benches.append(bench)
 

@@ -33,7 +33,7 @@ def random_query(chance: Random) -> RandomQuery:
     for level in range(chance.choice([1, 1, 1, 2, 2, 3])):
         made = _Level(chance, query, level)
         kinds = [made.group, made.group, made.select, made.select, made.combine, made.combine, made.join, made.join]
-        kinds += [made.member, made.value, made.value, made.unnest, made.top, made.limit]
+        kinds += [made.member, made.value, made.value, made.unnest, made.top, made.limit, made.over]
         query = chance.choice(kinds)()
     return query
 
@@ -247,6 +247,45 @@ class _Level:
             for by, below in zip(order, self._below_as(f"q{self._level}"), strict=True)
         )
         return RandomQuery(sql, oracle, tuple((name, type_) for name, _, type_ in named))
+
+    def over(self) -> RandomQuery:
+        """Each row with what windows say about it; those of rows that are equal in the order have ROWS only."""
+        keys = ", ".join(name for name, _ in self._some(self._columns, 0, 2))
+        group = f"PARTITION BY {keys} " if keys else ""
+        calls = self._some(self._window_calls(), 1, 3)
+        windows = [[f"({group}ORDER BY {by}{{}})" for by in self._order([name for name, _ in self._columns])]]
+        if self._chance.random() < 0.3:
+            windows.append([f"(ORDER BY {by}{{}})" for by in self._order([name for name, _ in self._columns])])
+        made: list[tuple[str, str, str]] = []
+        for call, type_ in calls:
+            window, frame = self._chance.choice(windows), self._frame() if call[:3] in ("SUM", "MAX", "COU") else ""
+            flink, duckdb = (f"{call} OVER {text.format(frame)}" for text in window)
+            made.append((flink, duckdb, type_))
+        named = [(f"c{self._level}_{at}", name, name, type_) for at, (name, type_) in enumerate(self._columns)]
+        named += [(f"w{self._level}_{at}", *item) for at, item in enumerate(made)]
+        sql, oracle = (
+            f"SELECT {', '.join(f'{item[at]} AS {item[0]}' for item in named)} FROM {below}"
+            for at, below in zip((1, 2), self._below_as(f"q{self._level}"), strict=True)
+        )
+        return RandomQuery(sql, oracle, tuple((name, type_) for name, _, _, type_ in named))
+
+    def _frame(self) -> str:
+        return self._chance.choice(
+            [
+                "",
+                " ROWS 1 PRECEDING",
+                " ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW",
+                " ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING",
+                " ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
+            ]
+        )
+
+    def _window_calls(self) -> Columns:
+        made = [("COUNT(*)", NUMBER), ("ROW_NUMBER()", NUMBER), ("RANK()", NUMBER), ("NTILE(2)", NUMBER)]
+        for name, type_ in self._columns:
+            made += [(f"LAG({name})", type_), (f"LEAD({name}, 2)", type_), (f"MAX({name})", type_)]
+            made += [(f"SUM({name})", NUMBER)] if type_ == NUMBER else [(f"COUNT({name})", NUMBER)]
+        return made
 
     def limit(self) -> RandomQuery:
         """ORDER BY … LIMIT, by all columns of the result."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.sql.alternatives import ALTERNATIVES, WINDOWS
+from millstream.sql.alternatives import WINDOWS
 from millstream.sql.functions import Category, Missing
 
 _VARIANT: Final = "Values of type VARIANT are not supported yet."
 _STRUCTURED: Final = "Structured types of Java classes are not supported."
 _NO_WATERMARKS: Final = "Watermarks have no effect yet."
-_OVER: Final = "It needs an OVER window, and those are not supported yet."
 _OLD_WINDOW: Final = "Windows are not supported yet, in GROUP BY or after FROM."
 
 MISSING: Final = (
@@ -30,16 +29,6 @@ MISSING: Final = (
     Missing("HASH_CODE", Category.HASH, "Java's hash codes are not computed.", "Use MD5 or SHA256."),
     Missing("APPROX_COUNT_DISTINCT", Category.AGGREGATE, "It is not supported yet.", "Use COUNT(DISTINCT …)."),
     Missing("SINGLE_VALUE", Category.AGGREGATE, "It is for sub-queries inside Flink."),
-    Missing(
-        "ROW_NUMBER", Category.AGGREGATE, "It is only read before OVER, for the first rows of each group.",
-        ALTERNATIVES["ROW_NUMBER"],
-    ),
-    *(
-        Missing(name, Category.AGGREGATE, _OVER)
-        for name in (
-            "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE", "LEAD", "LAG",
-        )
-    ),
     *(
         Missing(f"{window}{part}", Category.TEMPORAL, _OLD_WINDOW, WINDOWS[window])
         for window in ("TUMBLE", "HOP", "SESSION")

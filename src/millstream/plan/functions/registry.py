@@ -14,6 +14,7 @@ from millstream.plan.functions import (
     missing,
     temporal,
     text,
+    windows,
 )
 from millstream.spelling import nearest
 
@@ -32,6 +33,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
         *collection.FUNCTIONS,
         *json.FUNCTIONS,
         *aggregates.FUNCTIONS,
+        *windows.FUNCTIONS,
     )
 }
 MISSING: Final[dict[str, Missing]] = {function.name: function for function in missing.MISSING}

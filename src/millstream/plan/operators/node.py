@@ -186,6 +186,11 @@ class Node(ABC):
         return self
 
     @property
+    def noun(self) -> str:
+        """What it is called in a message."""
+        return f"the {type(self).__name__.lower()}"
+
+    @property
     def updater(self) -> str:
         """What it is called in a message about the updates that it makes."""
         return f"The {type(self).__name__.lower()}"

@@ -17,7 +17,7 @@ from millstream.plan.resolver.literals import HOW_WRITTEN, INTERVAL_PARTS, const
 from millstream.plan.typed import Call, Constant, Conversion, FieldOf, InputColumn, Typed, UserCall, Word
 from millstream.sql.alternatives import ALTERNATIVES
 from millstream.sql.casts import can_cast
-from millstream.sql.functions import Given, MismatchError, Nulls
+from millstream.sql.functions import Category, Given, MismatchError, Nulls
 from millstream.sql.type_text import type_of_text
 from millstream.sql.types import DataType, TypeRoot
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 USER_FUNCTION: Final = "user_function"
 """Where a call remembers which function of the user's it calls."""
+OVER_WINDOW: Final = "over_window"
+"""Where a call remembers that OVER stands behind it."""
 TABLE_FUNCTION: Final = "table_function"
 """Where a call remembers that its rows are read after FROM."""
 OPERATORS: Final[dict[type[exp.Expr], str]] = {
@@ -41,7 +43,7 @@ _IN_WORDS: Final[dict[type[exp.Expr], str]] = {
     exp.Subquery: "a sub-query in an expression",
     exp.In: "IN with a sub-query",
     exp.Exists: "EXISTS",
-    exp.Window: "OVER",
+    exp.Window: "OVER in this place",
     exp.Overlaps: "OVERLAPS",
     exp.RegexpLike: "the operator RLIKE or REGEXP",
     exp.Star: "* in this place",
@@ -219,6 +221,8 @@ class Resolver:
     def _resolve_named_call(self, node: exp.Anonymous) -> Typed | None:
         name = node.name.upper()
         if (function := FUNCTIONS.get(name)) is not None:
+            if function.category is Category.WINDOW and not node.meta.get(OVER_WINDOW):
+                return self._refuse(node, f"{name} needs OVER (…) behind it", Code.UNSUPPORTED_EXPRESSION)
             return (
                 self._aggregate(function, node) if function.is_aggregate else self._call(name, node.expressions, node)
             )

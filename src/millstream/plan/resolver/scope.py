@@ -91,6 +91,10 @@ class Scope:
         """The expression with its columns resolved to bare, quoted names, and every part of it of a fitting type."""
         return self._bind(expression, aggregates=aggregates)[0]
 
+    def type_of_call(self, call: exp.Expr) -> DataType:
+        """The type of an aggregate, or of a function that OVER computes."""
+        return self._bind(call, aggregates=True)[1].type
+
     def _bind(self, expression: exp.Expr, *, aggregates: bool) -> tuple[exp.Expr, Typed]:
         problems: list[Diagnostic] = []
         bound = exp.Paren(this=expression.copy())
@@ -212,7 +216,8 @@ def output_names(items: Sequence[exp.Expr]) -> list[str]:
     """The columns of a SELECT list: aliases and column names, `EXPR$n` for the rest, no name twice (`a`, `a0`)."""
     names: list[str] = []
     for position, item in enumerate(items):
-        name = item.alias or (item.name if isinstance(item, exp.Column) else f"EXPR${position}")
+        alias = "" if isinstance(item, exp.Window) else item.alias  # that of a window is the window it names
+        name = alias or (item.name if isinstance(item, exp.Column) else f"EXPR${position}")
         candidates = chain([name], (f"{name}{number}" for number in count()))
         names.append(next(candidate for candidate in candidates if candidate not in names))
     return names

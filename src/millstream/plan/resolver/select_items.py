@@ -11,8 +11,9 @@ from sqlglot import exp
 from millstream.errors import Problems, ScriptError
 from millstream.plan.operators.project import Project, ProjectItem
 from millstream.plan.resolver.aggregation import OF_STAR, Grouping, build_aggregate, distinct_rows, has_aggregate
+from millstream.plan.resolver.over import select_windows
 from millstream.plan.resolver.scope import Scope, ScopeColumn, column_reference, output_names
-from millstream.plan.resolver.top_n import limit_rows, select_ranked
+from millstream.plan.resolver.top_n import limit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
 
 
 def select_items(tree: exp.Select, node: Node, scope: Scope, subqueries: Subqueries) -> Node:
-    """SELECT with GROUP BY, HAVING, row numbers, DISTINCT, and the rows that LIMIT leaves."""
+    """SELECT with GROUP BY, HAVING, windows, DISTINCT, and the rows that LIMIT leaves."""
     items = [item for written in tree.expressions for item in _expand_star(written, scope)]
 
     def select(chosen: list[exp.Expr]) -> Node:
-        selected = select_ranked(chosen, lambda ranked: _select(tree, ranked, node, scope, subqueries), scope)
+        selected = select_windows(tree, chosen, lambda inner: _select(tree, inner, node, scope, subqueries), scope)
         return distinct_rows(selected, scope) if tree.args.get("distinct") else selected
 
     return limit_rows(tree, items, select, scope)

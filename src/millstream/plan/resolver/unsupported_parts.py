@@ -9,7 +9,9 @@ from sqlglot import exp
 from millstream.plan.resolver.top_n import limit_of
 from millstream.sql.clause_parser import KEYWORD
 
-_CLAUSES: Final = frozenset({"expressions", "from_", "joins", "where", "group", "having", "distinct", "with_"})
+_CLAUSES: Final = frozenset(
+    {"expressions", "from_", "joins", "where", "group", "having", "distinct", "windows", "with_"}
+)
 _OF_A_JOIN: Final = frozenset({"this", "on", "using", "kind", "side"})
 _OF_A_TABLE: Final = frozenset({"this", "alias", "db", "catalog"})
 _OF_A_SUBQUERY: Final = frozenset({"this", "alias"})
@@ -20,7 +22,6 @@ _IN_WORDS: Final = {
     "order": "ORDER BY",
     "sample": "TABLESAMPLE",
     "version": _AS_OF,
-    "windows": "WINDOW",
 }
 
 

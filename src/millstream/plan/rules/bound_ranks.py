@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.operators.filter import Filter
-from millstream.plan.operators.node import transform, walk
+from millstream.plan.operators.node import transform
+from millstream.plan.operators.over import Over, OverCall
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.rank import MOST_ROWS, Rank
 from millstream.plan.typed import Call, Constant, Conversion, InputColumn
-from millstream.sql.alternatives import ALTERNATIVES
+from millstream.sql.types import BIGINT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,19 +27,16 @@ _TURNED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 def bound_ranks(plan: Root, settings: JobSettings) -> Root:  # noqa: ARG001
     plan = plan.with_inputs(*(transform(below, _bound) for below in plan.inputs))
-    problems = [
-        Diagnostic(
-            Code.UNSUPPORTED_EXPRESSION,
-            "ROW_NUMBER() without a highest number is not supported yet",
-            node.span,
-            hint=ALTERNATIVES["ROW_NUMBER"],
-        )
-        for node in walk(plan)
-        if isinstance(node, Rank) and node.limit is None
-    ]
-    if problems:
-        raise ScriptError(problems)
-    return plan
+    return plan.with_inputs(*(transform(below, _number_all) for below in plan.inputs))
+
+
+def _number_all(node: Node) -> Node:
+    """Where all rows of a group are wanted, their numbers are computed as OVER computes anything else."""
+    if not isinstance(node, Rank) or node.limit is not None:
+        return node
+    assert node.rank is not None
+    number = OverCall(node.rank, "ROW_NUMBER", BIGINT.not_null())
+    return Over(node.inputs[0], node.keys, node.order, (number,), node.span)
 
 
 @dataclass(frozen=True, slots=True)

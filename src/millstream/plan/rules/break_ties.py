@@ -1,4 +1,7 @@
-"""What decides between rows that a Rank finds equal: their arrival, where that does not depend on the batches."""
+"""What decides between rows that a Rank finds equal: their arrival, where that does not depend on the batches.
+
+The order of PROCTIME() is that of arrival, for OVER too, and no column is needed for it.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import TYPE_CHECKING
 from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.definitions import definitions
 from millstream.plan.operators.node import transform, walk
+from millstream.plan.operators.over import Over, OverOrder
 from millstream.plan.operators.rank import Rank, Ties
 from millstream.plan.typed import is_processing_time
 
@@ -24,8 +28,9 @@ def break_ties(plan: Root, settings: JobSettings) -> Root:  # noqa: ARG001
 def check_arrival(plan: Root, settings: JobSettings) -> Root:  # noqa: ARG001
     """With a TTL, a join below may have to give rows again, which would be others to a Rank that goes by arrival."""
     for node in walk(plan):
-        if isinstance(node, Rank) and node.ties is not Ties.CONTENTS:
-            _require_inserts(node)
+        match node:
+            case Over(by_arrival=True) | Rank(ties=Ties.FIRST | Ties.LAST):
+                _require_inserts(node)
     return plan
 
 
@@ -34,6 +39,8 @@ def _break_ties(node: Node) -> Node:
 
     Behind an operator with state, the order of arrival depends on how batches are cut.
     """
+    if isinstance(node, Over) and node.ordered_by is OverOrder.PROCESSING_TIME:
+        return replace(node, order=(), by_arrival=True)
     if not isinstance(node, Rank):
         return node
     [below] = node.inputs
@@ -50,15 +57,16 @@ def _break_ties(node: Node) -> Node:
     return replace(node, ties=Ties.LAST if is_latest and node.order[0].descending else Ties.FIRST)
 
 
-def _require_inserts(rank: Rank) -> None:
-    if rank.reads_inserts:
+def _require_inserts(node: Rank | Over) -> None:
+    if node.reads_inserts:
         return
-    why = "ROW_NUMBER() by processing time over rows that are updated is not supported yet"
+    what = "ROW_NUMBER()" if isinstance(node, Rank) else "OVER"
+    why = f"{what} by processing time over rows that are updated is not supported yet"
     raise ScriptError(
         Diagnostic(
             Code.UNSUPPORTED_EXPRESSION,
             why,
-            rank.span,
+            node.span,
             hint="Order by a column of the rows instead, e.g. the time of the change.",
         )
     )

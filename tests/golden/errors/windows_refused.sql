@@ -1,0 +1,11 @@
+CREATE TABLE orders (id INT, customer STRING, placed TIMESTAMP(3), arrived AS PROCTIME()) WITH ('connector' = 'datagen');
+SELECT id, SUM(id) OVER (PARTITION BY customer ORDER BY arrived ROWS BETWEEN CURRENT ROW AND 2 FOLLOWING) FROM orders;
+SELECT id, LEAD(id) OVER (PARTITION BY customer ORDER BY arrived) FROM orders;
+SELECT id, SUM(id) OVER (ORDER BY arrived DESC) FROM orders;
+SELECT id, SUM(id) OVER (ORDER BY arrived), SUM(id) OVER (PARTITION BY customer ORDER BY arrived) FROM orders;
+SELECT id, SUM(id) OVER (ORDER BY arrived ROWS BETWEEN 5 PRECEDING AND 1 PRECEDING) FROM orders;
+SELECT id, SUM(id) OVER (ORDER BY arrived RANGE BETWEEN INTERVAL '1' MONTH PRECEDING AND CURRENT ROW) FROM orders;
+SELECT id, SUM(id) OVER (ORDER BY placed RANGE BETWEEN INTERVAL '1' DAY PRECEDING AND CURRENT ROW) FROM orders;
+SELECT id, SUM(id) OVER latest, LAG(id) OVER (PARTITION BY customer), UPPER(customer) OVER later
+FROM orders WINDOW later AS (ORDER BY arrived);
+SELECT id FROM orders WHERE SUM(id) OVER (ORDER BY arrived) > 10;
