@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
     from millstream.aggregates.calls import Call
     from millstream.kernels.frames import Frame, PlacedRows
-    from millstream.kernels.row_order import Numbers
+    from millstream.kernels.row_order import Numbers, SortedRows
 
 RANK: Final = "RANK"
 DENSE_RANK: Final = "DENSE_RANK"
 PERCENT_RANK: Final = "PERCENT_RANK"
 CUME_DIST: Final = "CUME_DIST"
+_IS_FIRST: Final = "__is_first"
 _SHARES: Final = (PERCENT_RANK, CUME_DIST)
 
 
@@ -50,8 +51,30 @@ class FrameCall:
     def compute(self, rows: PlacedRows, at: Numbers, types: Mapping[str, pa.DataType]) -> pl.Series:
         """For the rows at these places."""
         frames = Frames(*rows.frame_of(self.frame))[at]
-        found = call_over_frames(self.call, types.get(self.call.argument or ""), rows.ordered.rows, frames)
-        return found.alias(self.output)
+        argument = types.get(self.call.argument or "")
+        if self._counts_first_only:
+            counted = replace(self.call, distinct=False, filter=_IS_FIRST)
+            marked = rows.ordered.rows.with_columns(self._mark_first(rows.ordered))
+            return call_over_frames(counted, argument, marked, frames).alias(self.output)
+        return call_over_frames(self.call, argument, rows.ordered.rows, frames).alias(self.output)
+
+    @property
+    def _counts_first_only(self) -> bool:
+        """Whether DISTINCT need only know where a value comes first: all frames of a partition begin with it."""
+        has_state = aggregate_function(self.call.function).accumulator is not None
+        return self.call.distinct and self.frame.preceding is None and has_state
+
+    def _mark_first(self, ordered: SortedRows) -> pl.Series:
+        """The first rows of their partition that have their value, of those that count."""
+        assert self.call.argument is not None
+        is_there = pl.col(self.call.argument).is_not_null()
+        condition = is_there if self.call.filter is None else is_there & pl.col(self.call.filter).fill_null(value=False)
+        counted = ordered.rows.select(condition).to_series().to_numpy()
+        values = pl.DataFrame({"group": ordered.groups, "value": ordered.rows[self.call.argument]})
+        places = values.with_row_index("place").filter(pl.Series(counted)).unique(["group", "value"], keep="first")
+        is_first = np.zeros(ordered.rows.height, dtype=bool)
+        is_first[places["place"].to_numpy()] = True
+        return pl.Series(_IS_FIRST, is_first)
 
 
 @dataclass(frozen=True, slots=True)

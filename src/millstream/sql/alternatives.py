@@ -5,13 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 _ONE_TOPIC: Final = "Write the rows of both into one topic with two INSERTs"
-_ONE_ROW_PER_KEY: Final = (
-    "Use GROUP BY: it keeps one row for each key, updated as rows arrive, with LAST_VALUE, MAX or SUM"
-)
 _TRUNCATED: Final = "group by a truncated time, e.g. FLOOR(ts TO MINUTE), into an upsert-kafka table"
-_ROW_NUMBER: Final = (
-    "SELECT … FROM (SELECT …, ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) AS rn FROM …) WHERE rn <= 3"
-)
 _BOUNDED: Final = (
     "Write a number, e.g. LIMIT 10; or limit the input: with WHERE, 'scan.bounded.mode' of a Kafka table, "
     "'number-of-rows' of datagen."

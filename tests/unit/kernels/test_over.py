@@ -307,3 +307,46 @@ def test_a_row_without_a_time_is_late() -> None:
     bench.time = BatchTime(0, 5, None)
     assert bench.step([(RowKind.INSERT, (1, "a", None, 1, None, None, 0))]) == []
     assert bench.late == 1
+
+
+def test_rows_of_a_partition_expire_together() -> None:
+    call = FrameCall(Call("sum", "SUM", "x"), Frame(5, by_time=False))
+    bench = Bench(OverOperator(SCHEMA, ("k",), None, (call,), expires=True), SCHEMA)
+    sums = []
+    for number, now in enumerate([0, 8, 16, 27]):
+        bench.ttl = TimeToLive(now, 10)
+        sums += [row["sum"] for row in bench.step([(RowKind.INSERT, (number, "a", START, 1 << number, None, None, 0))])]
+    assert sums == [1, 1 + 2, 1 + 2 + 4, 8]
+
+
+def test_rows_that_wait_do_not_expire() -> None:
+    call = FrameCall(Call("n", "COUNT(*)"), Frame())
+    bench = Bench(OverOperator(SCHEMA, ("k",), "ts", (call,), expires=True), SCHEMA)
+    bench.ttl, bench.time = TimeToLive(0, 10), BatchTime(0)
+    assert bench.step([(RowKind.INSERT, (1, "a", START, 1, None, None, 0))]) == []
+    bench.ttl, bench.time = TimeToLive(100, 10), BatchTime(100, START_MS)
+    assert [row["n"] for row in bench.step([])] == [1]
+
+
+@given(chance=st.randoms(use_true_random=True))
+def test_an_interval_goes_back_from_the_time_of_a_batch(database: duckdb.DuckDBPyConnection, chance: Random) -> None:
+    kinds = chance.sample([kind for kind in KINDS if kind.function in ("SUM", "COUNT", "MAX", "COUNT(*)")], 3)
+    calls = tuple(
+        FrameCall(Call(f"r{at}", kind.function, kind.argument, kind.distinct, kind.filter), Frame(7))
+        for at, kind in enumerate(kinds)
+    )
+    operator = OverOperator(SCHEMA, ("k",), None, calls)
+    oracle = {f"r{at}": f"{kind.duckdb} OVER (PARTITION BY k)" for at, kind in enumerate(kinds)}
+    bench = Bench(operator, SCHEMA, buckets=3)
+    rows: list[tuple[Any, ...]] = []
+    now = 0
+    for _ in range(6):
+        now += chance.choice([0, 1, 5, 20])
+        bench.time = BatchTime(now)
+        at = START + timedelta(milliseconds=now)
+        drawn = [random_row(chance, len(rows) + place, 0) for place in range(4)]
+        batch = [(*row[:2], at, *row[3:]) for row in drawn]
+        rows += batch
+        for row in bench.step([(RowKind.INSERT, each) for each in batch]):
+            young = [each for each in rows if each[0] <= row["id"] and each[2] >= at - timedelta(milliseconds=7)]
+            assert agree(row, truth(Query(operator, oracle), young, database)[row["id"]])

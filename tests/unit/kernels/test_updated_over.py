@@ -41,6 +41,7 @@ CALLS = (
     ("MAX", "y", False, "MAX(y)"),
     ("COUNT", "x", True, "COUNT(DISTINCT x)"),
     ("SUM", "x", True, "SUM(DISTINCT x)"),
+    ("MAX", "y", True, "MAX(DISTINCT y)"),
 )
 ALL = "k NULLS FIRST, x NULLS FIRST, y NULLS FIRST"
 OTHERS: tuple[tuple[Shift | Numbering, str], ...] = (

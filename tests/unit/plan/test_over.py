@@ -104,6 +104,14 @@ def test_the_columns_of_a_select_with_windows() -> None:
     ]
 
 
+def test_windows_below_a_limit_have_columns_of_their_own() -> None:
+    query = "SELECT id, ROW_NUMBER() OVER (ORDER BY ts) AS n FROM t ORDER BY SUM(x) OVER (ORDER BY ts) LIMIT 3"
+    root = compile_query(query)
+    assert [column.name for column in root.columns] == ["id", "n"]
+    [over] = overs(query)
+    assert [call.name for call in over.calls] == ["n", "$order2"]
+
+
 def test_only_what_is_read_is_computed_and_kept() -> None:
     [over] = overs(
         "SELECT g, b FROM (SELECT *, SUM(x) OVER w AS a, LAG(id) OVER w AS b FROM t WINDOW w AS (ORDER BY p))"

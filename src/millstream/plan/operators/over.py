@@ -212,11 +212,11 @@ class Over(Unary):
 
     @property
     def noun(self) -> str:
-        return "OVER, unless it looks back from a time attribute by which alone it is ordered,"
+        return "OVER that looks ahead, or is not ordered by a time attribute alone,"
 
     @property
     def updater(self) -> str:
-        return "OVER, unless it is ordered by a time attribute alone and looks back,"
+        return "OVER that looks ahead, or is not ordered by a time attribute alone,"
 
     @property
     def key_advice(self) -> str:

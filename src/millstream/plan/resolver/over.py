@@ -87,7 +87,7 @@ class _Selection:
         self._windows = windows
         self._scope = scope
         plain = [(item, name) for item, name in zip(items, self._names, strict=True) if not _windows_in(item)]
-        self._columns = SelectColumns([item for item, _ in plain], [name for _, name in plain], scope)
+        self._columns = SelectColumns([item for item, _ in plain], [name for _, name in plain], scope, self._names)
         self._results: dict[int, str] = {}
         """The column of each window function."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -20,15 +21,19 @@ if TYPE_CHECKING:
 
 
 class SelectColumns:
-    def __init__(self, items: list[exp.Expr], names: list[str], scope: Scope) -> None:
+    def __init__(self, items: list[exp.Expr], names: list[str], scope: Scope, others: Iterable[str] = ()) -> None:
+        """`others` are names that columns above have."""
         self.items = [_name(item, name) for item, name in zip(items, names, strict=True)]
         self._scope = scope
+        self._taken = {*names, *others}
         self._names = {self._text(item): name for item, name in reversed(list(zip(items, names, strict=True)))}
 
     def column_for(self, expression: exp.Expr) -> str:
         text = self._text(expression)
         if text not in self._names:
-            name = self._names[text] = f"$order{len(self.items)}"
+            numbered = (f"$order{number}" for number in count(len(self.items)))
+            name = self._names[text] = next(name for name in numbered if name not in self._taken)
+            self._taken.add(name)
             self.items.append(_name(expression, name))
         return self._names[text]
 

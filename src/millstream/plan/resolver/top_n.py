@@ -32,7 +32,7 @@ def select_ranked(items: list[exp.Expr], number: exp.Window, window: Window, sel
     names = output_names(items)
     [place] = [place for place, item in enumerate(items) if item.unalias().unnest() is number]
     others = [(item, name) for at, (item, name) in enumerate(zip(items, names, strict=True)) if at != place]
-    columns = SelectColumns([item for item, _ in others], [name for _, name in others], scope)
+    columns = SelectColumns([item for item, _ in others], [name for _, name in others], scope, names)
     keys = tuple(dict.fromkeys(columns.column_for(key) for key in window.partition))
     assert window.order is not None
     order = order_columns(window.order, columns.column_for)
