@@ -56,6 +56,7 @@ Properties = Annotated[
     ),
 ]
 Topic = Annotated[str, typer.Argument(help="The topic.", metavar="TOPIC")]
+Registry = Annotated[str | None, typer.Option(help="The address of the schema registry, to read Avro.", metavar="URL")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show the cause of an error.")]
 
 
@@ -391,9 +392,7 @@ def peek(
         str | None,
         typer.Option(help="A condition on the columns that are shown, in SQL.", metavar="CONDITION"),
     ] = None,
-    registry: Annotated[
-        str | None, typer.Option(help="The address of the schema registry, to read Avro.", metavar="URL")
-    ] = None,
+    registry: Registry = None,
     json: Annotated[bool, typer.Option("--json", help="A JSON object per message.")] = False,
     verbose: Verbose = False,
 ) -> None:
@@ -417,6 +416,67 @@ def peek(
         as_json=json,
     )
     raise typer.Exit(run_guarded(lambda: show_messages(request), verbose=verbose, as_json=json))
+
+
+@app.command(
+    epilog="""Examples:
+
+\b
+  millstream infer pageviews
+  millstream infer orders --registry http://localhost:8081 -n 10000 > orders.sql"""
+)
+def infer(
+    *,
+    topic: Topic,
+    brokers: Brokers = "localhost:9092",
+    property_: Properties = None,
+    number: Annotated[int, typer.Option("-n", help="How many of the newest messages to look at.", min=1)] = 1000,
+    registry: Registry = None,
+    name: Annotated[
+        str | None, typer.Option(help="The name of the table.", show_default="the topic's", metavar="NAME")
+    ] = None,
+    verbose: Verbose = False,
+) -> None:
+    """Write a CREATE TABLE that reads a topic, from a sample of its messages.
+
+    Comments say what the sample leaves in doubt. The output is a script: check it, complete it, and run it.
+    """
+    from millstream.cli.guard import run_guarded
+    from millstream.cli.infer import infer as write_table_of
+    from millstream.cli.topics import ClusterRequest
+
+    request = ClusterRequest(brokers, tuple(property_ or ()))
+    raise typer.Exit(run_guarded(lambda: write_table_of(request, topic, number, registry, name), verbose=verbose))
+
+
+@app.command(
+    epilog="""Examples:
+
+\b
+  millstream produce orders < orders.jsonl
+  echo '{"id":1,"amount":12.5}' | millstream produce orders --key id"""
+)
+def produce(
+    *,
+    topic: Topic,
+    brokers: Brokers = "localhost:9092",
+    property_: Properties = None,
+    key: Annotated[
+        str | None,
+        typer.Option(help="Fields of each JSON object that become the key; several as JSON.", metavar="FIELD,…"),
+    ] = None,
+    verbose: Verbose = False,
+) -> None:
+    """Write each line of standard input as a message of a topic.
+
+    Messages with equal keys go to the same partition, the one that Kafka's own clients choose.
+    """
+    from millstream.cli.guard import run_guarded
+    from millstream.cli.produce import produce as write_lines
+    from millstream.cli.topics import ClusterRequest
+
+    request = ClusterRequest(brokers, tuple(property_ or ()))
+    raise typer.Exit(run_guarded(lambda: write_lines(request, topic, key), verbose=verbose))
 
 
 def main() -> None:

@@ -5,9 +5,11 @@ All names are in backticks; queries and expressions are unchanged.
 
 from __future__ import annotations
 
+import re
 from functools import singledispatch
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from millstream.sql.reserved_words import is_reserved
 from millstream.sql.statements import (
     AlterTableRename,
     AlterTableReset,
@@ -41,6 +43,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from millstream.sql.statements import LikeClause, Name, ObjectName, OptionEntry, Statement
+
+
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @singledispatch
@@ -226,6 +231,11 @@ def render_type(type_: DataType) -> str:
 
 def quote_name(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
+
+
+def write_name(name: str) -> str:
+    """In backticks only where the language needs them."""
+    return name if _PLAIN_NAME.fullmatch(name) and not is_reserved(name) else quote_name(name)
 
 
 def quote_text(text: str) -> str:
