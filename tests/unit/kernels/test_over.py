@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -20,8 +21,10 @@ from millstream.kernels.frames import Frame
 from millstream.kernels.operator import MAX_WATERMARK, BatchTime
 from millstream.kernels.over import OverOperator
 from millstream.kernels.over_calls import FrameCall, Numbering, Shift
+from millstream.state.segment_writer import PIECE_BYTES
 from millstream.state.state_table import TimeToLive
 from tests.unit.kernels.bench import Bench
+from tests.unit.tiny_segments import TINY_PIECE, tiny_segments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -192,14 +195,30 @@ def _is_same(found: Any, expected: Any) -> bool:
 
 
 @given(
-    chance=st.randoms(use_true_random=True), colliding=st.booleans(), partitioned=st.booleans(), expires=st.booleans()
+    chance=st.randoms(use_true_random=True),
+    colliding=st.booleans(),
+    partitioned=st.booleans(),
+    expires=st.booleans(),
+    in_parts=st.booleans(),
 )
 def test_event_time(
-    database: duckdb.DuckDBPyConnection, chance: Random, *, colliding: bool, partitioned: bool, expires: bool
+    database: duckdb.DuckDBPyConnection,
+    chance: Random,
+    *,
+    colliding: bool,
+    partitioned: bool,
+    expires: bool,
+    in_parts: bool,
 ) -> None:
     query = random_query(chance, event_time=True, partitioned=partitioned, expires=expires)
     note(str(query))
-    bench = Bench(query.operator, SCHEMA, colliding=colliding, buckets=chance.choice([1, 3]) if partitioned else 1)
+    bench = bench_of(query, chance, colliding=colliding, in_parts=in_parts)
+    with tiny_segments() if in_parts else nullcontext():
+        wait_for_watermarks(bench, query, chance, database)
+
+
+def wait_for_watermarks(bench: Bench, query: Query, chance: Random, database: duckdb.DuckDBPyConnection) -> None:
+    expires = query.operator.expires
     bench.ttl = TimeToLive(0, 1) if expires else None
     newest, number = 100, 0
     watermark: int | None = None
@@ -243,13 +262,26 @@ def test_event_time(
         assert stored.get("kept", 0) == 0
 
 
-@given(chance=st.randoms(use_true_random=True), colliding=st.booleans(), partitioned=st.booleans())
+@given(
+    chance=st.randoms(use_true_random=True), colliding=st.booleans(), partitioned=st.booleans(), in_parts=st.booleans()
+)
 def test_processing_time(
-    database: duckdb.DuckDBPyConnection, chance: Random, *, colliding: bool, partitioned: bool
+    database: duckdb.DuckDBPyConnection, chance: Random, *, colliding: bool, partitioned: bool, in_parts: bool
 ) -> None:
     query = random_query(chance, event_time=False, partitioned=partitioned)
     note(str(query))
-    bench = Bench(query.operator, SCHEMA, colliding=colliding, buckets=chance.choice([1, 3]) if partitioned else 1)
+    bench = bench_of(query, chance, colliding=colliding, in_parts=in_parts)
+    with tiny_segments() if in_parts else nullcontext():
+        take_as_they_arrive(bench, query, chance, database)
+
+
+def bench_of(query: Query, chance: Random, *, colliding: bool, in_parts: bool) -> Bench:
+    buckets = chance.choice([1, 3]) if query.operator.keys else 1
+    piece_bytes = TINY_PIECE if in_parts else PIECE_BYTES
+    return Bench(query.operator, SCHEMA, colliding=colliding, buckets=buckets, piece_bytes=piece_bytes)
+
+
+def take_as_they_arrive(bench: Bench, query: Query, chance: Random, database: duckdb.DuckDBPyConnection) -> None:
     rows: list[tuple[Any, ...]] = []
     found: dict[int, dict[str, Any]] = {}
     for _ in range(chance.randint(1, 6)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -17,8 +18,10 @@ from millstream.kernels.frames import Frame
 from millstream.kernels.over_calls import FrameCall, Numbering, Shift
 from millstream.kernels.row_order import SortKey
 from millstream.kernels.updated_over import UpdatedOverOperator
+from millstream.state.segment_writer import PIECE_BYTES
 from millstream.state.state_table import TimeToLive
 from tests.unit.kernels.bench import Bench
+from tests.unit.tiny_segments import TINY_PIECE, tiny_segments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,6 +104,7 @@ def random_row(chance: Random) -> tuple[Any, ...]:
     partitioned=st.booleans(),
     expires=st.booleans(),
     repeats=st.booleans(),
+    in_parts=st.booleans(),
 )
 def test_changes_make_the_table(
     database: duckdb.DuckDBPyConnection,
@@ -110,10 +114,12 @@ def test_changes_make_the_table(
     partitioned: bool,
     expires: bool,
     repeats: bool,
+    in_parts: bool,
 ) -> None:
     operator, texts = random_operator(chance, partitioned=partitioned, expires=expires, repeats=expires and repeats)
     note(str(operator))
-    bench = Bench(operator, SCHEMA, colliding=colliding, buckets=chance.choice([1, 3]) if partitioned else 1)
+    buckets, piece_bytes = chance.choice([1, 3]) if partitioned else 1, TINY_PIECE if in_parts else PIECE_BYTES
+    bench = Bench(operator, SCHEMA, colliding=colliding, buckets=buckets, piece_bytes=piece_bytes)
     bench.ttl = TimeToLive(0, 1) if expires else None
     table: list[tuple[Any, ...]] = []
     seen = Counter[tuple[Any, ...]]()
@@ -128,7 +134,9 @@ def test_changes_make_the_table(
                 batch.append((chance.choice([RowKind.INSERT, RowKind.UPDATE_AFTER]), random_row(chance)))
                 table.append(batch[-1][1])
         note(str(batch))
-        for row in bench.step(batch, pieces=chance.choice([1, 3])):
+        with tiny_segments() if in_parts else nullcontext():
+            changes = bench.step(batch, pieces=chance.choice([1, 3]))
+        for row in changes:
             kind = RowKind(row.pop(KIND))
             seen[_rounded(tuple(row.values()))] += 1 if kind in COMES else -1
             assert min(seen.values()) >= 0, "what went was not there"

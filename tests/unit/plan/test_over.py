@@ -240,3 +240,22 @@ def test_rows_in_order_of_arrival_are_not_given_again_to_live_on(query: str) -> 
     [over] = [node for node in walk(root) if isinstance(node, Over)]
     assert over.is_insert_only
     assert not over.repeats
+
+
+@pytest.mark.parametrize(
+    ("query", "ttl", "is_said"),
+    [
+        ("SELECT id, SUM(x) OVER (ORDER BY x) AS s FROM t", "", True),
+        ("SELECT id, SUM(x) OVER (ORDER BY x) AS s FROM t", "1 h", False),
+        ("SELECT id, SUM(x) OVER (ORDER BY p) AS s FROM t", "", False),
+        ("SELECT id, SUM(x) OVER (ORDER BY ts) AS s FROM t", "", False),
+        ("SELECT id, SUM(x) OVER (ORDER BY x) AS s FROM u", "", False),
+    ],
+)
+def test_state_that_grows_is_announced(query: str, ttl: str, *, is_said: bool) -> None:
+    sink = "CREATE TABLE sink (id BIGINT, s INT) WITH ('connector' = 'blackhole');"
+    settings = {"table.exec.state.ttl": ttl} if ttl else {}
+    program = compile_script(SourceText("s", f"{TABLES}{sink}INSERT INTO sink {query};"), {}, settings)
+    said = [notice for notice in program.notices if "keeps every row that it has read" in notice]
+    assert len(said) == is_said
+    assert all("OVER that looks ahead, or is not ordered by a time attribute alone," in notice for notice in said)
