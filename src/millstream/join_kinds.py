@@ -14,15 +14,17 @@ class JoinKind(StrEnum):
     """The rows of the left side that have a partner, each once."""
     ANTI = "anti"
     """The rows of the left side that have none."""
+    MARK = "mark"
+    """All rows of the left side, each with whether it has a partner."""
 
     @property
     def gives_pairs(self) -> bool:
-        return self not in (JoinKind.SEMI, JoinKind.ANTI)
+        return self not in (JoinKind.SEMI, JoinKind.ANTI, JoinKind.MARK)
 
     @property
     def keeps_left(self) -> bool:
         """Whether the result has the rows of the left side without a partner, too."""
-        return self in (JoinKind.LEFT, JoinKind.FULL, JoinKind.ANTI)
+        return self in (JoinKind.LEFT, JoinKind.FULL, JoinKind.ANTI, JoinKind.MARK)
 
     @property
     def keeps_right(self) -> bool:

@@ -20,7 +20,7 @@ from millstream.kernels.join_kernel import JoinKernel
 from millstream.kernels.multiset import COUNT
 from millstream.kernels.operator import LEFT, RIGHT, StateTableSpec
 from millstream.kernels.outer_join_kernel import OuterJoinKernel
-from millstream.kernels.partners import KEYS, PARTNERS
+from millstream.kernels.partners import KEYS, MARK, PARTNERS
 from millstream.kernels.row_counts import ROW_HASH, sum_counts
 from millstream.state.state_table import HASH
 
@@ -111,7 +111,8 @@ class JoinOperator:
     @property
     def output_schema(self) -> pa.Schema:
         right = self.right.schema if self.kind.gives_pairs else ()
-        return pa.schema([*self.left.schema, *right, pa.field(KIND, pa.int8())])
+        mark = [pa.field(MARK, pa.bool_())] if self.kind is JoinKind.MARK else []
+        return pa.schema([*self.left.schema, *right, *mark, pa.field(KIND, pa.int8())])
 
     @property
     def state_tables(self) -> Mapping[str, StateTableSpec]:

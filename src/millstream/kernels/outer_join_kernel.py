@@ -24,6 +24,7 @@ from millstream.kernels.partners import (
     HAD,
     HAS,
     KEYS,
+    MARK,
     PARTNERS,
     count_partners,
     flips,
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 
 _OTHER: Final = {LEFT: RIGHT, RIGHT: LEFT}
 _BEFORE_BATCH: Final = "__partners_before"
+_ALONE: Final = {JoinKind.SEMI: (True,), JoinKind.MARK: (False, True)}
+"""Whether the rows that a join gives by themselves have partners, if not only those without."""
 
 Singles: TypeAlias = "tuple[pl.DataFrame, Iterable[pl.DataFrame]]"
 """Written rows, and unchanged ones, that may be in the result by themselves before the batch or after it."""
@@ -226,15 +229,18 @@ class OuterJoinKernel:
                 yield from self._pairs.changes(kind, sides[LEFT], sides[RIGHT])
             for name, (written, others) in singles.items():
                 for rows in chain([written], others):
-                    timed = rows.with_columns(self._times_alone(kind).alias(TIMES)).filter(pl.col(TIMES) > 0)
-                    columns = [*self._spec.side(name).columns, TIMES]
-                    yield from repeat(timed.select(columns), kind, self._spec.output_schema)
+                    for mark in _ALONE.get(self._spec.kind, (False,)):
+                        yield from self._alone(name, rows, kind, mark=mark)
 
-    def _times_alone(self, kind: RowKind) -> pl.Expr:
-        """How often a row is in the result by itself."""
-        is_semi = self._spec.kind is JoinKind.SEMI
-        had, has = (pl.col(name) if is_semi else ~pl.col(name) for name in (HAD, HAS))
-        return times(kind, pl.col(BEFORE) * had, pl.col(AFTER) * has, expires=self._spec.expires)
+    def _alone(self, name: str, rows: pl.DataFrame, kind: RowKind, *, mark: bool) -> Iterator[pa.Table]:
+        """Rows in the result by themselves: of those that have a partner, if `mark` is true, or of the others."""
+        had, has = (pl.col(state) if mark else ~pl.col(state) for state in (HAD, HAS))
+        number = times(kind, pl.col(BEFORE) * had, pl.col(AFTER) * has, expires=self._spec.expires)
+        columns = [*self._spec.side(name).columns, TIMES]
+        timed = rows.with_columns(number.alias(TIMES)).filter(pl.col(TIMES) > 0).select(columns)
+        if self._spec.kind is JoinKind.MARK:
+            timed = timed.with_columns(pl.lit(mark).alias(MARK))
+        yield from repeat(timed, kind, self._spec.output_schema)
 
 
 def _rows_that_flip(counted: _Counted) -> pl.DataFrame:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 HAD: Final = "__had"
 HAS: Final = "__has"
 """Whether a row had a partner before the batch, and has one after it."""
+MARK: Final = "__mark"
+"""Of a result: whether the row has a partner."""
 PARTNERS: Final = "__partners"
 """With how many rows of the other side a row is paired, each as often as it is there."""
 KEYS: Final = "_keys"

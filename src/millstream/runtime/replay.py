@@ -45,6 +45,7 @@ _OF_RESULTS: Final = ("emits_before", "repeats")
 _ADDED_LATER: Final = {
     ("Join", "kind"): "inner",
     ("Join", "condition"): None,
+    ("Join", "mark"): None,
     ("Join", "left_ttl"): None,
     ("Join", "right_ttl"): None,
     ("Aggregate", "state_ttl"): None,

@@ -13,10 +13,11 @@ from millstream.catalog.settings_of_flink import ResultMode
 from millstream.changelog import RowKind
 from millstream.formats.row_text import row_lines
 from millstream.formats.table_text import body_lines, cells_of, columns_of, edge_line, header_line, table_lines
+from millstream.plan.operators.roots import Collect
 from millstream.runtime.result_order import sort_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from millstream.formats.table_text import TableColumn
     from millstream.plan.operators.node import SortColumn
@@ -49,7 +50,8 @@ def result_of(plan: JobPlan, emit: Callable[[list[str]], None], *, as_data: bool
             return Tableau(emit)
         case ResultMode.TABLE:
             [root] = plan.roots
-            return ResultTable(root.upsert_key, emit, objects if as_data else _frame, root.sorted_by)
+            assert isinstance(root, Collect)
+            return ResultTable(root.upsert_key, emit, objects if as_data else _frame, root.sorted_by, root.hidden)
 
 
 class ChangeLines:
@@ -110,11 +112,14 @@ class ResultTable:
         emit: Callable[[list[str]], None],
         render: Callable[[pa.Table], list[str]],
         order: Sequence[SortColumn] = (),
+        hidden: Container[str] = (),
     ) -> None:
+        """Columns that are `hidden` may be in the order, and are not shown."""
         self._key = key
         self._emit = emit
         self._render = render
         self._order = order
+        self._hidden = hidden
         self._schema: pa.Schema | None = None
         self._by_key: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         self._rows: Counter[tuple[Any, ...]] = Counter()
@@ -141,7 +146,8 @@ class ResultTable:
         rows = sort_rows(rows, self._schema.names, self._order)
         columns = zip(*rows, strict=True) if rows else ([] for _ in self._schema)
         arrays = [pa.array(list(column), field.type) for column, field in zip(columns, self._schema, strict=True)]
-        self._emit(self._render(pa.Table.from_arrays(arrays, schema=self._schema)))
+        table = pa.Table.from_arrays(arrays, schema=self._schema)
+        self._emit(self._render(table.select([name for name in table.schema.names if name not in self._hidden])))
 
 
 def objects(rows: pa.Table, kinds: Sequence[int] | None = None) -> list[str]:

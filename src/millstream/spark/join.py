@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from millstream.changelog import KIND
 from millstream.kernels.join import JoinOperator, JoinSide, PairCondition
 from millstream.kernels.operator import LEFT, RIGHT
+from millstream.kernels.partners import MARK
 from millstream.plan.typed import columns_in, substitute
 from millstream.plan.vectorised.forms import vectorise
 from millstream.spark.comparable import kernel_schema
@@ -44,7 +45,8 @@ def join(
         node.kind,
         pair_condition(node.condition, inside),
     )
-    columns = {column.name: inside[column.name] for column in node.output} | ({KIND: KIND} if has_kinds else {})
+    given = inside if node.mark is None else inside | {node.mark: MARK}
+    columns = {column.name: given[column.name] for column in node.output} | ({KIND: KIND} if has_kinds else {})
     inputs = {LEFT: prepare_columns(left, lefts), RIGHT: prepare_columns(right, rights)}
     return host(inputs, operator, node.id, kernel_settings, columns)
 

@@ -21,9 +21,7 @@ _SUBQUERY: Final = (
     "Write it in WHERE, HAVING or the select list; or join with the query in FROM: "
     "FROM a CROSS JOIN (SELECT MAX(x) AS most FROM b) AS m."
 )
-_MEMBER: Final = (
-    "It may stand in WHERE, alone or below AND; for OR, LEFT JOIN the distinct keys and ask if they are NULL."
-)
+_MEMBER: Final = "Write it in WHERE, HAVING or the select list; or join with the distinct rows of the query in FROM."
 
 WINDOWS: Final = {
     "TUMBLE": f"For windows of a fixed unit, {_TRUNCATED}.",
@@ -74,7 +72,7 @@ ALTERNATIVES: Final = {
     "UNNEST with USING": "Write the condition into WHERE.",
     **{f"{kind} JOIN UNNEST": "Write CROSS JOIN, or LEFT JOIN … ON TRUE." for kind in ("RIGHT", "FULL", "NATURAL")},
     "ORDER BY": "Add LIMIT, e.g. LIMIT 100, or leave it out: rows arrive in the order of their partitions, and an "
-    "endless stream cannot be sorted.",
+    "endless stream cannot be sorted. A SELECT of bounded tables at the top of a script may have ORDER BY alone.",
     "LIMIT": _BOUNDED,
     "FETCH": _BOUNDED,
     "OFFSET": _BOUNDED,
@@ -84,6 +82,10 @@ ALTERNATIVES: Final = {
     "TABLE as a query": "Write SELECT * FROM and the table's name.",
     "IN with a sub-query": _MEMBER,
     "EXISTS": _MEMBER,
+    **dict.fromkeys(
+        ("a comparison with ANY", "a comparison with ALL"),
+        "Compare with the least or greatest value, x > (SELECT MIN(y) FROM b); x = ANY is IN, and x <> ALL is NOT IN.",
+    ),
     "the operator RLIKE or REGEXP": "Use the function: REGEXP(text, pattern).",
     "a sub-query in an expression": _SUBQUERY,
     "WITH RECURSIVE": "Leave RECURSIVE out if no query reads itself; else follow the steps in a Python function.",

@@ -15,6 +15,7 @@ from millstream.kernels.materialise import MaterialiseOperator
 from millstream.kernels.normalise import NormaliseOperator
 from millstream.kernels.operator import LEFT, RIGHT
 from millstream.kernels.over import OverOperator
+from millstream.kernels.partners import MARK
 from millstream.kernels.rank import Arrival, RankOperator, SortKey
 from millstream.kernels.set_operation import SetOperator
 from millstream.kernels.updated_over import UpdatedOverOperator
@@ -273,7 +274,10 @@ class PlanBench:
                 name: [(kind, tuple(row[column] for column in schemas[name].names)) for kind, row in below(batch)]
                 for name, _, _, _, below in sides
             }
-            return [(RowKind(row[KIND]), {name: row[name] for name in output}) for row in bench.step_inputs(inputs)]
+            return [
+                (RowKind(row[KIND]), {name: row[MARK if name == node.mark else name] for name in output})
+                for row in bench.step_inputs(inputs)
+            ]
 
         return step
 

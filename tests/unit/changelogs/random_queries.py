@@ -120,13 +120,37 @@ class _Level:
             before, item, end = f"a.{left} {word}", right, self._chance.choice(["", "", end])
         members = [f"{before} (SELECT {item} FROM ({two}) AS b{end})" for two in (second.sql, second.oracle)]
         named = [(f"c{self._level}_{at}", *item) for at, item in enumerate(self._some(self._columns, 1, 3))]
+        columns = [(name, type_) for name, _, type_ in named]
         listed = ", ".join(f"a.{sql} AS {name}" for name, sql, _ in named)
-        more = f"{self._condition()} AND " if self._chance.random() < 0.3 else ""
+        form = self._chance.choice(["{}", "{}", f"{self._condition()} AND {{}}", *self._forms()])
         sql, oracle = (
-            f"SELECT {listed} FROM {'t' if one == 't' else f'({one})'} AS a WHERE {more}{condition}"
-            for one, condition in zip((self._below.sql, self._below.oracle), members, strict=True)
+            f"SELECT {listed} FROM {'t' if one == 't' else f'({one})'} AS a WHERE {form.format(member)}"
+            for one, member in zip((self._below.sql, self._below.oracle), members, strict=True)
         )
-        return RandomQuery(sql, oracle, tuple((name, type_) for name, _, type_ in named))
+        if self._chance.random() < 0.3:  # as a number for each row, or for each group
+            name, form = f"c{self._level}_m", self._chance.choice(self._forms())
+            value = f"CASE WHEN {form} THEN 1 WHEN NOT ({form}) THEN 0 END"
+            all_columns = ", ".join(f"a.{column}" for column, _ in self._columns)
+            end = self._chance.choice(["", "", f" GROUP BY {all_columns}", f" GROUP BY {all_columns} HAVING {form}"])
+            value = f"SUM({value})" if end and self._chance.random() < 0.5 else value
+            sql, oracle = (
+                f"SELECT {listed}, {value.format(member, member)} AS {name} "
+                f"FROM {'t' if one == 't' else f'({one})'} AS a{end.format(member)}"
+                for one, member in zip((self._below.sql, self._below.oracle), members, strict=True)
+            )
+            columns.append((name, NUMBER))
+        return RandomQuery(sql, oracle, tuple(columns))
+
+    def _forms(self) -> list[str]:
+        """Where a condition may stand, so that it does not just drop rows."""
+        other = self._condition()
+        return [
+            f"({{}} OR {other})",
+            f"NOT ({{}} OR {other})",
+            "({}) IS NOT TRUE",
+            f"({{}}) = ({other})",
+            "({}) IS UNKNOWN",
+        ]
 
     def value(self) -> RandomQuery:
         """What another query has for each row, or for each group: in the select list, or compared with something."""

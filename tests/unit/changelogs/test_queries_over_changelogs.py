@@ -110,6 +110,10 @@ JOINS_BY_KEY = (
     "SELECT a.id AS i, b.id AS k, b.g AS w FROM t AS a LEFT JOIN t AS b ON a.id = b.h",
     "SELECT a.id AS i, a.g AS v FROM t AS a WHERE NOT EXISTS (SELECT 1 FROM t AS b WHERE b.h = a.id AND b.x > a.x)",
     "SELECT a.id AS i, a.g AS v FROM t AS a WHERE id IN (SELECT h FROM t)",
+    "SELECT a.id AS i, a.id IN (SELECT h FROM t WHERE x > 0) OR a.x > 1 AS v FROM t AS a",
+    "SELECT a.id AS i, (SELECT MAX(b.x) FROM t AS b WHERE b.h = a.id) AS v FROM t AS a",
+    "SELECT a.id AS i, (SELECT b.g FROM t AS b WHERE b.id = a.id AND b.x > 0) AS v FROM t AS a",
+    "SELECT a.id AS i, (SELECT COUNT(*) FROM t WHERE x > 0) + a.x AS v FROM t AS a",
 )
 
 

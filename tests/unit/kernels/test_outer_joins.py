@@ -68,8 +68,11 @@ class Oracle:
         self._database = database
         self._query = f'SELECT * FROM "left" {spec.kind.value} JOIN "right" ON {on}'
         if not spec.kind.gives_pairs:
+            exists = f'EXISTS (SELECT 1 FROM "right" WHERE {on})'
             word = "" if spec.kind is JoinKind.SEMI else "NOT"
-            self._query = f'SELECT * FROM "left" WHERE {word} EXISTS (SELECT 1 FROM "right" WHERE {on})'
+            self._query = f'SELECT * FROM "left" WHERE {word} {exists}'
+            if spec.kind is JoinKind.MARK:
+                self._query = f'SELECT *, {exists} FROM "left"'
 
     def follow(self, batch: Batch) -> Counter[Row]:
         for name, side in self.sides.items():

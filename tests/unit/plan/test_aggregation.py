@@ -12,8 +12,8 @@ from millstream.plan.operators.node import OutputColumn
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.values import Values
 from millstream.plan.resolver.aggregation import Grouping, build_aggregate, distinct_rows
+from millstream.plan.resolver.expression_queries import Subqueries
 from millstream.plan.resolver.sql_text import sql_text
-from millstream.plan.resolver.value_queries import Subqueries
 from millstream.sql.type_text import type_of_text
 from tests.unit.plan.expressions import read, scope
 

@@ -383,15 +383,6 @@ def test_changes_of_joins_of_inserts() -> None:
     assert kinds("SELECT x.b FROM a AS x LEFT JOIN a AS y ON x.id = y.id") == {RowKind.INSERT, RowKind.DELETE}
 
 
-def test_not_in_has_an_equality_only_without_nulls() -> None:
-    [without] = find("SELECT name FROM u WHERE id NOT IN (SELECT id FROM v)", Join)
-    [with_nulls] = find("SELECT name FROM u WHERE name NOT IN (SELECT city FROM v)", Join)
-    assert (without.left_keys, without.condition) == (("id",), None)
-    assert with_nulls.left_keys == ()
-    assert with_nulls.condition is not None
-    assert sql_text(with_nulls.condition) == "`name` = `city` OR `name` IS NULL OR `city` IS NULL"
-
-
 def test_of_a_sub_query_only_what_is_compared_is_kept() -> None:
     [join] = find("SELECT b FROM a WHERE EXISTS (SELECT * FROM u WHERE u.id = a.id AND name = 'x')", Join)
     assert join.right_columns == join.right_keys
@@ -446,8 +437,6 @@ def test_what_a_join_costs_is_said_once(query: str, ttl: str, notices: list[str]
         ("SELECT 1 FROM a, u LEFT JOIN v ON u.id = a.id", 'table "a" is not in the FROM clause', "reads"),
         ("SELECT 1 FROM u LEFT JOIN v ON u.id = v.id + RAND_INTEGER(3) AND RAND() < v.id", "RAND", "sub-query"),
         ("SELECT 1 FROM u LEFT JOIN v ON u.id = v.id AND PARSE_URL(name, city) = 'x'", "of both sides", "side alone"),
-        ("SELECT b FROM a WHERE id IN (SELECT id FROM u) OR b = 'x'", "IN with a sub-query is not", "below AND"),
-        ("SELECT id IN (SELECT id FROM u) FROM a", "IN with a sub-query is not", "below AND"),
         ("SELECT b FROM a WHERE EXISTS (SELECT MAX(id) FROM u WHERE name = b)", "groups rows", "Group in"),
         ("SELECT b FROM a WHERE id IN (SELECT id, name FROM u)", "IN compares 1 value", "as many columns"),
         ("SELECT b FROM a WHERE EXISTS (SELECT 1 FROM u WHERE u.nme = a.b)", "nme", "name"),

@@ -120,9 +120,9 @@ def test_a_function_cannot_take_the_name_of_a_built_in_one() -> None:
             "a FROM p",
         ),
         (
-            "SELECT a, a IN (SELECT MAX(a) FROM p) FROM p",
-            "IN with a sub-query is not supported yet",
-            "a IN (SELECT MAX(a) FROM p",
+            "SELECT a, a IN (SELECT MAX(a), b FROM p GROUP BY b) FROM p",
+            "IN compares 1 value, and the sub-query has 2 columns",
+            "a IN (SELECT MAX(a), b FROM p GROUP BY b",
         ),
         ("SELECT b RLIKE 'a' FROM p", "the operator RLIKE or REGEXP is not supported yet", "b RLIKE 'a'"),
         ("SELECT b = 5 FROM p", "cannot compare STRING with INT", "b = 5"),

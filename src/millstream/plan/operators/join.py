@@ -49,6 +49,8 @@ class Join(Binary):
     left_ttl: timedelta | None = None
     right_ttl: timedelta | None = None
     """How long a hint lets a side's rows live; None is as long as other state."""
+    mark: str | None = None
+    """The column that says whether a row has a partner, of a join that gives all rows of the left side with that."""
     id: str = ""
 
     @property

@@ -35,20 +35,35 @@ class Write(Unary):
 
 
 @dataclass(frozen=True, slots=True)
+class ShownOrder:
+    columns: tuple[SortColumn, ...]
+    hidden: frozenset[str]
+    """The columns that are only there to be ordered by."""
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Collect(Unary):
     """The end of a SELECT at the top of a script: its rows are shown."""
 
     input: Node
     span: Span
+    order: ShownOrder | None = None
+    """That of ORDER BY without LIMIT."""
     id: str = ""
 
     @property
     def sorted_by(self) -> tuple[SortColumn, ...]:
-        return self.input.sorted_by
+        return self.input.sorted_by if self.order is None else self.order.columns
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """Columns that are not shown."""
+        return frozenset() if self.order is None else self.order.hidden
 
     @property
     def label(self) -> str:
-        return "Show"
+        return "Show" if self.order is None else f"Show(order=[{', '.join(map(str, self.order.columns))}])"
 
     def prune(self, needed: frozenset[str]) -> tuple[Self, tuple[frozenset[str], ...]]:  # noqa: ARG002
         return self, (frozenset(column.name for column in self.columns),)

@@ -17,8 +17,7 @@ from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.project import Project, ProjectItem
 from millstream.plan.resolver.expressions import infer, resolve
 from millstream.plan.resolver.grouping_sets import SET_NUMBER, constant_per_set, grouping_sets, is_grouping, values_of
-from millstream.plan.resolver.scope import WRITTEN, Scope, column_reference, output_names
-from millstream.plan.resolver.value_queries import join_values
+from millstream.plan.resolver.scope import HIDDEN, WRITTEN, Scope, ScopeColumn, column_reference, output_names
 from millstream.sql.expression_parser import call
 from millstream.sql.types import BIGINT
 
@@ -26,11 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from millstream.plan.operators.node import Node
-    from millstream.plan.resolver.value_queries import Subqueries, ValueQuery
+    from millstream.plan.resolver.expression_queries import ExpressionQuery, Subqueries
     from millstream.plan.typed import Typed
     from millstream.source import Span
 
 _NO_POSITIONS: Final = "A number in GROUP BY is that number, not the position of a column."
+_COMPARED: Final = f"{HIDDEN}compared"
 OF_STAR: Final = "of_star"
 """Where a column remembers that nobody wrote it: it stands for a part of `*`."""
 
@@ -57,7 +57,7 @@ def build_aggregate(node: Node, written: Grouping, scope: Scope, subqueries: Sub
     """Sub-queries in GROUP BY and in aggregate functions are joined to the rows, others to the groups."""
     problems = Problems()
     parts = [part for part in (written.group, written.having) if part is not None]
-    below = subqueries.take([*written.items, *parts], scope, problems, _is_below)
+    below = subqueries.take([*written.items, *parts], scope, problems, is_wanted=_is_below)
     grouped = {
         column.name for part in below.trees if isinstance(part, exp.Group) for column in part.find_all(exp.Column)
     }
@@ -78,7 +78,7 @@ def aggregate_value(
     """What a sub-query with an aggregate of all of its rows stands for: `keys` are what it compares around it."""
     problems = Problems()
     parts = [*written.items, *([] if written.having is None else [written.having])]
-    taken = subqueries.take(parts, scope, problems, _is_below)
+    taken = subqueries.take(parts, scope, problems, is_wanted=_is_below)
     rows = problems.of(lambda: taken.join(node))
     found = problems.of(lambda: _Aggregation(rows or node, taken.scope).build_value(*taken.trees, keys=keys))
     problems.raise_all()
@@ -96,7 +96,7 @@ class ValueOfGroup:
 
 def _is_below(subquery: exp.Expr) -> bool:
     around = subquery.parent
-    while around is not None and not (isinstance(around, exp.Group) or _is_aggregate(around)):
+    while around is not None and not (isinstance(around, exp.Group | exp.Filter) or _is_aggregate(around)):
         around = around.parent
     return around is not None
 
@@ -113,7 +113,7 @@ def _is_aggregate(node: exp.Expr) -> bool:
 class _Aggregation:
     """Gathers what must be computed before the aggregate while the SELECT list is rewritten."""
 
-    def __init__(self, node: Node, scope: Scope, above: Mapping[str, ValueQuery] | None = None) -> None:
+    def __init__(self, node: Node, scope: Scope, above: Mapping[str, ExpressionQuery] | None = None) -> None:
         """`above` are the sub-queries that are joined to the groups, by the columns that stand for them."""
         self._node = node
         self._scope = scope
@@ -135,8 +135,9 @@ class _Aggregation:
         problems.raise_all()
         assert keys is not None
         results = zip(output_names(items), (result for result in selected if result is not None), strict=True)
+        compared = self._compared_above(keys)
         node: Node = self._group(keys, self._scope.place(group) if group is not None else self._scope.statement)
-        node = join_values(node, self._above, self._scope_of_groups(node, keys)) if self._above else node
+        node = self._join_above(node, keys, compared)
         type_of = node.column_types().get
         if having is not None and condition is not None:
             node = Filter(node, resolve(condition, type_of), self._scope.place(having))
@@ -159,17 +160,35 @@ class _Aggregation:
         counts = {call.name for call in groups.calls if not call.type.nullable}  # of no rows, all others are NULL
         return ValueOfGroup(groups, names, value.transform(lambda part: _count_of_nothing(part, counts)))
 
-    def _scope_of_groups(self, node: Node, keys: dict[str, str]) -> Scope:
-        """What a sub-query beside the groups can name."""
-        types = node.column_types()
-        found = [(column, keys.get(_text(column_reference(column.reference)))) for column in self._scope.columns]
-        columns = (replace(column, reference=key, type=types[key]) for column, key in found if key is not None)
+    def _compared_above(self, keys: dict[str, str]) -> dict[str, list[exp.Expr]]:
+        """What the sub-queries beside the groups look for, over the columns of the groups."""
         problems = Problems()
-        for query in self._above.values():
-            for column in query.columns_around:
+        found: dict[str, list[exp.Expr]] = {}
+        for name, query in self._above.items():
+            for column in query.inner.columns_around:
                 problems.of(partial(self._result, self._scope.bind(column), keys))
+            results = [problems.of(partial(self._compared, tree, keys)) for tree in query.compared]
+            found[name] = [result for result in results if result is not None]
         problems.raise_all()
-        return replace(self._scope, columns=tuple(columns))
+        return found
+
+    def _compared(self, tree: exp.Expr, keys: dict[str, str]) -> exp.Expr:
+        return self._result(self._scope.bind(tree, aggregates=True), keys)
+
+    def _join_above(self, node: Node, keys: dict[str, str], compared: Mapping[str, Sequence[exp.Expr]]) -> Node:
+        types = node.column_types()
+        named = [(column, keys.get(_text(column_reference(column.reference)))) for column in self._scope.columns]
+        known = [replace(column, reference=key, type=types[key]) for column, key in named if key is not None]
+        for name, query in self._above.items():
+            type_of = node.column_types().get
+            typed = [(f"{name}.value{number}", resolve(tree, type_of)) for number, tree in enumerate(compared[name])]
+            own = Project.of_columns(node, node.columns, self._scope.statement)
+            items = tuple(ProjectItem(column, value, value.type) for column, value in typed)
+            values = [ScopeColumn(_COMPARED, column, value.type, column, is_merged=True) for column, value in typed]
+            scope = replace(self._scope, columns=(*known, *values))
+            node = replace(own, items=(*own.items, *items)) if items else node
+            node = query.comparing([_hidden_reference(value) for value in values]).join(node, scope, name)
+        return node
 
     def _group(self, keys: dict[str, str], span: Span) -> Aggregate:
         columns = tuple(keys.values())
@@ -328,6 +347,10 @@ def _count_of_nothing(part: exp.Expr, counts: set[str]) -> exp.Expr:
     if not isinstance(part, exp.Column) or part.name not in counts:
         return part
     return exp.Anonymous(this="COALESCE", expressions=[part.copy(), exp.Literal.number(0)])
+
+
+def _hidden_reference(column: ScopeColumn) -> exp.Expr:
+    return exp.column(exp.to_identifier(column.name, quoted=True), table=exp.to_identifier(_COMPARED, quoted=True))
 
 
 def _plain(argument: exp.Expr) -> exp.Expr:

@@ -39,13 +39,19 @@ class InnerQuery:
     """The columns of `node` that the query selects."""
     correlated: tuple[exp.Expr, ...] = ()
 
+    @property
+    def columns_around(self) -> list[exp.Column]:
+        """What it names of the query around it."""
+        columns = (column for tree in self.correlated for column in _own_columns(tree))
+        return [column for column in columns if not self.scope.knows(column)]
+
 
 def correlated_parts(tree: exp.Select, inner: Scope, outer: Scope) -> tuple[exp.Expr, ...]:
     """The conditions of a sub-query that speak of columns around it."""
-    return tuple(part for part in split_where(tree.args.get("where"))[0] if _is_correlated(part, inner, outer))
+    return tuple(part for part in split_where(tree.args.get("where"))[0] if is_correlated(part, inner, outer))
 
 
-def _is_correlated(tree: exp.Expr, inner: Scope, outer: Scope) -> bool:
+def is_correlated(tree: exp.Expr, inner: Scope, outer: Scope) -> bool:
     """Whether it has a column that only the query around knows, or that is said to be of one of its tables."""
     return any(not inner.knows(column) and _is_around(column, inner, outer) for column in _own_columns(tree))
 

@@ -43,6 +43,8 @@ _IN_WORDS: Final[dict[type[exp.Expr], str]] = {
     exp.Subquery: "a sub-query in an expression",
     exp.In: "IN with a sub-query",
     exp.Exists: "EXISTS",
+    exp.Any: "a comparison with ANY",
+    exp.All: "a comparison with ALL",
     exp.Window: "OVER in this place",
     exp.Overlaps: "OVERLAPS",
     exp.RegexpLike: "the operator RLIKE or REGEXP",

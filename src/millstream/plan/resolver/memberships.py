@@ -44,6 +44,25 @@ def split_where(where: exp.Expr | None) -> tuple[list[exp.Expr], list[Membership
     return plain, members
 
 
+def spell_out_quantifiers(tree: exp.Expr) -> exp.Expr:
+    """`x = ANY (query)` is IN, `x <> ALL (query)` is NOT IN."""
+    return tree.transform(_as_membership) if tree.find(exp.Any, exp.All) is not None else tree
+
+
+def _as_membership(node: exp.Expr) -> exp.Expr:
+    match node:
+        case exp.EQ(expression=exp.Any(this=exp.Query() as query)):
+            return exp.In(this=node.this, query=_in_parentheses(query))
+        case exp.NEQ(expression=exp.All(this=exp.Query() as query)):
+            return exp.Not(this=exp.In(this=node.this, query=_in_parentheses(query)))
+        case _:
+            return node
+
+
+def _in_parentheses(query: exp.Query) -> exp.Expr:
+    return query if isinstance(query, exp.Subquery) else exp.Subquery(this=query)
+
+
 def _conjuncts(tree: exp.Expr) -> Iterable[exp.Expr]:
     bare = tree.unnest()
     if isinstance(bare, exp.And):

@@ -23,10 +23,13 @@ from millstream.plan.resolver.correlation import (
     name_columns_around,
     require_equalities,
 )
+from millstream.plan.resolver.expression_queries import Subqueries
 from millstream.plan.resolver.from_clause import KINDS, resolve_from, written_kind
 from millstream.plan.resolver.join_conditions import condition_of, conditions_in, refuse_same_names
 from millstream.plan.resolver.joins import Relation
-from millstream.plan.resolver.memberships import Membership, query_of, split_where
+from millstream.plan.resolver.marks import MarkQuery
+from millstream.plan.resolver.memberships import Membership, query_of, spell_out_quantifiers, split_where
+from millstream.plan.resolver.partners import join_members
 from millstream.plan.resolver.scans import scan_of
 from millstream.plan.resolver.scope import Scope, ScopeColumn, column_reference
 from millstream.plan.resolver.select_items import limit_combined, select_items
@@ -36,8 +39,8 @@ from millstream.plan.resolver.state_ttl import keep_for, read_state_ttls
 from millstream.plan.resolver.subqueries import (
     aggregates_all,
     check_correlated,
+    check_items,
     columns_of,
-    join_members,
     select_inner,
 )
 from millstream.plan.resolver.unnesting import part_tables, unnest_all
@@ -47,7 +50,7 @@ from millstream.plan.resolver.unsupported_parts import (
     parts_of_select,
     parts_of_set_operation,
 )
-from millstream.plan.resolver.value_queries import Subqueries, ValueQuery
+from millstream.plan.resolver.value_queries import ValueQuery
 from millstream.plan.resolver.values import values_node
 from millstream.plan.typed import InputColumn, columns_in
 from millstream.sql.alternatives import ALTERNATIVES
@@ -60,6 +63,7 @@ if TYPE_CHECKING:
     from millstream.catalog.catalog import Catalog
     from millstream.catalog.table import CatalogView
     from millstream.plan.operators.node import Node, OutputColumn
+    from millstream.plan.resolver.expression_queries import ExpressionQuery, Written
     from millstream.source import Span
     from millstream.sql.statements import Name, OptionEntry, Query
 
@@ -78,8 +82,13 @@ class QueryBuilder:
         statement: Span,
         inside: tuple[str, ...] = (),
         problems: Problems | None = None,
+        *,
+        is_shown: bool = False,
     ) -> None:
-        """`inside` are the views around it. Wrong options of the tables it reads go to `problems`, if given."""
+        """`inside` are the views around it. Wrong options of the tables it reads go to `problems`, if given.
+
+        Of a query that `is_shown`, somebody looks at all rows: it may have an order.
+        """
         self._query = query
         self._catalog = catalog
         self._statement = statement
@@ -88,12 +97,16 @@ class QueryBuilder:
         self._inside = inside
         self._given_problems = problems
         self._problems = problems or Problems()
+        self._is_shown = is_shown
+        self._sorted: exp.Expr | None = None
 
     def build(self) -> Node:
         """Problems of all parts are raised together."""
+        tree = spell_out_quantifiers(self._query.tree)
+        self._sorted = tree if self._is_shown else None
         if self._given_problems is not None:
-            return self._check_reserved_column(self._relation(self._query.tree, {}))
-        node = self._problems.of(lambda: self._check_reserved_column(self._relation(self._query.tree, {})))
+            return self._check_reserved_column(self._relation(tree, {}))
+        node = self._problems.of(lambda: self._check_reserved_column(self._relation(tree, {})))
         self._problems.raise_all()
         assert node is not None
         return node
@@ -113,7 +126,7 @@ class QueryBuilder:
                 raise self._unsupported_error(f"{tree.key.upper()}", tree)
 
     def _set_operation(self, tree: exp.SetOperation, named: Mapping[str, Node]) -> Node:
-        self._refuse_parts(parts_of_set_operation(tree))
+        self._refuse_parts(parts_of_set_operation(tree, may_sort=tree is self._sorted))
         sides = sides_of(tree)
         problems = Problems()
         queries = [problems.of(partial(self._relation, side, named)) for side in sides]
@@ -147,7 +160,7 @@ class QueryBuilder:
 
     def _select(self, tree: exp.Select, named: Mapping[str, Node]) -> Node:
         problems = Problems()
-        problems.of(lambda: self._refuse_parts(parts_of_select(tree)))
+        problems.of(lambda: self._refuse_parts(parts_of_select(tree, may_sort=tree is self._sorted)))
         relations = problems.of(partial(self._relations, tree, named))
         if not any(tree.args.get(part) for part in _OTHER_TABLES) and relations is not None:
             node = problems.of(lambda: _keep_for_hint(self._over(tree, relations, named), relations))
@@ -286,7 +299,7 @@ class QueryBuilder:
         source = resolve_from(relations, part_tables(tree)[1], self._scope_over, problems)
         plain, members = split_where(tree.args.get("where"))
         own = [part for part in plain if part not in around]
-        taken = self._subqueries(named).take(own, source.scope, problems)
+        taken = self._subqueries(named).take(own, source.scope, problems, are_conditions=True)
         found = [problems.of(partial(condition_of, part, taken.scope, "WHERE")) for part in taken.trees]
         inner = [problems.of(partial(self._member_query, member, source.scope, named)) for member in members]
         problems.raise_all()
@@ -303,7 +316,7 @@ class QueryBuilder:
         return node, taken.scope, taken.subqueries
 
     def _subqueries(self, named: Mapping[str, Node]) -> Subqueries:
-        return Subqueries(partial(self._value_query, named=named), is_shared=not self._hints)
+        return Subqueries(partial(self._expression_query, named=named), is_shared=not self._hints)
 
     def _member_query(self, member: Membership, outer: Scope, named: Mapping[str, Node]) -> InnerQuery:
         try:
@@ -318,7 +331,10 @@ class QueryBuilder:
             if correlated := correlated_parts(tree, near, outer):
                 check_correlated(tree, outer, takes_any_row=not member.values)
                 node, scope, _ = self._rows(tree, relations, known, correlated)
-                node, items = select_inner(tree, node, scope, len(member.values))
+                if not member.values:
+                    check_items(tree, scope, outer)
+                    return InnerQuery(node, scope, (), correlated)
+                node, items = select_inner(tree, node, scope)
                 return InnerQuery(node, scope, items, correlated)
         return self._uncorrelated(tree, named)
 
@@ -333,11 +349,17 @@ class QueryBuilder:
         node = self._relation(tree, named)
         return InnerQuery(node, self._scope("", node.columns), columns_of(node))
 
-    def _value_query(self, written: exp.Expr, outer: Scope, named: Mapping[str, Node]) -> ValueQuery:
+    def _expression_query(self, written: Written, outer: Scope, named: Mapping[str, Node]) -> ExpressionQuery:
+        tree, place = written.tree, outer.place(written.tree)
+        if isinstance(tree, exp.In | exp.Exists):
+            member = Membership(tree, negated=False)
+            inner = self._member_query(member, outer, named)
+            may_be_null = tuple(outer.type_with_aggregates(value).nullable for value in member.values)
+            return MarkQuery(inner, tuple(member.values), may_be_null, place, written.unknown_is_false)
         try:
-            return self._resolve_value(query_of(written), outer, named, outer.place(written))
+            return self._resolve_value(query_of(tree), outer, named, place)
         except ScriptError as error:
-            raise ScriptError(name_columns_around(error.diagnostics, query_of(written), outer)) from None
+            raise ScriptError(name_columns_around(error.diagnostics, query_of(tree), outer)) from None
 
     def _resolve_value(self, tree: exp.Expr, outer: Scope, named: Mapping[str, Node], place: Span) -> ValueQuery:
         inner = None
@@ -355,7 +377,7 @@ class QueryBuilder:
             if correlated:
                 check_correlated(tree, outer, takes_any_row=False)
                 node, scope, _ = self._rows(tree, relations, known, correlated)
-                node, items = select_inner(tree, node, scope, len(tree.expressions))
+                node, items = select_inner(tree, node, scope)
                 inner = InnerQuery(node, scope, items, correlated)
         inner = inner or self._uncorrelated(tree, named)
         require_one_column(inner.items, place)

@@ -110,6 +110,10 @@ class Scope:
             raise ScriptError(problems)
         return bound.this.unnest(), typed
 
+    def type_with_aggregates(self, expression: exp.Expr) -> DataType:
+        """The type of an expression that may have aggregate functions."""
+        return self._bind(expression, aggregates=True)[1].type
+
     def place(self, node: exp.Expr) -> Span:
         """The first and last place inside the expression that sqlglot remembers, or else around it."""
         if positions := positions_of(node):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from millstream.plan.operators.node import Node
-    from millstream.plan.resolver.value_queries import Subqueries
+    from millstream.plan.resolver.expression_queries import Subqueries
 
 
 def select_items(tree: exp.Select, node: Node, scope: Scope, subqueries: Subqueries) -> Node:
@@ -35,7 +35,7 @@ def select_items(tree: exp.Select, node: Node, scope: Scope, subqueries: Subquer
 
 def limit_combined(tree: exp.SetOperation, node: Node, scope: Scope) -> Node:
     """The result of a set operation has no columns but its own."""
-    if tree.args.get("limit") is None:
+    if tree.args.get("limit") is None and tree.args.get("order") is None:
         return node
     known = tuple(ScopeColumn("", column.name, column.type, column.name) for column in node.columns)
     of_result = replace(scope, columns=known)

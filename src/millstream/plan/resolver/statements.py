@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from millstream.connectors.registry import resolve_sink
 from millstream.errors import Problems
-from millstream.plan.operators.roots import Collect, Write
+from millstream.plan.operators.roots import Collect, ShownOrder, Write
+from millstream.plan.operators.sort import Sort
 from millstream.plan.resolver.queries import QueryBuilder
 from millstream.plan.resolver.sink_columns import project_to_sink
 
@@ -31,7 +32,12 @@ def build_insert(statement: InsertInto, catalog: Catalog) -> Write:
 
 
 def build_select(statement: Select, catalog: Catalog) -> Collect:
-    return Collect(QueryBuilder(statement.query, catalog, statement.span).build(), statement.span)
+    node = QueryBuilder(statement.query, catalog, statement.span, is_shown=True).build()
+    if not isinstance(node, Sort):
+        return Collect(node, statement.span)
+    [below] = node.inputs
+    hidden = frozenset(column.name for column in below.columns).difference(node.selected)
+    return Collect(below, statement.span, ShownOrder(node.order, hidden, node.span))
 
 
 def view_columns(statement: CreateView, catalog: Catalog) -> tuple[str, ...]:

@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from millstream.errors import Code, Diagnostic, ScriptError
-from millstream.join_kinds import JoinKind
+from millstream.errors import Code, Diagnostic, Problems, ScriptError
 from millstream.plan.operators.project import Project, ProjectItem
 from millstream.plan.resolver.aggregation import has_aggregate
-from millstream.plan.resolver.correlation import correlations
-from millstream.plan.resolver.join_conditions import conditions_in
-from millstream.plan.resolver.joins import Condition, Relation, with_unique_names
-from millstream.plan.resolver.outer_joins import join_with
-from millstream.plan.resolver.scope import ScopeColumn
+from millstream.plan.resolver.correlation import is_correlated
+from millstream.plan.resolver.partners import ITEM
 from millstream.plan.resolver.top_n import limit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from millstream.plan.operators.node import Node
-    from millstream.plan.resolver.correlation import InnerQuery
-    from millstream.plan.resolver.memberships import Membership
     from millstream.plan.resolver.scope import Scope
-    from millstream.source import Span
-
-_ITEM: Final = "$in"
 
 
 def aggregates_all(tree: exp.Select) -> bool:
@@ -67,65 +57,32 @@ def check_correlated(tree: exp.Select, scope: Scope, *, takes_any_row: bool) -> 
         )
 
 
-def select_inner(tree: exp.Select, node: Node, scope: Scope, values: int) -> tuple[Node, tuple[str, ...]]:
-    """The rows of a correlated query with what it selects beside their columns, if `values` are looked for."""
-    if not values:
-        return node, ()
+def check_items(tree: exp.Select, inner: Scope, outer: Scope) -> None:
+    """What EXISTS selects is not computed; yet there must be such columns."""
+    both = replace(outer, columns=(*inner.columns, *outer.columns))
+    problems = Problems()
+    for item in tree.expressions:
+        star = item.this if isinstance(item, exp.Column) else item
+        if isinstance(star, exp.Star):
+            if isinstance(item, exp.Column) and item.table not in inner.qualifiers:
+                problems.of(partial(_refuse_table, inner.wrong_table(item)))
+        elif not item.find(exp.Query):
+            problems.of(partial((both if is_correlated(item, inner, outer) else inner).resolve, item.unalias()))
+    problems.raise_all()
+
+
+def select_inner(tree: exp.Select, node: Node, scope: Scope) -> tuple[Node, tuple[str, ...]]:
+    """The rows of a correlated query with what it selects beside their columns."""
     items = [scope.resolve(item.unalias()) for item in tree.expressions]
-    names = tuple(f"{_ITEM}{number}" for number in range(len(items)))
+    names = tuple(f"{ITEM}{number}" for number in range(len(items)))
     own = Project.of_columns(node, node.columns, scope.statement)
     added = (ProjectItem(name, item, item.type) for name, item in zip(names, items, strict=True))
     return replace(own, items=(*own.items, *added)), names
 
 
-def join_members(node: Node, outer: Scope, member: Membership, inner: InnerQuery) -> Node:
-    """The rows of `node` for which IN or EXISTS is true."""
-    place = outer.place(member.tree)
-    [_, relation], [_, names] = with_unique_names([Relation("", node, place), Relation("", inner.node, place)])
-    conditions = [*correlations(inner, outer, names), *_equalities(member, outer, inner, names, place)]
-    return join_with(JoinKind.ANTI if member.negated else JoinKind.SEMI, node, relation, conditions)
-
-
-def _equalities(
-    member: Membership, outer: Scope, inner: InnerQuery, names: dict[str, str], place: Span
-) -> list[Condition]:
-    values = member.values
-    if not values:
-        return []
-    if len(values) != len(inner.items):
-        raise ScriptError(
-            Diagnostic(
-                Code.TYPE_MISMATCH,
-                f"IN compares {_number(values, 'value')}, and the sub-query has {_number(inner.items, 'column')}",
-                place,
-                hint="Select as many columns as there are values before IN.",
-            )
-        )
-    types = inner.node.column_types()
-    items = [ScopeColumn(_ITEM, name, types[name], names[name], is_merged=True) for name in inner.items]
-    scope = replace(outer, columns=(*outer.columns, *items))
-    return [
-        condition
-        for value, item in zip(values, items, strict=True)
-        for condition in conditions_in(scope.resolve(_comparison(value, item, scope, negated=member.negated)), place)
-    ]
-
-
-def _number(things: Sequence[object], name: str) -> str:
-    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
-
-
-def _comparison(value: exp.Expr, item: ScopeColumn, scope: Scope, *, negated: bool) -> exp.Expr:
-    """NOT IN is not true if a comparison is unknown: a NULL on either side is as good as a partner."""
-    other = exp.column(exp.to_identifier(item.name, quoted=True), table=exp.to_identifier(_ITEM, quoted=True))
-    equal: exp.Expr = exp.EQ(this=value.copy(), expression=other)
-    if not negated:
-        return equal
-    for side, nullable in ((value, scope.resolve(value).type.nullable), (other, item.type.nullable)):
-        if nullable:
-            equal = exp.Or(this=equal, expression=exp.Is(this=side.copy(), expression=exp.Null()))
-    return equal
-
-
 def columns_of(node: Node) -> tuple[str, ...]:
     return tuple(column.name for column in node.columns)
+
+
+def _refuse_table(problem: Diagnostic) -> None:
+    raise ScriptError(problem)

@@ -11,8 +11,10 @@ from millstream.errors import Code, Diagnostic, ScriptError
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.rank import MOST_ROWS, Rank, Ties
+from millstream.plan.operators.sort import Sort
 from millstream.plan.resolver.scope import Scope, ScopeColumn, column_reference, output_names
 from millstream.plan.resolver.select_columns import SelectColumns, order_columns, require_sortable
+from millstream.sql.clause_parser import KEYWORD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -45,14 +47,19 @@ def select_ranked(items: list[exp.Expr], number: exp.Window, window: Window, sel
 def limit_rows(tree: exp.Query, items: list[exp.Expr], select: Select, scope: Scope) -> Node:
     """A query with what ORDER BY, LIMIT, FETCH and OFFSET say; what is not a number is refused elsewhere."""
     count, skipped = limit_of(limit := tree.args.get("limit")), limit_of(tree.args.get("offset"))
-    if limit is None or count is None or skipped is None:
+    clause = tree.args.get("order")
+    if (limit is None and clause is None) or count is None or skipped is None:
         return select(items)
     names = output_names(items)
     columns = SelectColumns(items, names, scope)
-    order = order_columns(tree.args.get("order"), lambda written: _sorted_column(written, names, columns, tree, scope))
+    order = order_columns(clause, lambda written: _sorted_column(written, names, columns, tree, scope))
     below = select(columns.items)
-    if (clause := tree.args.get("order")) is not None:
+    if clause is not None:
         require_sortable(below, order, clause, scope)
+    if limit is None:
+        assert clause is not None
+        keyword = clause.meta.get(KEYWORD)
+        return Sort(below, order, tuple(names), scope.script.span(*keyword) if keyword else scope.place(clause))
     return _only(_first(below, order, _Rows(count, skipped), scope, limit), names, scope)
 
 

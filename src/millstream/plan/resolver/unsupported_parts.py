@@ -25,8 +25,8 @@ _IN_WORDS: Final = {
 }
 
 
-def parts_of_select(tree: exp.Select) -> list[tuple[str, exp.Expr]]:
-    found = _other_parts(tree, _CLAUSES | _parts_of_limit(tree))
+def parts_of_select(tree: exp.Select, *, may_sort: bool = False) -> list[tuple[str, exp.Expr]]:
+    found = _other_parts(tree, _CLAUSES | _parts_of_limit(tree, may_sort=may_sort))
     if (distinct := tree.args.get("distinct")) is not None and distinct.args.get("on"):
         found.append(("DISTINCT ON", distinct.args["on"]))
     from_ = tree.args.get("from_")
@@ -55,19 +55,19 @@ def parts_of_relation(tree: exp.Expr) -> list[tuple[str, exp.Expr]]:
             return []
 
 
-def parts_of_set_operation(tree: exp.SetOperation) -> list[tuple[str, exp.Expr]]:
+def parts_of_set_operation(tree: exp.SetOperation, *, may_sort: bool = False) -> list[tuple[str, exp.Expr]]:
     """Matching columns by name is one thing, which sqlglot has in three parts."""
     if tree.args.get("by_name"):
         way = "CORRESPONDING" if tree.args.get("kind") else "BY NAME"
         word = tree.key.upper()
         return [(f"{word} {way}" if tree.args.get("distinct") else f"{word} ALL {way}", tree)]
-    return _other_parts(tree, _OF_A_SET_OPERATION | _parts_of_limit(tree))
+    return _other_parts(tree, _OF_A_SET_OPERATION | _parts_of_limit(tree, may_sort=may_sort))
 
 
-def _parts_of_limit(tree: exp.Query) -> frozenset[str]:
-    """An order is that of a limited number of rows."""
+def _parts_of_limit(tree: exp.Query, *, may_sort: bool) -> frozenset[str]:
+    """An order is that of a limited number of rows, or of all where somebody looks at them."""
     if tree.args.get("limit") is None:
-        return frozenset()
+        return frozenset({"order"} if may_sort else ())
     return frozenset({"order", *(part for part in ("limit", "offset") if limit_of(tree.args.get(part)) is not None)})
 
 

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import count
-from typing import TYPE_CHECKING, Final, TypeAlias
-
-from sqlglot import exp
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Self
 
 from millstream.join_kinds import JoinKind
 from millstream.plan.operators.project import Project, ProjectItem
@@ -16,21 +11,22 @@ from millstream.plan.resolver.correlation import InnerQuery, correlations
 from millstream.plan.resolver.expressions import infer, resolve
 from millstream.plan.resolver.joins import Relation, with_unique_names
 from millstream.plan.resolver.outer_joins import join_with
-from millstream.plan.resolver.scope import HIDDEN, WRITTEN, Scope, ScopeColumn, positions_of
+from millstream.plan.resolver.scope import HIDDEN
 from millstream.plan.typed import Constant, substitute
 from millstream.sql.types import BOOLEAN
 
 if TYPE_CHECKING:
-    from millstream.errors import Problems
+    from collections.abc import Sequence
+
+    from sqlglot import exp
+
     from millstream.plan.operators.node import Node
+    from millstream.plan.resolver.scope import Scope
     from millstream.source import Span
     from millstream.sql.types import DataType
 
-_QUALIFIER: Final = f"{HIDDEN}subquery"
 _ROW: Final = f"{HIDDEN}row"
 _TRUE: Final = Constant(value=True, type=BOOLEAN.not_null())
-
-Resolve: TypeAlias = Callable[[exp.Expr, Scope], "ValueQuery"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +42,15 @@ class ValueQuery:
         return infer(self.value, lambda name: types[name].or_null())
 
     @property
-    def columns_around(self) -> list[exp.Column]:
-        """What it names of the query around it."""
-        columns = (column for tree in self.inner.correlated for column in tree.find_all(exp.Column))
-        return [column for column in columns if not self.inner.scope.knows(column)]
+    def compared(self) -> tuple[exp.Expr, ...]:
+        return ()
+
+    def comparing(self, _: Sequence[exp.Expr]) -> Self:
+        return self
 
     def join(self, node: Node, outer: Scope, name: str) -> Node:
         """The rows of `node`, with the value that each has as a column more."""
-        if not node.columns:  # SELECT without FROM: rows of no columns cannot be stored
-            node = Project(node, (ProjectItem(_ROW, _TRUE, _TRUE.type),), self.place)
+        node = with_some_column(node, self.place)
         [_, relation], [_, names] = with_unique_names(
             [Relation("", node, self.place), Relation("", self.inner.node, self.place)]
         )
@@ -68,83 +64,6 @@ class ValueQuery:
         return replace(own, items=(*own.items, ProjectItem(name, value, value.type)))
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """Expressions in which columns stand for sub-queries; the scope knows these columns."""
-
-    trees: tuple[exp.Expr, ...]
-    scope: Scope
-    queries: Mapping[str, ValueQuery]
-    """What is to be joined, by the name of its column."""
-    subqueries: Subqueries
-
-    def join(self, node: Node) -> Node:
-        return join_values(node, self.queries, self.scope)
-
-
-def join_values(node: Node, queries: Mapping[str, ValueQuery], scope: Scope) -> Node:
-    for name, query in queries.items():
-        node = query.join(node, scope, name)
-    return node
-
-
-@dataclass(frozen=True, slots=True)
-class Subqueries:
-    """How the sub-queries in the expressions of one SELECT become columns."""
-
-    resolve: Resolve
-    is_shared: bool = True
-    """Whether two sub-queries of the same text are one."""
-    known: Mapping[str, ScopeColumn] = field(default_factory=dict)
-    """The columns of those that are joined already, by their texts."""
-
-    def take(
-        self,
-        trees: Sequence[exp.Expr],
-        scope: Scope,
-        problems: Problems,
-        is_wanted: Callable[[exp.Expr], bool] = lambda _: True,
-    ) -> Taken:
-        """What is wrong with a sub-query goes to `problems`, and NULL stands for it then."""
-        known = dict(self.known)
-        taken = {column.reference for column in scope.columns}
-        names = (name for number in count() if (name := f"{_QUALIFIER}{number}") not in taken)
-        queries: dict[str, ValueQuery] = {}
-        holders = [exp.Paren(this=tree.copy()) for tree in trees]
-        for holder in holders:
-            for found in [each for each in subqueries_in(holder) if is_wanted(each)]:
-                text = found.sql(dialect="flink")
-                if text not in known or not self.is_shared:
-                    query = problems.of(partial(self.resolve, found, scope))
-                    if query is None:
-                        found.replace(exp.Null())
-                        continue
-                    queries[name := next(names)] = query
-                    known[text] = ScopeColumn(_QUALIFIER, name, query.type, name, is_merged=True)
-                found.replace(_reference(known[text], found))
-        columns = dict.fromkeys((*scope.columns, *known.values()))
-        return Taken(
-            tuple(holder.this for holder in holders),
-            replace(scope, columns=tuple(columns)),
-            queries,
-            replace(self, known=known),
-        )
-
-    def only(self, names: Container[str]) -> Subqueries:
-        return replace(self, known={text: column for text, column in self.known.items() if column.name in names})
-
-
-def subqueries_in(tree: exp.Expr) -> list[exp.Expr]:
-    """Those that stand for a value, but for what is inside of them."""
-    return [node for node in tree.walk(prune=_is_query) if isinstance(node, exp.Subquery) and node.arg_key != "query"]
-
-
-def _is_query(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Query)
-
-
-def _reference(column: ScopeColumn, written: exp.Expr) -> exp.Expr:
-    """In parentheses, since a result that is no plain column has no name of its own."""
-    name = exp.to_identifier(column.name, quoted=True)
-    name.meta.update({**positions_of(written), WRITTEN: column.name})
-    return exp.Paren(this=exp.column(name, table=exp.to_identifier(column.qualifier, quoted=True)))
+def with_some_column(node: Node, place: Span) -> Node:
+    """SELECT without FROM has a row of no columns, which cannot be stored."""
+    return node if node.columns else Project(node, (ProjectItem(_ROW, _TRUE, _TRUE.type),), place)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from millstream.plan.rules.bound_ranks import bound_ranks
 from millstream.plan.rules.break_ties import break_ties, check_arrival
 from millstream.plan.rules.check_lookups import check_lookups
+from millstream.plan.rules.check_order import check_order
 from millstream.plan.rules.check_sink import check_sink
 from millstream.plan.rules.drop_watermarks import drop_watermarks
 from millstream.plan.rules.filter_before_unnesting import filter_before_unnesting
@@ -34,5 +35,6 @@ RULES: Final[tuple[Callable[[Root, JobSettings], Root], ...]] = (
     settle_before_images,
     check_arrival,
     check_lookups,
+    check_order,
     check_sink,
 )
