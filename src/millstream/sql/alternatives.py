@@ -67,6 +67,8 @@ ALTERNATIVES: Final = {
     "FROM (SELECT …) AS t, UNNEST(t.a) AS a.",
     "UNNEST of what an outer join may have filled with NULL": "Join in a query in parentheses, and unnest its column: "
     "FROM (SELECT …) AS t, UNNEST(t.a) AS a.",
+    "UNNEST of no column behind a full join": "Join in a query in parentheses: FROM (SELECT … FROM a FULL JOIN b ON …) "
+    "AS t, UNNEST(ARRAY[1, 2]) AS x.",
     "LEFT JOIN UNNEST with another condition than TRUE": "Write ON TRUE, and the condition into WHERE or into the "
     "collection.",
     "UNNEST with USING": "Write the condition into WHERE.",

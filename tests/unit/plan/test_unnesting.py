@@ -132,6 +132,14 @@ def test_what_is_unnested_is_part_of_the_state() -> None:
     assert one != other
 
 
+@pytest.mark.parametrize("side", ["", "LEFT", "RIGHT"])
+def test_what_names_no_column_is_unnested_beside_rows_that_are_kept(side: str) -> None:
+    root = compile_job(f"SELECT o.id, x FROM o {side} JOIN u ON o.id = u.id, UNNEST(ARRAY[1, 2]) AS x").roots[0]
+    [join] = [node for node in walk(root) if isinstance(node, Join)]
+    kept = join.right if side == "RIGHT" else join.left
+    assert any(isinstance(node, Unnest) for node in walk(kept))
+
+
 @pytest.mark.parametrize(
     ("after_from", "code", "primary", "marked"),
     [
@@ -143,6 +151,8 @@ def test_what_is_unnested_is_part_of_the_state() -> None:
         ("UNNEST(tags) AS x, o", Code.UNDEFINED_COLUMN, 'no table to read column "tags"', "tags"),
         ("o RIGHT JOIN UNNEST(tags) AS x ON TRUE", Code.UNSUPPORTED_STATEMENT, "RIGHT JOIN UNNEST", None),
         ("o LEFT JOIN UNNEST(tags) AS x ON x = 'a'", Code.UNSUPPORTED_STATEMENT, "another condition than TRUE", None),
+        ("o FULL JOIN u ON o.id = u.id, UNNEST(ARRAY[1]) AS x", Code.UNSUPPORTED_STATEMENT, "of no column", None),
+        ("o FULL JOIN u ON o.id = u.id, UNNEST(u.tags) AS x", Code.UNSUPPORTED_STATEMENT, "filled with NULL", None),
         ("o, u, UNNEST(ARRAY[o.id, u.id]) AS x", Code.UNSUPPORTED_STATEMENT, "columns of several tables", None),
         ("o, UNNEST(tags) WITH OFFSET AS x", Code.UNSUPPORTED_STATEMENT, "UNNEST … WITH OFFSET", None),
         ("o, LATERAL (SELECT 1) AS x", Code.UNSUPPORTED_STATEMENT, "LATERAL is not supported", None),

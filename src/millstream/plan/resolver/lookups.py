@@ -15,7 +15,8 @@ from millstream.plan.operators.lookup import Lookup
 from millstream.plan.operators.project import Project
 from millstream.plan.operators.scan import Scan
 from millstream.plan.resolver.joins import equality_of, loses_in_cast, with_keys
-from millstream.plan.typed import Constant, InputColumn, is_processing_time
+from millstream.plan.resolver.python_conditions import leave_out_true, refuse_obstacles
+from millstream.plan.typed import InputColumn, is_processing_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from millstream.plan.typed import Typed
     from millstream.source import Span
 
+_COMPUTE_BEFORE: Final = "Compute it in a sub-query on the left, or as a computed column of the table on the left."
 REGULAR_JOIN: Final = "Leave FOR SYSTEM_TIME AS OF out: a regular join also follows later changes of the table."
 
 
@@ -45,15 +47,14 @@ def look_up(kind: JoinKind, left: Node, relation: Relation, conditions: Sequence
     keys = [pair for _, pair in found if pair is not None]
     if not keys:
         raise ScriptError(_no_key(relation))
-    others = [each for each, pair in found if pair is None or loses_in_cast(each.expression)]
-    others = [each for each in others if not (isinstance(each.expression, Constant) and each.expression.value is True)]
+    others = leave_out_true(each for each, pair in found if pair is None or loses_in_cast(each.expression))
     condition = all_of(each.expression for each in others) if others else None
     sides = with_keys(left, relation.node, keys, relation.span)
     is_outer = kind is JoinKind.LEFT
     table_columns = [column.or_null() if is_outer else column for column in relation.node.columns]
     output = (*left.columns, *table_columns)
     if condition is None or is_outer:
-        _refuse_obstacles(others)
+        refuse_obstacles(others, "in the condition of a lookup", _COMPUTE_BEFORE)
         return Lookup(*sides, is_outer, condition, output, relation.span)
     return Filter(Lookup(*sides, is_outer, None, output, relation.span), condition, relation.span)
 
@@ -113,19 +114,3 @@ def _no_key(relation: Relation) -> Diagnostic:
         relation.span,
         hint=f"Compare one of its columns with one of the rows, e.g. ON t.id = {relation.qualifier}.id.",
     )
-
-
-def _refuse_obstacles(conditions: Sequence[Condition]) -> None:
-    from millstream.plan.vectorised.forms import obstacle_of  # loads Arrow, which most scripts do not need for a check
-
-    for condition in conditions:
-        if (obstacle := obstacle_of(condition.expression)) is not None:
-            raise ScriptError(
-                Diagnostic(
-                    Code.UNSUPPORTED_EXPRESSION,
-                    f"{obstacle} in the condition of a lookup is not supported yet",
-                    condition.span,
-                    detail="Such a condition is evaluated in Python, which does not have all of Spark's functions.",
-                    hint="Compute it in a sub-query on the left, or as a computed column of the table on the left.",
-                )
-            )

@@ -14,6 +14,7 @@ from millstream.plan.functions.signatures import choose
 from millstream.plan.operators.filter import Filter
 from millstream.plan.operators.project import Project, ProjectItem
 from millstream.plan.resolver.joins import equality_of, join_on, loses_in_cast
+from millstream.plan.resolver.python_conditions import leave_out_true, refuse_obstacles
 from millstream.plan.typed import Call, Constant, InputColumn, columns_in, functions_in, rewrite
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from millstream.source import Span
 
 _COMPUTED: Final = "$on"
+_COMPUTE_EACH: Final = "Compute as much as possible of each side alone, and compare the results."
 
 
 def join_with(kind: JoinKind, left: Node, relation: Relation, conditions: Sequence[Condition]) -> Join:
@@ -38,11 +40,9 @@ def join_with(kind: JoinKind, left: Node, relation: Relation, conditions: Sequen
     keys: list[tuple[Typed, Typed]] = []
     guards: tuple[list[Condition], list[Condition]] = ([], [])
     rest: list[Condition] = []
-    for condition in conditions:
+    for condition in leave_out_true(conditions):
         _refuse_random(kind, condition)
         expression = condition.expression
-        if isinstance(expression, Constant) and expression.value is True:
-            continue
         if (pair := equality_of(expression, left, right)) is not None:
             keys.append(pair)
             rest += [condition] if loses_in_cast(expression) else []
@@ -63,7 +63,7 @@ def join_with(kind: JoinKind, left: Node, relation: Relation, conditions: Sequen
     output += _given(right, nullable=kind.keeps_left) if kind.gives_pairs else []
     if rest:
         (left, right), rest = _compute_below((left, right), rest)
-        _refuse_obstacles(kind, rest)
+        refuse_obstacles(rest, f"of both sides in the condition of a {kind} join", _COMPUTE_EACH)
     joined = join_on(left, right, keys, relation.span)
     together = all_of(condition.expression for condition in rest) if rest else None
     return replace(joined, kind=kind, condition=together, output=tuple(output))
@@ -131,19 +131,3 @@ def _refuse_random(kind: JoinKind, condition: Condition) -> None:
                 hint="Compute the value in a sub-query, or filter with WHERE.",
             )
         )
-
-
-def _refuse_obstacles(kind: JoinKind, conditions: Sequence[Condition]) -> None:
-    from millstream.plan.vectorised.forms import obstacle_of
-
-    for condition in conditions:
-        if (obstacle := obstacle_of(condition.expression)) is not None:
-            raise ScriptError(
-                Diagnostic(
-                    Code.UNSUPPORTED_EXPRESSION,
-                    f"{obstacle} of both sides in the condition of a {kind} join is not supported yet",
-                    condition.span,
-                    detail="Such a condition is evaluated in Python, which does not have all of Spark's functions.",
-                    hint="Compute as much as possible of each side alone, and compare the results.",
-                )
-            )

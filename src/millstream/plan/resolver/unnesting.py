@@ -155,14 +155,17 @@ def _unnest(relations: Sequence[Relation], joins: Sequence[exp.Join], each: Unne
     if not isinstance(each.source, exp.Unnest):
         _check_function(each.value, around)
     value = _scope_of(relations[: each.place[0]], around).resolve(each.value)
-    places = {int(name.partition(" ")[0]) for name in columns_in(value)} or {0}
+    missing = _may_be_missing(joins, each.place[0])
+    named = {int(name.partition(" ")[0]) for name in columns_in(value)}
+    places = named or {next((number for number, may_be in enumerate(missing) if not may_be), 0)}
     if len(places) > 1:
         raise _refuse(each, f"{each.word} of columns of several tables", around)
     [at] = places
     if at and joins[at - 1].this.args.get("version") is not None:
         raise _refuse(each, f"{each.word} of a table that is looked up", around)
-    if _may_be_missing(joins, each.place[0])[at]:
-        raise _refuse(each, f"{each.word} of what an outer join may have filled with NULL", around)
+    if missing[at]:
+        of_what = "of what an outer join may have filled with NULL" if named else "of no column behind a full join"
+        raise _refuse(each, f"{each.word} {of_what}", around)
     return [*relations[:at], _over(relations[at], _below(value), each, around), *relations[at + 1 :]]
 
 
